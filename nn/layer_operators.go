@@ -181,10 +181,10 @@ func (s *operatorsStep) forward(e *Net, n int) {
 	}
 }
 
-// setGraphs makes the graphs ready with new values of their weights, in the engine's order. It
-// returns what makes these the network's.
-func (e *Net) setGraphs(values map[*Param][]float32) (commit func(), err error) {
-	ready := programs{}
+// readyGraphs makes the graphs ready with new values of their weights, and returns these in the engine's
+// order. The network stays what it is.
+func (e *Net) readyGraphs(values map[*Param][]float32) (programs, map[*Param][]float32, error) {
+	made := &Net{graphs: programs{}}
 	fresh := map[*Param][]float32{}
 	for _, s := range e.eval.steps {
 		s, ok := s.(*operatorsStep)
@@ -198,15 +198,9 @@ func (e *Net) setGraphs(values map[*Param][]float32) (commit func(), err error) 
 			q.FromTorch(values[p])
 			weights[s.names[i]], fresh[p] = q.Value, q.Value
 		}
-		scratch := &Net{graphs: ready}
-		if _, err := s.compile(scratch, weights); err != nil {
-			return nil, err
+		if _, err := s.compile(made, weights); err != nil {
+			return nil, nil, err
 		}
 	}
-	return func() {
-		for p, v := range fresh {
-			p.Value = v
-		}
-		e.graphs = ready
-	}, nil
+	return made.graphs, fresh, nil
 }

@@ -67,14 +67,18 @@ func (e *Net) SetState(f *safetensors.File) error {
 	if !m.Complete() {
 		return fmt.Errorf("weights do not fit network %s: %s", e.spec.Name, &m)
 	}
-	commit, err := e.setGraphs(values)
+	ready, fresh, err := e.readyGraphs(values)
 	if err != nil {
 		return fmt.Errorf("weights do not fit network %s: %w", e.spec.Name, err)
 	}
 	for p, v := range values {
-		p.FromTorch(v)
+		if laid := fresh[p]; laid != nil {
+			p.Value = laid
+		} else {
+			p.FromTorch(v)
+		}
 	}
-	commit()
+	e.graphs = ready
 	e.packed = false
 	e.SetConstant(false)
 	return nil

@@ -1,9 +1,7 @@
 package onnxnet
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/format/onnx"
@@ -128,28 +126,6 @@ func walk(shape, stride []int, start int) ([]int, error) {
 	}
 }
 
-// broadcast is the shape that elementwise operators make of two.
-func broadcast(a, b []int) ([]int, error) {
-	out := make([]int, max(len(a), len(b)))
-	for i := range out {
-		x, y := 1, 1
-		if k := i - len(out) + len(a); k >= 0 {
-			x = a[k]
-		}
-		if k := i - len(out) + len(b); k >= 0 {
-			y = b[k]
-		}
-		if x != y && x != 1 && y != 1 {
-			return nil, fmt.Errorf("shapes %d and %d do not go together", a, b)
-		}
-		out[i] = x
-		if x == 1 {
-			out[i] = y
-		}
-	}
-	return out, nil
-}
-
 // spread lists the offsets of a's values as they are repeated to fill shape.
 func spread(a, shape []int) ([]int, error) {
 	if len(a) > len(shape) {
@@ -168,31 +144,4 @@ func spread(a, shape []int) ([]int, error) {
 		}
 	}
 	return walk(shape, s, 0)
-}
-
-// axisOf turns an axis that may count from the end into one that does not.
-func axisOf(axis int64, rank int) (int, error) {
-	if axis < 0 {
-		axis += int64(rank)
-	}
-	if axis < 0 || axis >= int64(rank) {
-		return 0, fmt.Errorf("axis %d of a tensor with %d", axis, rank)
-	}
-	return int(axis), nil
-}
-
-// axesOf is axisOf for several, sorted; twice the same is an error.
-func axesOf(axes []int64, rank int) ([]int, error) {
-	out := make([]int, len(axes))
-	for i, a := range axes {
-		var err error
-		if out[i], err = axisOf(a, rank); err != nil {
-			return nil, err
-		}
-	}
-	slices.Sort(out)
-	if len(slices.Compact(slices.Clone(out))) != len(out) {
-		return nil, errors.New("an axis is named twice")
-	}
-	return out, nil
 }

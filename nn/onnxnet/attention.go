@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/internal/graphrun"
 )
 
 // attention lifts softmax(q k' scale) v with everything that moves queries, keys
@@ -95,7 +96,7 @@ func (l *lifter) softmax(v *value) (product *node, scale float64, causal bool, e
 		k, isFactor := factor(n)
 		switch {
 		case n.Op == "Softmax" && !inside:
-			axis, err := axisOf(a.int("axis", -1), len(v.shape))
+			axis, err := graphrun.AxisOf(a.int("axis", -1), len(v.shape))
 			if err != nil || axis != len(v.shape)-1 {
 				return nil, 0, false, errors.Join(err, errors.New("its softmax is not over the last axis"))
 			}

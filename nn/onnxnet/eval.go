@@ -95,7 +95,7 @@ func joinedShape(a *attrs, shapes [][]int) (shape []int, axis int, err error) {
 		return nil, 0, errors.New("it has no input")
 	}
 	shape = slices.Clone(shapes[0])
-	if axis, err = axisOf(a.int("axis", 0), len(shape)); err != nil {
+	if axis, err = graphrun.AxisOf(a.int("axis", 0), len(shape)); err != nil {
 		return nil, 0, err
 	}
 	for _, s := range shapes[1:] {
@@ -120,7 +120,7 @@ func (g *graph) reduceAxes(n *node, shape []int, in []*array) (axes, to []int, e
 	if err != nil {
 		return nil, nil, err
 	}
-	if axes, err = axesOf(want, len(shape)); err != nil {
+	if axes, err = graphrun.AxesOf(want, len(shape)); err != nil {
 		return nil, nil, err
 	}
 	if (!ok || len(axes) == 0) && a.int("noop_with_empty_axes", 0) == 0 {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/nn/internal/graphrun"
 )
 
 // Ranges go from a start up to an end or down, in steps; those that would not end, or be too
@@ -84,13 +86,13 @@ func TestShapes(t *testing.T) {
 	for _, c := range [][3][]int{{{2, 1}, {3}, {2, 3}}, {{}, {4}, {4}}, {{1, 5}, {7, 1, 1}, {7, 1, 5}},
 		{{0}, {1}, {0}}} {
 		for range 2 {
-			if got, err := broadcast(c[0], c[1]); err != nil || !slices.Equal(got, c[2]) {
+			if got, err := graphrun.Broadcast(c[0], c[1]); err != nil || !slices.Equal(got, c[2]) {
 				t.Errorf("%v and %v: %v, %v", c[0], c[1], got, err)
 			}
 			c[0], c[1] = c[1], c[0]
 		}
 	}
-	if got, err := broadcast([]int{2}, []int{3}); err == nil {
+	if got, err := graphrun.Broadcast([]int{2}, []int{3}); err == nil {
 		t.Errorf("%v", got)
 	}
 	if got, err := spread([]int{2, 1}, []int{2, 2, 3}); err != nil ||
@@ -106,12 +108,12 @@ func TestShapes(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	for axis, want := range map[int64]int{0: 0, 2: 2, -1: 2, -3: 0} {
-		if got, err := axisOf(axis, 3); err != nil || got != want {
+		if got, err := graphrun.AxisOf(axis, 3); err != nil || got != want {
 			t.Errorf("axis %d is %d, %v", axis, got, err)
 		}
 	}
 	for _, axis := range []int64{3, -4} {
-		if _, err := axisOf(axis, 3); err == nil {
+		if _, err := graphrun.AxisOf(axis, 3); err == nil {
 			t.Errorf("axis %d of three", axis)
 		}
 	}

@@ -61,11 +61,11 @@ func (net *Network) asItStands(m *onnx.Model, image *onnx.Value, opt Options) er
 				end)
 		}
 	}
-	made, err := z.model(net, end)
+	made, out, err := z.model(net, end)
 	if err != nil {
 		return err
 	}
-	return z.finish(net, made)
+	return z.finish(net, made, out)
 }
 
 // compile makes the program that computes a value.
@@ -89,32 +89,7 @@ func (z *frozen) end(net *Network, cut string) (name string, whole bool, err err
 		}
 		return cut, true, nil
 	}
-	var names []string
-	for _, o := range z.m.Graph.Outputs {
-		if z.maker[o.Name] != nil {
-			names = append(names, o.Name)
-		}
-	}
-	if len(names) == 0 {
-		return "", false, errors.New("no output of it depends on its image")
-	}
-	at, whole := chosenOutput(names)
-	if len(names) > 1 {
-		net.note("of its %d outputs, %q is taken", len(names), names[at])
-	}
-	return names[at], whole, nil
-}
-
-// chosenOutput returns which of several outputs a network ends with, and whether its name says that it is an
-// embedding: it is then no classifier's.
-func chosenOutput(names []string) (at int, whole bool) {
-	for _, word := range []string{"image_embed", "embed", "feature", "pool"} {
-		i := slices.IndexFunc(names, func(name string) bool { return strings.Contains(strings.ToLower(name), word) })
-		if i >= 0 {
-			return i, word != "pool"
-		}
-	}
-	return 0, false
+	return net.chosenOutput(z.m, func(name string) bool { return z.maker[name] != nil })
 }
 
 // chain lists the values that everything from the image to a value runs through, both included.
@@ -210,21 +185,11 @@ const largeConstant = 256
 
 // model returns the part of the model that computes a vector of end, and fills in the network's
 // weights.
-func (z *frozen) model(net *Network, end string) (*onnx.Model, error) {
-	part := &onnx.Model{IRVersion: z.m.IRVersion, Producer: z.m.Producer, Opsets: z.m.Opsets}
+func (z *frozen) model(net *Network, end string) (part *onnx.Model, out int, err error) {
+	part = &onnx.Model{IRVersion: z.m.IRVersion, Producer: z.m.Producer, Opsets: z.m.Opsets}
 	g := &part.Graph
 	g.Name = z.m.Graph.Name
-	needed := map[string]bool{end: true}
-	for _, n := range slices.Backward(z.m.Graph.Nodes) {
-		if !slices.ContainsFunc(n.Outputs, func(name string) bool { return name != "" && needed[name] }) {
-			continue
-		}
-		for _, in := range n.Reads() {
-			needed[in] = true
-		}
-		g.Nodes = append(g.Nodes, n)
-	}
-	slices.Reverse(g.Nodes)
+	needing, needed := z.m.Graph.Needed(end)
 	image := *z.image
 	image.Shape = slices.Clone(image.Shape)
 	at := 1
@@ -240,20 +205,20 @@ func (z *frozen) model(net *Network, end string) (*onnx.Model, error) {
 		}
 		ok, err := z.parameter(net, g, t, true)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if !ok {
 			g.Initializers = append(g.Initializers, *t)
 		}
 	}
 	var nodes []onnx.Node
-	for _, n := range g.Nodes {
+	for _, n := range needing {
 		if a := n.Attr("value"); n.Op == "Constant" && a != nil && a.Tensor != nil {
 			t := *a.Tensor
 			t.Name = n.Outputs[0]
 			ok, err := z.parameter(net, g, &t, t.Len() > largeConstant)
 			if err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 			if ok {
 				continue
@@ -262,8 +227,7 @@ func (z *frozen) model(net *Network, end string) (*onnx.Model, error) {
 		nodes = append(nodes, n)
 	}
 	g.Nodes = append(casts(g), nodes...)
-	z.vector(net, g, end)
-	return part, nil
+	return part, z.vector(net, g, end), nil
 }
 
 // casted ends the name of a parameter that holds integers.
@@ -330,9 +294,14 @@ func (z *frozen) parameter(net *Network, g *onnx.Graph, t *onnx.Tensor, floats b
 const layerName = "graph"
 
 // vector makes a vector of the value that the graph ends with: the mean of an image, the class token
-// or the mean of tokens.
-func (z *frozen) vector(net *Network, g *onnx.Graph, end string) {
+// or the mean of tokens. It returns its length.
+func (z *frozen) vector(net *Network, g *onnx.Graph, end string) (out int) {
 	shape := z.p.Shape(end)
+	if shape == nil { // it may depend on the image: this is the end that was computed
+		out = product(z.p.Made(0))
+	} else {
+		out = product(shape)
+	}
 	add := func(op string, inputs []string, attrs ...onnx.Attr) string {
 		out := end + "/" + op
 		g.Nodes = append(g.Nodes, onnx.Node{Name: out, Op: op, Inputs: inputs, Outputs: []string{out}, Attrs: attrs})
@@ -342,18 +311,22 @@ func (z *frozen) vector(net *Network, g *onnx.Graph, end string) {
 	case isVector(shape) || len(shape) != 3 && len(shape) != 4:
 	case len(shape) == 4:
 		net.note("its output is one value for each of %d positions: their mean is taken", shape[2]*shape[3])
+		out = shape[0] * shape[1]
 		end = add("GlobalAveragePool", []string{end})
 	case z.hasToken(end, shape):
 		net.note("its output is one value for each of %d positions: the first, the class token's, is taken", shape[1])
+		out = shape[0] * shape[2]
 		first := end + "/first"
 		g.Initializers = append(g.Initializers, onnx.Ints(first, []int64{}, []int64{0}))
 		end = add("Gather", []string{end, first}, onnx.Attr{Name: "axis", Type: onnx.AttrInt, Int: 1})
 	default:
 		net.note("its output is one value for each of %d positions: their mean is taken", shape[1])
+		out = shape[0] * shape[2]
 		end = add("Transpose", []string{end}, onnx.Attr{Name: "perm", Type: onnx.AttrInts, Ints: []int64{0, 2, 1}})
 		end = add("GlobalAveragePool", []string{end})
 	}
 	g.Outputs = []onnx.Value{{Name: end, Type: onnx.Float32}}
+	return out
 }
 
 // hasToken reports whether a node puts a constant in front of the positions of tokens of this shape.
@@ -368,55 +341,22 @@ func (z *frozen) hasToken(end string, shape []int) bool {
 	return false
 }
 
-// finish describes the network and tries it.
-func (z *frozen) finish(net *Network, part *onnx.Model) error {
+// finish describes the network, which makes out values.
+func (z *frozen) finish(net *Network, part *onnx.Model, out int) error {
+	if len(graphrun.Weights(part, z.image.Name)) != len(part.Graph.Inputs)-1 {
+		return errors.New("it takes inputs beside its image and its weights")
+	}
+	if out < 1 {
+		return errors.New("it makes no values")
+	}
 	var text bytes.Buffer
 	if err := part.Write(&text); err != nil {
 		return err
 	}
-	out := part.Graph.Outputs[0].Name
-	weights := map[string][]float32{}
-	layouts := graphrun.Weights(part, z.image.Name)
-	for _, w := range layouts {
-		t := net.Weights.Tensor(layerName + "." + w.Name)
-		v, err := t.Float32s()
-		if err != nil {
-			return err
-		}
-		weights[w.Name] = v
-	}
-	if len(layouts) != len(part.Graph.Inputs)-1 {
-		return errors.New("it takes inputs beside its image and its weights")
-	}
-	// The weights are in the order of their shapes here, which a graph without their readers keeps.
-	p, err := graphrun.Compile(asInitializers(part, weights), graphrun.Options{Input: z.image.Name, Shape: z.shape,
-		Type: z.image.Type, Outputs: []string{out}})
-	if err != nil {
-		return err
-	}
-	shape := p.Made(0)
-	if product(shape) < 1 {
-		return fmt.Errorf("it makes no values: shape %d", shape)
-	}
 	net.Spec = &nn.Spec{Name: "onnx", Input: nn.Shape{H: z.form.h, W: z.form.w, C: z.form.c}, Layers: []nn.Layer{{
-		Kind: nn.Operators, Name: layerName, Out: product(shape), ChannelFirst: z.form.first, Graph: text.Bytes(),
-		Room: int(min(p.Peak()/4+1, math.MaxInt32)),
+		Kind: nn.Operators, Name: layerName, Out: out, ChannelFirst: z.form.first, Graph: text.Bytes(),
+		Room: int(min(z.p.Peak()/4+1, math.MaxInt32)),
 	}}}
 	net.Frozen = true
 	return net.Spec.Check()
-}
-
-// asInitializers is a model whose weights are not inputs.
-func asInitializers(m *onnx.Model, weights map[string][]float32) *onnx.Model {
-	made := *m
-	made.Graph.Inputs = m.Graph.Inputs[:1]
-	made.Graph.Initializers = slices.Clone(m.Graph.Initializers)
-	for _, in := range m.Graph.Inputs[1:] {
-		var shape []int64
-		for _, d := range in.Shape {
-			shape = append(shape, d.Size)
-		}
-		made.Graph.Initializers = append(made.Graph.Initializers, onnx.Floats(in.Name, shape, weights[in.Name]))
-	}
-	return &made
 }

@@ -329,29 +329,37 @@ func (net *Network) findEnd(g *graph, m *onnx.Model, cut string) (end *value, wh
 		}
 		return v, true, nil
 	}
-	var outputs []*value
+	name, whole, err := net.chosenOutput(m, func(name string) bool {
+		v := g.values[name]
+		return v != nil && v.known == nil && v != g.image
+	})
+	return g.values[name], whole || net.Preparation.Source == fromMetadata, err
+}
+
+// chosenOutput returns the output that a network ends with, of those that the image has a part in, and
+// whether its name says that it is an embedding: it is then no classifier's.
+func (net *Network) chosenOutput(m *onnx.Model, depends func(name string) bool) (end string, whole bool, err error) {
+	var names []string
 	for _, o := range m.Graph.Outputs {
-		if v := g.values[o.Name]; v != nil && v.known == nil && v != g.image {
-			outputs = append(outputs, v)
+		if depends(o.Name) {
+			names = append(names, o.Name)
 		}
 	}
-	if len(outputs) == 0 {
-		return nil, false, errors.New("no output of it depends on its image")
+	if len(names) == 0 {
+		return "", false, errors.New("no output of it depends on its image")
 	}
-	end = outputs[0]
+	end = names[0]
 	for _, word := range []string{"image_embed", "embed", "feature", "pool"} {
-		if i := slices.IndexFunc(outputs, func(v *value) bool {
-			return strings.Contains(strings.ToLower(v.name),
-				word)
-		}); i >= 0 {
-			end, whole = outputs[i], word != "pool"
+		i := slices.IndexFunc(names, func(name string) bool { return strings.Contains(strings.ToLower(name), word) })
+		if i >= 0 {
+			end, whole = names[i], word != "pool"
 			break
 		}
 	}
-	if len(outputs) > 1 {
-		net.note("of its %d outputs, %q is taken", len(outputs), end.name)
+	if len(names) > 1 {
+		net.note("of its %d outputs, %q is taken", len(names), end)
 	}
-	return end, whole || net.Preparation.Source == fromMetadata, nil
+	return end, whole, nil
 }
 
 func (net *Network) note(format string, args ...any) {

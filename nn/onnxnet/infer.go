@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/kindred-ml/kindred/nn/internal/graphrun"
 )
 
 // infer determines the shapes of what a node makes of inputs that are computed
@@ -30,14 +32,7 @@ func (g *graph) infer(n *node) ([][]int, error) {
 		shape, _, err := joinedShape(&a, shapes)
 		return one(shape, err)
 	case isElementwise(n.Op):
-		shape := x
-		for _, s := range shapes {
-			var err error
-			if shape, err = broadcast(shape, s); err != nil {
-				return nil, err
-			}
-		}
-		return one(shape, nil)
+		return one(graphrun.Broadcast(shapes...))
 	case isReduction(n.Op):
 		_, to, err := g.reduceAxes(n, x, in)
 		return one(to, err)
@@ -79,7 +74,11 @@ func (g *graph) infer(n *node) ([][]int, error) {
 		if len(shapes) != 2 {
 			return nil, errors.New("it needs two inputs")
 		}
-		return one(matMulShape(shapes[0], shapes[1]))
+		shape, _, err := graphrun.MatMulShape(shapes[0], shapes[1])
+		if err == nil {
+			_, err = count(shape)
+		}
+		return one(shape, err)
 	case "Pad":
 		return one(g.padded(n, in))
 	}
@@ -128,24 +127,6 @@ func gemmShape(a *attrs, shapes [][]int) ([]int, error) {
 		return nil, fmt.Errorf("matrices of %d and %d do not go together", shapes[0], shapes[1])
 	}
 	return []int{m, n}, nil
-}
-
-func matMulShape(x, y []int) ([]int, error) {
-	wrong := fmt.Errorf("matrices of %d and %d do not go together", x, y)
-	if len(x) == 0 || len(y) == 0 {
-		return nil, wrong
-	}
-	rows, inner := max(len(x)-2, 0), max(len(y)-2, 0) // the axes before the last; of a vector this one
-	if x[len(x)-1] != y[inner] {
-		return nil, wrong
-	}
-	shape, err := broadcast(x[:rows], y[:inner])
-	if err != nil {
-		return nil, err
-	}
-	shape = slices.Concat(shape, x[rows:len(x)-1], y[inner+1:])
-	_, err = count(shape)
-	return shape, err
 }
 
 // window is what a convolution or pool does along both axes, with one stride.
@@ -255,7 +236,7 @@ func (g *graph) pads(n *node, in []*array) (before, after []int, err error) {
 	} else if ok {
 		axes = nil
 		for _, v := range list {
-			i, err := axisOf(v, rank)
+			i, err := graphrun.AxisOf(v, rank)
 			if err != nil {
 				return nil, nil, err
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/internal/graphrun"
 )
 
 // lifter turns stretches of the graph into layers. It goes along the values that
@@ -220,7 +221,7 @@ func (l *lifter) sideBySide(s *stretch, n *node) error {
 	// The axis must be that of the channels.
 	a := attrs{node: n.Node}
 	x := to.shape
-	axis, err := axisOf(a.int("axis", 0), len(x))
+	axis, err := graphrun.AxisOf(a.int("axis", 0), len(x))
 	if err := errors.Join(err, a.err); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/internal/graphrun"
 )
 
 // operator lifts a node with one input that depends on the image.
@@ -310,7 +311,7 @@ func (l *lifter) batchNorm(s *stretch, n *node) error {
 func (l *lifter) layerNorm(s *stretch, n *node) error {
 	a := attrs{node: n.Node}
 	x := n.in[0].shape
-	axis, err := axisOf(a.int("axis", -1), len(x))
+	axis, err := graphrun.AxisOf(a.int("axis", -1), len(x))
 	if err := errors.Join(err, a.err); err != nil {
 		return err
 	}
@@ -342,7 +343,7 @@ func (l *lifter) layerNorm(s *stretch, n *node) error {
 func (l *lifter) unit(s *stretch, n *node) error {
 	a := attrs{node: n.Node}
 	x := n.in[0].shape
-	axis, err := axisOf(a.int("axis", -1), len(x))
+	axis, err := graphrun.AxisOf(a.int("axis", -1), len(x))
 	if err := errors.Join(err, a.err); err != nil {
 		return err
 	}

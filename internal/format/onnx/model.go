@@ -84,6 +84,26 @@ func (n *Node) Reads() []string {
 	return reads
 }
 
+// Needed lists the nodes that some values need, in their order, and the values that these read, those
+// asked for among them.
+func (g *Graph) Needed(names ...string) (nodes []Node, values map[string]bool) {
+	values = map[string]bool{}
+	for _, name := range names {
+		values[name] = true
+	}
+	for _, n := range slices.Backward(g.Nodes) {
+		if !slices.ContainsFunc(n.Outputs, func(name string) bool { return name != "" && values[name] }) {
+			continue
+		}
+		for _, in := range n.Reads() {
+			values[in] = true
+		}
+		nodes = append(nodes, n)
+	}
+	slices.Reverse(nodes)
+	return nodes, values
+}
+
 // outer lists the values that a graph takes from around it.
 func (g *Graph) outer() []string {
 	known := map[string]bool{"": true}

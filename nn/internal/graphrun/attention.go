@@ -118,7 +118,7 @@ func (c *call) mask(i int, shape []int) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s, err := broadcast(m.Shape, shape); err != nil || !slices.Equal(s, shape) {
+	if s, err := Broadcast(m.Shape, shape); err != nil || !slices.Equal(s, shape) {
 		return nil, fmt.Errorf("a mask of shape %d for scores of %d", m.Shape, shape)
 	}
 	out, err := c.newFloats(shape)

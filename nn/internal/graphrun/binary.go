@@ -295,7 +295,7 @@ func (c *call) pairInts(op string, x, y *Tensor) (*Tensor, error) {
 	if f == nil {
 		return nil, fmt.Errorf("%s of integers is not computed", op)
 	}
-	shape, err := broadcast(x.Shape, y.Shape)
+	shape, err := Broadcast(x.Shape, y.Shape)
 	if err != nil {
 		return nil, err
 	}
@@ -322,7 +322,7 @@ func (c *call) powMixed(x, y *Tensor) (*Tensor, error) {
 	if y, err = c.plain(y); err != nil {
 		return nil, err
 	}
-	shape, err := broadcast(x.Shape, y.Shape)
+	shape, err := Broadcast(x.Shape, y.Shape)
 	if err != nil {
 		return nil, err
 	}
@@ -349,7 +349,7 @@ func (c *call) compare(f func(a, b float64) bool, x, y *Tensor) (*Tensor, error)
 	if y, err = c.plain(y); err != nil {
 		return nil, err
 	}
-	shape, err := broadcast(x.Shape, y.Shape)
+	shape, err := Broadcast(x.Shape, y.Shape)
 	if err != nil {
 		return nil, err
 	}
@@ -429,7 +429,7 @@ func where(c *call) ([]*Tensor, error) {
 	if _, err := in[0].integers(); err != nil {
 		return nil, err
 	}
-	shape, err := broadcast(shapes...)
+	shape, err := Broadcast(shapes...)
 	if err != nil {
 		return nil, err
 	}

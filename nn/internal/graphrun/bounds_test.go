@@ -152,6 +152,26 @@ func TestValuesLast(t *testing.T) {
 	}
 }
 
+// A run takes no memory that the next one cannot have, also where what it returns lies in another
+// order than its shape.
+func TestRunsTakeNoMore(t *testing.T) {
+	filters := onnx.Floats("w", []int64{4, 3, 3, 3}, make([]float32, 108))
+	p, err := compileNodes([]onnx.Node{{Op: "Conv", Inputs: []string{"x", "w"}, Outputs: []string{"y"}}}, "y", filters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held []int64
+	for range 4 {
+		if _, err := p.Run(make([]float32, 3*64)); err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, p.pool.held, p.pool.live)
+	}
+	if held[2] != held[6] || held[3] != held[7] {
+		t.Errorf("memory held and in use after each run: %d", held)
+	}
+}
+
 // FuzzCompile: no model makes the executor panic, or take memory beyond the limit.
 func FuzzCompile(f *testing.F) {
 	for _, path := range smallGraphs(f) {

@@ -2,8 +2,8 @@ package graphrun
 
 import "fmt"
 
-// broadcast is the shape that elementwise operators make of several.
-func broadcast(shapes ...[]int) ([]int, error) {
+// Broadcast is the shape that elementwise operators make of several.
+func Broadcast(shapes ...[]int) ([]int, error) {
 	rank := 0
 	for _, s := range shapes {
 		rank = max(rank, len(s))
@@ -139,7 +139,7 @@ func (c *call) aligned(in []*Tensor) (list []*Tensor, shape, lies []int, own [][
 		shapes = append(shapes, t.Shape)
 		last = last || t.last
 	}
-	if shape, err = broadcast(shapes...); err != nil {
+	if shape, err = Broadcast(shapes...); err != nil {
 		return nil, nil, nil, nil, false, err
 	}
 	for _, t := range in {

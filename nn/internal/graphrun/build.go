@@ -46,22 +46,7 @@ func (b *builder) find(name string) (int, bool) {
 // model takes over what the outputs need.
 func (b *builder) model(m *onnx.Model, opt Options) error {
 	p := b.p
-	needed := map[string]bool{}
-	for _, name := range opt.Outputs {
-		needed[name] = true
-	}
-	var nodes []*onnx.Node
-	for i := range slices.Backward(m.Graph.Nodes) {
-		n := &m.Graph.Nodes[i]
-		if !slices.ContainsFunc(n.Outputs, func(name string) bool { return name != "" && needed[name] }) {
-			continue
-		}
-		for _, in := range n.Reads() {
-			needed[in] = true
-		}
-		nodes = append(nodes, n)
-	}
-	slices.Reverse(nodes)
+	nodes, needed := m.Graph.Needed(opt.Outputs...)
 	p.input = b.define(opt.Input)
 	p.values[p.input].shape = opt.Shape
 	for _, w := range Weights(m, opt.Input) {
@@ -114,9 +99,10 @@ func (b *builder) initializers(list []onnx.Tensor, needed map[string]bool) error
 }
 
 // nodes numbers the values of nodes and looks up their operators.
-func (b *builder) nodes(list []*onnx.Node) ([]*node, error) {
+func (b *builder) nodes(list []onnx.Node) ([]*node, error) {
 	var out []*node
-	for _, n := range list {
+	for i := range list {
+		n := &list[i]
 		op := operatorOf(n)
 		if op == nil {
 			b.missing(n)
@@ -172,12 +158,8 @@ func (b *builder) body(g *onnx.Graph) (*body, error) {
 	if err := b.initializers(g.Initializers, nil); err != nil {
 		return nil, err
 	}
-	var list []*onnx.Node
-	for i := range g.Nodes {
-		list = append(list, &g.Nodes[i])
-	}
 	var err error
-	if made.nodes, err = b.nodes(list); err != nil {
+	if made.nodes, err = b.nodes(g.Nodes); err != nil {
 		return nil, err
 	}
 	made.to = len(b.p.values)

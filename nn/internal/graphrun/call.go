@@ -19,13 +19,9 @@ type call struct {
 	err   error
 }
 
-// call prepares the computation of a node, or of none.
+// call prepares the computation of a node.
 func (p *Program) call(n *node) *call {
-	c := &call{Program: p, n: n}
-	if n == nil {
-		return c
-	}
-	c.in = make([]*Tensor, len(n.in))
+	c := &call{Program: p, n: n, in: make([]*Tensor, len(n.in))}
 	for k, i := range n.in {
 		if i >= 0 {
 			c.in[k] = p.tensor(i)
@@ -72,13 +68,6 @@ func (c *call) done() {
 	c.held = nil
 }
 
-// keep lets go of all fresh memory but that of t.
-func (c *call) keep(t *Tensor) {
-	t.mem.refs++
-	c.done()
-	t.mem.refs--
-}
-
 // each cuts 0..n-1 into ranges and runs body on each, on all cores if the work, a number of
 // simple operations, is worth it. The ranges depend on n alone.
 func (c *call) each(n, work int, body func(lo, hi int)) {
@@ -114,8 +103,8 @@ func (c *call) has(i int) bool { return i < len(c.in) && c.in[i] != nil }
 
 // floats returns an input of floating-point numbers in the order of its shape.
 func (c *call) floats(i int) (*Tensor, error) {
-	if err := c.needs(i + 1); err != nil && !c.has(i) {
-		return nil, err
+	if !c.has(i) {
+		return nil, fmt.Errorf("it has no input %d", i)
 	}
 	if !c.in[i].isFloat() {
 		return nil, fmt.Errorf("its input %d holds values of type %s, not floating-point ones", i, c.in[i].typ)
@@ -174,8 +163,8 @@ func (c *call) numbers(at int, attr string) (v []int64, ok bool, err error) {
 	return v, v != nil, nil
 }
 
-// axis turns an axis that may count from the end into one that does not.
-func axisOf(axis int64, rank int) (int, error) {
+// AxisOf turns an axis that may count from the end into one that does not.
+func AxisOf(axis int64, rank int) (int, error) {
 	if axis < 0 {
 		axis += int64(rank)
 	}
@@ -185,11 +174,11 @@ func axisOf(axis int64, rank int) (int, error) {
 	return int(axis), nil
 }
 
-// axesOf is axisOf for several, in the order of the axes; twice the same is an error.
-func axesOf(axes []int64, rank int) ([]int, error) {
+// AxesOf is AxisOf for several, in the order of the axes; twice the same is an error.
+func AxesOf(axes []int64, rank int) ([]int, error) {
 	taken := make([]bool, rank)
 	for _, a := range axes {
-		i, err := axisOf(a, rank)
+		i, err := AxisOf(a, rank)
 		if err != nil {
 			return nil, err
 		}

@@ -209,7 +209,7 @@ func oneHot(c *call) ([]*Tensor, error) {
 		return nil, fmt.Errorf("a depth of %g", depth)
 	}
 	rank := len(index.Shape) + 1
-	axis, err := axisOf(c.int("axis", -1), rank)
+	axis, err := AxisOf(c.int("axis", -1), rank)
 	if err != nil {
 		return nil, err
 	}

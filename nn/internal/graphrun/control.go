@@ -348,7 +348,7 @@ func concatFromSequence(c *call) ([]*Tensor, error) {
 	}
 	axis := c.int("axis", 0)
 	if c.int("new_axis", 0) != 0 {
-		at, err := axisOf(axis, len(list[0].Shape)+1)
+		at, err := AxisOf(axis, len(list[0].Shape)+1)
 		if err != nil {
 			return nil, err
 		}
@@ -372,7 +372,7 @@ func splitToSequence(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	axis, err := axisOf(c.int("axis", 0), len(x.Shape))
+	axis, err := AxisOf(c.int("axis", 0), len(x.Shape))
 	if err != nil {
 		return nil, err
 	}

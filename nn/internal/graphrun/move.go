@@ -100,7 +100,7 @@ func squeeze(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	shape := c.in[0].Shape
-	axes, err := axesOf(want, len(shape))
+	axes, err := AxesOf(want, len(shape))
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func unsqueeze(c *call) ([]*Tensor, error) {
 	if len(want) > maxAxes {
 		return nil, fmt.Errorf("%d axes; at most %d are computed", len(want), maxAxes)
 	}
-	axes, err := axesOf(want, len(shape)+len(want))
+	axes, err := AxesOf(want, len(shape)+len(want))
 	if err != nil {
 		return nil, err
 	}
@@ -276,7 +276,7 @@ func slice(c *call) ([]*Tensor, error) {
 		if okSteps {
 			step = steps[i]
 		}
-		k, err := axisOf(axis, len(x.Shape))
+		k, err := AxisOf(axis, len(x.Shape))
 		if err != nil {
 			return nil, err
 		}
@@ -336,7 +336,7 @@ func gather(c *call) ([]*Tensor, error) {
 		return nil, errors.New("its indices are not known")
 	}
 	index := c.in[1].Ints
-	axis, err := axisOf(c.int("axis", 0), len(x.Shape))
+	axis, err := AxisOf(c.int("axis", 0), len(x.Shape))
 	if err != nil {
 		return nil, err
 	}
@@ -373,7 +373,7 @@ func split(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	axis, err := axisOf(c.int("axis", 0), len(x.Shape))
+	axis, err := AxisOf(c.int("axis", 0), len(x.Shape))
 	if err != nil {
 		return nil, err
 	}
@@ -432,7 +432,7 @@ func expand(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	to, err := broadcast(x.Shape, want)
+	to, err := Broadcast(x.Shape, want)
 	if err != nil {
 		return nil, err
 	}
@@ -481,7 +481,7 @@ func concat(c *call) ([]*Tensor, error) {
 	}
 	first := c.in[0]
 	shape := slices.Clone(first.Shape)
-	axis, err := axisOf(c.int("axis", 0), len(shape))
+	axis, err := AxisOf(c.int("axis", 0), len(shape))
 	if err != nil {
 		return nil, err
 	}

@@ -154,7 +154,7 @@ func layerNorm(c *call) ([]*Tensor, error) {
 }
 
 func (c *call) normalized(x *Tensor, centred bool) ([]*Tensor, error) {
-	axis, err := axisOf(c.int("axis", -1), len(x.Shape))
+	axis, err := AxisOf(c.int("axis", -1), len(x.Shape))
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func (c *call) normalized(x *Tensor, centred bool) ([]*Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
-		if s, err := broadcast(t.Shape, x.Shape[axis:]); err != nil || size(s) != width {
+		if s, err := Broadcast(t.Shape, x.Shape[axis:]); err != nil || size(s) != width {
 			return nil, fmt.Errorf("weights of shape %d for values of %d", t.Shape, x.Shape[axis:])
 		}
 		c.spread(x.Shape[axis:], [][]int{leading(t.Shape, len(x.Shape)-axis)},
@@ -294,7 +294,7 @@ func lpNorm(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	axis, err := axisOf(c.int("axis", -1), len(x.Shape))
+	axis, err := AxisOf(c.int("axis", -1), len(x.Shape))
 	if err != nil {
 		return nil, err
 	}
@@ -371,7 +371,7 @@ func meanVariance(c *call) ([]*Tensor, error) {
 	if list == nil {
 		list = []int64{0, 2, 3}
 	}
-	axes, err := axesOf(list, len(x.Shape))
+	axes, err := AxesOf(list, len(x.Shape))
 	if err != nil {
 		return nil, err
 	}

@@ -92,8 +92,8 @@ func (c *call) constantMatrix(i int) bool {
 
 // weight returns an input in the order of its shape, whatever order its memory has.
 func (c *call) weight(i int) (*Tensor, error) {
-	if err := c.needs(i + 1); err != nil && !c.has(i) {
-		return nil, err
+	if !c.has(i) {
+		return nil, fmt.Errorf("it has no input %d", i)
 	}
 	if v := &c.values[c.n.in[i]]; v.known != nil && v.layout != AsIs {
 		return v.inOrder(), nil
@@ -101,8 +101,8 @@ func (c *call) weight(i int) (*Tensor, error) {
 	return c.plain(c.in[i])
 }
 
-// matMulShape is the shape of the product of two tensors, and that of the axes before the matrices.
-func matMulShape(x, y []int) (shape, batch []int, err error) {
+// MatMulShape is the shape of the product of two tensors, and that of the axes before the matrices.
+func MatMulShape(x, y []int) (shape, batch []int, err error) {
 	wrong := fmt.Errorf("matrices of %d and %d do not go together", x, y)
 	if len(x) == 0 || len(y) == 0 {
 		return nil, nil, wrong
@@ -111,7 +111,7 @@ func matMulShape(x, y []int) (shape, batch []int, err error) {
 	if x[len(x)-1] != y[inner] {
 		return nil, nil, wrong
 	}
-	if batch, err = broadcast(x[:rows], y[:inner]); err != nil {
+	if batch, err = Broadcast(x[:rows], y[:inner]); err != nil {
 		return nil, nil, err
 	}
 	shape = slices.Concat(batch, x[rows:len(x)-1], y[inner+1:])
@@ -176,7 +176,7 @@ func turnedShape(s []int, turned bool) []int {
 // products multiplies the matrices of two tensors.
 func (c *call) products(x, y *Tensor, turnX, turnY bool, alpha float32) (*Tensor, error) {
 	xs, ys := turnedShape(x.Shape, turnX), turnedShape(y.Shape, turnY)
-	shape, batch, err := matMulShape(xs, ys)
+	shape, batch, err := MatMulShape(xs, ys)
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +236,7 @@ func (c *call) wholeMatMul(x, y *Tensor) ([]*Tensor, error) {
 // integerProducts computes products of integers exactly: in float32 over so few values that no sum
 // needs more than its 24 bits, or, of large integers, one by one.
 func (c *call) integerProducts(x, y *Tensor, typ onnx.DataType) (*Tensor, error) {
-	shape, batch, err := matMulShape(x.Shape, y.Shape)
+	shape, batch, err := MatMulShape(x.Shape, y.Shape)
 	if err != nil {
 		return nil, err
 	}
@@ -332,7 +332,7 @@ func gemm(c *call) ([]*Tensor, error) {
 			return nil, err
 		}
 	}
-	if s, err := broadcast(out[0].Shape, add.Shape); err != nil || !slices.Equal(s, out[0].Shape) {
+	if s, err := Broadcast(out[0].Shape, add.Shape); err != nil || !slices.Equal(s, out[0].Shape) {
 		return nil, fmt.Errorf("a bias of shape %d for a product of %d", add.Shape, out[0].Shape)
 	}
 	return c.activated(one(c.pair("Add", out[0], add)))

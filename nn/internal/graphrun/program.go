@@ -217,7 +217,7 @@ func (p *Program) constant(n *node) bool {
 			return false
 		}
 	}
-	return !strings.HasPrefix(n.Op, "Random")
+	return true
 }
 
 // keep stores what a node computes from constants alone.
@@ -230,15 +230,8 @@ func (p *Program) keep(c *call, out []*Tensor) error {
 		if err != nil {
 			return err
 		}
-		own := *t
-		own.mem = &memory{}
-		own.Floats, own.Ints = slices.Clone(t.Floats), slices.Clone(t.Ints)
-		if t.isFloat() && own.Floats == nil {
-			own.Floats = []float32{}
-		} else if !t.isFloat() && own.Ints == nil {
-			own.Ints = []int64{}
-		}
-		p.values[i].known, p.values[i].shape = &own, own.Shape
+		own := t.copied()
+		p.values[i].known, p.values[i].shape = own, own.Shape
 		p.folded = budget.Sum(p.folded, 4*int64(len(own.Floats)), 8*int64(len(own.Ints)))
 	}
 	c.done()
@@ -372,12 +365,17 @@ func (p *Program) RunTensor(in *Tensor) (list []*Tensor, err error) {
 		if t == nil {
 			return nil, errors.New("nothing was computed")
 		}
-		c := p.call(nil)
+		c := &call{Program: p}
 		if t, err = c.plain(t); err != nil {
 			return nil, err
 		}
 		list = append(list, t)
-		c.keep(t)
+		if p.values[i].known == nil { // in the place of what lies in another order, until the next run
+			t.mem.refs++
+			p.release(i)
+			p.live[i] = t
+		}
+		c.done()
 	}
 	return list, nil
 }

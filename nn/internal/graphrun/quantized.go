@@ -42,7 +42,7 @@ func (c *call) scaleOf(shape []int, scale, zero *Tensor, axis int64) (at func(i 
 		s, z := value(0)
 		return func(int) (float64, float64) { return s, z }, nil
 	}
-	k, err := axisOf(axis, len(shape))
+	k, err := AxisOf(axis, len(shape))
 	if err != nil {
 		return nil, err
 	}

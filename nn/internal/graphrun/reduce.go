@@ -90,7 +90,7 @@ func (c *call) reduceAxes(shape []int) (axes, to []int, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if axes, err = axesOf(want, len(shape)); err != nil {
+	if axes, err = AxesOf(want, len(shape)); err != nil {
 		return nil, nil, err
 	}
 	if (!ok || len(axes) == 0) && c.int("noop_with_empty_axes", 0) == 0 {
@@ -248,7 +248,7 @@ func argExtreme(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	axis, err := axisOf(c.int("axis", 0), len(x.Shape))
+	axis, err := AxisOf(c.int("axis", 0), len(x.Shape))
 	if err != nil {
 		return nil, err
 	}
@@ -296,7 +296,7 @@ func cumSum(c *call) ([]*Tensor, error) {
 	if c.in[1].len() != 1 {
 		return nil, errors.New("its axis is no single number")
 	}
-	axis, err := axisOf(toInt(c.in[1].at(0)), len(x.Shape))
+	axis, err := AxisOf(toInt(c.in[1].at(0)), len(x.Shape))
 	if err != nil {
 		return nil, err
 	}
@@ -350,7 +350,7 @@ func topK(c *call) ([]*Tensor, error) {
 		}
 		k = v[0]
 	}
-	axis, err := axisOf(c.int("axis", -1), len(x.Shape))
+	axis, err := AxisOf(c.int("axis", -1), len(x.Shape))
 	if err != nil {
 		return nil, err
 	}
@@ -413,7 +413,7 @@ func softmax(c *call) ([]*Tensor, error) {
 	if old && axis == int64(len(x.Shape)) {
 		axis--
 	}
-	at, err := axisOf(axis, len(x.Shape))
+	at, err := AxisOf(axis, len(x.Shape))
 	if err != nil {
 		return nil, err
 	}

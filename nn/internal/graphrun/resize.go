@@ -71,22 +71,21 @@ func (r *resizing) check() error {
 	return nil
 }
 
-// pick rounds a place in single precision, in which other programs compute it: where two values are
-// as near, the last bit decides.
-func (r *resizing) pick(x float32) int {
-	return int(r.rounded(float64(x)))
-}
-
-func (r *resizing) rounded(x float64) float64 {
+// pick rounds a place that was computed in single precision, as in other programs: where two values
+// are as near, the last bit decides.
+func (r *resizing) pick(place float32) int {
+	x := float64(place)
 	switch r.nearest {
 	case "floor":
-		return math.Floor(x)
+		x = math.Floor(x)
 	case "ceil":
-		return math.Ceil(x)
+		x = math.Ceil(x)
 	case "round_prefer_ceil":
-		return math.Floor(x + 0.5)
+		x = math.Floor(x + 0.5)
+	default:
+		x = math.Ceil(x - 0.5)
 	}
-	return math.Ceil(x - 0.5)
+	return int(x)
 }
 
 // plan lists the values and weights of every place.
@@ -273,7 +272,7 @@ func (c *call) resizings(x *Tensor) ([]*resizing, error) {
 	if list := c.list("axes"); list != nil {
 		axes = nil
 		for _, a := range list {
-			i, err := axisOf(a, rank)
+			i, err := AxisOf(a, rank)
 			if err != nil {
 				return nil, err
 			}

@@ -25,7 +25,7 @@ func gatherElements(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	axis, err := axisOf(c.int("axis", 0), len(x.Shape))
+	axis, err := AxisOf(c.int("axis", 0), len(x.Shape))
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func scatterElements(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	axis, err := axisOf(c.int("axis", 0), len(out.Shape))
+	axis, err := AxisOf(c.int("axis", 0), len(out.Shape))
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func compress(c *call) ([]*Tensor, error) {
 	shape, axis := x.Shape, 0
 	if c.n.Attr("axis") == nil {
 		shape = []int{x.len()}
-	} else if axis, err = axisOf(c.int("axis", 0), len(shape)); err != nil {
+	} else if axis, err = AxisOf(c.int("axis", 0), len(shape)); err != nil {
 		return nil, err
 	}
 	var list []int
@@ -373,7 +373,7 @@ func centerCropPad(c *call) ([]*Tensor, error) {
 	}
 	before, after := make([]int, len(x.Shape)), make([]int, len(x.Shape))
 	for k, a := range list {
-		i, err := axisOf(a, len(x.Shape))
+		i, err := AxisOf(a, len(x.Shape))
 		if err != nil {
 			return nil, err
 		}
@@ -410,7 +410,7 @@ func pad(c *call) ([]*Tensor, error) {
 			return nil, err
 		}
 		for _, v := range list {
-			i, err := axisOf(v, rank)
+			i, err := AxisOf(v, rank)
 			if err != nil {
 				return nil, err
 			}
