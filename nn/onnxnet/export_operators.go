@@ -2,7 +2,6 @@ package onnxnet
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
@@ -74,53 +73,15 @@ func (u *use) operators() (wire, error) {
 		names[t.Name], t.Name = to, to
 		u.initializers = append(u.initializers, t)
 	}
-	nodes := renamed(m.Graph.Nodes, names, u.at+"/")
-	u.nodes = append(u.nodes, nodes...)
-	y := u.op("Reshape", []string{names[m.Graph.Outputs[0].Name], u.ints(-1, u.l.Out)})
-	return wire{name: y, rep: asVector}, nil
-}
-
-// renamed gives the values of nodes other names: those of names, else their own behind a prefix.
-func renamed(list []onnx.Node, names map[string]string, prefix string) []onnx.Node {
-	name := func(s string) string {
+	for _, n := range onnx.Renamed(m.Graph.Nodes, func(s string) string {
 		if _, ok := names[s]; !ok {
-			names[s] = prefix + s
+			names[s] = u.at + "/" + s
 		}
 		return names[s]
+	}) {
+		n.Name = u.at + "/" + strings.TrimPrefix(n.Name, "/")
+		u.nodes = append(u.nodes, n)
 	}
-	all := func(list []string) []string {
-		out := make([]string, len(list))
-		for i, s := range list {
-			out[i] = name(s)
-		}
-		return out
-	}
-	values := func(list []onnx.Value) []onnx.Value {
-		list = slices.Clone(list)
-		for i := range list {
-			list[i].Name = name(list[i].Name)
-		}
-		return list
-	}
-	out := make([]onnx.Node, len(list))
-	for i, n := range list {
-		n.Name = prefix + strings.TrimPrefix(n.Name, "/")
-		n.Inputs, n.Outputs, n.Attrs = all(n.Inputs), all(n.Outputs), slices.Clone(n.Attrs)
-		for k := range n.Attrs {
-			g := n.Attrs[k].Graph
-			if g == nil {
-				continue
-			}
-			made := *g
-			made.Inputs, made.Outputs, made.Values = values(g.Inputs), values(g.Outputs), nil
-			made.Initializers = slices.Clone(g.Initializers)
-			for t := range made.Initializers {
-				made.Initializers[t].Name = name(made.Initializers[t].Name)
-			}
-			made.Nodes = renamed(g.Nodes, names, prefix)
-			n.Attrs[k].Graph = &made
-		}
-		out[i] = n
-	}
-	return out
+	y := u.op("Reshape", []string{names[m.Graph.Outputs[0].Name], u.ints(-1, u.l.Out)})
+	return wire{name: y, rep: asVector}, nil
 }

@@ -127,7 +127,7 @@ func (x *inliner) call(f *function, n *Node) ([]Node, error) {
 		}
 		r.names[name] = n.Outputs[i]
 	}
-	body, err := r.nodes(f.body.Nodes)
+	body, err := r.filled(Renamed(f.body.Nodes, r.name)) // the call's own attributes have its names already
 	return append(body, copies...), err
 }
 
@@ -149,21 +149,13 @@ func (r *renaming) name(s string) string {
 	return to
 }
 
-func (r *renaming) list(names []string) []string {
-	out := make([]string, len(names))
-	for i, s := range names {
-		out[i] = r.name(s)
-	}
-	return out
-}
-
-func (r *renaming) nodes(list []Node) ([]Node, error) {
+// filled returns nodes with the attributes of the call, in graphs within them too.
+func (r *renaming) filled(list []Node) ([]Node, error) {
 	out := make([]Node, len(list))
 	for i, n := range list {
 		if err := r.x.p.decoder.charge(nodeBytes + len(n.Attrs)*attrBytes); err != nil {
 			return nil, err
 		}
-		n.Inputs, n.Outputs = r.list(n.Inputs), r.list(n.Outputs)
 		var attrs []Attr
 		for _, a := range n.Attrs {
 			made, ok, err := r.attr(a)
@@ -201,21 +193,45 @@ func (r *renaming) attr(a Attr) (Attr, bool, error) {
 	}
 	g := *a.Graph
 	var err error
-	g.Inputs, g.Outputs = r.values(g.Inputs), r.values(g.Outputs)
-	g.Initializers = slices.Clone(g.Initializers)
-	for i := range g.Initializers {
-		g.Initializers[i].Name = r.name(g.Initializers[i].Name)
-	}
-	g.Values = nil
-	g.Nodes, err = r.nodes(g.Nodes)
+	g.Nodes, err = r.filled(g.Nodes)
 	a.Graph = &g
 	return a, true, err
 }
 
-func (r *renaming) values(list []Value) []Value {
-	out := slices.Clone(list)
-	for i := range out {
-		out[i].Name = r.name(out[i].Name)
+// Renamed returns nodes whose values have other names, in graphs within them too. It leaves out what
+// these graphs say about the values between.
+func Renamed(list []Node, name func(string) string) []Node {
+	all := func(list []string) []string {
+		out := make([]string, len(list))
+		for i, s := range list {
+			out[i] = name(s)
+		}
+		return out
+	}
+	values := func(list []Value) []Value {
+		list = slices.Clone(list)
+		for i := range list {
+			list[i].Name = name(list[i].Name)
+		}
+		return list
+	}
+	out := make([]Node, len(list))
+	for i, n := range list {
+		n.Inputs, n.Outputs, n.Attrs = all(n.Inputs), all(n.Outputs), slices.Clone(n.Attrs)
+		for k := range n.Attrs {
+			if n.Attrs[k].Graph == nil {
+				continue
+			}
+			g := *n.Attrs[k].Graph
+			g.Inputs, g.Outputs, g.Values = values(g.Inputs), values(g.Outputs), nil
+			g.Initializers = slices.Clone(g.Initializers)
+			for t := range g.Initializers {
+				g.Initializers[t].Name = name(g.Initializers[t].Name)
+			}
+			g.Nodes = Renamed(g.Nodes, name)
+			n.Attrs[k].Graph = &g
+		}
+		out[i] = n
 	}
 	return out
 }
