@@ -71,10 +71,10 @@ func TestCheck(t *testing.T) {
 		"fine":    {func([]byte) (Cost, error) { take(1 << 20); return Cost{}, nil }, ""},
 		"says so": {func([]byte) (Cost, error) { take(60 << 20); return Cost{Memory: 30 << 20}, nil }, ""},
 		"refuses": {func([]byte) (Cost, error) { return Cost{}, errors.New("no") }, ""},
-		"takes":   {func([]byte) (Cost, error) { take(60 << 20); return Cost{Memory: 20 << 20}, nil }, "were allocated"},
+		"takes":   {func([]byte) (Cost, error) { take(60 << 20); return Cost{Memory: 20 << 20}, nil }, "were alloc"},
 		"works":   {func([]byte) (Cost, error) { return Cost{Work: 3, MostWork: 2}, nil }, "work of 3"},
 		"panics":  {func([]byte) (Cost, error) { panic("x") }, "a panic: x"},
-		"talks":   {func([]byte) (Cost, error) { return Cost{}, errors.New(strings.Repeat("x", 9e3)) }, "of 9000 bytes"},
+		"talks":   {func([]byte) (Cost, error) { return Cost{}, errors.New(strings.Repeat("x", 9e3)) }, "of 9000 b"},
 	} {
 		problem := boxes(c.read).check([]byte("file"), "x")
 		if (problem == "") != (c.want == "") || !strings.Contains(problem, c.want) {
