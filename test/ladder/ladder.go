@@ -160,7 +160,7 @@ func formats() []Package {
 				"google.golang.org/protobuf"},
 		{"internal/format/jpeg", "a fast JPEG decoder that reuses memory", "internal/base/budget"},
 		{"internal/format/tiff", "TIFF, as libtiff reads it",
-			"internal/base/budget internal/format/jpeg github.com/klauspost/compress golang.org/x/image"},
+			"internal/base/budget internal/format/jpeg github.com/klauspost/compress"},
 		{"internal/format/wasm", "runs decoders compiled to WebAssembly in a sandbox, with bounded memory and work",
 			"internal/base/budget github.com/edsrzf/mmap-go github.com/tetratelabs/wazero"},
 		{"internal/format/isobmff", "the structure of HEIC and AVIF files", ""},

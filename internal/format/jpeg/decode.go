@@ -227,7 +227,7 @@ func (d *Decoder) frame(seg []byte) bool {
 	d.h, d.w = int(binary.BigEndian.Uint16(seg[1:])), int(binary.BigEndian.Uint16(seg[3:]))
 	n := int(seg[5])
 	if d.w == 0 || d.h == 0 || d.MaxPixels > 0 && d.w > d.MaxPixels/d.h || n != 1 && n != 3 && !(n == 4 && d.any) ||
-		 len(seg) != 6+3*n {
+		len(seg) != 6+3*n {
 		return false
 	}
 	for i := range n {

@@ -56,7 +56,6 @@ func (d *decoder) jpegBlock(data []byte, rows, plane int, at image.Point) error 
 		return fmt.Errorf("no JPEG: it starts with %q", data[:min(len(data), 8)])
 	}
 	d.content = append(append(d.content[:0], d.tables...), data...)
-	d.work.read += int64(len(d.tables))
 	if err := d.checkJPEG(d.content, rows); err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func (f *File) checkWork() error {
 		f.longest = max(f.longest, n)
 		read += n
 	}
-	if most := slack + int64(len(f.b)) + 2*unpacked; read > most {
+	if most := int64(len(f.b)) + 2*unpacked; read > most {
 		return fmt.Errorf("%d blocks are read from %d bytes in all: more than the %d allowed for a file of %d bytes",
 			blocks, read, most, len(f.b))
 	}
