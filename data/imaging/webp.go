@@ -5,12 +5,17 @@ import (
 	"image"
 
 	"golang.org/x/image/webp"
+
+	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
 // decodeStill decodes a file of one image. golang.org/x/image/webp returns the planes of a lossy
 // file as an image.YCbCr, which Go takes for full range as in JPEG. But they are studio range: black
 // is 16, white is 235, and chroma spans 16 to 240.
 func decodeStill(b []byte) (image.Image, error) {
+	if err := budget.Check("the code trees of a WebP", webpTrees(b)); err != nil {
+		return nil, err
+	}
 	im, err := webp.Decode(bytes.NewReader(b))
 	if err != nil {
 		return nil, err

@@ -82,6 +82,7 @@ type Decoder struct {
 	coder   *arithmetic // nil for Huffman coding
 	spare   *arithmetic // the last coder
 	part    part
+	passes  Passes // of the scans so far, where they are several
 	in      bits
 	block   [64]int32
 	wide    []uint8 // two rows of chroma, enlarged, or a row of each component
@@ -150,7 +151,7 @@ func (d *Decoder) reduced(n int) int { return max(1, (n+d.shrink/2)/d.shrink) }
 
 func (d *Decoder) reset() {
 	d.n, d.restart, d.w, d.h, d.layers = 0, 0, 0, 0, false
-	d.adobe, d.jfif, d.coder = -1, false, nil
+	d.adobe, d.jfif, d.coder, d.passes = -1, false, nil, Passes{}
 	d.hasQ = [4]bool{}
 	d.block = [64]int32{} // which a file that ended early left as it was
 	for i := range d.huff {

@@ -83,11 +83,10 @@ func (d *Decoder) scans(b []byte, at int) error {
 		c.coeffs = c.coeffs[:size]
 		clear(c.coeffs)
 	}
-	var done Passes
 	for {
-		done.Scans++
-		done.Samples += d.part.samples(d.cols * d.rows)
-		if done.Check() != nil {
+		d.passes.Scans++
+		d.passes.Samples += d.part.samples(d.cols * d.rows)
+		if d.passes.Check() != nil {
 			return ErrUnsupported
 		}
 		used, ok := 0, false

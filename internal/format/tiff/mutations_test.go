@@ -202,13 +202,13 @@ func formats(t testing.TB) []*bounded.Format {
 	little.Valid = append(little.Valid, &bounded.Part{Name: "II*\x00", Parts: strips},
 		&bounded.Part{Name: "II+\x00", Parts: wide})
 	for _, f := range []*bounded.Format{little, large} {
-		f.Read = func(b []byte) (bounded.Cost, error) { return readBounded(t, b) }
+		f.Read = readBounded
 	}
 	return []*bounded.Format{little, large}
 }
 
 // readBounded decodes a file. Its work are the bytes that blocks are read from and unpacked to.
-func readBounded(t testing.TB, b []byte) (bounded.Cost, error) {
+func readBounded(b []byte) (bounded.Cost, error) {
 	f, err := Open(b)
 	if err != nil {
 		return bounded.Cost{}, err
@@ -220,13 +220,13 @@ func readBounded(t testing.TB, b []byte) (bounded.Cost, error) {
 	defer d.close()
 	im, err := d.decode()
 	if err == nil && im.Bounds() != image.Rect(0, 0, f.w, f.h) {
-		t.Errorf("%v of %d x %d", im.Bounds(), f.w, f.h)
+		panic(fmt.Sprintf("%v of %d x %d", im.Bounds(), f.w, f.h))
 	}
 	pixels, length := int64(f.w)*int64(f.h), int64(len(b))
 	unpacked := slack + 32*pixels + 16*length
 	if d.work.unpacked > unpacked || d.work.passes.Samples > 40*64*unpacked {
-		t.Errorf("%d bytes unpacked of %d x %d pixels, %d samples in scans", d.work.unpacked, f.w, f.h,
-			d.work.passes.Samples)
+		panic(fmt.Sprintf("%d bytes unpacked of %d x %d pixels, %d samples in scans", d.work.unpacked, f.w, f.h,
+			d.work.passes.Samples))
 	}
 	return bounded.Cost{Memory: f.Memory(), Work: d.work.read, MostWork: length + 2*d.fullSize()}, err
 }
