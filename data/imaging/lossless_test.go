@@ -2,6 +2,7 @@ package imaging
 
 import (
 	"bytes"
+	"encoding/binary"
 	"testing"
 
 	"golang.org/x/image/vp8l"
@@ -133,5 +134,20 @@ func TestTreesOfDamaged(t *testing.T) {
 		if got := losslessTrees(c[1:]); got < 0 || got > want {
 			t.Fatalf("change %d: %d bytes", i, got)
 		}
+	}
+}
+
+// TestLongChunk: a chunk that says that it has 16 MB takes no memory for it.
+func TestLongChunk(t *testing.T) {
+	b := bytes.Clone(formatFile(t, "webp.webp"))
+	at := bytes.Index(b, []byte("VP8 "))
+	for _, at := range []int{4, at + 4} {
+		binary.LittleEndian.PutUint32(b[at:], 1<<24-uint32(at))
+	}
+	var dec Decoder
+	var im Image
+	var err error
+	if n := budgettest.Taken(func() { err = dec.Decode(t.Context(), &im, b) }); err == nil || n > 1<<20 {
+		t.Errorf("took %d bytes, %v", n, err)
 	}
 }

@@ -2,6 +2,7 @@ package imaging
 
 import (
 	"bytes"
+	"errors"
 	"image"
 
 	"golang.org/x/image/webp"
@@ -13,6 +14,9 @@ import (
 // file as an image.YCbCr, which Go takes for full range as in JPEG. But they are studio range: black
 // is 16, white is 235, and chroma spans 16 to 240.
 func decodeStill(b []byte) (image.Image, error) {
+	if !hasWholeFrame(b) { // golang.org/x/image takes the memory that a chunk says before it reads the chunk
+		return nil, errors.New("its picture is cut off")
+	}
 	if err := budget.Check("the code trees of a WebP", webpTrees(b)); err != nil {
 		return nil, err
 	}
@@ -27,6 +31,16 @@ func decodeStill(b []byte) (image.Image, error) {
 		return fromStudio(&im.YCbCr, im.A, im.AStride), nil
 	}
 	return im, nil
+}
+
+// hasWholeFrame reports whether b has all bytes of its picture.
+func hasWholeFrame(b []byte) bool {
+	for name := range riffChunks(b[min(len(b), riffHeader):]) {
+		if name == "VP8 " || name == "VP8L" {
+			return true
+		}
+	}
+	return false
 }
 
 // fromStudio converts the planes of a VP8 frame, 4:2:0 and studio range, to colours with the bits
