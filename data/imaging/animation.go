@@ -11,6 +11,8 @@ import (
 	"iter"
 
 	"golang.org/x/image/webp"
+
+	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
 const (
@@ -134,6 +136,14 @@ func webpConfig(b []byte) (image.Config, error) {
 
 // decodeWebP decodes b. Of an animation it decodes the first frame, on a transparent canvas.
 func decodeWebP(b []byte) (image.Image, error) {
+	cfg, err := webpConfig(b)
+	if err != nil {
+		return nil, err
+	}
+	what := fmt.Sprintf("a WebP of %d x %d pixels", cfg.Width, cfg.Height)
+	if err := budget.Check(what, webpMemory(cfg, b)); err != nil {
+		return nil, err
+	}
 	f, err := animated(b)
 	if err != nil {
 		return nil, err

@@ -44,13 +44,13 @@ const (
 )
 
 // groupMemory is the memory for a group of five trees: a node of eight bytes for each symbol and
-// each fork, and tables of 2^7 entries.
+// each fork, the length and the code of each symbol, and tables of 2^7 entries.
 func groupMemory(cacheBits int) int64 {
 	symbols := int64(280 + 3*256 + 40)
 	if cacheBits > 0 {
 		symbols += 1 << cacheBits
 	}
-	return 16*symbols + 5*(4<<7+32)
+	return 24*symbols + 5*(4<<7+32)
 }
 
 // losslessTrees returns the memory for the trees of a lossless picture (RFC 9649, section 3). It

@@ -97,7 +97,7 @@ func TestTrees(t *testing.T) {
 		if said != int64(n+1)*groupMemory(0) {
 			t.Errorf("%d groups: %d bytes, want %d", n, said, int64(n+1)*groupMemory(0))
 		}
-		if pixels := int64(4 * 208 * 208 * 2); taken > 2*said+pixels || n > 100 && taken < said {
+		if pixels := int64(4 * 208 * 208 * 2); taken > said+pixels || n > 100 && taken < said/2 {
 			t.Errorf("%d groups in %d bytes: %d bytes taken, %d said", n, len(b), taken, said)
 		}
 	}
@@ -115,6 +115,28 @@ func TestTreesOfValid(t *testing.T) {
 		}
 		if chunks, w, h := frameOf(t, name); webpTrees(animation(w, h, frame(0, 0, w, h, chunks))) != want {
 			t.Errorf("%s as an animation: another memory than %d", name, want)
+		}
+	}
+}
+
+// TestWebPMemory: decoding takes no more than is said before, with the trees.
+func TestWebPMemory(t *testing.T) {
+	chunks, w, h := frameOf(t, "webp-lossy-alpha.webp")
+	for name, b := range map[string][]byte{
+		"lossy": formatFile(t, "webp.webp"), "alpha": formatFile(t, "webp-lossy-alpha.webp"),
+		"lossless": formatFile(t, "webp-lossless.webp"), "animation": animation(w+1, h, frame(0, 0, w, h, chunks)),
+		"groups": riff(appendChunk(nil, "VP8L", grouped(208, 1500))),
+	} {
+		cfg, err := webpConfig(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := webpMemory(cfg, b)
+		var dec Decoder
+		var im Image
+		taken := budgettest.Taken(func() { err = dec.Decode(t.Context(), &im, b) })
+		if err != nil || taken > said+said/4+256<<10 {
+			t.Errorf("%s: took %d bytes, said %d, %v", name, taken, said, err)
 		}
 	}
 }

@@ -17,9 +17,6 @@ func decodeStill(b []byte) (image.Image, error) {
 	if !hasWholeFrame(b) { // golang.org/x/image takes the memory that a chunk says before it reads the chunk
 		return nil, errors.New("its picture is cut off")
 	}
-	if err := budget.Check("the code trees of a WebP", webpTrees(b)); err != nil {
-		return nil, err
-	}
 	im, err := webp.Decode(bytes.NewReader(b))
 	if err != nil {
 		return nil, err
@@ -31,6 +28,18 @@ func decodeStill(b []byte) (image.Image, error) {
 		return fromStudio(&im.YCbCr, im.A, im.AStride), nil
 	}
 	return im, nil
+}
+
+// webpMemory returns an upper bound of the memory for decoding a WebP file to three channels. A lossy
+// picture with alpha takes planes, a lossless picture for the alpha, and the colours of both. An
+// animation takes a canvas as well.
+func webpMemory(cfg image.Config, b []byte) int64 {
+	const still, animation = 16, 24 // bytes of a pixel
+	n := int64(still)
+	if f, err := animated(b); err == nil && f != nil {
+		n = animation
+	}
+	return budget.Sum(budget.Product(int64(cfg.Width), int64(cfg.Height), n), webpTrees(b))
 }
 
 // hasWholeFrame reports whether b has all bytes of its picture.
