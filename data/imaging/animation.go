@@ -2,6 +2,7 @@ package imaging
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -131,15 +132,15 @@ func webpConfig(b []byte) (image.Config, error) {
 }
 
 // decodeWebP decodes b. Of an animation it decodes the first frame, on a transparent canvas.
-func decodeWebP(b []byte) (image.Image, error) {
+func decodeWebP(ctx context.Context, b []byte) (image.Image, error) {
 	f, err := animated(b)
 	if err != nil {
 		return nil, err
 	}
 	if f == nil {
-		return decodeStill(b)
+		return decodeStill(ctx, b)
 	}
-	im, err := decodeStill(f.still)
+	im, err := decodeStill(ctx, f.still)
 	if err != nil || f.at.Size() == f.canvas {
 		return im, err
 	}

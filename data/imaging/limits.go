@@ -23,48 +23,46 @@ func (f *format) sized(cfg image.Config) error {
 
 // memory returns the memory for a picture: the decoded image, as much again for the decoder's buffers (raw rows,
 // passes of interlaced files), and the three channels of the result.
-func (f *format) memory(cfg image.Config, progressive bool) int64 {
+func (p *Picture) memory(progressive bool) int64 {
+	cfg := p.source.cfg
 	model := bytesPerPixel(cfg.ColorModel)
 	n := 2*model + 3
 	if progressive {
 		n += 4 * model // 32-bit coefficients
 	}
-	if f.name == "TIFF" {
-		n += model // a strip, which may be the whole image
-	}
-	return budget.Product(int64(cfg.Width), int64(cfg.Height), n)
+	return max(p.source.bytes, budget.Product(int64(cfg.Width), int64(cfg.Height), n))
 }
 
-// refuse returns an error if the header and the markers show that a file must not be decoded. It
-// has more pixels than limit, has too many scans, or needs more memory than internal/base/budget
-// allows or than most, if that is not 0.
+// refuse returns an error if the header and the markers show that d must not decode a file. It has more pixels than
+// allowed, has too many scans, or needs more memory than internal/base/budget or d allow.
 //
 // shrink is Decoder.Shrink, or nil.
-func (f *format) refuse(cfg image.Config, b []byte, limit int, most int64, shrink func(w, h int) int) error {
-	if err := f.sized(cfg); err != nil {
+func (p *Picture) refuse(d *Decoder, shrink func(w, h int) int) error {
+	cfg, name := p.source.cfg, p.format.name
+	if err := p.format.sized(cfg); err != nil {
 		return err
 	}
-	if cfg.Width > limit/cfg.Height {
-		return fmt.Errorf("%s of %d x %d pixels: more than the %d allowed", f.name, cfg.Width, cfg.Height, limit)
+	if cfg.Width > d.limit()/cfg.Height {
+		return fmt.Errorf("%s of %d x %d pixels: more than the %d allowed", name, cfg.Width, cfg.Height, d.limit())
 	}
 	progressive := false
-	if f.name == "JPEG" {
+	if name == "JPEG" {
 		n := 0
-		if n, progressive = jpegScans(b); n > maxScans {
+		if n, progressive = jpegScans(p.file); n > maxScans {
 			return fmt.Errorf("JPEG of %d scans: more than the %d allowed", n, maxScans)
 		}
 	}
-	what := fmt.Sprintf("%s of %d x %d pixels", f.name, cfg.Width, cfg.Height)
-	need := f.memory(cfg, progressive)
-	if f.boxed != nil {
-		usual, largest := boxedMemory(f.name, cfg, b, shrink)
-		if need = usual; most > 0 { // then others share the memory
+	what := fmt.Sprintf("%s of %d x %d pixels", name, cfg.Width, cfg.Height)
+	need := p.memory(progressive)
+	if box := p.source.inBox; box != nil {
+		usual, largest := box.memory(shrink)
+		if need = usual; d.MaxBytes > 0 { // then others share the memory
 			need = largest
 		}
 	}
-	if most > 0 && need > most {
+	if d.MaxBytes > 0 && need > d.MaxBytes {
 		return fmt.Errorf("%s is damaged, or of a kind that cannot be reduced while it is decoded: it needs "+
-			"%d bytes of memory, but only %d are allowed", what, need, most)
+			"%d bytes of memory, but only %d are allowed", what, need, d.MaxBytes)
 	}
 	return budget.Check(what, need)
 }

@@ -1,7 +1,7 @@
 package imaging
 
 import (
-	"bytes"
+	"context"
 	"image"
 
 	"golang.org/x/image/webp"
@@ -10,8 +10,8 @@ import (
 // decodeStill decodes a file of one image. golang.org/x/image/webp returns the planes of a lossy
 // file as an image.YCbCr, which Go takes for full range as in JPEG. But they are studio range: black
 // is 16, white is 235, and chroma spans 16 to 240.
-func decodeStill(b []byte) (image.Image, error) {
-	im, err := webp.Decode(bytes.NewReader(b))
+func decodeStill(ctx context.Context, b []byte) (image.Image, error) {
+	im, err := webp.Decode(newReader(ctx, b))
 	if err != nil {
 		return nil, err
 	}
