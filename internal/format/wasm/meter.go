@@ -199,7 +199,8 @@ func (m *meter) code(r *reader) ([]byte, error) {
 		return nil, errModule
 	}
 	// i32.const 1, memory.grow, drop; then the test of the fuel; if, unreachable, end.
-	out = appendBody(out, slices.Concat([]byte{0, 0x41, 1, 0x40, 0, 0x1a}, m.isSpent(), []byte{0x04, 0x40, 0x00, 0x0b, 0x0b}))
+	trap := []byte{0x04, 0x40, 0x00, 0x0b, 0x0b}
+	out = appendBody(out, slices.Concat([]byte{0, 0x41, 1, 0x40, 0, 0x1a}, m.isSpent(), trap))
 	// local.get 2, i64.extend_i32_u, i64.const 5, i64.shr_u; then the instruction itself with its three arguments.
 	bytes := m.spend(0x20, 2, 0xad, 0x42, 5, 0x88)
 	arguments := []byte{0x20, 0, 0x20, 1, 0x20, 2}
