@@ -14,8 +14,10 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// riffHeader is the length of the header before the first chunk of a WebP file.
-const riffHeader = 12
+const (
+	riffHeader  = 12 // bytes before the first chunk of a WebP file
+	frameHeader = 16 // bytes before the first chunk of a frame
+)
 
 // riffChunks yields the chunks of b until one is cut short. A chunk is four letters, its length, and
 // its content, padded to an even length.
@@ -65,7 +67,7 @@ type firstFrame struct {
 // canvas. Its frames are chunks ANMF. Each holds the frame's place, size and duration, and the
 // chunks of a still image (RFC 9649, section 2.7).
 func animated(b []byte) (*firstFrame, error) {
-	const animation, frameHeader = 1 << 1, 16
+	const animation = 1 << 1
 	var f *firstFrame
 	for name, c := range riffChunks(b[min(len(b), riffHeader):]) {
 		switch {

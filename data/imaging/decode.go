@@ -175,7 +175,7 @@ func sniff(b []byte) (format, error) {
 	case starts("BM"):
 		return inGo("BMP", config(bmp.DecodeConfig), pixels(bmp.Decode), noExif), nil
 	case starts("RIFF") && len(b) >= 12 && string(b[8:12]) == "WEBP":
-		return inGo("WebP", webpConfig, decodeWebP, webpExif), nil
+		return format{name: "WebP", open: openWebP}, nil
 	case tiff.IsTIFF(b):
 		return format{name: "TIFF", open: openTIFF}, nil
 	}
@@ -198,11 +198,24 @@ func sniff(b []byte) (format, error) {
 
 func noExif([]byte) []byte { return nil }
 
+// openWebP reads the structure of a WebP file. The code trees of a lossless one may take more memory than its pixels.
+func openWebP(ctx context.Context, b []byte, size int64) (*source, error) {
+	f := inGo("WebP", webpConfig, decodeWebP, webpExif)
+	s, err := f.open(ctx, b, size)
+	if err == nil {
+		s.bytes = budget.Sum(pictureMemory(s.cfg, false), webpTrees(b))
+	}
+	return s, err
+}
+
 func openTIFF(_ context.Context, b []byte, _ int64) (*source, error) {
-	cfg, err := tiff.DecodeConfig(b)
-	n := budget.Product(int64(cfg.Width), int64(cfg.Height), 3*bytesPerPixel(cfg.ColorModel)+3)
-	return &source{cfg: cfg, bytes: n, orientation: tiff.Orientation(b),
-		decode: func(context.Context) (image.Image, error) { return tiff.Decode(b) }}, err
+	f, err := tiff.Open(b)
+	if err != nil {
+		return nil, err
+	}
+	cfg := f.Config()
+	return &source{cfg: cfg, orientation: tiff.Orientation(b), decode: f.Decode,
+		bytes: budget.Sum(f.Memory(), reduced(cfg.Width, cfg.Height, 1))}, nil
 }
 
 // instead recognises what servers and programs leave in place of an image, and says what to do.
@@ -281,7 +294,7 @@ func foreign(b []byte) string {
 //   - The first frame of an animation is read.
 //
 // Errors say what is wrong with the file. A file with more than MaxPixels, more memory than the
-// limit (GOMEMLIMIT) or more than 40 scans is refused before it is decoded. When ctx ends, decoding
+// limit (GOMEMLIMIT) or more scans than encoders write is refused before it is decoded. When ctx ends, decoding
 // ends, and Decode returns ctx's error.
 func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 	d.Background = Opaque
@@ -339,7 +352,7 @@ var errJPEG = errors.New("the data are not valid JPEG, or end early")
 // rareJPEG reads a kind of JPEG that the standard library does not support.
 func (d *Decoder) rareJPEG(ctx context.Context, dst *Image, b []byte, f *format, kind fastjpeg.Kind) error {
 	// It needs as much memory as a progressive JPEG of four colours.
-	p := &Picture{format: f, file: b, source: &source{
+	p := &Picture{format: f, file: b, Header: Header{jpeg: kind}, source: &source{
 		cfg: image.Config{Width: kind.W, Height: kind.H, ColorModel: color.CMYKModel}}}
 	if err := p.refuse(d, nil); err != nil {
 		return err

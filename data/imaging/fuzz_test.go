@@ -37,7 +37,7 @@ func FuzzScans(f *testing.F) {
 	f.Fuzz(func(t *testing.T, w, h uint16, n uint8, at int, v uint8) {
 		w, h = w%512+1, h%512+1
 		b := progressive(w, h, int(n))
-		if found, p := jpegScans(b); found != int(n) || !p {
+		if found, p := numScans(b); found != int(n) || !p {
 			t.Fatalf("%d scans of %d, progressive: %v", found, n, p)
 		}
 		dec, im := Decoder{MaxPixels: 1 << 18}, Image{}

@@ -69,7 +69,7 @@ func open(ctx context.Context, f *format, b []byte, size int64) (*Picture, error
 		p.jpeg, p.small = kind, ok && kind.Usual()
 	}
 	if s.inBox == nil {
-		p.bytes = p.memory(p.jpeg.Progressive())
+		p.bytes = p.memory()
 	} else {
 		_, p.bytes = s.inBox.memory(nil)
 		if s.inBox.tiles != nil {

@@ -3,7 +3,7 @@ package jpeg
 // DecodeAny is Decode for kinds of JPEG that few programs write, at its leisure: arithmetic
 // coding, chroma of uneven sizes, four colours. Pictures of four colours are taken for CMYK, or
 // for YCCK where Adobe's segment says so, inverted as Adobe's programs write them, and become
-// RGB without a colour profile. Shrink does not apply.
+// RGB without a colour profile; see Decoder.Inks. Shrink does not apply.
 func (d *Decoder) DecodeAny(b []byte, grow func(w, h, c int) []uint8) error {
 	d.any = true
 	defer func() { d.any = false }()
@@ -45,20 +45,35 @@ func isYCbCr(names []byte, adobe int, jfif bool) bool {
 	return string(names) != "RGB"
 }
 
-// convert makes interleaved pixels of the planes.
-func (d *Decoder) convert(pix []uint8) {
-	rows := make([][]uint8, d.n)
-	planes := make([]enlarged, d.n)
-	names := make([]byte, d.n)
-	for i := range planes {
+// convert makes interleaved pixels of the planes. It is false if Done is closed before the last
+// row.
+func (d *Decoder) convert(pix []uint8) bool {
+	var rows [4][]uint8
+	var planes [4]enlarged
+	var names [4]byte
+	wide := d.cols * d.hmax * 8
+	if need := 4 * wide; len(d.wide) < need || len(d.sums) < need {
+		d.wide, d.sums = make([]uint8, need), make([]int32, need)
+	}
+	for i := range d.n {
 		names[i] = d.comps[i].id
 		planes[i] = d.enlarge(&d.comps[i])
-		rows[i] = make([]uint8, d.cols*d.hmax*8)
+		rows[i] = d.wide[i*wide:][:wide]
 	}
-	yuv := isYCbCr(names, d.adobe, d.jfif)
+	yuv := isYCbCr(names[:d.n], d.adobe, d.jfif)
 	for y := range d.h {
-		for i := range planes {
+		if d.stopped() {
+			return false
+		}
+		for i := range d.n {
 			planes[i].row(rows[i], y)
+		}
+		if d.n == 4 && d.Inks {
+			out := pix[4*y*d.w:][:4*d.w]
+			for i := range out {
+				out[i] = rows[i%4][i/4]
+			}
+			continue
 		}
 		out := pix[3*y*d.w:][:3*d.w]
 		for x := range d.w {
@@ -72,6 +87,7 @@ func (d *Decoder) convert(pix []uint8) {
 			}
 		}
 	}
+	return true
 }
 
 // inked puts black, which is stored inverted as the other inks are, over a colour. YCCK
@@ -99,7 +115,7 @@ func (d *Decoder) enlarge(c *component) enlarged {
 	e := enlarged{planes: planes{w: d.w, h: d.h, across: across, down: down, cb: c.plane, cStride: c.stride},
 		cols: (d.w*c.h + d.hmax - 1) / d.hmax, rows: (d.h*c.v + d.vmax - 1) / d.vmax}
 	e.smooth = d.Smooth && across <= 2 && down <= 2 && across*down > 1 && interpolates(d.w, across)
-	e.sums = make([]int32, e.cols)
+	e.sums = d.sums[:e.cols]
 	return e
 }
 

@@ -22,10 +22,14 @@ type state uint8
 // evenState is the estimate that always is one half.
 const evenState = 113
 
-func newArithmetic() *arithmetic {
-	a := new(arithmetic)
+// newCoder returns a coder as a file begins with it.
+func (d *Decoder) newCoder() *arithmetic {
+	if d.spare == nil {
+		d.spare = new(arithmetic)
+	}
+	a := d.spare
 	for i := range a.upper {
-		a.upper[i], a.middle[i] = 1, 5
+		a.lower[i], a.upper[i], a.middle[i] = 0, 1, 5
 	}
 	return a
 }

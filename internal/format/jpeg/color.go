@@ -25,16 +25,19 @@ var chroma = func() (t chromaTerms) {
 // a value of chroma: it repeats rows of one or two values.
 func interpolates(w, across int) bool { return across == 1 || (w+across-1)/across > 2 }
 
-// toRGB converts the planes to interleaved pixels, w x h of them.
-func (d *Decoder) toRGB(pix []uint8, w, h int) {
+// toRGB converts the planes to interleaved pixels, w x h of them. It is false if Done is closed
+// before the last row.
+func (d *Decoder) toRGB(pix []uint8, w, h int) bool {
 	luma, cb, cr := &d.comps[0], &d.comps[1], &d.comps[2]
 	if d.Smooth && d.across*d.down > 1 && d.across <= 2 && d.down <= 2 && interpolates(w, d.across) {
 		p := planes{w: w, h: h, across: d.across, down: d.down, y: luma.plane, cb: cb.plane, cr: cr.plane,
 			yStride: luma.stride, cStride: cb.stride}
-		p.smooth(pix, d)
-		return
+		return p.smooth(pix, d, d.Done)
 	}
 	for y := range h {
+		if d.stopped() {
+			return false
+		}
 		cy := y / d.down
 		out := pix[y*w*3 : (y+1)*w*3]
 		yRow := luma.plane[y*luma.stride:][:w]
@@ -67,6 +70,7 @@ func (d *Decoder) toRGB(pix []uint8, w, h int) {
 			}
 		}
 	}
+	return true
 }
 
 func terms(cb, cr uint8) (r, g, b int32) {

@@ -29,13 +29,6 @@ const (
 	com  = 0xfe
 )
 
-// maxSide bounds width and height, so that sizes fit in an int anywhere.
-const maxSide = 1 << 15
-
-// maxScans is the largest number of scans. Encoders write about ten; each of them
-// passes over the whole picture, in however few bytes.
-const maxScans = 40
-
 // component is one colour component.
 type component struct {
 	id      uint8
@@ -65,6 +58,8 @@ type Decoder struct {
 	Done <-chan struct{}
 	// Smooth enlarges chroma by interpolation instead of repetition.
 	Smooth bool
+	// Inks makes DecodeAny return four colours as four channels, as they are stored.
+	Inks bool
 
 	w, h    int // of the file
 	shrink  int
@@ -85,10 +80,12 @@ type Decoder struct {
 	adobe   int  // the transform that Adobe's segment names; -1 without one
 	jfif    bool
 	coder   *arithmetic // nil for Huffman coding
+	spare   *arithmetic // the last coder
 	part    part
+	passes  Passes // of the scans so far, where they are several
 	in      bits
 	block   [64]int32
-	wide    []uint8 // two rows of chroma, enlarged
+	wide    []uint8 // two rows of chroma, enlarged, or a row of each component
 	sums    []int32
 }
 
@@ -121,7 +118,7 @@ func (d *Decoder) decode(b []byte, grow func(w, h, c int) []uint8) error {
 		return err
 	}
 	w, h := d.reduced(d.w), d.reduced(d.h)
-	pix := grow(w, h, min(d.n, 3))
+	pix := grow(w, h, d.channels())
 	if d.n == 1 {
 		c := &d.comps[0]
 		for y := range h {
@@ -129,12 +126,24 @@ func (d *Decoder) decode(b []byte, grow func(w, h, c int) []uint8) error {
 		}
 		return nil
 	}
+	converted := false
 	if d.any {
-		d.convert(pix)
+		converted = d.convert(pix)
 	} else {
-		d.toRGB(pix, w, h)
+		converted = d.toRGB(pix, w, h)
+	}
+	if !converted {
+		return ErrUnsupported
 	}
 	return nil
+}
+
+// channels is the number of channels of the result.
+func (d *Decoder) channels() int {
+	if d.n == 4 && !d.Inks {
+		return 3
+	}
+	return d.n
 }
 
 // reduced is the length of a side in the result.
@@ -142,7 +151,7 @@ func (d *Decoder) reduced(n int) int { return max(1, (n+d.shrink/2)/d.shrink) }
 
 func (d *Decoder) reset() {
 	d.n, d.restart, d.w, d.h, d.layers = 0, 0, 0, 0, false
-	d.adobe, d.jfif, d.coder = -1, false, nil
+	d.adobe, d.jfif, d.coder, d.passes = -1, false, nil, Passes{}
 	d.hasQ = [4]bool{}
 	d.block = [64]int32{} // which a file that ended early left as it was
 	for i := range d.huff {
@@ -155,7 +164,7 @@ func (d *Decoder) reset() {
 // headers reads all from at up to the next scan and returns where its data start, or
 // end where none comes.
 func (d *Decoder) headers(b []byte, at int) (scan int, end bool, err error) {
-	for {
+	for !d.stopped() {
 		for at+1 < len(b) && b[at] == 0xff && b[at+1] == 0xff {
 			at++
 		}
@@ -179,7 +188,7 @@ func (d *Decoder) headers(b []byte, at int) (scan int, end bool, err error) {
 			d.layers = marker == sof2
 		case d.any && (marker == sof9 || marker == sofA):
 			ok = d.frame(seg)
-			d.layers, d.coder = marker == sofA, newArithmetic()
+			d.layers, d.coder = marker == sofA, d.newCoder()
 		case d.any && marker == dac:
 			ok = d.coder != nil && d.coder.conditioning(seg)
 		case marker == dht:
@@ -209,6 +218,7 @@ func (d *Decoder) headers(b []byte, at int) (scan int, end bool, err error) {
 			return 0, false, ErrUnsupported
 		}
 	}
+	return 0, false, ErrUnsupported
 }
 
 func (d *Decoder) frame(seg []byte) bool {
@@ -217,8 +227,8 @@ func (d *Decoder) frame(seg []byte) bool {
 	}
 	d.h, d.w = int(binary.BigEndian.Uint16(seg[1:])), int(binary.BigEndian.Uint16(seg[3:]))
 	n := int(seg[5])
-	if d.w == 0 || d.h == 0 || d.w > maxSide || d.h > maxSide || d.MaxPixels > 0 && d.w > d.MaxPixels/d.h || n != 1 &&
-		n != 3 && !(n == 4 && d.any) || len(seg) != 6+3*n {
+	if d.w == 0 || d.h == 0 || d.MaxPixels > 0 && d.w > d.MaxPixels/d.h || n != 1 && n != 3 && !(n == 4 && d.any) ||
+		len(seg) != 6+3*n {
 		return false
 	}
 	for i := range n {
@@ -341,7 +351,7 @@ func (d *Decoder) plan(data int) bool {
 		}
 		d.across, d.down = max(d.across, h), max(d.down, v)
 	}
-	need := int64(min(d.n, 3)) * int64(d.reduced(d.w)) * int64(d.reduced(d.h))
+	need := int64(d.channels()) * int64(d.reduced(d.w)) * int64(d.reduced(d.h))
 	for i := range d.n {
 		c := &d.comps[i]
 		blocks := int64(d.cols*c.h) * int64(d.rows*c.v)
@@ -367,9 +377,11 @@ func (d *Decoder) plan(data int) bool {
 }
 
 // stopped reports that Done is closed.
-func (d *Decoder) stopped() bool {
+func (d *Decoder) stopped() bool { return isClosed(d.Done) }
+
+func isClosed(done <-chan struct{}) bool {
 	select {
-	case <-d.Done:
+	case <-done:
 		return true
 	default:
 		return false

@@ -100,7 +100,7 @@ func (k *Kind) Rare() bool {
 func (k *Kind) Usual() bool {
 	switch k.marker {
 	case sof0, sof1, sof2:
-		if k.W > maxSide || k.H > maxSide || k.apart && k.marker != sof2 {
+		if k.apart && k.marker != sof2 {
 			return false
 		}
 		return k.Bits == 8 && !k.Rare() && (k.Components == 1 || k.Components == 3 && isYCbCr(k.names, k.adobe, k.jfif))
@@ -114,15 +114,14 @@ func (k *Kind) Progressive() bool { return k.marker == sof2 || k.marker == sofA 
 // Bytes is at most what Decode takes for a picture whose sides are divided by shrink: planes and
 // pixels of the result, and the coefficients of a progressive file.
 func (k *Kind) Bytes(shrink int) int64 {
-	var h, v, blocks int64 = 1, 1, 0
-	for _, f := range k.factors {
-		h, v = max(h, int64(f>>4)), max(v, int64(f&15))
-		blocks += int64(f>>4) * int64(f&15)
+	units, h, v := k.units()
+	blocks := int64(1)
+	if k.Components > 1 {
+		blocks = 0
+		for _, f := range k.factors {
+			blocks += int64(f>>4) * int64(f&15)
+		}
 	}
-	if k.Components == 1 {
-		h, v, blocks = 1, 1, 1
-	}
-	units := ((int64(k.W) + 8*h - 1) / (8 * h)) * ((int64(k.H) + 8*v - 1) / (8 * v))
 	side := int64(8 / shrink)
 	n := int64(k.Components)
 	need := 2 * n * units * h * v * side * side // a plane of chroma may be as large as that of luma

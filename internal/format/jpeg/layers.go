@@ -83,7 +83,12 @@ func (d *Decoder) scans(b []byte, at int) error {
 		c.coeffs = c.coeffs[:size]
 		clear(c.coeffs)
 	}
-	for range maxScans {
+	for {
+		d.passes.Scans++
+		d.passes.Samples += d.part.samples(d.cols * d.rows)
+		if d.passes.Check() != nil {
+			return ErrUnsupported
+		}
 		used, ok := 0, false
 		if p := &d.part; p.from > 0 && p.comps[0].size == 1 {
 			// No use for it. Of larger sizes all is needed: what a later scan has of
@@ -104,7 +109,15 @@ func (d *Decoder) scans(b []byte, at int) error {
 		}
 		at = next
 	}
-	return ErrUnsupported
+}
+
+// samples is the number of samples of a scan in a picture of the given number of units.
+func (p *part) samples(units int) int64 {
+	var n int64
+	for _, c := range p.comps[:p.n] {
+		n += int64(units) * int64(c.h*c.v) * 64
+	}
+	return n
 }
 
 // behind returns the length of a scan's data: up to the first marker that is not

@@ -31,15 +31,14 @@ func (d *Decoder) ToRGB(pix []uint8, im *image.YCbCr) bool {
 	if im.Rect.Min != (image.Point{}) || len(pix) < 3*p.w*p.h || !interpolates(p.w, p.across) {
 		return false
 	}
-	p.smooth(pix, d)
-	return true
+	return p.smooth(pix, d, nil)
 }
 
 // smooth converts with chroma weighted by distance, in libjpeg's integers: of two
 // values across or down the nearer counts 3/4 and the farther 1/4, of four 9/16,
 // 3/16, 3/16 and 1/16; beyond the border its own value stands in. What is rounded
-// alternates with the column.
-func (p *planes) smooth(pix []uint8, d *Decoder) {
+// alternates with the column. It is false if done is closed before the last row.
+func (p *planes) smooth(pix []uint8, d *Decoder, done <-chan struct{}) bool {
 	cols, rows := (p.w+p.across-1)/p.across, (p.h+p.down-1)/p.down
 	if need := 2*p.w + 2*p.across; len(d.wide) < need {
 		d.wide = make([]uint8, need)
@@ -47,6 +46,9 @@ func (p *planes) smooth(pix []uint8, d *Decoder) {
 	}
 	wide := [2][]uint8{d.wide[:p.w+p.across], d.wide[p.w+p.across:]}
 	for y := range p.h {
+		if isClosed(done) {
+			return false
+		}
 		near := y / p.down
 		far := near
 		if p.down == 2 {
@@ -61,6 +63,7 @@ func (p *planes) smooth(pix []uint8, d *Decoder) {
 			put(out[3*x:3*x+3:3*x+3], int32(v), r, g, b)
 		}
 	}
+	return true
 }
 
 // row makes one row of chroma as wide as the picture from the rows next to it; half

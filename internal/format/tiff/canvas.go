@@ -1,6 +1,7 @@
 package tiff
 
 import (
+	"context"
 	"errors"
 	"image"
 	"image/color"
@@ -11,49 +12,46 @@ type canvas struct {
 	w, h, step int
 	pix        []byte
 	model      color.Model
-	colours    [][3]byte // of a palette
-	to         [][]int   // by sample, which bytes of a pixel it is
+	opaque     bool    // there is no alpha, but bytes for it
+	channels   [][]int // by sample, which bytes of a pixel it is
 }
 
-// canvas takes memory for the result.
-func (p *picture) canvas() (*canvas, error) {
-	c := &canvas{w: p.w, h: p.h, step: 4, model: p.model()}
+// channels are, by sample, which bytes of a pixel of the result it is. Samples beyond these have no
+// meaning.
+func (f *File) channels() [][]int {
+	to := [][]int{{0}, {1}, {2}, {3}}
 	switch {
-	case c.model == color.GrayModel:
-		c.step = 1
-		c.to = [][]int{{0}}
-	case p.photometric <= blackIsZero:
-		c.to = [][]int{{0, 1, 2}, {3}}
-	case p.photometric == palette:
-		c.to = [][]int{{0}, {3}}
-		var err error
-		if c.colours, err = p.colourMap(); err != nil {
-			return nil, err
-		}
-	case p.photometric == cmyk:
-		c.to = [][]int{{0}, {1}, {2}, {3}}
-	default:
-		c.to = [][]int{{0}, {1}, {2}, {3}}
+	case f.model() == color.GrayModel:
+		to = [][]int{{0}}
+	case f.photometric <= blackIsZero:
+		to = [][]int{{0, 1, 2}, {3}}
+	case f.photometric == palette:
+		to = [][]int{{0}, {3}}
 	}
-	if p.alpha == noAlpha && p.photometric != cmyk {
-		c.to = c.to[:p.colours()]
+	if f.alpha == noAlpha && f.photometric != cmyk {
+		to = to[:f.numColours()]
 	}
-	c.pix = make([]byte, c.step*c.w*c.h)
-	if c.step == 4 && p.alpha == noAlpha && p.photometric != cmyk {
-		for i := 3; i < len(c.pix); i += 4 {
-			c.pix[i] = 0xff
-		}
-	}
-	return c, nil
+	return to
 }
 
-// colourMap reads the palette. Its values have 16 bits; where none is above 255 they are
+// newCanvas takes memory for the result.
+func (f *File) newCanvas() *canvas {
+	c := &canvas{w: f.w, h: f.h, step: f.step(), model: f.model(), channels: f.channels()}
+	c.pix = make([]byte, c.step*c.w*c.h)
+	c.opaque = c.step == 4 && f.alpha == noAlpha && f.photometric != cmyk
+	return c
+}
+
+// readPalette reads the palette. Its values have 16 bits; where none is above 255 they are
 // taken for 8, as libtiff does.
-func (p *picture) colourMap() ([][3]byte, error) {
-	values := p.numbers(tagColorMap)
-	n := 1 << p.bits
+func (f *File) readPalette() error {
+	if f.photometric != palette {
+		return nil
+	}
+	n := 1 << f.bits
+	values := f.numbers(tagColorMap, 3*n)
 	if len(values) < 3*n {
-		return nil, errors.New("the palette is missing or too short")
+		return errors.New("the palette is missing or too short")
 	}
 	shift := 0
 	for _, v := range values {
@@ -61,39 +59,38 @@ func (p *picture) colourMap() ([][3]byte, error) {
 			shift = 8
 		}
 	}
-	out := make([][3]byte, n)
-	for i := range out {
+	f.colours = make([][3]byte, n)
+	for i := range f.colours {
 		for k := range 3 {
-			out[i][k] = byte(values[k*n+i] >> shift)
+			f.colours[i][k] = byte(values[k*n+i] >> shift)
 		}
 	}
-	return out, nil
+	return nil
 }
 
-// samples writes a block of w x rows pixels at a point. plane is its sample where it holds
-// only one.
-func (c *canvas) samples(p *picture, b []byte, at image.Point, w, rows, plane, samples int) error {
-	stride := ceil(w*samples*p.bits, 8)
-	wide, high := min(w, c.w-at.X), min(rows, c.h-at.Y)
-	for s := range samples {
-		sample := s
-		if p.planes {
-			sample = plane
+// samples writes a block of rows at a point. plane is its sample where it holds only one.
+func (c *canvas) samples(d *decoder, b []byte, at image.Point, rows, plane, samples int) error {
+	stride := ceil(d.blockW*samples*d.bits, 8)
+	wide, high := min(d.blockW, c.w-at.X), min(rows, c.h-at.Y)
+	for y := range high {
+		if err := d.ctx.Err(); err != nil {
+			return err
 		}
-		if sample >= len(c.to) {
-			continue // an extra sample without a meaning
-		}
-		for y := range high {
-			row := b[y*stride : (y+1)*stride]
-			pix := c.pix[((at.Y+y)*c.w+at.X)*c.step:][:wide*c.step]
+		row := b[y*stride : (y+1)*stride]
+		pix := c.row(at, y, wide)
+		for s := range min(samples, len(c.channels)) { // extra samples have no meaning
+			sample := s
+			if d.planes {
+				sample = plane
+			}
 			for x := range wide {
-				v := p.sample(row, x*samples+s)
-				if c.colours != nil && sample == 0 {
-					copy(pix[x*4:], c.colours[v][:])
+				v := d.sample(row, x*samples+s)
+				if d.colours != nil && sample == 0 {
+					copy(pix[x*4:], d.colours[v][:])
 					continue
 				}
-				for _, k := range c.to[sample] {
-					pix[x*c.step+k] = p.scaled(v, sample)
+				for _, k := range c.channels[sample] {
+					pix[x*c.step+k] = d.scaled(v, sample)
 				}
 			}
 		}
@@ -101,30 +98,41 @@ func (c *canvas) samples(p *picture, b []byte, at image.Point, w, rows, plane, s
 	return nil
 }
 
+// row is the part of a row of the result, y below a point, that a block covers.
+func (c *canvas) row(at image.Point, y, wide int) []byte {
+	pix := c.pix[((at.Y+y)*c.w+at.X)*c.step:][:wide*c.step]
+	if c.opaque {
+		for i := 3; i < len(pix); i += 4 {
+			pix[i] = 0xff
+		}
+	}
+	return pix
+}
+
 // sample is the value i of a row.
-func (p *picture) sample(row []byte, i int) int {
-	switch p.bits {
+func (f *File) sample(row []byte, i int) int {
+	switch f.bits {
 	case 8:
 		return int(row[i])
 	case 16:
-		return int(p.order.Uint16(row[2*i:]))
+		return int(f.order.Uint16(row[2*i:]))
 	}
 	v := 0
-	for k := i * p.bits; k < (i+1)*p.bits; k++ {
+	for k := i * f.bits; k < (i+1)*f.bits; k++ {
 		v = v<<1 | int(row[k/8]>>(7-k%8)&1)
 	}
 	return v
 }
 
 // scaled is a sample in 8 bits: of 16 the upper ones, of others in proportion.
-func (p *picture) scaled(v, sample int) byte {
+func (f *File) scaled(v, sample int) byte {
 	switch {
-	case p.bits > 8:
-		v >>= p.bits - 8
-	case p.bits < 8:
-		v = v * 255 / (1<<p.bits - 1)
+	case f.bits > 8:
+		v >>= f.bits - 8
+	case f.bits < 8:
+		v = v * 255 / (1<<f.bits - 1)
 	}
-	if p.photometric == whiteIsZero && sample == 0 {
+	if f.photometric == whiteIsZero && sample == 0 {
 		v = 255 - v
 	}
 	return byte(v)
@@ -132,16 +140,22 @@ func (p *picture) scaled(v, sample int) byte {
 
 // chroma writes a block of YCbCr, in units of across x down values of luma and one each of
 // chroma.
-func (c *canvas) chroma(b []byte, at image.Point, w, rows, across, down int) {
+func (c *canvas) chroma(ctx context.Context, b []byte, at image.Point, w, rows, across, down int) error {
 	unit := across*down + 2
 	cols := ceil(w, across)
+	wide := min(w, c.w-at.X)
 	for y := range min(rows, c.h-at.Y) {
-		for x := range min(w, c.w-at.X) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		pix := c.row(at, y, wide)
+		for x := range wide {
 			u := b[(y/down*cols+x/across)*unit:][:unit]
-			o := c.pix[((at.Y+y)*c.w+at.X+x)*4:]
+			o := pix[4*x:]
 			o[0], o[1], o[2] = color.YCbCrToRGB(u[y%down*across+x%across], u[unit-2], u[unit-1])
 		}
 	}
+	return nil
 }
 
 // image is the picture with its model.

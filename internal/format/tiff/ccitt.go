@@ -1,6 +1,7 @@
 package tiff
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -72,9 +73,12 @@ var tables = sync.OnceValue(func() *faxTables {
 var errFax = errors.New("a code that no fax machine writes")
 
 // rows decodes h rows into out, each of (w + 7) / 8 bytes, which are 0 before.
-func (f *fax) rows(out []byte, h int) error {
+func (f *fax) rows(ctx context.Context, out []byte, h int) error {
 	stride := (f.w + 7) / 8
 	for y := range h {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if err := f.next(); err != nil {
 			return fmt.Errorf("row %d of %d: %w", y, h, err)
 		}

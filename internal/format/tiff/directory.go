@@ -4,11 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-
-	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
-// directory is the first directory of a file: its tags and their values.
+// directory is the first directory of a file: the tags that are read, and their values.
 type directory struct {
 	b     []byte
 	order binary.ByteOrder
@@ -50,6 +48,18 @@ func IsTIFF(b []byte) bool {
 	return false
 }
 
+// isRead reports whether a tag is read.
+func isRead(tag uint16) bool {
+	switch tag {
+	case tagWidth, tagHeight, tagBits, tagCompression, tagPhotometric, tagFillOrder, tagStripOffsets, tagOrientation,
+		tagSamples, tagRowsPerStrip, tagStripBytes, tagPlanar, tagG3Options, tagPredictor, tagColorMap, tagTileWidth,
+		tagTileHeight, tagTileOffsets, tagTileBytes, tagInkSet, tagExtraSamples, tagSampleFormat, tagJPEGTables,
+		tagCoefficients, tagSubsampling, tagReference:
+		return true
+	}
+	return false
+}
+
 // readDirectory reads the first directory of a file. In BigTIFF counts and offsets have 64
 // bits.
 func readDirectory(b []byte) (*directory, error) {
@@ -81,9 +91,10 @@ func readDirectory(b []byte) (*directory, error) {
 	}
 	for ; len(table) > 0; table = table[entry:] {
 		e := table[:entry]
+		tag := d.order.Uint16(e)
 		f := field{kind: d.order.Uint16(e[2:]), count: d.uint(e[4 : 4+inline])}
-		if int(f.kind) >= len(sizes) || f.count > uint64(len(b)) {
-			continue // a tag of somebody's own
+		if !isRead(tag) || int(f.kind) >= len(sizes) || f.count > uint64(len(b)) {
+			continue
 		}
 		size := f.count * sizes[f.kind]
 		if f.data = e[4+inline:]; size <= inline {
@@ -91,7 +102,7 @@ func readDirectory(b []byte) (*directory, error) {
 		} else if f.data, ok = d.part(d.uint(f.data), size); !ok {
 			continue
 		}
-		d.tags[d.order.Uint16(e)] = f
+		d.tags[tag] = f
 	}
 	return d, nil
 }
@@ -104,9 +115,11 @@ func (d *directory) part(at, n uint64) ([]byte, bool) {
 	return d.b[at : at+n], true
 }
 
-// uint reads an integer of 2, 4 or 8 bytes.
+// uint reads an integer of 1, 2, 4 or 8 bytes.
 func (d *directory) uint(b []byte) uint64 {
 	switch len(b) {
+	case 1:
+		return uint64(b[0])
 	case 2:
 		return uint64(d.order.Uint16(b))
 	case 4:
@@ -115,70 +128,47 @@ func (d *directory) uint(b []byte) uint64 {
 	return d.order.Uint64(b)
 }
 
-// mostNumbers is more than the numbers of any tag that is read, except the tags of blocks.
-const mostNumbers = 1 << 16
-
-// ofBlocks reports whether a tag has a number for each strip or tile.
-func ofBlocks(tag uint16) bool {
-	switch tag {
-	case tagStripOffsets, tagStripBytes, tagTileOffsets, tagTileBytes:
-		return true
-	}
-	return false
-}
-
-// checkBlocks refuses lists of blocks that need more than the limit on memory: each number of one
-// byte becomes one of eight.
-func (d *directory) checkBlocks() error {
-	need := int64(len(d.b))
-	for tag, f := range d.tags {
-		if ofBlocks(tag) {
-			need = budget.Sum(need, 8*int64(uint64(len(f.data))/max(1, sizes[f.kind])))
-		}
-	}
-	return budget.Check("the strips or tiles of a TIFF", need)
-}
-
-// numbers are the integers of a tag, none if it is missing.
-func (d *directory) numbers(tag uint16) []uint64 {
-	f := d.tags[tag]
-	switch f.kind {
+// list is the field of a tag of integers; it has no values if the tag is missing or of another type.
+func (d *directory) list(tag uint16) field {
+	switch f := d.tags[tag]; f.kind {
 	case typeByte, typeShort, typeLong, typeIFD, typeLong8, typeIFD8:
-	default:
-		return nil
+		return f
 	}
-	size := sizes[f.kind]
-	data := f.data
-	if !ofBlocks(tag) {
-		data = data[:min(uint64(len(data)), mostNumbers*size)]
-	}
-	out := make([]uint64, 0, uint64(len(data))/size)
-	for b := data; len(b) > 0; b = b[size:] {
-		if size == 1 {
-			out = append(out, uint64(b[0]))
-		} else {
-			out = append(out, d.uint(b[:size]))
-		}
+	return field{}
+}
+
+// value is integer i of a list.
+func (d *directory) value(f field, i int) uint64 {
+	size := int(sizes[f.kind])
+	return d.uint(f.data[i*size:][:size])
+}
+
+// numbers are the first integers of a tag, most of them at most.
+func (d *directory) numbers(tag uint16, most int) []uint64 {
+	f := d.list(tag)
+	out := make([]uint64, min(f.count, uint64(most)))
+	for i := range out {
+		out[i] = d.value(f, i)
 	}
 	return out
 }
 
 // number is the first integer of a tag.
 func (d *directory) number(tag uint16, missing int) int {
-	if v := d.numbers(tag); len(v) > 0 {
+	if v := d.numbers(tag, 1); len(v) > 0 {
 		return int(min(v[0], math.MaxInt32))
 	}
 	return missing
 }
 
-// rationals are the fractions of a tag, none if it is missing.
-func (d *directory) rationals(tag uint16) []float64 {
+// rationals are the first fractions of a tag, most of them at most.
+func (d *directory) rationals(tag uint16, most int) []float64 {
 	f := d.tags[tag]
 	if f.kind != typeRational {
 		return nil
 	}
 	var out []float64
-	for b := f.data; len(b) >= 8; b = b[8:] {
+	for b := f.data; len(b) >= 8 && len(out) < most; b = b[8:] {
 		out = append(out, float64(d.order.Uint32(b))/float64(d.order.Uint32(b[4:])))
 	}
 	return out

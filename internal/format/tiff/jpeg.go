@@ -2,109 +2,97 @@ package tiff
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"image"
-	"image/jpeg"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	fast "github.com/kindred-ml/kindred/internal/format/jpeg"
+	"github.com/kindred-ml/kindred/internal/format/jpeg"
 )
 
-// jpeg decodes a block that is a JPEG file without the tables, which the tag JPEGTables has
-// once for all blocks. A segment of Adobe's is added: it says which colours these are.
-func (p *picture) jpeg(data []byte, w, rows, plane int, at image.Point, out *canvas) error {
-	b, err := p.wholeJPEG(data)
-	if err != nil {
-		return err
+const (
+	soi, eoi = "\xff\xd8", "\xff\xd9"
+	// maxTables is more than the bytes of all tables that a JPEG can use at once. The tables are
+	// read again for each block.
+	maxTables = 4096
+	// largestUnit is the side in pixels of the largest unit of a JPEG, to which sides are rounded up.
+	largestUnit = 32
+)
+
+// readTables reads what comes before the data of each JPEG: a segment of Adobe's, which says what
+// colours these are, and the tables that a file may have once for all blocks.
+func (f *File) readTables() error {
+	if f.compression != compressJPEG {
+		return nil
 	}
-	pix, width, height, samples, err := decodeJPEG(b)
-	if err != nil {
-		return err
-	}
-	want := p.samples
-	if p.planes {
-		want = 1
-	}
-	if p.planes && p.photometric == ycbcr {
+	if f.planes && f.photometric == ycbcr {
 		return Unsupported("JPEG of YCbCr with its samples in planes of their own")
 	}
-	if width != w || height < rows || samples != want {
-		return fmt.Errorf("a JPEG of %d x %d pixels of %d samples in a block of %d x %d of %d", width, height, samples,
-			w, rows, want)
-	}
-	return out.samples(p, pix, at, w, rows, plane, samples)
-}
-
-// wholeJPEG joins the tables and a block.
-func (p *picture) wholeJPEG(data []byte) ([]byte, error) {
-	const soi, eoi = "\xff\xd8", "\xff\xd9"
-	rest, ok := bytes.CutPrefix(data, []byte(soi))
-	if !ok {
-		return nil, fmt.Errorf("no JPEG: it starts with %q", data[:min(len(data), 8)])
-	}
 	transform := "\x00"
-	if p.photometric == ycbcr {
+	if f.photometric == ycbcr {
 		transform = "\x01"
 	}
-	out := []byte(soi + "\xff\xee\x00\x0eAdobe\x00\x64\x00\x00\x00\x00" + transform)
-	if f, ok := p.tags[tagJPEGTables]; ok {
-		out = append(out, bytes.TrimSuffix(bytes.TrimPrefix(f.data, []byte(soi)), []byte(eoi))...)
+	f.tables = []byte(soi + "\xff\xee\x00\x0eAdobe\x00\x64\x00\x00\x00\x00" + transform)
+	tables := f.tags[tagJPEGTables].data
+	if len(tables) > maxTables {
+		return fmt.Errorf("JPEG tables of %d bytes: more than the %d allowed", len(tables), maxTables)
 	}
-	return append(out, rest...), nil
+	f.tables = append(f.tables, bytes.TrimSuffix(bytes.TrimPrefix(tables, []byte(soi)), []byte(eoi))...)
+	return nil
 }
 
-// decodeJPEG returns interleaved samples; YCbCr as RGB, with smooth chroma as libjpeg makes
-// it.
-func decodeJPEG(b []byte) (pix []byte, w, h, samples int, err error) {
-	d := fast.Decoder{MaxBytes: budget.Limit(), Smooth: true}
-	if d.Decode(b, func(width, height, c int) []uint8 {
-		pix, w, h, samples = make([]byte, width*height*c), width, height, c
-		return pix
-	}) == nil {
-		return pix, w, h, samples, nil
-	}
-	cfg, err := jpeg.DecodeConfig(bytes.NewReader(b))
-	if err != nil {
-		return nil, 0, 0, 0, err
-	}
-	if err := budget.Check("a JPEG in a TIFF", budget.Product(int64(cfg.Width), int64(cfg.Height), 16)); err != nil {
-		return nil, 0, 0, 0, err
-	}
-	im, err := jpeg.Decode(bytes.NewReader(b))
-	if err != nil {
-		return nil, 0, 0, 0, err
-	}
-	w, h = im.Bounds().Dx(), im.Bounds().Dy()
-	switch im := im.(type) {
-	case *image.Gray:
-		return tight(im.Pix, im.Stride, w, h), w, h, 1, nil
-	case *image.CMYK: // image/jpeg inverts it, as Adobe's programs want it; TIFF has it as it is
-		pix = tight(im.Pix, im.Stride, 4*w, h)
-		for i, v := range pix {
-			pix[i] = 255 - v
-		}
-		return pix, w, h, 4, nil
-	case *image.YCbCr:
-		pix = make([]byte, 3*w*h)
-		if d.ToRGB(pix, im) {
-			return pix, w, h, 3, nil
-		}
-	}
-	pix = make([]byte, 0, 3*w*h)
-	for y := range h {
-		for x := range w {
-			r, g, b, _ := im.At(x, y).RGBA()
-			pix = append(pix, byte(r>>8), byte(g>>8), byte(b>>8))
-		}
-	}
-	return pix, w, h, 3, nil
+// jpegMemory is the memory for decoding a block in JPEG, with its pixels: twice the planes and, of a
+// progressive one, coefficients of two bytes.
+func (f *File) jpegMemory() int64 {
+	up := func(n int) int64 { return int64(ceil(n, largestUnit)+1) * largestUnit }
+	w, h := up(f.blockW), up(f.blockH)
+	return budget.Sum(budget.Product(int64(f.blockSamples()), w, h, 4), budget.Product(64, w))
 }
 
-// tight drops what stands between the rows.
-func tight(pix []byte, stride, w, h int) []byte {
-	out := make([]byte, 0, w*h)
-	for y := range h {
-		out = append(out, pix[y*stride:][:w]...)
+// jpegBlock decodes a block that is a JPEG file without the tables.
+func (d *decoder) jpegBlock(data []byte, rows, plane int, at image.Point) error {
+	data, ok := bytes.CutPrefix(data, []byte(soi))
+	if !ok {
+		return fmt.Errorf("no JPEG: it starts with %q", data[:min(len(data), 8)])
 	}
-	return out
+	d.content = append(append(d.content[:0], d.tables...), data...)
+	if err := d.checkJPEG(d.content, rows); err != nil {
+		return err
+	}
+	d.jpeg.MaxBytes, d.jpeg.Smooth, d.jpeg.Inks, d.jpeg.Done = d.jpegMemory(), true, true, d.ctx.Done()
+	grow := func(w, h, c int) []uint8 {
+		if n := w * h * c; cap(d.buf) < n {
+			d.buf = make([]byte, n)
+		}
+		return d.buf[:w*h*c]
+	}
+	if d.jpeg.Decode(d.content, grow) != nil && d.jpeg.DecodeAny(d.content, grow) != nil {
+		return errors.New("its JPEG is damaged, or ends early")
+	}
+	return d.out.samples(d, d.buf, at, rows, plane, d.blockSamples())
+}
+
+// checkJPEG refuses a JPEG that is not of its block's size before it is decoded. The last strip may
+// hold as many rows as the others, rounded up to the units of the JPEG.
+func (d *decoder) checkJPEG(b []byte, rows int) error {
+	k, ok := jpeg.ReadKind(b)
+	if !ok {
+		return errors.New("its JPEG has no frame")
+	}
+	if name := k.Unread(); name != "" {
+		return Unsupported(name)
+	}
+	unit := k.UnitHeight()
+	if most := ceil(d.blockH, unit) * unit; k.W != d.blockW || k.H < rows || k.H > most ||
+		k.Components != d.blockSamples() {
+		return fmt.Errorf("a JPEG of %d x %d pixels of %d samples in a block of %d x %d of %d", k.W, k.H, k.Components,
+			d.blockW, rows, d.blockSamples())
+	}
+	p := k.Passes(b)
+	if err := p.Check(); err != nil {
+		return err
+	}
+	d.work.passes.Samples += p.Samples
+	d.work.unpacked += int64(k.W * k.H * k.Components)
+	return jpeg.Passes{Scans: p.Scans, Samples: d.work.passes.Samples}.Check()
 }

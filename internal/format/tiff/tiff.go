@@ -4,10 +4,12 @@
 // compression or in CCITT RLE, G3 and G4, LZW, PackBits, Deflate, Zstandard and JPEG. Of a
 // file of several pictures the first is read.
 //
-// What is valid and not read gives Unsupported; every other error is of a damaged file.
+// What is valid and not read gives Unsupported; every other error is of a damaged file, or of one
+// that takes more memory or work than its size explains.
 package tiff
 
 import (
+	"context"
 	"fmt"
 	"image"
 	"image/color"
@@ -29,6 +31,7 @@ const (
 	tagPhotometric  = 262
 	tagFillOrder    = 266
 	tagStripOffsets = 273
+	tagOrientation  = 274
 	tagSamples      = 277
 	tagRowsPerStrip = 278
 	tagStripBytes   = 279
@@ -59,9 +62,11 @@ const (
 	ycbcr       = 6
 )
 
-// picture is what the directory says of a picture.
-type picture struct {
+// File is a TIFF file whose structure has been read. It does not change, and refers to the file's
+// bytes.
+type File struct {
 	directory
+	grid
 	w, h        int
 	bits        int // of a sample
 	samples     int // of a pixel
@@ -71,6 +76,12 @@ type picture struct {
 	alpha       alphaKind
 	across      int // pixels for a value of chroma, of YCbCr that is not in JPEG
 	down        int
+	reversed    bool // the bits of every byte are turned around
+	differences bool // samples are kept as differences from those to the left of them
+	fax         faxKind
+	colours     [][3]byte // of a palette
+	tables      []byte    // what comes before the data of each JPEG
+	memory      int64
 }
 
 // alphaKind says what the first sample behind the colours is.
@@ -82,60 +93,52 @@ const (
 	premultiplied
 )
 
-// DecodeConfig reads the size and the colour model of a picture.
-func DecodeConfig(b []byte) (image.Config, error) {
-	p, err := open(b)
-	if err != nil {
-		return image.Config{}, err
-	}
-	return image.Config{Width: p.w, Height: p.h, ColorModel: p.model()}, nil
-}
-
-// Decode reads a picture, of samples of 8 bits.
-func Decode(b []byte) (image.Image, error) {
-	p, err := open(b)
-	if err != nil {
-		return nil, err
-	}
-	out, err := p.canvas()
-	if err != nil {
-		return nil, err
-	}
-	if err := p.blocks(out); err != nil {
-		return nil, err
-	}
-	return out.image(), nil
-}
-
-func open(b []byte) (*picture, error) {
+// Open reads the structure of a file: its first directory, and how the picture is cut into blocks.
+// It takes little memory, whatever the file says.
+func Open(b []byte) (*File, error) {
 	d, err := readDirectory(b)
 	if err != nil {
 		return nil, err
 	}
-	p := &picture{directory: *d}
-	p.w, p.h = p.side(tagWidth), p.side(tagHeight)
-	if p.w <= 0 || p.h <= 0 || p.w > 1<<34/p.h {
-		return nil, fmt.Errorf("%d x %d pixels", p.w, p.h)
+	f := &File{directory: *d}
+	f.w, f.h = f.side(tagWidth), f.side(tagHeight)
+	if f.w <= 0 || f.h <= 0 || f.w > 1<<34/f.h {
+		return nil, fmt.Errorf("%d x %d pixels", f.w, f.h)
 	}
-	p.samples, p.compression = p.number(tagSamples, 1), p.number(tagCompression, compressNone)
-	if p.compression == 0 {
-		p.compression = compressNone
+	f.samples, f.compression = f.number(tagSamples, 1), f.number(tagCompression, compressNone)
+	if f.compression == 0 {
+		f.compression = compressNone
 	}
-	if err := p.readBits(); err != nil {
-		return nil, err
+	for _, read := range []func() error{
+		f.readBits, f.readInterpretation, f.check, f.readPalette, f.readTables, f.readGrid,
+	} {
+		if err := read(); err != nil {
+			return nil, err
+		}
 	}
-	if p.photometric, err = p.interpretation(); err != nil {
-		return nil, err
-	}
-	if err := p.check(); err != nil {
-		return nil, err
-	}
-	return p, nil
+	f.memory = budget.Sum(budget.Product(int64(f.step()), int64(f.w), int64(f.h)), f.blockMemory())
+	return f, nil
+}
+
+// Config returns the size and the colour model of the picture.
+func (f *File) Config() image.Config {
+	return image.Config{Width: f.w, Height: f.h, ColorModel: f.model()}
+}
+
+// Memory returns an upper bound in bytes of the memory that Decode takes: the result, the largest
+// block, and what the decoder of the blocks takes.
+func (f *File) Memory() int64 { return f.memory }
+
+// Decode reads the picture, of samples of 8 bits. When ctx ends, it returns ctx's error.
+func (f *File) Decode(ctx context.Context) (im image.Image, err error) {
+	d := decoder{File: f, ctx: ctx}
+	defer d.close()
+	return d.decode()
 }
 
 // side is a length in pixels; 0 for what is no such length.
-func (p *picture) side(tag uint16) int {
-	n := p.number(tag, 0)
+func (f *File) side(tag uint16) int {
+	n := f.number(tag, 0)
 	if n < 0 || n > 1<<30 {
 		return 0
 	}
@@ -143,22 +146,22 @@ func (p *picture) side(tag uint16) int {
 }
 
 // readBits reads the bits of a sample, which must be those of every sample.
-func (p *picture) readBits() error {
-	if p.samples < 1 || p.samples > 64 {
-		return fmt.Errorf("%d samples a pixel", p.samples)
+func (f *File) readBits() error {
+	if f.samples < 1 || f.samples > 64 {
+		return fmt.Errorf("%d samples a pixel", f.samples)
 	}
-	bits := p.numbers(tagBits)
-	p.bits = 1
+	bits := f.numbers(tagBits, f.samples)
+	f.bits = 1
 	if len(bits) > 0 {
-		p.bits = int(min(bits[0], 1<<16))
+		f.bits = int(min(bits[0], 1<<16))
 	}
-	for _, n := range bits[:min(len(bits), p.samples)] {
-		if int(min(n, 1<<16)) != p.bits {
-			return Unsupported(fmt.Sprintf("a picture with samples of %d and of %d bits", p.bits, n))
+	for _, n := range bits {
+		if int(min(n, 1<<16)) != f.bits {
+			return Unsupported(fmt.Sprintf("a picture with samples of %d and of %d bits", f.bits, n))
 		}
 	}
-	for _, f := range p.numbers(tagSampleFormat) {
-		switch f {
+	for _, n := range f.numbers(tagSampleFormat, f.samples) {
+		switch n {
 		case 1, 4: // unsigned, undefined
 		case 2:
 			return Unsupported("a picture of signed integers")
@@ -168,40 +171,41 @@ func (p *picture) readBits() error {
 			return Unsupported("a picture of complex numbers")
 		}
 	}
-	if p.bits < 1 || p.bits > 16 {
-		return Unsupported(fmt.Sprintf("a sample of %d bits", p.bits))
+	if f.bits < 1 || f.bits > 16 {
+		return Unsupported(fmt.Sprintf("a sample of %d bits", f.bits))
 	}
 	return nil
 }
 
-// interpretation is what samples mean. Some programs leave it out; then libtiff guesses.
-func (p *picture) interpretation() (int, error) {
+// readInterpretation reads what samples mean. Some programs leave it out; then libtiff guesses.
+func (f *File) readInterpretation() error {
 	guess := blackIsZero
 	switch {
-	case compressRLE <= p.compression && p.compression <= compressG4 || p.compression == compressRLEW:
+	case compressRLE <= f.compression && f.compression <= compressG4 || f.compression == compressRLEW:
 		guess = whiteIsZero
-	case p.samples >= 3:
+	case f.samples >= 3:
 		guess = rgb
 	}
-	switch n := p.number(tagPhotometric, guess); n {
+	f.photometric = f.number(tagPhotometric, guess)
+	switch n := f.photometric; n {
 	case whiteIsZero, blackIsZero, rgb, palette, cmyk, ycbcr:
-		return n, nil
+		return nil
 	case 4:
-		return 0, Unsupported("a transparency mask")
+		return Unsupported("a transparency mask")
 	case 8, 9, 10:
-		return 0, Unsupported("the colour space CIE L*a*b*")
+		return Unsupported("the colour space CIE L*a*b*")
 	case 32803, 34892:
-		return 0, Unsupported("a camera's raw picture (DNG)")
+		return Unsupported("a camera's raw picture (DNG)")
 	case 32844, 32845:
-		return 0, Unsupported("the colour space LogLuv")
+		return Unsupported("the colour space LogLuv")
 	default:
-		return 0, Unsupported(fmt.Sprintf("photometric interpretation %d", n))
+		return Unsupported(fmt.Sprintf("photometric interpretation %d", n))
 	}
 }
 
-// colours is the number of samples that are no alpha and no extra ones.
-func (p *picture) colours() int {
-	switch p.photometric {
+// numColours is the number of samples that are no alpha and no extra ones.
+func (f *File) numColours() int {
+	switch f.photometric {
 	case rgb, ycbcr:
 		return 3
 	case cmyk:
@@ -211,68 +215,66 @@ func (p *picture) colours() int {
 }
 
 // check refuses combinations that are not read, and those that are none.
-func (p *picture) check() error {
-	extra := p.samples - p.colours()
+func (f *File) check() error {
+	extra := f.samples - f.numColours()
 	if extra < 0 {
-		return fmt.Errorf("%d samples a pixel for a picture that takes %d", p.samples, p.colours())
+		return fmt.Errorf("%d samples a pixel for a picture that takes %d", f.samples, f.numColours())
 	}
-	p.planes = p.number(tagPlanar, 1) == 2 && p.samples > 1
-	if kinds := p.numbers(tagExtraSamples); extra > 0 && p.photometric != cmyk {
+	f.planes = f.number(tagPlanar, 1) == 2 && f.samples > 1
+	if kinds := f.numbers(tagExtraSamples, 1); extra > 0 && f.photometric != cmyk {
 		switch {
 		case len(kinds) > 0 && kinds[0] == 1:
-			p.alpha = premultiplied
-		case len(kinds) > 0 && kinds[0] == 2, len(kinds) == 0 && p.photometric == rgb && p.samples == 4:
-			p.alpha = straight
+			f.alpha = premultiplied
+		case len(kinds) > 0 && kinds[0] == 2, len(kinds) == 0 && f.photometric == rgb && f.samples == 4:
+			f.alpha = straight
 		}
 	}
 	switch {
-	case p.photometric == palette && p.bits > 8:
-		return Unsupported(fmt.Sprintf("a palette with samples of %d bits", p.bits))
-	case p.photometric == cmyk && p.number(tagInkSet, 1) != 1:
+	case f.photometric == palette && f.bits > 8:
+		return Unsupported(fmt.Sprintf("a palette with samples of %d bits", f.bits))
+	case f.photometric == cmyk && f.number(tagInkSet, 1) != 1:
 		return Unsupported("a picture of inks other than CMYK")
-	case p.compression == compressJPEG && p.bits != 8:
-		return Unsupported(fmt.Sprintf("JPEG with samples of %d bits", p.bits))
 	}
-	if err := p.knownCompression(); err != nil {
+	if err := f.checkCompression(); err != nil {
 		return err
 	}
-	if p.photometric == ycbcr {
-		return p.checkChroma()
+	if f.photometric == ycbcr {
+		return f.checkChroma()
 	}
 	return nil
 }
 
 // checkChroma reads how YCbCr is stored.
-func (p *picture) checkChroma() error {
-	p.across, p.down = 2, 2 // libtiff's default
-	if s := p.numbers(tagSubsampling); len(s) >= 2 {
-		p.across, p.down = int(min(s[0], 99)), int(min(s[1], 99))
+func (f *File) checkChroma() error {
+	f.across, f.down = 2, 2 // libtiff's default
+	if s := f.numbers(tagSubsampling, 2); len(s) >= 2 {
+		f.across, f.down = int(min(s[0], 99)), int(min(s[1], 99))
 	}
-	if p.compression == compressJPEG {
-		p.across, p.down = 1, 1 // the JPEG knows
+	if f.compression == compressJPEG {
+		f.across, f.down = 1, 1 // the JPEG knows
 		return nil
 	}
-	for _, n := range []int{p.across, p.down} {
+	for _, n := range []int{f.across, f.down} {
 		if n != 1 && n != 2 && n != 4 {
-			return fmt.Errorf("chroma of %d x %d pixels", p.across, p.down)
+			return fmt.Errorf("chroma of %d x %d pixels", f.across, f.down)
 		}
 	}
 	switch {
-	case p.bits != 8:
-		return Unsupported(fmt.Sprintf("YCbCr with samples of %d bits", p.bits))
-	case p.samples != 3:
-		return Unsupported(fmt.Sprintf("YCbCr with %d samples a pixel", p.samples))
-	case p.planes:
+	case f.bits != 8:
+		return Unsupported(fmt.Sprintf("YCbCr with samples of %d bits", f.bits))
+	case f.samples != 3:
+		return Unsupported(fmt.Sprintf("YCbCr with %d samples a pixel", f.samples))
+	case f.planes:
 		return Unsupported("YCbCr with its samples in planes of their own")
-	case !p.usual(tagCoefficients, 0.299, 0.587, 0.114), !p.usual(tagReference, 0, 255, 128, 255, 128, 255):
+	case !f.isUsual(tagCoefficients, 0.299, 0.587, 0.114), !f.isUsual(tagReference, 0, 255, 128, 255, 128, 255):
 		return Unsupported("YCbCr with other coefficients or ranges than those of JPEG")
 	}
 	return nil
 }
 
-// usual reports whether a tag has these values or is missing.
-func (p *picture) usual(tag uint16, values ...float64) bool {
-	got := p.rationals(tag)
+// isUsual reports whether a tag has these values or is missing.
+func (f *File) isUsual(tag uint16, values ...float64) bool {
+	got := f.rationals(tag, len(values)+1)
 	for i, v := range got {
 		if i >= len(values) || v < values[i]-0.001 || v > values[i]+0.001 {
 			return false
@@ -282,59 +284,22 @@ func (p *picture) usual(tag uint16, values ...float64) bool {
 }
 
 // model is the colour model of the result.
-func (p *picture) model() color.Model {
+func (f *File) model() color.Model {
 	switch {
-	case p.photometric == cmyk:
+	case f.photometric == cmyk:
 		return color.CMYKModel
-	case p.alpha == premultiplied:
+	case f.alpha == premultiplied:
 		return color.RGBAModel
-	case p.alpha == noAlpha && p.photometric <= blackIsZero:
+	case f.alpha == noAlpha && f.photometric <= blackIsZero:
 		return color.GrayModel
 	}
 	return color.NRGBAModel
 }
 
-// blocks decodes all strips or tiles into out.
-func (p *picture) blocks(out *canvas) error {
-	g, err := p.layout()
-	if err != nil {
-		return err
+// step is the number of bytes of a pixel of the result.
+func (f *File) step() int {
+	if f.model() == color.GrayModel {
+		return 1
 	}
-	if err := budget.Check("a strip or tile of a TIFF", int64(g.size(p, 0))); err != nil {
-		return err
-	}
-	buf := make([]byte, g.size(p, 0))
-	for plane := range g.planes {
-		for row := range g.down {
-			for col := range g.across {
-				i := (plane*g.down+row)*g.across + col
-				at := image.Pt(col*g.w, row*g.h)
-				if err := p.block(g, i, plane, at, buf, out); err != nil {
-					return fmt.Errorf("block %d of %d: %w", i, len(g.offsets), err)
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// block decodes one strip or tile, whose upper left pixel is at a point of the picture.
-func (p *picture) block(g *grid, i, plane int, at image.Point, buf []byte, out *canvas) error {
-	data, err := g.data(p, i)
-	if err != nil {
-		return err
-	}
-	rows := g.rows(at.Y, p.h)
-	if p.compression == compressJPEG {
-		return p.jpeg(data, g.w, rows, plane, at, out)
-	}
-	buf = buf[:g.size(p, at.Y)]
-	if err := p.unpack(buf, data, g.w, rows, g.blockSamples(p)); err != nil {
-		return err
-	}
-	if p.photometric == ycbcr {
-		out.chroma(buf, at, g.w, rows, p.across, p.down)
-		return nil
-	}
-	return out.samples(p, buf, at, g.w, rows, plane, g.blockSamples(p))
+	return 4
 }

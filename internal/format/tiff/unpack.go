@@ -3,14 +3,12 @@ package tiff
 import (
 	"bytes"
 	"compress/zlib"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math/bits"
 
 	"github.com/klauspost/compress/zstd"
-	"golang.org/x/image/tiff/lzw"
 )
 
 // Kinds of compression.
@@ -50,118 +48,164 @@ func foreign(compression int) string {
 	return fmt.Sprintf("compression %d", compression)
 }
 
-// predicts reports whether a compression knows of the predictor; libtiff ignores it elsewhere.
-func (p *picture) predicts() bool {
-	switch p.compression {
+// checkCompression refuses compression that is not read, and reads its options.
+func (f *File) checkCompression() error {
+	predicts := false // libtiff ignores the predictor elsewhere
+	switch f.compression {
+	case compressNone, compressPackBits:
 	case compressLZW, compressDeflate, compressOldDeflate, compressZstd:
-		return true
-	}
-	return false
-}
-
-func (p *picture) knownCompression() error {
-	switch p.compression {
-	case compressNone, compressLZW, compressJPEG, compressDeflate, compressPackBits, compressOldDeflate, compressZstd:
+		predicts = true
+	case compressJPEG:
+		if f.bits != 8 {
+			return Unsupported(fmt.Sprintf("JPEG with samples of %d bits", f.bits))
+		}
 	case compressRLE, compressRLEW, compressG3, compressG4:
-		if p.bits != 1 || p.samples != 1 {
-			return fmt.Errorf("CCITT compression of %d samples of %d bits", p.samples, p.bits)
+		if f.bits != 1 || f.samples != 1 {
+			return fmt.Errorf("CCITT compression of %d samples of %d bits", f.samples, f.bits)
 		}
 		const uncompressed = 2
-		if p.compression == compressG3 && p.number(tagG3Options, 0)&uncompressed != 0 {
+		if f.compression == compressG3 && f.number(tagG3Options, 0)&uncompressed != 0 {
 			return Unsupported("CCITT with an uncompressed part")
 		}
+		f.fax = f.faxKind()
 	default:
-		return Unsupported(foreign(p.compression))
+		return Unsupported(foreign(f.compression))
 	}
-	if n := p.number(tagPredictor, 1); p.predicts() && n != 1 {
+	f.reversed = f.compression != compressJPEG && f.number(tagFillOrder, 1) == 2
+	if n := f.number(tagPredictor, 1); predicts && n != 1 {
 		switch {
 		case n == 3:
 			return Unsupported("the predictor for floating-point numbers")
 		case n != 2:
 			return fmt.Errorf("predictor %d", n)
-		case p.bits != 8 && p.bits != 16:
-			return Unsupported(fmt.Sprintf("a predictor for samples of %d bits", p.bits))
+		case f.bits != 8 && f.bits != 16:
+			return Unsupported(fmt.Sprintf("a predictor for samples of %d bits", f.bits))
 		}
+		f.differences = true
 	}
 	return nil
 }
 
-// unpack fills out, which is a block of w x rows pixels, from its content in the file.
-func (p *picture) unpack(out, data []byte, w, rows, samples int) error {
-	if p.number(tagFillOrder, 1) == 2 {
-		data = reversed(data)
-	}
-	var err error
-	switch p.compression {
-	case compressNone:
-		err = fill(out, bytes.NewReader(data))
-	case compressLZW:
-		if len(data) >= 2 && data[0] == 0 && data[1]&1 == 1 {
-			return Unsupported("LZW as before 1988")
-		}
-		r := lzw.NewReader(bytes.NewReader(data), lzw.MSB, 8)
-		defer r.Close()
-		err = fill(out, r)
-	case compressDeflate, compressOldDeflate:
-		var r io.ReadCloser
-		if r, err = zlib.NewReader(bytes.NewReader(data)); err == nil {
-			defer r.Close()
-			err = fill(out, r)
-		}
-	case compressZstd:
-		var r *zstd.Decoder
-		if r, err = zstd.NewReader(bytes.NewReader(data), zstd.WithDecoderConcurrency(1),
-			zstd.WithDecoderLowmem(true)); err == nil {
-			defer r.Close()
-			err = fill(out, r)
-		}
-	case compressPackBits:
-		err = packBits(out, data)
-	default:
-		clear(out)
-		f := fax{b: data, w: w, kind: p.faxKind()}
-		err = f.rows(out, rows)
-	}
-	if err != nil {
-		return err
-	}
-	if p.predicts() && p.number(tagPredictor, 1) == 2 {
-		sum(out, w*samples, samples, p.bits, p.order)
-	}
-	return nil
-}
-
-func (p *picture) faxKind() faxKind {
+func (f *File) faxKind() faxKind {
 	const twoDimensional = 1
 	switch {
-	case p.compression == compressRLE:
+	case f.compression == compressRLE:
 		return faxRuns
-	case p.compression == compressRLEW:
+	case f.compression == compressRLEW:
 		return faxWords
-	case p.compression == compressG4:
+	case f.compression == compressG4:
 		return faxGroup4
-	case p.number(tagG3Options, 0)&twoDimensional != 0:
+	case f.number(tagG3Options, 0)&twoDimensional != 0:
 		return faxGroup32D
 	}
 	return faxGroup3
 }
 
-// fill reads all of out.
-func fill(out []byte, r io.Reader) error {
-	n, err := io.ReadFull(r, out)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("%d bytes of %d", n, len(out))
+// unpack fills out, which is a block of rows, from its content in the file. It reads no more than
+// fills the block.
+func (d *decoder) unpack(out, data []byte, rows int) error {
+	if d.reversed {
+		data = d.reverse(data)
 	}
-	return err
+	var err error
+	switch d.compression {
+	case compressNone:
+		if n := copy(out, data); n < len(out) {
+			err = tooShort(n, len(out))
+		}
+	case compressLZW:
+		if len(data) >= 2 && data[0] == 0 && data[1]&1 == 1 {
+			return Unsupported("LZW as before 1988")
+		}
+		if d.lzw == nil {
+			d.lzw = new(lzwTable)
+		}
+		err = d.lzw.unpack(d.ctx, out, data)
+	case compressDeflate, compressOldDeflate:
+		if d.flate == nil {
+			d.flate, err = zlib.NewReader(bytes.NewReader(data))
+		} else {
+			err = d.flate.(zlib.Resetter).Reset(bytes.NewReader(data), nil)
+		}
+		if err == nil {
+			err = d.fill(out, d.flate)
+		}
+	case compressZstd:
+		err = d.unzstd(out, data)
+	case compressPackBits:
+		err = packBits(out, data)
+	default:
+		clear(out)
+		f := fax{b: data, w: d.blockW, kind: d.fax, ref: d.runs[0][:0], row: d.runs[1][:0]}
+		err = f.rows(d.ctx, out, rows)
+		d.runs = [2][]int{f.ref, f.row}
+	}
+	if err != nil || !d.differences {
+		return err
+	}
+	return d.sum(out)
 }
 
-// reversed turns the bits of every byte around.
-func reversed(data []byte) []byte {
-	out := make([]byte, len(data))
-	for i, b := range data {
-		out[i] = bits.Reverse8(b)
+// fill reads all of out.
+func (d *decoder) fill(out []byte, r io.Reader) error {
+	const piece = 1 << 18
+	for at := 0; at < len(out); {
+		if err := d.ctx.Err(); err != nil {
+			return err
+		}
+		n, err := io.ReadFull(r, out[at:min(len(out), at+piece)])
+		at += n
+		switch {
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+			return tooShort(at, len(out))
+		case err != nil:
+			return err
+		}
 	}
-	return out
+	return nil
+}
+
+func tooShort(n, all int) error { return fmt.Errorf("%d bytes of %d", n, all) }
+
+// reverse turns the bits of every byte around.
+func (d *decoder) reverse(data []byte) []byte {
+	d.content = d.content[:0]
+	for _, b := range data {
+		d.content = append(d.content, bits.Reverse8(b))
+	}
+	return d.content
+}
+
+// window is the size of the window of Zstandard for a block of size bytes: what refers to anything
+// farther back is not of this block. It is a power of two.
+func window(size int64) int64 {
+	const least = 1 << 17 // as large as the parts that Zstandard compresses by themselves
+	return 1 << bits.Len64(uint64(max(size, least)-1))
+}
+
+// unzstd unpacks Zstandard. libtiff writes without the size of the content, with a window of its
+// level, up to 128 MB, however small a block is. The window is made to fit the block.
+func (d *decoder) unzstd(out, data []byte) error {
+	size := window(int64(d.blockSize(0)))
+	if d.zstd == nil {
+		var err error
+		if d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(uint64(size)), zstd.WithDecoderMaxMemory(uint64(size))); err != nil {
+			return err
+		}
+	}
+	const magic, single = "\x28\xb5\x2f\xfd", 1 << 5
+	if len(data) > 5 && string(data[:4]) == magic && data[4]&single == 0 {
+		if exponent := byte(bits.Len64(uint64(size)) - 11); data[5] > exponent<<3 { // in units of 1 KiB
+			d.content = append(d.content[:0], data...)
+			d.content[5] = exponent << 3
+			data = d.content
+		}
+	}
+	if err := d.zstd.Reset(bytes.NewReader(data)); err != nil {
+		return err
+	}
+	return d.fill(out, d.zstd)
 }
 
 // packBits unpacks runs of bytes: a count below 128 is of bytes that follow, one above of
@@ -185,25 +229,31 @@ func packBits(out, data []byte) error {
 		}
 	}
 	if n < len(out) {
-		return fmt.Errorf("%d bytes of %d", n, len(out))
+		return tooShort(n, len(out))
 	}
 	return nil
 }
 
 // sum undoes the predictor: every sample is kept as its difference from the one of its kind to
-// the left of it. Rows have width samples.
-func sum(b []byte, width, samples, bits int, order binary.ByteOrder) {
-	stride := width * bits / 8
+// the left of it.
+func (d *decoder) sum(b []byte) error {
+	samples := d.blockSamples()
+	width := d.blockW * samples
+	stride := width * d.bits / 8
 	for ; len(b) >= stride; b = b[stride:] {
-		if bits == 8 {
+		if err := d.ctx.Err(); err != nil {
+			return err
+		}
+		if d.bits == 8 {
 			for i := samples; i < width; i++ {
 				b[i] += b[i-samples]
 			}
 			continue
 		}
 		for i := samples; i < width; i++ {
-			v := order.Uint16(b[2*i:]) + order.Uint16(b[2*(i-samples):])
-			order.PutUint16(b[2*i:], v)
+			v := d.order.Uint16(b[2*i:]) + d.order.Uint16(b[2*(i-samples):])
+			d.order.PutUint16(b[2*i:], v)
 		}
 	}
+	return nil
 }

@@ -1,0 +1,76 @@
+package imaging
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/kindred-ml/kindred/test/bounded"
+)
+
+// formats are those that a Decoder decodes in plain Go, but for TIFF, which has tests of its own.
+func formats(t testing.TB) []*bounded.Format {
+	var all []*bounded.Format
+	for _, made := range []struct {
+		extension string
+		of        func(...[]byte) *bounded.Format
+	}{
+		{"jpg", bounded.JPEG}, {"png", bounded.PNG}, {"gif", bounded.GIF}, {"webp", bounded.WebP}, {"bmp", bounded.BMP},
+	} {
+		names, err := filepath.Glob(filepath.Join("testdata", "formats", "*."+made.extension))
+		if err != nil || len(names) == 0 {
+			t.Fatal(names, err)
+		}
+		var files [][]byte
+		for _, name := range names {
+			if b := formatFile(t, filepath.Base(name)); len(b) < 50_000 {
+				files = append(files, b)
+			}
+		}
+		switch made.extension {
+		case "webp":
+			chunks, w, h := frameOf(t, "webp-lossy-alpha.webp")
+			files = append(files, animation(w+2, h+1, frame(2, 0, w, h, chunks)))
+		case "gif":
+			files = append(files, bytes.Replace(files[0], []byte(",\x00\x00\x00\x00"), []byte(",\x04\x00\x02\x00"), 1))
+		}
+		f := made.of(files...)
+		f.Read = readBounded
+		all = append(all, f)
+	}
+	return all
+}
+
+// readBounded decodes a file that says that it fits in 16 MB. The work is counted in bytes of the
+// result, as the header has its size.
+func readBounded(b []byte) (bounded.Cost, error) {
+	h, err := ReadHeader(context.Background(), bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return bounded.Cost{}, err
+	}
+	cost := bounded.Cost{Memory: h.Bytes(1), MostWork: 3 * int64(h.W) * int64(h.H)}
+	if cost.Memory > 16<<20 {
+		return bounded.Cost{}, fmt.Errorf("%d bytes of memory", cost.Memory)
+	}
+	if h.Format == "PNG" { // image/png takes 4 KiB for a chunk that it skips, one after another
+		cost.Memory += int64(len(b)) / 12 * 4096
+	}
+	d, im := Decoder{Smooth: true}, Image{}
+	err = d.Decode(context.Background(), &im, b)
+	cost.Work = int64(len(im.Pix))
+	return cost, err
+}
+
+func TestMutations(t *testing.T) {
+	for _, f := range formats(t) {
+		t.Run(f.Name, func(t *testing.T) { bounded.Try(t, f) })
+	}
+}
+
+func FuzzJPEG(f *testing.F)       { bounded.Fuzz(f, formats(f)[0]) }
+func FuzzPNG(f *testing.F)        { bounded.Fuzz(f, formats(f)[1]) }
+func FuzzGIF(f *testing.F)        { bounded.Fuzz(f, formats(f)[2]) }
+func FuzzWebPChunks(f *testing.F) { bounded.Fuzz(f, formats(f)[3]) }
+func FuzzBMP(f *testing.F)        { bounded.Fuzz(f, formats(f)[4]) }
