@@ -6,7 +6,7 @@ export CGO_ENABLED = 0
 help:
 	@echo 'make demo   train two embeddings of MNIST, print the table, write reports/mnist/report.html'
 	@echo 'make test   vet and all tests, except running every documented command and opening every page'
-	@echo 'make check  staticcheck, generated assembly, types on other systems; CI runs make test check'
+	@echo 'make check  staticcheck, generated assembly, types on other systems; CI runs make test check python'
 	@echo 'make ci     everything: these, every instruction set, fuzzing, the race detector, pages, documents'
 	@echo 'make stress  tests with goroutines, sockets and processes, 20 times each under load: rates of failure'
 	@echo 'make long   tests that take minutes: an experiment of each kind, every write of a run'
@@ -87,13 +87,13 @@ WHOLES = ./test/readme ./test/browser
 test: vet
 	KINDRED_HEIC="$$(.ci/heic)" $(TEST) -timeout 25m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(WHOLES))")
 
-# What is quick and needs nothing but Go and its modules: .ci/run is make test check.
+# What is quick and needs nothing but Go and its modules: .ci/run is make test check python.
 check: lint cross checkgen
 
 # All that there is, for a larger change before it is handed in. The jobs of
 # .github/workflows/ci.yml are its parts. Steps that need what is not there (a C compiler,
 # Chromium, an emulator, npm) are skipped, and say so.
-ci: test check npm browser wholes xla mpi release-test levels arm64 fuzz race long
+ci: test check python npm browser wholes xla mpi release-test levels arm64 fuzz race long
 
 wholes:
 	$(TEST) -timeout 25m $(WHOLES)
@@ -314,7 +314,7 @@ PYTHON_PACKAGES = python3-numpy python3-pandas python3-sklearn python3-pil pytho
 
 python: $(if $(KINDRED_BIN),,build)
 	@[ "$(PYTHON)" != /usr/bin/python3 ] || dpkg -s $(PYTHON_PACKAGES) >/dev/null 2>&1 || \
-		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update >/dev/null && \
+		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && timeout 60 apt-get update >/dev/null && \
 			DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(PYTHON_PACKAGES) >/dev/null; } || true
 	@if $(PYTHON) -c 'import pytest' 2>/dev/null; then \
 		KINDRED_BIN="$${KINDRED_BIN:-bin/kindred}" $(PYTHON) -B -m pytest -q -rs python; \
