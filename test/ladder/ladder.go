@@ -515,6 +515,7 @@ func repository() []Package {
 		{"test/ctxtest", "a context that is cancelled at its n-th check", ""},
 		{"test/budgettest", "sets the limit on memory, and measures the memory of a reader",
 			"internal/base/budget"},
+		{"test/bounded", "hostile files, valid in structure, that readers must bound", "test/budgettest"},
 		{"test/heif", "writes HEIF files, and finds the decoder for HEIC", ""},
 		{"test/mutations", "randomly changed texts that readers must refuse or accept", "test/budgettest"},
 		{"test/powertest", "possible states of a disk after a loss of power",
