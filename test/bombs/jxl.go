@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/andybalholm/brotli"
 
@@ -20,7 +21,8 @@ func container(boxes ...[]byte) []byte {
 func codestreams() []File {
 	stream := func() []byte { return Picture("formats/jxl.jxl") }
 	part := func(index int64, b []byte) []byte { return heif.Box("jxlp", numbers(4, index), b) }
-	packed := func(kind string, n int) []byte { return heif.Box("brob", []byte(kind), compressed(n)) }
+	packed := func(kind string, content []byte) []byte { return heif.Box("brob", []byte(kind), content) }
+	bomb := sync.OnceValue(func() []byte { return compressed(1 << 30) })
 	files := []File{
 		{"parts-empty.jxl", func() []byte {
 			return container(repeated(300_000, func(i int) []byte { return part(int64(i), nil) }), part(1<<31, stream()))
@@ -47,11 +49,11 @@ func codestreams() []File {
 	}
 	for _, kind := range []string{"Exif", "xml ", "jumb", "brob", "jxlc"} {
 		files = append(files, File{"packed-" + kind[:3] + ".jxl", func() []byte {
-			return container(packed(kind, 1<<30), heif.Box("jxlc", stream()))
+			return container(packed(kind, bomb()), heif.Box("jxlc", stream()))
 		}})
 	}
 	files = append(files, File{"packed-many.jxl", func() []byte {
-		return container(bytes.Repeat(packed("Exif", 1<<24), 5000), heif.Box("jxlc", stream()))
+		return container(bytes.Repeat(packed("Exif", compressed(1<<24)), 5000), heif.Box("jxlc", stream()))
 	}})
 	for _, side := range []int64{1, 512, 2048, 4096, 13_000, 262_144} {
 		files = append(files, File{fmt.Sprintf("blank-%d.jxl", side), func() []byte { return blank(side) }})

@@ -2,7 +2,7 @@ package bombs
 
 import (
 	"bytes"
-	"compress/zlib"
+	"compress/flate"
 	"encoding/binary"
 	"hash/crc32"
 	"image"
@@ -69,19 +69,23 @@ func jpegScans(w, h, n int) []byte {
 	return append(b, 0xff, 0xd9)
 }
 
-// zeros returns n zeros in the format of zlib.
+// zeros returns n zeros in the format of zlib. A compressed piece is repeated, which is fast.
 func zeros(n int) []byte {
-	var b bytes.Buffer
-	w, err := zlib.NewWriterLevel(&b, zlib.BestSpeed)
-	if err != nil {
-		panic(err)
+	const piece = 1 << 20
+	deflated := func(n int) []byte {
+		var b bytes.Buffer
+		w, err := flate.NewWriter(&b, flate.BestCompression)
+		if err != nil {
+			panic(err)
+		}
+		w.Write(make([]byte, n))
+		w.Flush()
+		return b.Bytes()
 	}
-	block := make([]byte, 1<<20)
-	for ; n > 0; n -= len(block) {
-		w.Write(block[:min(n, len(block))])
-	}
-	w.Close()
-	return b.Bytes()
+	b := slices.Concat([]byte{0x78, 0xda}, bytes.Repeat(deflated(piece), n/piece), deflated(n%piece))
+	b = append(b, 1, 0, 0, 0xff, 0xff) // the last block has no bytes
+	const adler = 65521
+	return binary.BigEndian.AppendUint32(b, uint32(n%adler)<<16|1)
 }
 
 func chunk(name string, content []byte) []byte {
