@@ -21,8 +21,8 @@ type coded struct {
 // AVIF is a picture of 96 x 64 pixels, and HEIC one of 128 x 128.
 func avifPicture() coded {
 	b := Picture("formats/avif.avif")
-	return coded{"avif", "av01", "avif", mdat(b), [][]byte{property(b, "pixi"), property(b, "av1C"), property(b, "colr")},
-		96, 64}
+	properties := [][]byte{property(b, "pixi"), property(b, "av1C"), property(b, "colr")}
+	return coded{"avif", "av01", "avif", mdat(b), properties, 96, 64}
 }
 
 func heicPicture() coded {
@@ -169,6 +169,9 @@ func lists() []File {
 		iinf("items", 1, repeated(300_000, func(i int) []byte {
 			return heif.Full("infe", 3, 0, numbers(4, int64(i+2), 2, 0), []byte("mime\x00"))
 		})),
+		iinf("items-most", 1, repeated(1_300_000, func(i int) []byte {
+			return heif.Full("infe", 2, 0, numbers(2, int64(i), 2, 0), []byte("Exif\x00"))
+		})),
 		iinf("name", 1, heif.Full("infe", 2, 0, numbers(2, 2, 2, 0), []byte("mime"), bytes.Repeat([]byte{'x'}, 4<<20))),
 	)
 	return files
@@ -265,6 +268,10 @@ func references() []File {
 	}
 	files := slices.Concat(
 		iref("dimg", func(coded) []byte { return bytes.Repeat(one("dimg", 1, 65535, 1), 20) }),
+		iref("dimg-most", func(coded) []byte {
+			parts := repeated(65535, func(i int) []byte { return numbers(4, int64(i*7)) })
+			return bytes.Repeat(heif.Box("dimg", numbers(4, 1, 2, 65535), parts), 110)
+		}),
 		iref("cdsc", func(coded) []byte {
 			return repeated(200_000, func(i int) []byte { return one("cdsc", int64(i%60_000+2), 1, 1) })
 		}, many(60_000, "Exif", nil)...),
@@ -281,25 +288,25 @@ func references() []File {
 	for _, kind := range []string{"grid", "iden", "iovl", "tmap"} {
 		content := map[string][]byte{"grid": heif.Grid(1, 1, 96, 64), "iovl": append(numbers(2, 0, 8, 0, 2, 96, 2, 64),
 			make([]byte, 4*65535)...), "tmap": make([]byte, 64)}[kind]
-		derived := func(c coded, id uint32, parts ...uint32) heif.Item {
+		item := func(c coded, id uint32, parts ...uint32) heif.Item {
 			return heif.Item{ID: id, Type: kind, Content: content, Parts: parts,
 				Properties: append([][]byte{heif.Size(96, 64)}, c.properties[:1]...)}
 		}
 		files = append(files, slices.Concat(
 			made(kind+"-itself", func(c coded) []byte {
 				f := c.file()
-				f.Items[0] = derived(c, 1, 1)
+				f.Items[0] = item(c, 1, 1)
 				return f.Bytes()
 			}),
 			made(kind+"-circle", func(c coded) []byte {
-				f := c.file(derived(c, 2, 3), derived(c, 3, 2))
+				f := c.file(item(c, 2, 3), item(c, 3, 2))
 				f.Primary = 2
 				return f.Bytes()
 			}),
 			made(kind+"-chain", func(c coded) []byte {
 				f := c.file()
 				for id := range uint32(20_000) {
-					f.Items = append(f.Items, derived(c, id+2, id+1))
+					f.Items = append(f.Items, item(c, id+2, id+1))
 				}
 				f.Primary = 20_001
 				return f.Bytes()
@@ -307,7 +314,7 @@ func references() []File {
 			made(kind+"-doubling", func(c coded) []byte { // each refers to the next one twice
 				f := c.file()
 				for id := range uint32(40) {
-					f.Items = append(f.Items, derived(c, id+2, id+1, id+1))
+					f.Items = append(f.Items, item(c, id+2, id+1, id+1))
 					if kind == "grid" {
 						f.Items[id+1].Content = heif.Grid(1, 2, 96, 64)
 					}
@@ -316,7 +323,7 @@ func references() []File {
 				return f.Bytes()
 			}),
 			made(kind+"-parts", func(c coded) []byte {
-				f := c.file(derived(c, 2, slices.Repeat([]uint32{1}, 65535)...))
+				f := c.file(item(c, 2, slices.Repeat([]uint32{1}, 65535)...))
 				f.Primary = 2
 				return f.Bytes()
 			}),
@@ -404,15 +411,33 @@ func gridOf(c coded, rows, columns, w, h int) *heif.File {
 	return f
 }
 
+// padded returns a grid of n x n tiles, each of which has padding for a decoder to pass over.
+func padded(c coded, n, bytes int) *heif.File {
+	padding := make([]byte, bytes)
+	if c.kind == "av01" {
+		const obu = 15<<3 | 2 // of type padding, with its size
+		size := binary.AppendUvarint(nil, uint64(bytes))
+		c.content = slices.Concat(c.content, []byte{obu}, size, padding)
+	} else {
+		for i := range padding {
+			padding[i] = 0xff
+		}
+		const filler = 38
+		c.content = slices.Concat(c.content, numbers(4, int64(bytes+2), 1, filler<<1, 1, 1), padding)
+	}
+	return gridOf(c, n, n, n*c.w, n*c.h)
+}
+
 // grids returns grids, sound and hostile.
 func grids() []File {
 	var files []File
-	for _, n := range [][2]int{{1, 1}, {2, 2}, {10, 10}, {16, 16}, {60, 60}, {120, 120}, {256, 256}, {1, 256}, {256, 1}} {
+	for _, n := range [][2]int{{1, 1}, {2, 2}, {10, 10}, {16, 16}, {60, 60}, {120, 120}, {256, 256}, {1, 256},
+		{256, 1}} {
 		files = append(files, made(fmt.Sprintf("grid-%dx%d", n[0], n[1]), func(c coded) []byte {
 			return gridOf(c, n[0], n[1], n[1]*c.w, n[0]*c.h).Bytes()
 		})...)
 	}
-	return slices.Concat(files,
+	return slices.Concat(files, derived(),
 		made("grid-tiny-tiles", func(c coded) []byte { return gridOf(c, 100, 100, 100, 100).Bytes() }),
 		made("grid-tiny-picture", func(c coded) []byte { // many tiles for few pixels
 			return gridOf(c, 255, 255, c.w+1, c.h+1).Bytes()
@@ -445,6 +470,12 @@ func grids() []File {
 			}
 			return f.Bytes()
 		}),
+	)
+}
+
+// derived returns files whose picture is made of grids, or has opacity, in hostile ways.
+func derived() []File {
+	return slices.Concat(
 		made("grid-of-grids", func(c coded) []byte {
 			f := gridOf(c, 16, 16, 16*c.w, 16*c.h)
 			f.Primary = 1000
@@ -453,6 +484,16 @@ func grids() []File {
 			outer.Properties = [][]byte{heif.Size(256*c.w, 256*c.h)}
 			outer.Parts = slices.Repeat([]uint32{1}, 256)
 			f.Items = append(f.Items, outer)
+			return f.Bytes()
+		}),
+		made("grid-padded", func(c coded) []byte { return padded(c, 20, 8<<20).Bytes() }),
+		made("grid-padded-many", func(c coded) []byte { return padded(c, 60, 1<<20).Bytes() }),
+		made("grid-parameters", func(c coded) []byte { // a large property, which all tiles share
+			f := gridOf(c, 60, 60, 60*c.w, 60*c.h)
+			large := heif.Box("colr", []byte("nclx\x00\x01\x00\x0d\x00\x06\x80"), make([]byte, 60<<10))
+			for i := range f.Items[1:] {
+				f.Items[i+1].Properties = append(f.Items[i+1].Properties, large)
+			}
 			return f.Bytes()
 		}),
 		made("alpha-grid", func(c coded) []byte { // the alpha of a small picture is a large grid
@@ -482,6 +523,7 @@ func grids() []File {
 	)
 }
 
+// alphaOf returns the property that makes a picture the opacity of another.
 func alphaOf() []byte {
 	return heif.Full("auxC", 0, 0, []byte("urn:mpeg:mpegB:cicp:systems:auxiliary:alpha\x00"))
 }

@@ -25,7 +25,8 @@ func codestreams() []File {
 	bomb := sync.OnceValue(func() []byte { return compressed(1 << 30) })
 	files := []File{
 		{"parts-empty.jxl", func() []byte {
-			return container(repeated(300_000, func(i int) []byte { return part(int64(i), nil) }), part(1<<31, stream()))
+			empty := repeated(300_000, func(i int) []byte { return part(int64(i), nil) })
+			return container(empty, part(1<<31, stream()))
 		}},
 		{"parts-bytes.jxl", func() []byte { // each byte in a part of its own
 			b := stream()
@@ -39,7 +40,9 @@ func codestreams() []File {
 		{"large-box.jxl", func() []byte {
 			return container([]byte("\x00\x00\x00\x01jxlc"), numbers(8, -1), stream())
 		}},
-		{"index.jxl", func() []byte { return container(heif.Box("jxli", numbers(4, -1, 4, -1)), heif.Box("jxlc", stream())) }},
+		{"index.jxl", func() []byte {
+			return container(heif.Box("jxli", numbers(4, -1, 4, -1)), heif.Box("jxlc", stream()))
+		}},
 		{"jpeg-boxes.jxl", func() []byte { // a box that rebuilds a JPEG, again and again
 			b := Picture("formats/jxl-jpeg.jxl")
 			return slices.Concat(b[:32], bytes.Repeat(heif.Box("jbrd", make([]byte, 64)), 20_000), b[32:])

@@ -22,7 +22,8 @@ func others() []File {
 		{"scans-many.jpg", func() []byte { return jpegScans(64, 64, 100_000) }},
 		{"markers.jpg", func() []byte { // 1 MiB of fill, and restarts
 			b := greyJPEG(4000, 4000, true)
-			return slices.Concat(b[:2], bytes.Repeat([]byte{0xff}, 1<<20), bytes.Repeat([]byte{0xff, 0xd0}, 1<<20), b[2:])
+			fill, restarts := bytes.Repeat([]byte{0xff}, 1<<20), bytes.Repeat([]byte{0xff, 0xd0}, 1<<20)
+			return slices.Concat(b[:2], fill, restarts, b[2:])
 		}},
 		{"tables.jpg", func() []byte {
 			b := greyJPEG(64, 64, true)

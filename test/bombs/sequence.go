@@ -55,7 +55,7 @@ func sequences() []File {
 // film returns a file of tracks with tables of samples.
 func film(tracks int, tables func(data int) []byte) []byte {
 	c := avifPicture()
-	head := heif.Box("ftyp", []byte("avis\x00\x00\x00\x00avisavifmif1msf1"))
+	head := heif.Box("ftyp", []byte("avis\x00\x00\x00\x00avismsf1iso8"))
 	matrix := numbers(4, 1<<16, 4, 0, 4, 0, 4, 0, 4, 1<<16, 4, 0, 4, 0, 4, 0, 4, 1<<30)
 	entry := heif.Box("av01", numbers(6, 0, 2, 1, 8, 0, 8, 0, 2, 96, 2, 64, 4, 72<<16, 4, 72<<16, 4, 0, 2, 1),
 		make([]byte, 32), numbers(2, 24, 2, 0xffff), slices.Concat(c.properties[1:]...))
@@ -67,8 +67,9 @@ func film(tracks int, tables func(data int) []byte) []byte {
 				heif.Full("hdlr", 0, 0, numbers(4, 0), []byte("pict"), make([]byte, 13)),
 				heif.Box("minf", heif.Full("vmhd", 0, 1, make([]byte, 8)),
 					heif.Box("stbl", heif.Full("stsd", 0, 0, numbers(4, 1), entry), tables(data)))))
-		moov := heif.Box("moov", heif.Full("mvhd", 0, 0, numbers(4, 0, 4, 0, 4, 1, 4, 1, 4, 1<<16, 2, 0x100, 2, 0, 8, 0),
-			matrix, make([]byte, 24), numbers(4, 2)), bytes.Repeat(track, tracks))
+		mvhd := heif.Full("mvhd", 0, 0, numbers(4, 0, 4, 0, 4, 1, 4, 1, 4, 1<<16, 2, 0x100, 2, 0, 8, 0), matrix,
+			make([]byte, 24), numbers(4, 2))
+		moov := heif.Box("moov", mvhd, bytes.Repeat(track, tracks))
 		if n := len(head) + len(moov) + 8; n != data {
 			data = n
 			continue

@@ -109,7 +109,7 @@ func tiffs() []File {
 		files = append(files, File{fmt.Sprintf("jpeg-strips%s-%dx%dx%d.tif", c.name, c.w, c.h, c.rows),
 			func() []byte { return jpegStrips(c.w, c.h, c.rows, c.colour) }})
 	}
-	return append(files,
+	return append(append(files, packedTIFFs()...),
 		File{"fill-order.tif", func() []byte { // two tags of many values, which each strip reads
 			const n, values = 300_000, 65_536
 			value := bytes.Repeat([]byte{1, 0, 0, 0}, values)
@@ -118,35 +118,6 @@ func tiffs() []File {
 					manyLongs(273, n, at), tag{279, bytesType, n, bytes.Repeat([]byte{1}, n)})
 			})
 		}},
-		File{"zstd-window.tif", func() []byte { // a window of 512 MiB for a picture of 300 x 300
-			frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 19 << 3}
-			block := uint32(1 | 1<<1 | 300*300<<3)
-			frame = append(frame, byte(block), byte(block>>8), byte(block>>16), 'A')
-			return sameStrip(300, 300, 300, 50000, frame)
-		}},
-		File{"zstd-strips.tif", func() []byte { // a window of 8 MiB for each of many strips
-			frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 13 << 3}
-			block := uint32(1 | 1<<1 | 16<<3)
-			frame = append(frame, byte(block), byte(block>>8), byte(block>>16), 'A')
-			return sameStrip(16, 60_000, 1, 50000, frame)
-		}},
-		File{"zstd-blocks.tif", func() []byte { // blocks of no bytes
-			frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 0}
-			return sameStrip(300, 300, 300, 50000, append(frame, make([]byte, 6<<20)...))
-		}},
-		File{"lzw-clears.tif", func() []byte { // codes that only clear the table
-			return sameStrip(300, 300, 300, 5, bytes.Repeat([]byte{0x80, 0x40, 0x20, 0x10, 0x08, 0x04, 0x02, 0x01, 0x00}, 1<<19))
-		}},
-		File{"lzw-strips.tif", func() []byte { // each strip is the same long data
-			return sameStrip(16, 60_000, 1, 5, bytes.Repeat([]byte{0x80, 0x40, 0x20, 0x10, 0x08, 0x04, 0x02, 0x01, 0x00}, 1<<13))
-		}},
-		File{"packbits-nothing.tif", func() []byte { // codes of nothing
-			return sameStrip(16, 60_000, 1, 32773, bytes.Repeat([]byte{0x80}, 1<<20))
-		}},
-		File{"ccitt.tif", func() []byte { // lines of nothing
-			b := sameStrip(65_000, 60_000, 60_000, 4, bytes.Repeat([]byte{0xff}, 1<<16))
-			return b
-		}},
 		File{"strips-count.tif", func() []byte {
 			return tiff(make([]byte, 64), func(int) []tag {
 				return append(grey(300, 300, 1, 1), tag{273, longs, all, []byte{8, 0, 0, 0}}, tag{279, longs, all,
@@ -154,7 +125,9 @@ func tiffs() []File {
 			})
 		}},
 		File{"rows-none.tif", func() []byte {
-			return tiff(make([]byte, 300*300), func(at int) []tag { return append(grey(300, 300, 1, 0), long(273, at), long(279, 90_000)) })
+			return tiff(make([]byte, 300*300), func(at int) []tag {
+				return append(grey(300, 300, 1, 0), long(273, at), long(279, 90_000))
+			})
 		}},
 		File{"tags.tif", func() []byte {
 			return tiff(make([]byte, 300*300), func(at int) []tag {
@@ -179,4 +152,42 @@ func tiffs() []File {
 			})
 		}},
 	)
+}
+
+// clears are codes of LZW that only clear its table, in bytes.
+var clears = []byte{0x80, 0x40, 0x20, 0x10, 0x08, 0x04, 0x02, 0x01, 0x00}
+
+// packedTIFFs returns files whose compressed strips ask for much.
+func packedTIFFs() []File {
+	return []File{
+		{"zstd-window.tif", func() []byte { // a window of 512 MiB for a picture of 300 x 300
+			frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 19 << 3}
+			block := uint32(1 | 1<<1 | 300*300<<3)
+			frame = append(frame, byte(block), byte(block>>8), byte(block>>16), 'A')
+			return sameStrip(300, 300, 300, 50000, frame)
+		}},
+		{"zstd-strips.tif", func() []byte { // a window of 8 MiB for each of many strips
+			frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 13 << 3}
+			block := uint32(1 | 1<<1 | 16<<3)
+			frame = append(frame, byte(block), byte(block>>8), byte(block>>16), 'A')
+			return sameStrip(16, 60_000, 1, 50000, frame)
+		}},
+		{"zstd-blocks.tif", func() []byte { // blocks of no bytes
+			frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 0}
+			return sameStrip(300, 300, 300, 50000, append(frame, make([]byte, 6<<20)...))
+		}},
+		{"lzw-clears.tif", func() []byte { // codes that only clear the table
+			return sameStrip(300, 300, 300, 5, bytes.Repeat(clears, 1<<19))
+		}},
+		{"lzw-strips.tif", func() []byte { // each strip is the same long data
+			return sameStrip(16, 60_000, 1, 5, bytes.Repeat(clears, 1<<13))
+		}},
+		{"packbits-nothing.tif", func() []byte { // codes of nothing
+			return sameStrip(16, 60_000, 1, 32773, bytes.Repeat([]byte{0x80}, 1<<20))
+		}},
+		{"ccitt.tif", func() []byte { // lines of nothing
+			b := sameStrip(65_000, 60_000, 60_000, 4, bytes.Repeat([]byte{0xff}, 1<<16))
+			return b
+		}},
+	}
 }

@@ -42,6 +42,8 @@ type File struct {
 	Wide bool
 	// Shared writes equal properties once, and contents once that are the same slice.
 	Shared bool
+	// DataFirst writes the box mdat before the box meta.
+	DataFirst bool
 	// Change, if set, gets each box inside the box meta, and the place in the file where the data begin. What it
 	// returns is written instead. Its length must not depend on the place.
 	Change func(box []byte, data int) []byte
@@ -122,9 +124,14 @@ func (f *File) Bytes() []byte {
 			if f.Shared {
 				index[string(p)] = at
 			}
-			if f.Wide {
+			switch essential := isEssential(Name(p)); {
+			case f.Wide && essential:
+				of = append(of, u16(at|1<<15)...)
+			case f.Wide:
 				of = append(of, u16(at)...)
-			} else {
+			case essential:
+				of = append(of, byte(at|1<<7))
+			default:
 				of = append(of, byte(at))
 			}
 		}
@@ -132,7 +139,7 @@ func (f *File) Bytes() []byte {
 	mdat, inside, places := f.contents()
 	head := Box("ftyp", []byte(f.Brand), u32(0), []byte("mif1"+f.Brand))
 	// The places are known once the length of the boxes before the data is, which they do not change.
-	for data := 0; ; {
+	for data := len(head) + 8; ; {
 		boxes := [][]byte{Full("hdlr", 0, 0, u32(0), []byte("pict"), make([]byte, 13)),
 			Full("pitm", version, 0, id(f.Primary)), f.locations(places, data),
 			Full("iinf", version, 0, id(uint32(len(f.Items))), infe),
@@ -145,12 +152,20 @@ func (f *File) Bytes() []byte {
 			}
 		}
 		meta := Full("meta", 0, 0, boxes...)
+		if f.DataFirst {
+			return slices.Concat(head, Box("mdat", mdat), meta)
+		}
 		if n := len(head) + len(meta) + 8; n != data {
 			data = n
 			continue
 		}
 		return slices.Concat(head, meta, Box("mdat", mdat))
 	}
+}
+
+// isEssential reports whether a reader must know a property: what the decoder needs, and what changes the picture.
+func isEssential(name string) bool {
+	return slices.Contains([]string{"av1C", "hvcC", "clap", "irot", "imir"}, name)
 }
 
 func described(id uint32) []uint32 {

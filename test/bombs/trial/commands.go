@@ -137,6 +137,9 @@ func endRunaway(p *os.Process, ended chan struct{}) bool {
 	}
 }
 
+// ends are the ends of a command that names the files it cannot read.
+var ends = []string{"ok", "1", "3"}
+
 // head prints the heads of the columns.
 func (t *trial) head() {
 	fmt.Printf("%-34s %9s", "file", "bytes")
@@ -222,8 +225,9 @@ func (t *trial) file(ctx context.Context, name string) error {
 		if refused && !strings.Contains(m.said, name) {
 			status = "unnamed"
 		}
-		fmt.Printf(" | %6.0f%s %7.2f%s %-9s", float64(m.peak)/(1<<20), t.mark(float64(m.peak) > mostPeak*float64(c.memory<<20)),
-			m.work.Seconds(), t.mark(m.work > t.usual[key]+mostWork), status+t.mark(status != "ok" && status != "1" && status != "3"))
+		most := mostPeak * float64(c.memory<<20)
+		fmt.Printf(" | %6d%s %7.2f%s %-9s", m.peak>>20, t.mark(float64(m.peak) > most), m.work.Seconds(),
+			t.mark(m.work > t.usual[key]+mostWork), status+t.mark(!slices.Contains(ends, status)))
 	}
 	if strings.Contains(t.kinds, "serve") {
 		return t.serve(ctx, b)

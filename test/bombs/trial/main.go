@@ -4,10 +4,10 @@
 //	go run ./test/bombs/trial -kindred bin/kindred -only '^iloc'
 //
 // Each file must keep to the bounds: a command has at most 1.4 times --memory resident, and names a file that it
-// refuses within two seconds of a processor, beside what it takes for a sound file of the same format. A server that gets the file 50 times keeps to the same memory, lives,
-// answers /healthz within 0.2 s meanwhile and a sound photo afterwards. A value beyond its bound is followed by "!".
-// The exit status is 1 if there is any. $KINDRED_DECODERS must name the folder of the decoder for HEIC, as .ci/heic
-// prints it.
+// refuses within two seconds of a processor, beside what it takes for a sound file of the same format. A server that
+// gets the file 50 times keeps to the same memory, lives, answers /healthz within 0.2 s meanwhile and a sound photo
+// afterwards. A value beyond its bound is followed by "!". The exit status is 1 if there is any. $KINDRED_DECODERS
+// must name the folder of the decoder for HEIC, as .ci/heic prints it.
 //
 // The latencies depend on what else the machine does. The process itself uses one processor while it uploads.
 package main
