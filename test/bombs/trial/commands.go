@@ -222,7 +222,7 @@ func (t *trial) file(ctx context.Context, name string) error {
 			t.usual[key] = m.work
 		}
 		status := m.status
-		if refused && !strings.Contains(m.said, name) {
+		if refused && slices.Contains(ends, status) && !strings.Contains(m.said, name) {
 			status = "unnamed"
 		}
 		most := mostPeak * float64(c.memory<<20)
