@@ -1,7 +1,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: help build demo browser wholes xla mpi npm vet test check ci long directions levels fuzz soak stress promises race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release release-check release-test api wheels python notebooks site gallery
+.PHONY: help build demo browser wholes xla mpi npm vet test check ci long directions levels fuzz soak stress promises race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release release-check release-test api wheels bombs python notebooks site gallery
 
 help:
 	@echo 'make demo   train two embeddings of MNIST, print the table, write reports/mnist/report.html'
@@ -12,6 +12,7 @@ help:
 	@echo 'make long   tests that take minutes: an experiment of each kind, every write of a run'
 	@echo 'make directions  every experiment in its fast size'
 	@echo 'make soak   random networks, indexes, losses and files against references for SOAK=1h; SEED=N repeats a failure'
+	@echo "make bombs  hostile image files on commands and a server: memory, work and delays; BOMBS='-only ^iloc' for some"
 	@echo 'make promises  how often the promises of decide, discover and clean are broken on random classes, with an interval'
 	@echo 'make race   the tests of packages with goroutines under the race detector (needs a C compiler)'
 	@echo 'make peer   set up PyTorch, its compiler, faiss and ONNX Runtime to be timed beside, as far as it can'
@@ -158,6 +159,12 @@ STRESSED = ./index ./serve/... ./internal/jobs/... ./app/remote/... ./app/mirror
 	./data ./train ./run ./sweep ./projection ./app/cli/work ./app/cli/inspect ./test/systems ./cmd/kindred
 RUNS = 20
 CONDITIONS =
+
+# An hour on a machine that does nothing else meanwhile, as it measures delays. No part of CI.
+BOMBS =
+
+bombs: build
+	KINDRED_DECODERS="$$(.ci/heic)" $(GO) run ./test/bombs/trial -kindred bin/kindred $(BOMBS)
 
 # Hours at full scale. make promises PROMISES='-only clean -scale 0.1' tries a part.
 promises:
