@@ -1,17 +1,18 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: help build demo browser wholes xla mpi npm vet test check ci long directions levels fuzz soak stress promises race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release release-check release-test api wheels python notebooks site gallery
+.PHONY: help build demo browser wholes xla mpi npm vet test check ci long directions levels fuzz soak stress promises race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release release-check release-test api wheels bombs python notebooks site gallery
 
 help:
 	@echo 'make demo   train two embeddings of MNIST, print the table, write reports/mnist/report.html'
 	@echo 'make test   vet and all tests, except running every documented command and opening every page'
-	@echo 'make check  staticcheck, generated assembly, types on other systems; CI runs make test check'
+	@echo 'make check  staticcheck, generated assembly, types on other systems; CI runs make test check python'
 	@echo 'make ci     everything: these, every instruction set, fuzzing, the race detector, pages, documents'
 	@echo 'make stress  tests with goroutines, sockets and processes, 20 times each under load: rates of failure'
 	@echo 'make long   tests that take minutes: an experiment of each kind, every write of a run'
 	@echo 'make directions  every experiment in its fast size'
 	@echo 'make soak   random networks, indexes, losses and files against references for SOAK=1h; SEED=N repeats a failure'
+	@echo "make bombs  hostile image files on commands and a server: memory, work and delays; BOMBS='-only ^iloc' for some"
 	@echo 'make promises  how often the promises of decide, discover and clean are broken on random classes, with an interval'
 	@echo 'make race   the tests of packages with goroutines under the race detector (needs a C compiler)'
 	@echo 'make peer   set up PyTorch, its compiler, faiss and ONNX Runtime to be timed beside, as far as it can'
@@ -87,13 +88,13 @@ WHOLES = ./test/readme ./test/browser
 test: vet
 	KINDRED_HEIC="$$(.ci/heic)" $(TEST) -timeout 25m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(WHOLES))")
 
-# What is quick and needs nothing but Go and its modules: .ci/run is make test check.
+# What is quick and needs nothing but Go and its modules: .ci/run is make test check python.
 check: lint cross checkgen
 
 # All that there is, for a larger change before it is handed in. The jobs of
 # .github/workflows/ci.yml are its parts. Steps that need what is not there (a C compiler,
 # Chromium, an emulator, npm) are skipped, and say so.
-ci: test check npm browser wholes xla mpi release-test levels arm64 fuzz race long
+ci: test check python npm browser wholes xla mpi release-test levels arm64 fuzz race long
 
 wholes:
 	$(TEST) -timeout 25m $(WHOLES)
@@ -158,6 +159,12 @@ STRESSED = ./index ./serve/... ./internal/jobs/... ./app/remote/... ./app/mirror
 	./data ./train ./run ./sweep ./projection ./app/cli/work ./app/cli/inspect ./test/systems ./cmd/kindred
 RUNS = 20
 CONDITIONS =
+
+# An hour on a machine that does nothing else meanwhile, as it measures delays. No part of CI.
+BOMBS =
+
+bombs: build
+	KINDRED_DECODERS="$$(.ci/heic)" $(GO) run ./test/bombs/trial -kindred bin/kindred $(BOMBS)
 
 # Hours at full scale. make promises PROMISES='-only clean -scale 0.1' tries a part.
 promises:
@@ -314,7 +321,7 @@ PYTHON_PACKAGES = python3-numpy python3-pandas python3-sklearn python3-pil pytho
 
 python: $(if $(KINDRED_BIN),,build)
 	@[ "$(PYTHON)" != /usr/bin/python3 ] || dpkg -s $(PYTHON_PACKAGES) >/dev/null 2>&1 || \
-		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update >/dev/null && \
+		{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && timeout 60 apt-get update >/dev/null && \
 			DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $(PYTHON_PACKAGES) >/dev/null; } || true
 	@if $(PYTHON) -c 'import pytest' 2>/dev/null; then \
 		KINDRED_BIN="$${KINDRED_BIN:-bin/kindred}" $(PYTHON) -B -m pytest -q -rs python; \

@@ -48,7 +48,7 @@ func TestAnswersAreShort(t *testing.T) {
 // hasty is an embedder that says too much of a picture.
 type hasty struct{ colours }
 
-func (*hasty) Decode(context.Context, []byte, int) (*imaging.Image, error) {
+func (*hasty) Decode(context.Context, *imaging.Picture, int) (*imaging.Image, error) {
 	return nil, errors.New(strings.Repeat("bad", 1<<16))
 }
 

@@ -1,10 +1,10 @@
 package serve
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -16,9 +16,9 @@ import (
 
 // Embedder makes vectors of pictures. Network makes an Embedder of a trained network.
 type Embedder interface {
-	// Decode reads an image file as the network's training did, within maxPixels. Many
-	// goroutines call it.
-	Decode(ctx context.Context, file []byte, maxPixels int) (*imaging.Image, error)
+	// Decode reads an image file as the network's training did, within maxPixels. It returns once
+	// its work has ended, soon after ctx. Many goroutines call it.
+	Decode(ctx context.Context, p *imaging.Picture, maxPixels int) (*imaging.Image, error)
 	// Embed returns a row for each picture. One goroutine at a time calls it. It may change
 	// the pictures.
 	Embed(ctx context.Context, pictures []*imaging.Image) (*mat.Dense, error)
@@ -73,29 +73,62 @@ func side(e Embedder) int {
 	return 0
 }
 
-// decode decodes the picture of a request. Before that it checks the size in the picture's header and takes
-// the memory from the request's loan.
+// decode decodes the picture of a request. Before that it checks the size in the picture's header. It takes memory
+// from the request's loan before it is used. The work has ended when decode returns, so the loan and the request's
+// place are never free while it goes on.
 func (s *Server) decode(ctx context.Context, e Embedder, file []byte, l *loan) (*imaging.Image, error) {
 	const way = "Send a JPEG, PNG, GIF, WebP, AVIF, JPEG XL, HEIC, BMP or TIFF file."
-	h, err := imaging.ReadHeader(bytes.NewReader(file), int64(len(file)))
+	refused := func(err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return badPicture.is(way, "%s", escape.Within(err.Error(), 300))
+	}
+	free, err := s.sandboxes.enter(ctx, file)
 	if err != nil {
-		return nil, badPicture.is(way, "%s", escape.Within(err.Error(), 300))
-	}
-	if h.W > s.limits.Pixels/h.H {
-		return nil, tooLarge.is("Make it smaller, or start the server with a larger limit on pixels.",
-			"the picture has %d x %d pixels, but only %d are allowed", h.W, h.H, s.limits.Pixels)
-	}
-	if err := l.take(decodingBytes(h, e), "the picture"); err != nil {
 		return nil, err
 	}
-	im, err := e.Decode(ctx, file, s.limits.Pixels)
+	defer free()
+	structure := imaging.StructureBytes(file, int64(len(file)))
+	if err := l.take(structure, "the picture's structure"); err != nil {
+		return nil, err
+	}
+	defer l.give(structure)
+	p, err := imaging.Open(ctx, file)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return nil, badPicture.is(way, "%s", escape.Within(err.Error(), 300))
+		return nil, refused(err)
+	}
+	if p.W > s.limits.Pixels/p.H {
+		return nil, tooLarge.is("Make it smaller, or start the server with a larger limit on pixels.",
+			"the picture has %d x %d pixels, but only %d are allowed", p.W, p.H, s.limits.Pixels)
+	}
+	if err := l.take(decodingBytes(&p.Header, e), "the picture"); err != nil {
+		return nil, err
+	}
+	im, err := e.Decode(ctx, p, s.limits.Pixels)
+	if err != nil {
+		return nil, refused(err)
 	}
 	return im, nil
+}
+
+// sandboxes are the places of pictures that are decoded in a sandbox, one fewer than the cores, so that such pictures
+// never keep a server from its other work.
+type sandboxes chan struct{}
+
+func newSandboxes() sandboxes { return make(sandboxes, max(1, runtime.GOMAXPROCS(0)-1)) }
+
+// enter waits for a place if a file needs one. free gives it back.
+func (s sandboxes) enter(ctx context.Context, file []byte) (free func(), err error) {
+	if !imaging.Sandboxed(file) {
+		return func() {}, nil
+	}
+	select {
+	case s <- struct{}{}:
+		return func() { <-s }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // decodingBytes returns the memory that e needs to decode a picture.

@@ -34,9 +34,9 @@ type colours struct {
 	before func(n int) error // called with the number of pictures
 }
 
-func (c *colours) Decode(ctx context.Context, file []byte, maxPixels int) (*imaging.Image, error) {
+func (c *colours) Decode(ctx context.Context, p *imaging.Picture, maxPixels int) (*imaging.Image, error) {
 	im := new(imaging.Image)
-	return im, (&imaging.Decoder{MaxPixels: maxPixels}).Decode(ctx, im, file)
+	return im, p.Decode(ctx, &imaging.Decoder{MaxPixels: maxPixels}, im)
 }
 
 func (c *colours) Embed(_ context.Context, pictures []*imaging.Image) (*mat.Dense, error) {

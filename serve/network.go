@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"sync"
@@ -45,18 +44,14 @@ func (n *network) Side() int {
 	return max(in.H, in.W, n.model.Config.Data.Shorter)
 }
 
-func (n *network) Decode(ctx context.Context, file []byte, maxPixels int) (*imaging.Image, error) {
-	h, err := imaging.ReadHeader(bytes.NewReader(file), int64(len(file)))
-	if err != nil {
-		return nil, err
-	}
+func (n *network) Decode(ctx context.Context, p *imaging.Picture, maxPixels int) (*imaging.Image, error) {
 	dec, err := n.decoder()
 	if err != nil {
 		return nil, err
 	}
-	dec.MaxPixels, dec.MaxBytes = maxPixels, decodingBytes(h, n)
+	dec.MaxPixels, dec.MaxBytes = maxPixels, decodingBytes(&p.Header, n)
 	im := new(imaging.Image)
-	if err := dec.Decode(ctx, im, file); err != nil {
+	if err := p.Decode(ctx, dec, im); err != nil {
 		return nil, err // a decoder that failed is not used again
 	}
 	n.decoders.Put(dec)

@@ -68,7 +68,11 @@ func TestNetworkPreparesAsEmbedDoes(t *testing.T) {
 		}
 		n := Network(m)
 		for range 2 { // a decoder of its own, and one that was used
-			picture, err := n.Decode(t.Context(), file.Bytes(), 1<<20)
+			p, err := imaging.Open(t.Context(), file.Bytes())
+			if err != nil {
+				t.Fatal(err)
+			}
+			picture, err := n.Decode(t.Context(), p, 1<<20)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,9 +89,9 @@ type glimpses struct{ colours }
 
 func (*glimpses) Shrink(w, h int) int { return 8 }
 
-func (g *glimpses) Decode(ctx context.Context, file []byte, maxPixels int) (*imaging.Image, error) {
+func (g *glimpses) Decode(ctx context.Context, p *imaging.Picture, maxPixels int) (*imaging.Image, error) {
 	im := new(imaging.Image)
-	return im, (&imaging.Decoder{MaxPixels: maxPixels, Shrink: g.Shrink}).Decode(ctx, im, file)
+	return im, p.Decode(ctx, &imaging.Decoder{MaxPixels: maxPixels, Shrink: g.Shrink}, im)
 }
 
 // TestLargePhotograph: a photograph of 48 million pixels needs the memory of the picture that the

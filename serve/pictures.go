@@ -5,6 +5,7 @@ import (
 	"container/list"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"image"
@@ -28,7 +29,8 @@ import (
 // openPicture opens the picture of an item: a regular file whose content is an image, in one of the
 // collection's folders if it has any. The path is from the item, never from the
 // request.
-func (c *collection) openPicture(it *store.Item) (f *os.File, h *imaging.Header, err error) {
+func (s *Server) openPicture(ctx context.Context, c *collection, it *store.Item, l *loan) (f *os.File,
+	h *imaging.Header, err error) {
 	none := notFound.is("GET /v1/items shows which items have a path.", "the item %q has no picture here", it.ID)
 	if it.Path == "" {
 		return nil, nil, none
@@ -36,15 +38,35 @@ func (c *collection) openPicture(it *store.Item) (f *os.File, h *imaging.Header,
 	if f = c.openFile(it.Path); f == nil {
 		return nil, nil, none
 	}
-	info, err := f.Stat()
-	if err == nil {
-		h, err = imaging.ReadHeader(f, info.Size())
-	}
-	if err != nil {
+	if h, err = s.header(ctx, f, l); err != nil {
 		f.Close()
+		if own := (*problem)(nil); errors.As(err, &own) || ctx.Err() != nil {
+			return nil, nil, err
+		}
 		return nil, nil, none
 	}
 	return f, h, nil
+}
+
+// header reads the header of a picture, with memory from the request's loan.
+func (s *Server) header(ctx context.Context, f *os.File, l *loan) (*imaging.Header, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	var begin [4 << 10]byte
+	n, _ := f.ReadAt(begin[:], 0) // what is missing is found below
+	free, err := s.sandboxes.enter(ctx, begin[:n])
+	if err != nil {
+		return nil, err
+	}
+	defer free()
+	need := info.Size() + imaging.StructureBytes(begin[:n], info.Size())
+	if err := l.take(need, "the picture's structure"); err != nil {
+		return nil, err
+	}
+	defer l.give(need)
+	return imaging.ReadHeader(ctx, f, info.Size())
 }
 
 // openFile opens the file at an item's path. It returns nil if the file may not be shown. Links cannot lead
@@ -140,7 +162,7 @@ func (s *Server) opened(r *http.Request) (f *os.File, tag string, h *imaging.Hea
 	if err != nil {
 		return nil, "", nil, err
 	}
-	f, h, err = c.openPicture(&it)
+	f, h, err = s.openPicture(r.Context(), c, &it, receivedOf(r).loan)
 	if err != nil {
 		return nil, "", nil, err
 	}
@@ -221,6 +243,11 @@ func (s *Server) shrink(ctx context.Context, f *os.File, h *imaging.Header, size
 	}
 	dec := imaging.Decoder{MaxPixels: s.limits.Pixels, MaxBytes: need, Shrink: twice(size).Shrink}
 	var im imaging.Image
+	free, err := s.sandboxes.enter(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	defer free()
 	if err := dec.Decode(ctx, &im, file); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

@@ -23,6 +23,7 @@ type Server struct {
 	collections []*collection
 	memory      *account
 	working     chan struct{} // a place for every request being processed
+	sandboxes   sandboxes
 	senders     *buckets
 	crossOrigin *http.CrossOriginProtection
 	mux         *http.ServeMux
@@ -79,6 +80,7 @@ func New(opt Options) (*Server, error) {
 	}
 	s.memory = &account{limit: s.limits.Memory}
 	s.working = make(chan struct{}, s.limits.Concurrent)
+	s.sandboxes = newSandboxes()
 	s.senders = newBuckets(s.limits.Rate, s.limits.Burst)
 	s.thumbnails = newThumbnails()
 	s.background, s.stop = context.WithCancel(context.Background())

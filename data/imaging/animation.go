@@ -2,6 +2,7 @@ package imaging
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,8 +12,6 @@ import (
 	"iter"
 
 	"golang.org/x/image/webp"
-
-	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
 const (
@@ -135,23 +134,15 @@ func webpConfig(b []byte) (image.Config, error) {
 }
 
 // decodeWebP decodes b. Of an animation it decodes the first frame, on a transparent canvas.
-func decodeWebP(b []byte) (image.Image, error) {
-	cfg, err := webpConfig(b)
-	if err != nil {
-		return nil, err
-	}
-	what := fmt.Sprintf("a WebP of %d x %d pixels", cfg.Width, cfg.Height)
-	if err := budget.Check(what, webpMemory(cfg, b)); err != nil {
-		return nil, err
-	}
+func decodeWebP(ctx context.Context, b []byte) (image.Image, error) {
 	f, err := animated(b)
 	if err != nil {
 		return nil, err
 	}
 	if f == nil {
-		return decodeStill(b)
+		return decodeStill(ctx, b)
 	}
-	im, err := decodeStill(f.still)
+	im, err := decodeStill(ctx, f.still)
 	if err != nil || f.at.Size() == f.canvas {
 		return im, err
 	}

@@ -196,7 +196,6 @@ func TestEraseBox(t *testing.T) {
 
 // TestRefuse: images without pixels, and those of more than allowed.
 func TestRefuse(t *testing.T) {
-	f := &format{name: "PNG"}
 	for _, tc := range []struct {
 		w, h, limit int
 		ok          bool
@@ -206,8 +205,9 @@ func TestRefuse(t *testing.T) {
 		{4, 2, 9, true},
 		{math.MaxInt, math.MaxInt, 1 << 30, false},
 	} {
-		if err := f.refuse(image.Config{Width: tc.w, Height: tc.h, ColorModel: color.GrayModel}, nil,
-			tc.limit, 0, nil); (err == nil) != tc.ok {
+		p := &Picture{format: &format{name: "PNG"}, source: &source{
+			cfg: image.Config{Width: tc.w, Height: tc.h, ColorModel: color.GrayModel}}}
+		if err := p.refuse(&Decoder{MaxPixels: tc.limit}, nil); (err == nil) != tc.ok {
 			t.Errorf("%d x %d of %d: %v", tc.w, tc.h, tc.limit, err)
 		}
 	}

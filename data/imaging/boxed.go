@@ -1,6 +1,7 @@
 package imaging
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"image"
@@ -20,10 +21,22 @@ const (
 	formatJPEGXL = "JPEG XL"
 )
 
-// boxed is an upright picture from a sandbox.
+// boxed is a file whose decoder runs in a sandbox.
 type boxed struct {
-	Image
-	background Background
+	name  string
+	cfg   image.Config
+	bytes int64 // what the decoder gets
+	// tiles is set for a HEIC file in tiles, which is reduced while it is decoded.
+	tiles *tiles
+	// run decodes the file, and turns the picture upright.
+	run func(ctx context.Context, o boxedOptions) (Image, Background, error)
+}
+
+// boxedOptions are the settings of a Decoder that concern a sandbox.
+type boxedOptions struct {
+	limits wasm.Limits
+	shrink func(w, h int) int
+	smooth bool
 }
 
 // boxedPixel returns the memory of a decoder for a pixel: what most files need, and what none exceeds. Measured were,
@@ -44,114 +57,128 @@ func boxedPixel(name string, model color.Model) (usual, most int64) {
 	return 12, 16
 }
 
-// boxedMemory returns the memory for a picture: that of the decoder, and the three channels of the result. shrink is
+// memory returns the memory for a picture: that of the decoder, and the three channels of the result. shrink is
 // Decoder.Shrink, or nil.
-func boxedMemory(name string, cfg image.Config, b []byte, shrink func(w, h int) int) (usual, most int64) {
-	pixels, by := budget.Product(int64(cfg.Width), int64(cfg.Height)), 1
-	if name == formatHEIC {
-		if f, g, ok := heicTiles(b); ok {
-			tile := f.Item(f.Primary.Parts[0])
-			by = tileShrink(f, g, shrink)
-			pixels = min(pixels, budget.Product(int64(tile.W), int64(tile.H)))
-		}
+func (x *boxed) memory(shrink func(w, h int) int) (usual, most int64) {
+	pixels, by := budget.Product(int64(x.cfg.Width), int64(x.cfg.Height)), 1
+	if x.tiles != nil {
+		by = x.tiles.shrink(shrink)
+		pixels = min(pixels, x.tiles.pixels())
 	}
-	usual, most = boxedPixel(name, cfg.ColorModel)
-	result := reduced(cfg.Width, cfg.Height, by)
-	return budget.Sum(wasm.Memory(usual, pixels, int64(len(b))), result),
-		budget.Sum(wasm.Memory(most, pixels, int64(len(b))), result)
+	usual, most = boxedPixel(x.name, x.cfg.ColorModel)
+	result := reduced(x.cfg.Width, x.cfg.Height, by)
+	return budget.Sum(wasm.Memory(usual, pixels, x.bytes), result),
+		budget.Sum(wasm.Memory(most, pixels, x.bytes), result)
 }
 
-// configLimits bound the reading of a header.
-func configLimits(b []byte) wasm.Limits {
-	return wasm.Limits{Memory: wasm.Memory(0, 0, int64(len(b))), Loops: wasm.Work(0, int64(len(b)))}
+// sandboxShare returns the part of the limit of the process that a decoder may take.
+func sandboxShare() int64 { return budget.Limit() / 4 * 3 }
+
+// decode decodes the picture within what no picture of its size exceeds, and within the limit of the process.
+func (x *boxed) decode(ctx context.Context, shrink func(w, h int) int, smooth bool) (Image, Background, error) {
+	_, most := x.memory(shrink)
+	limits := wasm.Limits{Memory: min(most, sandboxShare()),
+		Loops: wasm.Work(int64(x.cfg.Width)*int64(x.cfg.Height), x.bytes)}
+	im, over, err := x.run(ctx, boxedOptions{limits, shrink, smooth})
+	if errors.Is(err, wasm.ErrMemory) && most > sandboxShare() { // name the limit of the process
+		what := fmt.Sprintf("a decoder for %d x %d pixels", x.cfg.Width, x.cfg.Height)
+		err = &budget.Error{What: what, Need: most, Limit: sandboxShare()}
+	}
+	return im, over, err
 }
 
-// avifConfig reads the size of an AVIF file as it is stored, before it is turned.
-func avifConfig(b []byte) (image.Config, error) {
-	cfg := image.Config{ColorModel: color.RGBAModel}
-	bits := 0
-	if f, err := isobmff.Parse(b); err == nil && f.Primary.W > 0 {
+// configLimits bound the reading of the size from so many bytes. Measured were 2.4 MB.
+func configLimits(bytes int64) wasm.Limits {
+	return wasm.Limits{Memory: budget.Sum(4<<20, budget.Product(6, bytes)), Loops: wasm.Work(0, bytes)}
+}
+
+// openAVIF reads the structure of an AVIF file. Its size is that before it is turned.
+func openAVIF(ctx context.Context, b []byte, size int64) (*source, error) {
+	cfg, bits := image.Config{ColorModel: color.RGBAModel}, 0
+	pieces, cut := [][]byte{b}, error(nil)
+	f, err := isobmff.Parse(b)
+	switch {
+	case errors.Is(err, isobmff.ErrFile): // such as a film without a still picture
+		f = nil
+	case err != nil:
+		return nil, err
+	default:
+		var head, data []byte
+		head, data, cut = f.Picture()
+		pieces = [][]byte{head, data}
 		cfg.Width, cfg.Height, bits = f.Primary.W, f.Primary.H, f.Primary.Bits
 		for _, id := range f.Primary.Parts {
 			if it := f.Item(id); it != nil {
 				bits = max(bits, it.Bits)
 			}
 		}
-	} else { // such as a film without a still picture
-		c, err := avif.Decoder().Config(b, configLimits(b))
+	}
+	x := &boxed{name: formatAVIF, bytes: size}
+	if cut == nil && int64(len(b)) == size {
+		x.bytes = int64(len(pieces[0]) + len(pieces[len(pieces)-1]))
+	}
+	if cfg.Width == 0 {
+		if cut != nil {
+			return nil, cut
+		}
+		c, err := avif.Decoder().Config(ctx, configLimits(x.bytes), pieces...)
 		if err != nil {
-			return cfg, err
+			return nil, err
 		}
 		cfg.Width, cfg.Height, bits = c.W, c.H, c.Bits
 	}
 	if bits > 8 {
 		cfg.ColorModel = color.RGBA64Model
 	}
-	return cfg, nil
+	x.cfg = cfg
+	x.run = func(ctx context.Context, o boxedOptions) (im Image, over Background, err error) {
+		if cut != nil {
+			return Image{}, Opaque, cut
+		}
+		channel := int(bytesPerPixel(cfg.ColorModel) / 4)
+		err = avif.Decoder().Decode(ctx, o.limits, cfg.Width, cfg.Height, channel, func(pix []byte) {
+			if channel == 2 { // to big-endian
+				for i := 0; i < len(pix); i += 2 {
+					pix[i], pix[i+1] = pix[i+1], pix[i]
+				}
+			}
+			over = fromRGBA(&im, pix, 4*channel*cfg.Width, cfg.Width, cfg.Height, 4*channel, true)
+		}, pieces...)
+		if err == nil && f != nil {
+			err = im.turn(f.Primary.Turns, 1)
+		}
+		return im, over, err
+	}
+	return &source{cfg: cfg, inBox: x}, nil
 }
 
-// jxlConfig reads the size of a JPEG XL file, turned upright.
-func jxlConfig(b []byte) (image.Config, error) {
-	c, err := jxl.Decoder().Config(b, configLimits(b))
+// openJXL reads the size of a JPEG XL file, turned upright.
+func openJXL(ctx context.Context, b []byte, size int64) (*source, error) {
+	stream, err := jxl.Codestream(b)
+	if err != nil {
+		return nil, err
+	}
+	header := stream[:min(len(stream), jxl.HeaderBytes)]
+	c, err := jxl.Decoder().Config(ctx, configLimits(int64(len(header))), header)
+	if err != nil {
+		return nil, err
+	}
 	cfg := image.Config{Width: c.W, Height: c.H, ColorModel: color.NRGBAModel}
 	if c.Bits == 16 {
 		cfg.ColorModel = color.NRGBA64Model
 	}
-	return cfg, err
-}
-
-func decodeAVIF(b []byte, cfg image.Config, _ func(w, h int) int, _ bool) (im Image, over Background,
-	err error) {
-	channel := int(bytesPerPixel(cfg.ColorModel) / 4)
-	limits := pictureLimits(formatAVIF, b, cfg, nil)
-	err = avif.Decoder().Decode(b, cfg.Width, cfg.Height, channel, limits, func(pix []byte) {
-		if channel == 2 { // to big-endian
-			for i := 0; i < len(pix); i += 2 {
-				pix[i], pix[i+1] = pix[i+1], pix[i]
-			}
-		}
-		over = fromRGBA(&im, pix, 4*channel*cfg.Width, cfg.Width, cfg.Height, 4*channel, true)
-	})
-	if err != nil {
-		return Image{}, Opaque, err
+	x := &boxed{name: formatJPEGXL, cfg: cfg, bytes: size}
+	if int64(len(b)) == size {
+		x.bytes = int64(len(stream))
 	}
-	if f, e := isobmff.Parse(b); e == nil {
-		err = im.turn(f.Primary.Turns, 1)
+	x.run = func(ctx context.Context, o boxedOptions) (im Image, over Background, err error) {
+		channel := int(bytesPerPixel(cfg.ColorModel) / 4)
+		err = jxl.Decoder().Decode(ctx, o.limits, cfg.Width, cfg.Height, channel, func(pix []byte) {
+			over = fromRGBA(&im, pix, 4*channel*cfg.Width, cfg.Width, cfg.Height, 4*channel, false)
+		}, stream)
+		return im, over, err
 	}
-	return im, over, err
-}
-
-func decodeJXL(b []byte, cfg image.Config, _ func(w, h int) int, _ bool) (im Image, over Background, err error) {
-	channel := int(bytesPerPixel(cfg.ColorModel) / 4)
-	limits := pictureLimits(formatJPEGXL, b, cfg, nil)
-	err = jxl.Decoder().Decode(b, cfg.Width, cfg.Height, channel, limits, func(pix []byte) {
-		over = fromRGBA(&im, pix, 4*channel*cfg.Width, cfg.Width, cfg.Height, 4*channel, false)
-	})
-	return im, over, err
-}
-
-// sandboxShare returns the part of the limit of the process that a decoder may take.
-func sandboxShare() int64 { return budget.Limit() / 4 * 3 }
-
-// pictureLimits bound the decoding of a picture: by what no picture of its size exceeds, and by the limit of the
-// process.
-func pictureLimits(name string, b []byte, cfg image.Config, shrink func(w, h int) int) wasm.Limits {
-	_, most := boxedMemory(name, cfg, b, shrink)
-	return wasm.Limits{Memory: min(most, sandboxShare()),
-		Loops: wasm.Work(int64(cfg.Width)*int64(cfg.Height), int64(len(b)))}
-}
-
-// reached names the limit of the process, if a decoder in a sandbox needed more than that.
-func (f *format) reached(err error, cfg image.Config, b []byte) error {
-	if !errors.Is(err, wasm.ErrMemory) {
-		return err
-	}
-	_, most := boxedMemory(f.name, cfg, b, nil)
-	if most <= sandboxShare() {
-		return err
-	}
-	what := fmt.Sprintf("a decoder for %d x %d pixels", cfg.Width, cfg.Height)
-	return &budget.Error{What: what, Need: most, Limit: sandboxShare()}
+	return &source{cfg: cfg, inBox: x}, nil
 }
 
 var errTurn = errors.New("it crops the picture to no part of it")

@@ -9,6 +9,7 @@ import (
 	"image/color"
 	"image/jpeg"
 	"image/png"
+	"io"
 
 	"golang.org/x/image/bmp"
 
@@ -32,8 +33,7 @@ type Decoder struct {
 	// MaxBytes, if not 0, bounds the memory for a picture, in addition to the limit of the process;
 	// see Header.Bytes.
 	MaxBytes int64
-	// Buffer is memory that callers may read each file into. If Decode ends because its context
-	// has ended, it sets Buffer to nil.
+	// Buffer is memory that callers may read each file into.
 	Buffer []byte
 	// Background is the background of the last picture, if it is transparent.
 	Background Background
@@ -52,26 +52,84 @@ type Decoder struct {
 
 // format is one way to store an image.
 type format struct {
-	name   string
-	config func([]byte) (image.Config, error)
-	decode func([]byte) (image.Image, error)
-	// boxed is set instead of decode for the formats whose decoders run in a sandbox.
-	boxed func(b []byte, cfg image.Config, shrink func(w, h int) int, smooth bool) (Image, Background, error)
+	name string
+	// open reads the structure of a file of size bytes that begins with b.
+	open func(ctx context.Context, b []byte, size int64) (*source, error)
 }
 
-// safely decodes b. It returns a panic of the decoder, which a damaged file may cause, as an error.
-func (f *format) safely(b []byte) (im image.Image, err error) {
+// source is a file whose structure has been read.
+type source struct {
+	cfg image.Config
+	// decode reads the picture as it is stored, and ends with its context. It is not set if inBox is.
+	decode func(ctx context.Context) (image.Image, error)
+	// orientation is how the picture of decode is turned.
+	orientation int
+	// inBox is set for the formats whose decoders run in a sandbox.
+	inBox *boxed
+	// bytes is the memory for decoding where the format knows it better than from cfg, or 0.
+	bytes int64
+}
+
+// inGo returns a format that a Go package decodes.
+func inGo(name string, config func(b []byte) (image.Config, error),
+	decode func(ctx context.Context, b []byte) (image.Image, error), exif func(b []byte) []byte) format {
+	return format{name: name, open: func(_ context.Context, b []byte, _ int64) (*source, error) {
+		cfg, err := config(b)
+		if err != nil {
+			return nil, err
+		}
+		return &source{cfg: cfg, orientation: tiffOrientation(exif(b)),
+			decode: func(ctx context.Context) (image.Image, error) { return decode(ctx, b) }}, nil
+	}}
+}
+
+// config returns a function that reads the size from bytes in place of a reader.
+func config(read func(r io.Reader) (image.Config, error)) func(b []byte) (image.Config, error) {
+	return func(b []byte) (image.Config, error) { return read(bytes.NewReader(b)) }
+}
+
+// pixels returns a function that decodes bytes in place of a reader, until its context ends.
+func pixels(read func(r io.Reader) (image.Image, error)) func(context.Context, []byte) (image.Image, error) {
+	return func(ctx context.Context, b []byte) (image.Image, error) { return read(newReader(ctx, b)) }
+}
+
+// reader reads a file in memory until its context ends, and so ends decoders that know nothing of contexts. It gives
+// few bytes at a time, as a few may stand for many pixels.
+type reader struct {
+	bytes.Reader
+	ctx context.Context
+}
+
+func newReader(ctx context.Context, b []byte) *reader {
+	r := &reader{ctx: ctx}
+	r.Reset(b)
+	return r
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	const step = 256
+	return r.Reader.Read(p[:min(len(p), step)])
+}
+
+// safely decodes a picture. It returns a panic of the decoder, which a damaged file may cause, as an error.
+func (s *source) safely(ctx context.Context) (im image.Image, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the decoder failed: %v", r)
 		}
 	}()
-	return f.decode(b)
+	return s.decode(ctx)
 }
 
 // fault returns the error for an error of the decoder. The file may be damaged, or valid but of a
 // kind that is not supported.
 func (f *format) fault(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
 	var (
 		ofJPEG jpeg.UnsupportedError
 		ofPNG  png.UnsupportedError
@@ -109,30 +167,25 @@ func sniff(b []byte) (format, error) {
 	case len(b) == 0:
 		return format{}, errors.New("empty file")
 	case starts("\xff\xd8"):
-		return format{name: "JPEG", config: jpegConfig,
-			decode: func(b []byte) (image.Image, error) { return jpeg.Decode(bytes.NewReader(b)) }}, nil
+		return inGo("JPEG", jpegConfig, pixels(jpeg.Decode), exifBlock), nil
 	case starts("\x89PNG\r\n\x1a\n"):
-		return format{name: "PNG",
-			config: func(b []byte) (image.Config, error) { return png.DecodeConfig(bytes.NewReader(b)) },
-			decode: func(b []byte) (image.Image, error) { return png.Decode(bytes.NewReader(b)) }}, nil
+		return inGo("PNG", config(png.DecodeConfig), pixels(png.Decode), pngExif), nil
 	case starts("GIF87a"), starts("GIF89a"):
-		return format{name: "GIF", config: gifConfig, decode: decodeGIF}, nil
+		return inGo("GIF", gifConfig, decodeGIF, noExif), nil
 	case starts("BM"):
-		return format{name: "BMP",
-			config: func(b []byte) (image.Config, error) { return bmp.DecodeConfig(bytes.NewReader(b)) },
-			decode: func(b []byte) (image.Image, error) { return bmp.Decode(bytes.NewReader(b)) }}, nil
+		return inGo("BMP", config(bmp.DecodeConfig), pixels(bmp.Decode), noExif), nil
 	case starts("RIFF") && len(b) >= 12 && string(b[8:12]) == "WEBP":
-		return format{name: "WebP", config: webpConfig, decode: decodeWebP}, nil
+		return format{name: "WebP", open: openWebP}, nil
 	case tiff.IsTIFF(b):
-		return format{name: "TIFF", config: tiff.DecodeConfig, decode: tiff.Decode}, nil
+		return format{name: "TIFF", open: openTIFF}, nil
 	}
 	switch foreign(b) {
 	case formatAVIF:
-		return format{name: formatAVIF, config: avifConfig, boxed: decodeAVIF}, nil
+		return format{name: formatAVIF, open: openAVIF}, nil
 	case formatJPEGXL:
-		return format{name: formatJPEGXL, config: jxlConfig, boxed: decodeJXL}, nil
+		return format{name: formatJPEGXL, open: openJXL}, nil
 	case formatHEIC:
-		return format{name: formatHEIC, config: heicConfig, boxed: decodeHEIC}, nil
+		return format{name: formatHEIC, open: openHEIC}, nil
 	}
 	if what := instead(b); what != "" {
 		return format{}, errors.New(what)
@@ -141,6 +194,28 @@ func sniff(b []byte) (format, error) {
 		return format{}, fmt.Errorf("no decoder for %s: convert the file to JPEG or PNG", name)
 	}
 	return format{}, fmt.Errorf("not an image of a known format: it starts with %q", b[:min(len(b), 8)])
+}
+
+func noExif([]byte) []byte { return nil }
+
+// openWebP reads the structure of a WebP file.
+func openWebP(ctx context.Context, b []byte, size int64) (*source, error) {
+	f := inGo("WebP", webpConfig, decodeWebP, webpExif)
+	s, err := f.open(ctx, b, size)
+	if err == nil {
+		s.bytes = webpMemory(s.cfg, b)
+	}
+	return s, err
+}
+
+func openTIFF(_ context.Context, b []byte, _ int64) (*source, error) {
+	f, err := tiff.Open(b)
+	if err != nil {
+		return nil, err
+	}
+	cfg := f.Config()
+	return &source{cfg: cfg, orientation: tiff.Orientation(b), decode: f.Decode,
+		bytes: budget.Sum(f.Memory(), reduced(cfg.Width, cfg.Height, 1))}, nil
 }
 
 // instead recognises what servers and programs leave in place of an image, and says what to do.
@@ -219,69 +294,57 @@ func foreign(b []byte) string {
 //   - The first frame of an animation is read.
 //
 // Errors say what is wrong with the file. A file with more than MaxPixels, more memory than the
-// limit (GOMEMLIMIT) or more than 40 scans is refused before it is decoded. When ctx ends, Decode
-// returns ctx's error. A decoder of another package may then still run in the background, within
-// the limits, and its result is dropped.
+// limit (GOMEMLIMIT) or more scans than encoders write is refused before it is decoded. When ctx ends, decoding
+// ends, and Decode returns ctx's error.
 func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 	d.Background = Opaque
 	f, err := sniff(b)
 	if err != nil {
 		return err
 	}
-	limit := d.MaxPixels
-	if limit <= 0 {
-		limit = DefaultMaxPixels
-	}
 	if f.name == "JPEG" {
-		orientation := f.orientation(b)
-		d.fast.MaxPixels, d.fast.MaxBytes = limit, budget.Limit()
-		if d.MaxBytes > 0 {
-			d.fast.MaxBytes = min(d.MaxBytes, d.fast.MaxBytes)
-		}
-		d.fast.Done, d.fast.Smooth, d.fast.Shrink = ctx.Done(), d.Smooth, d.Shrink
-		if d.Shrink != nil && orientation >= 5 { // the stored picture lies on its side
-			d.fast.Shrink = func(w, h int) int { return d.Shrink(h, w) }
-		}
-		if d.fast.Decode(b, func(w, h, c int) []uint8 { dst.Reset(w, h, c); return dst.Pix }) == nil {
-			dst.orient(orientation)
-			return nil
-		}
-		if err := ctx.Err(); err != nil {
+		if done, err := d.decodeJPEG(ctx, dst, b, &f); done {
 			return err
-		}
-		if kind, ok := fastjpeg.ReadKind(b); ok && kind.Rare() {
-			return d.rareJPEG(ctx, dst, b, &f, kind)
 		}
 		// It is another kind of JPEG, or damaged: try the standard library.
 	}
-	cfg, err := f.config(b)
-	if err != nil {
-		return f.fault(err)
-	}
-	if err := f.refuse(cfg, b, limit, d.MaxBytes, d.Shrink); err != nil {
-		if kind, ok := fastjpeg.ReadKind(b); f.name == "JPEG" && ok && kind.Usual() && d.MaxBytes > 0 {
-			err = f.fault(errJPEG) // decoding took the memory of a sound file
-		}
-		return err
-	}
-	im, err := d.decode(ctx, &f, b, cfg)
+	p, err := open(ctx, &f, b, int64(len(b)))
 	if err != nil {
 		return err
 	}
-	if im, ok := im.(*boxed); ok { // upright
-		*dst, d.Background = im.Image, im.background
-		return nil
+	return p.decode(ctx, d, dst)
+}
+
+// limit returns the largest number of pixels.
+func (d *Decoder) limit() int {
+	if d.MaxPixels <= 0 {
+		return DefaultMaxPixels
 	}
-	if chroma, ok := im.(*image.YCbCr); d.Smooth && ok {
-		dst.Reset(im.Bounds().Dx(), im.Bounds().Dy(), 3)
-		if !d.fast.ToRGB(dst.Pix, chroma) {
-			fromImage(dst, im)
-		}
-	} else {
-		d.Background = fromImage(dst, im)
+	return d.MaxPixels
+}
+
+// decodeJPEG reads the kinds of JPEG that package fastjpeg knows. It returns false for others.
+func (d *Decoder) decodeJPEG(ctx context.Context, dst *Image, b []byte, f *format) (done bool, err error) {
+	orientation := tiffOrientation(exifBlock(b))
+	d.fast.MaxPixels, d.fast.MaxBytes = d.limit(), budget.Limit()
+	if d.MaxBytes > 0 {
+		d.fast.MaxBytes = min(d.MaxBytes, d.fast.MaxBytes)
 	}
-	dst.orient(f.orientation(b))
-	return nil
+	d.fast.Done, d.fast.Smooth, d.fast.Shrink = ctx.Done(), d.Smooth, d.Shrink
+	if d.Shrink != nil && orientation >= 5 { // the stored picture lies on its side
+		d.fast.Shrink = func(w, h int) int { return d.Shrink(h, w) }
+	}
+	if d.fast.Decode(b, func(w, h, c int) []uint8 { dst.Reset(w, h, c); return dst.Pix }) == nil {
+		dst.orient(orientation)
+		return true, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return true, err
+	}
+	if kind, ok := fastjpeg.ReadKind(b); ok && kind.Rare() {
+		return true, d.rareJPEG(ctx, dst, b, f, kind)
+	}
+	return false, nil
 }
 
 var errJPEG = errors.New("the data are not valid JPEG, or end early")
@@ -289,8 +352,9 @@ var errJPEG = errors.New("the data are not valid JPEG, or end early")
 // rareJPEG reads a kind of JPEG that the standard library does not support.
 func (d *Decoder) rareJPEG(ctx context.Context, dst *Image, b []byte, f *format, kind fastjpeg.Kind) error {
 	// It needs as much memory as a progressive JPEG of four colours.
-	cfg := image.Config{Width: kind.W, Height: kind.H, ColorModel: color.CMYKModel}
-	if err := f.refuse(cfg, b, d.fast.MaxPixels, d.MaxBytes, nil); err != nil {
+	p := &Picture{format: f, file: b, Header: Header{jpeg: kind}, source: &source{
+		cfg: image.Config{Width: kind.W, Height: kind.H, ColorModel: color.CMYKModel}}}
+	if err := p.refuse(d, nil); err != nil {
 		return err
 	}
 	if d.fast.DecodeAny(b, func(w, h, c int) []uint8 { dst.Reset(w, h, c); return dst.Pix }) != nil {
@@ -299,7 +363,7 @@ func (d *Decoder) rareJPEG(ctx context.Context, dst *Image, b []byte, f *format,
 		}
 		return f.fault(errJPEG)
 	}
-	dst.orient(f.orientation(b))
+	dst.orient(tiffOrientation(exifBlock(b)))
 	return nil
 }
 
@@ -319,42 +383,4 @@ func jpegConfig(b []byte) (image.Config, error) {
 		return image.Config{Width: kind.W, Height: kind.H, ColorModel: color.CMYKModel}, nil
 	}
 	return jpeg.DecodeConfig(bytes.NewReader(b))
-}
-
-// decode runs the decoder of a format until it or ctx ends.
-func (d *Decoder) decode(ctx context.Context, f *format, b []byte, cfg image.Config) (image.Image, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	type result struct {
-		im  image.Image
-		err error
-	}
-	shrink, smooth := d.Shrink, d.Smooth
-	run := func() (r result) {
-		if f.boxed != nil {
-			var im boxed
-			r.im = &im
-			im.Image, im.background, r.err = f.boxed(b, cfg, shrink, smooth)
-		} else {
-			r.im, r.err = f.safely(b)
-		}
-		if r.err != nil {
-			r.err = f.fault(f.reached(r.err, cfg, b))
-		}
-		return r
-	}
-	if ctx.Done() == nil {
-		r := run()
-		return r.im, r.err
-	}
-	ready := make(chan result, 1)
-	go func() { ready <- run() }()
-	select {
-	case r := <-ready:
-		return r.im, r.err
-	case <-ctx.Done():
-		d.Buffer = nil // the decoder in the background may still read it
-		return nil, ctx.Err()
-	}
 }

@@ -6,17 +6,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/format/isobmff"
 	"github.com/kindred-ml/kindred/internal/format/jxl"
-	"github.com/kindred-ml/kindred/internal/format/tiff"
 )
-
-// orientation returns the EXIF orientation of a file, 1 to 8. It is 1 (upright) if EXIF is
-// missing or damaged, and for formats without EXIF.
-func (f *format) orientation(b []byte) int {
-	if f.name == "TIFF" { // BigTIFF too
-		return tiff.Orientation(b)
-	}
-	return tiffOrientation(f.exif(b))
-}
 
 // exif returns the EXIF block of a file, or nil without one.
 func (f *format) exif(b []byte) []byte {

@@ -18,11 +18,11 @@ func FuzzWebP(f *testing.F) {
 		if err != nil || w.name != "WebP" {
 			return
 		}
-		cfg, err := w.config(b)
-		if err != nil || w.refuse(cfg, b, 1<<18, 0, nil) != nil {
+		p, err := Open(t.Context(), b)
+		if err != nil || p.refuse(&Decoder{MaxPixels: 1 << 18}, nil) != nil {
 			return
 		}
-		im, err := w.safely(b)
+		im, err := p.source.safely(t.Context())
 		if err == nil && (im.Bounds().Dx() < 1 || im.Bounds().Dy() < 1) {
 			t.Fatalf("%v", im.Bounds())
 		}
@@ -37,7 +37,7 @@ func FuzzScans(f *testing.F) {
 	f.Fuzz(func(t *testing.T, w, h uint16, n uint8, at int, v uint8) {
 		w, h = w%512+1, h%512+1
 		b := progressive(w, h, int(n))
-		if found, p := jpegScans(b); found != int(n) || !p {
+		if found, p := numScans(b); found != int(n) || !p {
 			t.Fatalf("%d scans of %d, progressive: %v", found, n, p)
 		}
 		dec, im := Decoder{MaxPixels: 1 << 18}, Image{}
@@ -62,11 +62,11 @@ func FuzzOrientation(f *testing.F) {
 	f.Add(turnedTIFF(f, formatFile(f, "tiff.tif"), 6))
 	f.Add(exif)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		w, err := sniff(b)
+		p, err := Open(t.Context(), b)
 		if err != nil {
 			return
 		}
-		if o := w.orientation(b); o < 1 || o > 8 {
+		if o := p.source.orientation; p.source.inBox == nil && (o < 1 || o > 8) {
 			t.Fatalf("orientation %d", o)
 		}
 	})

@@ -2,6 +2,7 @@ package imaging
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"image"
 	"image/color"
@@ -76,9 +77,9 @@ func gifConfig(b []byte) (image.Config, error) {
 }
 
 // decodeGIF decodes b. Of an animation it decodes the first frame, on a transparent canvas.
-func decodeGIF(b []byte) (image.Image, error) {
+func decodeGIF(ctx context.Context, b []byte) (image.Image, error) {
 	b = fitted(b)
-	im, err := gif.Decode(bytes.NewReader(b))
+	im, err := gif.Decode(newReader(ctx, b))
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func TestGIFCanvas(t *testing.T) {
 		file := bytes.Clone(b.Bytes())
 		binary.LittleEndian.PutUint16(file[gifCanvas:], uint16(c.w))
 		binary.LittleEndian.PutUint16(file[gifCanvas+2:], uint16(c.h))
-		h, err := ReadHeader(bytes.NewReader(file), int64(len(file)))
+		h, err := ReadHeader(t.Context(), bytes.NewReader(file), int64(len(file)))
 		if err != nil || h.W != c.wantW || h.H != c.wantH {
 			t.Errorf("%s: header %+v, %v", c.name, h, err)
 		}

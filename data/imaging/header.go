@@ -1,7 +1,7 @@
 package imaging
 
 import (
-	"image"
+	"context"
 	"io"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
@@ -23,53 +23,27 @@ type Header struct {
 
 // ReadHeader reads the header of the image file of size bytes in r. For a file that is not a
 // readable image, it returns the error of Decoder.Decode.
-func ReadHeader(r io.ReaderAt, size int64) (*Header, error) {
+func ReadHeader(ctx context.Context, r io.ReaderAt, size int64) (*Header, error) {
 	// Most headers are at the beginning, but the header of a TIFF may be anywhere.
 	const usual = 1 << 20
-	var h *Header
 	for n := min(size, usual); ; n = size {
 		b, err := budget.ReadN("the picture", io.NewSectionReader(r, 0, n), n)
 		if err != nil {
 			return nil, err
 		}
-		if h, err = readHeader(b); err == nil {
-			return h, nil
+		f, err := sniff(b)
+		var p *Picture
+		if err == nil {
+			p, err = open(ctx, &f, b, size)
 		}
-		if n == size {
+		if err == nil {
+			h := p.Header // without the file
+			return &h, nil
+		}
+		if n == size || ctx.Err() != nil {
 			return nil, err
 		}
 	}
-}
-
-func readHeader(b []byte) (*Header, error) {
-	f, err := sniff(b)
-	if err != nil {
-		return nil, err
-	}
-	var cfg image.Config
-	var kind fastjpeg.Kind
-	isJPEG := false
-	if f.name == "JPEG" {
-		kind, isJPEG = fastjpeg.ReadKind(b)
-	}
-	if cfg, err = f.config(b); err != nil {
-		return nil, f.fault(err)
-	}
-	if err := f.sized(cfg); err != nil {
-		return nil, err
-	}
-	h := &Header{W: cfg.Width, H: cfg.Height, Format: f.name, jpeg: kind, small: isJPEG && kind.Usual()}
-	if f.boxed == nil {
-		h.bytes = f.memory(cfg, isJPEG && kind.Progressive())
-	} else {
-		_, h.bytes = boxedMemory(f.name, cfg, b, nil)
-	}
-	if f.name == formatHEIC {
-		if _, _, ok := heicTiles(b); ok {
-			h.tiles = h.bytes - reduced(h.W, h.H, 1)
-		}
-	}
-	return h, nil
 }
 
 // reduced returns the memory of a picture in three channels whose sides are divided by shrink.

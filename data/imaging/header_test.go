@@ -34,7 +34,7 @@ func TestReadHeader(t *testing.T) {
 			continue
 		}
 		for _, shrink := range []int{1, 2, 8} {
-			h, err := ReadHeader(bytes.NewReader(b), int64(len(b)))
+			h, err := ReadHeader(t.Context(), bytes.NewReader(b), int64(len(b)))
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				break
@@ -65,7 +65,7 @@ func TestMaxBytes(t *testing.T) {
 	if err := jpeg.Encode(&b, large, nil); err != nil {
 		t.Fatal(err)
 	}
-	h, err := ReadHeader(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	h, err := ReadHeader(t.Context(), bytes.NewReader(b.Bytes()), int64(b.Len()))
 	if err != nil || h.Bytes(8) > h.Bytes(1)/20 {
 		t.Fatalf("%d bytes, by eight %d, %v", h.Bytes(1), h.Bytes(8), err)
 	}

@@ -1,74 +1,74 @@
 package imaging
 
 import (
+	"context"
 	"image"
 	"image/color"
 
+	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/format/heic"
 	"github.com/kindred-ml/kindred/internal/format/isobmff"
 )
 
-// heicConfig reads the size of a HEIC file as it is stored, before it is turned.
-func heicConfig(b []byte) (image.Config, error) {
+// openHEIC reads the structure of a HEIC file. Its size is that before it is turned.
+func openHEIC(_ context.Context, b []byte, size int64) (*source, error) {
 	if !heic.Present() {
-		return image.Config{}, heic.ErrMissing
+		return nil, heic.ErrMissing
 	}
 	f, err := isobmff.Parse(b)
 	if err != nil {
-		return image.Config{}, err
+		return nil, err
 	}
-	return image.Config{Width: f.Primary.W, Height: f.Primary.H, ColorModel: color.YCbCrModel}, nil
-}
-
-// heicTiles returns the structure of a HEIC file in tiles, which is reduced while it is decoded, or false for another.
-func heicTiles(b []byte) (f *isobmff.File, g isobmff.Grid, ok bool) {
-	f, err := isobmff.Parse(b)
-	if err == nil {
-		g, ok = heic.Tiles(f)
+	cfg := image.Config{Width: f.Primary.W, Height: f.Primary.H, ColorModel: color.YCbCrModel}
+	x := &boxed{name: formatHEIC, cfg: cfg, bytes: size}
+	if g, ok := heic.Tiles(f); ok {
+		x.tiles = &tiles{f, g}
 	}
-	return f, g, ok
-}
-
-// decodeHEIC decodes a HEIC file. A picture in tiles is put together from tiles that are reduced one by one.
-func decodeHEIC(b []byte, cfg image.Config, shrink func(w, h int) int, smooth bool) (im Image, over Background,
-	err error) {
-	f, err := isobmff.Parse(b)
-	if err != nil {
-		return Image{}, Opaque, err
-	}
-	c := &canvas{colour: f.Primary.Colour, smooth: smooth, shrink: 1}
-	limits := pictureLimits(formatHEIC, b, cfg, shrink)
-	grid, tiled := heic.Tiles(f)
-	if tiled {
-		if tile := f.Item(f.Primary.Parts[0]); !c.colour.Known {
-			c.colour = tile.Colour
+	x.run = func(ctx context.Context, o boxedOptions) (im Image, over Background, err error) {
+		c := &canvas{colour: f.Primary.Colour, smooth: o.smooth, shrink: 1}
+		if t := x.tiles; t != nil {
+			if !c.colour.Known {
+				c.colour = t.first().Colour
+			}
+			c.shrink, c.whole = t.shrink(o.shrink), image.Pt(t.grid.W, t.grid.H)
 		}
-		c.shrink, c.whole = tileShrink(f, grid, shrink), image.Pt(grid.W, grid.H)
+		if err := heic.Decode(ctx, f, o.limits, c.put); err != nil {
+			return Image{}, Opaque, err
+		}
+		if x.tiles != nil {
+			err = c.im.turn(f.Primary.Turns, c.shrink)
+		}
+		return c.im, c.over, err
 	}
-	if err := heic.Decode(b, f, limits, c.put); err != nil {
-		return Image{}, Opaque, err
-	}
-	if tiled {
-		err = c.im.turn(f.Primary.Turns, c.shrink)
-	}
-	return c.im, c.over, err
+	return &source{cfg: cfg, inBox: x}, nil
 }
 
-// tileShrink returns by what the sides of a picture in tiles are divided: the largest divisor up to that of shrink,
-// which gets the sides of the upright picture, that divides the sides of the tiles. shrink may be nil.
-func tileShrink(f *isobmff.File, g isobmff.Grid, shrink func(w, h int) int) int {
-	if shrink == nil {
+// tiles is a HEIC file in tiles, which are decoded and reduced one by one.
+type tiles struct {
+	file *isobmff.File
+	grid isobmff.Grid
+}
+
+func (t *tiles) first() *isobmff.Item { return t.file.Item(t.file.Primary.Parts[0]) }
+
+// pixels returns the size of a tile.
+func (t *tiles) pixels() int64 { return budget.Product(int64(t.first().W), int64(t.first().H)) }
+
+// shrink returns by what the sides of the picture are divided: the largest divisor up to that of by, which gets the
+// sides of the upright picture, that divides the sides of the tiles. by may be nil.
+func (t *tiles) shrink(by func(w, h int) int) int {
+	if by == nil {
 		return 1
 	}
-	w, h := g.W, g.H
-	for _, t := range f.Primary.Turns {
-		if t.Orientation >= 5 {
+	w, h := t.grid.W, t.grid.H
+	for _, turn := range t.file.Primary.Turns {
+		if turn.Orientation >= 5 {
 			w, h = h, w
-		} else if r, ok := t.Crop.Rect(w, h); t.Orientation == 0 && ok {
+		} else if r, ok := turn.Crop.Rect(w, h); turn.Orientation == 0 && ok {
 			w, h = r.Dx(), r.Dy()
 		}
 	}
-	n, tile := shrink(w, h), f.Item(f.Primary.Parts[0])
+	n, tile := by(w, h), t.first()
 	for n > 1 && (tile.W%n != 0 || tile.H%n != 0) {
 		n /= 2
 	}

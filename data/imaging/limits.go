@@ -1,17 +1,12 @@
 package imaging
 
 import (
-	"encoding/binary"
 	"fmt"
 	"image"
 	"image/color"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
-
-// maxScans is the largest number of scans of a JPEG file. Encoders write about ten. Each scan passes
-// over the whole image, even if it has only a few bytes.
-const maxScans = 40
 
 // sized refuses a picture without pixels.
 func (f *format) sized(cfg image.Config) error {
@@ -21,50 +16,53 @@ func (f *format) sized(cfg image.Config) error {
 	return nil
 }
 
-// memory returns the memory for a picture: the decoded image, as much again for the decoder's buffers (raw rows,
-// passes of interlaced files), and the three channels of the result.
-func (f *format) memory(cfg image.Config, progressive bool) int64 {
+// pictureMemory returns the memory for a picture: the decoded image, as much again for the decoder's buffers (raw
+// rows, passes of interlaced files), and the three channels of the result.
+func pictureMemory(cfg image.Config, progressive bool) int64 {
 	model := bytesPerPixel(cfg.ColorModel)
 	n := 2*model + 3
 	if progressive {
 		n += 4 * model // 32-bit coefficients
 	}
-	if f.name == "TIFF" {
-		n += model // a strip, which may be the whole image
-	}
 	return budget.Product(int64(cfg.Width), int64(cfg.Height), n)
 }
 
-// refuse returns an error if the header and the markers show that a file must not be decoded. It
-// has more pixels than limit, has too many scans, or needs more memory than internal/base/budget
-// allows or than most, if that is not 0.
+// memory returns the memory for decoding the picture outside of a sandbox.
+func (p *Picture) memory() int64 {
+	if p.source.bytes > 0 {
+		return p.source.bytes
+	}
+	return pictureMemory(p.source.cfg, p.jpeg.Progressive())
+}
+
+// refuse returns an error if the header and the markers show that d must not decode a file. It has more pixels than
+// allowed, has too many scans, or needs more memory than internal/base/budget or d allow.
 //
 // shrink is Decoder.Shrink, or nil.
-func (f *format) refuse(cfg image.Config, b []byte, limit int, most int64, shrink func(w, h int) int) error {
-	if err := f.sized(cfg); err != nil {
+func (p *Picture) refuse(d *Decoder, shrink func(w, h int) int) error {
+	cfg, name := p.source.cfg, p.format.name
+	if err := p.format.sized(cfg); err != nil {
 		return err
 	}
-	if cfg.Width > limit/cfg.Height {
-		return fmt.Errorf("%s of %d x %d pixels: more than the %d allowed", f.name, cfg.Width, cfg.Height, limit)
+	if cfg.Width > d.limit()/cfg.Height {
+		return fmt.Errorf("%s of %d x %d pixels: more than the %d allowed", name, cfg.Width, cfg.Height, d.limit())
 	}
-	progressive := false
-	if f.name == "JPEG" {
-		n := 0
-		if n, progressive = jpegScans(b); n > maxScans {
-			return fmt.Errorf("JPEG of %d scans: more than the %d allowed", n, maxScans)
+	if name == "JPEG" {
+		if err := p.jpeg.Passes(p.file).Check(); err != nil {
+			return err
 		}
 	}
-	what := fmt.Sprintf("%s of %d x %d pixels", f.name, cfg.Width, cfg.Height)
-	need := f.memory(cfg, progressive)
-	if f.boxed != nil {
-		usual, largest := boxedMemory(f.name, cfg, b, shrink)
-		if need = usual; most > 0 { // then others share the memory
+	what := fmt.Sprintf("%s of %d x %d pixels", name, cfg.Width, cfg.Height)
+	need := p.memory()
+	if box := p.source.inBox; box != nil {
+		usual, largest := box.memory(shrink)
+		if need = usual; d.MaxBytes > 0 { // then others share the memory
 			need = largest
 		}
 	}
-	if most > 0 && need > most {
+	if d.MaxBytes > 0 && need > d.MaxBytes {
 		return fmt.Errorf("%s is damaged, or of a kind that cannot be reduced while it is decoded: it needs "+
-			"%d bytes of memory, but only %d are allowed", what, need, most)
+			"%d bytes of memory, but only %d are allowed", what, need, d.MaxBytes)
 	}
 	return budget.Check(what, need)
 }
@@ -84,31 +82,4 @@ func bytesPerPixel(m color.Model) int64 {
 		return 1
 	}
 	return 4
-}
-
-// jpegScans returns the number of scans of a JPEG file, and whether it is progressive. If a marker
-// is missing, it searches for the next one, as image/jpeg does.
-func jpegScans(b []byte) (n int, progressive bool) {
-	for at := 2; at+1 < len(b); {
-		marker := b[at+1]
-		switch {
-		case b[at] != 0xff, marker == 0xff, marker == 0:
-			at++ // data of a scan, stuffing, padding
-			continue
-		case marker == 0xd9: // end of the image
-			return n, progressive
-		case 0xd0 <= marker && marker <= 0xd8: // markers without a segment
-			at += 2
-			continue
-		case marker == 0xda:
-			n++
-		case marker == 0xc2:
-			progressive = true
-		}
-		if at+4 > len(b) {
-			return n, progressive
-		}
-		at += 2 + max(2, int(binary.BigEndian.Uint16(b[at+2:])))
-	}
-	return n, progressive
 }

@@ -14,7 +14,10 @@ func webpTrees(b []byte) int64 { return chunkTrees(b[min(len(b), riffHeader):], 
 // chunkTrees is webpTrees for the chunks of a picture whose sides are w + 1 and h + 1.
 func chunkTrees(chunks []byte, w, h int) int64 {
 	var alpha []byte
-	for name, c := range riffChunks(chunks) {
+	for len(chunks) >= 8 { // the last may be cut off, if only the beginning of a file is at hand
+		name, n := string(chunks[:4]), min(uint64(binary.LittleEndian.Uint32(chunks[4:])), uint64(len(chunks)-8))
+		c := chunks[8 : 8+n]
+		chunks = chunks[min(uint64(len(chunks)), 8+n+n&1):]
 		switch {
 		case name == "VP8X" && len(c) >= 10:
 			w, h = uint24(c[4:]), uint24(c[7:])

@@ -145,6 +145,10 @@ func TestWebPMemory(t *testing.T) {
 func TestTreesOfDamaged(t *testing.T) {
 	b := grouped(208, 300)
 	want := int64(mostGroups) * groupMemory(mostCache)
+	file := riff(appendChunk(nil, "VP8L", b))
+	if got := webpTrees(file[:len(file)*3/4]); got != 301*groupMemory(0) {
+		t.Errorf("the beginning of a file: %d, want %d", got, 301*groupMemory(0))
+	}
 	for _, n := range []int{1, 5, 10, 100, 500} {
 		if got := losslessTrees(b[1:n]); n > 5 && got != want {
 			t.Errorf("cut off after %d bytes: %d, want %d", n, got, want)

@@ -46,7 +46,7 @@ func formats(t testing.TB) []*bounded.Format {
 // readBounded decodes a file that says that it fits in 16 MB. The work is counted in bytes of the
 // result, as the header has its size.
 func readBounded(b []byte) (bounded.Cost, error) {
-	h, err := ReadHeader(bytes.NewReader(b), int64(len(b)))
+	h, err := ReadHeader(context.Background(), bytes.NewReader(b), int64(len(b)))
 	if err != nil {
 		return bounded.Cost{}, err
 	}

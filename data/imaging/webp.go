@@ -1,7 +1,7 @@
 package imaging
 
 import (
-	"bytes"
+	"context"
 	"errors"
 	"image"
 
@@ -13,11 +13,11 @@ import (
 // decodeStill decodes a file of one image. golang.org/x/image/webp returns the planes of a lossy
 // file as an image.YCbCr, which Go takes for full range as in JPEG. But they are studio range: black
 // is 16, white is 235, and chroma spans 16 to 240.
-func decodeStill(b []byte) (image.Image, error) {
+func decodeStill(ctx context.Context, b []byte) (image.Image, error) {
 	if !hasWholeFrame(b) { // golang.org/x/image takes the memory that a chunk says before it reads the chunk
 		return nil, errors.New("its picture is cut off")
 	}
-	im, err := webp.Decode(bytes.NewReader(b))
+	im, err := webp.Decode(newReader(ctx, b))
 	if err != nil {
 		return nil, err
 	}

@@ -76,6 +76,7 @@ class Collection:
     read_only: bool
     version: int
     browse: bool
+    words: bool = False
     calibration: Optional[Calibration] = None
     side: Optional[int] = None
     following: Optional[Following] = None

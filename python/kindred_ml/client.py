@@ -338,7 +338,7 @@ class Client:
         return self._send(kind, "POST", path, values)
 
     def _photo(self, method, photo, id, columns):
-        values = {"id": id, "columns": None if columns is None else json.dumps(columns)}
+        values = {"id": id, "columns": None if columns is None else json.dumps(columns, ensure_ascii=False)}
         return self._one(method, "/v1/items", self._form(Written, method, "/v1/items", [photo], values))
 
     def _one(self, method, path, written):
@@ -347,16 +347,19 @@ class Client:
         return written.ids[0]
 
     def _send(self, kind, method, path, document):
-        body = json.dumps({k: v for k, v in document.items() if v is not None}).encode()
-        return self._read(kind, method, path, body=body, content_type="application/json")
+        document = {k: v for k, v in document.items() if v is not None}
+        _check_text(document)
+        return self._read(kind, method, path, body=json.dumps(document).encode(), content_type="application/json")
 
     def _form(self, kind, method, path, photos, values):
         boundary = secrets.token_hex(16)
         parts = []
+        _check_text(values)
         for photo in photos:
             if is_image(photo):
                 photo = encoded(photo, "the photo")
             if not isinstance(photo, (bytes, bytearray)):
+                _check_text(photo, "the photo's path", os.fsencode)
                 with open(photo, "rb") as file:
                     photo = file.read()
             parts.append(b'Content-Disposition: form-data; name="image"; filename="picture"\r\n'
@@ -393,6 +396,7 @@ class Client:
         query = {k: v for k, v in (query or {}).items() if v is not None}
         if self.collection is not None:
             query["collection"] = self.collection
+        _check_text(query)
         target = self.address + path + ("?" + urllib.parse.urlencode(query) if query else "")
         headers = {"Accept": "*/*"}
         if content_type:
@@ -468,7 +472,29 @@ def _parts(address):
     return parts
 
 
+def _check_text(value, name="the request", encode=lambda text: text.encode("utf-8")):
+    """Raise a KindredError that names the text in a value, at any depth, that no request can hold.
+
+    JSON would carry half a character as an escape, and the server would read another id.
+    """
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            _check_text(key, f"a name in {name}", encode)
+            _check_text(inner, str(key), encode)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            _check_text(inner, name, encode)
+    elif isinstance(value, (str, os.PathLike)):
+        try:
+            encode(os.fspath(value))
+        except UnicodeEncodeError as e:
+            part = value[max(0, e.start - 30):e.start + 30] if isinstance(value, str) else value
+            raise KindredError(f"{name} is {part!r}: it has half a character (a surrogate, U+D800 to U+DFFF) at "
+                               f"{e.start}: only whole characters of Unicode can be sent: correct the text") from e
+
+
 def _item(id):
+    _check_text(id, "id")
     return "/v1/items/" + urllib.parse.quote(id, safe="")
 
 

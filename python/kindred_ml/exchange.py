@@ -109,6 +109,24 @@ class _Until:
                 error = e
         raise error
 
+    def _tunnel(self):
+        """Ask a proxy for a connection. Where its answer breaks off, http.client leaves the answer open."""
+        begun, kind = [], self.response_class
+
+        def response(*args, **kwargs):
+            begun.append(kind(*args, **kwargs))
+            return begun[-1]
+
+        self.response_class = response
+        try:
+            super()._tunnel()
+        except BaseException:
+            for answer in begun:
+                answer.close()
+            raise
+        finally:
+            self.response_class = kind
+
     def send(self, data):
         if self.sock is None:
             self.connect()

@@ -1,9 +1,11 @@
 """Small photos and a network for them, made once."""
 
+import gc
 import importlib.util
 import os
 import struct
 import sys
+import warnings
 import zlib
 from pathlib import Path
 
@@ -53,6 +55,16 @@ def photo(kind, number):
         return (180 if light else 20) + (x * 7 + y * 13 + number * 31) * (number + 3) % 50
 
     return png(12, 12, grey)
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_open():
+    """Fail the test that leaves a file or socket open. A later test that counts warnings would fail in its place."""
+    yield
+    with warnings.catch_warnings(record=True) as left:
+        warnings.simplefilter("always", ResourceWarning)
+        gc.collect()
+    assert not [str(w.message) for w in left if issubclass(w.category, ResourceWarning)]
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """Client, against a real server and against bad ones."""
 
+import contextlib
 import dataclasses
 import http.server
 import inspect
@@ -21,6 +22,24 @@ from kindred_ml import answers
 from kindred_ml.client import Client
 
 
+@contextlib.contextmanager
+def started(kindred, *arguments):
+    """The address of a server, which ends afterwards and leaves no pipe open."""
+    with subprocess.Popen([kindred, "serve", *arguments, "--listen", "127.0.0.1:0", "--log-format", "json"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        reader = threading.Thread(target=process.stderr.read, daemon=True)
+        try:
+            first = process.stderr.readline()
+            reader.start()
+            address = re.search(r"http://127\.0\.0\.1:\d+", first)
+            assert address, first
+            yield address[0]
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(timeout=60)
+            reader.join()
+
+
 @pytest.fixture(scope="module")
 def serving(kindred, trained, photos, tmp_path_factory):
     """The address of a server of two collections: photos, and embeddings with a calibration."""
@@ -33,17 +52,8 @@ def serving(kindred, trained, photos, tmp_path_factory):
     people = kindred_ml.Index.create(folder / "people.index", embeddings=X, labels=names,
                                      ids=[f"p/{k}" for k in range(360)])
     kindred_ml.calibrate(X, names, out=os.path.join(people.path, "calibration.json"))
-    process = subprocess.Popen([kindred, "serve", index.path, people.path, "--listen", "127.0.0.1:0", "--log-format",
-                                "json", "--rate", "-1"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    try:
-        first = process.stderr.readline()
-        address = re.search(r"http://127\.0\.0\.1:\d+", first)
-        assert address, first
-        threading.Thread(target=process.stderr.read, daemon=True).start()
-        yield address[0]
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(timeout=60)
+    with started(kindred, index.path, people.path, "--rate", "-1") as address:
+        yield address
 
 
 @pytest.fixture
@@ -174,20 +184,32 @@ def test_keys_are_sent(kindred, tmp_path):
     made = subprocess.run([kindred, "serve", "key", "--name", "t", "--may", "read", "--file", str(keys), "--json"],
                           check=True, capture_output=True, text=True).stdout
     key = json.loads(made)["key"]
-    process = subprocess.Popen([kindred, "serve", index.path, "--listen", "127.0.0.1:0", "--keys", str(keys),
-                                "--log-format", "json"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    try:
-        address = re.search(r"http://127\.0\.0\.1:\d+", process.stderr.readline())[0]
-        threading.Thread(target=process.stderr.read, daemon=True).start()
+    with started(kindred, index.path, "--keys", str(keys)) as address:
         with pytest.raises(kindred_ml.ServerError, match="401"):
             Client(address).info()
         client = Client(address, key=key)
         assert client.info().collections[0].items == 3 and key not in repr(client)
         with pytest.raises(kindred_ml.ServerError, match="403"):
             client.remove("a")
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(timeout=60)
+
+
+HALF = "a\ud800"
+
+
+@pytest.mark.parametrize("call", [
+    lambda c: c.get(HALF), lambda c: c.picture(HALF), lambda c: c.thumbnail(HALF),
+    lambda c: c.change(HALF, columns={}), lambda c: c.change("a", path=HALF), lambda c: c.remove("a", HALF),
+    lambda c: c.add([{"id": HALF, "vector": [1]}]), lambda c: c.put([{"id": "a", "columns": {HALF: 1}}]),
+    lambda c: c.add_photo(b"", id=HALF), lambda c: c.put_photo(b"", columns={"label": HALF}),
+    lambda c: c.add_photo(HALF), lambda c: c.search(id=HALF), lambda c: c.search(HALF),
+    lambda c: c.search(b"", columns=[HALF]), lambda c: c.explain(id="a", filter=HALF),
+    lambda c: c.identify(ids=HALF), lambda c: c.page(after=HALF), lambda c: c.page(like=HALF), lambda c: list(c.items(filter=HALF)),
+    lambda c: c.map_column(1, HALF), lambda c: Client(c.address, collection=HALF).info()])
+def test_half_a_character_is_not_sent(call):
+    client = Client("http://127.0.0.1:9")  # where nothing listens
+    with pytest.raises(kindred_ml.KindredError, match=r"a\\ud800.*only whole characters") as caught:
+        call(client)
+    assert not isinstance(caught.value, kindred_ml.ServerError)
 
 
 class Bad(http.server.BaseHTTPRequestHandler):

@@ -27,9 +27,9 @@ import (
 // sides embeds a picture by the lengths of its sides.
 type sides struct{}
 
-func (sides) Decode(ctx context.Context, file []byte, maxPixels int) (*imaging.Image, error) {
+func (sides) Decode(ctx context.Context, p *imaging.Picture, maxPixels int) (*imaging.Image, error) {
 	im := new(imaging.Image)
-	return im, (&imaging.Decoder{MaxPixels: maxPixels}).Decode(ctx, im, file)
+	return im, p.Decode(ctx, &imaging.Decoder{MaxPixels: maxPixels}, im)
 }
 
 func (sides) Embed(_ context.Context, pictures []*imaging.Image) (*mat.Dense, error) {

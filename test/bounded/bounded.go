@@ -107,6 +107,15 @@ func Try(t *testing.T, f *Format) {
 	}
 }
 
+// Check reads a file that is not a mutation. A failure names it.
+func (f *Format) Check(t *testing.T, which string, file []byte) {
+	t.Helper()
+	budgettest.Limit(t, limit)
+	if problem := f.check(file, which); problem != "" {
+		t.Errorf("%s, %d bytes: %s", which, len(file), problem)
+	}
+}
+
 // Fuzz reads mutations by their numbers.
 func Fuzz(f *testing.F, format *Format) {
 	for n := range uint64(20) {

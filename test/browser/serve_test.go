@@ -25,9 +25,9 @@ import (
 // meanColour embeds a picture by its mean colour.
 type meanColour struct{}
 
-func (meanColour) Decode(ctx context.Context, file []byte, maxPixels int) (*imaging.Image, error) {
+func (meanColour) Decode(ctx context.Context, p *imaging.Picture, maxPixels int) (*imaging.Image, error) {
 	im := new(imaging.Image)
-	return im, (&imaging.Decoder{MaxPixels: maxPixels}).Decode(ctx, im, file)
+	return im, p.Decode(ctx, &imaging.Decoder{MaxPixels: maxPixels}, im)
 }
 
 func (meanColour) Embed(_ context.Context, pictures []*imaging.Image) (*mat.Dense, error) {

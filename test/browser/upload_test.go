@@ -35,11 +35,11 @@ type recorder struct {
 
 func (*recorder) Side() int { return 300 }
 
-func (r *recorder) Decode(ctx context.Context, file []byte, maxPixels int) (*imaging.Image, error) {
+func (r *recorder) Decode(ctx context.Context, p *imaging.Picture, maxPixels int) (*imaging.Image, error) {
 	r.mu.Lock()
-	r.files = append(r.files, bytes.Clone(file))
+	r.files = append(r.files, bytes.Clone(p.File()))
 	r.mu.Unlock()
-	return r.meanColour.Decode(ctx, file, maxPixels)
+	return r.meanColour.Decode(ctx, p, maxPixels)
 }
 
 // got returns the last of n files.

@@ -1,6 +1,7 @@
 package heic
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,29 +13,31 @@ import (
 
 var errData = errors.New("the data are not valid, or end early")
 
-// Decode decodes the picture of b, whose structure is f, and calls put with it, or with each tile of a grid and the
-// place of the tile's corner. A tile is as stored: the Turns of f.Primary are to be applied to the whole. Any other
-// picture has been turned. Pictures are *image.YCbCr, *image.Gray or *image.NRGBA; put must not keep them.
-func Decode(b []byte, f *isobmff.File, limits wasm.Limits, put func(im image.Image, at image.Point) error) error {
+// Decode decodes the picture of f, and calls put with it, or with each tile of a grid and the place of the tile's
+// corner. A tile is as stored: the Turns of f.Primary are to be applied to the whole. Any other picture has been
+// turned. Pictures are *image.YCbCr, *image.Gray or *image.NRGBA; put must not keep them.
+func Decode(ctx context.Context, f *isobmff.File, limits wasm.Limits,
+	put func(im image.Image, at image.Point) error) error {
 	m, err := load()
 	if err != nil {
 		return err
 	}
-	r, err := m.Start(limits)
+	r, err := m.Start(ctx, limits)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	d := decoder{run: r, file: b}
-	if d.in, err = r.Put(b); err != nil {
-		return err
-	}
+	d := decoder{run: r}
 	if d.results, err = r.Alloc(resultBytes); err != nil {
 		return err
 	}
 	g, ok := Tiles(f)
 	if !ok {
-		im, err := d.decode()
+		head, data, err := f.Picture()
+		if err != nil {
+			return err
+		}
+		im, err := d.decode(head, data)
 		if err != nil {
 			return err
 		}
@@ -42,10 +45,13 @@ func Decode(b []byte, f *isobmff.File, limits wasm.Limits, put func(im image.Ima
 	}
 	var size image.Point
 	for k, id := range f.Primary.Parts {
-		if err := d.choose(f, f.Item(id)); err != nil {
+		it := f.Item(id)
+		data := f.Content(it)
+		head, err := f.TileHead(it, len(data))
+		if err != nil {
 			return err
 		}
-		im, err := d.decode()
+		im, err := d.decode(head, data)
 		if err != nil {
 			return err
 		}
@@ -78,27 +84,32 @@ func Tiles(f *isobmff.File) (isobmff.Grid, bool) {
 	return g, ok
 }
 
-// decoder decodes items of a file in the memory of a run.
+// decoder decodes files of one picture in the memory of a run.
 type decoder struct {
-	run         *wasm.Run
-	file        []byte
-	in, results uint64
-	out         uint64
-	outBytes    int64
+	run      *wasm.Run
+	in       uint64
+	size     int64 // of the file
+	inBytes  int64 // room for it
+	results  uint64
+	out      uint64
+	outBytes int64
 }
 
-// choose makes an item the primary one, and shows it if it is hidden, in the copy of the file that the run has.
-func (d *decoder) choose(f *isobmff.File, it *isobmff.Item) error {
-	b, err := d.run.View(d.in, int64(len(d.file)))
-	if err != nil {
-		return err
+// put brings a file, in pieces, into the memory of the run. The room for it at least doubles when it grows, so that
+// all of it together is less than twice the last.
+func (d *decoder) put(pieces ...[]byte) (err error) {
+	d.size = 0
+	for _, piece := range pieces {
+		d.size += int64(len(piece))
 	}
-	var id [4]byte
-	binary.BigEndian.PutUint32(id[:], it.ID)
-	copy(b[f.PrimaryAt:], id[4-f.PrimaryBytes:])
-	const hidden = 1
-	b[it.FlagsAt] &^= hidden
-	return nil
+	if d.size > d.inBytes {
+		n := max(d.size, 2*d.inBytes)
+		if d.in, err = d.run.Alloc(n); err != nil {
+			return err
+		}
+		d.inBytes = n
+	}
+	return d.run.Write(d.in, pieces...)
 }
 
 // narrow is the width of pictures that libde265 decodes wrongly in the sandbox: those of a single column of blocks.
@@ -121,7 +132,7 @@ const (
 // call runs decode, which asks for the size of the primary item and the form of its pixels.
 func (d *decoder) call(configOnly, out uint64) ([5]int, error) {
 	var v [5]int
-	ok, err := d.run.Call("decode", d.in, uint64(len(d.file)), configOnly, d.results, d.results+4, d.results+8,
+	ok, err := d.run.Call("decode", d.in, uint64(d.size), configOnly, d.results, d.results+4, d.results+8,
 		d.results+12, d.results+16, out)
 	if err != nil {
 		return v, err
@@ -139,13 +150,16 @@ func (d *decoder) call(configOnly, out uint64) ([5]int, error) {
 	return v, nil
 }
 
-// decode decodes the primary item:
+// decode decodes the primary item of a file in pieces:
 //
 //	int decode(uint8_t *in, int size, int config_only, uint32_t *width, uint32_t *height, uint32_t *colorspace,
 //	    uint32_t *chroma, uint32_t *is_premultiplied, uint8_t *out)
 //
 // The rows of planes are padded to 16 bytes.
-func (d *decoder) decode() (image.Image, error) {
+func (d *decoder) decode(pieces ...[]byte) (image.Image, error) {
+	if err := d.put(pieces...); err != nil {
+		return nil, err
+	}
 	v, err := d.call(1, 0)
 	if err != nil {
 		return nil, err

@@ -65,12 +65,12 @@ func load() (*wasm.Module, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrMissing
 	} else if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", wasm.ErrDecoder, err)
 	}
 	defer f.Close()
 	code, err := budget.ReadN("the decoder", f, size)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %s: %w", wasm.ErrDecoder, path, err)
 	}
 	m, err := wasm.Compile(code)
 	if err != nil {

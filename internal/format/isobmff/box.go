@@ -2,14 +2,18 @@ package isobmff
 
 import (
 	"encoding/binary"
+	"errors"
 	"iter"
+	"math"
 )
 
 // box is the content of a box, at a place in the file.
 type box struct {
-	name string
-	at   int // place of b in the file
-	b    []byte
+	name  string
+	at    int // place of b in the file
+	b     []byte
+	whole []byte // with the header
+	size  int64  // of whole, as the header has it
 }
 
 // boxes yields the boxes in b, which begins at a place in the file, until one is damaged or cut short. The last box
@@ -31,7 +35,7 @@ func boxes(b []byte, at int) iter.Seq[box] {
 				return
 			}
 			n := int(min(size, uint64(len(b))))
-			if !yield(box{string(b[4:8]), at + head, b[head:n]}) {
+			if !yield(box{string(b[4:8]), at + head, b[head:n], b[:n], int64(min(size, math.MaxInt64))}) {
 				return
 			}
 			b, at = b[n:], at+n
@@ -55,6 +59,24 @@ func Find(b []byte, name string) ([]byte, bool) {
 	return x.b, ok
 }
 
+// Codestream returns the content of the box jxlc of a JPEG XL file, or that of its boxes jxlp put together.
+func Codestream(b []byte) ([]byte, error) {
+	const number = 4 // bytes before each piece
+	var out []byte
+	for x := range boxes(b, 0) {
+		switch {
+		case x.name == "jxlc" && out == nil:
+			return x.b, nil
+		case x.name == "jxlp" && len(x.b) >= number:
+			out = append(out, x.b[number:]...)
+		}
+	}
+	if len(out) == 0 {
+		return nil, errors.New("the container has no codestream")
+	}
+	return out, nil
+}
+
 // cursor reads the fields of a box.
 type cursor struct {
 	b   []byte
@@ -76,6 +98,15 @@ func (c *cursor) uint(bytes int) uint64 {
 	}
 	c.b, c.at = c.b[bytes:], c.at+bytes
 	return v
+}
+
+// skip passes over bytes.
+func (c *cursor) skip(bytes int) {
+	if bytes > len(c.b) {
+		c.bad, c.b = true, nil
+		return
+	}
+	c.b, c.at = c.b[bytes:], c.at+bytes
 }
 
 func (c *cursor) int(bytes int) int { return int(c.uint(bytes)) }

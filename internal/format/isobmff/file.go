@@ -3,22 +3,25 @@ package isobmff
 import (
 	"encoding/binary"
 	"errors"
-	"image"
-	"maps"
-	"math"
+	"fmt"
+	"iter"
 	"slices"
+
+	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
-// File is the structure of a file.
+// File is the structure of a file as far as its picture needs it: the primary item, what that is made of, and its
+// EXIF. StructureBytes bounds its memory, and Parse passes over the bytes a fixed number of times.
 type File struct {
 	// Primary is the item of the picture.
 	Primary *Item
-	// PrimaryAt is the place of the number of the primary item in the file, which has PrimaryBytes bytes.
-	PrimaryAt, PrimaryBytes int
 
 	b          []byte
 	items      map[uint32]*Item
-	properties []box
+	exif       *Item
+	references []reference // between items of the picture
+	container  box         // the properties
+	properties []int       // where each begins in container.b
 	idat       box
 }
 
@@ -26,8 +29,6 @@ type File struct {
 type Item struct {
 	ID   uint32
 	Type string // hvc1, av01, grid, Exif and others
-	// FlagsAt is the place of the byte in the file whose lowest bit hides the item.
-	FlagsAt int
 	// W and H are the size of a picture before it is turned, or 0 if the file does not say.
 	W, H int
 	// Turns are the changes of the decoded picture, in this order.
@@ -39,49 +40,70 @@ type Item struct {
 	// Parts are the pictures that a grid is made of.
 	Parts []uint32
 
-	describes []uint32 // items that this one describes
-	extents   []extent
-	inside    bool // the extents are in the box idat
+	hidden       bool
+	associations []uint16 // numbers of properties, from 1, with essential set for those that a reader must know
+	extents      []extent
+	located      bool // the box iloc has been read for it
+	inside       bool // the extents are in the box idat
 }
 
 type extent struct{ at, n uint64 }
 
-// Turn is one change of the decoded picture: a crop, or an EXIF orientation.
-type Turn struct {
-	Orientation int // 1 to 8; 0 for a crop
-	Crop        Crop
+// reference is a list of items that another item refers to.
+type reference struct {
+	kind string
+	from uint32
+	to   numbers
 }
 
-// Crop is a part of a picture as the box clap gives it: fractions of pixels, with the middle relative to the middle
-// of the picture.
-type Crop struct{ W, H, X, Y Fraction }
+// numbers are numbers of items as the file has them, of so many bytes each.
+type numbers struct {
+	b     []byte
+	bytes int
+}
 
-// Fraction is a number of the box clap.
-type Fraction struct{ N, D int32 }
-
-func (f Fraction) float() float64 { return float64(f.N) / float64(f.D) }
-
-// Rect returns the crop of a picture of w x h pixels, in whole pixels. It returns false if that is not a part of the
-// picture.
-func (c Crop) Rect(w, h int) (image.Rectangle, bool) {
-	side := func(n int, size, middle Fraction) (from, to int, ok bool) {
-		if size.D == 0 || middle.D == 0 {
-			return 0, 0, false
+func (n numbers) all() iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for b := n.b; len(b) >= n.bytes; b = b[n.bytes:] {
+			id := uint32(binary.BigEndian.Uint16(b))
+			if n.bytes == 4 {
+				id = binary.BigEndian.Uint32(b)
+			}
+			if !yield(id) {
+				return
+			}
 		}
-		begin := math.Round(middle.float() + float64(n-1)/2 - (size.float()-1)/2)
-		end := begin + math.Round(size.float())
-		return int(begin), int(end), 0 <= begin && begin < end && end <= float64(n)
 	}
-	left, right, ok1 := side(w, c.W, c.X)
-	top, bottom, ok2 := side(h, c.H, c.Y)
-	return image.Rect(left, top, right, bottom), ok1 && ok2
 }
 
-// Colour is how luma and chroma become colours, by the numbers of ITU-T H.273.
-type Colour struct {
-	Known  bool
-	Matrix int
-	Full   bool // the values span 0 to 255
+// contain reports whether one of the numbers has a property.
+func (n numbers) contain(has func(id uint32) bool) bool {
+	for id := range n.all() {
+		if has(id) {
+			return true
+		}
+	}
+	return false
+}
+
+// The bounds of what Parse keeps. A grid has at most 65,535 tiles, as their number has two bytes, and its opacity may
+// be a grid of as many.
+const (
+	mostItems   = 1 << 17
+	mostExtents = 1 << 17 // of all items together
+	mostDepth   = 4       // from a picture to what it is made of, such as an overlay of grids with opacity
+)
+
+// StructureBytes returns more than the memory that Parse takes for a file of size bytes that begins with b.
+func StructureBytes(b []byte, size int64) int64 {
+	const perByte = 24 // of the box that has the structure
+	n := size
+	if meta, ok := find(b, 0, "meta"); ok {
+		n = meta.size - int64(len(meta.whole)-len(meta.b))
+	} else if int64(len(b)) == size {
+		n = 0
+	}
+	return budget.Product(perByte, min(n, size))
 }
 
 // ErrFile is the error of Parse.
@@ -95,36 +117,46 @@ func Parse(b []byte) (*File, error) {
 	if !ok || c.bad {
 		return nil, ErrFile
 	}
-	f := &File{b: b, items: map[uint32]*Item{}}
-	primary := uint32(0)
+	lists := map[string]box{}
 	inner := c.rest()
-	// Locations, references and properties are of items, which may come later in the file.
-	for _, names := range []map[string]func(box){
-		{"iinf": f.list, "pitm": func(x box) { primary = f.primary(x) }, "idat": func(x box) { f.idat = x }},
-		{"iloc": f.locate, "iref": f.refer, "iprp": f.describe},
-	} {
-		for x := range boxes(inner.b, inner.at) {
-			if read := names[x.name]; read != nil {
-				read(x)
+	for x := range boxes(inner.b, inner.at) {
+		switch x.name {
+		case "pitm", "iinf", "iloc", "iref", "iprp", "idat":
+			if _, twice := lists[x.name]; !twice {
+				lists[x.name] = x
 			}
 		}
 	}
+	c = lists["pitm"].cursor()
+	version, _ := c.full()
+	primary := uint32(c.uint(width(version)))
+	if c.bad {
+		return nil, ErrFile
+	}
+	f := &File{b: b, items: map[uint32]*Item{}, idat: lists["idat"]}
+	wanted, err := f.refer(lists["iref"], primary)
+	if err != nil {
+		return nil, err
+	}
+	exifs := f.list(lists["iinf"], wanted)
+	for _, r := range f.references {
+		if it := f.items[r.from]; it != nil && r.kind == "dimg" && it.Parts == nil {
+			it.Parts = slices.Collect(r.to.all())
+		}
+	}
+	f.chooseExif(lists["iref"], exifs, primary)
+	if err := f.locate(lists["iloc"]); err != nil {
+		return nil, err
+	}
+	f.describe(lists["iprp"])
 	if f.Primary = f.items[primary]; f.Primary == nil {
 		return nil, ErrFile
 	}
 	return f, nil
 }
 
-// Item returns an item, or nil if the file has none of this number.
+// Item returns an item that the picture is made of, or nil if the picture has none of this number.
 func (f *File) Item(id uint32) *Item { return f.items[id] }
-
-// primary reads the box pitm.
-func (f *File) primary(x box) uint32 {
-	c := x.cursor()
-	version, _ := c.full()
-	f.PrimaryAt, f.PrimaryBytes = c.at, width(version)
-	return uint32(c.uint(f.PrimaryBytes))
-}
 
 // width returns how many bytes the number of an item has: four, or two in boxes of the first version.
 func width(version int) int {
@@ -134,8 +166,61 @@ func width(version int) int {
 	return 4
 }
 
-// list reads the box iinf: the items and their types.
-func (f *File) list(x box) {
+// references yields the content of the box iref. A list that is cut short ends early.
+func references(x box) iter.Seq[reference] {
+	return func(yield func(reference) bool) {
+		c := x.cursor()
+		version, _ := c.full()
+		n := width(version)
+		for r := range boxes(c.b, c.at) {
+			c := r.cursor()
+			from, count := uint32(c.uint(n)), c.int(2)
+			if !c.bad && !yield(reference{r.name, from, numbers{c.b[:min(count*n, len(c.b))], n}}) {
+				return
+			}
+		}
+	}
+}
+
+// refer reads of the box iref what the primary item is made of (dimg), the opacity of such items (auxl), and whether
+// their colours are multiplied by it (prem). It returns the numbers of all these items, in order.
+func (f *File) refer(x box, primary uint32) (wanted []uint32, err error) {
+	wanted = []uint32{primary}
+	known := func(id uint32) bool {
+		_, ok := slices.BinarySearch(wanted, id)
+		return ok
+	}
+	for range mostDepth {
+		f.references = f.references[:0]
+		more := slices.Clone(wanted)
+		for r := range references(x) {
+			switch {
+			case (r.kind == "dimg" || r.kind == "prem") && known(r.from):
+			case r.kind == "auxl" && r.to.contain(known):
+			default:
+				continue
+			}
+			f.references = append(f.references, r)
+			more = slices.AppendSeq(append(more, r.from), r.to.all())
+			if len(more) > 2*mostItems {
+				return nil, errItems
+			}
+		}
+		slices.Sort(more)
+		if more = slices.Compact(more); len(more) == len(wanted) {
+			return wanted, nil
+		}
+		wanted = more
+	}
+	return wanted, nil
+}
+
+var errItems = fmt.Errorf("its picture is made of more than %d others", mostItems)
+
+// list reads the box iinf: the items and their types. It keeps those that are wanted, and returns the first ones of
+// EXIF.
+func (f *File) list(x box, wanted []uint32) (exifs []*Item) {
+	const mostExifs = 64
 	c := x.cursor()
 	version, _ := c.full()
 	c.uint(width(version)) // their number
@@ -144,22 +229,52 @@ func (f *File) list(x box) {
 			continue
 		}
 		c := e.cursor()
-		version, _ := c.full()
+		version, flags := c.full()
 		if version < 2 {
 			continue
 		}
-		it := &Item{FlagsAt: e.at + 3, ID: uint32(c.uint(width(version - 2)))}
+		id := uint32(c.uint(width(version - 2)))
 		c.uint(2) // protection
-		if len(c.b) < 4 {
+		if len(c.b) < 4 || f.items[id] != nil {
 			continue
 		}
-		it.Type = string(c.b[:4])
-		f.items[it.ID] = it
+		const hidden = 1
+		switch _, ok := slices.BinarySearch(wanted, id); {
+		case ok:
+			f.items[id] = &Item{ID: id, Type: string(c.b[:4]), hidden: flags&hidden != 0}
+		case string(c.b[:4]) == "Exif" && len(exifs) < mostExifs:
+			exifs = append(exifs, &Item{ID: id, Type: "Exif"})
+		}
+	}
+	return exifs
+}
+
+// chooseExif keeps the item of EXIF that describes the picture (cdsc), or nothing in particular. Of several it is
+// that with the smallest number.
+func (f *File) chooseExif(x box, exifs []*Item, primary uint32) {
+	ofPicture, ofOthers := map[uint32]bool{}, map[uint32]bool{}
+	for r := range references(x) {
+		if !slices.ContainsFunc(exifs, func(it *Item) bool { return r.kind == "cdsc" && it.ID == r.from }) {
+			continue
+		}
+		for id := range r.to.all() {
+			ofPicture[r.from] = ofPicture[r.from] || id == primary
+			ofOthers[r.from] = true
+		}
+	}
+	for _, it := range exifs {
+		if (ofPicture[it.ID] || !ofOthers[it.ID]) && (f.exif == nil || it.ID < f.exif.ID) {
+			f.exif = it
+		}
+	}
+	if f.exif != nil {
+		f.items[f.exif.ID] = f.exif
 	}
 }
 
-// locate reads the box iloc: where the content of the items is.
-func (f *File) locate(x box) {
+// locate reads the box iloc: where the content of the items is. An entry without bytes of its own, as its sizes are
+// 0, stands for the whole file, and is there once.
+func (f *File) locate(x box) error {
 	c := x.cursor()
 	version, _ := c.full()
 	sizes := c.int(2)
@@ -167,10 +282,16 @@ func (f *File) locate(x box) {
 	if version == 0 {
 		index = 0
 	}
+	for _, size := range []int{offset, length, base, index} {
+		if size != 0 && size != 4 && size != 8 {
+			return fmt.Errorf("the places of its items have numbers of %d bytes, not 0, 4 or 8", size)
+		}
+	}
 	idBytes := 2
 	if version == 2 {
 		idBytes = 4
 	}
+	extents := 0
 	for n := c.int(idBytes); n > 0 && !c.bad; n-- {
 		it := f.items[uint32(c.uint(idBytes))]
 		method := 0
@@ -179,34 +300,25 @@ func (f *File) locate(x box) {
 		}
 		c.uint(2) // a reference to another file
 		from := c.uint(base)
-		for k := c.int(2); k > 0 && !c.bad; k-- {
+		k := c.int(2)
+		if size := index + offset + length; size == 0 && k > 1 {
+			return fmt.Errorf("an item has %d pieces, whose places have no bytes", k)
+		} else if it == nil || it.located || method > 1 {
+			c.skip(k * size)
+			continue
+		}
+		if extents += k; extents > mostExtents {
+			return fmt.Errorf("its items have more than %d pieces", mostExtents)
+		}
+		it.located, it.inside = true, method == 1
+		for ; k > 0 && !c.bad; k-- {
 			c.uint(index)
-			e := extent{at: from + c.uint(offset), n: c.uint(length)}
-			if it != nil && method <= 1 {
-				it.extents, it.inside = append(it.extents, e), method == 1
+			if e := (extent{at: from + c.uint(offset), n: c.uint(length)}); !c.bad {
+				it.extents = append(it.extents, e)
 			}
 		}
 	}
-}
-
-// refer reads the box iref: the parts of a grid (dimg), and which item EXIF describes (cdsc).
-func (f *File) refer(x box) {
-	c := x.cursor()
-	version, _ := c.full()
-	n := width(version)
-	for r := range boxes(c.b, c.at) {
-		c := r.cursor()
-		it := f.items[uint32(c.uint(n))]
-		for k := c.int(2); k > 0 && !c.bad && it != nil; k-- {
-			switch to := uint32(c.uint(n)); {
-			case c.bad:
-			case r.name == "dimg":
-				it.Parts = append(it.Parts, to)
-			case r.name == "cdsc":
-				it.describes = append(it.describes, to)
-			}
-		}
-	}
+	return nil
 }
 
 // Grid describes how the parts of an item of type grid make up the picture: row by row, all of one size, cut off at
@@ -215,7 +327,7 @@ type Grid struct{ Rows, Columns, W, H int }
 
 // Grid reads the description of a grid. It needs the file up to there.
 func (f *File) Grid(it *Item) (Grid, bool) {
-	b := f.content(it)
+	b := f.Content(it)
 	if len(b) < 8 {
 		return Grid{}, false
 	}
@@ -232,42 +344,50 @@ func (f *File) Grid(it *Item) (Grid, bool) {
 	return g, g.Rows*g.Columns == len(it.Parts) && g.W > 0 && g.H > 0
 }
 
-// content returns the content of an item, or nil if it is not all in the file. Content in several pieces is put
-// together.
-func (f *File) content(it *Item) []byte {
-	from := f.b
+// pieces returns the places in the file of an item's content, or false if it is not all in the file. They have no
+// more bytes than the file.
+func (f *File) pieces(it *Item) ([]extent, bool) {
+	from := box{b: f.b}
 	if it.inside {
-		from = f.idat.b
+		from = f.idat
+	}
+	out, all := make([]extent, 0, len(it.extents)), uint64(0)
+	for _, e := range it.extents {
+		if e.at > uint64(len(from.b)) || e.n > uint64(len(from.b))-e.at {
+			return nil, false
+		}
+		if e.n == 0 { // to the end
+			e.n = uint64(len(from.b)) - e.at
+		}
+		if all += e.n; all > uint64(len(f.b)) {
+			return nil, false
+		}
+		out = append(out, extent{uint64(from.at) + e.at, e.n})
+	}
+	return out, true
+}
+
+// Content returns the content of an item, or nil if it is not all in the file. Content in several pieces is put
+// together.
+func (f *File) Content(it *Item) []byte {
+	pieces, _ := f.pieces(it)
+	if len(pieces) == 1 {
+		e := pieces[0]
+		return f.b[e.at : e.at+e.n : e.at+e.n]
 	}
 	var out []byte
-	for k, e := range it.extents {
-		if e.at > uint64(len(from)) || e.n > uint64(len(from))-e.at || len(out) > len(f.b) {
-			return nil
-		}
-		piece := from[e.at : e.at+e.n]
-		if e.n == 0 {
-			piece = from[e.at:]
-		}
-		if k == 0 {
-			out = piece[:len(piece):len(piece)]
-		} else {
-			out = append(out, piece...)
-		}
+	for _, e := range pieces {
+		out = append(out, f.b[e.at:e.at+e.n]...)
 	}
 	return out
 }
 
-// Exif returns the EXIF block of the picture, a TIFF file, or nil without one. Of several it is that of the item
-// with the smallest number.
+// Exif returns the EXIF block of the picture, a TIFF file, or nil without one.
 func (f *File) Exif() []byte {
-	for _, id := range slices.Sorted(maps.Keys(f.items)) {
-		it := f.items[id]
-		if it.Type != "Exif" || len(it.describes) > 0 && !slices.Contains(it.describes, f.Primary.ID) {
-			continue
-		}
-		return Exif(f.content(it))
+	if f.exif == nil {
+		return nil
 	}
-	return nil
+	return Exif(f.Content(f.exif))
 }
 
 // Exif returns the EXIF block in the content of an item or a box of this name: the number of bytes before the block

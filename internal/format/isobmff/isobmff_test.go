@@ -2,7 +2,6 @@ package isobmff_test
 
 import (
 	"bytes"
-	"fmt"
 	"image"
 	"reflect"
 	"slices"
@@ -51,11 +50,49 @@ func TestParse(t *testing.T) {
 		if !bytes.Equal(f.Exif(), []byte("II*\x00")) {
 			t.Errorf("%q", f.Exif())
 		}
-		// The places in the file are those of the number of the primary item, and of what hides an item.
+		if one := f.Item(1); one == nil || one.Type != "hvc1" || f.Item(3) != nil {
+			t.Errorf("%+v, %+v", one, f.Item(3))
+		}
+	}
+}
+
+// TestWritten: what decoders get has the same picture, and nothing else.
+func TestWritten(t *testing.T) {
+	for _, wide := range []bool{false, true} {
+		b := sample(wide).Bytes()
+		f, err := isobmff.Parse(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, data, err := f.Picture()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := isobmff.Parse(append(head, data...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []uint32{1, 2, 7} {
+			is, was := got.Item(id), f.Item(id)
+			if is == nil || is.Type != was.Type || is.W != was.W || !slices.Equal(is.Parts, was.Parts) ||
+				!slices.Equal(is.Turns, was.Turns) || is.Colour != was.Colour || is.Bits != was.Bits ||
+				!bytes.Equal(got.Content(is), f.Content(was)) {
+				t.Errorf("item %d: %+v, was %+v", id, is, was)
+			}
+		}
+		if got.Item(8) != nil || got.Item(9) != nil || got.Exif() != nil {
+			t.Error("EXIF is written")
+		}
 		one := f.Item(1)
-		b[f.PrimaryAt+f.PrimaryBytes-1], b[one.FlagsAt] = 1, b[one.FlagsAt]&^1
-		if f, err = isobmff.Parse(b); err != nil || f.Primary.ID != 1 || f.Primary.Type != "hvc1" || f.Item(3) != nil {
-			t.Errorf("%+v, %v", f, err)
+		if head, err = f.TileHead(one, len(f.Content(one))); err != nil {
+			t.Fatal(err)
+		}
+		if got, err = isobmff.Parse(append(head, f.Content(one)...)); err != nil {
+			t.Fatal(err)
+		}
+		if p := got.Primary; p.ID != 1 || p.W != 64 || p.H != 48 || string(got.Content(p)) != "one" ||
+			got.Item(7) != nil {
+			t.Errorf("%+v", p)
 		}
 	}
 }
@@ -181,12 +218,9 @@ func FuzzParse(f *testing.F) {
 		}
 		file.Exif()
 		file.Grid(file.Primary)
-		if n := file.PrimaryAt + file.PrimaryBytes; n > len(b) {
-			t.Error(fmt.Sprint("the primary item at ", n, " of ", len(b)))
-		}
-		for id := range uint32(16) {
-			if it := file.Item(id); it != nil && it.FlagsAt >= len(b) {
-				t.Error("flags beyond the file")
+		if head, data, err := file.Picture(); err == nil {
+			if _, err := isobmff.Parse(append(head, data...)); err != nil {
+				t.Error(err)
 			}
 		}
 		for _, turn := range file.Primary.Turns {

@@ -1,13 +1,26 @@
 package isobmff
 
+// Colour is how luma and chroma become colours, by the numbers of ITU-T H.273.
+type Colour struct {
+	Known  bool
+	Matrix int
+	Full   bool // the values span 0 to 255
+}
+
+// essential is set in the number of a property that a reader must know.
+const essential = 1 << 15
+
 // describe reads the box iprp: properties, and which items have them.
 func (f *File) describe(x box) {
 	container, ok := find(x.b, x.at, "ipco")
 	if !ok {
 		return
 	}
-	for p := range boxes(container.b, container.at) {
-		f.properties = append(f.properties, p)
+	f.container = container
+	for p := range boxes(container.b, 0) {
+		if f.properties = append(f.properties, p.at-(len(p.whole)-len(p.b))); len(f.properties) == essential-1 {
+			break
+		}
 	}
 	for a := range boxes(x.b, x.at) {
 		if a.name == "ipma" {
@@ -16,22 +29,41 @@ func (f *File) describe(x box) {
 	}
 }
 
-// associate reads a box ipma.
+// propertyOf returns a property by its number, from 1.
+func (f *File) propertyOf(number int) (box, bool) {
+	if number < 1 || number > len(f.properties) {
+		return box{}, false
+	}
+	for p := range boxes(f.container.b[f.properties[number-1]:], 0) {
+		return p, true
+	}
+	return box{}, false
+}
+
+// associate reads a box ipma. Of several entries of an item the first one counts.
 func (f *File) associate(x box) {
 	c := x.cursor()
 	version, flags := c.full()
 	const wide = 1
+	bytes := 1
+	if flags&wide != 0 {
+		bytes = 2
+	}
 	for n := c.int(4); n > 0 && !c.bad; n-- {
 		it := f.items[uint32(c.uint(width(version)))]
-		for k := c.int(1); k > 0 && !c.bad; k-- {
-			index := 0
-			if flags&wide != 0 {
-				index = c.int(2) & 0x7fff
-			} else {
-				index = c.int(1) & 0x7f
+		k := c.int(1)
+		if it == nil || it.associations != nil {
+			c.skip(k * bytes)
+			continue
+		}
+		for ; k > 0 && !c.bad; k-- {
+			number := c.int(bytes)
+			if bytes == 1 { // the highest bit says that it is essential
+				number = number&0x7f | number>>7*essential
 			}
-			if it != nil && !c.bad && 1 <= index && index <= len(f.properties) {
-				it.property(f.properties[index-1])
+			if p, ok := f.propertyOf(number &^ essential); ok && !c.bad {
+				it.associations = append(it.associations, uint16(number))
+				it.property(p)
 			}
 		}
 	}
@@ -49,7 +81,8 @@ func (it *Item) property(x box) {
 		}
 	case "pixi":
 		c.full()
-		for n := c.int(1); n > 0 && !c.bad; n-- {
+		const most = 8 // channels
+		for n := min(c.int(1), most); n > 0 && !c.bad; n-- {
 			it.Bits = max(it.Bits, c.int(1))
 		}
 	case "av1C":

@@ -18,10 +18,22 @@ import (
 //go:embed jxl.wasm.gz
 var module []byte
 
-var still = wasm.Still{Gzip: module, Deep: func(bits int) bool { return bits == 16 }}
+var still = wasm.Still{Gzip: module, Deep: func(bits int) bool { return bits == 16 }, Header: HeaderBytes}
+
+// HeaderBytes is how much of a codestream has the size of its picture: more than its header can take.
+const HeaderBytes = 4 << 10
 
 // Decoder returns the decoder, which all goroutines share.
 func Decoder() *wasm.Still { return &still }
+
+// Codestream returns the codestream of a JPEG XL file, the only part of it that decoders need. In a container it is in
+// a box jxlc, or in pieces in boxes jxlp, each after its number (ISO/IEC 18181-2).
+func Codestream(b []byte) ([]byte, error) {
+	if bytes.HasPrefix(b, []byte("\xff\x0a")) {
+		return b, nil
+	}
+	return isobmff.Codestream(b)
+}
 
 // Exif returns the EXIF block of a JPEG XL file, a TIFF file, or nil without one. Such a block is in a box of the
 // container (ISO/IEC 18181-2), which may be compressed.

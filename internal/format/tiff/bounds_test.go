@@ -72,7 +72,7 @@ func TestHostile(t *testing.T) {
 	} {
 		b := write(le)(c.root)
 		var err error
-		n := budgettest.Taken(func() { _, err = Decode(b) })
+		n := budgettest.Taken(func() { _, err = decodeFile(b) })
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
@@ -87,7 +87,7 @@ func TestTallerStrip(t *testing.T) {
 	for high, ok := range map[int]bool{15: false, 16: true, 17: true, 24: true, 25: false} {
 		// Strips of 20 rows, of which the last has 16 in the picture, in units of 8.
 		b := write(binary.LittleEndian)(stripped(9, 36, 20, compressJPEG, greyJPEG(t, 9, 20), greyJPEG(t, 9, high)))
-		_, err := Decode(b)
+		_, err := decodeFile(b)
 		if (err == nil) != ok {
 			t.Errorf("a last strip of %d rows: %v", high, err)
 		}
@@ -121,7 +121,7 @@ func TestZstandardWindow(t *testing.T) {
 	frame[5] = 19 << 3
 	b := write(binary.LittleEndian)(stripped(100, 100, 100, compressZstd, frame))
 	var im image.Image
-	n := budgettest.Taken(func() { im, err = Decode(b) })
+	n := budgettest.Taken(func() { im, err = decodeFile(b) })
 	if err != nil || n > 4<<20 {
 		t.Fatalf("took %d bytes, %v", n, err)
 	}

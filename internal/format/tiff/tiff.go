@@ -93,24 +93,6 @@ const (
 	premultiplied
 )
 
-// DecodeConfig reads the size and the colour model of a picture.
-func DecodeConfig(b []byte) (image.Config, error) {
-	f, err := Open(b)
-	if err != nil {
-		return image.Config{}, err
-	}
-	return f.Config(), nil
-}
-
-// Decode reads a picture, of samples of 8 bits.
-func Decode(b []byte) (image.Image, error) {
-	f, err := Open(b)
-	if err != nil {
-		return nil, err
-	}
-	return f.Decode(context.Background())
-}
-
 // Open reads the structure of a file: its first directory, and how the picture is cut into blocks.
 // It takes little memory, whatever the file says.
 func Open(b []byte) (*File, error) {

@@ -1,6 +1,7 @@
 package tiff
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"image"
@@ -12,6 +13,24 @@ import (
 
 	"github.com/kindred-ml/kindred/test/budgettest"
 )
+
+// decodeFile reads the picture of a file.
+func decodeFile(b []byte) (image.Image, error) {
+	f, err := Open(b)
+	if err != nil {
+		return nil, err
+	}
+	return f.Decode(context.Background())
+}
+
+// readConfig reads the size of a file's picture.
+func readConfig(b []byte) (image.Config, error) {
+	f, err := Open(b)
+	if err != nil {
+		return image.Config{}, err
+	}
+	return f.Config(), nil
+}
 
 // The pictures of testdata have 20 x 13 pixels, were written by libtiff, and hold one of these.
 const width, height = 20, 13
@@ -69,8 +88,8 @@ func TestDecode(t *testing.T) {
 		}
 		for _, name := range names {
 			b := load(t, filepath.Base(name))
-			im, err := Decode(b)
-			cfg, err2 := DecodeConfig(b)
+			im, err := decodeFile(b)
+			cfg, err2 := readConfig(b)
 			if err != nil || err2 != nil {
 				t.Errorf("%s: %v, %v", name, err, err2)
 				continue
@@ -109,7 +128,7 @@ func TestUnsupported(t *testing.T) {
 		"lzma.tif":  "LZMA compression is not supported",
 		"float.tif": "a picture of floating-point numbers is not supported",
 	} {
-		_, err := Decode(load(t, name))
+		_, err := decodeFile(load(t, name))
 		var u Unsupported
 		if !errors.As(err, &u) || err.Error() != want {
 			t.Errorf("%s: %v", name, err)
@@ -126,7 +145,7 @@ func TestDamaged(t *testing.T) {
 	for _, name := range names {
 		b := load(t, filepath.Base(name))
 		for n := range b {
-			if im, err := Decode(b[:n]); err == nil && strings.Contains(name, "_g4") && n < 40 {
+			if im, err := decodeFile(b[:n]); err == nil && strings.Contains(name, "_g4") && n < 40 {
 				t.Errorf("%s cut off after %d bytes: %v", name, n, im.Bounds())
 			}
 		}
@@ -142,11 +161,11 @@ func FuzzDecode(f *testing.F) {
 		f.Add(load(f, filepath.Base(name)))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		cfg, err := DecodeConfig(b)
+		cfg, err := readConfig(b)
 		if err != nil || cfg.Width*cfg.Height > 1<<16 {
 			return
 		}
-		if im, err := Decode(b); err == nil && im.Bounds() != image.Rect(0, 0, cfg.Width, cfg.Height) {
+		if im, err := decodeFile(b); err == nil && im.Bounds() != image.Rect(0, 0, cfg.Width, cfg.Height) {
 			t.Errorf("%v of %d x %d", im.Bounds(), cfg.Width, cfg.Height)
 		}
 	})
@@ -171,7 +190,7 @@ func TestListsTakeNoMemory(t *testing.T) {
 	}
 	for tag := uint16(tagWidth + 2); tag <= tagReference; tag++ {
 		b := made(tag)
-		if n := budgettest.Taken(func() { _, _ = Decode(b) }); n > 64<<10 {
+		if n := budgettest.Taken(func() { _, _ = decodeFile(b) }); n > 64<<10 {
 			t.Errorf("tag %d of a million values: %d bytes", tag, n)
 		}
 	}

@@ -5,6 +5,7 @@ type reader struct {
 	b       []byte
 	bad     bool   // the part ended early, or is not valid
 	unknown uint32 // the first unknown instruction
+	second  uint32 // the second code of the last prefixed instruction
 }
 
 func (r *reader) byte() byte {
@@ -114,8 +115,15 @@ func (r *reader) strange(op uint32) {
 	r.b = nil
 }
 
+// The second codes of instructions whose work depends on an argument.
+const (
+	memoryCopy = 10
+	memoryFill = 11
+)
+
 func (r *reader) prefixed() {
-	switch op := r.u32(); {
+	r.second = r.u32()
+	switch op := r.second; {
 	case op <= 7: // saturating conversions
 	case op == 9, op == 11, op == 13, 15 <= op && op <= 17: // one index
 		r.leb()

@@ -3,6 +3,7 @@ package wasm
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -21,6 +22,8 @@ import (
 type Still struct {
 	Gzip []byte              // the module, compressed
 	Deep func(bits int) bool // whether channels of so many bits get two bytes
+	// Header is how many bytes of a file are enough for its size. By default all are.
+	Header int64
 
 	once   sync.Once
 	module *Module
@@ -32,8 +35,16 @@ type Config struct{ W, H, Bits int }
 
 var errStill = errors.New("the data are not valid, or end early")
 
-// start begins a run and puts the file and the results of decode into its memory.
-func (s *Still) start(file []byte, limits Limits) (r *Run, in, results uint64, err error) {
+// file is a file in the memory of a run, with room for the results of decode.
+type file struct {
+	*Run
+	in      uint64
+	size    int64
+	results uint64
+}
+
+// open begins a run and puts a file, in pieces, into its memory.
+func (s *Still) open(ctx context.Context, limits Limits, pieces [][]byte) (*file, error) {
 	s.once.Do(func() {
 		z, err := gzip.NewReader(bytes.NewReader(s.Gzip))
 		var code []byte
@@ -46,31 +57,42 @@ func (s *Still) start(file []byte, limits Limits) (r *Run, in, results uint64, e
 		s.err = err
 	})
 	if s.err != nil {
-		return nil, 0, 0, fmt.Errorf("%w: %w", ErrDecoder, s.err)
+		return nil, fmt.Errorf("%w: %w", ErrDecoder, s.err)
 	}
-	if r, err = s.module.Start(limits); err != nil {
-		return nil, 0, 0, err
+	r, err := s.module.Start(ctx, limits)
+	if err != nil {
+		return nil, err
 	}
-	if in, err = r.Put(file); err == nil {
-		results, err = r.Alloc(resultBytes + delayBytes*(1+int64(len(file)))) // a frame has a byte at least
+	f := &file{Run: r}
+	for _, piece := range pieces {
+		f.size += int64(len(piece))
+	}
+	// Reading the size of a film passes over its frames, each of which has a byte at least.
+	frames := int64(1)
+	if s.Header > 0 {
+		frames += min(f.size, s.Header)
+	}
+	if f.in, err = r.Put(pieces...); err == nil {
+		f.results, err = r.Alloc(resultBytes + delayBytes*frames)
 	}
 	if err != nil {
 		r.Close()
+		return nil, err
 	}
-	return r, in, results, err
+	return f, nil
 }
 
 // resultBytes are those of four results. After them come the delays of the frames, in up to eight bytes each.
 const resultBytes, delayBytes = 16, 8
 
-// decode calls the function of this name, and reads its results.
-func (r *Run) decode(file []byte, in, results, configOnly, out uint64) (c Config, err error) {
-	ok, err := r.Call("decode", in, uint64(len(file)), configOnly, 0, results, results+4, results+8, results+12,
-		results+16, out)
+// decode calls the function of this name with the first bytes of the file, and reads its results.
+func (f *file) decode(size int64, configOnly, out uint64) (c Config, err error) {
+	ok, err := f.Call("decode", f.in, uint64(size), configOnly, 0, f.results, f.results+4, f.results+8, f.results+12,
+		f.results+16, out)
 	if err != nil {
 		return c, err
 	}
-	b, err := r.View(results, resultBytes)
+	b, err := f.View(f.results, resultBytes)
 	if err != nil {
 		return c, err
 	}
@@ -78,30 +100,40 @@ func (r *Run) decode(file []byte, in, results, configOnly, out uint64) (c Config
 		Bits: int(binary.LittleEndian.Uint32(b[8:]))}
 	// The size of an animation is known before its frames, which may be cut off.
 	if ok == 0 && (configOnly == 0 || c.W == 0 || c.H == 0) {
-		return c, r.Failed(errStill)
+		return c, f.Failed(errStill)
 	}
 	return c, nil
 }
 
-// Config reads the size of a picture. The picture itself need not be in the file.
-func (s *Still) Config(file []byte, limits Limits) (Config, error) {
-	r, in, results, err := s.start(file, limits)
+// config reads the size of the picture.
+func (f *file) config(s *Still) (Config, error) {
+	size := f.size
+	if s.Header > 0 {
+		size = min(size, s.Header)
+	}
+	return f.decode(size, 1, 0)
+}
+
+// Config reads the size of the picture in a file, which is given in pieces. The picture itself need not be in it.
+func (s *Still) Config(ctx context.Context, limits Limits, pieces ...[]byte) (Config, error) {
+	f, err := s.open(ctx, limits, pieces)
 	if err != nil {
 		return Config{}, err
 	}
-	defer r.Close()
-	return r.decode(file, in, results, 1, 0)
+	defer f.Close()
+	return f.config(s)
 }
 
-// Decode decodes a picture of w x h pixels with four channels of one or two bytes. It is an error if the file has
-// another size, or if it has more or fewer bits. use gets the pixels, and must not keep them.
-func (s *Still) Decode(file []byte, w, h, channel int, limits Limits, use func(pix []byte)) error {
-	r, in, results, err := s.start(file, limits)
+// Decode decodes a picture of w x h pixels with four channels of one or two bytes, from a file in pieces. It is an
+// error if the file has another size, or if it has more or fewer bits. use gets the pixels, and must not keep them.
+func (s *Still) Decode(ctx context.Context, limits Limits, w, h, channel int, use func(pix []byte),
+	pieces ...[]byte) error {
+	f, err := s.open(ctx, limits, pieces)
 	if err != nil {
 		return err
 	}
-	defer r.Close()
-	is, err := r.decode(file, in, results, 1, 0)
+	defer f.Close()
+	is, err := f.config(s)
 	if err != nil {
 		return err
 	}
@@ -110,28 +142,28 @@ func (s *Still) Decode(file []byte, w, h, channel int, limits Limits, use func(p
 			is.H, is.Bits)
 	}
 	n := int64(w) * int64(h) * 4 * int64(channel)
-	out, err := r.Alloc(n)
+	out, err := f.Alloc(n)
 	if err != nil {
 		return err
 	}
 	// The decoder for AVIF reports success where the frame cannot be decoded. It sets the delay of a decoded one.
-	delay, err := r.View(results+resultBytes, delayBytes)
+	delay, err := f.View(f.results+resultBytes, delayBytes)
 	if err != nil {
 		return err
 	}
 	for i := range delay {
 		delay[i] = unset
 	}
-	if _, err = r.decode(file, in, results, 0, out); err != nil {
+	if _, err = f.decode(f.size, 0, out); err != nil {
 		return err
 	}
-	if delay, err = r.View(results+resultBytes, delayBytes); err != nil {
+	if delay, err = f.View(f.results+resultBytes, delayBytes); err != nil {
 		return err
 	}
 	if bytes.Count(delay, []byte{unset}) == delayBytes {
-		return r.Failed(errStill)
+		return f.Failed(errStill)
 	}
-	pix, err := r.View(out, n)
+	pix, err := f.View(out, n)
 	if err == nil {
 		use(pix)
 	}

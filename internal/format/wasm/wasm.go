@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"github.com/edsrzf/mmap-go"
@@ -59,31 +60,44 @@ var (
 
 // Run is one use of a module, with a memory of its own. It is for one goroutine.
 type Run struct {
+	ctx    context.Context
 	module api.Module
 	memory memory
 	fuel   api.MutableGlobal
+	left   int64 // loop iterations beyond those of the fuel
 	err    error // the first error: the state of the run is undefined after it
 }
 
-// Start begins a run. Its memory grows as the module asks, up to the limit.
-func (m *Module) Start(limits Limits) (*Run, error) {
-	const page, most = 1 << 16, 1 << 32
-	r := &Run{}
+// quantum is the number of loop iterations, a few milliseconds, after which a run stops for a moment. Until then
+// nothing can preempt its code: neither the end of its context nor the garbage collector, for which the whole
+// program waits.
+const quantum = 1 << 20
+
+// Start begins a run. Its memory grows as the module asks, up to the limit. The run ends with ctx.
+func (m *Module) Start(ctx context.Context, limits Limits) (*Run, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	exported := m.code.ExportedMemories()["memory"]
 	if exported == nil {
 		return nil, errors.New("a WebAssembly module without a memory")
 	}
-	n := min(limits.Memory, most) / page * page
+	const page = 1 << 16
+	most, _ := exported.Max() // without a bound of its own, that of the runtime
+	// With a page less than that the allocator is asked whenever a run stops.
+	n := min(limits.Memory/page, int64(most)-1) * page
 	if n < int64(exported.Min())*page {
 		return nil, ErrMemory
 	}
+	r := &Run{ctx: ctx, left: limits.Loops}
 	if err := r.memory.reserve(n); err != nil {
 		return nil, fmt.Errorf("%w: %d bytes of memory cannot be reserved: %w", ErrDecoder, n, err)
 	}
-	ctx := experimental.WithMemoryAllocator(context.Background(), experimental.MemoryAllocatorFunc(
+	r.memory.stopped = r.refuel
+	with := experimental.WithMemoryAllocator(context.Background(), experimental.MemoryAllocatorFunc(
 		func(_, _ uint64) experimental.LinearMemory { return &r.memory }))
 	// The constructors of C++ run in _initialize, which also loops.
-	instance, err := m.runtime.InstantiateModule(ctx, m.code, wazero.NewModuleConfig().WithName("").
+	instance, err := m.runtime.InstantiateModule(with, m.code, wazero.NewModuleConfig().WithName("").
 		WithStartFunctions())
 	if err != nil {
 		r.memory.Free()
@@ -94,7 +108,6 @@ func (m *Module) Start(limits Limits) (*Run, error) {
 	if r.fuel, ok = instance.ExportedGlobal(fuel).(api.MutableGlobal); !ok {
 		return nil, fmt.Errorf("a module without %s", fuel)
 	}
-	r.fuel.Set(uint64(limits.Loops))
 	if instance.ExportedFunction("_initialize") != nil {
 		if _, err := r.Call("_initialize"); err != nil {
 			r.Close()
@@ -104,13 +117,29 @@ func (m *Module) Start(limits Limits) (*Run, error) {
 	return r, nil
 }
 
+// refuel gives the code its next iterations, if the run may go on. It returns false if the code has not stopped for
+// that.
+func (r *Run) refuel() bool {
+	if r.fuel == nil || int64(r.fuel.Get()) >= 0 {
+		return false
+	}
+	runtime.Gosched()
+	if r.ctx.Err() == nil && r.Loops() >= 0 {
+		n := min(r.Loops(), quantum)
+		r.left = r.Loops() - n
+		r.fuel.Set(uint64(n))
+	}
+	return true
+}
+
 // Close releases the memory of the run.
 func (r *Run) Close() { r.module.Close(context.Background()) }
 
 // Loops returns how many iterations are left.
-func (r *Run) Loops() int64 { return int64(r.fuel.Get()) }
+func (r *Run) Loops() int64 { return r.left + int64(r.fuel.Get()) }
 
-// Call calls an exported function and returns its result, or 0 if it has none. After an error every call fails.
+// Call calls an exported function and returns its result, or 0 if it has none. After an error every call fails. The
+// error is that of the context if that has ended.
 func (r *Run) Call(name string, args ...uint64) (uint64, error) {
 	if r.err != nil {
 		return 0, r.err
@@ -133,6 +162,8 @@ func (r *Run) Call(name string, args ...uint64) (uint64, error) {
 // fault returns the error of a trap.
 func (r *Run) fault(err error) error {
 	switch {
+	case r.ctx.Err() != nil:
+		return r.ctx.Err()
 	case r.fuel != nil && r.Loops() < 0:
 		return ErrLoops
 	case r.memory.refused:
@@ -162,13 +193,28 @@ func (r *Run) Alloc(n int64) (uint64, error) {
 	return at, err
 }
 
-// Put copies b to the run's memory and returns its place.
-func (r *Run) Put(b []byte) (uint64, error) {
-	at, err := r.Alloc(int64(len(b)))
-	if err == nil && !r.module.Memory().Write(uint32(at), b) {
-		err = ErrMemory
+// Put copies b, in pieces, to the run's memory and returns its place.
+func (r *Run) Put(b ...[]byte) (uint64, error) {
+	n := int64(0)
+	for _, piece := range b {
+		n += int64(len(piece))
 	}
-	return at, err
+	at, err := r.Alloc(n)
+	if err != nil {
+		return 0, err
+	}
+	return at, r.Write(at, b...)
+}
+
+// Write copies b, in pieces, to a place in the run's memory.
+func (r *Run) Write(at uint64, b ...[]byte) error {
+	for _, piece := range b {
+		if !r.module.Memory().Write(uint32(at), piece) {
+			return ErrMemory
+		}
+		at += uint64(len(piece))
+	}
+	return nil
 }
 
 // View returns n bytes of the run's memory. They are valid until the next call.
@@ -190,8 +236,9 @@ func (r *Run) Used() int64 { return int64(len(r.memory.b)) }
 // used.
 type memory struct {
 	all     mmap.MMap
-	b       []byte // the part in use
-	refused bool   // more was asked for than is reserved
+	b       []byte      // the part in use
+	refused bool        // more was asked for than is reserved
+	stopped func() bool // whether the code has only stopped for a moment, and asks for no memory
 }
 
 func (m *memory) reserve(n int64) (err error) {
@@ -201,6 +248,9 @@ func (m *memory) reserve(n int64) (err error) {
 
 // Reallocate makes the memory n bytes long. Beyond the limit it returns nil, so that the module's allocation fails.
 func (m *memory) Reallocate(n uint64) []byte {
+	if m.stopped() {
+		return nil
+	}
 	if n > uint64(len(m.all)) {
 		m.refused = true
 		return nil

@@ -54,7 +54,7 @@ func started(t *testing.T, limits Limits) *Run {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { m.Close() })
-	r, err := m.Start(limits)
+	r, err := m.Start(t.Context(), limits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := m.Start(limits); !errors.Is(err, ErrMemory) {
+		if _, err := m.Start(t.Context(), limits); !errors.Is(err, ErrMemory) {
 			t.Errorf("%+v: %v", limits, err)
 		}
 		m.Close()
@@ -144,12 +144,12 @@ func TestMeterRefuses(t *testing.T) {
 		}
 	}
 	for want, b := range map[string][]byte{
-		"not a WebAssembly module":  []byte("\x00asm\x02\x00\x00\x00"),
-		"without globals or export": whole[:8],
-		"instruction 0xff":          moduleOf(function{"f", []byte{0xff, 0x0b}}),
-		"instruction 0xfc0012":      moduleOf(function{"f", []byte{0xfc, 0x12, 0x0b}}),
-		"instruction 0xfd0100":      moduleOf(function{"f", []byte{0xfd, 0x80, 0x02, 0x0b}}),
-		"instruction 0xfe0004":      moduleOf(function{"f", []byte{0xfe, 0x04, 0x0b}}),
+		"not a WebAssembly module":             []byte("\x00asm\x02\x00\x00\x00"),
+		"without functions, globals or export": whole[:8],
+		"instruction 0xff":                     moduleOf(function{"f", []byte{0xff, 0x0b}}),
+		"instruction 0xfc0012":                 moduleOf(function{"f", []byte{0xfc, 0x12, 0x0b}}),
+		"instruction 0xfd0100":                 moduleOf(function{"f", []byte{0xfd, 0x80, 0x02, 0x0b}}),
+		"instruction 0xfe0004":                 moduleOf(function{"f", []byte{0xfe, 0x04, 0x0b}}),
 	} {
 		if _, err := Meter(b); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q", err, want)

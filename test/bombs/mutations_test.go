@@ -1,0 +1,82 @@
+package bombs
+
+import (
+	"bytes"
+	"cmp"
+	"testing"
+
+	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/format/isobmff"
+	"github.com/kindred-ml/kindred/internal/format/wasm"
+	"github.com/kindred-ml/kindred/test/bounded"
+	"github.com/kindred-ml/kindred/test/ctxtest"
+	"github.com/kindred-ml/kindred/test/heif"
+)
+
+// quantum is the number of loop iterations of a sandbox between two looks at the context.
+const quantum = 1 << 20
+
+// reader returns a function that decodes files of up to so many pixels, or of the default. Its work is the looks at
+// the context.
+func reader(maxPixels int) func(file []byte) (bounded.Cost, error) {
+	return func(file []byte) (cost bounded.Cost, err error) {
+		ctx := ctxtest.After(-1)
+		d, pixels := imaging.Decoder{MaxPixels: maxPixels}, int64(0)
+		if h, err := imaging.ReadHeader(ctx, bytes.NewReader(file), int64(len(file))); err == nil {
+			pixels = int64(h.W) * int64(h.H)
+			cost.Memory = h.Bytes(1)
+		}
+		if most := int64(cmp.Or(maxPixels, imaging.DefaultMaxPixels)); pixels > most {
+			pixels, cost.Memory = 0, 0 // it must be refused
+		}
+		err = d.Decode(ctx, new(imaging.Image), file)
+		// The size is read twice, and the picture once, each by a run of its own.
+		const looks = 64
+		cost.Work, cost.MostWork = int64(ctx.Looks()), looks+3*wasm.Work(pixels, int64(len(file)))/quantum
+		return cost, err
+	}
+}
+
+// parse reads the structure of a file.
+func parse(file []byte) (cost bounded.Cost, err error) {
+	f, err := isobmff.Parse(file)
+	cost.Memory = isobmff.StructureBytes(file, int64(len(file)))
+	if err == nil {
+		f.Exif()
+		f.Grid(f.Primary)
+	}
+	return cost, err
+}
+
+// formats returns the formats whose decoders run in a sandbox, and the structure of HEIF files.
+func formats(tb testing.TB) []*bounded.Format {
+	var all []*bounded.Format
+	for _, name := range []string{"AVIF", "JPEG XL", "HEIC"} {
+		f := Format(name)
+		f.Read = reader(1 << 20)
+		all = append(all, f)
+	}
+	structure := Format("AVIF")
+	structure.Name, structure.Read = "structure", parse
+	structure.Valid = structure.Valid[:len(structure.Valid)-1] // without the film, which has another one
+	return append(all, structure)
+}
+
+// TestMutations: files whose boxes are repeated, nested, moved and changed take the memory and the work that their
+// sizes allow.
+func TestMutations(t *testing.T) {
+	for _, f := range formats(t) {
+		t.Run(f.Name, func(t *testing.T) {
+			if f.Name == "HEIC" {
+				heif.Decoder(t)
+			}
+			f.Read(f.Write(f.Valid[0])) // translates the decoder, once
+			bounded.Try(t, f)
+		})
+	}
+}
+
+func FuzzAVIF(f *testing.F)      { bounded.Fuzz(f, formats(f)[0]) }
+func FuzzJXL(f *testing.F)       { bounded.Fuzz(f, formats(f)[1]) }
+func FuzzHEIC(f *testing.F)      { bounded.Fuzz(f, formats(f)[2]) }
+func FuzzStructure(f *testing.F) { bounded.Fuzz(f, formats(f)[3]) }

@@ -1,0 +1,193 @@
+package bombs
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"image"
+	"image/jpeg"
+	"slices"
+)
+
+// tag is an entry of a directory of TIFF. The values of other types are in data.
+type tag struct {
+	id, kind uint16
+	count    uint32
+	data     []byte
+}
+
+const shorts, longs, bytesType = 3, 4, 1
+
+func short(id uint16, v int) tag {
+	return tag{id, shorts, 1, binary.LittleEndian.AppendUint16(nil, uint16(v))}
+}
+func long(id uint16, v int) tag {
+	return tag{id, longs, 1, binary.LittleEndian.AppendUint32(nil, uint32(v))}
+}
+
+// manyLongs returns an entry of n equal values.
+func manyLongs(id uint16, n, v int) tag {
+	return tag{id, longs, uint32(n), bytes.Repeat(binary.LittleEndian.AppendUint32(nil, uint32(v)), n)}
+}
+
+// tiff returns a file of one directory, and of data. tags get the place of the data.
+func tiff(data []byte, tags func(at int) []tag) []byte {
+	build := func(at int) []byte {
+		list := tags(at)
+		slices.SortFunc(list, func(a, b tag) int { return int(a.id) - int(b.id) })
+		b := binary.LittleEndian.AppendUint16([]byte("II*\x00\x08\x00\x00\x00"), uint16(len(list)))
+		extra := []byte{}
+		from := len(b) + 12*len(list) + 4
+		for _, t := range list {
+			b = binary.LittleEndian.AppendUint16(b, t.id)
+			b = binary.LittleEndian.AppendUint16(b, t.kind)
+			b = binary.LittleEndian.AppendUint32(b, t.count)
+			if len(t.data) <= 4 {
+				b = append(append(b, t.data...), make([]byte, 4-len(t.data))...)
+				continue
+			}
+			b = binary.LittleEndian.AppendUint32(b, uint32(from+len(extra)))
+			extra = append(extra, t.data...)
+			if len(extra)%2 == 1 {
+				extra = append(extra, 0)
+			}
+		}
+		return slices.Concat(b, make([]byte, 4), extra)
+	}
+	return append(build(len(build(0))), data...)
+}
+
+// grey returns the tags of a grey picture without its strips.
+func grey(w, h, compression, rows int) []tag {
+	return []tag{long(256, w), long(257, h), short(258, 8), short(259, compression), short(262, 1), short(277, 1),
+		long(278, rows)}
+}
+
+// greyJPEG returns a grey JPEG file of one colour, or one in colours.
+func greyJPEG(w, h int, colour bool) []byte {
+	var im image.Image = image.NewGray(image.Rect(0, 0, w, h))
+	if colour {
+		im = image.NewYCbCr(im.Bounds(), image.YCbCrSubsampleRatio444)
+	}
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, im, &jpeg.Options{Quality: 10}); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// jpegStrips is a picture of w x h pixels whose strips of a row are all the same JPEG file, of w x rows pixels.
+func jpegStrips(w, h, rows int, colour bool) []byte {
+	j := greyJPEG(w, rows, colour)
+	return tiff(j, func(at int) []tag {
+		tags := append(grey(w, h, 7, 1), manyLongs(273, h, at), manyLongs(279, h, len(j)))
+		if colour {
+			tags[2], tags[4], tags[5] = tag{258, shorts, 3, []byte{8, 0, 8, 0, 8, 0}}, short(262, 6), short(277, 3)
+		}
+		return tags
+	})
+}
+
+// sameStrip is a picture whose strips, of a number of rows, are all the same data.
+func sameStrip(w, h, rows, compression int, data []byte) []byte {
+	return tiff(data, func(at int) []tag {
+		n := (h + rows - 1) / rows
+		return append(grey(w, h, compression, rows), manyLongs(273, n, at), manyLongs(279, n, len(data)))
+	})
+}
+
+// tiffs returns hostile files of TIFF.
+func tiffs() []File {
+	files := []File{}
+	for _, c := range []struct {
+		name       string
+		w, h, rows int
+		colour     bool
+	}{{"", 65_000, 1, 450, false}, {"", 65_000, 1, 1200, false}, {"", 65_000, 1, 2600, false},
+		{"", 65_000, 500, 400, false}, {"", 16, 4000, 65_000, false}, {"-colour", 65_000, 1, 1200, true},
+		{"", 1, 100_000, 65_000, false}} {
+		files = append(files, File{fmt.Sprintf("jpeg-strips%s-%dx%dx%d.tif", c.name, c.w, c.h, c.rows),
+			func() []byte { return jpegStrips(c.w, c.h, c.rows, c.colour) }})
+	}
+	return append(append(files, packedTIFFs()...),
+		File{"fill-order.tif", func() []byte { // two tags of many values, which each strip reads
+			const n, values = 300_000, 65_536
+			value := bytes.Repeat([]byte{1, 0, 0, 0}, values)
+			return tiff(make([]byte, 8), func(at int) []tag {
+				return append(grey(1, n, 1, 1), tag{266, longs, values, value}, tag{317, longs, values, value},
+					manyLongs(273, n, at), tag{279, bytesType, n, bytes.Repeat([]byte{1}, n)})
+			})
+		}},
+		File{"strips-count.tif", func() []byte {
+			return tiff(make([]byte, 64), func(int) []tag {
+				return append(grey(300, 300, 1, 1), tag{273, longs, all, []byte{8, 0, 0, 0}}, tag{279, longs, all,
+					[]byte{8, 0, 0, 0}})
+			})
+		}},
+		File{"rows-none.tif", func() []byte {
+			return tiff(make([]byte, 300*300), func(at int) []tag {
+				return append(grey(300, 300, 1, 0), long(273, at), long(279, 90_000))
+			})
+		}},
+		File{"tags.tif", func() []byte {
+			return tiff(make([]byte, 300*300), func(at int) []tag {
+				list := append(grey(300, 300, 1, 300), long(273, at), long(279, 90_000))
+				for range 60_000 {
+					list = append(list, tag{700, bytesType, 1 << 19, []byte{8, 0, 0, 0}})
+				}
+				return list
+			})
+		}},
+		File{"large.tif", func() []byte { return sameStrip(13_400, 13_400, 1, 1, make([]byte, 13_400)) }},
+		File{"large-4096.tif", func() []byte { return sameStrip(4096, 4096, 1, 1, make([]byte, 4096)) }},
+		File{"tiles.tif", func() []byte { // tiles larger than the picture
+			return tiff(make([]byte, 64), func(at int) []tag {
+				return append(grey(64, 64, 8, 64), long(322, 60_000), long(323, 60_000), long(324, at), long(325, 64))
+			})
+		}},
+		File{"tiles-narrow.tif", func() []byte {
+			return tiff(make([]byte, 256), func(at int) []tag {
+				return append(grey(16, 1_000_000, 1, 1), long(322, 16), long(323, 16), manyLongs(324, 62_500, at),
+					manyLongs(325, 62_500, 256))
+			})
+		}},
+	)
+}
+
+// clears are codes of LZW that only clear its table, in bytes.
+var clears = []byte{0x80, 0x40, 0x20, 0x10, 0x08, 0x04, 0x02, 0x01, 0x00}
+
+// packedTIFFs returns files whose compressed strips ask for much.
+func packedTIFFs() []File {
+	return []File{
+		{"zstd-window.tif", func() []byte { // a window of 512 MiB for a picture of 300 x 300
+			frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 19 << 3}
+			block := uint32(1 | 1<<1 | 300*300<<3)
+			frame = append(frame, byte(block), byte(block>>8), byte(block>>16), 'A')
+			return sameStrip(300, 300, 300, 50000, frame)
+		}},
+		{"zstd-strips.tif", func() []byte { // a window of 8 MiB for each of many strips
+			frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 13 << 3}
+			block := uint32(1 | 1<<1 | 16<<3)
+			frame = append(frame, byte(block), byte(block>>8), byte(block>>16), 'A')
+			return sameStrip(16, 60_000, 1, 50000, frame)
+		}},
+		{"zstd-blocks.tif", func() []byte { // blocks of no bytes
+			frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 0}
+			return sameStrip(300, 300, 300, 50000, append(frame, make([]byte, 6<<20)...))
+		}},
+		{"lzw-clears.tif", func() []byte { // codes that only clear the table
+			return sameStrip(300, 300, 300, 5, bytes.Repeat(clears, 1<<19))
+		}},
+		{"lzw-strips.tif", func() []byte { // each strip is the same long data
+			return sameStrip(16, 60_000, 1, 5, bytes.Repeat(clears, 1<<13))
+		}},
+		{"packbits-nothing.tif", func() []byte { // codes of nothing
+			return sameStrip(16, 60_000, 1, 32773, bytes.Repeat([]byte{0x80}, 1<<20))
+		}},
+		{"ccitt.tif", func() []byte { // lines of nothing
+			b := sameStrip(65_000, 60_000, 60_000, 4, bytes.Repeat([]byte{0xff}, 1<<16))
+			return b
+		}},
+	}
+}
