@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"image"
+	"image/color"
 
 	"golang.org/x/image/webp"
 
@@ -34,10 +35,12 @@ func decodeStill(ctx context.Context, b []byte) (image.Image, error) {
 // picture with alpha takes planes, a lossless picture for the alpha, and the colours of both. An
 // animation takes a canvas as well.
 func webpMemory(cfg image.Config, b []byte) int64 {
-	const still, animation = 16, 24 // bytes of a pixel
-	n := int64(still)
+	const opaque, alpha, animation = 12, 16, 28 // bytes of a pixel
+	n := int64(opaque)
 	if f, err := animated(b); err == nil && f != nil {
 		n = animation
+	} else if cfg.ColorModel == color.NYCbCrAModel {
+		n = alpha
 	}
 	return budget.Sum(budget.Product(int64(cfg.Width), int64(cfg.Height), n), webpTrees(b))
 }
