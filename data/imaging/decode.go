@@ -169,7 +169,7 @@ func sniff(b []byte) (format, error) {
 	case starts("\xff\xd8"):
 		return inGo("JPEG", jpegConfig, pixels(jpeg.Decode), exifBlock), nil
 	case starts("\x89PNG\r\n\x1a\n"):
-		return inGo("PNG", config(png.DecodeConfig), pixels(png.Decode), pngExif), nil
+		return inGo("PNG", pngConfig, pixels(png.Decode), pngExif), nil
 	case starts("GIF87a"), starts("GIF89a"):
 		return inGo("GIF", gifConfig, decodeGIF, noExif), nil
 	case starts("BM"):

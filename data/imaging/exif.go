@@ -33,10 +33,9 @@ func (f *format) exif(b []byte) []byte {
 // section 11.3.5.5). A chunk is its length, four letters, its content and a CRC, which the decoder
 // checks.
 func pngExif(b []byte) []byte {
-	const signature, around = 8, 12
-	for at := uint64(signature); at+around <= uint64(len(b)); {
+	for at := uint64(pngSignature); at+pngAround <= uint64(len(b)); {
 		n := uint64(binary.BigEndian.Uint32(b[at:]))
-		if at+around+n > uint64(len(b)) {
+		if at+pngAround+n > uint64(len(b)) {
 			return nil
 		}
 		switch string(b[at+4 : at+8]) {
@@ -45,7 +44,7 @@ func pngExif(b []byte) []byte {
 		case "IEND":
 			return nil
 		}
-		at += around + n
+		at += pngAround + n
 	}
 	return nil
 }

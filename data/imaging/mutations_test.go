@@ -54,9 +54,6 @@ func readBounded(b []byte) (bounded.Cost, error) {
 	if cost.Memory > 16<<20 {
 		return bounded.Cost{}, fmt.Errorf("%d bytes of memory", cost.Memory)
 	}
-	if h.Format == "PNG" { // image/png takes 4 KiB for a chunk that it skips, one after another
-		cost.Memory += int64(len(b)) / 12 * 4096
-	}
 	ReadPhotograph(b)
 	d, im := Decoder{Smooth: true}, Image{}
 	err = d.Decode(context.Background(), &im, b)
