@@ -198,12 +198,12 @@ func sniff(b []byte) (format, error) {
 
 func noExif([]byte) []byte { return nil }
 
-// openWebP reads the structure of a WebP file. The code trees of a lossless one may take more memory than its pixels.
+// openWebP reads the structure of a WebP file.
 func openWebP(ctx context.Context, b []byte, size int64) (*source, error) {
 	f := inGo("WebP", webpConfig, decodeWebP, webpExif)
 	s, err := f.open(ctx, b, size)
 	if err == nil {
-		s.bytes = budget.Sum(pictureMemory(s.cfg, false), webpTrees(b))
+		s.bytes = webpMemory(s.cfg, b)
 	}
 	return s, err
 }

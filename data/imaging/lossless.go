@@ -14,7 +14,10 @@ func webpTrees(b []byte) int64 { return chunkTrees(b[min(len(b), riffHeader):], 
 // chunkTrees is webpTrees for the chunks of a picture whose sides are w + 1 and h + 1.
 func chunkTrees(chunks []byte, w, h int) int64 {
 	var alpha []byte
-	for name, c := range riffChunks(chunks) {
+	for len(chunks) >= 8 { // the last may be cut off, if only the beginning of a file is at hand
+		name, n := string(chunks[:4]), min(uint64(binary.LittleEndian.Uint32(chunks[4:])), uint64(len(chunks)-8))
+		c := chunks[8 : 8+n]
+		chunks = chunks[min(uint64(len(chunks)), 8+n+n&1):]
 		switch {
 		case name == "VP8X" && len(c) >= 10:
 			w, h = uint24(c[4:]), uint24(c[7:])
@@ -44,13 +47,13 @@ const (
 )
 
 // groupMemory is the memory for a group of five trees: a node of eight bytes for each symbol and
-// each fork, and tables of 2^7 entries.
+// each fork, the length and the code of each symbol, and tables of 2^7 entries.
 func groupMemory(cacheBits int) int64 {
 	symbols := int64(280 + 3*256 + 40)
 	if cacheBits > 0 {
 		symbols += 1 << cacheBits
 	}
-	return 16*symbols + 5*(4<<7+32)
+	return 24*symbols + 5*(4<<7+32)
 }
 
 // losslessTrees returns the memory for the trees of a lossless picture (RFC 9649, section 3). It

@@ -2,6 +2,7 @@ package imaging
 
 import (
 	"bytes"
+	"encoding/binary"
 	"testing"
 
 	"golang.org/x/image/vp8l"
@@ -96,7 +97,7 @@ func TestTrees(t *testing.T) {
 		if said != int64(n+1)*groupMemory(0) {
 			t.Errorf("%d groups: %d bytes, want %d", n, said, int64(n+1)*groupMemory(0))
 		}
-		if pixels := int64(4 * 208 * 208 * 2); taken > 2*said+pixels || n > 100 && taken < said {
+		if pixels := int64(4 * 208 * 208 * 2); taken > said+pixels || n > 100 && taken < said/2 {
 			t.Errorf("%d groups in %d bytes: %d bytes taken, %d said", n, len(b), taken, said)
 		}
 	}
@@ -118,10 +119,36 @@ func TestTreesOfValid(t *testing.T) {
 	}
 }
 
+// TestWebPMemory: decoding takes no more than is said before, with the trees.
+func TestWebPMemory(t *testing.T) {
+	chunks, w, h := frameOf(t, "webp-lossy-alpha.webp")
+	for name, b := range map[string][]byte{
+		"lossy": formatFile(t, "webp.webp"), "alpha": formatFile(t, "webp-lossy-alpha.webp"),
+		"lossless": formatFile(t, "webp-lossless.webp"), "animation": animation(w+1, h, frame(0, 0, w, h, chunks)),
+		"groups": riff(appendChunk(nil, "VP8L", grouped(208, 1500))),
+	} {
+		cfg, err := webpConfig(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := webpMemory(cfg, b)
+		var dec Decoder
+		var im Image
+		taken := budgettest.Taken(func() { err = dec.Decode(t.Context(), &im, b) })
+		if err != nil || taken > said+said/4+256<<10 {
+			t.Errorf("%s: took %d bytes, said %d, %v", name, taken, said, err)
+		}
+	}
+}
+
 // TestTreesOfDamaged: of a file that is damaged before its trees, the most is said.
 func TestTreesOfDamaged(t *testing.T) {
 	b := grouped(208, 300)
 	want := int64(mostGroups) * groupMemory(mostCache)
+	file := riff(appendChunk(nil, "VP8L", b))
+	if got := webpTrees(file[:len(file)*3/4]); got != 301*groupMemory(0) {
+		t.Errorf("the beginning of a file: %d, want %d", got, 301*groupMemory(0))
+	}
 	for _, n := range []int{1, 5, 10, 100, 500} {
 		if got := losslessTrees(b[1:n]); n > 5 && got != want {
 			t.Errorf("cut off after %d bytes: %d, want %d", n, got, want)
@@ -133,5 +160,20 @@ func TestTreesOfDamaged(t *testing.T) {
 		if got := losslessTrees(c[1:]); got < 0 || got > want {
 			t.Fatalf("change %d: %d bytes", i, got)
 		}
+	}
+}
+
+// TestLongChunk: a chunk that says that it has 16 MB takes no memory for it.
+func TestLongChunk(t *testing.T) {
+	b := bytes.Clone(formatFile(t, "webp.webp"))
+	at := bytes.Index(b, []byte("VP8 "))
+	for _, at := range []int{4, at + 4} {
+		binary.LittleEndian.PutUint32(b[at:], 1<<24-uint32(at))
+	}
+	var dec Decoder
+	var im Image
+	var err error
+	if n := budgettest.Taken(func() { err = dec.Decode(t.Context(), &im, b) }); err == nil || n > 1<<20 {
+		t.Errorf("took %d bytes, %v", n, err)
 	}
 }

@@ -57,6 +57,7 @@ func readBounded(b []byte) (bounded.Cost, error) {
 	if h.Format == "PNG" { // image/png takes 4 KiB for a chunk that it skips, one after another
 		cost.Memory += int64(len(b)) / 12 * 4096
 	}
+	ReadPhotograph(b)
 	d, im := Decoder{Smooth: true}, Image{}
 	err = d.Decode(context.Background(), &im, b)
 	cost.Work = int64(len(im.Pix))

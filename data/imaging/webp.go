@@ -2,15 +2,22 @@ package imaging
 
 import (
 	"context"
+	"errors"
 	"image"
+	"image/color"
 
 	"golang.org/x/image/webp"
+
+	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
 // decodeStill decodes a file of one image. golang.org/x/image/webp returns the planes of a lossy
 // file as an image.YCbCr, which Go takes for full range as in JPEG. But they are studio range: black
 // is 16, white is 235, and chroma spans 16 to 240.
 func decodeStill(ctx context.Context, b []byte) (image.Image, error) {
+	if !hasWholeFrame(b) { // golang.org/x/image takes the memory that a chunk says before it reads the chunk
+		return nil, errors.New("its picture is cut off")
+	}
 	im, err := webp.Decode(newReader(ctx, b))
 	if err != nil {
 		return nil, err
@@ -22,6 +29,30 @@ func decodeStill(ctx context.Context, b []byte) (image.Image, error) {
 		return fromStudio(&im.YCbCr, im.A, im.AStride), nil
 	}
 	return im, nil
+}
+
+// webpMemory returns an upper bound of the memory for decoding a WebP file to three channels. A lossy
+// picture with alpha takes planes, a lossless picture for the alpha, and the colours of both. An
+// animation takes a canvas as well.
+func webpMemory(cfg image.Config, b []byte) int64 {
+	const opaque, alpha, animation = 12, 16, 28 // bytes of a pixel
+	n := int64(opaque)
+	if f, err := animated(b); err == nil && f != nil {
+		n = animation
+	} else if cfg.ColorModel == color.NYCbCrAModel {
+		n = alpha
+	}
+	return budget.Sum(budget.Product(int64(cfg.Width), int64(cfg.Height), n), webpTrees(b))
+}
+
+// hasWholeFrame reports whether b has all bytes of its picture.
+func hasWholeFrame(b []byte) bool {
+	for name := range riffChunks(b[min(len(b), riffHeader):]) {
+		if name == "VP8 " || name == "VP8L" {
+			return true
+		}
+	}
+	return false
 }
 
 // fromStudio converts the planes of a VP8 frame, 4:2:0 and studio range, to colours with the bits

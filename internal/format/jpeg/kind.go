@@ -76,7 +76,7 @@ func (k *Kind) Unread() string {
 }
 
 // Rare reports whether only DecodeAny reads a file as libjpeg does: arithmetic coding, chroma of
-// uneven sizes, RGB whose colours have several sizes, CMYK without Adobe's segment.
+// uneven sizes, RGB whose colours have several sizes, four colours.
 func (k *Kind) Rare() bool {
 	if k.Unread() != "" {
 		return false
@@ -89,8 +89,7 @@ func (k *Kind) Rare() bool {
 		rgb := !isYCbCr(k.names, k.adobe, k.jfif)
 		return f[1] != f[2] || rgb && f[0] != f[1] || f[0]>>4%(f[1]>>4) != 0 || f[0]&15%(f[1]&15) != 0
 	case k.Components == 4:
-		usual := f[0] == f[3] && f[1] == f[2] && f[1] == 0x11 && (f[0] == 0x11 || f[0] == 0x22)
-		return k.adobe < 0 || !usual
+		return true
 	}
 	return false
 }

@@ -144,12 +144,12 @@ func (f *File) data(i int) ([]byte, error) {
 // blockMemory is the memory for the largest block and for the decoder of blocks.
 func (f *File) blockMemory() int64 {
 	size := int64(f.blockSize(0))
-	var need int64 = 64 << 10 // tables
+	var need int64 = 256 << 10 // tables
 	switch f.compression {
 	case compressJPEG:
 		return budget.Sum(need, f.longest, f.jpegMemory())
 	case compressDeflate, compressOldDeflate:
-		need += 64 << 10
+		need += 128 << 10
 	case compressZstd:
 		need += f.longest + 2*window(size) + 1<<20
 	case compressRLE, compressRLEW, compressG3, compressG4:

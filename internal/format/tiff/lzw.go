@@ -10,7 +10,7 @@ import (
 // before it and one more.
 type lzwTable struct {
 	at     [1 << 12]int // where the bytes begin in what is unpacked
-	length [1 << 12]int
+	length [1 << 12]uint16
 }
 
 // unpack fills out.
@@ -53,7 +53,7 @@ func (t *lzwTable) unpack(ctx context.Context, out, data []byte) error {
 			return errors.New("a code of LZW that is not in its table")
 		}
 		if last >= 0 && next < len(t.at) {
-			t.at[next], t.length[next] = last, begin-last+1
+			t.at[next], t.length[next] = last, uint16(begin-last+1)
 			next++
 			if next+1 >= 1<<width && width < 12 {
 				width++

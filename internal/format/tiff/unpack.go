@@ -3,6 +3,7 @@ package tiff
 import (
 	"bytes"
 	"compress/zlib"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -104,10 +105,12 @@ func (f *File) faxKind() faxKind {
 // unpack fills out, which is a block of rows, from its content in the file. It reads no more than
 // fills the block.
 func (d *decoder) unpack(out, data []byte, rows int) error {
-	if d.reversed {
-		data = d.reverse(data)
-	}
 	var err error
+	if d.reversed {
+		if data, err = d.reverse(data); err != nil {
+			return err
+		}
+	}
 	switch d.compression {
 	case compressNone:
 		if n := copy(out, data); n < len(out) {
@@ -133,7 +136,7 @@ func (d *decoder) unpack(out, data []byte, rows int) error {
 	case compressZstd:
 		err = d.unzstd(out, data)
 	case compressPackBits:
-		err = packBits(out, data)
+		err = packBits(d.ctx, out, data)
 	default:
 		clear(out)
 		f := fax{b: data, w: d.blockW, kind: d.fax, ref: d.runs[0][:0], row: d.runs[1][:0]}
@@ -168,12 +171,15 @@ func (d *decoder) fill(out []byte, r io.Reader) error {
 func tooShort(n, all int) error { return fmt.Errorf("%d bytes of %d", n, all) }
 
 // reverse turns the bits of every byte around.
-func (d *decoder) reverse(data []byte) []byte {
-	d.content = d.content[:0]
-	for _, b := range data {
-		d.content = append(d.content, bits.Reverse8(b))
+func (d *decoder) reverse(data []byte) ([]byte, error) {
+	d.content = append(d.content[:0], data...)
+	for i, b := range d.content {
+		if i%(1<<20) == 0 && d.ctx.Err() != nil {
+			return nil, d.ctx.Err()
+		}
+		d.content[i] = bits.Reverse8(b)
 	}
-	return d.content
+	return d.content, nil
 }
 
 // window is the size of the window of Zstandard for a block of size bytes: what refers to anything
@@ -210,9 +216,12 @@ func (d *decoder) unzstd(out, data []byte) error {
 
 // packBits unpacks runs of bytes: a count below 128 is of bytes that follow, one above of
 // the repetitions of the next byte.
-func packBits(out, data []byte) error {
+func packBits(ctx context.Context, out, data []byte) error {
 	n := 0
-	for n < len(out) && len(data) > 0 {
+	for runs := 0; n < len(out) && len(data) > 0; runs++ {
+		if runs%(1<<14) == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		count := int(data[0])
 		data = data[1:]
 		switch {
