@@ -141,14 +141,14 @@ func (t *Trainer) settle(ctx context.Context) error {
 	if t.state.Final != nil {
 		return nil
 	}
-	if err := t.save(true); err != nil || t.cfg.Eval == nil {
+	if err := t.save(ctx, true); err != nil || t.cfg.Eval == nil {
 		return err
 	}
 	var err error
 	if t.state.Final, err = t.settled(ctx, epoch); err != nil {
 		return err
 	}
-	return t.save(false)
+	return t.save(ctx, false)
 }
 
 // settled scores the network that the run ends with.

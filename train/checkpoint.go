@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/critical"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/objective"
 )
@@ -290,16 +292,21 @@ func (t *Trainer) checkpoint() (*Checkpoint, error) {
 
 // save stores a checkpoint of the current state. trained says that the network has its final
 // weights.
-func (t *Trainer) save(trained bool) error {
+func (t *Trainer) save(ctx context.Context, trained bool) error {
 	if t.cfg.Store == nil {
 		return nil
 	}
+	defer critical.Begin(ctx, 0)()
 	c, err := t.checkpoint()
 	if err != nil {
 		return err
 	}
 	c.Trained = trained
-	return t.cfg.Store.Save(c)
+	if err := t.cfg.Store.Save(c); err != nil {
+		return err
+	}
+	t.saved()
+	return nil
 }
 
 // restore restores the state of a checkpoint.

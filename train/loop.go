@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kindred-ml/kindred/internal/base/critical"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/objective"
 )
@@ -34,7 +35,7 @@ func (t *Trainer) loop(ctx context.Context) error {
 		due := t.cfg.Eval != nil && (row.Epoch == t.cfg.Epochs || row.Epoch%t.cfg.Every == 0 || t.cfg.Finish)
 		if due {
 			// Save first, so that the training is not lost if scoring fails.
-			if err := t.save(last); err != nil {
+			if err := t.save(ctx, last); err != nil {
 				return err
 			}
 			if err := t.evaluate(ctx, &row, t.state.History, last); err != nil {
@@ -56,7 +57,7 @@ func (t *Trainer) loop(ctx context.Context) error {
 		t.state.Epoch++
 		t.state.Step, t.state.Sums = 0, Sums{}
 		t.state.Sampler = t.cfg.Sampler.State()
-		if err := t.save(last && !due); err != nil {
+		if err := t.save(ctx, last && !due); err != nil {
 			return err
 		}
 		t.observe(Event{Stage: EpochEnd, Row: &row})
@@ -96,7 +97,7 @@ func (t *Trainer) catchUp(ctx context.Context) error {
 		return err
 	}
 	t.state.History = append(t.state.History[:n-1:n-1], row)
-	return t.save(!t.settles())
+	return t.save(ctx, !t.settles())
 }
 
 // score evaluates the network, or the average of its weights unless the final network is settled.
@@ -114,7 +115,7 @@ func (t *Trainer) score(ctx context.Context, epoch int, eval func(context.Contex
 		err = t.average.within(scored)
 	}
 	if err != nil {
-		return nil, t.stopped(err)
+		return nil, t.stopped(ctx, err)
 	}
 	for _, x := range m {
 		if math.IsNaN(x.Value) || math.IsInf(x.Value, 0) { // a checkpoint cannot hold it
@@ -125,11 +126,11 @@ func (t *Trainer) score(ctx context.Context, epoch int, eval func(context.Contex
 }
 
 // stopped completes the error that ends the run. After an interruption it saves a checkpoint first.
-func (t *Trainer) stopped(err error) error {
+func (t *Trainer) stopped(ctx context.Context, err error) error {
 	if !interrupted(err) {
 		return err
 	}
-	if e := t.save(false); e != nil {
+	if e := t.save(ctx, false); e != nil {
 		return errors.Join(err, e)
 	}
 	return &Stopped{t.state.Epoch + 1, t.cfg.Epochs, t.state.Step, t.cfg.Sampler.Batches(), err}
@@ -146,38 +147,62 @@ func (t *Trainer) epoch(ctx context.Context) error {
 		return err
 	}
 	for b, err := range ahead(t.cfg.Network, read, true) {
-		if err == nil {
-			err = t.ended(ctx)
-		}
-		if device := (*DeviceError)(nil); errors.As(err, &device) {
-			return &StepError{t.state.Epoch + 1, t.state.Step + 1, err}
-		}
-		if err != nil {
-			return t.stopped(err)
-		}
-		if b, err = t.whole(b, batches[t.state.Step]); err != nil {
-			return &StepError{t.state.Epoch + 1, t.state.Step + 1, err}
-		}
-		r, err := t.step(b)
-		if err != nil {
-			return &StepError{t.state.Epoch + 1, t.state.Step + 1, err}
-		}
-		t.state.Step++
-		t.samples += len(b.Pos)
-		t.observe(Event{Stage: Stepped, Result: r})
-		if t.state.Step == len(batches) {
-			return nil
-		}
-		if every := t.cfg.Between; every > 0 && t.state.Step%every == 0 {
-			if err := t.save(false); err != nil {
-				return err
-			}
+		if err := t.advance(ctx, b, err, batches); err != nil || t.state.Step == len(batches) {
+			return err
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return t.stopped(err)
+		return t.stopped(ctx, err)
 	}
 	return fmt.Errorf("epoch %d: the data ended after %d of %d batches", t.state.Epoch+1, t.state.Step, len(batches))
+}
+
+// advance makes the step on a batch that was read, and saves a checkpoint if it is time or the run is interrupted. A
+// signal does not cut it.
+func (t *Trainer) advance(ctx context.Context, b Batch, err error, batches [][]int) error {
+	defer critical.Begin(ctx, 0)()
+	if err == nil {
+		err = t.ended(ctx)
+	}
+	if device := (*DeviceError)(nil); errors.As(err, &device) {
+		return &StepError{t.state.Epoch + 1, t.state.Step + 1, err}
+	}
+	if err != nil {
+		return t.stopped(ctx, err)
+	}
+	if b, err = t.whole(b, batches[t.state.Step]); err != nil {
+		return &StepError{t.state.Epoch + 1, t.state.Step + 1, err}
+	}
+	r, err := t.step(b)
+	if err != nil {
+		return &StepError{t.state.Epoch + 1, t.state.Step + 1, err}
+	}
+	t.state.Step++
+	t.samples += len(b.Pos)
+	t.unsaved(ctx)
+	t.observe(Event{Stage: Stepped, Result: r})
+	if every := t.cfg.Between; every > 0 && t.state.Step%every == 0 && t.state.Step < len(batches) {
+		return t.save(ctx, false)
+	}
+	return nil
+}
+
+// unsavedMost is how long a signal waits for photos that are being read, if steps would be lost otherwise.
+const unsavedMost = 5 * time.Second
+
+// unsaved notes that there are steps that no checkpoint has.
+func (t *Trainer) unsaved(ctx context.Context) {
+	if t.lose == nil && t.cfg.Store != nil {
+		t.lose = critical.Begin(ctx, unsavedMost)
+	}
+}
+
+// saved notes that a checkpoint has all steps.
+func (t *Trainer) saved() {
+	if t.lose != nil {
+		t.lose()
+		t.lose = nil
+	}
 }
 
 // step makes one training step on a batch.

@@ -120,7 +120,7 @@ func (t *Trainer) paired(ctx context.Context, epoch int) ([]float64, error) {
 	t.observe(Event{Stage: Scoring})
 	v, err := t.cfg.Best.Paired(ctx, epoch)
 	if err != nil {
-		return nil, t.stopped(err)
+		return nil, t.stopped(ctx, err)
 	}
 	return v, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/base/critical"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/objective"
@@ -118,6 +119,7 @@ type Trainer struct {
 	batch   objective.Batch
 	pieces  pieces
 
+	lose  func()      // ends the critical section of steps that no checkpoint has; nil without such steps
 	asked func() bool // with ranks, reports whether this one must stop
 
 	average average
@@ -181,7 +183,9 @@ func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	if t.cfg.Ranks != nil { // all ranks must stop at the same step
 		own := ctx
 		t.asked, ctx = func() bool { return own.Err() != nil }, context.WithoutCancel(ctx)
+		defer critical.Begin(ctx, 0)()
 	}
+	defer t.saved()
 	t.observe(Event{Stage: Started})
 	if err := t.loop(ctx); err != nil {
 		return nil, err

@@ -23,6 +23,7 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/critical"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/serve"
@@ -288,6 +289,7 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 	if err := a.tellServing(ctx, log, ln, secure != nil, &opt); err != nil {
 		return err
 	}
+	defer critical.Begin(ctx, 0)() // --drain bounds how long it goes on after a signal
 	return s.Serve(ctx, ln, secure)
 }
 

@@ -3,9 +3,16 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"runtime"
+	"strings"
 	"syscall"
+	"time"
+
+	"github.com/kindred-ml/kindred/internal/base/critical"
 )
 
 // exitSignal plus the number of a signal is the exit status of a command that
@@ -17,9 +24,15 @@ type stopSignal struct{ syscall.Signal }
 
 func (s stopSignal) Error() string { return "stopped by a signal: " + s.String() }
 
+// grace is how long a command has after the first signal to end by itself. Then the process is ended,
+// unless it is in a critical section.
+const grace = 700 * time.Millisecond
+
 // withSignals returns a context that ends at the first signal to stop: Ctrl-C,
-// SIGTERM, or the loss of the terminal. The second one ends the process at once,
-// with the status of that signal, whatever the first is waiting for.
+// SIGTERM, or the loss of the terminal. If the command has not ended after grace,
+// because a library or the system does not heed the context, the process is ended
+// with the status of the signal. Package critical lists what is waited for. A second
+// signal ends the process at once, whatever the first is waiting for.
 // Signals that the caller had ignored (nohup, a shell's background jobs) stay
 // ignored.
 //
@@ -34,10 +47,20 @@ func withSignals(ctx context.Context) context.Context {
 			signal.Notify(c, s)
 		}
 	}
+	ctx, sections := critical.With(ctx)
 	go func() {
 		s, _ := (<-c).(syscall.Signal)
+		at := time.Now()
 		cancel(stopSignal{s})
-		s, _ = (<-c).(syscall.Signal)
+		for left := grace; left > 0; left = sections.Left(at, time.Now(), grace) {
+			select {
+			case again := <-c:
+				s, _ = again.(syscall.Signal)
+				os.Exit(exitSignal + int(s))
+			case <-time.After(left):
+			}
+		}
+		reportCut(os.Stderr)
 		os.Exit(exitSignal + int(s))
 	}()
 	return ctx
@@ -48,4 +71,27 @@ func signalled(ctx context.Context) (syscall.Signal, bool) {
 	var s stopSignal
 	ok := errors.As(context.Cause(ctx), &s)
 	return s.Signal, ok
+}
+
+// reportCut says in which function a command is that did not end.
+func reportCut(w io.Writer) {
+	stacks := make([]byte, 1<<20)
+	in := waitingIn(string(stacks[:runtime.Stack(stacks, true)]))
+	fmt.Fprintf(w, "kindred: interrupted: ended while it waited in %s; files that are not complete have temporary "+
+		"names\n", in)
+}
+
+// waitingIn returns the innermost function of kindred in the first goroutine of a listing, which is the command's.
+func waitingIn(stacks string) string {
+	const module = "github.com/kindred-ml/kindred/"
+	_, main, _ := strings.Cut(stacks, "goroutine 1 [")
+	main, _, _ = strings.Cut(main, "\n\n")
+	for line := range strings.Lines(main) {
+		if rest, ok := strings.CutPrefix(line, module); ok {
+			if at := strings.LastIndexByte(rest, '('); at > 0 {
+				return rest[:at]
+			}
+		}
+	}
+	return "the command"
 }

@@ -114,14 +114,14 @@ func (r *reader) Read(p []byte) (int, error) {
 	return r.Reader.Read(p[:min(len(p), step)])
 }
 
-// safely decodes a picture. It returns a panic of the decoder, which a damaged file may cause, as an error.
-func (s *source) safely(ctx context.Context) (im image.Image, err error) {
+// safely calls a decoder. It returns a panic, which a damaged file may cause, as an error.
+func safely(decode func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the decoder failed: %v", r)
 		}
 	}()
-	return s.decode(ctx)
+	return decode()
 }
 
 // fault returns the error for an error of the decoder. The file may be damaged, or valid but of a

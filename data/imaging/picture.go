@@ -100,14 +100,20 @@ func (p *Picture) decode(ctx context.Context, d *Decoder, dst *Image) error {
 		return err
 	}
 	if s.inBox != nil {
-		im, over, err := s.inBox.decode(ctx, d.Shrink, d.Smooth)
+		err := safely(func() (err error) { // the picture is upright
+			*dst, d.Background, err = s.inBox.decode(ctx, d.Shrink, d.Smooth)
+			return err
+		})
 		if err != nil {
 			return f.fault(err)
 		}
-		*dst, d.Background = im, over // upright
 		return nil
 	}
-	im, err := s.safely(ctx)
+	var im image.Image
+	err := safely(func() (err error) {
+		im, err = s.decode(ctx)
+		return err
+	})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -203,7 +203,8 @@ HALF = "a\ud800"
     lambda c: c.add_photo(b"", id=HALF), lambda c: c.put_photo(b"", columns={"label": HALF}),
     lambda c: c.add_photo(HALF), lambda c: c.search(id=HALF), lambda c: c.search(HALF),
     lambda c: c.search(b"", columns=[HALF]), lambda c: c.explain(id="a", filter=HALF),
-    lambda c: c.identify(ids=HALF), lambda c: c.page(after=HALF), lambda c: c.page(like=HALF), lambda c: list(c.items(filter=HALF)),
+    lambda c: c.identify(ids=HALF), lambda c: c.page(after=HALF), lambda c: c.page(like=HALF),
+    lambda c: list(c.items(filter=HALF)),
     lambda c: c.map_column(1, HALF), lambda c: Client(c.address, collection=HALF).info()])
 def test_half_a_character_is_not_sent(call):
     client = Client("http://127.0.0.1:9")  # where nothing listens

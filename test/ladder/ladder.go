@@ -97,6 +97,7 @@ func Packages() []Package {
 func foundations() []Package {
 	return []Package{
 		{"internal/base/par", "loops on all cores, divided the same way on every machine", ""},
+		{"internal/base/critical", "what a signal must not cut short", ""},
 		{"internal/base/lock", "locks a folder for one process", "golang.org/x/sys"},
 		{"internal/base/atomic", "writes files by rename, and removes what killed processes left",
 			"internal/base/lock"},
@@ -329,8 +330,8 @@ func searching() []Package {
 func running() []Package {
 	return []Package{
 		{"train", "the training loop and its checkpoints, without files or configuration",
-			"internal/base/budget internal/base/par mat loss objective nn nn/optim format/safetensors data " +
-				"gonum.org/v1/gonum internal/format/strictjson"},
+			"internal/base/budget internal/base/critical internal/base/par mat loss objective nn nn/optim " +
+				"format/safetensors data gonum.org/v1/gonum internal/format/strictjson"},
 		{"run/internal/keys", "reads, checks, writes and explains a configuration from a table of its keys",
 			"internal/format/yamltext internal/base/option internal/base/spell github.com/goccy/go-yaml"},
 		{"run", "configurations, run folders, trained models",
@@ -348,8 +349,9 @@ func running() []Package {
 				"internal/format/yamltext internal/jobs data embedding train run github.com/goccy/go-yaml " +
 				"internal/format/strictjson"},
 		{"internal/jobs/queue", "jobs for workers on other machines, through NATS JetStream",
-			"internal/base/budget internal/base/option internal/base/regular internal/base/spell " +
-				"internal/format/strictjson internal/jobs github.com/nats-io/nats.go golang.org/x/sync"},
+			"internal/base/budget internal/base/critical internal/base/option internal/base/regular " +
+				"internal/base/spell internal/format/strictjson internal/jobs github.com/nats-io/nats.go " +
+				"golang.org/x/sync"},
 		{"internal/jobs/embedded", "a NATS server in this process, for a queue in a folder",
 			"internal/base/atomic internal/base/budget internal/base/lock internal/base/regular " +
 				"github.com/minio/highwayhash github.com/nats-io/nats-server/v2"},

@@ -229,6 +229,7 @@ func likeMD5(etag string) bool {
 
 // window reads ranges of a blob in blocks; a pool keeps some of them.
 type window struct {
+	ctx  context.Context // ends all reads, as the interface passes none
 	b    *blob
 	pool *pool
 }
@@ -269,7 +270,7 @@ func (w *window) ReadAt(p []byte, off int64) (int, error) {
 		if at >= w.b.size {
 			return done, io.EOF
 		}
-		block, err := w.pool.get(w.b, at/blockBytes)
+		block, err := w.pool.get(w.ctx, w.b, at/blockBytes)
 		if err != nil {
 			return done, err
 		}
@@ -280,12 +281,11 @@ func (w *window) ReadAt(p []byte, off int64) (int, error) {
 
 // get returns a block, asked for unless it is there. One that did not come is asked for
 // again the next time.
-func (p *pool) get(b *blob, k int64) ([]byte, error) {
+func (p *pool) get(ctx context.Context, b *blob, k int64) ([]byte, error) {
 	at := blockAt{b, k}
 	e := p.entry(at)
 	e.once.Do(func() {
-		// The interface knows no context; the attempts are bounded.
-		e.b, e.err = b.read(context.Background(), k*blockBytes, min(blockBytes, b.size-k*blockBytes))
+		e.b, e.err = b.read(ctx, k*blockBytes, min(blockBytes, b.size-k*blockBytes))
 	})
 	if e.err != nil {
 		p.mu.Lock()

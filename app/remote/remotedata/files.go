@@ -16,6 +16,7 @@ import (
 
 // files is a file system of blobs. A file that is opened is read whole, unless it is a shard.
 type files struct {
+	ctx    context.Context // of Open; it ends all reads, as the interface passes none
 	where  string
 	files  map[string]*blob
 	dirs   map[string][]fs.DirEntry
@@ -42,8 +43,8 @@ func (f *files) take(name int) error {
 	return nil
 }
 
-func newFiles(where string) *files {
-	return &files{where: where, files: map[string]*blob{}, dirs: map[string][]fs.DirEntry{".": nil}}
+func newFiles(ctx context.Context, where string) *files {
+	return &files{ctx: ctx, where: where, files: map[string]*blob{}, dirs: map[string][]fs.DirEntry{".": nil}}
 }
 
 // add adds a file with the folders that it is in.
@@ -87,7 +88,7 @@ func (f *files) Open(name string) (fs.File, error) {
 	if isShard(name) {
 		return f.openShard(name, b)
 	}
-	content, err := b.whole(context.Background()) // the interface knows no other; the attempts are bounded
+	content, err := b.whole(f.ctx)
 	if err != nil {
 		return nil, err
 	}

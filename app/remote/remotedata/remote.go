@@ -48,7 +48,7 @@ func Is(what string) bool {
 	return false
 }
 
-// Open is data.Open for addresses, too.
+// Open is data.Open for addresses, too. The end of ctx also ends what is read from the data set later.
 func Open(ctx context.Context, what string, o data.OpenOptions) (*data.Dataset, error) {
 	if !Is(what) {
 		return data.Open(ctx, what, o)
@@ -98,9 +98,9 @@ func openWeb(ctx context.Context, u *url.URL) (fs.FS, error) {
 	}
 	switch ext := strings.ToLower(path.Ext(u.Path)); ext {
 	case ".zip":
-		return openZip(b)
+		return openZip(ctx, b)
 	case ".csv":
-		s := newFiles(u.Redacted())
+		s := newFiles(ctx, u.Redacted())
 		if err := s.add("manifest.csv", b); err != nil {
 			return nil, err
 		}
@@ -112,7 +112,7 @@ func openWeb(ctx context.Context, u *url.URL) (fs.FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newFiles(u.Redacted())
+	s := newFiles(ctx, u.Redacted())
 	var shards []string
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	for n := 1; lines.Scan(); n++ {
@@ -158,12 +158,12 @@ func openWeb(ctx context.Context, u *url.URL) (fs.FS, error) {
 // that reading compares.
 type archive struct{ *zip.Reader }
 
-func openZip(b *blob) (fs.FS, error) {
+func openZip(ctx context.Context, b *blob) (fs.FS, error) {
 	if b.size < 0 || !b.ranges {
 		return nil, fmt.Errorf("%s: the server does not support ranges, or does not give the file's size, which an "+
 			"archive needs: download it", b.name)
 	}
-	z, err := zipfile.NewReader(&window{b, new(pool)}, b.size)
+	z, err := zipfile.NewReader(&window{ctx, b, new(pool)}, b.size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.name, err)
 	}

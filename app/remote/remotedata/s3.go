@@ -36,7 +36,7 @@ func openS3(ctx context.Context, u *url.URL) (fs.FS, error) {
 		if err != nil {
 			return nil, s.explain(u.String(), err)
 		}
-		return openZip(s.blob(info))
+		return openZip(ctx, s.blob(info))
 	}
 	if isShard(prefix) {
 		return s.openShards(ctx, u)
@@ -49,7 +49,7 @@ func openS3(ctx context.Context, u *url.URL) (fs.FS, error) {
 
 // list lists the objects below a prefix.
 func (s *s3) list(ctx context.Context, u *url.URL, prefix string) (fs.FS, error) {
-	f := newFiles(u.String())
+	f := newFiles(ctx, u.String())
 	// Each set has connections of its own, and a program may open many sets.
 	defer s.pages.CloseIdleConnections()
 	ctx, s.pages.stop = context.WithCancelCause(ctx)

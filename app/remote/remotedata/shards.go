@@ -39,7 +39,7 @@ func (f *files) openShard(name string, b *blob) (fs.File, error) {
 			"shard needs: download it", b.name)
 	}
 	return &shard{entry{name: path.Base(name), size: b.size},
-		io.NewSectionReader(&window{b, &f.pool}, 0, b.size)}, nil
+		io.NewSectionReader(&window{f.ctx, b, &f.pool}, 0, b.size)}, nil
 }
 
 // openShards opens the shards of an address, which may be a pattern.
@@ -48,7 +48,7 @@ func (w *web) openShards(ctx context.Context, u *url.URL) (fs.FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := newFiles(u.Redacted())
+	f := newFiles(ctx, u.Redacted())
 	above := *u
 	above.Path, above.RawPath = dir, ""
 	return f, w.addShards(ctx, f, &above, names)
@@ -111,7 +111,7 @@ func (s *s3) openShards(ctx context.Context, u *url.URL) (fs.FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := newFiles(u.String())
+	f := newFiles(ctx, u.String())
 	blobs, err := each(names, func(name string) (*blob, error) {
 		info, err := s.core.StatObject(ctx, s.bucket, dir+name, minio.StatObjectOptions{})
 		if err != nil {

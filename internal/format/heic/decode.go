@@ -43,7 +43,18 @@ func Decode(ctx context.Context, f *isobmff.File, limits wasm.Limits,
 		}
 		return put(im, image.Point{})
 	}
-	var size image.Point
+	size := image.Pt(f.Item(f.Primary.Parts[0]).W, f.Item(f.Primary.Parts[0]).H)
+	if size.X*g.Columns < g.W || size.Y*g.Rows < g.H || size.X*(g.Columns-1) >= g.W || size.Y*(g.Rows-1) >= g.H {
+		return fmt.Errorf("%d x %d tiles of %v pixels do not make up a picture of %d x %d", g.Columns, g.Rows, size,
+			g.W, g.H)
+	}
+	bytes := int64(0)
+	for _, id := range f.Primary.Parts {
+		bytes += f.Size(f.Item(id))
+	}
+	if most := wasm.MostBytes(int64(g.W) * int64(g.H)); bytes > most {
+		return fmt.Errorf("tiles of %d bytes, more than the %d of any picture of %d x %d", bytes, most, g.W, g.H)
+	}
 	for k, id := range f.Primary.Parts {
 		it := f.Item(id)
 		data := f.Content(it)
@@ -55,12 +66,8 @@ func Decode(ctx context.Context, f *isobmff.File, limits wasm.Limits,
 		if err != nil {
 			return err
 		}
-		is := im.Bounds().Size()
-		if k == 0 {
-			size = is
-		}
-		if is != size || size.X*g.Columns < g.W || size.Y*g.Rows < g.H {
-			return fmt.Errorf("tiles of %v pixels do not make up a picture of %d x %d", is, g.W, g.H)
+		if is := im.Bounds().Size(); is != size {
+			return fmt.Errorf("a tile of %v pixels among tiles of %v", is, size)
 		}
 		if err := put(im, image.Pt(k%g.Columns*size.X, k/g.Columns*size.Y)); err != nil {
 			return err

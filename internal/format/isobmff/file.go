@@ -19,6 +19,7 @@ type File struct {
 	b          []byte
 	items      map[uint32]*Item
 	exif       *Item
+	isAV1      bool        // one of the items is coded so
 	references []reference // between items of the picture
 	container  box         // the properties
 	properties []int       // where each begins in container.b
@@ -242,6 +243,7 @@ func (f *File) list(x box, wanted []uint32) (exifs []*Item) {
 		switch _, ok := slices.BinarySearch(wanted, id); {
 		case ok:
 			f.items[id] = &Item{ID: id, Type: string(c.b[:4]), hidden: flags&hidden != 0}
+			f.isAV1 = f.isAV1 || f.items[id].Type == "av01"
 		case string(c.b[:4]) == "Exif" && len(exifs) < mostExifs:
 			exifs = append(exifs, &Item{ID: id, Type: "Exif"})
 		}
@@ -365,6 +367,16 @@ func (f *File) pieces(it *Item) ([]extent, bool) {
 		out = append(out, extent{uint64(from.at) + e.at, e.n})
 	}
 	return out, true
+}
+
+// Size returns the bytes of an item's content, or 0 if it is not all in the file.
+func (f *File) Size(it *Item) int64 {
+	n := int64(0)
+	pieces, _ := f.pieces(it)
+	for _, e := range pieces {
+		n += int64(e.n)
+	}
+	return n
 }
 
 // Content returns the content of an item, or nil if it is not all in the file. Content in several pieces is put

@@ -125,10 +125,8 @@ func (w *writer) refer(r reference) {
 // head returns the file up to its media data, of so many bytes.
 func (w *writer) head(primary *Item, size int) ([]byte, error) {
 	brand := "heic"
-	for _, it := range w.f.items {
-		if it.Type == "av01" {
-			brand = "avif"
-		}
+	if w.f.isAV1 {
+		brand = "avif"
 	}
 	begin := plainBox("ftyp", []byte(brand), u32(0), []byte(brand), []byte("mif1"), []byte("miaf"))
 	meta := func(data int) []byte {

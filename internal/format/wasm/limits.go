@@ -3,12 +3,13 @@ package wasm
 import "github.com/kindred-ml/kindred/internal/base/budget"
 
 // Work returns the loops that are enough for a picture: measured were up to 100 a pixel and 300 a byte, for files
-// of every kind that their encoders write. Bytes beyond those that any encoder writes for such a picture do not count.
+// of every kind that their encoders write.
 func Work(pixels, bytes int64) int64 {
-	const header, perPixel = 64 << 10, 16
-	bytes = min(bytes, budget.Sum(header, budget.Product(perPixel, pixels)))
-	return budget.Sum(1<<27, budget.Product(500, pixels), budget.Product(2000, bytes))
+	return budget.Sum(1<<27, budget.Product(250, pixels), budget.Product(1000, min(bytes, MostBytes(pixels))))
 }
+
+// MostBytes returns more than the bytes of a coded picture of so many pixels that any encoder writes.
+func MostBytes(pixels int64) int64 { return budget.Sum(64<<10, budget.Product(16, pixels)) }
 
 // Memory returns the memory of a run for a picture: that of a pixel, copies of the coded picture, and what a decoder
 // has for itself.

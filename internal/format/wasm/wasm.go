@@ -63,6 +63,7 @@ type Run struct {
 	ctx    context.Context
 	module api.Module
 	memory memory
+	called map[string]api.Function // functions so far; each has a stack, which its calls share
 	fuel   api.MutableGlobal
 	left   int64 // loop iterations beyond those of the fuel
 	err    error // the first error: the state of the run is undefined after it
@@ -89,7 +90,7 @@ func (m *Module) Start(ctx context.Context, limits Limits) (*Run, error) {
 	if n < int64(exported.Min())*page {
 		return nil, ErrMemory
 	}
-	r := &Run{ctx: ctx, left: limits.Loops}
+	r := &Run{ctx: ctx, called: map[string]api.Function{}, left: limits.Loops}
 	if err := r.memory.reserve(n); err != nil {
 		return nil, fmt.Errorf("%w: %d bytes of memory cannot be reserved: %w", ErrDecoder, n, err)
 	}
@@ -144,10 +145,17 @@ func (r *Run) Call(name string, args ...uint64) (uint64, error) {
 	if r.err != nil {
 		return 0, r.err
 	}
-	f := r.module.ExportedFunction(name)
+	if r.err = r.ctx.Err(); r.err != nil {
+		return 0, r.err
+	}
+	f := r.called[name]
+	if f == nil {
+		f = r.module.ExportedFunction(name)
+	}
 	if f == nil || len(f.Definition().ParamTypes()) != len(args) {
 		return 0, fmt.Errorf("the module has no function %s of %d arguments", name, len(args))
 	}
+	r.called[name] = f
 	out, err := f.Call(context.Background(), args...)
 	if err != nil {
 		r.err = r.fault(err)

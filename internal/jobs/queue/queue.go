@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/kindred-ml/kindred/internal/base/critical"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/jobs"
 )
@@ -338,6 +339,20 @@ func withoutDeadline(ctx context.Context) (context.Context, context.CancelFunc) 
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	return inner, func() { stop(); cancel(nil) }
+}
+
+// closing returns a context for what a worker still writes when ctx ends: checkpoints, results and the job that it
+// gives back. It is a critical section of at most most. Once ctx has ended it goes on only while the servers are
+// connected: without them nothing is written, and the lease gives the job to another worker.
+func (q *Queue) closing(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
+	end := critical.Begin(ctx, most)
+	inner, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
+	stop := context.AfterFunc(ctx, func() {
+		for q.conn.IsConnected() && pause(inner, 50*time.Millisecond) {
+		}
+		cancel()
+	})
+	return inner, func() { stop(); cancel(); end() }
 }
 
 // persist repeats f after temporary errors, until ctx ends. Requests of f with its context have the time limit

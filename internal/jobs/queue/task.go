@@ -97,7 +97,7 @@ func (t *task) Save(ctx context.Context, write func(io.Writer) error) error {
 	q := t.shift.w.Queue
 	if ctx.Err() != nil { // the worker stops, and has this left to do
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), settle)
+		ctx, cancel = q.closing(ctx, settle)
 		defer cancel()
 	}
 	name := "checkpoint." + t.key + "." + time.Now().UTC().Format("150405.000000000") + t.record.Token
@@ -150,7 +150,7 @@ func (t *task) Restore(ctx context.Context) (io.ReadCloser, error) {
 // finish stores the result and makes it count, once.
 func (t *task) finish(ctx context.Context, out []byte) error {
 	q := t.shift.w.Queue
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	ctx, cancel := q.closing(ctx, 10*time.Minute)
 	defer cancel()
 	object := ""
 	if len(out) > maxInline {

@@ -161,7 +161,7 @@ func (s *shift) handle(ctx context.Context, m jetstream.Msg) {
 // drop removes the message of a job that is not to be done. Who submits that job, or tries it again, writes its record
 // and then finds the message still there. So the record is read once more when the message is gone.
 func (s *shift) drop(ctx context.Context, m jetstream.Msg, key string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settle)
+	ctx, cancel := s.w.Queue.closing(ctx, settle)
 	defer cancel()
 	if m.DoubleAck(ctx) != nil {
 		return // the message comes again
@@ -233,12 +233,12 @@ func (s *shift) do(ctx context.Context, m jetstream.Msg, t *task) {
 	lost := errors.Is(context.Cause(work), errTaken)
 	if err == nil {
 		// The lease is kept up while a large result is on its way.
-		err = t.finish(context.WithoutCancel(ctx), out)
+		err = t.finish(ctx, out)
 		lost = lost || errors.Is(err, errTaken)
 	}
 	stop(nil)
 	<-beating
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), settle)
+	end, cancel := s.w.Queue.closing(ctx, settle)
 	defer cancel()
 	switch {
 	case lost:

@@ -71,7 +71,10 @@ func attention(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.each(batch*nq, 2*scores.len()*(d+dv), func(lo, hi int) {
+	if !c.spend(scores.len(), d+dv+plainWork) {
+		return nil, c.err
+	}
+	c.divide(batch*nq, 2*scores.len()*(d+dv), func(lo, hi int) {
 		for h := lo; h < hi; h++ {
 			kv := h/nq*nk + h%nq/(nq/nk)
 			s := &mat.Dense{Rows: tq, Cols: tk, Stride: tk, Data: scores.Floats[h*tq*tk : (h+1)*tq*tk]}

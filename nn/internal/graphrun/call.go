@@ -47,11 +47,28 @@ func (c *call) run() ([]*Tensor, error) {
 			return nil, fmt.Errorf("its input %d is a sequence, not a tensor", i)
 		}
 	}
+	if !c.spend(nodeWork) || !c.moves(c.in) {
+		return nil, c.err
+	}
 	out, err := c.n.compute(c)
-	if err = errors.Join(err, c.err); err != nil {
+	if c.moves(out); err == nil || !errors.Is(err, c.err) {
+		err = errors.Join(err, c.err)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return out, nil
+}
+
+// moves counts the values of what a node takes or makes.
+func (c *call) moves(list []*Tensor) bool {
+	n := 0
+	for _, t := range list {
+		if t != nil {
+			n += t.len()
+		}
+	}
+	return c.spend(moveWork, n)
 }
 
 // done gives memory back that no tensor of the program uses.
@@ -71,6 +88,13 @@ func (c *call) done() {
 // each cuts 0..n-1 into ranges and runs body on each, on all cores if the work, a number of
 // simple operations, is worth it. The ranges depend on n alone.
 func (c *call) each(n, work int, body func(lo, hi int)) {
+	if c.spend(plainWork, work) {
+		c.divide(n, work, body)
+	}
+}
+
+// divide is each for work that has been counted.
+func (c *call) divide(n, work int, body func(lo, hi int)) {
 	const worth, parts = 1 << 15, 32
 	if work < worth || n < 2 {
 		body(0, n)

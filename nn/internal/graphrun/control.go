@@ -303,7 +303,28 @@ func sequenceInsert(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
+	if at == len(list) {
+		return c.appended(c.in[0], t)
+	}
+	if !c.spend(plainWork, len(list)) {
+		return nil, c.err
+	}
 	return sequenceOf(slices.Insert(slices.Clone(list), at, t))
+}
+
+// appended is a sequence with one more tensor. The memory behind the old one is used if no other sequence uses it, so
+// that appending in a loop does not copy the sequence each time.
+func (c *call) appended(old, t *Tensor) ([]*Tensor, error) {
+	list, used := old.list, old.used
+	if used == nil || *used != len(list) || cap(list) == len(list) {
+		if !c.spend(plainWork, len(list)) {
+			return nil, c.err
+		}
+		list, used = append(make([]*Tensor, 0, 2*len(list)+4), list...), new(int)
+	}
+	list = append(list, t)
+	*used = len(list)
+	return []*Tensor{{list: list, used: used, mem: &memory{}}}, nil
 }
 
 func sequenceErase(c *call) ([]*Tensor, error) {
@@ -314,6 +335,9 @@ func sequenceErase(c *call) ([]*Tensor, error) {
 	at, err := c.placeIn(1, len(list), len(list)-1)
 	if err != nil || at < 0 {
 		return nil, errors.Join(err, errors.New("nothing is there to take out"))
+	}
+	if !c.spend(plainWork, len(list)) {
+		return nil, c.err
 	}
 	return sequenceOf(slices.Delete(slices.Clone(list), at, at+1))
 }

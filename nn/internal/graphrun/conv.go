@@ -128,7 +128,9 @@ func (c *call) convImage(w *window, groups int) (*Tensor, error) {
 	if e.Shift == nil {
 		e.Shift = bias
 	}
-	e.Filters = &f.packed
+	if e.Filters = &f.packed; !c.spend(y.len(), len(f.w)/max(out, 1)) {
+		return nil, c.err
+	}
 	conv.Forward(&c.ws, &s, x.Floats, f.w, y.Floats, e)
 	return y, nil
 }
@@ -180,6 +182,9 @@ func (c *call) convAny(w *window, groups int) (*Tensor, error) {
 	taps := w.taps()
 	cg, kg, area, positions := f.Shape[1], out/groups, size(w.in), size(w.out)
 	width := cg * len(taps)
+	if !c.spend(y.len(), width) {
+		return nil, c.err
+	}
 	rows, err := c.newFloats([]int{min(band, positions), width})
 	if err != nil {
 		return nil, err
@@ -248,6 +253,9 @@ func convTranspose(c *call) ([]*Tensor, error) {
 	sums, err := c.newFloats([]int{width, positions})
 	if err != nil {
 		return nil, err
+	}
+	if !c.spend(x.Shape[0]*groups, sums.len(), cg) {
+		return nil, c.err
 	}
 	for i := range x.Shape[0] * groups {
 		mat.Gemm(true, false, 1, matrix(f.Floats[i%groups*cg*width:][:cg*width], width, cg, true),

@@ -348,6 +348,9 @@ func lrn(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	ch, area := x.Shape[1], size(x.Shape[2:])
+	if !c.spend(plainWork, y.len(), min(wide, ch)) {
+		return nil, c.err
+	}
 	before, after := (wide-1)/2, wide-1-(wide-1)/2
 	for i := range y.Floats {
 		n, k, p := i/(ch*area), i/area%ch, i%area

@@ -132,6 +132,9 @@ func (c *call) poolAny(x *Tensor, w *window, wantsIndex bool) ([]*Tensor, error)
 	padded := c.int("count_include_pad", 0) != 0
 	taps := w.taps()
 	area, positions := size(w.in), size(w.out)
+	if !c.spend(plainWork, y.len(), len(taps)) {
+		return nil, c.err
+	}
 	place := make([]int, len(w.out))
 	for k := range y.len() {
 		plane := k / positions

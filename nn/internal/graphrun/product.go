@@ -50,7 +50,9 @@ func (l *linear) apply(c *call, x *Tensor, shape []int) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.Filters = &l.filters
+	if e.Filters = &l.filters; !c.spend(y.len(), l.in) {
+		return nil, c.err
+	}
 	conv.Forward(&c.ws, &s, x.Floats, l.w, y.Floats, e)
 	return y, nil
 }
@@ -197,7 +199,10 @@ func (c *call) products(x, y *Tensor, turnX, turnY bool, alpha float32) (*Tensor
 	}
 	at := c.batches(batch, xs, ys)
 	work := 2 * len(out.Floats) * k
-	c.each(len(at), work, func(lo, hi int) {
+	if !c.spend(len(out.Floats), k) {
+		return nil, c.err
+	}
+	c.divide(len(at), work, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			a, b := x.Floats[at[i][0]*m*k:][:m*k], y.Floats[at[i][1]*k*n:][:k*n]
 			mat.Gemm(turnX && len(xs) > 1, turnY && len(ys) > 1, alpha, matrix(a, m, k, turnX && len(xs) > 1),
@@ -251,6 +256,9 @@ func (c *call) integerProducts(x, y *Tensor, typ onnx.DataType) (*Tensor, error)
 	}
 	if len(y.Shape) > 1 {
 		n = y.Shape[len(y.Shape)-1]
+	}
+	if !c.spend(plainWork, out.len(), k) {
+		return nil, c.err
 	}
 	block := 1 << 24 / max(largest(x.Ints)*largest(y.Ints), 1)
 	for i, at := range c.batches(batch, x.Shape, y.Shape) {

@@ -40,6 +40,8 @@ type Program struct {
 	rounds  int       // of loops, in this run
 	cloned  int64     // bytes that loops and sequences have collected in it
 	names   map[string]int
+
+	work, mostWork int64 // of this run; see spend
 }
 
 // value is what one name stands for.
@@ -89,6 +91,7 @@ func Compile(m *onnx.Model, opt Options) (*Program, error) {
 		return nil, err
 	}
 	p.names = b.scope.names
+	p.limitWork(opt.Shape)
 	if err := p.probe(opt); err != nil {
 		return nil, err
 	}
@@ -347,7 +350,7 @@ func (p *Program) RunTensor(in *Tensor) (list []*Tensor, err error) {
 	for i := range p.live {
 		p.release(i)
 	}
-	p.live[p.input], p.rounds, p.cloned = in, 0, 0
+	p.live[p.input], p.rounds, p.cloned, p.work = in, 0, 0, 0
 	for _, n := range p.nodes {
 		c := p.call(n)
 		out, err := c.run()

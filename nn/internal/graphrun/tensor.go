@@ -19,6 +19,7 @@ type Tensor struct {
 
 	typ  onnx.DataType
 	list []*Tensor // of a sequence, which has no values of its own
+	used *int      // of a sequence: how much of the memory of list is in use, by this sequence or longer ones
 	last bool      // of an image: the values lie as N x H x W x C, whatever Shape says
 	mem  *memory
 }
