@@ -3,6 +3,7 @@ package imaging
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -46,6 +47,9 @@ func formats(t testing.TB) []*bounded.Format {
 // readBounded decodes a file that says that it fits in 16 MB. The work is counted in bytes of the
 // result, as the header has its size.
 func readBounded(b []byte) (bounded.Cost, error) {
+	if name := foreign(b); name != "" { // decoders in a sandbox have tests of their own
+		return bounded.Cost{}, errors.New(name)
+	}
 	h, err := ReadHeader(context.Background(), bytes.NewReader(b), int64(len(b)))
 	if err != nil {
 		return bounded.Cost{}, err
