@@ -198,8 +198,14 @@ func sniff(b []byte) (format, error) {
 
 func noExif([]byte) []byte { return nil }
 
+// errBegin asks for the whole file where its beginning does not tell what decoding takes.
+var errBegin = errors.New("the beginning of the file is not enough")
+
 // openWebP reads the structure of a WebP file.
 func openWebP(ctx context.Context, b []byte, size int64) (*source, error) {
+	if int64(len(b)) < size {
+		return nil, errBegin
+	}
 	f := inGo("WebP", webpConfig, decodeWebP, webpExif)
 	s, err := f.open(ctx, b, size)
 	if err == nil {
