@@ -1,8 +1,16 @@
 package serve
 
 import (
+	"context"
 	"errors"
+	"net/http"
+	"os"
+	"runtime"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/kindred-ml/kindred/data/imaging"
 )
 
 // What fails with one picture is not tried again for the same one.
@@ -13,5 +21,57 @@ func TestOnePictureFailsOnce(t *testing.T) {
 	(&caller{t: t, s: s}).form("POST", "/v1/search", pngOf(t, plain(8, 8, red))).want(t, 500, "internal")
 	if calls != 1 {
 		t.Errorf("%d calls", calls)
+	}
+}
+
+// stubborn is an embedder whose decoder goes on after its context has ended, until it is let go.
+type stubborn struct {
+	colours
+	now, most atomic.Int32
+	letGo     chan struct{}
+}
+
+func (e *stubborn) Decode(ctx context.Context, p *imaging.Picture, maxPixels int) (*imaging.Image, error) {
+	n := e.now.Add(1)
+	defer e.now.Add(-1)
+	for most := e.most.Load(); n > most && !e.most.CompareAndSwap(most, n); most = e.most.Load() {
+	}
+	<-ctx.Done()
+	<-e.letGo
+	return nil, ctx.Err()
+}
+
+// TestSandboxes: pictures that are decoded in a sandbox leave a core to the rest of the server, and a request keeps
+// its memory and its place until its decoder has ended, also beyond its time.
+func TestSandboxes(t *testing.T) {
+	picture, err := os.ReadFile("../data/imaging/testdata/formats/avif.avif")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &stubborn{letGo: make(chan struct{})}
+	s := newServer(t, Options{Limits: Limits{Time: 100 * time.Millisecond},
+		Collections: []Collection{{Name: "things", Store: filled(t, 5), Embedder: e}}})
+	places, requests := cap(s.sandboxes), 3*cap(s.sandboxes)
+	if places != max(1, runtime.GOMAXPROCS(0)-1) {
+		t.Errorf("%d places", places)
+	}
+	ended := make(chan int, requests)
+	for range requests {
+		go func() { ended <- (&caller{t: t, s: s}).form("POST", "/v1/search", picture).StatusCode }()
+	}
+	for range requests - places { // those that wait for a place are answered in time
+		if status := <-ended; status != http.StatusServiceUnavailable {
+			t.Errorf("waiting: %d", status)
+		}
+	}
+	if n := e.now.Load(); int(n) != places || s.memory.inUse() == 0 || len(s.working) != places {
+		t.Errorf("%d decoders, %d bytes and %d places in use", n, s.memory.inUse(), len(s.working))
+	}
+	close(e.letGo)
+	for range places {
+		<-ended
+	}
+	if n := e.most.Load(); int(n) != places || s.memory.inUse() != 0 || len(s.working) != 0 {
+		t.Errorf("in the end: up to %d decoders, %d bytes and %d places in use", n, s.memory.inUse(), len(s.working))
 	}
 }

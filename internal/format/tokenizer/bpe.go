@@ -25,7 +25,7 @@ type symbol struct {
 }
 
 // encode appends the ids of a word.
-func (m *bpe) encode(word string, ids []int32) []int32 {
+func (m *bpe) encode(_ *effort, word string, ids []int32) []int32 {
 	if id, ok := m.vocab[word]; ok && m.whole {
 		return append(ids, id)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // normalizer changes a text.
-type normalizer func(text string) string
+type normalizer func(e *effort, text string) string
 
 func endsWithWord(text string) bool {
 	r, n := utf8.DecodeLastRuneInString(text)
@@ -27,7 +27,7 @@ func startsWithWord(text string) bool {
 const maxMarks = 30
 
 // compose is NFC without the limit of package norm on combining marks, which it breaks up by U+034F.
-func compose(text string) string {
+func compose(_ *effort, text string) string {
 	if !hasLongRun(text) {
 		return norm.NFC.String(text)
 	}
@@ -137,7 +137,7 @@ func (m *charsmap) find(s string) (string, bool) {
 // shortCluster is the length below which SentencePiece's table is asked for a whole cluster of characters.
 const shortCluster = 6
 
-func (m *charsmap) normalize(text string) string {
+func (m *charsmap) normalize(_ *effort, text string) string {
 	var b strings.Builder
 	for rest, state := text, -1; rest != ""; {
 		var cluster string

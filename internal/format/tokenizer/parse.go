@@ -335,6 +335,7 @@ func (p *parser) added(list []addedJSON) error {
 	}
 	// Of equal texts the special token counts.
 	slices.SortStableFunc(list, func(a, b addedJSON) int { return order(a.Special) - order(b.Special) })
+	e := &effort{maxEffort}
 	for _, a := range list {
 		if len(a.Content) > maxToken {
 			return fmt.Errorf("a token of %d bytes: at most %d are allowed", len(a.Content), maxToken)
@@ -348,7 +349,7 @@ func (p *parser) added(list []addedJSON) error {
 		if a.Normalized {
 			to = &p.t.added[1]
 			var err error
-			if text, err = p.t.normalized(text); err != nil {
+			if text, err = p.t.normalized(e, text); err != nil {
 				return err
 			}
 			text = text[:min(len(text), maxToken+1)]
@@ -405,9 +406,9 @@ func (p *parser) normalizers(c *component) error {
 		if err != nil {
 			return err
 		}
-		n = func(text string) string { return pattern.replace(text, c.Content) }
+		n = func(e *effort, text string) string { return pattern.replace(e, text, c.Content) }
 	case "Strip":
-		n = func(text string) string {
+		n = func(_ *effort, text string) string {
 			if c.Left {
 				text = strings.TrimLeftFunc(text, isSpace)
 			}
@@ -417,7 +418,7 @@ func (p *parser) normalizers(c *component) error {
 			return text
 		}
 	case "Prepend":
-		n = func(text string) string {
+		n = func(_ *effort, text string) string {
 			if text == "" {
 				return text
 			}
@@ -478,7 +479,7 @@ func (p *parser) splitters(c *component) error {
 			return err
 		}
 	case "WhitespaceSplit":
-		s = func(text string, _ bool) []string { return strings.FieldsFunc(text, isSpace) }
+		s = func(_ *effort, text string, _ bool) []string { return strings.FieldsFunc(text, isSpace) }
 	default:
 		return notSupported(c.Type, "Sequence, Split, ByteLevel, Metaspace, WhitespaceSplit")
 	}

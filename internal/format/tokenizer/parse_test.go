@@ -137,7 +137,7 @@ func TestLookahead(t *testing.T) {
 	for text, want := range map[string]string{"a  b": "a| | b", "a   ": "a|   ", "a \t\tb c": "a| \t|\t|b| c",
 		" \u00a0x": " |\u00a0|x"} {
 		var got []string
-		for _, s := range p.spans(text) {
+		for _, s := range p.spans(&effort{maxEffort}, text) {
 			got = append(got, s.text)
 		}
 		if strings.Join(got, "|") != want {

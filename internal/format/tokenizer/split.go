@@ -10,12 +10,13 @@ import (
 
 // splitter divides a text into pieces. first says that it is the beginning of the whole text. Empty pieces do not
 // count.
-type splitter func(text string, first bool) []string
+type splitter func(e *effort, text string, first bool) []string
 
 // pattern finds parts of a text; see compile.
 type pattern struct {
-	re   *regexp.Regexp
-	text string // instead of re
+	re    *regexp.Regexp
+	steps int    // that re is compiled to
+	text  string // instead of re
 	// ahead: white space before other text ends one character early, as by \s+(?!\S)|\s+, which re has as \s+.
 	ahead bool
 }
@@ -57,6 +58,7 @@ func compile(of string) (*pattern, error) {
 	if len(prog.Inst) > maxSteps {
 		return nil, fmt.Errorf("the pattern %.60q has %d steps: at most %d are allowed", of, len(prog.Inst), maxSteps)
 	}
+	p.steps = len(prog.Inst)
 	if p.re, err = regexp.Compile(of); err == nil && p.re.MatchString("") {
 		err = fmt.Errorf("the pattern %.60q matches the empty text", of)
 	}
@@ -129,12 +131,12 @@ func newer(text string) string {
 }
 
 // find returns where the next match begins and ends, from a byte on; false without one.
-func (p *pattern) find(text string, from int) (start, end int, ok bool) {
+func (p *pattern) find(e *effort, text string, from int) (start, end int, ok bool) {
 	if p.re == nil {
 		i := strings.Index(text[from:], p.text)
 		return from + i, from + i + len(p.text), i >= 0
 	}
-	at := p.re.FindStringIndex(text[from:])
+	at := p.re.FindReaderIndex(&reader{text[from:], p.steps, e})
 	if at == nil {
 		return 0, 0, false
 	}
@@ -156,11 +158,11 @@ type span struct {
 }
 
 // spans divides a text.
-func (p *pattern) spans(text string) []span {
+func (p *pattern) spans(e *effort, text string) []span {
 	var all []span
 	at := 0
 	for at < len(text) {
-		start, end, ok := p.find(text, at)
+		start, end, ok := p.find(e, text, at)
 		if !ok {
 			break
 		}
@@ -177,9 +179,9 @@ func (p *pattern) spans(text string) []span {
 }
 
 // replace puts a text for each match.
-func (p *pattern) replace(text, by string) string {
+func (p *pattern) replace(e *effort, text, by string) string {
 	var b strings.Builder
-	for _, s := range p.spans(text) {
+	for _, s := range p.spans(e, text) {
 		if s.match {
 			s.text = by
 		}
@@ -208,12 +210,16 @@ var behaviors = map[string]func(all []span) []string{
 		return out
 	},
 	"Contiguous": func(all []span) (out []string) {
-		for i, s := range all {
-			if i > 0 && all[i-1].match == s.match {
-				out[len(out)-1] += s.text
-			} else {
-				out = append(out, s.text)
+		for len(all) > 0 {
+			n := 1
+			for n < len(all) && all[n].match == all[0].match {
+				n++
 			}
+			var b strings.Builder
+			for _, s := range all[:n] {
+				b.WriteString(s.text)
+			}
+			out, all = append(out, b.String()), all[n:]
 		}
 		return out
 	},
@@ -242,8 +248,8 @@ var behaviors = map[string]func(all []span) []string{
 
 // splitBy divides a text at the matches of a pattern, or of what it does not match.
 func splitBy(p *pattern, invert bool, behave func([]span) []string) splitter {
-	return func(text string, _ bool) []string {
-		all := p.spans(text)
+	return func(e *effort, text string, _ bool) []string {
+		all := p.spans(e, text)
 		if invert {
 			for i := range all {
 				all[i].match = !all[i].match
@@ -272,13 +278,13 @@ const byteWords = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|
 
 // byteLevel writes bytes as characters. p is nil if the text stays whole.
 func byteLevel(p *pattern, prefix bool) splitter {
-	return func(text string, _ bool) []string {
+	return func(e *effort, text string, _ bool) []string {
 		if prefix && !strings.HasPrefix(text, " ") {
 			text = " " + text
 		}
 		spans := []span{{text: text}}
 		if p != nil {
-			spans = p.spans(text)
+			spans = p.spans(e, text)
 		}
 		var out []string
 		for _, s := range spans {
@@ -295,7 +301,7 @@ func byteLevel(p *pattern, prefix bool) splitter {
 // metaspace writes spaces as another character, and begins a piece at each.
 func metaspace(as, scheme string, split bool) splitter {
 	p := &pattern{text: as}
-	return func(text string, first bool) []string {
+	return func(e *effort, text string, first bool) []string {
 		text = strings.ReplaceAll(text, " ", as)
 		if (scheme == "always" || scheme == "first" && first) && text != "" && !strings.HasPrefix(text, as) {
 			text = as + text
@@ -303,6 +309,6 @@ func metaspace(as, scheme string, split bool) splitter {
 		if !split {
 			return []string{text}
 		}
-		return behaviors["MergedWithNext"](p.spans(text))
+		return behaviors["MergedWithNext"](p.spans(e, text))
 	}
 }

@@ -32,7 +32,7 @@ type Tokenizer struct {
 
 // model turns a piece of normalized text into ids.
 type model interface {
-	encode(piece string, ids []int32) []int32
+	encode(e *effort, piece string, ids []int32) []int32
 }
 
 // Encode returns the ids of a text between those that the tokenizer puts around every text. If these are more than
@@ -52,22 +52,23 @@ func (t *Tokenizer) Encode(text string, most int) ([]int32, error) {
 		}
 		text = valid
 	}
+	e := &effort{maxEffort}
 	ids := slices.Clone(t.before)
-	for _, raw := range t.added[0].cut(text) {
+	for _, raw := range t.added[0].cut(e, text) {
 		if raw.token {
 			ids = append(ids, raw.id)
 			continue
 		}
-		normal, err := t.normalized(raw.text)
+		normal, err := t.normalized(e, raw.text)
 		if err != nil {
 			return nil, err
 		}
-		for i, part := range t.added[1].cut(normal) {
+		for i, part := range t.added[1].cut(e, normal) {
 			if part.token {
 				ids = append(ids, part.id)
 				continue
 			}
-			if ids, err = t.encode(part.text, raw.first && i == 0, ids); err != nil {
+			if ids, err = t.encode(e, part.text, raw.first && i == 0, ids); err != nil {
 				return nil, err
 			}
 		}
@@ -77,13 +78,13 @@ func (t *Tokenizer) Encode(text string, most int) ([]int32, error) {
 }
 
 // encode appends the ids of a normalized text without added tokens.
-func (t *Tokenizer) encode(text string, first bool, ids []int32) ([]int32, error) {
+func (t *Tokenizer) encode(e *effort, text string, first bool, ids []int32) ([]int32, error) {
 	pieces := []string{text}
 	for _, s := range t.split {
 		var next []string
 		size := 0
 		for i, p := range pieces {
-			for _, q := range s(p, first && i == 0) {
+			for _, q := range s(e, p, first && i == 0) {
 				if q != "" {
 					next = append(next, q)
 					size += len(q)
@@ -93,25 +94,28 @@ func (t *Tokenizer) encode(text string, first bool, ids []int32) ([]int32, error
 				return nil, tooLong()
 			}
 		}
+		if err := e.check(); err != nil {
+			return nil, err
+		}
 		pieces = next
 	}
 	for _, p := range pieces {
 		if p != "" {
-			ids = t.model.encode(p, ids)
+			ids = t.model.encode(e, p, ids)
 		}
 	}
-	return ids, nil
+	return ids, e.check()
 }
 
 // normalized applies the normalizers.
-func (t *Tokenizer) normalized(text string) (string, error) {
+func (t *Tokenizer) normalized(e *effort, text string) (string, error) {
 	for _, n := range t.normalize {
-		text = n(text)
+		text = n(e, text)
 		if len(text) > maxNormal {
 			return "", tooLong()
 		}
 	}
-	return text, nil
+	return text, e.check()
 }
 
 func tooLong() error {
@@ -173,19 +177,19 @@ func (a *addedTokens) add(content string, t addedToken) {
 }
 
 // cut finds the added tokens, the leftmost first and the longest of these.
-func (a *addedTokens) cut(text string) []part {
+func (a *addedTokens) cut(e *effort, text string) []part {
 	if a.list == nil {
 		return []part{{text: text, first: true}}
 	}
 	var parts []part
-	from := 0
+	from, blank := 0, 0 // blank is the end of the last white space behind a token
 	between := func(to int) {
 		if from < to {
 			parts = append(parts, part{text: text[from:to], first: from == 0})
 		}
 	}
 	for i := 0; i < len(text); {
-		t, n := a.at(text, i)
+		t, n := a.at(e, text, i)
 		if n == 0 {
 			i++
 			continue
@@ -196,10 +200,13 @@ func (a *addedTokens) cut(text string) []part {
 			continue
 		}
 		if t.lstrip {
-			start = max(from, len(strings.TrimRightFunc(text[:start], isSpace)))
+			start = from + len(strings.TrimRightFunc(text[from:max(from, start)], isSpace))
 		}
 		if t.rstrip {
-			stop = len(text) - len(strings.TrimLeftFunc(text[stop:], isSpace))
+			if blank < stop {
+				blank = len(text) - len(strings.TrimLeftFunc(text[stop:], isSpace))
+			}
+			stop = blank
 		}
 		between(start)
 		parts = append(parts, part{id: t.id, token: true})
@@ -210,8 +217,8 @@ func (a *addedTokens) cut(text string) []part {
 }
 
 // at returns the longest token at a byte of the text, with its length; 0 without one.
-func (a *addedTokens) at(text string, i int) (addedToken, int) {
-	if !a.first[text[i]] {
+func (a *addedTokens) at(e *effort, text string, i int) (addedToken, int) {
+	if !a.first[text[i]] || !e.lookUp(min(a.most, len(text)-i)) {
 		return addedToken{}, 0
 	}
 	for n := min(a.most, len(text)-i); n > 0; n-- {

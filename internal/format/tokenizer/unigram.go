@@ -26,7 +26,7 @@ type node struct {
 	score float64
 }
 
-func (m *unigram) encode(text string, ids []int32) []int32 {
+func (m *unigram) encode(e *effort, text string, ids []int32) []int32 {
 	best := make([]node, len(text)+1)
 	for i := range best {
 		best[i] = node{from: -1}
@@ -39,7 +39,11 @@ func (m *unigram) encode(text string, ids []int32) []int32 {
 	for i := 0; i < len(text); {
 		_, size := utf8.DecodeRuneInString(text[i:])
 		one := false
-		for n := 1; n <= min(m.longest, len(text)-i); n++ {
+		longest := min(m.longest, len(text)-i)
+		if !e.lookUp(longest) {
+			return ids
+		}
+		for n := 1; n <= longest; n++ {
 			if i+n < len(text) && !utf8.RuneStart(text[i+n]) {
 				continue
 			}

@@ -2,8 +2,10 @@ package wasm
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -173,4 +175,77 @@ func FuzzMeter(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestStops: code that loops without end ends with its context, and other goroutines go on meanwhile, also where
+// there is one processor for both.
+func TestStops(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	m, err := Compile(moduleOf(endless))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := m.Start(ctx, Limits{Memory: 1 << 20, Loops: 1 << 62})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	go func() {
+		runtime.GC() // it waits for all goroutines
+		cancel()
+	}()
+	if _, err := r.Call("endless", 0); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if _, err := r.Call("endless", 0); !errors.Is(err, context.Canceled) {
+		t.Errorf("a second call: %v", err)
+	}
+	if _, err := m.Start(ctx, Limits{Memory: 1 << 20}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a second run: %v", err)
+	}
+	if size := r.Used(); size != 1<<16 {
+		t.Errorf("stopping has made the memory %d bytes long", size)
+	}
+}
+
+// TestFullMemory: code also stops where its memory cannot grow any more.
+func TestFullMemory(t *testing.T) {
+	r := started(t, Limits{Memory: 2 << 16, Loops: 3 * quantum})
+	if _, err := r.Call("grow", 1); err != nil || r.Used() != 2<<16 {
+		t.Fatalf("%d bytes, %v", r.Used(), err)
+	}
+	if _, err := r.Call("countdown", 2*quantum); err != nil || r.Loops() >= quantum {
+		t.Errorf("%d left, %v", r.Loops(), err)
+	}
+	if r.Failed(nil) != nil {
+		t.Error("stopping counts as a request for memory")
+	}
+}
+
+// TestBulkMemory: filling and copying memory takes a loop for every 32 bytes.
+func TestBulkMemory(t *testing.T) {
+	three := []byte{0x41, 0, 0x41, 0, 0x20, 0} // 0, 0 and the argument
+	m, err := Compile(moduleOf(
+		function{"fill", slices.Concat(three, []byte{0xfc, 0x0b, 0, 0x20, 0, 0x0b})},
+		function{"copy", slices.Concat(three, []byte{0xfc, 0x0a, 0, 0, 0x20, 0, 0x0b})},
+		function{"overlong", slices.Concat(three, []byte{0xfc, 0x8b, 0x00, 0, 0x20, 0, 0x0b})}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	for _, name := range []string{"fill", "copy", "overlong"} {
+		r, err := m.Start(t.Context(), Limits{Memory: 1 << 20, Loops: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err := r.Call(name, 320); v != 320 || err != nil || r.Loops() != 90 {
+			t.Errorf("%s: %d, %d left, %v", name, v, r.Loops(), err)
+		}
+		if _, err := r.Call(name, 1<<16); !errors.Is(err, ErrLoops) {
+			t.Errorf("%s of a page: %v", name, err)
+		}
+		r.Close()
+	}
 }
