@@ -37,13 +37,21 @@ func (a *app) listFormats() error {
 		return err
 	}
 	list := imaging.FileFormats()
-	return a.answer(map[string]any{"formats": list, "heic_decoder": path}, func() error {
+	answer := map[string]any{"formats": list, "heic_decoder": path}
+	unreadable := decoders.Check(path)
+	if unreadable != nil {
+		answer["heic_decoder_error"] = unreadable.Error()
+	}
+	return a.answer(answer, func() error {
 		w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "FORMAT\tEXTENSIONS\t")
 		for _, f := range list {
 			note := ""
 			if !f.Readable {
 				note = "no decoder: 'kindred formats get heic' fetches one"
+			}
+			if unreadable != nil && f.Name == "HEIC" {
+				note = unreadable.Error()
 			}
 			fmt.Fprintf(w, "%s\t%s\t%s\n", f.Name, strings.Join(f.Extensions, " "), note)
 		}
@@ -58,6 +66,7 @@ func newFormatsGet(a *app) *cobra.Command {
 		ValidArgs: []string{"heic"},
 		Short:     "Fetch the decoder for HEIC, or check the one that is here",
 		Long: `get fetches libheif with libde265, compiled to WebAssembly, and checks its SHA-256.
+If the file that is here has another one, as a damaged file has, it is replaced.
 It comes from ` + decoders.Home + `, or, if that cannot be
 reached, from the cache of the go command. It runs in a sandbox, which sees one
 picture at a time and nothing else.`,
@@ -85,9 +94,5 @@ func (a *app) getDecoder(ctx context.Context, g decoders.Getter) error {
 	if err != nil {
 		return err
 	}
-	how := "as published"
-	if !r.Published {
-		how = "not the published one"
-	}
-	return a.answerf(r, "%s\n  sha256 %s (%s)\n", r.Path, r.SHA256, how)
+	return a.answerf(r, "%s\n  sha256 %s (as published)\n", r.Path, r.SHA256)
 }

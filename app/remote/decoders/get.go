@@ -52,23 +52,46 @@ type Result struct {
 	Path string `json:"path"`
 	// Way is "present", or where the decoder came from.
 	Way string `json:"way"`
-	// SHA256 is the digest of the decoder, and Published tells whether it is the published one, or another that was
-	// put in its place.
-	SHA256    string `json:"sha256"`
-	Published bool   `json:"published"`
+	// SHA256 is the digest of the decoder, which is that of the published one.
+	SHA256 string `json:"sha256"`
 }
 
-// Get makes sure that there is a decoder. One that is there stays, whatever it is.
+// Check returns an error if something is at a decoder's path that cannot be read, such as a folder. No file is not an
+// error.
+func Check(path string) error {
+	_, err := read(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// read reads the decoder at a path.
+func read(path string) ([]byte, error) {
+	b, err := regular.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the decoder %s cannot be read: %w; remove what is there, then run 'kindred formats get "+
+			"heic'", path, err)
+	}
+	return b, err
+}
+
+// Get makes sure that the published decoder is there. Another file is replaced or, with Offline, an error: it may be
+// damaged.
 func (g *Getter) Get(ctx context.Context) (*Result, error) {
 	path, err := heic.Path()
 	if err != nil {
 		return nil, err
 	}
-	b, err := regular.ReadFile(path)
+	b, err := read(path)
 	switch {
+	case err == nil && digest(b) == sum:
+		return &Result{path, "present", sum}, nil
+	case err == nil && g.Offline:
+		return nil, fmt.Errorf("the decoder %s has the SHA-256 %s in place of %s: it is damaged or another one, and "+
+			"fetching is off (offline): leave --offline out to replace it", path, digest(b), sum)
 	case err == nil:
-		d := digest(b)
-		return &Result{path, "present", d, d == sum}, nil
+		g.say("%s has the SHA-256 %s in place of %s: it is replaced", path, digest(b), sum)
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	case g.Offline:
@@ -100,7 +123,7 @@ func (g *Getter) Get(ctx context.Context) (*Result, error) {
 	}); err != nil {
 		return nil, err
 	}
-	return &Result{path, way, sum, true}, nil
+	return &Result{path, way, sum}, nil
 }
 
 func (g *Getter) say(format string, args ...any) {

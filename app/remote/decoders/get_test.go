@@ -13,7 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/heic"
 )
 
-// TestGet fetches the decoder from a server, leaves one that is there alone, and refuses another file.
+// TestGet fetches the decoder from a server, replaces a damaged one, and refuses another file.
 func TestGet(t *testing.T) {
 	decoders := os.Getenv("KINDRED_HEIC")
 	if decoders == "" {
@@ -54,20 +54,67 @@ func TestGet(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(r.Path)
-	if err != nil || !bytes.Equal(got, code) || !r.Published || r.SHA256 != sum || !heic.Present() {
+	if err != nil || !bytes.Equal(got, code) || r.SHA256 != sum || !heic.Present() {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("%v, %v", entries, err)
 	}
-	for _, own := range [][]byte{code, []byte("one's own")} {
-		if err := os.WriteFile(r.Path, own, 0o666); err != nil {
-			t.Fatal(err)
+	if r, err := get(true); err != nil || r.Way != "present" || r.SHA256 != sum {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if err := os.WriteFile(r.Path, code[:len(code)-1], 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := get(true); err == nil || !strings.Contains(err.Error(), "damaged or another one") {
+		t.Error(err)
+	}
+	if r, err := get(false); err != nil || r.Way == "present" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if got, err := os.ReadFile(r.Path); err != nil || !bytes.Equal(got, code) {
+		t.Errorf("the damaged decoder was not replaced: %d bytes, %v", len(got), err)
+	}
+}
+
+// TestGetOverAFolder names a path that is not a file.
+func TestGetOverAFolder(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv(heic.EnvHome, dir)
+	path := filepath.Join(dir, heic.File)
+	if err := Check(path); err != nil {
+		t.Error(err)
+	}
+	if err := os.Mkdir(path, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	_, err := (&Getter{Offline: true}).Get(t.Context())
+	for _, err := range []error{err, Check(path)} {
+		if err == nil || !strings.Contains(err.Error(), path+" cannot be read") {
+			t.Error(err)
 		}
-		r, err := get(true)
-		if err != nil || r.Way != "present" || r.Published != bytes.Equal(own, code) || r.SHA256 != digest(own) {
-			t.Errorf("%+v, %v", r, err)
-		}
+	}
+}
+
+// TestGetOverADamagedFile says of a file that is not the decoder that it is not, and fetches another.
+func TestGetOverADamagedFile(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv(heic.EnvHome, dir)
+	if err := os.WriteFile(filepath.Join(dir, heic.File), []byte("half"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, err := (&Getter{Offline: true}).Get(t.Context())
+	if err == nil || !strings.Contains(err.Error(), digest([]byte("half"))) {
+		t.Error(err)
+	}
+	asked := false
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked = true
+		w.Write(compressed(t, []byte("another file")))
+	}))
+	defer server.Close()
+	if _, err := (&Getter{From: server.URL + "/heif.wasm.gz"}).Get(t.Context()); err == nil || !asked {
+		t.Errorf("asked %v, %v", asked, err)
 	}
 }
 
