@@ -109,7 +109,8 @@ var places = map[string]func(t *testing.T, dir string) waiting{
 	},
 	"a vector database that does not answer": func(t *testing.T, _ string) waiting {
 		address, asked := stalling(t, "")
-		return waiting{args: "serve --listen 127.0.0.1:0 --store weaviate://" + address + "#photos", ready: askedOf(asked)}
+		return waiting{args: "serve --listen 127.0.0.1:0 --store weaviate://" + address + "#photos",
+			ready: askedOf(asked)}
 	},
 	"a server of decoders that drips": func(t *testing.T, dir string) waiting {
 		address, asked := stalling(t, "x")
