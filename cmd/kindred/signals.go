@@ -24,6 +24,9 @@ type stopSignal struct{ syscall.Signal }
 
 func (s stopSignal) Error() string { return "stopped by a signal: " + s.String() }
 
+// Is makes it context.Canceled, as libraries return the cause in the place of that.
+func (s stopSignal) Is(target error) bool { return target == context.Canceled }
+
 // grace is how long a command has after the first signal to end by itself. Then the process is ended,
 // unless it is in a critical section.
 const grace = 700 * time.Millisecond

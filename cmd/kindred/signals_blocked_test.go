@@ -1,0 +1,224 @@
+//go:build unix
+
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/kindred-ml/kindred/internal/jobs/embedded"
+)
+
+// stalling accepts connections and, for each, reads a request and writes what drip says, without end. It returns its
+// address, and a channel that is told of each request.
+func stalling(t *testing.T, drip string) (address string, asked chan struct{}) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan struct{})
+	t.Cleanup(func() { ln.Close(); close(over) })
+	asked = make(chan struct{}, 100)
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				b := make([]byte, 4096)
+				n, _ := c.Read(b)
+				head := "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nAccept-Ranges: bytes\r\n\r\n"
+				if strings.HasPrefix(string(b[:n]), "HEAD ") {
+					io.WriteString(c, head)
+					return
+				}
+				asked <- struct{}{}
+				if drip != "" {
+					io.WriteString(c, head)
+				}
+				for {
+					select {
+					case <-over:
+						return
+					case <-time.After(50 * time.Millisecond):
+						if _, err := io.WriteString(c, drip); err != nil {
+							return
+						}
+					}
+				}
+			}()
+		}
+	}()
+	return ln.Addr().String(), asked
+}
+
+// waiting is a command that waits for something that does not come.
+type waiting struct {
+	args  string // OUT stands for a folder of its own
+	env   []string
+	ready func() error // returns when the command waits
+}
+
+// askedOf waits for a request.
+func askedOf(asked chan struct{}) func() error {
+	return func() error {
+		select {
+		case <-asked:
+			return nil
+		case <-time.After(30 * time.Second):
+			return fmt.Errorf("nothing was asked for")
+		}
+	}
+}
+
+// places list what commands wait for, each with an own folder.
+var places = map[string]func(t *testing.T, dir string) waiting{
+	"a data set that drips": func(t *testing.T, _ string) waiting {
+		address, asked := stalling(t, "x")
+		return waiting{args: "data info http://" + address + "/set.csv", ready: askedOf(asked)}
+	},
+	"a data set that stalls": func(t *testing.T, _ string) waiting {
+		address, asked := stalling(t, "")
+		return waiting{args: "train --out OUT/run --data http://" + address + "/set.csv", ready: askedOf(asked)}
+	},
+	"an archive that stalls": func(t *testing.T, _ string) waiting {
+		address, asked := stalling(t, "")
+		return waiting{args: "data info http://" + address + "/set.zip", ready: askedOf(asked)}
+	},
+	"an object store that stalls": func(t *testing.T, _ string) waiting {
+		address, asked := stalling(t, "")
+		return waiting{args: "data info s3://bucket/photos/", env: []string{"AWS_ENDPOINT_URL=http://" + address,
+			"AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b", "AWS_REGION=us-east-1"}, ready: askedOf(asked)}
+	},
+	"a database that does not answer": func(t *testing.T, _ string) waiting {
+		address, asked := stalling(t, "")
+		return waiting{args: "serve --listen 127.0.0.1:0 --store postgres://u@" + address + "/d#photos",
+			ready: askedOf(asked)}
+	},
+	"a vector database that does not answer": func(t *testing.T, _ string) waiting {
+		address, asked := stalling(t, "")
+		return waiting{args: "serve --listen 127.0.0.1:0 --store weaviate://" + address + "#photos",
+			ready: askedOf(asked)}
+	},
+	"a server of decoders that drips": func(t *testing.T, dir string) waiting {
+		address, asked := stalling(t, "x")
+		return waiting{args: "formats get heic --from http://" + address + "/heif.wasm.gz",
+			env: []string{"KINDRED_DECODERS=" + dir}, ready: askedOf(asked)}
+	},
+	"a queue that does not answer": func(t *testing.T, _ string) waiting {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := make(chan struct{}, 1)
+		t.Cleanup(func() { ln.Close() })
+		go func() {
+			c, err := ln.Accept()
+			if err == nil {
+				t.Cleanup(func() { c.Close() })
+				asked <- struct{}{}
+			}
+		}()
+		return waiting{args: "worker --queue nats://" + ln.Addr().String(), ready: askedOf(asked)}
+	},
+	"a queue that has ended": func(t *testing.T, dir string) waiting {
+		s, err := embedded.Serve(filepath.Join(dir, "queue"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return waiting{args: "worker --queue " + s.URL(), ready: func() error {
+			time.Sleep(2 * time.Second) // it connects
+			return s.Close()
+		}}
+	},
+	"standard input": func(t *testing.T, _ string) waiting {
+		return waiting{args: "embed --network " + onnxFile(t) + " - --out OUT/e.npy"}
+	},
+}
+
+// stop starts a command, sends it one signal where it waits, and returns how long it went on and its status.
+func stop(t *testing.T, p waiting, dir string) (time.Duration, syscall.WaitStatus, string) {
+	cmd := child(t, p.args)
+	cmd.Env = append(cmd.Env, append([]string{childOut + "=" + dir, "HOME=" + dir}, p.env...)...)
+	var said strings.Builder
+	cmd.Stderr = &said
+	cmd.WaitDelay = time.Second
+	if _, err := cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if p.ready != nil {
+		if err := p.ready(); err != nil {
+			cmd.Process.Kill()
+			cmd.Wait()
+			t.Fatalf("%v: %s", err, said.String())
+		}
+	} else {
+		time.Sleep(time.Second)
+	}
+	time.Sleep(100 * time.Millisecond)
+	var ignored atomic.Bool
+	late := time.AfterFunc(30*time.Second, func() { ignored.Store(true); cmd.Process.Kill() })
+	defer late.Stop()
+	at := time.Now()
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Logf("it had ended: %v", err)
+	}
+	err := cmd.Wait()
+	took := time.Since(at)
+	if _, exit := err.(*exec.ExitError); err != nil && !exit {
+		t.Fatal(err)
+	}
+	return took, cmd.ProcessState.Sys().(syscall.WaitStatus), said.String()
+}
+
+// TestOneSignalEndsEveryCommand takes commands to places where they wait without end. One signal ends each, with its
+// status, and leaves no file half written. With KINDRED_LONG=1 each is stopped 20 times, and must end within a second.
+func TestOneSignalEndsEveryCommand(t *testing.T) {
+	if len(heeded()) < 3 {
+		t.Skip("whoever started the tests has ignored signals, which children inherit")
+	}
+	times, most := 1, 10*time.Second
+	if os.Getenv("KINDRED_LONG") == "1" {
+		times, most = 20, time.Second
+	}
+	for name, prepare := range places {
+		t.Run(name, func(t *testing.T) {
+			ignored := 0
+			var longest time.Duration
+			for range times {
+				dir := t.TempDir()
+				p := prepare(t, dir)
+				took, st, said := stop(t, p, dir)
+				longest = max(longest, took)
+				if took > most {
+					ignored++
+				}
+				if !st.Exited() || st.ExitStatus() != exitSignal+int(syscall.SIGINT) {
+					t.Errorf("status %d, want 130: %s", cmp.Or(st.ExitStatus(), int(st.Signal())), said)
+				}
+				if files, _ := filepath.Glob(filepath.Join(dir, "heif.wasm")); len(files) > 0 {
+					t.Errorf("%v is there, and incomplete", files)
+				}
+			}
+			t.Logf("ignored %d of %d, the longest took %v", ignored, times, longest.Round(time.Millisecond))
+			if ignored > 0 {
+				t.Errorf("%d of %d signals took more than %v to end the command", ignored, times, most)
+			}
+		})
+	}
+}
