@@ -23,7 +23,7 @@ which format it has; the extension decides whether a file of a folder is an imag
 The decoder for HEIC is not part of kindred: its licence is LGPL-3.0, and patents on
 the format are in force in several countries. 'kindred formats get heic' fetches it
 into the folder of decoders: $KINDRED_DECODERS, else kindred/decoders in the user's
-cache folder. You may also put a decoder of your own there.`,
+cache folder. You may also put a decoder of your own there; 'get' replaces it.`,
 		Args: exactArgs(),
 		RunE: func(*cobra.Command, []string) error { return a.listFormats() },
 	}
