@@ -43,11 +43,10 @@ func Decode(ctx context.Context, f *isobmff.File, limits wasm.Limits,
 		}
 		return put(im, image.Point{})
 	}
-	size := image.Pt(f.Item(f.Primary.Parts[0]).W, f.Item(f.Primary.Parts[0]).H)
-	if size.X*g.Columns < g.W || size.Y*g.Rows < g.H || size.X*(g.Columns-1) >= g.W || size.Y*(g.Rows-1) >= g.H {
-		return fmt.Errorf("%d x %d tiles of %v pixels do not make up a picture of %d x %d", g.Columns, g.Rows, size,
-			g.W, g.H)
+	if err := f.CheckGrid(f.Primary); err != nil {
+		return err
 	}
+	size := image.Pt(f.Item(f.Primary.Parts[0]).W, f.Item(f.Primary.Parts[0]).H)
 	bytes := int64(0)
 	for _, id := range f.Primary.Parts {
 		bytes += f.Size(f.Item(id))

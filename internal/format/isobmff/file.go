@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
@@ -42,6 +43,7 @@ type Item struct {
 	Parts []uint32
 
 	hidden       bool
+	isAlpha      bool     // an auxiliary picture that is the opacity of another one
 	associations []uint16 // numbers of properties, from 1, with essential set for those that a reader must know
 	extents      []extent
 	located      bool // the box iloc has been read for it
@@ -153,7 +155,7 @@ func Parse(b []byte) (*File, error) {
 	if f.Primary = f.items[primary]; f.Primary == nil {
 		return nil, ErrFile
 	}
-	return f, nil
+	return f, f.keepOpacity()
 }
 
 // Item returns an item that the picture is made of, or nil if the picture has none of this number.
@@ -214,6 +216,48 @@ func (f *File) refer(x box, primary uint32) (wanted []uint32, err error) {
 		wanted = more
 	}
 	return wanted, nil
+}
+
+// keepOpacity keeps of the auxiliary pictures one opacity for each picture, of the same size. The others, such as
+// depths, and what they are made of do not change the picture.
+func (f *File) keepOpacity() error {
+	opacities := map[uint32]bool{} // pictures that have one
+	kept := f.references[:0]
+	for _, r := range f.references {
+		if r.kind == "auxl" {
+			it, of := f.items[r.from], (*Item)(nil)
+			for id := range r.to.all() {
+				if of = f.items[id]; of != nil {
+					break
+				}
+			}
+			if it == nil || of == nil || !it.isAlpha || opacities[of.ID] {
+				continue
+			}
+			if it.W != of.W || it.H != of.H {
+				return fmt.Errorf("opacity of %d x %d pixels for a picture of %d x %d", it.W, it.H, of.W, of.H)
+			}
+			opacities[of.ID] = true
+		}
+		kept = append(kept, r)
+	}
+	needed := map[uint32]bool{f.Primary.ID: true}
+	isNeeded := func(id uint32) bool { return needed[id] }
+	for range mostDepth {
+		for _, r := range kept {
+			switch {
+			case r.kind == "auxl" && r.to.contain(isNeeded):
+				needed[r.from] = true
+			case r.kind == "dimg" && needed[r.from]:
+				for id := range r.to.all() {
+					needed[id] = true
+				}
+			}
+		}
+	}
+	f.references = slices.DeleteFunc(kept, func(r reference) bool { return !needed[r.from] })
+	maps.DeleteFunc(f.items, func(id uint32, it *Item) bool { return !needed[id] && it != f.exif })
+	return nil
 }
 
 var errItems = fmt.Errorf("its picture is made of more than %d others", mostItems)
@@ -344,6 +388,20 @@ func (f *File) Grid(it *Item) (Grid, bool) {
 		g.W, g.H = int(binary.BigEndian.Uint16(b[4:])), int(binary.BigEndian.Uint16(b[6:]))
 	}
 	return g, g.Rows*g.Columns == len(it.Parts) && g.W > 0 && g.H > 0
+}
+
+// CheckGrid returns an error if the parts of a grid do not make up its picture, or if some lie outside of it.
+func (f *File) CheckGrid(it *Item) error {
+	g, ok := f.Grid(it)
+	if !ok || f.items[it.Parts[0]] == nil {
+		return errors.New("the description of a grid is missing or damaged")
+	}
+	w, h := f.items[it.Parts[0]].W, f.items[it.Parts[0]].H
+	if w*g.Columns < g.W || h*g.Rows < g.H || w*(g.Columns-1) >= g.W || h*(g.Rows-1) >= g.H {
+		return fmt.Errorf("%d x %d tiles of %d x %d pixels do not make up a picture of %d x %d", g.Columns, g.Rows, w, h,
+			g.W, g.H)
+	}
+	return nil
 }
 
 // pieces returns the places in the file of an item's content, or false if it is not all in the file. They have no

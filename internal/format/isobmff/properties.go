@@ -1,5 +1,7 @@
 package isobmff
 
+import "bytes"
+
 // Colour is how luma and chroma become colours, by the numbers of ITU-T H.273.
 type Colour struct {
 	Known  bool
@@ -102,6 +104,13 @@ func (it *Item) property(x box) {
 		matrix, full := c.int(2), c.int(1)
 		if !c.bad {
 			it.Colour = Colour{Known: true, Matrix: matrix, Full: full>>7 == 1}
+		}
+	case "auxC":
+		c.full()
+		kind, _, _ := bytes.Cut(c.b, []byte{0})
+		switch string(kind) {
+		case "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha", "urn:mpeg:hevc:2015:auxid:1":
+			it.isAlpha = true
 		}
 	case "irot":
 		// Quarter turns against the clock.

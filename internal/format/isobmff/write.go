@@ -21,6 +21,11 @@ func (f *File) Picture() (head, data []byte, err error) {
 	all := make([][]extent, len(items))
 	begin, end := uint64(len(f.b)), uint64(0)
 	for i, it := range items {
+		if it.Type == "grid" {
+			if err := f.CheckGrid(it); err != nil {
+				return nil, nil, err
+			}
+		}
 		pieces, ok := f.pieces(it)
 		if !ok {
 			return nil, nil, errCut
@@ -56,11 +61,12 @@ func (f *File) TileHead(it *Item, size int) ([]byte, error) {
 		case "hvcC", "ispe", "pixi":
 			return true
 		case "colr":
-			return len(p.b) >= 4 && string(p.b[:4]) == "nclx" // a profile does not change how it is decoded
+			const nclx = 11 // bytes; a profile does not change how it is decoded
+			return len(p.b) == nclx && string(p.b[:4]) == "nclx"
 		}
 		return false
 	})
-	const most = 64 << 10 // much more than the parameters of an encoder
+	const most = 8 << 10 // much more than the parameters of an encoder
 	if len(w.properties) > most {
 		return nil, fmt.Errorf("a tile with properties of %d bytes, more than %d", len(w.properties), most)
 	}
