@@ -151,6 +151,28 @@ func tiled(t *testing.T, properties ...[]byte) ([]byte, *Image) {
 	return f.Bytes(), whole
 }
 
+// TestHEICManyTiles: a picture of many tiles takes no more memory than one of few, though the decoder loses some with
+// each.
+func TestHEICManyTiles(t *testing.T) {
+	heif.Decoder(t)
+	const n = 28
+	b := formatFile(t, "heic-tile0.heic")
+	tile := heif.Item{Type: "hvc1", Hidden: true, Content: heif.Data(t, b),
+		Properties: [][]byte{heif.Size(128, 128), heif.Property(t, b, "hvcC")}}
+	grid := heif.Item{ID: n*n + 1, Type: "grid", Inside: true, Content: heif.Grid(n, n, 128*n, 128*n),
+		Properties: [][]byte{heif.Size(128*n, 128*n)}}
+	f := &heif.File{Brand: "heic", Primary: grid.ID, Wide: true, Shared: true}
+	for k := range uint32(n * n) {
+		tile.ID = k + 1
+		f.Items, grid.Parts = append(f.Items, tile), append(grid.Parts, tile.ID)
+	}
+	f.Items = append(f.Items, grid)
+	eighth := func(int, int) int { return 8 }
+	if im := decoded(t, f.Bytes(), &Decoder{Shrink: eighth}); im.W != 16*n || im.H != 16*n {
+		t.Errorf("%d x %d", im.W, im.H)
+	}
+}
+
 // TestHEIC: pictures in one piece and in tiles, whole and reduced, turned and cropped.
 func TestHEIC(t *testing.T) {
 	heif.Decoder(t)

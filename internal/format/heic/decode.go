@@ -22,13 +22,9 @@ func Decode(ctx context.Context, f *isobmff.File, limits wasm.Limits,
 	if err != nil {
 		return err
 	}
-	r, err := m.Start(ctx, limits)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	d := decoder{run: r}
-	if d.results, err = r.Alloc(resultBytes); err != nil {
+	d := decoder{ctx: ctx, module: m, limits: limits}
+	defer d.close()
+	if err := d.start(); err != nil {
 		return err
 	}
 	g, ok := Tiles(f)
@@ -56,6 +52,12 @@ func Decode(ctx context.Context, f *isobmff.File, limits wasm.Limits,
 	}
 	for k, id := range f.Primary.Parts {
 		it := f.Item(id)
+		// The decoder loses some of its memory with each picture.
+		if d.run.Used() > limits.Memory/2 {
+			if err := d.start(); err != nil {
+				return err
+			}
+		}
 		data := f.Content(it)
 		head, err := f.TileHead(it, len(data))
 		if err != nil {
@@ -92,6 +94,9 @@ func Tiles(f *isobmff.File) (isobmff.Grid, bool) {
 
 // decoder decodes files of one picture in the memory of a run.
 type decoder struct {
+	ctx      context.Context
+	module   *wasm.Module
+	limits   wasm.Limits // Loops are those left
 	run      *wasm.Run
 	in       uint64
 	size     int64 // of the file
@@ -99,6 +104,27 @@ type decoder struct {
 	results  uint64
 	out      uint64
 	outBytes int64
+}
+
+// start begins a run in place of the one so far, with the loops that it has left.
+func (d *decoder) start() (err error) {
+	if d.run != nil {
+		d.limits.Loops = d.run.Loops()
+	}
+	d.close()
+	if d.run, err = d.module.Start(d.ctx, d.limits); err != nil {
+		return err
+	}
+	d.inBytes, d.outBytes = 0, 0
+	d.results, err = d.run.Alloc(resultBytes)
+	return err
+}
+
+func (d *decoder) close() {
+	if d.run != nil {
+		d.run.Close()
+		d.run = nil
+	}
 }
 
 // put brings a file, in pieces, into the memory of the run. The room for it at least doubles when it grows, so that
