@@ -398,8 +398,8 @@ func (f *File) CheckGrid(it *Item) error {
 	}
 	w, h := f.items[it.Parts[0]].W, f.items[it.Parts[0]].H
 	if w*g.Columns < g.W || h*g.Rows < g.H || w*(g.Columns-1) >= g.W || h*(g.Rows-1) >= g.H {
-		return fmt.Errorf("%d x %d tiles of %d x %d pixels do not make up a picture of %d x %d", g.Columns, g.Rows, w, h,
-			g.W, g.H)
+		return fmt.Errorf("%d x %d tiles of %d x %d pixels do not make up a picture of %d x %d", g.Columns, g.Rows, w,
+			h, g.W, g.H)
 	}
 	return nil
 }
