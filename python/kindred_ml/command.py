@@ -54,8 +54,9 @@ def run(*arguments, stdin=b"", progress=None):
     except (OSError, ValueError) as e:
         raise KindredError(f"{command[0]} cannot be started: {e}", command=command) from e
     said, out = collections.deque(maxlen=_LINES), []
-    threads = [threading.Thread(target=_lines, args=(process.stderr, show, said), daemon=True),
-               threading.Thread(target=_printed, args=(process, out), daemon=True),
+    # A process that the command started may keep these open for longer: then the threads close them.
+    threads = [threading.Thread(target=_closing, args=(process.stderr, _lines, process.stderr, show, said), daemon=True),
+               threading.Thread(target=_closing, args=(process.stdout, _printed, process, out), daemon=True),
                threading.Thread(target=_feed, args=(process.stdin, stdin), daemon=True)]
     for thread in threads:
         thread.start()
@@ -139,6 +140,12 @@ def _wait(process):
         process.send_signal(signal.CTRL_BREAK_EVENT if sys.platform == "win32" else signal.SIGINT)
         process.wait()
         raise
+
+
+def _closing(stream, read, *arguments):
+    """Call read, and close the stream that it reads."""
+    with stream:
+        read(*arguments)
 
 
 def _lines(stream, show, said):
