@@ -87,11 +87,6 @@ func (x *boxed) decode(ctx context.Context, shrink func(w, h int) int, smooth bo
 	return im, over, err
 }
 
-// configLimits bound the reading of the size from so many bytes. Measured were 2.4 MB.
-func configLimits(bytes int64) wasm.Limits {
-	return wasm.Limits{Memory: budget.Sum(4<<20, budget.Product(6, bytes)), Loops: wasm.Work(0, bytes)}
-}
-
 // openAVIF reads the structure of an AVIF file. Its size is that before it is turned.
 func openAVIF(ctx context.Context, b []byte, size int64) (*source, error) {
 	cfg, bits := image.Config{ColorModel: color.RGBAModel}, 0
@@ -115,13 +110,13 @@ func openAVIF(ctx context.Context, b []byte, size int64) (*source, error) {
 	}
 	x := &boxed{name: formatAVIF, bytes: size}
 	if cut == nil && int64(len(b)) == size {
-		x.bytes = int64(len(pieces[0]) + len(pieces[len(pieces)-1]))
+		x.bytes = wasm.Length(pieces...)
 	}
 	if cfg.Width == 0 {
 		if cut != nil {
 			return nil, cut
 		}
-		c, err := avif.Decoder().Config(ctx, configLimits(x.bytes), pieces...)
+		c, err := avif.Decoder().Config(ctx, wasm.HeaderLimits(x.bytes), pieces...)
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +154,7 @@ func openJXL(ctx context.Context, b []byte, size int64) (*source, error) {
 		return nil, err
 	}
 	header := stream[:min(len(stream), jxl.HeaderBytes)]
-	c, err := jxl.Decoder().Config(ctx, configLimits(int64(len(header))), header)
+	c, err := jxl.Decoder().Config(ctx, wasm.HeaderLimits(int64(len(header))), header)
 	if err != nil {
 		return nil, err
 	}

@@ -220,7 +220,7 @@ func openTIFF(_ context.Context, b []byte, _ int64) (*source, error) {
 		return nil, err
 	}
 	cfg := f.Config()
-	return &source{cfg: cfg, orientation: tiff.Orientation(b), decode: f.Decode,
+	return &source{cfg: cfg, orientation: f.Orientation(), decode: f.Decode,
 		bytes: budget.Sum(f.Memory(), reduced(cfg.Width, cfg.Height, 1))}, nil
 }
 

@@ -14,7 +14,7 @@ func webpTrees(b []byte) int64 { return chunkTrees(b[min(len(b), riffHeader):], 
 // chunkTrees is webpTrees for the chunks of a picture whose sides are w + 1 and h + 1.
 func chunkTrees(chunks []byte, w, h int) int64 {
 	var alpha []byte
-	for len(chunks) >= 8 { // the last may be cut off, if only the beginning of a file is at hand
+	for len(chunks) >= 8 { // the last of a damaged file may be cut off
 		name, n := string(chunks[:4]), min(uint64(binary.LittleEndian.Uint32(chunks[4:])), uint64(len(chunks)-8))
 		c := chunks[8 : 8+n]
 		chunks = chunks[min(uint64(len(chunks)), 8+n+n&1):]

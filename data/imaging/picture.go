@@ -8,6 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/isobmff"
 	fastjpeg "github.com/kindred-ml/kindred/internal/format/jpeg"
 	"github.com/kindred-ml/kindred/internal/format/jxl"
+	"github.com/kindred-ml/kindred/internal/format/wasm"
 )
 
 // Picture is an image file whose structure has been read, once, and whose pixels have not been decoded. It refers to
@@ -28,9 +29,9 @@ func StructureBytes(b []byte, size int64) int64 {
 	case formatHEIC:
 		return budget.Sum(n, isobmff.StructureBytes(b, size))
 	case formatAVIF:
-		return budget.Sum(n, isobmff.StructureBytes(b, size), configLimits(size).Memory)
+		return budget.Sum(n, isobmff.StructureBytes(b, size), wasm.HeaderLimits(size).Memory)
 	case formatJPEGXL:
-		return budget.Sum(n, size, configLimits(jxl.HeaderBytes).Memory)
+		return budget.Sum(n, size, wasm.HeaderLimits(jxl.HeaderBytes).Memory)
 	}
 	return n
 }

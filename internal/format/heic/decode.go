@@ -130,11 +130,7 @@ func (d *decoder) close() {
 // put brings a file, in pieces, into the memory of the run. The room for it at least doubles when it grows, so that
 // all of it together is less than twice the last.
 func (d *decoder) put(pieces ...[]byte) (err error) {
-	d.size = 0
-	for _, piece := range pieces {
-		d.size += int64(len(piece))
-	}
-	if d.size > d.inBytes {
+	if d.size = wasm.Length(pieces...); d.size > d.inBytes {
 		n := max(d.size, 2*d.inBytes)
 		if d.in, err = d.run.Alloc(n); err != nil {
 			return err

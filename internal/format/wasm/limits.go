@@ -11,8 +11,25 @@ func Work(pixels, bytes int64) int64 {
 // MostBytes returns more than the bytes of a coded picture of so many pixels that any encoder writes.
 func MostBytes(pixels int64) int64 { return budget.Sum(64<<10, budget.Product(16, pixels)) }
 
+// copies is how many times a decoder has the coded picture in its memory at most.
+const copies = 6
+
 // Memory returns the memory of a run for a picture: that of a pixel, copies of the coded picture, and what a decoder
 // has for itself.
 func Memory(perPixel, pixels, bytes int64) int64 {
-	return budget.Sum(16<<20, budget.Product(6, bytes), budget.Product(perPixel, pixels))
+	return budget.Sum(16<<20, budget.Product(copies, bytes), budget.Product(perPixel, pixels))
+}
+
+// HeaderLimits bound the reading of a picture's size from so many bytes. Measured were 2.4 MB.
+func HeaderLimits(bytes int64) Limits {
+	return Limits{Memory: budget.Sum(4<<20, budget.Product(copies, bytes)), Loops: Work(0, bytes)}
+}
+
+// Length returns the bytes of pieces together.
+func Length(pieces ...[]byte) int64 {
+	n := int64(0)
+	for _, piece := range pieces {
+		n += int64(len(piece))
+	}
+	return n
 }

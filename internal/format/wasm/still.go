@@ -63,10 +63,7 @@ func (s *Still) open(ctx context.Context, limits Limits, pieces [][]byte) (*file
 	if err != nil {
 		return nil, err
 	}
-	f := &file{Run: r}
-	for _, piece := range pieces {
-		f.size += int64(len(piece))
-	}
+	f := &file{Run: r, size: Length(pieces...)}
 	// Reading the size of a film passes over its frames, each of which has a byte at least.
 	frames := int64(1)
 	if s.Header > 0 {

@@ -203,11 +203,7 @@ func (r *Run) Alloc(n int64) (uint64, error) {
 
 // Put copies b, in pieces, to the run's memory and returns its place.
 func (r *Run) Put(b ...[]byte) (uint64, error) {
-	n := int64(0)
-	for _, piece := range b {
-		n += int64(len(piece))
-	}
-	at, err := r.Alloc(n)
+	at, err := r.Alloc(Length(b...))
 	if err != nil {
 		return 0, err
 	}
