@@ -31,6 +31,9 @@ func (s stopSignal) Is(target error) bool { return target == context.Canceled }
 // unless it is in a critical section.
 const grace = 700 * time.Millisecond
 
+// reading is how long the last remark has until it is taken: the command may have waited for a pipe that nobody reads.
+const reading = 100 * time.Millisecond
+
 // withSignals returns a context that ends at the first signal to stop: Ctrl-C,
 // SIGTERM, or the loss of the terminal. If the command has not ended after grace,
 // because a library or the system does not heed the context, the process is ended
@@ -63,7 +66,15 @@ func withSignals(ctx context.Context) context.Context {
 			case <-time.After(left):
 			}
 		}
-		reportCut(os.Stderr)
+		said := make(chan struct{})
+		go func() {
+			defer close(said)
+			reportCut(os.Stderr)
+		}()
+		select {
+		case <-said:
+		case <-time.After(reading):
+		}
 		os.Exit(exitSignal + int(s))
 	}()
 	return ctx

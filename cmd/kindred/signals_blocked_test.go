@@ -3,7 +3,9 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -16,7 +18,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kindred-ml/kindred/internal/format/onnx"
 	"github.com/kindred-ml/kindred/internal/jobs/embedded"
+	imagebombs "github.com/kindred-ml/kindred/test/bombs"
 )
 
 // stalling accepts connections and, for each, reads a request and writes what drip says, without end. It returns its
@@ -69,6 +73,8 @@ type waiting struct {
 	args  string // OUT stands for a folder of its own
 	env   []string
 	ready func() error // returns when the command waits
+	// stdout and stderr are in the place of pipes that are read.
+	stdout, stderr *os.File
 }
 
 // askedOf waits for a request.
@@ -146,6 +152,94 @@ var places = map[string]func(t *testing.T, dir string) waiting{
 	"standard input": func(t *testing.T, _ string) waiting {
 		return waiting{args: "embed --network " + onnxFile(t) + " - --out OUT/e.npy"}
 	},
+	"results that nobody reads": func(t *testing.T, _ string) waiting {
+		return waiting{args: "formats", stdout: fullPipe(t)}
+	},
+	"remarks that nobody reads": func(t *testing.T, _ string) waiting {
+		return waiting{args: "wait", stderr: fullPipe(t)}
+	},
+	"the decoder of a picture": func(t *testing.T, dir string) waiting {
+		for i := range 20 { // each takes ten seconds of a processor
+			put(t, filepath.Join(dir, "photos", fmt.Sprint(i, ".jxl")), imagebombs.Picture("large/lines.jxl"))
+		}
+		return waiting{args: "embed --network " + onnxFile(t) + " OUT/photos --out OUT/e.parquet"}
+	},
+	"a loop of a model": func(t *testing.T, dir string) waiting {
+		put(t, filepath.Join(dir, "loop.onnx"), loopOfProducts(t))
+		put(t, filepath.Join(dir, "photo.png"), imagebombs.Picture("formats/png-rgb.png"))
+		return waiting{args: "embed --network OUT/loop.onnx OUT/photo.png --out OUT/e.npy"}
+	},
+	"a pattern of a tokenizer": func(t *testing.T, dir string) waiting {
+		tower := copied(t)
+		file := filepath.Join(tower, "tokenizer.json")
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const pattern = `[\\p{L}]+|`
+		slow := bytes.Replace(text, []byte(pattern), []byte("a.*!|a|"+pattern), 1)
+		if bytes.Equal(slow, text) {
+			t.Fatalf("%s has no pattern %s", file, pattern)
+		}
+		put(t, file, slow)
+		put(t, filepath.Join(dir, "photo.png"), imagebombs.Picture("formats/png-rgb.png"))
+		var labels []string // each takes most of what a text may
+		for i := range 50 {
+			labels = append(labels, fmt.Sprint(strings.Repeat("a", 2000), i))
+		}
+		return waiting{args: "identify OUT/photo.png --network " + imageTower(t, 12) + " --words " + tower +
+			" --choices " + strings.Join(labels, ",")}
+	},
+}
+
+// fullPipe is the end of a pipe that takes no more bytes.
+func fullPipe(t *testing.T) *os.File {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close(); w.Close() })
+	w.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+	for err == nil {
+		_, err = w.Write(make([]byte, 1<<16))
+	}
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// loopOfProducts is a model that multiplies large matrices for about ten seconds of two processors.
+func loopOfProducts(t *testing.T) []byte {
+	const side, rounds = 512, 4000
+	value := func(name string, shape ...onnx.Dim) onnx.Value {
+		return onnx.Value{Name: name, Type: onnx.Float32, Shape: shape}
+	}
+	single := []onnx.Attr{{Name: "keepdims", Type: onnx.AttrInt}}
+	m := &onnx.Model{Opsets: []onnx.Opset{{Version: 17}}, Graph: onnx.Graph{
+		Inputs:  []onnx.Value{value("x", onnx.Dim{Name: "N"}, onnx.Dim{Size: 3}, onnx.Dim{Size: 8}, onnx.Dim{Size: 8})},
+		Outputs: []onnx.Value{value("y", onnx.Dim{Name: "N"}, onnx.Dim{Size: 3})},
+		Initializers: []onnx.Tensor{onnx.Floats("large", []int64{side, side}, make([]float32, side*side)),
+			onnx.Ints("rounds", []int64{1}, []int64{rounds})},
+		Nodes: []onnx.Node{
+			{Op: "ReduceMean", Inputs: []string{"x"}, Outputs: []string{"mean"}, Attrs: single},
+			{Op: "Add", Inputs: []string{"large", "mean"}, Outputs: []string{"begin"}},
+			{Op: "Loop", Inputs: []string{"rounds", "", "begin"}, Outputs: []string{"end"},
+				Attrs: []onnx.Attr{{Name: "body", Type: onnx.AttrGraph, Graph: &onnx.Graph{
+					Nodes: []onnx.Node{{Op: "Identity", Inputs: []string{"on"}, Outputs: []string{"still on"}},
+						{Op: "MatMul", Inputs: []string{"state", "large"}, Outputs: []string{"product"}}},
+					Inputs:  []onnx.Value{{Name: "i"}, {Name: "on"}, {Name: "state"}},
+					Outputs: []onnx.Value{{Name: "still on"}, {Name: "product"}}}}}},
+			{Op: "ReduceMean", Inputs: []string{"end"}, Outputs: []string{"all"}, Attrs: single},
+			{Op: "GlobalAveragePool", Inputs: []string{"x"}, Outputs: []string{"pooled"}},
+			{Op: "Flatten", Inputs: []string{"pooled"}, Outputs: []string{"flat"}},
+			{Op: "Add", Inputs: []string{"flat", "all"}, Outputs: []string{"y"}},
+		}}}
+	var b bytes.Buffer
+	if err := m.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 // stop starts a command, sends it one signal where it waits, and returns how long it went on and its status.
@@ -154,6 +248,12 @@ func stop(t *testing.T, p waiting, dir string) (time.Duration, syscall.WaitStatu
 	cmd.Env = append(cmd.Env, append([]string{childOut + "=" + dir, "HOME=" + dir}, p.env...)...)
 	var said strings.Builder
 	cmd.Stderr = &said
+	if p.stdout != nil {
+		cmd.Stdout = p.stdout
+	}
+	if p.stderr != nil {
+		cmd.Stderr = p.stderr
+	}
 	cmd.WaitDelay = time.Second
 	if _, err := cmd.StdinPipe(); err != nil {
 		t.Fatal(err)

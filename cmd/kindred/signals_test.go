@@ -20,8 +20,8 @@ import (
 )
 
 // childArgs, if set in the environment, makes the test binary the program itself,
-// with these arguments, in which OUT is the value of childOut, and one more
-// command, "wait".
+// with these arguments, in which OUT at the begin of a word is the value of childOut,
+// and one more command, "wait".
 const (
 	childArgs = "KINDRED_CMD_TEST_ARGS"
 	childOut  = "KINDRED_CMD_TEST_OUT"
@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 		commands = append(commands, newWait)
 		words := strings.Fields(args)
 		for i, w := range words {
-			if w == "OUT" {
-				words[i] = os.Getenv(childOut)
+			if below, ok := strings.CutPrefix(w, "OUT"); ok {
+				words[i] = os.Getenv(childOut) + below
 			}
 		}
 		code := execute(withSignals(context.Background()), words, os.Stdout, os.Stderr)
