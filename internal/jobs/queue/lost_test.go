@@ -15,6 +15,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/kindred-ml/kindred/internal/jobs/embedded"
 )
 
 // lossy returns another way to the servers at u, on which the nth request whose
@@ -270,5 +272,52 @@ func TestDroppedMeanwhile(t *testing.T) {
 		if err != nil || info.State.Msgs != want {
 			t.Errorf("submitted %v: %d messages, %v", submitted, info.State.Msgs, err)
 		}
+	}
+}
+
+// TestEndedWhileClaiming: the servers end when a worker has the message of a job and not yet its record. The worker
+// gives the message up when its lease is over, and ends when it has been idle.
+func TestEndedWhileClaiming(t *testing.T) {
+	server, err := embedded.Serve(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	q := connect(t, Options{URL: server.URL()})
+	consumer, err := q.todo.CreateOrUpdateConsumer(t.Context(), jetstream.ConsumerConfig{Durable: "test",
+		FilterSubject: q.subject("*"), AckPolicy: jetstream.AckExplicitPolicy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.publish(t.Context(), "key"); err != nil {
+		t.Fatal(err)
+	}
+	batch, err := consumer.Fetch(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := <-batch.Messages()
+	server.Close()
+	var said string
+	s := &shift{w: &Worker{Queue: q, Idle: time.Millisecond, Log: func(line string) { said = line }}, lease: lease,
+		seen: time.Now()}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if !s.begin() {
+			t.Error("it is idle at once")
+		}
+		s.handle(t.Context(), m)
+		s.end(true)
+		time.Sleep(2 * time.Millisecond)
+		s.take(t.Context(), consumer)
+	}()
+	select {
+	case <-ended:
+		if !strings.Contains(said, "key: the queue does not answer") {
+			t.Errorf("it said %q", said)
+		}
+	case <-time.After(20 * lease):
+		t.Error("it waits for a queue that has ended")
 	}
 }

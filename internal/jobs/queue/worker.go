@@ -44,7 +44,9 @@ func (w *Worker) Work(ctx context.Context) error {
 	cfg := jetstream.ConsumerConfig{Durable: "lane-" + q.lane, FilterSubject: q.subject("*"),
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: q.o.Lease, MaxDeliver: -1, MaxAckPending: 1 << 20}
 	var c jetstream.Consumer
-	err = persist(ctx, func(ctx context.Context) (err error) {
+	begin, cancel := context.WithTimeout(ctx, settle)
+	defer cancel()
+	err = persist(begin, func(ctx context.Context) (err error) {
 		if c, err = q.todo.Consumer(ctx, cfg.Durable); errors.Is(err, jetstream.ErrConsumerNotFound) {
 			c, err = q.todo.CreateOrUpdateConsumer(ctx, cfg)
 		}
@@ -141,10 +143,16 @@ func (s *shift) log(format string, args ...any) {
 	}
 }
 
-// handle does what a message asks for, if that is still to be done.
+// handle does what a message asks for, if that is still to be done. It does not claim the job once the lease has
+// ended: the servers then give the message to another worker, or have ended too.
 func (s *shift) handle(ctx context.Context, m jetstream.Msg) {
 	key := string(m.Data())
-	t, err := s.claim(ctx, m, key)
+	claiming, cancel := context.WithTimeout(ctx, s.lease)
+	t, err := s.claim(claiming, m, key)
+	cancel()
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("the queue does not answer: %w", err)
+	}
 	switch {
 	case errors.Is(err, jetstream.ErrKeyNotFound): // removed meanwhile
 		s.drop(ctx, m, key)
