@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -84,7 +83,7 @@ func (s *Server) decode(ctx context.Context, e Embedder, file []byte, l *loan) (
 		}
 		return badPicture.is(way, "%s", escape.Within(err.Error(), 300))
 	}
-	free, err := s.sandboxes.enter(ctx, file)
+	free, err := s.decoders.enter(ctx, file)
 	if err != nil {
 		return nil, err
 	}
@@ -110,25 +109,6 @@ func (s *Server) decode(ctx context.Context, e Embedder, file []byte, l *loan) (
 		return nil, refused(err)
 	}
 	return im, nil
-}
-
-// sandboxes are the places of pictures that are decoded in a sandbox, one fewer than the cores, so that such pictures
-// never keep a server from its other work.
-type sandboxes chan struct{}
-
-func newSandboxes() sandboxes { return make(sandboxes, max(1, runtime.GOMAXPROCS(0)-1)) }
-
-// enter waits for a place if a file needs one. free gives it back.
-func (s sandboxes) enter(ctx context.Context, file []byte) (free func(), err error) {
-	if !imaging.Sandboxed(file) {
-		return func() {}, nil
-	}
-	select {
-	case s <- struct{}{}:
-		return func() { <-s }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }
 
 // decodingBytes returns the memory that e needs to decode a picture.

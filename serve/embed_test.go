@@ -41,20 +41,25 @@ func (e *stubborn) Decode(ctx context.Context, p *imaging.Picture, maxPixels int
 	return nil, ctx.Err()
 }
 
-// TestSandboxes: pictures that are decoded in a sandbox leave a core to the rest of the server, and a request keeps
-// its memory and its place until its decoder has ended, also beyond its time.
-func TestSandboxes(t *testing.T) {
-	picture, err := os.ReadFile("../data/imaging/testdata/formats/avif.avif")
+// TestDecoders: no more pictures are decoded at a time than there are cores, those that are decoded in a sandbox leave
+// a core to the rest of the server, and a request keeps its memory and its place until its decoder has ended, also
+// beyond its time.
+func TestDecoders(t *testing.T) {
+	cores := runtime.GOMAXPROCS(0)
+	for name, places := range map[string]int{"png-rgb.png": cores, "avif.avif": max(1, cores-1)} {
+		t.Run(name, func(t *testing.T) { testDecoders(t, name, places) })
+	}
+}
+
+func testDecoders(t *testing.T, name string, places int) {
+	picture, err := os.ReadFile("../data/imaging/testdata/formats/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := &stubborn{letGo: make(chan struct{})}
 	s := newServer(t, Options{Limits: Limits{Time: 100 * time.Millisecond},
 		Collections: []Collection{{Name: "things", Store: filled(t, 5), Embedder: e}}})
-	places, requests := cap(s.sandboxes), 3*cap(s.sandboxes)
-	if places != max(1, runtime.GOMAXPROCS(0)-1) {
-		t.Errorf("%d places", places)
-	}
+	requests := 3 * places
 	ended := make(chan int, requests)
 	for range requests {
 		go func() { ended <- (&caller{t: t, s: s}).form("POST", "/v1/search", picture).StatusCode }()
@@ -71,7 +76,8 @@ func TestSandboxes(t *testing.T) {
 	for range places {
 		<-ended
 	}
-	if n := e.most.Load(); int(n) != places || s.memory.inUse() != 0 || len(s.working) != 0 {
-		t.Errorf("in the end: up to %d decoders, %d bytes and %d places in use", n, s.memory.inUse(), len(s.working))
+	if n := e.most.Load(); int(n) != places || s.memory.inUse() != 0 || len(s.working)+len(s.decoders.all) != 0 {
+		t.Errorf("in the end: up to %d decoders, %d bytes and %d places in use", n, s.memory.inUse(),
+			len(s.working)+len(s.decoders.all))
 	}
 }

@@ -56,7 +56,7 @@ func (s *Server) header(ctx context.Context, f *os.File, l *loan) (*imaging.Head
 	}
 	var begin [4 << 10]byte
 	n, _ := f.ReadAt(begin[:], 0) // what is missing is found below
-	free, err := s.sandboxes.enter(ctx, begin[:n])
+	free, err := s.decoders.enter(ctx, begin[:n])
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +243,7 @@ func (s *Server) shrink(ctx context.Context, f *os.File, h *imaging.Header, size
 	}
 	dec := imaging.Decoder{MaxPixels: s.limits.Pixels, MaxBytes: need, Shrink: twice(size).Shrink}
 	var im imaging.Image
-	free, err := s.sandboxes.enter(ctx, file)
+	free, err := s.decoders.enter(ctx, file)
 	if err != nil {
 		return nil, err
 	}

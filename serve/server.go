@@ -23,7 +23,7 @@ type Server struct {
 	collections []*collection
 	memory      *account
 	working     chan struct{} // a place for every request being processed
-	sandboxes   sandboxes
+	decoders    decoders
 	senders     *buckets
 	crossOrigin *http.CrossOriginProtection
 	mux         *http.ServeMux
@@ -80,7 +80,7 @@ func New(opt Options) (*Server, error) {
 	}
 	s.memory = &account{limit: s.limits.Memory}
 	s.working = make(chan struct{}, s.limits.Concurrent)
-	s.sandboxes = newSandboxes()
+	s.decoders = newDecoders()
 	s.senders = newBuckets(s.limits.Rate, s.limits.Burst)
 	s.thumbnails = newThumbnails()
 	s.background, s.stop = context.WithCancel(context.Background())
