@@ -124,7 +124,7 @@ levels:
 long:
 	KINDRED_LONG=1 $(TEST) -count=1 -timeout 25m -run TestDirections ./app/experiments/paper
 	KINDRED_LONG=1 $(TEST) -count=1 -run 'AtEveryWrite$$' ./run
-	KINDRED_LONG=1 $(TEST) -count=1 -timeout 1h -run '^TestMutations' $(MUTATED)
+	KINDRED_LONG=1 KINDRED_HEIC="$$(.ci/heic)" $(TEST) -count=1 -timeout 1h -run '^TestMutations' $(MUTATED)
 	cd xla && KINDRED_LONG=1 $(TEST) -count=1 -run TestGoldenCurve .
 
 # Packages that read texts from outside, each of which is changed 10,000 times; make test takes 300.
@@ -135,7 +135,7 @@ directions:
 	KINDRED_LONG=$(KINDRED_LONG) $(TEST) -count=1 -timeout 2h -run TestDirections ./app/experiments/paper
 
 fuzz:
-	.ci/fuzz
+	KINDRED_HEIC="$$(.ci/heic)" .ci/fuzz
 
 # Random comparisons, one seed after another: networks with onnxruntime, where npm has
 # it, and with plain loops; an index with a map; losses with their definitions;

@@ -14,9 +14,6 @@ import (
 	"github.com/kindred-ml/kindred/test/heif"
 )
 
-// quantum is the number of loop iterations of a sandbox between two looks at the context.
-const quantum = 1 << 20
-
 // reader returns a function that decodes files of up to so many pixels, or of the default, in a sandbox or not. Its
 // work is the looks at the context.
 func reader(maxPixels int, sandboxed bool) func(file []byte) (bounded.Cost, error) {
@@ -35,7 +32,7 @@ func reader(maxPixels int, sandboxed bool) func(file []byte) (bounded.Cost, erro
 		// The size is read twice, and the picture once, each by a run of its own. Decoders outside of a sandbox look
 		// more often, up to once for some bytes or pixels.
 		const looks = 64
-		cost.Work, cost.MostWork = int64(ctx.Looks()), looks+3*wasm.Work(pixels, int64(len(file)))/quantum
+		cost.Work, cost.MostWork = int64(ctx.Looks()), looks+3*wasm.Work(pixels, int64(len(file)))/wasm.Quantum
 		if !sandboxed {
 			cost.MostWork = looks + pixels + int64(len(file))
 		}
@@ -87,5 +84,9 @@ func TestMutations(t *testing.T) {
 
 func FuzzAVIF(f *testing.F)      { bounded.Fuzz(f, formats(f)[0]) }
 func FuzzJXL(f *testing.F)       { bounded.Fuzz(f, formats(f)[1]) }
-func FuzzHEIC(f *testing.F)      { bounded.Fuzz(f, formats(f)[2]) }
 func FuzzStructure(f *testing.F) { bounded.Fuzz(f, formats(f)[3]) }
+
+func FuzzHEIC(f *testing.F) {
+	heif.Decoder(f)
+	bounded.Fuzz(f, formats(f)[2])
+}

@@ -250,7 +250,7 @@ func Data(tb testing.TB, file []byte) []byte {
 
 // Decoder makes the decoder for HEIC in $KINDRED_HEIC, a folder, that of the test. Without one it skips the test.
 // 'make test' sets the variable.
-func Decoder(t *testing.T) {
+func Decoder(t testing.TB) {
 	t.Helper()
 	dir := os.Getenv("KINDRED_HEIC")
 	if dir == "" {

@@ -70,8 +70,8 @@ func Check(path string) error {
 func read(path string) ([]byte, error) {
 	b, err := regular.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the decoder %s cannot be read: %w; remove what is there, then run "+
-			"'kindred formats get heic'", path, err)
+		return nil, fmt.Errorf("the decoder cannot be read: %w; remove what is there, then run "+
+			"'kindred formats get heic'", err)
 	}
 	return b, err
 }

@@ -90,7 +90,7 @@ func TestGetOverAFolder(t *testing.T) {
 	}
 	_, err := (&Getter{Offline: true}).Get(t.Context())
 	for _, err := range []error{err, Check(path)} {
-		if err == nil || !strings.Contains(err.Error(), path+" cannot be read") {
+		if err == nil || !strings.Contains(err.Error(), "the decoder cannot be read: "+path) {
 			t.Error(err)
 		}
 	}

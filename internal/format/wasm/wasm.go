@@ -69,10 +69,10 @@ type Run struct {
 	err    error // the first error: the state of the run is undefined after it
 }
 
-// quantum is the number of loop iterations, a few milliseconds, after which a run stops for a moment. Until then
+// Quantum is the number of loop iterations, a few milliseconds, after which a run stops for a moment. Until then
 // nothing can preempt its code: neither the end of its context nor the garbage collector, for which the whole
 // program waits.
-const quantum = 1 << 20
+const Quantum = 1 << 20
 
 // Start begins a run. Its memory grows as the module asks, up to the limit. The run ends with ctx.
 func (m *Module) Start(ctx context.Context, limits Limits) (*Run, error) {
@@ -126,7 +126,7 @@ func (r *Run) refuel() bool {
 	}
 	runtime.Gosched()
 	if r.ctx.Err() == nil && r.Loops() >= 0 {
-		n := min(r.Loops(), quantum)
+		n := min(r.Loops(), Quantum)
 		r.left = r.Loops() - n
 		r.fuel.Set(uint64(n))
 	}

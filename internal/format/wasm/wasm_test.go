@@ -212,11 +212,11 @@ func TestStops(t *testing.T) {
 
 // TestFullMemory: code also stops where its memory cannot grow any more.
 func TestFullMemory(t *testing.T) {
-	r := started(t, Limits{Memory: 2 << 16, Loops: 3 * quantum})
+	r := started(t, Limits{Memory: 2 << 16, Loops: 3 * Quantum})
 	if _, err := r.Call("grow", 1); err != nil || r.Used() != 2<<16 {
 		t.Fatalf("%d bytes, %v", r.Used(), err)
 	}
-	if _, err := r.Call("countdown", 2*quantum); err != nil || r.Loops() >= quantum {
+	if _, err := r.Call("countdown", 2*Quantum); err != nil || r.Loops() >= Quantum {
 		t.Errorf("%d left, %v", r.Loops(), err)
 	}
 	if r.Failed(nil) != nil {
