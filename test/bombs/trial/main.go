@@ -9,7 +9,8 @@
 // afterwards. A value beyond its bound is followed by "!". The exit status is 1 if there is any. $KINDRED_DECODERS
 // must name the folder of the decoder for HEIC, as .ci/heic prints it.
 //
-// The latencies depend on what else the machine does. The process itself uses one processor while it uploads.
+// The latencies depend on what else the machine does. The process itself uses one processor while it uploads; another
+// process, of its own, asks for /healthz.
 package main
 
 import (
@@ -37,7 +38,13 @@ func main() {
 	flag.DurationVar(&o.limit, "limit", 60*time.Second, "longest time of a command, and of the uploads of a file")
 	flag.DurationVar(&o.timeout, "timeout", 10*time.Second, "--timeout of the server")
 	flag.StringVar(&o.write, "write", "", "only write the files into this folder")
+	flag.StringVar(&o.probe, "probe", "", "only ask this server for /healthz until standard input ends, and print the "+
+		"longest time that an answer took")
 	flag.Parse()
+	if o.probe != "" {
+		probe(o.probe)
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	beyond, err := try(ctx, o)
@@ -53,8 +60,8 @@ func main() {
 
 // options are the values of the flags.
 type options struct {
-	kindred, only, kinds, write string
-	limit, timeout              time.Duration
+	kindred, only, kinds, write, probe string
+	limit, timeout                     time.Duration
 }
 
 // The bounds.

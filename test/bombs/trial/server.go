@@ -54,11 +54,14 @@ func (t *trial) serve(ctx context.Context, file []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, t.limit)
 	defer cancel()
 	c := client{url: url, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: once + 2}}}
-	worst := c.probe(ctx)
+	worst, err := startProbe(url)
+	if err != nil {
+		return errors.Join(err, cmd.Process.Kill(), cmd.Wait())
+	}
 	begun := time.Now()
 	answers := c.upload(ctx, file)
 	took := time.Since(begun)
-	delay := worst()
+	delay, failed := worst()
 	photo, photoTook := c.sound(t.photo)
 	most := peakOf(cmd.Process.Pid)
 	cmd.Process.Signal(os.Interrupt)
@@ -67,6 +70,9 @@ func (t *trial) serve(ctx context.Context, file []byte) error {
 	err = cmd.Wait()
 	stop.Stop()
 	close(ended)
+	if failed != nil {
+		return failed
+	}
 	alive := "alive"
 	if most == 0 || cmd.ProcessState.ExitCode() != 0 {
 		alive = fmt.Sprint("ended: ", err)
@@ -84,31 +90,60 @@ type client struct {
 	http *http.Client
 }
 
-// probe asks again and again whether the server lives. The function that it returns ends that, and returns the longest
-// time that an answer took.
-func (c *client) probe(ctx context.Context) (worst func() time.Duration) {
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan time.Duration)
+// probe asks a server again and again whether it lives, until standard input ends. It prints a line when it has begun,
+// and in the end the longest time that an answer took.
+func probe(url string) {
 	ask := func() {
-		if r, err := c.http.Get(c.url + "/healthz"); err == nil {
+		if r, err := http.Get(url + "/healthz"); err == nil {
+			io.Copy(io.Discard, r.Body)
 			r.Body.Close()
 		}
 	}
 	ask() // opens the connection
-	go func() {
-		longest := time.Duration(0)
-		for ctx.Err() == nil {
-			begun := time.Now()
-			ask()
-			longest = max(longest, time.Since(begun))
-			select {
-			case <-time.After(20 * time.Millisecond):
-			case <-ctx.Done():
-			}
+	fmt.Println("begun")
+	ended := make(chan struct{})
+	go func() { io.Copy(io.Discard, os.Stdin); close(ended) }()
+	for longest := time.Duration(0); ; {
+		begun := time.Now()
+		ask()
+		longest = max(longest, time.Since(begun))
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ended:
+			fmt.Println(longest)
+			return
 		}
-		ended <- longest
-	}()
-	return func() time.Duration { cancel(); return <-ended }
+	}
+}
+
+// startProbe starts a process that probes a server. worst ends it, and returns the longest time that an answer took.
+func startProbe(url string) (worst func() (time.Duration, error), err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self, "-probe", url)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	lines := bufio.NewReader(stdout)
+	if _, err := lines.ReadString('\n'); err != nil {
+		return nil, errors.Join(fmt.Errorf("the probe: %w", err), cmd.Wait())
+	}
+	return func() (time.Duration, error) {
+		stdin.Close()
+		line, _ := lines.ReadString('\n')
+		longest, err := time.ParseDuration(strings.TrimSpace(line))
+		return longest, errors.Join(err, cmd.Wait())
+	}, nil
 }
 
 // upload searches by a file, and returns the status codes of the answers with their numbers.
