@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	"image/color"
 	"image/draw"
+	"io"
 	"iter"
 
 	"golang.org/x/image/webp"
@@ -33,120 +33,115 @@ func riffChunks(b []byte) iter.Seq2[string, []byte] {
 	}
 }
 
-// appendChunk appends a chunk to b.
-func appendChunk(b []byte, name string, content []byte) []byte {
-	b = append(b, name...)
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(content)))
-	b = append(b, content...)
-	if len(content)%2 == 1 {
-		b = append(b, 0)
-	}
-	return b
-}
-
-// riff returns a WebP file of the given chunks.
-func riff(chunks []byte) []byte {
-	b := append([]byte("RIFF"), 0, 0, 0, 0)
-	binary.LittleEndian.PutUint32(b[4:], uint32(4+len(chunks)))
-	return append(append(b, "WEBP"...), chunks...)
-}
-
 // uint24 returns the little-endian value of three bytes.
 func uint24(b []byte) int { return int(b[0]) | int(b[1])<<8 | int(b[2])<<16 }
 
-// firstFrame is the first frame of an animated WebP file.
-type firstFrame struct {
-	canvas image.Point     // the size of the animation
-	at     image.Rectangle // the place of the frame in it
-	still  []byte          // the frame as a separate file
+// webpPicture is the picture of a WebP file: of an animation, the first frame. golang.org/x/image is given the
+// chunks of this picture and no others, so it cannot decode another one.
+type webpPicture struct {
+	canvas   image.Point
+	animated bool
+	at       image.Rectangle // the place of the picture on the canvas
+	alpha    []byte          // the chunk ALPH of a lossy picture, or nil
+	name     string          // of the chunk with the picture: VP8 or VP8L
+	coded    []byte          // its content
 }
 
-// animated returns the first frame of b, or nil if b is not an animation.
+// readWebP reads the structure of a WebP file.
 //
-// An animation begins with a chunk VP8X, which has a bit set for animations and the size of the
-// canvas. Its frames are chunks ANMF. Each holds the frame's place, size and duration, and the
+// A file of more than one chunk begins with a chunk VP8X, which has the size of the canvas and a bit set for
+// animations. The frames of an animation are chunks ANMF. Each holds the frame's place, size and duration, and the
 // chunks of a still image (RFC 9649, section 2.7).
-func animated(b []byte) (*firstFrame, error) {
+func readWebP(b []byte) (*webpPicture, error) {
 	const animation = 1 << 1
-	var f *firstFrame
-	for name, c := range riffChunks(b[min(len(b), riffHeader):]) {
-		switch {
-		case f == nil && (name != "VP8X" || len(c) < 10 || c[0]&animation == 0):
-			return nil, nil
-		case f == nil:
-			f = &firstFrame{canvas: image.Pt(uint24(c[4:])+1, uint24(c[7:])+1)}
-		case name == "ANMF" && len(c) < frameHeader:
-			return nil, errors.New("a frame without its header")
-		case name == "ANMF":
-			x, y := 2*uint24(c), 2*uint24(c[3:])
-			f.at = image.Rect(x, y, x+uint24(c[6:])+1, y+uint24(c[9:])+1)
-			if !f.at.In(image.Rectangle{Max: f.canvas}) {
-				return nil, fmt.Errorf("a frame at %v of an animation of %d x %d pixels", f.at, f.canvas.X, f.canvas.Y)
-			}
-			return f, f.take(c[frameHeader:])
+	p := new(webpPicture)
+	chunks := b[min(len(b), riffHeader):]
+	for name, c := range riffChunks(chunks) {
+		if name == "VP8X" && len(c) >= 10 {
+			p.canvas, p.animated = image.Pt(uint24(c[4:])+1, uint24(c[7:])+1), c[0]&animation != 0
 		}
+		break // VP8X is the first chunk
 	}
-	if f == nil {
-		return nil, nil
+	if !p.animated {
+		p.at.Max = p.canvas
+		err := p.take(chunks)
+		p.canvas = p.at.Size()
+		return p, err
+	}
+	for name, c := range riffChunks(chunks) {
+		switch {
+		case name != "ANMF":
+			continue
+		case len(c) < frameHeader:
+			return nil, errors.New("a frame without its header")
+		}
+		x, y := 2*uint24(c), 2*uint24(c[3:])
+		p.at = image.Rect(x, y, x+uint24(c[6:])+1, y+uint24(c[9:])+1)
+		if !p.at.In(image.Rectangle{Max: p.canvas}) {
+			return nil, fmt.Errorf("a frame at %v of an animation of %d x %d pixels", p.at, p.canvas.X, p.canvas.Y)
+		}
+		return p, p.take(c[frameHeader:])
 	}
 	return nil, errors.New("an animation without a frame")
 }
 
-// take makes the still file of the chunks of a frame.
-func (f *firstFrame) take(chunks []byte) error {
+// take finds the picture in the chunks of a still image. Its size must be that of p.at, unless that is empty.
+func (p *webpPicture) take(chunks []byte) error {
 	var alpha []byte
 	for name, c := range riffChunks(chunks) {
 		switch name {
 		case "ALPH":
 			alpha = c
 		case "VP8 ", "VP8L":
-			bare := riff(appendChunk(nil, name, c))
-			cfg, err := webp.DecodeConfig(bytes.NewReader(bare))
+			p.name, p.coded = name, c
+			cfg, err := webp.DecodeConfig(p.reader(context.Background()))
 			if err != nil {
 				return err
 			}
-			if size := image.Pt(cfg.Width, cfg.Height); size != f.at.Size() {
-				return fmt.Errorf("a frame of %v pixels that holds an image of %v", f.at.Size(), size)
+			size := image.Pt(cfg.Width, cfg.Height)
+			if p.at.Empty() {
+				p.at.Max = size
 			}
-			if f.still = bare; alpha == nil || name == "VP8L" {
-				return nil
+			if size != p.at.Size() {
+				return fmt.Errorf("a frame of %v pixels that holds an image of %v", p.at.Size(), size)
 			}
-			const hasAlpha = 1 << 4
-			w, h := cfg.Width-1, cfg.Height-1
-			head := []byte{hasAlpha, 0, 0, 0, byte(w), byte(w >> 8), byte(w >> 16), byte(h), byte(h >> 8),
-				byte(h >> 16)}
-			f.still = riff(appendChunk(appendChunk(appendChunk(nil, "VP8X", head), "ALPH", alpha), name, c))
+			if name == "VP8 " { // a lossless picture has alpha of its own
+				p.alpha = alpha
+			}
 			return nil
 		}
 	}
-	return errors.New("a frame without an image")
+	return errors.New("a frame without an image, or with one that is cut off")
 }
 
-// webpConfig returns the size of a WebP file. For an animation it is the size of the canvas.
-func webpConfig(b []byte) (image.Config, error) {
-	switch f, err := animated(b); {
-	case err != nil:
-		return image.Config{}, err
-	case f != nil:
-		return image.Config{ColorModel: color.NRGBAModel, Width: f.canvas.X, Height: f.canvas.Y}, nil
+// reader reads a file of the picture alone.
+func (p *webpPicture) reader(ctx context.Context) io.Reader {
+	length := uint32(4)
+	var parts []io.Reader
+	add := func(name string, content []byte) {
+		head, padding := binary.LittleEndian.AppendUint32([]byte(name), uint32(len(content))), len(content)%2
+		length += uint32(len(head) + len(content) + padding)
+		parts = append(parts, bytes.NewReader(head), newReader(ctx, content), bytes.NewReader(make([]byte, padding)))
 	}
-	return webp.DecodeConfig(bytes.NewReader(b))
+	if p.alpha != nil {
+		const hasAlpha = 1 << 4
+		w, h := p.at.Dx()-1, p.at.Dy()-1
+		add("VP8X", []byte{hasAlpha, 0, 0, 0, byte(w), byte(w >> 8), byte(w >> 16), byte(h), byte(h >> 8),
+			byte(h >> 16)})
+		add("ALPH", p.alpha)
+	}
+	add(p.name, p.coded)
+	head := append(binary.LittleEndian.AppendUint32([]byte("RIFF"), length), "WEBP"...)
+	return io.MultiReader(append([]io.Reader{bytes.NewReader(head)}, parts...)...)
 }
 
-// decodeWebP decodes b. Of an animation it decodes the first frame, on a transparent canvas.
-func decodeWebP(ctx context.Context, b []byte) (image.Image, error) {
-	f, err := animated(b)
-	if err != nil {
-		return nil, err
-	}
-	if f == nil {
-		return decodeStill(ctx, b)
-	}
-	im, err := decodeStill(ctx, f.still)
-	if err != nil || f.at.Size() == f.canvas {
+// decode decodes the picture, on a transparent canvas if it is smaller than that.
+func (p *webpPicture) decode(ctx context.Context) (image.Image, error) {
+	im, err := p.still(ctx)
+	if err != nil || p.at.Size() == p.canvas {
 		return im, err
 	}
-	canvas := image.NewNRGBA(image.Rectangle{Max: f.canvas})
-	draw.Draw(canvas, f.at, im, im.Bounds().Min, draw.Src)
+	canvas := image.NewNRGBA(image.Rectangle{Max: p.canvas})
+	draw.Draw(canvas, p.at, im, im.Bounds().Min, draw.Src)
 	return canvas, nil
 }

@@ -13,6 +13,24 @@ import (
 	"golang.org/x/image/webp"
 )
 
+// appendChunk appends a chunk to b.
+func appendChunk(b []byte, name string, content []byte) []byte {
+	b = append(b, name...)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(content)))
+	b = append(b, content...)
+	if len(content)%2 == 1 {
+		b = append(b, 0)
+	}
+	return b
+}
+
+// riff returns a WebP file of the given chunks.
+func riff(chunks []byte) []byte {
+	b := append([]byte("RIFF"), 0, 0, 0, 0)
+	binary.LittleEndian.PutUint32(b[4:], uint32(4+len(chunks)))
+	return append(append(b, "WEBP"...), chunks...)
+}
+
 // frameOf is what a still file has as a frame of an animation: its image with its
 // alpha, without the header that says so.
 func frameOf(t testing.TB, name string) (chunks []byte, w, h int) {

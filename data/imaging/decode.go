@@ -171,7 +171,7 @@ func sniff(b []byte) (format, error) {
 	case starts("\x89PNG\r\n\x1a\n"):
 		return inGo("PNG", pngConfig, pixels(png.Decode), pngExif), nil
 	case starts("GIF87a"), starts("GIF89a"):
-		return inGo("GIF", gifConfig, decodeGIF, noExif), nil
+		return format{name: "GIF", open: openGIF}, nil
 	case starts("BM"):
 		return inGo("BMP", config(bmp.DecodeConfig), pixels(bmp.Decode), noExif), nil
 	case starts("RIFF") && len(b) >= 12 && string(b[8:12]) == "WEBP":
@@ -202,16 +202,16 @@ func noExif([]byte) []byte { return nil }
 var errBegin = errors.New("the beginning of the file is not enough")
 
 // openWebP reads the structure of a WebP file.
-func openWebP(ctx context.Context, b []byte, size int64) (*source, error) {
+func openWebP(_ context.Context, b []byte, size int64) (*source, error) {
 	if int64(len(b)) < size {
 		return nil, errBegin
 	}
-	f := inGo("WebP", webpConfig, decodeWebP, webpExif)
-	s, err := f.open(ctx, b, size)
-	if err == nil {
-		s.bytes = webpMemory(s.cfg, b)
+	p, err := readWebP(b)
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	return &source{cfg: image.Config{ColorModel: color.NRGBAModel, Width: p.canvas.X, Height: p.canvas.Y},
+		orientation: tiffOrientation(webpExif(b)), decode: p.decode, bytes: p.memory()}, nil
 }
 
 func openTIFF(_ context.Context, b []byte, _ int64) (*source, error) {

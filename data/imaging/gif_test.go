@@ -6,6 +6,7 @@ import (
 	"image"
 	"image/color"
 	"image/gif"
+	"slices"
 	"testing"
 )
 
@@ -53,5 +54,45 @@ func TestGIFCanvas(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestFirstFrameOfGIF: the frame whose size is read is the frame that is decoded, whatever extensions are before it.
+func TestFirstFrameOfGIF(t *testing.T) {
+	palette := color.Palette{color.RGBA{R: 200, A: 255}, color.RGBA{B: 90, A: 255}}
+	var b bytes.Buffer
+	small := image.NewPaletted(image.Rect(0, 0, 8, 7), palette)
+	if err := gif.EncodeAll(&b, &gif.GIF{Image: []*image.Paletted{small}, Delay: []int{0},
+		Config: image.Config{ColorModel: palette, Width: 8, Height: 8}}); err != nil {
+		t.Fatal(err)
+	}
+	file := b.Bytes()
+	at := bytes.IndexByte(file, ',')
+	hidden := append([]byte(",\x00\x00\x00\x00\x08\x00\x08\x00"), make([]byte, 4)...)
+	for name, extension := range map[string]string{
+		"text without a length": "!\x01\x00", "text": "!\x01\x0c123456789012\x01x\x00",
+		"application": "!\xff\x0bNETSCAPE2.0\x03\x01\x00\x00\x00", "application without a length": "!\xff\x00",
+		"comment": "!\xfe\x03abc\x00", "unknown": "!\x77\x01a\x00",
+		"control of five bytes": "!\xf9\x05\x01\x00\x00\x00\x00\x00",
+		"a frame in a comment":  "!\xfe" + string(rune(len(hidden))) + string(hidden) + "\x00",
+	} {
+		f := slices.Concat(file[:at], []byte(extension), file[at:])
+		h, err := ReadHeader(t.Context(), bytes.NewReader(f), int64(len(f)))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if n := h.Bytes(1); n != 8*8*(2*4+3) {
+			t.Errorf("%s: %d bytes are said, not those of a frame on a canvas", name, n)
+		}
+		var dec Decoder
+		var im Image
+		if err := dec.Decode(t.Context(), &im, f); err != nil || im.W != 8 || im.H != 8 || dec.Background != OnWhite {
+			t.Errorf("%s: %d x %d, %v", name, im.W, im.H, err)
+		}
+	}
+	long := slices.Concat(file[:at], []byte("!\xfe"), bytes.Repeat([]byte("\x01x"), 1<<20), []byte{0}, file[at:])
+	if h, err := ReadHeader(t.Context(), bytes.NewReader(long), int64(len(long))); err != nil || h.Bytes(1) != 704 {
+		t.Errorf("behind a comment of 2 MiB: %+v, %v", h, err)
 	}
 }

@@ -6,33 +6,17 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
-// webpTrees returns the memory for the code trees of a WebP file. A lossless picture, or alpha that
-// is stored as one, may have thousands of groups of trees in a small file, each of tens of kilobytes.
-// Only the chunks that are decoded are read.
-func webpTrees(b []byte) int64 { return chunkTrees(b[min(len(b), riffHeader):], 0, 0) }
-
-// chunkTrees is webpTrees for the chunks of a picture whose sides are w + 1 and h + 1.
-func chunkTrees(chunks []byte, w, h int) int64 {
-	var alpha []byte
-	for len(chunks) >= 8 { // the last of a damaged file may be cut off
-		name, n := string(chunks[:4]), min(uint64(binary.LittleEndian.Uint32(chunks[4:])), uint64(len(chunks)-8))
-		c := chunks[8 : 8+n]
-		chunks = chunks[min(uint64(len(chunks)), 8+n+n&1):]
-		switch {
-		case name == "VP8X" && len(c) >= 10:
-			w, h = uint24(c[4:]), uint24(c[7:])
-		case name == "ANMF" && len(c) > frameHeader:
-			return chunkTrees(c[frameHeader:], uint24(c[6:]), uint24(c[9:]))
-		case name == "ALPH":
-			alpha = c
-		case name == "VP8L" && len(c) > 1:
-			return losslessTrees(c[1:])
-		case name == "VP8 " && len(alpha) > 1 && alpha[0]&3 == 1: // without its sides
-			sides := binary.LittleEndian.AppendUint32(nil, uint32(w&0x3fff|h&0x3fff<<14))
-			return losslessTrees(append(sides, alpha[1:]...))
-		case name == "VP8 ":
-			return 0
-		}
+// trees returns the memory for the code trees of a picture. A lossless picture, or alpha that is stored as one, may
+// have thousands of groups of trees in a small file, each of tens of kilobytes.
+func (p *webpPicture) trees() int64 {
+	const lossless = 1 // compression of alpha
+	switch {
+	case p.name == "VP8L" && len(p.coded) > 1:
+		return losslessTrees(p.coded[1:])
+	case len(p.alpha) > 1 && p.alpha[0]&3 == lossless: // without its sides
+		w, h := p.at.Dx()-1, p.at.Dy()-1
+		sides := binary.LittleEndian.AppendUint32(nil, uint32(w&0x3fff|h&0x3fff<<14))
+		return losslessTrees(append(sides, p.alpha[1:]...))
 	}
 	return 0
 }

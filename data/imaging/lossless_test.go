@@ -3,6 +3,7 @@ package imaging
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"testing"
 
 	"golang.org/x/image/vp8l"
@@ -84,11 +85,52 @@ func grouped(side, n int) []byte {
 	return w.b
 }
 
+// treesOf returns the memory for the trees of a file.
+func treesOf(t *testing.T, b []byte) int64 {
+	t.Helper()
+	p, err := readWebP(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.trees()
+}
+
+// TestTreesOfDecoded: the trees that are counted are those of the picture that is decoded, whatever chunks are around
+// it.
+func TestTreesOfDecoded(t *testing.T) {
+	chunk := func(name string, content []byte) []byte { return appendChunk(nil, name, content) }
+	many, one := chunk("VP8L", grouped(208, 2000)), chunk("VP8L", grouped(208, 1))
+	packed := append([]byte{1}, grouped(208, 2000)[5:]...) // as alpha, without its header
+	lossy, w, h := frameOf(t, "webp-lossy-alpha.webp")
+	head := chunk("VP8X", append([]byte{1 << 4, 0, 0, 0}, bytes24(w-1, h-1)...))
+	for _, c := range []struct {
+		name   string
+		chunks [][]byte
+		groups int64
+	}{
+		{"a frame of a file that is not an animation", [][]byte{chunk("ANMF", frame(0, 0, 208, 208, one)), many}, 2000},
+		{"two pictures", [][]byte{one, many}, 1},
+		{"alpha of a lossless picture", [][]byte{chunk("ALPH", packed), one}, 1},
+		{"two chunks of alpha", [][]byte{head, chunk("ALPH", packed), lossy}, 1},
+		{"a header behind the picture", [][]byte{one, chunk("VP8X", make([]byte, 10)), many}, 1},
+	} {
+		b := riff(slices.Concat(c.chunks...))
+		var dec Decoder
+		var im Image
+		var err error
+		taken := budgettest.Taken(func() { err = dec.Decode(t.Context(), &im, b) })
+		said := treesOf(t, b)
+		if want := (c.groups + 1) * groupMemory(0); err != nil || said != want || taken > said+4<<20 {
+			t.Errorf("%s: %d bytes said, want %d, %d taken, %v", c.name, said, want, taken, err)
+		}
+	}
+}
+
 // TestTrees: a small file may have thousands of trees, whose memory is known before they are read.
 func TestTrees(t *testing.T) {
 	for _, n := range []int{1, 2, 300, 2600} {
 		b := grouped(208, n)
-		said := webpTrees(riff(appendChunk(nil, "VP8L", b)))
+		said := treesOf(t, riff(appendChunk(nil, "VP8L", b)))
 		var err error
 		taken := budgettest.Taken(func() { _, err = vp8l.Decode(bytes.NewReader(b)) })
 		if err != nil {
@@ -110,10 +152,10 @@ func TestTreesOfValid(t *testing.T) {
 	} {
 		b := formatFile(t, name)
 		want := (groups + 1) * groupMemory(0)
-		if got := webpTrees(b); got != want {
+		if got := treesOf(t, b); got != want {
 			t.Errorf("%s: %d bytes, want %d", name, got, want)
 		}
-		if chunks, w, h := frameOf(t, name); webpTrees(animation(w, h, frame(0, 0, w, h, chunks))) != want {
+		if chunks, w, h := frameOf(t, name); treesOf(t, animation(w, h, frame(0, 0, w, h, chunks))) != want {
 			t.Errorf("%s as an animation: another memory than %d", name, want)
 		}
 	}
@@ -127,11 +169,11 @@ func TestWebPMemory(t *testing.T) {
 		"lossless": formatFile(t, "webp-lossless.webp"), "animation": animation(w+1, h, frame(0, 0, w, h, chunks)),
 		"groups": riff(appendChunk(nil, "VP8L", grouped(208, 1500))),
 	} {
-		cfg, err := webpConfig(b)
+		p, err := readWebP(b)
 		if err != nil {
 			t.Fatal(err)
 		}
-		said := webpMemory(cfg, b)
+		said := p.memory()
 		var dec Decoder
 		var im Image
 		taken := budgettest.Taken(func() { err = dec.Decode(t.Context(), &im, b) })
@@ -145,8 +187,7 @@ func TestWebPMemory(t *testing.T) {
 func TestTreesOfDamaged(t *testing.T) {
 	b := grouped(208, 300)
 	want := int64(mostGroups) * groupMemory(mostCache)
-	file := riff(appendChunk(nil, "VP8L", b))
-	if got := webpTrees(file[:len(file)*3/4]); got != 301*groupMemory(0) {
+	if got := losslessTrees(b[1 : len(b)*3/4]); got != 301*groupMemory(0) {
 		t.Errorf("the beginning of a file: %d, want %d", got, 301*groupMemory(0))
 	}
 	for _, n := range []int{1, 5, 10, 100, 500} {

@@ -2,23 +2,18 @@ package imaging
 
 import (
 	"context"
-	"errors"
 	"image"
-	"image/color"
 
 	"golang.org/x/image/webp"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
-// decodeStill decodes a file of one image. golang.org/x/image/webp returns the planes of a lossy
-// file as an image.YCbCr, which Go takes for full range as in JPEG. But they are studio range: black
+// still decodes the picture without its canvas. golang.org/x/image/webp returns the planes of a lossy
+// picture as an image.YCbCr, which Go takes for full range as in JPEG. But they are studio range: black
 // is 16, white is 235, and chroma spans 16 to 240.
-func decodeStill(ctx context.Context, b []byte) (image.Image, error) {
-	if !hasWholeFrame(b) { // golang.org/x/image takes the memory that a chunk says before it reads the chunk
-		return nil, errors.New("its picture is cut off")
-	}
-	im, err := webp.Decode(newReader(ctx, b))
+func (p *webpPicture) still(ctx context.Context) (image.Image, error) {
+	im, err := webp.Decode(p.reader(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -31,28 +26,19 @@ func decodeStill(ctx context.Context, b []byte) (image.Image, error) {
 	return im, nil
 }
 
-// webpMemory returns an upper bound of the memory for decoding a WebP file to three channels. A lossy
+// memory returns an upper bound of the memory for decoding the picture to three channels. A lossy
 // picture with alpha takes planes, a lossless picture for the alpha, and the colours of both. An
 // animation takes a canvas as well.
-func webpMemory(cfg image.Config, b []byte) int64 {
+func (p *webpPicture) memory() int64 {
 	const opaque, alpha, animation = 12, 16, 28 // bytes of a pixel
 	n := int64(opaque)
-	if f, err := animated(b); err == nil && f != nil {
+	switch {
+	case p.animated:
 		n = animation
-	} else if cfg.ColorModel == color.NYCbCrAModel {
+	case p.alpha != nil:
 		n = alpha
 	}
-	return budget.Sum(budget.Product(int64(cfg.Width), int64(cfg.Height), n), webpTrees(b))
-}
-
-// hasWholeFrame reports whether b has all bytes of its picture.
-func hasWholeFrame(b []byte) bool {
-	for name := range riffChunks(b[min(len(b), riffHeader):]) {
-		if name == "VP8 " || name == "VP8L" {
-			return true
-		}
-	}
-	return false
+	return budget.Sum(budget.Product(int64(p.canvas.X), int64(p.canvas.Y), n), p.trees())
 }
 
 // fromStudio converts the planes of a VP8 frame, 4:2:0 and studio range, to colours with the bits
