@@ -173,35 +173,3 @@ func (t tags) text(directory uint64, tag uint16) string {
 	}
 	return string(t.b[at : at+n])
 }
-
-// orient turns im upright by its EXIF orientation.
-func (im *Image) orient(o int) {
-	if o <= 1 || o > 8 {
-		return
-	}
-	w, h, c := im.W, im.H, im.C
-	ow, oh := w, h
-	if o >= 5 {
-		ow, oh = h, w
-	}
-	out := make([]uint8, len(im.Pix))
-	for y := range oh {
-		for x := range ow {
-			// (sx, sy) is the stored pixel that belongs at (x, y).
-			sx, sy := x, y
-			if o >= 5 {
-				sx, sy = y, x
-			}
-			switch o {
-			case 2, 8:
-				sx = w - 1 - sx
-			case 4, 6:
-				sy = h - 1 - sy
-			case 3, 7:
-				sx, sy = w-1-sx, h-1-sy
-			}
-			copy(out[(y*ow+x)*c:(y*ow+x+1)*c], im.Pix[(sy*w+sx)*c:])
-		}
-	}
-	im.W, im.H, im.Pix = ow, oh, out
-}
