@@ -11,7 +11,6 @@ import (
 	"image"
 	"image/color"
 	"image/jpeg"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -21,6 +20,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/store"
@@ -237,7 +237,7 @@ func (s *Server) shrink(ctx context.Context, f *os.File, h *imaging.Header, size
 	if err := l.take(info.Size()+need, "the picture"); err != nil {
 		return nil, err
 	}
-	file, err := io.ReadAll(io.LimitReader(f, info.Size()))
+	file, err := budget.ReadN("the picture", f, info.Size())
 	if err != nil {
 		return nil, err
 	}

@@ -219,9 +219,11 @@ func openTIFF(_ context.Context, b []byte, _ int64) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := f.Config()
-	return &source{cfg: cfg, orientation: f.Orientation(), decode: f.Decode,
-		bytes: budget.Sum(f.Memory(), reduced(cfg.Width, cfg.Height, 1))}, nil
+	s := &source{cfg: f.Config(), orientation: f.Orientation(), decode: f.Decode, bytes: f.Memory()}
+	if !f.IsRGB() { // see fromImage
+		s.bytes = budget.Sum(s.bytes, reduced(s.cfg.Width, s.cfg.Height, 1))
+	}
+	return s, nil
 }
 
 // instead recognises what servers and programs leave in place of an image, and says what to do.
@@ -332,7 +334,7 @@ func (d *Decoder) limit() int {
 // decodeJPEG reads the kinds of JPEG that package fastjpeg knows. It returns false for others.
 func (d *Decoder) decodeJPEG(ctx context.Context, dst *Image, b []byte, f *format) (done bool, err error) {
 	orientation := tiffOrientation(exifBlock(b))
-	d.fast.MaxPixels, d.fast.MaxBytes = d.limit(), budget.Limit()
+	d.fast.MaxPixels, d.fast.MaxBytes = d.limit(), max(1, budget.Limit()-int64(len(b))) // see refuse
 	if d.MaxBytes > 0 {
 		d.fast.MaxBytes = min(d.MaxBytes, d.fast.MaxBytes)
 	}

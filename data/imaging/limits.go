@@ -36,7 +36,8 @@ func (p *Picture) memory() int64 {
 }
 
 // refuse returns an error if the header and the markers show that d must not decode a file. It has more pixels than
-// allowed, has too many scans, or needs more memory than internal/base/budget or d allow.
+// allowed, has too many scans, or needs more memory than internal/base/budget or d allow. The file is in memory too
+// while it is decoded. It counts for the limit of the process, not for that of d, whose owner has read the file.
 //
 // shrink is Decoder.Shrink, or nil.
 func (p *Picture) refuse(d *Decoder, shrink func(w, h int) int) error {
@@ -64,7 +65,7 @@ func (p *Picture) refuse(d *Decoder, shrink func(w, h int) int) error {
 		return fmt.Errorf("%s is damaged, or of a kind that cannot be reduced while it is decoded: it needs "+
 			"%d bytes of memory, but only %d are allowed", what, need, d.MaxBytes)
 	}
-	return budget.Check(what, need)
+	return budget.Check(what, budget.Sum(need, int64(len(p.file))))
 }
 
 func bytesPerPixel(m color.Model) int64 {

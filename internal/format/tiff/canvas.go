@@ -12,7 +12,6 @@ type canvas struct {
 	w, h, step int
 	pix        []byte
 	model      color.Model
-	opaque     bool    // there is no alpha, but bytes for it
 	channels   [][]int // by sample, which bytes of a pixel it is
 }
 
@@ -38,7 +37,6 @@ func (f *File) channels() [][]int {
 func (f *File) newCanvas() *canvas {
 	c := &canvas{w: f.w, h: f.h, step: f.step(), model: f.model(), channels: f.channels()}
 	c.pix = make([]byte, c.step*c.w*c.h)
-	c.opaque = c.step == 4 && f.alpha == noAlpha && f.photometric != cmyk
 	return c
 }
 
@@ -86,7 +84,7 @@ func (c *canvas) samples(d *decoder, b []byte, at image.Point, rows, plane, samp
 			for x := range wide {
 				v := d.sample(row, x*samples+s)
 				if d.colours != nil && sample == 0 {
-					copy(pix[x*4:], d.colours[v][:])
+					copy(pix[x*c.step:], d.colours[v][:])
 					continue
 				}
 				for _, k := range c.channels[sample] {
@@ -100,13 +98,7 @@ func (c *canvas) samples(d *decoder, b []byte, at image.Point, rows, plane, samp
 
 // row is the part of a row of the result, y below a point, that a block covers.
 func (c *canvas) row(at image.Point, y, wide int) []byte {
-	pix := c.pix[((at.Y+y)*c.w+at.X)*c.step:][:wide*c.step]
-	if c.opaque {
-		for i := 3; i < len(pix); i += 4 {
-			pix[i] = 0xff
-		}
-	}
-	return pix
+	return c.pix[((at.Y+y)*c.w+at.X)*c.step:][:wide*c.step]
 }
 
 // sample is the value i of a row.
@@ -151,22 +143,45 @@ func (c *canvas) chroma(ctx context.Context, b []byte, at image.Point, w, rows, 
 		pix := c.row(at, y, wide)
 		for x := range wide {
 			u := b[(y/down*cols+x/across)*unit:][:unit]
-			o := pix[4*x:]
+			o := pix[c.step*x:]
 			o[0], o[1], o[2] = color.YCbCrToRGB(u[y%down*across+x%across], u[unit-2], u[unit-1])
 		}
 	}
 	return nil
 }
 
+// RGB is an opaque picture of three bytes a pixel.
+type RGB struct {
+	W, H int
+	Pix  []uint8
+}
+
+// ColorModel returns the model of the colours that At returns.
+func (*RGB) ColorModel() color.Model { return color.RGBAModel }
+
+// Bounds returns the rectangle from (0, 0) to (W, H).
+func (im *RGB) Bounds() image.Rectangle { return image.Rect(0, 0, im.W, im.H) }
+
+// At returns the colour of a pixel. It is black outside the picture.
+func (im *RGB) At(x, y int) color.Color {
+	if !image.Pt(x, y).In(im.Bounds()) {
+		return color.RGBA{A: 255}
+	}
+	p := im.Pix[3*(y*im.W+x):]
+	return color.RGBA{p[0], p[1], p[2], 255}
+}
+
 // image is the picture with its model.
 func (c *canvas) image() image.Image {
 	r := image.Rect(0, 0, c.w, c.h)
-	switch c.model {
-	case color.GrayModel:
+	switch {
+	case c.step == 3:
+		return &RGB{c.w, c.h, c.pix}
+	case c.model == color.GrayModel:
 		return &image.Gray{Pix: c.pix, Stride: c.w, Rect: r}
-	case color.CMYKModel:
+	case c.model == color.CMYKModel:
 		return &image.CMYK{Pix: c.pix, Stride: 4 * c.w, Rect: r}
-	case color.RGBAModel:
+	case c.model == color.RGBAModel:
 		return &image.RGBA{Pix: c.pix, Stride: 4 * c.w, Rect: r}
 	}
 	return &image.NRGBA{Pix: c.pix, Stride: 4 * c.w, Rect: r}

@@ -288,17 +288,25 @@ func (f *File) model() color.Model {
 	switch {
 	case f.photometric == cmyk:
 		return color.CMYKModel
-	case f.alpha == premultiplied:
-		return color.RGBAModel
 	case f.alpha == noAlpha && f.photometric <= blackIsZero:
 		return color.GrayModel
+	case f.alpha == straight:
+		return color.NRGBAModel
 	}
-	return color.NRGBAModel
+	return color.RGBAModel
+}
+
+// IsRGB reports whether the result of Decode is an *RGB.
+func (f *File) IsRGB() bool {
+	return f.alpha == noAlpha && f.photometric > blackIsZero && f.photometric != cmyk
 }
 
 // step is the number of bytes of a pixel of the result.
 func (f *File) step() int {
-	if f.model() == color.GrayModel {
+	switch {
+	case f.IsRGB():
+		return 3
+	case f.model() == color.GrayModel:
 		return 1
 	}
 	return 4

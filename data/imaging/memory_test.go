@@ -1,0 +1,68 @@
+package imaging
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/test/budgettest"
+)
+
+// rgbTIFF returns a TIFF file of one strip that is not compressed.
+func rgbTIFF(w, h, orientation int) []byte {
+	const short, data = 3, 8 + 2 + 9*12
+	entries := [][3]uint16{{256, short, uint16(w)}, {257, short, uint16(h)}, {258, short, 8}, {259, short, 1},
+		{262, short, 2}, {273, short, data}, {274, short, uint16(orientation)}, {277, short, 3}, {278, short, 1}}
+	rows := len(entries) - 1
+	entries[rows][2] = uint16(h)
+	return append(directory(binary.LittleEndian, 8, entries...), slices.Repeat([]byte{10, 20, 30}, w*h)...)
+}
+
+// TestTIFFMemory: a picture in colours is decoded into the memory of the result, and turned there.
+func TestTIFFMemory(t *testing.T) {
+	const w, h = 900, 700
+	for o := 1; o <= 8; o++ {
+		b := rgbTIFF(w, h, o)
+		header, err := ReadHeader(t.Context(), bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The result, and the strip.
+		if said := header.Bytes(1); said > 6*w*h+1<<20 {
+			t.Errorf("orientation %d: %d bytes are said", o, said)
+		}
+		var dec Decoder
+		var im Image
+		taken := budgettest.Taken(func() { err = dec.Decode(t.Context(), &im, b) })
+		if most := header.Bytes(1) + 3*w*h/8; err != nil || taken > most || im.C != 3 || im.Pix[4] != 20 {
+			t.Errorf("orientation %d: %d bytes taken, at most %d allowed; %v", o, taken, most, err)
+		}
+	}
+}
+
+// TestMemoryOfFile: the file itself is part of the memory that decoding needs.
+func TestMemoryOfFile(t *testing.T) {
+	for name, b := range map[string][]byte{
+		"TIFF": rgbTIFF(400, 300, 1), "JPEG": formatFile(t, "jpeg-444.jpg"), "WebP": formatFile(t, "webp.webp"),
+	} {
+		header, err := ReadHeader(t.Context(), bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const padding = 16 << 20
+		long := append(b, make([]byte, padding)...)
+		var dec Decoder
+		var im Image
+		budgettest.Limit(t, header.Bytes(1)+padding/2)
+		if err := dec.Decode(t.Context(), &im, b); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		var over *budget.Error
+		if err := dec.Decode(t.Context(), &im, long); !errors.As(err, &over) || over.Need < padding {
+			t.Errorf("%s in a file of %d bytes: %v", name, len(long), err)
+		}
+	}
+}
