@@ -31,6 +31,7 @@ func (f *files) Shape() (w, h, c int) { return f.w, f.h, f.c }
 
 func (f *files) Read(ctx context.Context, i int, dst *imaging.Image, dec *imaging.Decoder) error {
 	at := f.list[i]
+	dec.Release(dst)
 	content, err := at.tree.read(at.name, dec.Buffer)
 	if err != nil {
 		return err

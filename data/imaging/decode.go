@@ -33,7 +33,7 @@ type Decoder struct {
 	// MaxBytes, if not 0, bounds the memory for a picture, in addition to the limit of the process;
 	// see Header.Bytes.
 	MaxBytes int64
-	// Buffer is memory that callers may read each file into.
+	// Buffer is memory that callers may read each file into; see Release.
 	Buffer []byte
 	// Background is the background of the last picture, if it is transparent.
 	Background Background
@@ -305,7 +305,7 @@ func foreign(b []byte) string {
 // limit (GOMEMLIMIT) or more scans than encoders write is refused before it is decoded. When ctx ends, decoding
 // ends, and Decode returns ctx's error.
 func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
-	d.Background = Opaque
+	d.begin(dst)
 	f, err := sniff(b)
 	if err != nil {
 		return err

@@ -61,6 +61,7 @@ func (im *Image) Reset(w, h, c int) {
 	im.W, im.H, im.C = w, h, c
 	n := w * h * c
 	if cap(im.Pix) < n {
+		im.Pix = nil // so that it may be freed
 		im.Pix = make([]uint8, n)
 	}
 	im.Pix = im.Pix[:n]

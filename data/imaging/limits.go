@@ -84,3 +84,26 @@ func bytesPerPixel(m color.Model) int64 {
 	}
 	return 4
 }
+
+// keptShare is the divisor of the limit of the process that gives the memory of each buffer that is kept for the next
+// picture. Header.Bytes does not count what earlier pictures have left.
+const keptShare = 16
+
+// Release frees the large buffers that d and dst have from an earlier picture. Callers who read a file into Buffer
+// call it before that.
+func (d *Decoder) Release(dst *Image) {
+	if int64(cap(d.Buffer)) > budget.Limit()/keptShare {
+		d.Buffer = nil
+	}
+	d.begin(dst)
+}
+
+// begin prepares d and dst for a picture. The file may be in Buffer.
+func (d *Decoder) begin(dst *Image) {
+	d.Background = Opaque
+	most := budget.Limit() / keptShare
+	d.fast.Trim(most)
+	if int64(cap(dst.Pix)) > most {
+		dst.Pix = nil
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"image"
+	"image/jpeg"
 	"slices"
 	"testing"
 
@@ -63,6 +65,31 @@ func TestMemoryOfFile(t *testing.T) {
 		var over *budget.Error
 		if err := dec.Decode(t.Context(), &im, long); !errors.As(err, &over) || over.Need < padding {
 			t.Errorf("%s in a file of %d bytes: %v", name, len(long), err)
+		}
+	}
+}
+
+// TestKeptMemory: small buffers are used for the next picture, and large ones are freed.
+func TestKeptMemory(t *testing.T) {
+	budgettest.Limit(t, 64<<20)
+	for side, kept := range map[int]bool{1000: true, 2400: false} {
+		var b bytes.Buffer
+		if err := jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, side, side)), nil); err != nil {
+			t.Fatal(err)
+		}
+		dec := Decoder{Buffer: make([]byte, side*side)}
+		var im Image
+		taken := func() int64 {
+			return budgettest.Taken(func() {
+				if err := dec.Decode(t.Context(), &im, b.Bytes()); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+		first, second := taken(), taken()
+		dec.Release(&im)
+		if again := second > first/2; again == kept || (dec.Buffer != nil) != kept || (im.Pix != nil) != kept {
+			t.Errorf("%d x %d: %d bytes taken, and %d for the next picture", side, side, first, second)
 		}
 	}
 }

@@ -88,7 +88,7 @@ func (p *Picture) Decode(ctx context.Context, d *Decoder, dst *Image) error {
 	if p.format.name == "JPEG" {
 		return d.Decode(ctx, dst, p.file)
 	}
-	d.Background = Opaque
+	d.begin(dst)
 	return p.decode(ctx, d, dst)
 }
 

@@ -138,6 +138,15 @@ func (d *Decoder) decode(b []byte, grow func(w, h, c int) []uint8) error {
 	return nil
 }
 
+// Trim frees the planes and the coefficients of a colour that exceed most bytes. Others are used for the next picture.
+func (d *Decoder) Trim(most int64) {
+	for i := range d.comps {
+		if c := &d.comps[i]; int64(cap(c.plane)+2*cap(c.coeffs)) > most {
+			c.plane, c.coeffs = nil, nil
+		}
+	}
+}
+
 // channels is the number of channels of the result.
 func (d *Decoder) channels() int {
 	if d.n == 4 && !d.Inks {
