@@ -26,6 +26,7 @@ type boxed struct {
 	name  string
 	cfg   image.Config
 	bytes int64 // what the decoder gets
+	grid  int64 // the pixels of all tiles together, some of which may lie outside of the picture; 0 without tiles
 	// tiles is set for a HEIC file in tiles, which is reduced while it is decoded.
 	tiles *tiles
 	// run decodes the file, and turns the picture upright.
@@ -77,8 +78,10 @@ func sandboxShare() int64 { return budget.Limit() / 4 * 3 }
 // decode decodes the picture within what no picture of its size exceeds, and within the limit of the process.
 func (x *boxed) decode(ctx context.Context, shrink func(w, h int) int, smooth bool) (Image, Background, error) {
 	_, most := x.memory(shrink)
+	pixels := int64(x.cfg.Width) * int64(x.cfg.Height)
+	// Tiles end beyond the picture on two sides.
 	limits := wasm.Limits{Memory: min(most, sandboxShare()),
-		Loops: wasm.Work(int64(x.cfg.Width)*int64(x.cfg.Height), x.bytes)}
+		Loops: wasm.Work(max(pixels, min(x.grid, 4*pixels)), x.bytes)}
 	im, over, err := x.run(ctx, boxedOptions{limits, shrink, smooth})
 	if errors.Is(err, wasm.ErrMemory) && most > sandboxShare() { // name the limit of the process
 		what := fmt.Sprintf("a decoder for %d x %d pixels", x.cfg.Width, x.cfg.Height)
@@ -111,6 +114,9 @@ func openAVIF(ctx context.Context, b []byte, size int64) (*source, error) {
 	x := &boxed{name: formatAVIF, bytes: size}
 	if cut == nil && int64(len(b)) == size {
 		x.bytes = wasm.Length(pieces...)
+	}
+	if f != nil {
+		x.grid = partPixels(f)
 	}
 	if cfg.Width == 0 {
 		if cut != nil {
@@ -145,6 +151,16 @@ func openAVIF(ctx context.Context, b []byte, size int64) (*source, error) {
 		return im, over, err
 	}
 	return &source{cfg: cfg, inBox: x}, nil
+}
+
+// partPixels returns the pixels of the pictures that the picture of a file is made of.
+func partPixels(f *isobmff.File) (n int64) {
+	for _, id := range f.Primary.Parts {
+		if it := f.Item(id); it != nil {
+			n = budget.Sum(n, budget.Product(int64(it.W), int64(it.H)))
+		}
+	}
+	return n
 }
 
 // openJXL reads the size of a JPEG XL file, turned upright.

@@ -20,7 +20,7 @@ func openHEIC(_ context.Context, b []byte, size int64) (*source, error) {
 		return nil, err
 	}
 	cfg := image.Config{Width: f.Primary.W, Height: f.Primary.H, ColorModel: color.YCbCrModel}
-	x := &boxed{name: formatHEIC, cfg: cfg, bytes: size}
+	x := &boxed{name: formatHEIC, cfg: cfg, bytes: size, grid: partPixels(f)}
 	if g, ok := heic.Tiles(f); ok {
 		x.tiles = &tiles{f, g}
 	}

@@ -253,6 +253,14 @@ func sizes() []File {
 	return files
 }
 
+// pictureAgain returns files whose item has its coded picture many times.
+func pictureAgain() []File {
+	return made("again", func(c coded) []byte {
+		c.content = bytes.Repeat(c.content, 3000)
+		return c.file().Bytes()
+	})
+}
+
 // references returns files whose items refer to each other.
 func references() []File {
 	iref := func(name string, body func(c coded) []byte, others ...heif.Item) []File {

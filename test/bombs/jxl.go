@@ -61,6 +61,10 @@ func codestreams() []File {
 	for _, side := range []int64{1, 512, 2048, 4096, 13_000, 262_144} {
 		files = append(files, File{fmt.Sprintf("blank-%d.jxl", side), func() []byte { return blank(side) }})
 	}
+	files = append(files, File{"frames.jxl", func() []byte { // of 300 x 300 pixels, which take no bits
+		return slices.Concat([]byte("\xff\x0aX\x99\x01"), bytes.Repeat([]byte("\x08\x03 \x00\x0c\x00\xcb\xe7\x1b"), 3000),
+			[]byte("\x08\x83\x04\x0c\x00\xcb\xe7\x1b"))
+	}})
 	for _, name := range []string{"blank", "lines"} {
 		files = append(files, File{name + ".jxl", func() []byte { return Picture("large/" + name + ".jxl") }})
 	}

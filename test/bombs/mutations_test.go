@@ -29,15 +29,17 @@ func reader(maxPixels int, sandboxed bool) func(file []byte) (bounded.Cost, erro
 			pixels, cost.Memory = 0, 0 // it must be refused
 		}
 		err = d.Decode(ctx, new(imaging.Image), file)
-		// The size is read twice, and the picture once, each by a run of its own. Decoders outside of a sandbox look
-		// more often, up to once for some bytes or pixels.
+		// The size is read twice, and the picture once, each by a run of its own; tiles may have four times the
+		// picture's area. Decoders outside of a sandbox look more often, up to once for some bytes or pixels.
 		const looks = 64
-		cost.Work, cost.MostWork = int64(ctx.Looks()), looks+3*wasm.Work(pixels, int64(len(file)))/wasm.Quantum
+		n := int64(len(file))
+		cost.Work = int64(ctx.Looks())
+		cost.MostWork = looks + (2*wasm.Work(0, n)+wasm.Work(4*pixels, n))/wasm.Quantum
 		if !sandboxed {
-			cost.MostWork = looks + pixels + int64(len(file))
+			cost.MostWork = looks + pixels + n
 		}
 		if !inSandbox { // these look as they read, and at each row of a block
-			cost.MostWork += int64(len(file)) + 4*pixels
+			cost.MostWork += n + 4*pixels
 		}
 		return cost, err
 	}

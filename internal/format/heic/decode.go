@@ -58,6 +58,9 @@ func Decode(ctx context.Context, f *isobmff.File, limits wasm.Limits,
 				return err
 			}
 		}
+		if err := f.CheckCoded(it); err != nil {
+			return err
+		}
 		data := f.Content(it)
 		head, err := f.TileHead(it, len(data))
 		if err != nil {

@@ -26,6 +26,9 @@ func (f *File) Picture() (head, data []byte, err error) {
 				return nil, nil, err
 			}
 		}
+		if err := f.CheckCoded(it); err != nil {
+			return nil, nil, err
+		}
 		pieces, ok := f.pieces(it)
 		if !ok {
 			return nil, nil, errCut

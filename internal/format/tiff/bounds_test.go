@@ -66,7 +66,9 @@ func TestHostile(t *testing.T) {
 			tagPart(le, tagJPEGTables, 7, make([]byte, 60_000))), "JPEG tables of 60000 bytes"},
 		"tiles of a pixel": {tiles, "9000000 tiles of 1 x 1 pixels"},
 		"a tile far larger than the picture": {with(stripped(1, 1, 1, compressDeflate, []byte{1}),
-			numbersPart(le, tagTileWidth, 1<<14), numbersPart(le, tagTileHeight, 1<<14)), "1 blocks of 16384 x 16384"},
+			numbersPart(le, tagTileWidth, 1<<14), numbersPart(le, tagTileHeight, 1<<14)), "1 tiles of 16384 x 16384"},
+		"rows of a byte below the picture": {with(stripped(8, 1, 1, compressPackBits, make([]byte, 1<<16)),
+			numbersPart(le, tagTileWidth, 8), numbersPart(le, tagTileHeight, 1<<24)), "1 tiles of 8 x 16777216"},
 		"many samples": {with(stripped(2000, 2000, 2000, compressDeflate, []byte{1}),
 			numbersPart(le, tagSamples, 64)), "hold 256000000 bytes"},
 	} {

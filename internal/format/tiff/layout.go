@@ -61,18 +61,25 @@ const (
 	slack = 1 << 24
 	// leastTile is the least area of a tile, on average; a multiple of 16 pixels is the rule for sides.
 	leastTile = 64
+	// slackArea and maxArea bound the pixels of all tiles together: a tile reaches beyond the picture on two sides.
+	slackArea, maxArea = 1 << 26, 4
 	// maxUnpacked is the largest number of bytes in all blocks together for each pixel, and maxRatio
 	// for each byte of the file: pictures may have many samples, and tiles may reach beyond a picture.
 	maxUnpacked, maxRatio = 32, 16
 )
 
-// checkWork bounds the number of tiles, and the bytes that all blocks are read from and unpacked
+// checkWork bounds the number of tiles, their pixels, and the bytes that all blocks are read from and unpacked
 // to.
 func (f *File) checkWork() error {
 	pixels := int64(f.w) * int64(f.h)
 	blocks := int64(f.cols) * int64(f.rows) * int64(f.numPlanes)
 	if most := slack/leastTile + pixels/leastTile*int64(f.numPlanes); f.tiles && blocks > most {
 		return fmt.Errorf("%d tiles of %d x %d pixels: more than the %d allowed", blocks, f.blockW, f.blockH, most)
+	}
+	area := budget.Product(blocks, int64(f.blockW), int64(f.blockH))
+	if most := (slackArea + maxArea*pixels) * int64(f.numPlanes); f.tiles && area > most {
+		return fmt.Errorf("%d tiles of %d x %d pixels: %d pixels in all, more than the %d allowed for %d x %d pixels",
+			blocks, f.blockW, f.blockH, area, most, f.w, f.h)
 	}
 	unpacked := budget.Product(blocks, int64(f.blockSize(0)))
 	if most := slack + maxUnpacked*pixels + maxRatio*int64(len(f.b)); unpacked > most {
