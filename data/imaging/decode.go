@@ -342,7 +342,7 @@ func (d *Decoder) decodeJPEG(ctx context.Context, dst *Image, b []byte, f *forma
 	if d.Shrink != nil && orientation >= 5 { // the stored picture lies on its side
 		d.fast.Shrink = func(w, h int) int { return d.Shrink(h, w) }
 	}
-	if d.fast.Decode(b, func(w, h, c int) []uint8 { dst.Reset(w, h, c); return dst.Pix }) == nil {
+	if d.decodeFast(ctx, dst, b, d.fast.Decode) == nil {
 		dst.orient(orientation)
 		return true, nil
 	}
@@ -355,6 +355,24 @@ func (d *Decoder) decodeJPEG(ctx context.Context, dst *Image, b []byte, f *forma
 	return false, nil
 }
 
+// decodeFast decodes by a method of d.fast, when there is memory for it.
+func (d *Decoder) decodeFast(ctx context.Context, dst *Image, b []byte,
+	by func(b []byte, room func(w, h, c int) []uint8) error) error {
+	none := func() {}
+	leave := none
+	defer func() { leave() }()
+	d.fast.Enter = func(bytes int64) bool {
+		leave() // what a header before this one needs
+		var err error
+		if leave, err = d.enter(ctx, bytes, b); err != nil {
+			leave = none
+		}
+		return err == nil
+	}
+	defer func() { d.fast.Enter = nil }()
+	return by(b, func(w, h, c int) []uint8 { dst.Reset(w, h, c); return dst.Pix })
+}
+
 var errJPEG = errors.New("the data are not valid JPEG, or end early")
 
 // rareJPEG reads a kind of JPEG that the standard library does not support.
@@ -365,7 +383,7 @@ func (d *Decoder) rareJPEG(ctx context.Context, dst *Image, b []byte, f *format,
 	if err := p.refuse(d, nil); err != nil {
 		return err
 	}
-	if d.fast.DecodeAny(b, func(w, h, c int) []uint8 { dst.Reset(w, h, c); return dst.Pix }) != nil {
+	if d.decodeFast(ctx, dst, b, d.fast.DecodeAny) != nil {
 		if err := ctx.Err(); err != nil {
 			return err
 		}

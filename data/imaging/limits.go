@@ -1,9 +1,11 @@
 package imaging
 
 import (
+	"context"
 	"fmt"
 	"image"
 	"image/color"
+	"runtime"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
@@ -85,14 +87,25 @@ func bytesPerPixel(m color.Model) int64 {
 	return 4
 }
 
-// keptShare is the divisor of the limit of the process that gives the memory of each buffer that is kept for the next
-// picture. Header.Bytes does not count what earlier pictures have left.
-const keptShare = 16
+// decoding is where all decoders of the process share its memory, but those with a share of their own.
+var decoding budget.Gate
+
+// enter waits for the memory for decoding a file, which is in memory too. With MaxBytes the owner of d has taken it.
+func (d *Decoder) enter(ctx context.Context, bytes int64, file []byte) (leave func(), err error) {
+	if d.MaxBytes > 0 {
+		return func() {}, nil
+	}
+	return decoding.Enter(ctx, budget.Sum(bytes, int64(len(file))))
+}
+
+// mostKept returns the largest size of each buffer that is kept for the next picture. Header.Bytes does not count what
+// earlier pictures have left, and each core has a few buffers.
+func mostKept() int64 { return budget.Limit() / int64(8*runtime.GOMAXPROCS(0)) }
 
 // Release frees the large buffers that d and dst have from an earlier picture. Callers who read a file into Buffer
 // call it before that.
 func (d *Decoder) Release(dst *Image) {
-	if int64(cap(d.Buffer)) > budget.Limit()/keptShare {
+	if int64(cap(d.Buffer)) > mostKept() {
 		d.Buffer = nil
 	}
 	d.begin(dst)
@@ -101,7 +114,7 @@ func (d *Decoder) Release(dst *Image) {
 // begin prepares d and dst for a picture. The file may be in Buffer.
 func (d *Decoder) begin(dst *Image) {
 	d.Background = Opaque
-	most := budget.Limit() / keptShare
+	most := mostKept()
 	d.fast.Trim(most)
 	if int64(cap(dst.Pix)) > most {
 		dst.Pix = nil

@@ -2,12 +2,15 @@ package imaging
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"image"
 	"image/jpeg"
+	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/test/budgettest"
@@ -91,5 +94,42 @@ func TestKeptMemory(t *testing.T) {
 		if again := second > first/2; again == kept || (dec.Buffer != nil) != kept || (im.Pix != nil) != kept {
 			t.Errorf("%d x %d: %d bytes taken, and %d for the next picture", side, side, first, second)
 		}
+	}
+}
+
+// TestDecodersShareMemory: a picture of each format waits while others have the memory, except one with a share of its
+// own. It gives back what it takes.
+func TestDecodersShareMemory(t *testing.T) {
+	for _, name := range []string{"jpeg-420.jpg", "jpeg-progressive.jpg", "jpeg-cmyk.jpg", "png-rgb.png", "gif.gif",
+		"webp.webp", "tiff.tif", "bmp.bmp", "avif.avif", "jxl.jxl"} {
+		b, err := os.ReadFile("testdata/formats/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave, err := decoding.Enter(t.Context(), budget.Limit()/2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		var im Image
+		if err := (&Decoder{}).Decode(ctx, &im, b); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s beside others: %v", name, err)
+		}
+		cancel()
+		if err := (&Decoder{MaxBytes: 1 << 30}).Decode(t.Context(), &im, b); err != nil {
+			t.Errorf("%s with a share of its own: %v", name, err)
+		}
+		leave()
+		for range 2 {
+			if err := (&Decoder{}).Decode(t.Context(), &im, b); err != nil {
+				t.Errorf("%s alone: %v", name, err)
+			}
+		}
+		ctx, cancel = context.WithTimeout(t.Context(), 10*time.Second)
+		if leave, err = decoding.Enter(ctx, budget.Limit()); err != nil {
+			t.Fatalf("%s has kept memory: %v", name, err)
+		}
+		cancel()
+		leave()
 	}
 }

@@ -100,6 +100,15 @@ func (p *Picture) decode(ctx context.Context, d *Decoder, dst *Image) error {
 		}
 		return err
 	}
+	need := p.memory()
+	if s.inBox != nil {
+		need, _ = s.inBox.memory(d.Shrink)
+	}
+	leave, err := d.enter(ctx, need, p.file)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	if s.inBox != nil {
 		err := safely(func() (err error) { // the picture is upright
 			*dst, d.Background, err = s.inBox.decode(ctx, d.Shrink, d.Smooth)
@@ -111,7 +120,7 @@ func (p *Picture) decode(ctx context.Context, d *Decoder, dst *Image) error {
 		return nil
 	}
 	var im image.Image
-	err := safely(func() (err error) {
+	err = safely(func() (err error) {
 		im, err = s.decode(ctx)
 		return err
 	})

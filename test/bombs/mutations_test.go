@@ -84,11 +84,13 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-func FuzzAVIF(f *testing.F)      { bounded.Fuzz(f, formats(f)[0]) }
-func FuzzJXL(f *testing.F)       { bounded.Fuzz(f, formats(f)[1]) }
-func FuzzStructure(f *testing.F) { bounded.Fuzz(f, formats(f)[3]) }
+func FuzzAVIF(f *testing.F)      { fuzz(f, 0) }
+func FuzzJXL(f *testing.F)       { fuzz(f, 1) }
+func FuzzHEIC(f *testing.F)      { heif.Decoder(f); fuzz(f, 2) }
+func FuzzStructure(f *testing.F) { fuzz(f, 3) }
 
-func FuzzHEIC(f *testing.F) {
-	heif.Decoder(f)
-	bounded.Fuzz(f, formats(f)[2])
+func fuzz(f *testing.F, number int) {
+	format := formats(f)[number]
+	format.Read(format.Write(format.Valid[0])) // translates the decoder, once
+	bounded.Fuzz(f, format)
 }

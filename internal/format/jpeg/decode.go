@@ -51,6 +51,8 @@ type Decoder struct {
 	// planes, coefficients and pixels.
 	MaxPixels int
 	MaxBytes  int64
+	// Enter, if not nil, is told these bytes before they are used, and may wait. False ends the decoding.
+	Enter func(bytes int64) bool
 	// Shrink, if not nil, takes the size of a picture and returns by what its sides
 	// shall be divided: 1, 2, 4 or 8.
 	Shrink func(w, h int) int
@@ -369,7 +371,7 @@ func (d *Decoder) plan(data int) bool {
 			need += blocks * 128
 		}
 	}
-	if d.MaxBytes > 0 && need > d.MaxBytes {
+	if d.MaxBytes > 0 && need > d.MaxBytes || d.Enter != nil && !d.Enter(need) {
 		return false
 	}
 	for i := range d.n {
