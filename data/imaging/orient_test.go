@@ -77,8 +77,8 @@ func oriented(im *Image, o int) *Image {
 // TestOrientInPlace: pictures of all shapes are turned in their memory.
 func TestOrientInPlace(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, size := range [][2]int{{1, 1}, {1, 7}, {7, 1}, {2, 3}, {5, 4}, {31, 33}, {63, 64}, {64, 64}, {65, 3}, {100, 37},
-		{2047, 5}, {2048, 3}, {2200, 9}, {3, 300}} {
+	for _, size := range [][2]int{{1, 1}, {1, 7}, {7, 1}, {2, 3}, {5, 4}, {31, 33}, {63, 64}, {64, 64}, {65, 3},
+		{100, 37}, {2047, 5}, {2048, 3}, {2200, 9}, {3, 300}} {
 		for _, c := range []int{1, 3} {
 			im := NewImage(size[0], size[1], c)
 			for i := range im.Pix {

@@ -62,8 +62,8 @@ func codestreams() []File {
 		files = append(files, File{fmt.Sprintf("blank-%d.jxl", side), func() []byte { return blank(side) }})
 	}
 	files = append(files, File{"frames.jxl", func() []byte { // of 300 x 300 pixels, which take no bits
-		return slices.Concat([]byte("\xff\x0aX\x99\x01"), bytes.Repeat([]byte("\x08\x03 \x00\x0c\x00\xcb\xe7\x1b"), 3000),
-			[]byte("\x08\x83\x04\x0c\x00\xcb\xe7\x1b"))
+		frame, last := []byte("\x08\x03 \x00\x0c\x00\xcb\xe7\x1b"), []byte("\x08\x83\x04\x0c\x00\xcb\xe7\x1b")
+		return slices.Concat([]byte("\xff\x0aX\x99\x01"), bytes.Repeat(frame, 3000), last)
 	}})
 	for _, name := range []string{"blank", "lines"} {
 		files = append(files, File{name + ".jxl", func() []byte { return Picture("large/" + name + ".jxl") }})
