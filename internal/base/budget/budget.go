@@ -5,7 +5,7 @@
 // The limit is the Go runtime's soft memory limit where one is set (the
 // variable GOMEMLIMIT, the command's flag --memory, debug.SetMemoryLimit), else
 // half of the memory of the machine, its container or ulimit. It bounds each file,
-// stream or plan separately; it does not add them up.
+// stream or plan separately. Only a Gate adds up what those need who work at a time.
 package budget
 
 import (
