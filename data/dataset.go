@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -42,6 +43,9 @@ type Dataset struct {
 
 	// Group is the column that OpenOptions.Group named; else nil.
 	Group *Column
+	// Others are the columns of a manifest that nothing else of the set came from, as texts, if OpenOptions.Others asks
+	// for them.
+	Others []embedding.Column
 
 	// Splits holds every sample's role in the official split. It is nil without one.
 	Splits []Split

@@ -9,11 +9,20 @@ import (
 	"image"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
 // Digest identifies the pixels of a sample. It is zero for a sample that cannot be read.
 type Digest [sha256.Size]byte
+
+// String returns the hexadecimal digits; "" for the zero Digest.
+func (d Digest) String() string {
+	if d == (Digest{}) {
+		return ""
+	}
+	return hex.EncodeToString(d[:])
+}
 
 // Digests returns the digests of the samples of the part, in order. The digest of an image file
 // covers its content and its box. For other sources it covers the pixels.
@@ -62,33 +71,61 @@ func fileDigest(sum string, box ...string) Digest {
 	return Digest(h.Sum(nil))
 }
 
-// IsFile reports whether d is the digest of an image file in a folder whose content has a SHA-256. box is the text of
-// the sample's box, "" for the whole picture.
-func (d Digest) IsFile(content [sha256.Size]byte, box string) bool {
+// IsFile reports whether d is the digest of a whole image file in a folder whose content has a SHA-256.
+func (d Digest) IsFile(content [sha256.Size]byte) bool {
 	sum := hex.EncodeToString(content[:])
-	if box != "" {
-		return d == fileDigest(sum, box)
-	}
 	return d == fileDigest(sum) || d == fileDigest(sum, image.Rectangle{}.String())
 }
 
-// Identities returns a number for each position of the part. Numbers are equal if name and box
-// are equal, which means the same picture: a manifest may list a picture several times, under
-// several labels or by mistake. Samples without a name are all different.
-func (p *Part) Identities() []int64 {
-	type picture struct {
-		name string
-		box  image.Rectangle
+// Item returns what sample i is, without its digest.
+func (d *Dataset) Item(i int) embedding.Item {
+	it := embedding.Item{Path: d.Names[i]}
+	if d.Boxes != nil {
+		it.Region = embedding.RegionOf(d.Boxes[i])
 	}
-	first := make(map[picture]int, p.Len())
+	return it
+}
+
+// ItemName returns the name of sample i, by which tables, indexes and pages know it; see embedding.Item.
+func (d *Dataset) ItemName(i int) string { return d.Item(i).Name() }
+
+// Rows returns the number of the first sample with each name of an item. A path that is the path of one item alone
+// is also a name of it: tables of earlier versions have no regions.
+func (d *Dataset) Rows() map[string]int {
+	at := make(map[string]int, d.Len())
+	paths := make(map[string]int)
+	for i, path := range d.Names {
+		if name := d.ItemName(i); name != path {
+			if _, twice := paths[path]; twice {
+				paths[path] = -1
+			} else {
+				paths[path] = i
+			}
+			if _, seen := at[name]; !seen {
+				at[name] = i
+			}
+		} else if _, seen := at[path]; !seen {
+			at[path] = i
+		}
+	}
+	for path, i := range paths {
+		if _, whole := at[path]; !whole && i >= 0 {
+			at[path] = i
+		}
+	}
+	return at
+}
+
+// Identities returns a number for each position of the part. Numbers are equal if the names of the items are equal,
+// which means the same picture: a manifest may list a picture several times, under several labels or by mistake.
+// Samples without a name are all different.
+func (p *Part) Identities() []int64 {
+	first := make(map[embedding.Item]int, p.Len())
 	out := make([]int64, p.Len())
 	for pos, i := range p.Index {
-		of := picture{name: p.Data.Names[i]}
-		if p.Data.Boxes != nil {
-			of.box = p.Data.Boxes[i]
-		}
+		of := p.Data.Item(i)
 		at, seen := first[of]
-		if !seen || of.name == "" {
+		if !seen || of.Path == "" {
 			at = i
 			first[of] = i
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kindred-ml/kindred/data/imaging"
@@ -91,7 +92,8 @@ func (fixed) Read(_ context.Context, i int, dst *imaging.Image, _ *imaging.Decod
 	return nil
 }
 
-// The digest of a sample is recognised by the content of its file and its box, in a set with boxes and without.
+// The digest of a whole picture is recognised by the content of its file, in a set with boxes and without; that of a
+// part of it is not.
 func TestDigestIsFile(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"a.png": "one", "b.png": "two",
@@ -110,19 +112,77 @@ func TestDigestIsFile(t *testing.T) {
 		if err != nil || len(digests) != 2 {
 			t.Fatal(digests, err)
 		}
-		box := ""
-		if d.Boxes != nil {
-			box = d.Boxes[0].String()
-		}
-		if !digests[0].IsFile(one, box) || digests[0].IsFile(two, box) || digests[0].IsFile(one, "(0,0)-(9,9)") ||
-			box != "" && digests[0].IsFile(one, "") {
+		if digests[0].IsFile(one) != (d.Boxes == nil) || digests[0].IsFile(two) {
 			t.Errorf("%s: the first is %x", open, digests[0])
 		}
-		if !digests[1].IsFile(two, "") || digests[1].IsFile(one, "") || digests[1].IsFile(two, "(0,0)-(9,9)") {
+		if !digests[1].IsFile(two) || digests[1].IsFile(one) {
 			t.Errorf("%s: the second is %x", open, digests[1])
 		}
 	}
-	if (Digest{}).IsFile(one, "") {
+	if (Digest{}).IsFile(one) {
 		t.Error("an unknown digest is recognised")
+	}
+}
+
+// manifestOf opens a manifest, whose pictures need not exist.
+func manifestOf(t *testing.T, text string, opt OpenOptions) *Dataset {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "manifest.csv")
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	d, err := Open(t.Context(), path, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// The parts of a picture are items of their own; its path names a part only if there is no other.
+func TestItems(t *testing.T) {
+	d := manifestOf(t, "path,label,x_1,y_1,x_2,y_2\na.png,cat,0,0,8,8\na.png,dog,8,0,16,8\nb.png,cat,1,2,3,4\n"+
+		"c.png,cat,,,,\nc.png,dog,0,0,2,2\n", OpenOptions{})
+	at := d.Rows()
+	for name, want := range map[string]int{"a.png#xywh=0,0,8,8": 0, "a.png#xywh=8,0,8,8": 1, "b.png#xywh=1,2,2,2": 2,
+		"b.png": 2, "c.png": 3, "c.png#xywh=0,0,2,2": 4} {
+		if got, ok := at[name]; !ok || got != want {
+			t.Errorf("%s: %d, %v", name, got, ok)
+		}
+	}
+	if _, ok := at["a.png"]; ok || len(at) != 6 {
+		t.Errorf("%v", at)
+	}
+}
+
+// Rows of one item become one sample with all labels and roles, if the options ask for it.
+func TestDistinct(t *testing.T) {
+	const text = "path,label,split,coarse,price,x_1,y_1,x_2,y_2\na.png,cat,query,pet,1,,,,\n" +
+		"b.png,cat,train,pet,2,,,,\n" +
+		"a.png,dog,gallery,pet,3,,,,\na.png,cat,train,pet,4,0,0,2,2\na.png,cat,train,pet,5,,,,\n"
+	d := manifestOf(t, text, OpenOptions{Distinct: true, Others: true})
+	var names, labels []string
+	for i := range d.Len() {
+		names, labels = append(names, d.ItemName(i)), append(labels, d.Several.Text(i))
+	}
+	if !slices.Equal(names, []string{"a.png", "b.png", "a.png#xywh=0,0,2,2"}) ||
+		!slices.Equal(labels, []string{"cat|dog", "cat", "cat"}) {
+		t.Errorf("%q, %q", names, labels)
+	}
+	if d.Splits[0] != Query|Gallery|Train || len(d.Boxes) != 3 {
+		t.Errorf("splits %v, boxes %v", d.Splits, d.Boxes)
+	}
+	if len(d.Others) != 1 || d.Others[0].Name != "price" || !slices.Equal(d.Others[0].Text, []string{"1", "2", "4"}) {
+		t.Errorf("%+v", d.Others)
+	}
+	if len(d.Notes) != 1 || !strings.Contains(d.Notes[0],
+		"2 rows list an item again, such as a.png: each is one item; it has the") {
+		t.Errorf("%q", d.Notes)
+	}
+	if every := manifestOf(t, text, OpenOptions{}); every.Len() != 5 || every.Several != nil || every.Others != nil {
+		t.Errorf("%d samples, %+v", every.Len(), every.Several)
+	}
+	same := manifestOf(t, "path,label\na.png,cat\na.png,cat\n", OpenOptions{Distinct: true})
+	if same.Len() != 1 || len(same.Notes) != 1 || strings.Contains(same.Notes[0], "labels") {
+		t.Errorf("%d samples, %q", same.Len(), same.Notes)
 	}
 }

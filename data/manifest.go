@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kindred-ml/kindred/embedding"
 )
 
 // manifestName is the manifest that Open looks for in a folder.
@@ -27,7 +29,7 @@ const manifestName = "manifest.csv"
 // semicolons, and folders in a path by backslashes, as on Windows. Errors name the line. Rows without
 // label or coarse are left out. With OpenOptions.Unlabelled, the path is enough.
 func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) {
-	m := manifest{b: newBuilder("manifest", name, opt), unlabelled: opt.Unlabelled, group: opt.Group}
+	m := manifest{b: newBuilder("manifest", name, opt), unlabelled: opt.Unlabelled, group: opt.Group, all: opt.Others}
 	d := m.b.d
 	rows := 0
 	err := csvRows(t, file, true, func(_ int, head, row []string) error {
@@ -57,8 +59,12 @@ func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) 
 	if err := m.leaveUnlabelled(); err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(t.where(), file), err)
 	}
-	d.settle(d.Splits)
 	d.Boxes = m.boxes
+	if opt.Distinct {
+		m.mergeRows()
+	}
+	d.settle(d.Splits)
+	d.Others = m.others
 	if m.groups != nil {
 		c := NewColumn(m.group, m.groups)
 		d.Group = &c
@@ -85,6 +91,29 @@ type manifest struct {
 	boxes          []image.Rectangle
 	group          string // the column to divide by
 	groups         []string
+	all            bool // keep the other columns
+	others         []embedding.Column
+}
+
+// knownColumns returns the columns of a manifest that a set is made of.
+func knownColumns() []string {
+	return append(embedding.BoxColumns(), "path", "label", "labels", "split", "coarse", "is_query", "is_gallery")
+}
+
+// keepOthers keeps the values of a row in other columns.
+func (m *manifest) keepOthers(get func(string) (string, bool), head []string) {
+	k := 0
+	for i, name := range head {
+		if slices.Contains(knownColumns(), name) || name == "" || slices.Contains(head[:i], name) {
+			continue
+		}
+		if k == len(m.others) {
+			m.others = append(m.others, embedding.Column{Name: name})
+		}
+		text, _ := get(name)
+		m.others[k].Text = append(m.others[k].Text, text)
+		k++
+	}
 }
 
 // row adds a row. get returns its value in a column, and whether there is one.
@@ -124,6 +153,9 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 	}
 	if err := m.b.listed(t, p); err != nil {
 		return err
+	}
+	if m.all {
+		m.keepOthers(get, head)
 	}
 	if hasList {
 		m.several = append(m.several, all)
@@ -207,13 +239,76 @@ func (m *manifest) leaveUnlabelled() error {
 	if len(keep) == 0 {
 		return fmt.Errorf("no row has a label%s", sayLeftOut(d.LeftOut))
 	}
-	if len(keep) == d.Len() {
-		return nil
+	if len(keep) < d.Len() {
+		m.keep(keep)
 	}
-	d.Names, m.b.files.list, d.Splits = taken(d.Names, keep), taken(m.b.files.list, keep), taken(d.Splits, keep)
-	m.labels, m.coarse, m.several = taken(m.labels, keep), taken(m.coarse, keep), taken(m.several, keep)
-	m.boxes, m.groups = taken(m.boxes, keep), taken(m.groups, keep)
 	return nil
+}
+
+// keep keeps the rows at the given places.
+func (m *manifest) keep(places []int) {
+	d := m.b.d
+	d.Names, m.b.files.list = taken(d.Names, places), taken(m.b.files.list, places)
+	d.Splits, m.groups = taken(d.Splits, places), taken(m.groups, places)
+	m.labels, m.coarse, m.several = taken(m.labels, places), taken(m.coarse, places), taken(m.several, places)
+	m.boxes = taken(m.boxes, places)
+	for i := range m.others {
+		m.others[i].Text = taken(m.others[i].Text, places)
+	}
+	if d.Boxes != nil {
+		d.Boxes = m.boxes
+	}
+}
+
+// mergeRows makes one row of those that list the same item. It has the roles and the labels of all, and the label,
+// coarse label and group of the first.
+func (m *manifest) mergeRows() {
+	d := m.b.d
+	first := make(map[string]int, d.Len())
+	var distinct []int
+	again, labels := "", 0
+	for i := range d.Names {
+		name := d.ItemName(i)
+		at, seen := first[name]
+		if !seen {
+			first[name] = i
+			distinct = append(distinct, i)
+			continue
+		}
+		again = name
+		if d.Splits != nil {
+			d.Splits[at] |= d.Splits[i]
+		}
+		if m.labels != nil {
+			labels += m.addLabels(at, i)
+		}
+	}
+	if again == "" {
+		return
+	}
+	note := fmt.Sprintf("%d rows list an item again, such as %s: each is one item", d.Len()-len(distinct), again)
+	if labels > 0 {
+		note += "; it has the labels of all its rows, and label is that of the first"
+	}
+	d.Notes = append(d.Notes, note)
+	m.keep(distinct)
+}
+
+// addLabels adds the labels of row i to those of row at, and returns the number of new ones.
+func (m *manifest) addLabels(at, i int) int {
+	if m.several == nil {
+		m.several = make([][]string, len(m.labels))
+		for k, label := range m.labels {
+			m.several[k] = []string{label}
+		}
+	}
+	before := len(m.several[at])
+	for _, label := range m.several[i] {
+		if !slices.Contains(m.several[at], label) {
+			m.several[at] = append(m.several[at], label)
+		}
+	}
+	return len(m.several[at]) - before
 }
 
 // taken returns the elements of a list at the given places; nil for a nil list.
@@ -308,7 +403,7 @@ func parseFlag(s string) (bool, error) {
 func manifestBox(get func(string) (string, bool)) (box image.Rectangle, has bool, err error) {
 	var v [4]int
 	empty := 0
-	for i, column := range []string{"x_1", "y_1", "x_2", "y_2"} {
+	for i, column := range embedding.BoxColumns() {
 		s, ok := get(column)
 		if !ok {
 			return box, false, nil

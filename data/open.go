@@ -43,6 +43,11 @@ type OpenOptions struct {
 	// key b of the object a), or columns of tables of images. It is no error if the samples lack
 	// one of them.
 	Columns []string
+	// Others keeps the other columns of a manifest in Dataset.Others.
+	Others bool
+	// Distinct makes one sample of all rows of a manifest that list the same item. It has the labels of all; see
+	// Dataset.Several. Without Distinct each row is a sample, as training wants.
+	Distinct bool
 	// Outside lets manifests and other lists in folders name images outside the folder, by
 	// absolute paths or by "..". This is never allowed in archives. Symbolic links may lead
 	// anywhere.

@@ -14,6 +14,15 @@ type Several struct {
 	Classes []string
 }
 
+// Text returns all labels of a sample as in a manifest: "red|round".
+func (s *Several) Text(sample int) string {
+	var names []string
+	for _, id := range s.Sets[sample] {
+		names = append(names, s.Classes[id])
+	}
+	return strings.Join(names, "|")
+}
+
 // splitLabels splits a list such as "red|round" into its different labels.
 func splitLabels(list string) []string {
 	var out []string

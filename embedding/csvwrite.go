@@ -27,6 +27,9 @@ func writeCSV(w io.Writer, t *Table) error {
 	for i := range t.Columns {
 		header, texts = append(header, t.Columns[i].Name), append(texts, t.Columns[i].At)
 	}
+	for _, c := range t.facts() {
+		header, texts = append(header, c.Name), append(texts, c.At)
+	}
 	dim := 0
 	if t.X != nil {
 		dim = t.X.Cols

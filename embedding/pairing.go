@@ -1,6 +1,7 @@
 package embedding
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -20,8 +21,8 @@ func (t *Table) With(labels *Table) (*Table, error) {
 	if t.X == nil {
 		return nil, t.NoEmbeddings()
 	}
-	out := &Table{X: t.X, ID: t.ID, Files: t.Files, Columns: labels.Columns, Unread: labels.Unread,
-		source: labels.source}
+	out := &Table{X: t.X, ID: t.ID, Files: t.Files, Regions: t.Regions, Digests: t.Digests, Columns: labels.Columns,
+		Unread: labels.Unread, source: labels.source, vectors: cmp.Or(t.vectors, t.source), rows: t.rows}
 	if labels != t {
 		p := pairing{t, labels}
 		order, byRow, err := p.order()
@@ -33,7 +34,7 @@ func (t *Table) With(labels *Table) (*Table, error) {
 		out.Columns = labels.Columns
 	}
 	if out.Files == nil {
-		out.Files = labels.Files
+		out.Files, out.Regions, out.Digests = labels.Files, labels.Regions, labels.Digests
 	}
 	if out.ID == nil {
 		out.ID = labels.ID
@@ -63,7 +64,11 @@ func (p pairing) order() (order []int, byRow string, err error) {
 		}
 		return order, "", p.sameNames(order)
 	case t.Files != nil && l.Files != nil:
-		order, err = p.match(columns.File, at(t.Files), at(l.Files))
+		names, labelled := t.Files, l.Files
+		if t.Regions != nil && l.Regions != nil {
+			names, labelled = t.ItemNames(), l.ItemNames()
+		}
+		order, err = p.match(columns.File, at(names), at(labelled))
 		return order, "", err
 	case l.Rows() != n:
 		return nil, "", fmt.Errorf("%d labels in %s for %d embeddings in %s", l.Rows(), l.from(), n, t.from())
@@ -213,7 +218,11 @@ func (t *Table) reordered(order []int) *Table {
 	if order == nil {
 		return t
 	}
-	out := &Table{Files: take(t.Files, order), Unread: t.Unread, source: t.source}
+	out := &Table{Files: take(t.Files, order), Regions: take(t.Regions, order), Digests: take(t.Digests, order),
+		Unread: t.Unread, source: t.source, vectors: t.vectors}
+	for _, i := range order {
+		out.rows = append(out.rows, t.Row(i))
+	}
 	if t.ID != nil {
 		id := t.ID.taken(order)
 		out.ID = &id

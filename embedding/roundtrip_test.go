@@ -314,8 +314,8 @@ func TestWriteRefuses(t *testing.T) {
 		`called "embeddings": files`:           labels(embedding.Column{Name: "embeddings", IDs: []int64{1, 2}}),
 		`called "embedding": files`:            labels(embedding.Column{Name: "embedding", IDs: []int64{1, 2}}),
 		`called "file": files`:                 labels(embedding.Column{Name: "file", IDs: []int64{1, 2}}),
-		`row 1 of the column "y" is "a\x00"`:   labels(embedding.Column{Name: "y", Text: []string{"b", "a\x00"}}),
-		`row 0 of the column "path" is "\xff"`: {X: x, Files: []string{"\xff", "b"}},
+		`row 2 of the column "y" is "a\x00"`:   labels(embedding.Column{Name: "y", Text: []string{"b", "a\x00"}}),
+		`row 1 of the column "path" is "\xff"`: {X: x, Files: []string{"\xff", "b"}},
 	} {
 		for _, f := range formats {
 			dir := t.TempDir()

@@ -1,6 +1,7 @@
 package embedding
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,15 +22,20 @@ type Table struct {
 	ID *Column
 	// Files are the names of the items, or nil. In a file it is the column path, file or filename.
 	Files []string
+	// Regions and Digests complete the items of the rows, as in Item; nil without them, "" where a row has none. In a
+	// file they are the columns region and digest, if the file has paths and all values have that form.
+	Regions, Digests []string
 	// Columns are labels, possibly none.
 	Columns []Column
 	// Unread are columns of the file whose values cannot be labels: lists, bytes that are not text, and
 	// floating-point numbers that are not coordinates. It is only an error to select one.
 	Unread []Unread
 
-	source string // the file it was read from, for messages
-	onDisk bool   // source is a path
-	byRow  string // see ByRow
+	source  string // the file it was read from, for messages
+	vectors string // the file of the embeddings, if source is that of the labels
+	rows    []int  // number of each row in the file; nil: that of the table
+	onDisk  bool   // source is a path
+	byRow   string // see ByRow
 }
 
 // NewTable makes a table of embeddings, the names of the items and columns of labels. Each may be nil. A column
@@ -122,6 +128,12 @@ func (t *Table) check() error {
 		return fmt.Errorf("%d identities for %d rows", t.ID.Len(), n)
 	}
 	t.takeID()
+	t.takeItems()
+	for _, c := range t.facts() {
+		if c.Len() != n {
+			return fmt.Errorf("%d texts in %q for %d rows", c.Len(), c.Name, n)
+		}
+	}
 	return nil
 }
 
@@ -161,6 +173,13 @@ func (t *Table) Check() error {
 		}
 	}
 	seen := make(map[string]bool)
+	for _, c := range t.facts() {
+		form := map[string]func(string) bool{columns.Region: isRegion, columns.Digest: isDigest}[c.Name]
+		if err := c.check(n); err != nil || t.Files == nil || !c.all(form) {
+			return cmp.Or(err, fmt.Errorf("the column %s needs paths and texts of its form", c.Name))
+		}
+		seen[c.Name] = true
+	}
 	for i := range t.Columns {
 		c := &t.Columns[i]
 		_, coordinate := columns.Coordinate(c.Name)
@@ -168,7 +187,9 @@ func (t *Table) Check() error {
 		case c.Name == "" || seen[c.Name]:
 			return fmt.Errorf("a column of labels called %q: the name is empty or used twice", c.Name)
 		case coordinate || columns.IsFile(c.Name) || slices.Contains(embeddingNames[:2], c.Name) ||
-			c.Name == columns.ID && t.ID != nil:
+			c.Name == columns.ID && t.ID != nil,
+			t.Files != nil && c.Name == columns.Region && c.all(isRegion),
+			t.Files != nil && c.Name == columns.Digest && c.all(isDigest):
 			return fmt.Errorf("a column of labels called %q: files use this name for something else", c.Name)
 		}
 		seen[c.Name] = true
@@ -187,13 +208,13 @@ func legible(column string, texts []string) error {
 	}
 	for i, s := range texts {
 		if !holds(s) {
-			return fmt.Errorf("row %d of the column %q is %q: want UTF-8 without zero bytes", i, column, s)
+			return fmt.Errorf("row %d of the column %q is %q: want UTF-8 without zero bytes", i+1, column, s)
 		}
 	}
 	return nil
 }
 
-// labelled returns the ID of the rows, under its name in files, and the columns of labels.
+// labelled returns the ID of the rows, under its name in files, the columns of labels, and those of the items.
 func (t *Table) labelled() []*Column {
 	var out []*Column
 	if t.ID != nil {
@@ -202,7 +223,7 @@ func (t *Table) labelled() []*Column {
 	for i := range t.Columns {
 		out = append(out, &t.Columns[i])
 	}
-	return out
+	return append(out, t.facts()...)
 }
 
 // Column returns the column of labels with a name, or nil.

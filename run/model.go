@@ -175,26 +175,37 @@ func pick(labels []int64, pos []int) []int64 {
 	return out
 }
 
-// Table returns the embeddings with the samples' names. If the set has labels, the table has
-// the column label (the fine class), and the column coarse (the training label) if that
-// differs.
+// Table returns the embeddings with the samples' items. If the set has labels, the table has the column label (the
+// fine class), and the column coarse (the training label) if that differs. If its samples may have several labels,
+// the column labels has all, as in red|round.
 func (e *Embedded) Table() *embedding.Table {
 	p := e.Part
+	t := &embedding.Table{X: e.X}
+	regions := make([]string, len(e.Pos))
+	for row, i := range e.Pos {
+		it := p.Data.Item(p.Index[i])
+		t.Files, regions[row] = append(t.Files, it.Path), it.Region
+	}
+	if slices.ContainsFunc(regions, func(r string) bool { return r != "" }) {
+		t.Regions = regions
+	}
 	if p.Fine == nil {
-		t := &embedding.Table{X: e.X}
-		for _, i := range e.Pos {
-			t.Files = append(t.Files, p.Data.Names[p.Index[i]])
-		}
 		return t
 	}
-	files, fine, coarse := make([]string, len(e.Pos)), make([]string, len(e.Pos)), make([]string, len(e.Pos))
+	fine, coarse := make([]string, len(e.Pos)), make([]string, len(e.Pos))
 	for row, i := range e.Pos {
-		files[row] = p.Data.Names[p.Index[i]]
 		fine[row], coarse[row] = className(p.FineClasses, p.Fine[i]), className(p.LabelClasses, p.Label[i])
 	}
-	t := &embedding.Table{X: e.X, Files: files, Columns: []embedding.Column{embedding.NewColumn("label", fine)}}
+	t.Columns = []embedding.Column{embedding.NewColumn("label", fine)}
 	if !slices.Equal(fine, coarse) {
 		t.Columns = append(t.Columns, embedding.NewColumn("coarse", coarse))
+	}
+	if s := p.Data.Several; s != nil {
+		all := make([]string, len(e.Pos))
+		for row, i := range e.Pos {
+			all[row] = s.Text(p.Index[i])
+		}
+		t.Columns = append(t.Columns, embedding.NewColumn("labels", all))
 	}
 	return t
 }

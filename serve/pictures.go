@@ -19,7 +19,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/regular"
@@ -128,18 +130,18 @@ func pictureHeader(h http.Header, tag string) {
 
 // picture answers GET /v1/items/{id}/picture with the unchanged file.
 func (s *Server) picture(w http.ResponseWriter, r *http.Request) error {
-	f, tag, header, err := s.opened(r)
+	p, err := s.opened(r)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer p.file.Close()
 	h := w.Header()
-	pictureHeader(h, tag)
-	h.Set("Content-Type", pictureType(header.Format))
+	pictureHeader(h, p.tag)
+	h.Set("Content-Type", pictureType(p.header.Format))
 	for _, name := range []string{"Range", "If-Range", "If-Match", "If-Unmodified-Since"} {
 		r.Header.Del(name) // pictures are always sent whole
 	}
-	http.ServeContent(w, r, "", time.Time{}, f) // only the tag shows whether it changed
+	http.ServeContent(w, r, "", time.Time{}, p.file) // only the tag shows whether it changed
 	return nil
 }
 
@@ -151,29 +153,38 @@ func pictureType(format string) string {
 	return "image/" + strings.ToLower(format)
 }
 
-// opened opens the picture of the item that a request names. Its tag changes when the file
-// changes.
-func (s *Server) opened(r *http.Request) (f *os.File, tag string, h *imaging.Header, err error) {
+// shot is the open picture of an item.
+type shot struct {
+	file   *os.File
+	header *imaging.Header
+	tag    string          // changes when the file or the item's part of it changes
+	box    image.Rectangle // the item's part of the picture; empty for all of it
+}
+
+// opened opens the picture of the item that a request names.
+func (s *Server) opened(r *http.Request) (*shot, error) {
 	c, err := s.named(r)
 	if err != nil {
-		return nil, "", nil, err
+		return nil, err
 	}
 	it, err := c.Store.Get(r.Context(), r.PathValue("id"))
 	if err != nil {
-		return nil, "", nil, err
+		return nil, err
 	}
-	f, h, err = s.openPicture(r.Context(), c, &it, receivedOf(r).loan)
+	f, h, err := s.openPicture(r.Context(), c, &it, receivedOf(r).loan)
 	if err != nil {
-		return nil, "", nil, err
+		return nil, err
 	}
 	info, err := f.Stat()
 	if err != nil {
 		f.Close()
-		return nil, "", nil, err
+		return nil, err
 	}
+	region := mirror.Region(it.Columns)
+	box, _ := embedding.Box(region)
 	sum := fnv.New128a()
-	fmt.Fprint(sum, c.Name, "\x00", it.ID, "\x00", it.Path, "\x00", regular.State(info))
-	return f, `"` + hex.EncodeToString(sum.Sum(nil)) + `"`, h, nil
+	fmt.Fprint(sum, c.Name, "\x00", it.ID, "\x00", it.Path, "\x00", region, "\x00", regular.State(info))
+	return &shot{f, h, `"` + hex.EncodeToString(sum.Sum(nil)) + `"`, box}, nil
 }
 
 // Sides of thumbnails in pixels.
@@ -195,12 +206,12 @@ func (s *Server) thumbnail(w http.ResponseWriter, r *http.Request) error {
 				minThumbnail, maxThumbnail)
 		}
 	}
-	f, tag, header, err := s.opened(r)
+	p, err := s.opened(r)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	tag = strings.TrimSuffix(tag, `"`) + "-" + strconv.Itoa(size) + `"`
+	defer p.file.Close()
+	tag := strings.TrimSuffix(p.tag, `"`) + "-" + strconv.Itoa(size) + `"`
 	if r.Header.Get("If-None-Match") == tag {
 		pictureHeader(w.Header(), tag)
 		w.WriteHeader(http.StatusNotModified)
@@ -208,7 +219,7 @@ func (s *Server) thumbnail(w http.ResponseWriter, r *http.Request) error {
 	}
 	small := s.thumbnails.get(tag)
 	if small == nil {
-		if small, err = s.shrink(r.Context(), f, header, size, receivedOf(r).loan); err != nil {
+		if small, err = s.shrink(r.Context(), p, size, receivedOf(r).loan); err != nil {
 			return err
 		}
 		s.thumbnails.put(tag, small)
@@ -222,10 +233,10 @@ func (s *Server) thumbnail(w http.ResponseWriter, r *http.Request) error {
 	return ignoreGone(err)
 }
 
-// shrink reads a picture and makes its thumbnail.
-func (s *Server) shrink(ctx context.Context, f *os.File, h *imaging.Header, size int,
-	l *loan) ([]byte, error) {
-	info, err := f.Stat()
+// shrink reads a picture and makes the thumbnail of it, or of the item's part of it.
+func (s *Server) shrink(ctx context.Context, p *shot, size int, l *loan) ([]byte, error) {
+	h, by := p.header, shrinker{size, p.box}
+	info, err := p.file.Stat()
 	if err != nil {
 		return nil, err
 	}
@@ -233,15 +244,15 @@ func (s *Server) shrink(ctx context.Context, f *os.File, h *imaging.Header, size
 	if h.W > s.limits.Pixels/h.H {
 		return nil, invalid.is(way, "the picture has %d x %d pixels, and %d are allowed", h.W, h.H, s.limits.Pixels)
 	}
-	need := decodingBytes(h, twice(size))
+	need := decodingBytes(h, by)
 	if err := l.take(info.Size()+need, "the picture"); err != nil {
 		return nil, err
 	}
-	file, err := budget.ReadN("the picture", f, info.Size())
+	file, err := budget.ReadN("the picture", p.file, info.Size())
 	if err != nil {
 		return nil, err
 	}
-	dec := imaging.Decoder{MaxPixels: s.limits.Pixels, MaxBytes: need, Shrink: twice(size).Shrink}
+	dec := imaging.Decoder{MaxPixels: s.limits.Pixels, MaxBytes: need, Shrink: by.Shrink}
 	var im imaging.Image
 	free, err := s.decoders.enter(ctx, file)
 	if err != nil {
@@ -254,23 +265,43 @@ func (s *Server) shrink(ctx context.Context, f *os.File, h *imaging.Header, size
 		}
 		return nil, badPicture.is(way, "%s", escape.Within(err.Error(), 300))
 	}
+	part := partOf(&im, h, p.box)
+	wide, high := part.X1-part.X0, part.Y1-part.Y0
 	var small imaging.Image
-	var by imaging.Resizer
-	scale := min(1, float64(size)/float64(max(im.W, im.H)))
-	width, height := max(1, int(float64(im.W)*scale+0.5)), max(1, int(float64(im.H)*scale+0.5))
-	by.Resize(&small, &im, imaging.Box{X1: float64(im.W), Y1: float64(im.H)}, width, height)
+	var resize imaging.Resizer
+	scale := min(1, float64(size)/max(wide, high))
+	resize.Resize(&small, &im, part, max(1, int(wide*scale+0.5)), max(1, int(high*scale+0.5)))
 	var out bytes.Buffer
 	err = jpeg.Encode(&out, standard(&small), &jpeg.Options{Quality: 82})
 	return out.Bytes(), err
 }
 
-// twice decodes pictures to at least twice the longer side of a thumbnail.
-type twice int
+// partOf returns the place of a box in a picture that was decoded smaller than its header says, and perhaps turned. The
+// box is in pixels of the upright file. A box that is empty or outside means the whole picture.
+func partOf(im *imaging.Image, h *imaging.Header, box image.Rectangle) imaging.Box {
+	whole := imaging.Box{X1: float64(im.W), Y1: float64(im.H)}
+	by := float64(max(im.W, im.H)) / float64(max(h.W, h.H))
+	part := imaging.Box{X0: by * float64(box.Min.X), Y0: by * float64(box.Min.Y),
+		X1: min(whole.X1, by*float64(box.Max.X)), Y1: min(whole.Y1, by*float64(box.Max.Y))}
+	if box.Empty() || part.X1 <= part.X0 || part.Y1 <= part.Y0 {
+		return whole
+	}
+	return part
+}
+
+// shrinker decodes pictures to at least twice the longer side of a thumbnail of the whole picture or of a box.
+type shrinker struct {
+	size int
+	box  image.Rectangle
+}
 
 // Shrink makes it a Shrinker.
-func (t twice) Shrink(w, h int) int {
+func (t shrinker) Shrink(w, h int) int {
+	if !t.box.Empty() {
+		w, h = t.box.Dx(), t.box.Dy()
+	}
 	by := 1
-	for by < 8 && max(w, h) >= 4*by*int(t) {
+	for by < 8 && max(w, h) >= 4*by*t.size {
 		by *= 2
 	}
 	return by

@@ -3,9 +3,11 @@
 package gallery
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -65,11 +67,17 @@ type Neighbour struct {
 	Row      int            `json:"-"`
 	Value    float64        `json:"-"` // for a table, as in rank.Neighbours
 	Path     string         `json:"path,omitempty"`
+	Region   string         `json:"region,omitempty"` // the part of the picture, as in embedding.Item
 	Fields   map[string]any `json:"fields,omitempty"`
 	Label    string         `json:"label"` // "" if it is not known
 	Distance float64        `json:"distance"`
 	// Same is the probability that it shows the same thing; nil without a calibration.
 	Same *float64 `json:"same,omitempty"`
+}
+
+// Name returns a name of the item for people: its file, with the region of a part of it, or its id.
+func (n *Neighbour) Name() string {
+	return embedding.Item{Path: cmp.Or(n.Path, n.ID), Region: n.Region}.Name()
 }
 
 // Judge sets the probability of each neighbour to be the same thing, and leaves out neighbours below least. Without a

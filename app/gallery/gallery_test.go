@@ -105,7 +105,7 @@ func TestForeign(t *testing.T) {
 // TestByVector: rows are named, and embeddings of another length are refused.
 func TestByVector(t *testing.T) {
 	list, err := ByVector(&embedding.Table{X: mat.Of(2, 2, []float32{0, 0, 1, 0})}, "E.npy", 2)
-	if err != nil || len(list) != 2 || list[1].Name != "E.npy, row 2" || list[1].Vector[0] != 1 {
+	if err != nil || len(list) != 2 || list[1].Name != "table#row=2" || list[1].Vector[0] != 1 {
 		t.Errorf("%+v, %v", list, err)
 	}
 	for _, tab := range []*embedding.Table{{}, {X: mat.New(1, 2)}} {

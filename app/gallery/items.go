@@ -140,5 +140,5 @@ func (g *Items) Measured(ctx context.Context, count map[string]int) (*decide.Mea
 
 // Picture returns the file of the item's path, or else of its id.
 func (g *Items) Picture(n *Neighbour) Picture {
-	return Picture{Name: cmp.Or(n.Path, n.ID), Label: n.Label}
+	return Picture{Name: cmp.Or(n.Path, n.ID), Label: n.Label, Region: n.Region}
 }

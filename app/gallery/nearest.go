@@ -97,7 +97,7 @@ func (g *Items) lookUp(ctx context.Context, q *Query, opt Options) (Answer, erro
 				out.Older = append(out.Older, h.ID)
 				return false
 			}
-			if own == "" && itself.Place(h.Path) == place {
+			if own == "" && itself.Place(h.Path) == place && mirror.Region(h.Columns) == "" {
 				own = h.ID
 			}
 			return h.ID == own || is
@@ -107,8 +107,8 @@ func (g *Items) lookUp(ctx context.Context, q *Query, opt Options) (Answer, erro
 		}
 	}
 	for _, h := range hits {
-		out.Neighbours = append(out.Neighbours, Neighbour{ID: h.ID, Path: h.Path, Fields: h.Columns,
-			Label: store.FormatValue(h.Columns[g.column()]), Distance: h.Distance})
+		out.Neighbours = append(out.Neighbours, Neighbour{ID: h.ID, Path: h.Path, Region: mirror.Region(h.Columns),
+			Fields: h.Columns, Label: store.FormatValue(h.Columns[g.column()]), Distance: h.Distance})
 	}
 	return out, err
 }
@@ -116,6 +116,9 @@ func (g *Items) lookUp(ctx context.Context, q *Query, opt Options) (Answer, erro
 // same reports whether an item is a photo or a copy of it, and whether its file is, but its embedding is of an
 // older content. An item with a digest is compared by it.
 func same(photo *itself.Query, h *store.Hit) (is, older bool) {
+	if mirror.Region(h.Columns) != "" { // a part of the photo is another item
+		return false, false
+	}
 	if sum, ok := photo.Sum(); ok {
 		if is, known := mirror.Embedded(h.Columns, sum); is {
 			return true, false

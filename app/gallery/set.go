@@ -29,12 +29,31 @@ func (s *Set) Sample(i int) string {
 	if s.Table.Files == nil {
 		return ""
 	}
-	return s.Table.Files[i]
+	return s.Table.Item(i).Name()
+}
+
+// Region returns the part of the picture that item i is; "" for the whole picture.
+func (s *Set) Region(i int) string {
+	if s.Table.Regions == nil {
+		return ""
+	}
+	return s.Table.Regions[i]
+}
+
+// Whole is Path for an item that is a whole picture; "" for a part of one.
+func (s *Set) Whole(i int) string {
+	if s.Region(i) != "" {
+		return ""
+	}
+	return s.Path(i)
 }
 
 // Path returns the file of photo i, below the folder of the set; "" without a name.
 func (s *Set) Path(i int) string {
-	name := filepath.FromSlash(s.Sample(i))
+	if s.Table.Files == nil {
+		return ""
+	}
+	name := filepath.FromSlash(s.Table.Files[i])
 	if name == "" || s.Root == "" || filepath.IsAbs(name) {
 		return name
 	}
@@ -49,12 +68,12 @@ func (s *Set) Label(i int) string {
 	return s.Table.Columns[0].At(i)
 }
 
-// Queries returns a query for every photo. Photos without a name are named by their row in the file.
-func (s *Set) Queries(file string) []Query {
+// Queries returns a query for every photo. Photos without a path are named by their ids.
+func (s *Set) Queries() []Query {
 	list := make([]Query, s.Table.Rows())
 	for i := range list {
 		path := s.Path(i)
-		list[i] = Query{Name: cmp.Or(path, rowName(file, i)), Path: path, Vector: s.Table.X.Row(i)}
+		list[i] = Query{Name: cmp.Or(path, s.Table.RowName(i)), Path: path, Vector: s.Table.X.Row(i)}
 	}
 	return list
 }
@@ -66,23 +85,22 @@ func ByVector(t *embedding.Table, file string, dim int) ([]Query, error) {
 	}
 	list := make([]Query, t.X.Rows)
 	for i := range list {
-		list[i] = Query{Name: rowName(file, i), Vector: t.X.Row(i)}
+		list[i] = Query{Name: t.RowName(i), Vector: t.X.Row(i)}
 	}
 	return list, nil
 }
 
-func rowName(file string, i int) string { return fmt.Sprintf("%s, row %d", file, i+1) }
-
 // Picture is the place of a photo's picture: in a data set if there is one, else in a file.
 type Picture struct {
 	Name, Label string
+	Region      string // the part of the picture; "" for all of it
 	Data        *data.Dataset
 	Sample      string // its name in the data set
 }
 
 // Picture returns the picture of photo i.
 func (s *Set) Picture(i int) Picture {
-	p := Picture{Name: s.Path(i), Label: s.Label(i)}
+	p := Picture{Name: s.Path(i), Label: s.Label(i), Region: s.Region(i)}
 	if name := s.Sample(i); name != "" && s.Data != nil {
 		p.Data, p.Sample = s.Data, name
 	}

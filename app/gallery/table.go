@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/store"
@@ -34,7 +35,7 @@ func (t *Table) Nearest(ctx context.Context, queries []Query, opt Options) ([]An
 		copy(x.Row(i), queries[i].Vector)
 	}
 	found, err := rank.NearestPhotos(ctx, rank.Photos{X: x, Path: func(i int) string { return queries[i].Path }},
-		rank.Photos{X: t.Table.X, Path: t.Path}, opt.K, rank.Options{Distance: t.Distance, Memory: t.Memory})
+		rank.Photos{X: t.Table.X, Path: t.Whole}, opt.K, rank.Options{Distance: t.Distance, Memory: t.Memory})
 	if err != nil {
 		return nil, err
 	}
@@ -43,16 +44,25 @@ func (t *Table) Nearest(ctx context.Context, queries []Query, opt Options) ([]An
 		a := Answer{Query: queries[i].Name, Passed: t.Table.Rows(), Exact: true, self: f.Self,
 			Neighbours: make([]Neighbour, len(f.Row))}
 		for _, j := range f.Self {
-			a.Itself = append(a.Itself, t.Path(j))
+			a.Itself = append(a.Itself, t.named(j))
 		}
 		for k, row := range f.Row {
 			j := int(row)
-			a.Neighbours[k] = Neighbour{Row: j, Path: t.Path(j), Label: t.Label(j), Value: f.Value[k],
+			a.Neighbours[k] = Neighbour{ID: t.Table.ItemID(j), Row: j, Path: t.Path(j), Region: t.Region(j),
+				Label: t.Label(j), Value: f.Value[k],
 				Distance: t.Distance.From(f.Value[k])}
 		}
 		out[i] = a
 	}
 	return out, nil
+}
+
+// named returns the name of item i: its file and region, or its id.
+func (t *Table) named(i int) string {
+	if t.Table.Files == nil {
+		return t.Table.ItemID(i)
+	}
+	return embedding.Item{Path: t.Path(i), Region: t.Region(i)}.Name()
 }
 
 // Labels counts the labels of the first column.
@@ -89,16 +99,27 @@ func (t *Table) Picture(n *Neighbour) Picture { return t.Set.Picture(n.Row) }
 func (t *Table) Foreign(queries []Query, answers []Answer) (query int, ok bool) {
 	for i := range answers {
 		for _, j := range answers[i].self {
-			y := t.Table.X.Row(j)
-			var apart, length float64
-			for k, v := range queries[i].Vector {
-				apart += (float64(v) - float64(y[k])) * (float64(v) - float64(y[k]))
-				length += float64(v) * float64(v)
-			}
-			if math.Sqrt(apart) > 0.05*math.Sqrt(length) {
+			if Apart(queries[i].Vector, t.Table.X.Row(j), rank.Euclidean) > 0.05 {
 				return i, true
 			}
 		}
 	}
 	return 0, false
+}
+
+// Apart returns the Euclidean distance between two embeddings, in lengths of the first. For the cosine distance both
+// are scaled to length 1 before.
+func Apart(a, b []float32, by rank.Distance) float64 {
+	var ab, aa, bb float64
+	for k := range a {
+		x, y := float64(a[k]), float64(b[k])
+		ab, aa, bb = ab+x*y, aa+x*x, bb+y*y
+	}
+	if by == rank.Cosine && aa > 0 && bb > 0 {
+		return math.Sqrt(max(0, 2-2*ab/math.Sqrt(aa*bb)))
+	}
+	if aa == 0 {
+		return math.Sqrt(bb)
+	}
+	return math.Sqrt(max(0, aa-2*ab+bb) / aa)
 }

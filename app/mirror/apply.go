@@ -130,7 +130,7 @@ func (a *application) embed(ctx context.Context, model func() (*run.Model, error
 		}
 		for row, pos := range e.Pos {
 			if i := some.Index[pos]; other[i] {
-				a.late = append(a.late, p.set.Names[i])
+				a.late = append(a.late, p.set.ItemName(i))
 			} else {
 				a.vectors[p.facts[i].Digest] = e.X.Row(row)
 				a.done.Embedded++
@@ -275,7 +275,7 @@ func (a *application) renewed(c changes.Change) error {
 	a.done.Undone[c.Kind]++
 	if c.From >= 0 {
 		a.keep[p.Have[c.From].ID] = true
-		if !slices.Contains(a.late, p.set.Names[p.sample[c.To]]) {
+		if !slices.Contains(a.late, p.set.ItemName(p.sample[c.To])) {
 			a.done.Kept = append(a.done.Kept, p.Want[c.To].ID)
 		}
 	}

@@ -4,10 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"image"
 	"time"
 
 	"github.com/kindred-ml/kindred/app/mirror/changes"
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -17,7 +20,7 @@ const (
 	Size     = Prefix + "size"
 	Modified = Prefix + "modified" // as 2024-05-01T12:30:05.123456789Z; texts compare as times do
 	Digest   = Prefix + "digest"   // hex: of the content, and of the box if the set has boxes
-	Part     = Prefix + "part"     // the box, if the set has boxes
+	Part     = Prefix + "part"     // the region of the picture, as in embedding.Item; none for the whole picture
 	Set      = Prefix + "set"      // place of the photo's data set
 )
 
@@ -65,9 +68,7 @@ func facts(ctx context.Context, p *data.Part, set string, now time.Time) ([]Fact
 	out := make([]Fact, len(stats))
 	for i, s := range stats {
 		out[i].Stat, out[i].set = s, set
-		if p.Data.Boxes != nil && !p.Data.Boxes[p.Index[i]].Empty() {
-			out[i].part = p.Data.Boxes[p.Index[i]].String()
-		}
+		out[i].part = p.Data.Item(p.Index[i]).Region
 		if !s.Modified.IsZero() && now.Sub(s.Modified) >= fresh {
 			out[i].time = s.Modified.UTC().Format(nanoseconds)
 		}
@@ -75,11 +76,7 @@ func facts(ctx context.Context, p *data.Part, set string, now time.Time) ([]Fact
 	return out, nil
 }
 
-func (f *Fact) digest(d data.Digest) {
-	if d != (data.Digest{}) {
-		f.Digest = hex.EncodeToString(d[:])
-	}
-}
+func (f *Fact) digest(d data.Digest) { f.Digest = d.String() }
 
 // Put sets the columns of an item that record the facts of its file.
 func (f *Fact) Put(it *store.Item) {
@@ -99,16 +96,39 @@ func (f *Fact) Put(it *store.Item) {
 	}
 }
 
-// Embedded reports whether an item's embedding is of a file whose content has a SHA-256. known is false if the columns
-// of the item have no digest.
+// PutItem sets the columns of an item that are known of its file from a table.
+func PutItem(it *store.Item, of embedding.Item) {
+	for name, text := range map[string]string{Digest: of.Digest, Part: of.Region} {
+		if text == "" {
+			continue
+		}
+		if it.Columns == nil {
+			it.Columns = map[string]any{}
+		}
+		it.Columns[name] = text
+	}
+}
+
+// Region returns the region of an item's picture; "" for the whole picture.
+func Region(columns map[string]any) string {
+	part, _ := columns[Part].(string)
+	var box image.Rectangle
+	if n, err := fmt.Sscanf(part, "(%d,%d)-(%d,%d)", &box.Min.X, &box.Min.Y, &box.Max.X, &box.Max.Y); n == 4 &&
+		err == nil {
+		return embedding.RegionOf(box) // an index of an earlier version
+	}
+	return part
+}
+
+// Embedded reports whether an item's embedding is of a whole file whose content has a SHA-256. known is false if the
+// columns of the item have no digest.
 func Embedded(columns map[string]any, content [sha256.Size]byte) (same, known bool) {
 	text, _ := columns[Digest].(string)
 	sum, err := hex.DecodeString(text)
 	if err != nil || len(sum) != len(data.Digest{}) {
 		return false, false
 	}
-	part, _ := columns[Part].(string)
-	return data.Digest(sum).IsFile(content, part), true
+	return Region(columns) == "" && data.Digest(sum).IsFile(content), true
 }
 
 // file returns the listing's entry of a sample.

@@ -47,7 +47,7 @@ type Plan struct {
 	Have, Want []changes.File
 	// Others is the number of items of the index that do not belong to the set and stay as they are.
 	Others int
-	// Twice lists samples of the set that are left out because another sample has the same name.
+	// Twice lists samples of the set that are left out because another sample is the same item.
 	Twice []string
 	// Note is the reason why the list of unreadable files is ignored; nil if it is not.
 	Note error
@@ -119,7 +119,8 @@ func Look(ctx context.Context, x *index.Index, set *data.Dataset, opt Options) (
 // list makes the listing of the set.
 func (p *Plan) list(prefix string) {
 	seen := make(map[string]bool, p.set.Len())
-	for i, name := range p.set.Names {
+	for i := range p.set.Names {
+		name := p.set.ItemName(i)
 		if seen[name] {
 			p.Twice = append(p.Twice, name)
 			continue
@@ -153,7 +154,7 @@ func (p *Plan) read(x *index.Index, prefix, set string) error {
 	for i := range p.Want {
 		w := &p.Want[i]
 		at[w.ID] = true
-		if root, ok := rootOf(w.Path, w.ID[len(prefix):]); ok {
+		if root, ok := rootOf(w, prefix); ok {
 			home.roots[root] = true
 		}
 	}
@@ -182,7 +183,7 @@ func (p *Plan) read(x *index.Index, prefix, set string) error {
 		}
 		p.Have = append(p.Have, f)
 		home.learn(home.sets, from)
-		if root, ok := rootOf(f.Path, f.ID[len(prefix):]); ok {
+		if root, ok := rootOf(&f, prefix); ok {
 			home.learn(home.roots, root)
 		}
 	}
@@ -218,7 +219,7 @@ func (p *Plan) item(it *store.Item) changes.File {
 	f := changes.File{ID: it.ID, Path: it.Path}
 	f.Digest, _ = it.Columns[Digest].(string)
 	f.Modified, _ = it.Columns[Modified].(string)
-	f.Part, _ = it.Columns[Part].(string)
+	f.Part = Region(it.Columns)
 	size, _ := it.Columns[Size].(float64)
 	f.Size = int64(size)
 	if p.labels != nil {
@@ -236,12 +237,16 @@ func unlisted(f *changes.File) bool {
 	return err == nil
 }
 
-// rootOf returns the folder below which the file at path has the given name.
-func rootOf(path, name string) (string, bool) {
-	if path == "" {
+// rootOf returns the folder below which a photo's file has the name in its id, after the prefix of all ids.
+func rootOf(f *changes.File, prefix string) (string, bool) {
+	if f.Path == "" {
 		return "", false
 	}
-	root, ok := strings.CutSuffix(path, string(filepath.Separator)+filepath.FromSlash(name))
+	name := f.ID[len(prefix):]
+	if f.Part != "" {
+		name = strings.TrimSuffix(name, "#"+f.Part)
+	}
+	root, ok := strings.CutSuffix(f.Path, string(filepath.Separator)+filepath.FromSlash(name))
 	return root, ok && root != ""
 }
 

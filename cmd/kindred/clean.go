@@ -133,7 +133,7 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 	out := &cleaned{Report: *found}
 	tables := []csvFile{{"suspects.csv", found.Rows()}, {"overlaps.csv", found.OverlapRows()}}
 	if f.judged != nil {
-		tables = append(tables, csvFile{"quality.csv", f.judged.Rows(r.Paths, f.together)})
+		tables = append(tables, csvFile{"quality.csv", f.judged.Rows(r.Paths(), f.together)})
 	}
 	if f.apply != "" {
 		tables = append(tables, csvFile{"manifest.csv", found.Manifest(&r.Subjects, f.apply == "drop")})

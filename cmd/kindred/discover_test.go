@@ -123,7 +123,11 @@ func TestCleanFile(t *testing.T) {
 	var found []int
 	for _, s := range c.Suspects {
 		if strings.HasPrefix(s.Reason, "label: ") {
-			found = append(found, s.ID)
+			var i int
+			if _, err := fmt.Sscanf(s.ID, "photo_%d.jpg", &i); err != nil || s.ID != s.Path {
+				t.Errorf("%+v, %v", s, err)
+			}
+			found = append(found, i)
 			if s.Score < 0.5 || s.Score > 1 || s.Suggested == s.Label || s.Suggested == "" {
 				t.Errorf("%+v", s)
 			}

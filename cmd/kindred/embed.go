@@ -45,7 +45,8 @@ file, which gives the features before the classifier, or a network known by name
 (kindred weights list). Images are then prepared for that network.
 
 The extension of the output file is its format: .parquet, .csv, .npz and .safetensors
-hold each sample's number (id), path and labels beside its embedding. A .npy file holds
+hold each sample's item (id, path, region of a box, digest of the content) and labels
+beside its embedding. A .npy file holds
 embeddings only; paths and labels go to a CSV file beside it (E.labels.csv for E.npy) or
 to --labels. DATA may be a folder with or without classes, a single file or an archive;
 - reads a list of files, one a line, from standard input. --run and --data mean the same
@@ -159,9 +160,8 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 	if err := addExif(ctx, table, e); err != nil {
 		return err
 	}
-	table.ID = &embedding.Column{Name: "id"}
-	for i := range e.X.Rows {
-		table.ID.IDs = append(table.ID.IDs, int64(i))
+	if err := addItems(ctx, table, e); err != nil {
+		return err
 	}
 	if err := f.write(a, table, format, labels, labelFormat); err != nil {
 		return err
@@ -186,6 +186,23 @@ func (f *embedFlags) write(a *app, t *embedding.Table, format embedding.Format, 
 		}
 	}
 	return f.made(f.out, labels)
+}
+
+// addItems adds the ids of the rows' items and the digests of their contents.
+func addItems(ctx context.Context, t *embedding.Table, e *run.Embedded) error {
+	ids := make([]string, t.Rows())
+	for i := range ids {
+		ids[i] = t.ItemID(i)
+	}
+	t.ID = &embedding.Column{Name: "id", Text: ids}
+	if !e.Part.Data.Files() {
+		return nil
+	}
+	digests, err := e.Part.Subset(e.Pos).Digests(ctx)
+	for _, d := range digests {
+		t.Digests = append(t.Digests, d.String())
+	}
+	return err
 }
 
 // addExif adds the columns of EXIF data that at least one photo has. A set without labels gets no such
@@ -274,7 +291,8 @@ func someRead(e *run.Embedded) error {
 func (f *embedFlags) open(ctx context.Context, crop bool) (*data.Dataset, error) {
 	if f.data != "-" {
 		return remotedata.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Labels: f.dataLabels,
-			Formats: formats(), Crop: crop, Outside: f.outside, Unlabelled: true, Strict: f.strict})
+			Formats: formats(), Crop: crop, Outside: f.outside, Unlabelled: true, Distinct: true,
+			Strict: f.strict})
 	}
 	paths, err := data.ReadPaths(f.in)
 	if err != nil {

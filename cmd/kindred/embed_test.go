@@ -34,7 +34,7 @@ func TestEmbedWritesLabelsBeside(t *testing.T) {
 	}
 	text, err := os.ReadFile(labels)
 	if err != nil || strings.Count(string(text), "\n") != 19 ||
-		!strings.HasPrefix(string(text), "path,label\nc0/0.png,c0\n") {
+		!strings.HasPrefix(string(text), "path,label,digest\nc0/0.png,c0,") {
 		t.Fatalf("%v: %s", err, text)
 	}
 	if a, b := must("eval", "--embeddings", out, "--labels", labels), must("eval", "--embeddings", out); a != b {
@@ -99,7 +99,8 @@ func TestEmbedWritesWhatTheNameSays(t *testing.T) {
 			!slices.Equal(got.Columns[0].Text, want.Columns[0].Text) || len(got.Columns) != 1 {
 			t.Errorf("%s holds %v %v", name, got.Files, got.Columns)
 		}
-		if (got.ID == nil) != (name == "E.npy") || got.ID != nil && (got.ID.IDs[0] != 0 || got.ID.IDs[17] != 17) {
+		if (got.ID == nil) != (name == "E.npy") || got.ID != nil && (got.ID.At(0) != got.Files[0] ||
+			got.ID.At(17) != got.Files[17]) {
 			t.Errorf("%s: identities %v", name, got.ID)
 		}
 		if _, err := os.Stat(filepath.Join(tmp, "E.labels.csv")); err != nil {

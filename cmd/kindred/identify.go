@@ -257,7 +257,7 @@ func (f *identifyFlags) queries(ctx context.Context, a *app, at *place, photos [
 	s *gallery.Set, err error) {
 	if f.vectors == "" {
 		if s, err = f.photos(ctx, a, at, photos, f.data); err == nil {
-			to.Queries = s.Queries("")
+			to.Queries = s.Queries()
 		}
 		return s, err
 	}
@@ -268,7 +268,7 @@ func (f *identifyFlags) queries(ctx context.Context, a *app, at *place, photos [
 	if s.Table.X == nil {
 		return nil, s.Table.NoEmbeddings()
 	}
-	to.Queries = s.Queries(f.vectors)
+	to.Queries = s.Queries()
 	if at.items != nil { // items of an index are not compared with photos
 		to.Queries, err = gallery.ByVector(s.Table, f.vectors, at.of.Dim)
 	}

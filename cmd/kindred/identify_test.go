@@ -311,7 +311,7 @@ func TestIdentifyPages(t *testing.T) {
 	first := page("identify.html")
 	contains(first, "32 decisions looked up among 160 items of 20 classes", "The undecided come first.",
 		"which is too far for a label: it needs", "At most 5", "of unknown photos come that near",
-		"<h2>unknown: Q.csv, row ", "neighbours voted; the 5 nearest are shown", `href="./identify-2.html"`,
+		"<h2>unknown: Q.csv#row=", "neighbours voted; the 5 nearest are shown", `href="./identify-2.html"`,
 		"no picture", "it is one of these", "Sets are computed from the class&#39;s own items for 0 of 20 classes")
 	if n := strings.Count(first, "; the same: "); n != 5*identifyPhotos {
 		t.Errorf("%d neighbours on a page of %d photos", n, identifyPhotos)

@@ -99,7 +99,7 @@ func (f *identifyFlags) choose(ctx context.Context, a *app, photos []string) err
 	defer s.Close()
 	a.sayLeftOut(s.LeftOut)
 	res := &chosen{Queries: []chosenQuery{}, Templates: f.templates, LeftOut: s.LeftOut, Together: labels.Together()}
-	for _, q := range s.Queries("") {
+	for _, q := range s.Queries() {
 		p, err := labels.Probabilities(q.Vector)
 		if err != nil {
 			return fmt.Errorf("%s: %w", q.Name, err)

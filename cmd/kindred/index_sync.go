@@ -254,7 +254,8 @@ func (f *syncFlags) open(ctx context.Context, x *index.Index) (*data.Dataset, er
 		crop = cfg.Data.Crop
 	}
 	return data.Open(ctx, f.photos.data, data.OpenOptions{Home: dataHome(f.photos.dataDir), Unlabelled: true,
-		Crop: crop, Outside: f.photos.outside, Formats: formats(), Strict: f.strict})
+		Distinct: true,
+		Crop:     crop, Outside: f.photos.outside, Formats: formats(), Strict: f.strict})
 }
 
 // look compares the index with the set.

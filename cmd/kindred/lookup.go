@@ -141,7 +141,8 @@ func (f *lookupFlags) photos(ctx context.Context, a *app, p *place, paths []stri
 // alone. It also returns the folder that contains the named files.
 func (f *photoFlags) openFor(ctx context.Context, m *run.Model, strict bool) (*data.Dataset, string, error) {
 	d, err := remotedata.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Unlabelled: true,
-		Crop: m != nil && m.Config.Data.Crop, Outside: f.outside, Formats: formats(), Strict: strict && m != nil})
+		Distinct: true, Crop: m != nil && m.Config.Data.Crop, Outside: f.outside, Formats: formats(), Strict: strict &&
+			m != nil})
 	if err != nil || d.Len() == 1 && d.Names[0] == filepath.ToSlash(f.data) { // data is a single photo
 		return d, "", err
 	}

@@ -48,7 +48,7 @@ func TestMap(t *testing.T) {
 			t.Errorf("%s: page lacks the label or does not escape it (%v)", method, err)
 		}
 		rows, err := os.ReadFile(filepath.Join(out, "map.csv"))
-		if err != nil || strings.Count(string(rows), "\n") != 41 || !strings.HasPrefix(string(rows), "x,y,label\n") {
+		if err != nil || strings.Count(string(rows), "\n") != 41 || !strings.HasPrefix(string(rows), "x,y,label,id\n") {
 			t.Errorf("%s: map.csv: %v %.40q", method, err, rows)
 		}
 	}

@@ -54,10 +54,11 @@ type foundItem struct {
 
 // rankedItem names a query and its neighbours, which are items of g.
 func rankedItem(g *gallery.Table, q retrieval.Ranked) queryItems {
-	out := queryItems{Path: g.Sample(q.Query), Row: q.Query, Label: g.Label(q.Query)}
+	out := queryItems{Path: g.Table.RowName(q.Query), Row: g.Table.Row(q.Query), Label: g.Label(q.Query)}
 	for k, row := range q.Row {
 		j := int(row)
-		out.Neighbours = append(out.Neighbours, foundItem{Path: g.Sample(j), Row: j, Label: g.Label(j),
+		out.Neighbours = append(out.Neighbours, foundItem{Path: g.Table.RowName(j), Row: g.Table.Row(j),
+			Label:    g.Label(j),
 			Distance: g.Distance.From(q.Value[k]), Right: g.Label(j) == out.Label})
 	}
 	return out
@@ -159,12 +160,12 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 		return err
 	}
 	if g.Data != nil {
-		if cfg.Picture, err = photo.Of(ctx, g.Data, set.Files); err != nil {
+		if cfg.Picture, err = photo.Of(ctx, g.Data, set.ItemNames()); err != nil {
 			return err
 		}
 		cfg.Link = photo.Links(filepath.Join(f.dir, "neighbours.html"), g.Root, set.Files)
 	}
-	cfg.Label, cfg.Name = g.Label, g.Sample
+	cfg.Label, cfg.Name = g.Label, set.RowName
 	if err := f.begin(); err != nil {
 		return err
 	}

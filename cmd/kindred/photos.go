@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -38,7 +39,7 @@ func (f *photoFlags) open(ctx context.Context, files []string, source string) (*
 			f.data, source)
 	}
 	return remotedata.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Outside: f.outside,
-		Unlabelled: true})
+		Unlabelled: true, Distinct: true})
 }
 
 // openData opens the data set that a configuration names, on this machine or at an address.
@@ -47,6 +48,13 @@ func openData(ctx context.Context, c *run.DataConfig, home string) (*data.Datase
 		return remotedata.Open(ctx, c.Path, c.Options(home, formats()...))
 	}
 	return c.Open(ctx, home, formats()...)
+}
+
+// openWhole is openData with all columns of a manifest.
+func openWhole(ctx context.Context, c *run.DataConfig, home string) (*data.Dataset, error) {
+	opt := c.Options(home, formats()...)
+	opt.Others = true
+	return remotedata.Open(ctx, cmp.Or(c.Path, c.Name), opt)
 }
 
 // root returns the folder of the items, if they are files.

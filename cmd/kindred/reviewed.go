@@ -103,7 +103,7 @@ func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*reviewe
 	}
 	home := dataHome(f.photos.dataDir)
 	cfg.Data.Outside = cfg.Data.Outside || f.photos.outside
-	d, err := openData(ctx, &cfg.Data, home)
+	d, err := openWhole(ctx, &cfg.Data, home)
 	if err != nil && f.photos.data == "" {
 		err = run.Moved(err, dir)
 	}

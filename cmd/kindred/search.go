@@ -60,6 +60,7 @@ type searchedQuery struct {
 
 type searchedItem struct {
 	Path     string  `json:"path"`
+	Region   string  `json:"region,omitempty"`
 	Row      int     `json:"row"`
 	Label    string  `json:"label"` // "" if it is not known
 	Distance float64 `json:"distance"`
@@ -254,7 +255,7 @@ func (a *app) printSearch(res *searchResult, answers []gallery.Answer) error {
 		return a.printJSON(res)
 	}
 	err := items.Write(a.out, "gallery", answers, res.Least, func(n *gallery.Neighbour) (distance, name, about string) {
-		return retrieval.Distance(res.Distance, n.Value), cmp.Or(n.Path, fmt.Sprintf("row %d", n.Row)), n.Label
+		return retrieval.Distance(res.Distance, n.Value), n.Name(), n.Label
 	})
 	if err == nil && len(res.Files) > 0 {
 		_, err = fmt.Fprintf(a.out, "\nwritten %s\n", strings.Join(res.Files, " "))
@@ -272,7 +273,7 @@ func (f *searchFlags) asked(ctx context.Context, a *app, at *place) (*gallery.Se
 			return nil, nil, err
 		}
 		a.sayLeftOut(s.LeftOut)
-		list = s.Queries("")
+		list = s.Queries()
 	}
 	if len(f.ids) == 0 && f.vectors == "" {
 		return s, list, nil
@@ -326,7 +327,7 @@ func newSearchResult(g *gallery.Table, answers []gallery.Answer) *searchResult {
 	for _, a := range answers {
 		q := searchedQuery{Query: a.Query, Itself: a.Itself, Neighbours: []searchedItem{}}
 		for _, n := range a.Neighbours {
-			q.Neighbours = append(q.Neighbours, searchedItem{n.Path, n.Row, n.Label, n.Distance, n.Same})
+			q.Neighbours = append(q.Neighbours, searchedItem{n.Path, n.Region, n.Row, n.Label, n.Distance, n.Same})
 		}
 		res.Queries = append(res.Queries, q)
 	}

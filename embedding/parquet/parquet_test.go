@@ -61,7 +61,7 @@ func TestRejectsRaggedLists(t *testing.T) {
 	}
 	b := fileOf(t, []row{{[]float32{1, 2}}, {[]float32{3}}})
 	_, err := parse(bytes.NewReader(b), int64(len(b)), false)
-	if err == nil || !strings.Contains(err.Error(), "row 1 has 1 coordinates, row 0 has 2") {
+	if err == nil || !strings.Contains(err.Error(), "row 2 has 1 coordinates, row 1 has 2") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -181,9 +181,9 @@ func (p *reader) read(g pq.RowGroup) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return fmt.Errorf("row %d: %w", p.rows, err)
+			return fmt.Errorf("row %d: %w", p.rows+1, err)
 		case n == 0:
-			return fmt.Errorf("row %d: no progress", p.rows)
+			return fmt.Errorf("row %d: no progress", p.rows+1)
 		}
 	}
 }
@@ -208,7 +208,7 @@ func (p *reader) row(row pq.Row) error {
 		p.dim = len(p.values) - start
 	}
 	if d := len(p.values) - start; d != p.dim {
-		return fmt.Errorf("row %d has %d coordinates, row 0 has %d", p.rows, d, p.dim)
+		return fmt.Errorf("row %d has %d coordinates, row 1 has %d", p.rows+1, d, p.dim)
 	}
 	return nil
 }
@@ -217,7 +217,7 @@ func (p *reader) row(row pq.Row) error {
 func (p *reader) value(v pq.Value, start int) error {
 	c := v.Column()
 	if c < 0 || c >= len(p.leaves) {
-		return fmt.Errorf("row %d: value in column %d of %d", p.rows, c, len(p.leaves))
+		return fmt.Errorf("row %d: value in column %d of %d", p.rows+1, c, len(p.leaves))
 	}
 	l := &p.leaves[c]
 	switch {
@@ -228,7 +228,7 @@ func (p *reader) value(v pq.Value, start int) error {
 		l.labels = append(l.labels, "")
 		return nil
 	case v.IsNull():
-		return fmt.Errorf("row %d: no value in column %s", p.rows, l.name)
+		return fmt.Errorf("row %d: no value in column %s", p.rows+1, l.name)
 	case l.role >= 0:
 		p.values[start+l.role] = l.float(v)
 		return nil
@@ -243,7 +243,7 @@ func (p *reader) value(v pq.Value, start int) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("row %d: the column %s is %w", p.rows, l.name, err)
+		return fmt.Errorf("row %d: the column %s is %w", p.rows+1, l.name, err)
 	}
 	if l.role == roleFile {
 		p.used += columns.TextSize(len(text))

@@ -367,7 +367,7 @@ func pages() []Package {
 			"github.com/fsnotify/fsnotify"},
 		{"app/mirror", "brings an index in line with a folder of photos, in one change",
 			"internal/base/atomic internal/base/budget internal/base/regular internal/format/strictjson " +
-				"app/mirror/changes data data/imaging index run store"},
+				"app/mirror/changes embedding data data/imaging index run store"},
 		{"app/gallery", "one interface to search in photos, embeddings, an index or a store",
 			"internal/base/spell internal/compute/itself mat data embedding eval/rank app/mirror decide store index " +
 				"run golang.org/x/sync"},
@@ -377,17 +377,17 @@ func pages() []Package {
 			"internal/base/escape internal/base/atomic app/page/look app/page/webmap gonum.org/v1/plot " +
 				"golang.org/x/image maragu.dev/gomponents"},
 		{"app/page/report/photo", "reads the pictures of items for pages",
-			"internal/base/budget internal/base/regular internal/base/par data data/imaging " +
+			"internal/base/budget internal/base/regular internal/base/par embedding data data/imaging " +
 				"app/page/report"},
 		{"app/page/review", "the page for a person's decisions on sub-classes and suspects",
-			"internal/base/atomic internal/base/regular app/page/look golang.org/x/image " +
+			"internal/base/atomic internal/base/regular embedding app/page/look golang.org/x/image " +
 				"maragu.dev/gomponents internal/format/strictjson"},
 		{"app/page/review/kinds", "the results of discover as tables and as a review page",
 			"internal/base/spell discover app/page/review"},
 		{"app/page/review/suspects", "the results of clean as tables and as a review page; folds trained for it",
 			"internal/base/spell app/quality mat data run clean app/page/review"},
 		{"app/page/report/retrieval", "pages of queries with their neighbours",
-			"mat data eval/rank decide internal/base/spell app/gallery app/page/report " +
+			"mat embedding data eval/rank decide internal/base/spell app/gallery app/page/report " +
 				"app/page/report/photo"},
 		{"app/page/report/maps", "embeddings placed in the plane, for pages",
 			"mat embedding projection app/page/report"},
@@ -421,8 +421,8 @@ func services() []Package {
 		{"serve/api", "the messages of `kindred serve`, and a client", "internal/format/strictjson store"},
 		{"serve", "the HTTP server: search, changes, access, limits, metrics",
 			"internal/base/atomic internal/base/budget internal/base/escape internal/base/option " +
-				"internal/base/regular app/page/review internal/format/strictjson mat data data/imaging " +
-				"eval/rank eval/diagnose " +
+				"internal/base/regular app/page/review internal/format/strictjson mat embedding data " +
+				"data/imaging eval/rank eval/diagnose " +
 				"projection decide internal/compute/itself app/gallery app/mirror run store serve/api words " +
 				"github.com/prometheus/client_golang golang.org/x/image golang.org/x/time"},
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"github.com/kindred-ml/kindred/app/cli/work"
 	"github.com/kindred-ml/kindred/app/gallery"
@@ -30,8 +29,7 @@ type Adder struct {
 	// Shared, if set, embeds the photos by jobs, with the network that Photos is given.
 	Shared *work.Shared
 
-	Done    index.Added
-	matched int // number of items with a row in the file of columns
+	Done index.Added
 }
 
 // Photos embeds and adds the photos of a set that the gallery does not have. It returns the photos
@@ -80,7 +78,7 @@ func NoneRead(n int, left []data.LeftOut) error {
 func (d *Adder) missing(ctx context.Context, set *data.Dataset, root string) ([]int, error) {
 	var todo []int
 	for i, name := range set.Names {
-		id := d.Prefix + name
+		id := d.Prefix + set.ItemName(i)
 		e, there, err := d.To.Find(ctx, id)
 		if err != nil {
 			return nil, err
@@ -91,6 +89,9 @@ func (d *Adder) missing(ctx context.Context, set *data.Dataset, root string) ([]
 					"--prefix, or replace the item with --update", path, id, e.Path)
 			}
 			d.Done.Skipped++
+			if _, _, err := d.Columns.row(e.ID, set.Item(i)); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		todo = append(todo, i)
@@ -114,10 +115,47 @@ func filePath(root, name string) string {
 	return abs
 }
 
-// Table adds the rows of a table. Their ids are the table's ids, else its names, else the
-// numbers of the rows.
+// Table adds the rows of a table by their ids; see embedding.Table.ItemID.
 func (d *Adder) Table(ctx context.Context, t *embedding.Table, root string) error {
+	if err := t.CheckItems(); err != nil {
+		return err
+	}
+	if err := d.checkClash(ctx, t); err != nil {
+		return err
+	}
 	return d.add(ctx, t, root, &looked{})
+}
+
+// checkClash returns an error for the first row with the id of an item that has another embedding, because skipping the
+// row would lose it. With Update the row replaces the item, unless the ids are only the numbers of rows, as kindred
+// embed wrote them once: then the item may be anything.
+func (d *Adder) checkClash(ctx context.Context, t *embedding.Table) error {
+	numbers := t.Files != nil && t.NumbersItsRows()
+	if d.Update && !numbers {
+		return nil
+	}
+	info, err := d.To.Info(ctx)
+	if err != nil {
+		return err
+	}
+	const rounding = 1e-3 // of networks on other machines, and of databases
+	for i := range t.Rows() {
+		e, there, err := d.To.Find(ctx, d.Prefix+t.ItemID(i))
+		if err != nil {
+			return err
+		}
+		if !there || len(e.Vector) != t.X.Cols || gallery.Apart(e.Vector, t.X.Row(i), info.Distance) < rounding {
+			continue
+		}
+		if numbers {
+			return fmt.Errorf("the ids of the embeddings are the numbers of their rows, and %s is in %s with another "+
+				"embedding: embed the photos again with this version of kindred embed, whose ids are paths, or choose "+
+				"other ids with --prefix", e.ID, d.To.Name)
+		}
+		return fmt.Errorf("%s is in %s with another embedding: replace it with --update, or choose other ids with "+
+			"--prefix", e.ID, d.To.Name)
+	}
+	return nil
 }
 
 // add adds the rows of a table, with what is known about their files.
@@ -139,14 +177,7 @@ func (d *Adder) add(ctx context.Context, t *embedding.Table, root string, of *lo
 	for i := range list {
 		e := &list[i]
 		e.Vector = t.X.Row(i)
-		switch {
-		case t.ID != nil:
-			e.ID = d.Prefix + t.ID.At(i)
-		case t.Files != nil:
-			e.ID = d.Prefix + filepath.ToSlash(t.Files[i])
-		default:
-			e.ID = d.Prefix + strconv.Itoa(i)
-		}
+		e.ID = d.Prefix + t.ItemID(i)
 		if t.Files != nil {
 			e.Path = filePath(root, t.Files[i])
 		}
@@ -154,12 +185,8 @@ func (d *Adder) add(ctx context.Context, t *embedding.Table, root string, of *lo
 			return err
 		}
 		of.put(e, t, i, own)
-		ok, err := d.Columns.put(e)
-		if err != nil {
+		if err := d.Columns.put(e, t.Item(i)); err != nil {
 			return err
-		}
-		if ok {
-			d.matched++
 		}
 	}
 	opt := index.AddOptions{Existing: index.Skip}
@@ -173,11 +200,16 @@ func (d *Adder) add(ctx context.Context, t *embedding.Table, root string, of *lo
 	return err
 }
 
-// Unmatched returns a warning if no added item has a row in the file of columns, else "".
+// Unmatched returns a warning about rows of the file of columns that belong to no item, else "".
 func (d *Adder) Unmatched() string {
-	if c := d.Columns; c.path == "" || d.matched > 0 || d.Done.Added+d.Done.Replaced == 0 {
+	c := d.Columns
+	rows, lost := c.unused()
+	switch {
+	case lost == 0 || d.Done.Added+d.Done.Replaced == 0:
 		return ""
+	case lost == rows:
+		return fmt.Sprintf("no row of %s belongs to an item: its column id or path must have the items' ids or paths",
+			c.path)
 	}
-	return fmt.Sprintf("no row of %s belongs to an added item: its column id or path must have the items' ids",
-		d.Columns.path)
+	return fmt.Sprintf("%d of the %d rows of %s belong to no item, such as %s", lost, rows, c.path, c.firstUnused())
 }

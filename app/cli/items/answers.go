@@ -1,7 +1,6 @@
 package items
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -32,7 +31,7 @@ type Answers struct {
 // Write writes the answers for a terminal, the fields of items in the order of columns.
 func (a *Answers) Write(to io.Writer, columns []store.Column) error {
 	return Write(to, "index", a.Queries, a.Least, func(n *gallery.Neighbour) (distance, name, about string) {
-		return fmt.Sprintf("%.4g", n.Distance), cmp.Or(n.Path, n.ID), fields(columns, n.Fields)
+		return fmt.Sprintf("%.4g", n.Distance), n.Name(), fields(columns, n.Fields)
 	})
 }
 

@@ -3,6 +3,9 @@ package items
 import (
 	"cmp"
 	"fmt"
+	"path"
+	"slices"
+	"strings"
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/embedding/parquet"
@@ -12,7 +15,10 @@ import (
 // Columns has further columns of items, by their ids or paths. The zero value has no columns.
 type Columns struct {
 	path   string
-	keys   map[string]int
+	ids    map[string]int // rows by id; nil if the file has no ids
+	names  map[string]int // rows by the name of the item
+	used   []bool         // rows that belong to an item
+	table  *embedding.Table
 	values []column
 	unread []embedding.Unread
 }
@@ -96,44 +102,83 @@ func set(it *store.Item, columns []column, i int) error {
 }
 
 // ReadColumns reads a file of columns; without a path it has none.
-func ReadColumns(path string) (*Columns, error) {
-	c := &Columns{path: path}
-	if path == "" {
+func ReadColumns(file string) (*Columns, error) {
+	c := &Columns{path: file}
+	if file == "" {
 		return c, nil
 	}
-	t, err := embedding.Formats{parquet.Format{Fractions: true}}.ReadLabels(path)
+	t, err := embedding.Formats{parquet.Format{Fractions: true}}.ReadLabels(file)
 	if err != nil {
 		return nil, err
 	}
 	if err := t.CheckIDs(); err != nil {
 		return nil, err
 	}
-	key := func(i int) string { return t.Files[i] }
-	switch {
-	case t.ID != nil:
-		key = t.ID.At
-	case t.Files == nil:
-		return nil, fmt.Errorf("%s has no column id and no column path to identify its rows", path)
+	if t.ID == nil && t.Files == nil {
+		return nil, fmt.Errorf("%s has no column id and no column path to identify its rows", file)
 	}
-	c.keys = make(map[string]int)
+	if err := t.CheckItems(); err != nil {
+		return nil, err
+	}
+	if t.ID != nil {
+		c.ids = make(map[string]int)
+	}
+	c.names, c.used, c.table = make(map[string]int), make([]bool, t.Rows()), t
 	for i := range t.Rows() {
-		if j, twice := c.keys[key(i)]; twice {
-			return nil, fmt.Errorf("%s: rows %d and %d both belong to %s", path, j+1, i+1, key(i))
+		if t.ID != nil {
+			c.ids[t.ID.At(i)] = i
 		}
-		c.keys[key(i)] = i
+		if t.Files != nil {
+			c.names[t.Item(i).Name()] = i
+		}
 	}
 	c.values, c.unread = columnsOf(t), t.Unread
 	return c, nil
 }
 
+// row returns the row that belongs to an item: that of its id, or else of its name or of its path. It is an error if
+// the row of its id has another path.
+func (c *Columns) row(id string, of embedding.Item) (row int, ok bool, err error) {
+	if row, ok = c.ids[id]; !ok {
+		for _, name := range []string{id, of.Name(), of.Path} {
+			if row, ok = c.names[name]; ok {
+				break
+			}
+		}
+	} else if c.table.Files != nil && !isRow(of) && path.Base(c.table.Item(row).Path) != path.Base(of.Path) {
+		return 0, false, fmt.Errorf("%s: row %d has the id %s, which is %s, but the path %s: leave out one of both "+
+			"columns", c.path, row+1, id, of.Path, c.table.Files[row])
+	}
+	if ok {
+		c.used[row] = true
+	}
+	return row, ok, nil
+}
+
+// isRow reports whether an item is known only as a row of a file.
+func isRow(of embedding.Item) bool { return strings.HasPrefix(of.Region, "row=") }
+
+// unused returns the number of rows, and of those that belong to no item so far.
+func (c *Columns) unused() (rows, unused int) {
+	for _, used := range c.used {
+		if !used {
+			unused++
+		}
+	}
+	return len(c.used), unused
+}
+
+// firstUnused names the first row that belongs to no item.
+func (c *Columns) firstUnused() string { return c.table.RowName(slices.Index(c.used, false)) }
+
 // put sets the columns of an item, if the file has a row for it.
-func (c *Columns) put(it *store.Item) (bool, error) {
-	i, ok := c.keys[it.ID]
-	if !ok {
-		return false, nil
+func (c *Columns) put(it *store.Item, of embedding.Item) error {
+	i, ok, err := c.row(it.ID, of)
+	if !ok || err != nil {
+		return err
 	}
 	if err := set(it, c.values, i); err != nil {
-		return true, fmt.Errorf("%s: %w", c.path, err)
+		return fmt.Errorf("%s: %w", c.path, err)
 	}
-	return true, nil
+	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// looked describes the files of photos, by name.
+// looked describes the files of photos, by the names of their items.
 type looked struct {
 	facts map[string]mirror.Fact
 	exif  map[string]imaging.Photograph
@@ -30,12 +30,12 @@ func (d *Adder) look(ctx context.Context, p *data.Part) (l looked, err error) {
 	}
 	l.facts = make(map[string]mirror.Fact, len(facts))
 	for i := range facts {
-		l.facts[p.Data.Names[p.Index[i]]] = facts[i]
+		l.facts[p.Data.ItemName(p.Index[i])] = facts[i]
 	}
 	photos, err := p.Photographs(ctx)
 	l.exif = make(map[string]imaging.Photograph, len(photos))
 	for i := range photos {
-		l.exif[p.Data.Names[p.Index[i]]] = photos[i]
+		l.exif[p.Data.ItemName(p.Index[i])] = photos[i]
 	}
 	return l, err
 }
@@ -54,10 +54,13 @@ func (l *looked) put(it *store.Item, t *embedding.Table, i int, own []store.Colu
 	if t.Files == nil {
 		return
 	}
-	if fact, ok := l.facts[t.Files[i]]; ok {
+	of := t.Item(i)
+	if fact, ok := l.facts[of.Name()]; ok {
 		fact.Put(it)
+	} else {
+		mirror.PutItem(it, of)
 	}
-	if photo, ok := l.exif[t.Files[i]]; ok {
+	if photo, ok := l.exif[of.Name()]; ok {
 		mirror.PutExif(it, &photo, own)
 	}
 }
@@ -78,9 +81,7 @@ func Labels(t *embedding.Table, have []store.Column) ([]map[string]any, error) {
 	out := make([]map[string]any, t.Rows())
 	for i := range out {
 		it := store.Item{}
-		if t.Files != nil {
-			it.ID = t.Files[i]
-		}
+		it.ID = t.ItemID(i)
 		if err := set(&it, columns, i); err != nil {
 			return nil, err
 		}

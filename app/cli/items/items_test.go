@@ -43,7 +43,8 @@ func table(n int) *embedding.Table {
 }
 
 // TestAdd: an index and a database count alike what is new, what is replaced, and what is left as it
-// is, also where an id comes twice; and both have the labels and the further columns.
+// is, and both have the labels and the further columns. An id that comes twice, and one of another embedding, are
+// errors.
 func TestAdd(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "c.csv")
 	if err := os.WriteFile(file, []byte("id,price,sold\nx/p1,2.5,true\nx/p3,1,false\n"), 0o666); err != nil {
@@ -70,18 +71,26 @@ func TestAdd(t *testing.T) {
 		if got := add(table(6), false); got != (index.Added{Added: 2, Skipped: 4}) {
 			t.Errorf("%s: %+v", name, got)
 		}
-		twice := table(7)
-		ids := embedding.NewColumn("id", []string{"p0", "p1", "p2", "p3", "new", "p5", "new"})
+		twice := table(3)
+		ids := embedding.NewColumn("id", []string{"p0", "new", "new"})
 		twice.ID = &ids
-		twice.X.Row(6)[0] = 100
-		if got := add(twice, true); got != (index.Added{Added: 1, Replaced: 6}) {
-			t.Errorf("%s: %+v", name, got)
+		d := &Adder{To: g, Update: true, Prefix: "x/", Columns: columns}
+		if err := d.Table(t.Context(), twice, ""); err == nil || !strings.Contains(err.Error(),
+			"rows 2 and 3 are both new") {
+			t.Errorf("%s: %v", name, err)
 		}
-		it, ok, err := g.Find(t.Context(), "x/new")
-		if err != nil || !ok || it.Vector[0] != 100 {
-			t.Errorf("%s: %+v, %v, %v: the last of an id counts", name, it, ok, err)
+		other := table(2)
+		other.X.Row(1)[1] = 3
+		if err := d.Table(t.Context(), other, ""); err != nil || d.Done != (index.Added{Replaced: 2}) {
+			t.Errorf("%s: %+v, %v", name, d.Done, err)
 		}
-		it, _, err = g.Find(t.Context(), "x/p1")
+		other.X.Row(0)[1] = 5
+		d = &Adder{To: g, Prefix: "x/", Columns: columns}
+		if err := d.Table(t.Context(), other, ""); err == nil || !strings.Contains(err.Error(),
+			`x/p0 is in `) {
+			t.Errorf("%s: an item with another embedding is skipped: %v", name, err)
+		}
+		it, _, err := g.Find(t.Context(), "x/p1")
 		if err != nil || it.Columns["price"] != 2.5 || it.Columns["sold"] != true || it.Columns["label"] != "c1" {
 			t.Errorf("%s: %+v, %v", name, it.Columns, err)
 		}
@@ -141,7 +150,7 @@ func TestColumns(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for text, want := range map[string]string{
-		"path,a\nx,1\nx,2\n":  "rows 1 and 2 both belong to x",
+		"path,a\nx,1\nx,2\n":  "rows 1 and 2 are both x",
 		"a,b\n1,2\n":          "no column id and no column path",
 		"path,id\nx,1\ny,1\n": `rows 1 and 2 both have the id "1"`,
 	} {

@@ -21,7 +21,7 @@ func Labelled(t *embedding.Table, strict bool) (kept *embedding.Table, rows []in
 	}
 	one := data.LeftOut{Reason: "without a label (" + strings.Join(t.ColumnNames(), ", ") + ")", Count: len(rows)}
 	for _, i := range rows[:min(len(rows), firstFew)] {
-		one.First = append(one.First, rowName(t, i))
+		one.First = append(one.First, t.RowName(i))
 	}
 	switch {
 	case strict:
@@ -35,14 +35,3 @@ func Labelled(t *embedding.Table, strict bool) (kept *embedding.Table, rows []in
 
 // firstFew is the number of rows that a remark lists.
 const firstFew = 5
-
-// rowName returns the name of row i: its path, its id or its number.
-func rowName(t *embedding.Table, i int) string {
-	switch {
-	case t.Files != nil:
-		return t.Files[i]
-	case t.ID != nil:
-		return t.ID.At(i)
-	}
-	return fmt.Sprintf("row %d", i+1)
-}

@@ -74,7 +74,7 @@ func (d *Adder) embed(ctx context.Context, m *run.Model, p *data.Part) (*embedde
 	}
 	var digests []string
 	for _, i := range p.Index {
-		digests = append(digests, l.facts[p.Data.Names[i]].Digest)
+		digests = append(digests, l.facts[p.Data.ItemName(i)].Digest)
 	}
 	e, list, err := d.Shared.Embed(ctx, p, digests)
 	return &embedded{e, l, func(ctx context.Context) error { return d.Shared.Forget(ctx, list) }}, err

@@ -53,7 +53,7 @@ func (r *Items) Normalize(d rank.Distance) error {
 // Pictures makes the items' pictures readable from the data set, if it has any.
 func (r *Items) Pictures(ctx context.Context) (err error) {
 	if r.Set != nil && r.Set.Source != nil {
-		r.Picture, err = photo.Of(ctx, r.Set, r.Paths)
+		r.Picture, err = photo.Of(ctx, r.Set, r.Paths())
 	}
 	return err
 }
@@ -73,6 +73,15 @@ func OfRun(ctx context.Context, d *data.Dataset, cfg *run.Config, home string,
 		return nil, err
 	}
 	r.X, r.Names = e.X, map[int64]string{}
+	finer, err := d.Column("fine")
+	if err != nil {
+		return nil, err
+	}
+	same := true
+	others := manifestColumns(d, label(cfg, d))
+	for k := range others {
+		r.Others = append(r.Others, embedding.Column{Name: others[k].Name})
+	}
 	for l, n := range e.Part.LabelClasses {
 		r.Names[int64(l)] = n
 	}
@@ -80,10 +89,47 @@ func OfRun(ctx context.Context, d *data.Dataset, cfg *run.Config, home string,
 		i := e.Part.Index[p]
 		r.Index = append(r.Index, i)
 		r.Labels = append(r.Labels, e.Part.Label[p])
-		r.Paths = append(r.Paths, e.Part.Data.Names[i])
+		r.Items = append(r.Items, e.Part.Data.Item(i))
 		r.Splits = append(r.Splits, splits[p])
+		r.Finer = append(r.Finer, finer.Classes[finer.IDs[i]])
+		same = same && r.Finer[len(r.Finer)-1] == r.Label(len(r.Labels)-1)
+		for k := range others {
+			r.Others[k].Text = append(r.Others[k].Text, others[k].Text[i])
+		}
+	}
+	if same {
+		r.Finer = nil
 	}
 	return r, nil
+}
+
+// label returns the column that a run trains on.
+func label(cfg *run.Config, d *data.Dataset) string {
+	if c, err := d.Column(cfg.Data.Label); err == nil {
+		return c.Name
+	}
+	return cfg.Data.Label // a rule
+}
+
+// manifestColumns returns the columns that a manifest of the set keeps beside path, label, split and boxes. judged is
+// the column that becomes its label.
+func manifestColumns(d *data.Dataset, judged string) []embedding.Column {
+	var out []embedding.Column
+	if c, err := d.Column("coarse"); err == nil && c.Name != judged && c.Name != d.Fine {
+		coarse := embedding.Column{Name: "coarse"}
+		for _, id := range c.IDs {
+			coarse.Text = append(coarse.Text, c.Classes[id])
+		}
+		out = append(out, coarse)
+	}
+	if d.Several != nil {
+		all := embedding.Column{Name: "labels"}
+		for i := range d.Len() {
+			all.Text = append(all.Text, d.Several.Text(i))
+		}
+		out = append(out, all)
+	}
+	return append(out, d.Others...)
 }
 
 // choose returns the samples that a run trains or tests on, with the split of each.
@@ -143,26 +189,43 @@ func OfTable(t *embedding.Table, file, column, root string, strict bool) (*Items
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	var splits []string
-	if c := t.Without(out).Column("split"); c != nil {
-		for i := range c.Len() {
-			splits = append(splits, c.At(i))
+	ids, names := of.NamedLabels()
+	r := &Items{X: of.X, LeftOut: left, Subjects: review.Subjects{Labels: ids[0], Names: names[0], Root: root}}
+	t = t.Without(out)
+	for i := range t.Rows() {
+		r.IDs = append(r.IDs, t.ItemID(i))
+		if t.Files != nil {
+			r.Items = append(r.Items, t.Item(i))
 		}
 	}
-	t = of
-	ids, names := t.NamedLabels()
-	return &Items{X: t.X, LeftOut: left, Subjects: review.Subjects{Labels: ids[0], Names: names[0], Paths: t.Files,
-		Splits: splits, Root: root}}, nil
+	for _, c := range t.Columns {
+		switch {
+		case c.Name == column:
+		case c.Name == "split":
+			r.Splits = texts(&c)
+		case c.Name == "label" && column == "coarse":
+			r.Finer = texts(&c)
+		default:
+			r.Others = append(r.Others, c)
+		}
+	}
+	return r, nil
+}
+
+// texts returns the values of a column.
+func texts(c *embedding.Column) []string {
+	out := make([]string, c.Len())
+	for i := range out {
+		out[i] = c.At(i)
+	}
+	return out
 }
 
 // In sets the data set with the pictures of a file's items, found by their names. It closes the data set
 // if an item is missing there.
 func (r *Items) In(d *data.Dataset, file string) error {
-	at := make(map[string]int, d.Len())
-	for i, n := range d.Names {
-		at[n] = i
-	}
-	for _, n := range r.Paths {
+	at := d.Rows()
+	for _, n := range r.Paths() {
 		i, ok := at[n]
 		if !ok {
 			d.Close()

@@ -48,9 +48,9 @@ func TestOfRun(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	for i, want := range []struct{ path, split string }{{"a/0", "train"}, {"a/3", "train"}, {"d/4", "test"}} {
-		if r.Paths[i] != want.path || r.Splits[i] != want.split || r.Label(i) != want.path[:1] ||
+		if r.Name(i) != want.path || r.Splits[i] != want.split || r.Label(i) != want.path[:1] ||
 			float32(r.Index[i]) != r.X.Row(i)[0] {
-			t.Errorf("item %d: %s of %s in %s, number %d, embedded %v", i, r.Paths[i], r.Label(i), r.Splits[i],
+			t.Errorf("item %d: %s of %s in %s, number %d, embedded %v", i, r.Name(i), r.Label(i), r.Splits[i],
 				r.Index[i], r.X.Row(i))
 		}
 	}
@@ -102,13 +102,13 @@ func TestOfTable(t *testing.T) {
 // TestIn: items are found in a data set by their names, and one that it lacks is named.
 func TestIn(t *testing.T) {
 	r := &Items{}
-	r.Paths = []string{"d/4", "a/1"}
+	r.Items = []embedding.Item{{Path: "d/4"}, {Path: "a/1"}}
 	if err := r.In(set(), "E.npz"); err != nil || !slices.Equal(r.Index, []int{19, 1}) || r.Set == nil {
 		t.Errorf("%v, %v", r.Index, err)
 	}
 	r.Close()
 	lost := &Items{}
-	lost.Paths = []string{"a/1", "e/0"}
+	lost.Items = []embedding.Item{{Path: "a/1"}, {Path: "e/0"}}
 	if err := lost.In(set(), "E.npz"); err == nil || !strings.Contains(err.Error(), `"e/0", which E.npz names`) {
 		t.Error(err)
 	}

@@ -88,7 +88,8 @@ func Share(ctx context.Context, m *run.Model, d *data.Dataset, s Source, c Cutti
 	if err != nil {
 		return nil, fmt.Errorf("storing the network in the queue: %w", err)
 	}
-	return &Shared{WholeBatches(m, cmp.Or(c.Rows, 1024)), embedSet{s, file, c.Strict, digest(d.Names)}, m.Net.Dim(), d,
+	return &Shared{WholeBatches(m, cmp.Or(c.Rows, 1024)), embedSet{s, file, c.Strict, digest(itemNames(d))},
+		m.Net.Dim(), d,
 		runner}, nil
 }
 
@@ -155,6 +156,15 @@ func (s *embedSpec) positions(n int) ([]int, error) {
 		}
 	}
 	return at, nil
+}
+
+// itemNames returns the names of the samples' items.
+func itemNames(d *data.Dataset) []string {
+	out := make([]string, d.Len())
+	for i := range out {
+		out[i] = d.ItemName(i)
+	}
+	return out
 }
 
 // digest returns a digest of texts, such as the names of the samples.
@@ -317,11 +327,12 @@ func (k *Kit) openFor(ctx context.Context, t jobs.Task, s embedSet, in *within.R
 	}
 	m.Config.Data.Strict = s.Strict
 	d, err := k.Open(within.For(ctx, in), s.Data, data.OpenOptions{Home: k.Home, Formats: k.Formats,
-		Crop: m.Config.Data.Crop, Outside: s.Outside, Unlabelled: true, Strict: s.Strict})
+		Crop: m.Config.Data.Crop, Outside: s.Outside, Unlabelled: true, Distinct: true,
+		Strict: s.Strict})
 	if err != nil {
 		return err
 	}
-	if digest(d.Names) != s.Samples {
+	if digest(itemNames(d)) != s.Samples {
 		return errors.Join(fmt.Errorf("%s has other samples here (%d) than where the job was submitted",
 			s.Data, d.Len()), d.Close())
 	}

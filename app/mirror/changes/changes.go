@@ -49,7 +49,7 @@ const (
 	Relabelled
 	// Moved: the same content under another id or at another path, of any class.
 	Moved
-	// Changed: other content at the same place.
+	// Changed: other content at the same place, or another box.
 	Changed
 	// Added: a new place.
 	Added
@@ -152,7 +152,8 @@ func Compare(have, want []File) (*Plan, error) {
 		c.of[i] = c.inPlace(h, i)
 	}
 	c.follow()
-	return c.plan(at), nil
+	c.followBoxes()
+	return c.plan(), nil
 }
 
 // comparison is a plan being made.
@@ -238,14 +239,36 @@ func (c *comparison) follow() {
 	}
 }
 
+// followBoxes finds boxes that were drawn anew: the only missing part of a picture is the only new one. The item keeps
+// its other columns.
+func (c *comparison) followBoxes() {
+	gone, come := map[string][]int{}, map[string][]int{}
+	for h, free := range c.free {
+		if path := c.have[h].Path; free && path != "" {
+			gone[path] = append(gone[path], h)
+		}
+	}
+	for i := range c.want {
+		if c.of[i].Kind == Added {
+			come[c.want[i].Path] = append(come[c.want[i].Path], i)
+		}
+	}
+	for path, to := range come {
+		from := gone[path]
+		if len(from) == 1 && len(to) == 1 && c.have[from[0]].Part != c.want[to[0]].Part {
+			c.of[to[0]].Kind, c.of[to[0]].From = Changed, from[0]
+		}
+	}
+}
+
 // take records that a wanted file is a photo that was moved.
 func (c *comparison) take(h, i int) {
 	c.free[h] = false
 	c.of[i] = Change{Kind: Moved, From: h, To: i, Like: -1, Relabelled: c.have[h].Labels != c.want[i].Labels}
 }
 
-// plan makes the plan. at has the indexes of the ids of have.
-func (c *comparison) plan(at map[string]int) *Plan {
+// plan makes the plan.
+func (c *comparison) plan() *Plan {
 	p := &Plan{have: len(c.have)}
 	embedded := map[string]bool{}
 	for i, change := range c.of {
@@ -256,7 +279,7 @@ func (c *comparison) plan(at map[string]int) *Plan {
 				continue // it does not change
 			}
 		case Changed: // the old photo is replaced, unless it is at another place now
-			if h := at[w.ID]; c.free[h] {
+			if h := change.From; c.free[h] {
 				c.free[h] = false
 			} else {
 				change.Kind, change.From = Added, -1

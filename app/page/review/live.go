@@ -87,6 +87,14 @@ func Read(path string) (*Saved, error) {
 	if len(d.Label) != len(d.Paths) {
 		return nil, bad(fmt.Errorf("%d labels of %d items", len(d.Label), len(d.Paths)))
 	}
+	for _, o := range d.Others {
+		if len(o.Text) != len(d.Paths) {
+			return nil, bad(fmt.Errorf("%d values of %s for %d items", len(o.Text), o.Name, len(d.Paths)))
+		}
+	}
+	if d.Finer != nil && len(d.Finer) != len(d.Paths) {
+		return nil, bad(fmt.Errorf("%d finer labels of %d items", len(d.Finer), len(d.Paths)))
+	}
 	s.Cards = len(d.Cards)
 	return s, nil
 }

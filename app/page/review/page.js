@@ -158,12 +158,21 @@ const review = (data, state, keep) => {
 	const csv = rows => rows.map(r => r.map(field).join(",") + "\n").join("");
 	const manifest = () => {
 		const {label, coarse, dropped, split} = corrected();
-		const splits = data.splits.some(s => s);
-		const rows = [["path", "label", ...(split ? ["coarse"] : []), ...(splits ? ["split"] : [])]];
-		data.paths.forEach((p, i) => {
-			if (!dropped.has(i)) rows.push([p, label[i], ...(split ? [coarse[i]] : []),
-				...(splits ? [data.splits[data.split[i]]] : [])]);
-		});
+		const columns = [["path", data.paths]];
+		if (data.finer && !split) columns.push(["label", data.finer], ["coarse", label]);
+		else {
+			columns.push(["label", label]);
+			if (split) columns.push(["coarse", coarse]);
+			if (data.finer) columns.push(["fine", data.finer]);
+		}
+		if (data.splits.some(s => s)) columns.push(["split", data.split.map(s => data.splits[s])]);
+		for (const o of data.others || []) {
+			const exchanged = (list, i) => list.split("|").map(l => l === data.labels[data.label[i]] ? label[i] : l).join("|");
+			const name = columns.some(c => c[0] === o.name) ? o.name + "_read" : o.name;
+			columns.push([name, o.name === "labels" && !split ? o.text.map(exchanged) : o.text]);
+		}
+		const rows = [columns.map(c => c[0])];
+		data.paths.forEach((_, i) => { if (!dropped.has(i)) rows.push(columns.map(c => c[1][i])); });
 		return csv(rows);
 	};
 	const log = () => {

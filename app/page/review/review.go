@@ -21,6 +21,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"github.com/kindred-ml/kindred/app/page/look"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 )
 
@@ -31,6 +32,9 @@ type Page struct {
 	Lead string
 	// Items are all items of the set, which the manifest lists.
 	Items []Item
+	// Finer and Others complete the manifest; see Subjects.
+	Finer  []string
+	Others []embedding.Column
 	// Cards are the decisions, in their order on the page.
 	Cards []Card
 }
@@ -151,7 +155,15 @@ type pageData struct {
 	Names  []string   `json:"names,omitempty"` // nil if they are the paths
 	Label  []int      `json:"label"`
 	Split  []int      `json:"split"`
+	Finer  []string   `json:"finer,omitempty"`
+	Others []other    `json:"others,omitempty"`
 	Cards  []cardData `json:"cards"`
+}
+
+// other is a further column of the manifest.
+type other struct {
+	Name string   `json:"name"`
+	Text []string `json:"text"`
 }
 
 type cardData struct {
@@ -172,7 +184,14 @@ type shotData struct {
 }
 
 func (p *Page) data() (*pageData, error) {
-	d := &pageData{Cards: []cardData{}}
+	d := &pageData{Cards: []cardData{}, Finer: p.Finer}
+	for _, c := range p.Others {
+		o := other{Name: c.Name}
+		for i := range p.Items {
+			o.Text = append(o.Text, c.At(i))
+		}
+		d.Others = append(d.Others, o)
+	}
 	labels, splits := map[string]int{}, map[string]int{}
 	number := func(of map[string]int, list *[]string, s string) int {
 		k, ok := of[s]

@@ -4,17 +4,25 @@ import (
 	"image"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/kindred-ml/kindred/embedding"
 )
 
 // Subjects are the items of a set, with their names and labels in tables and on pages.
 type Subjects struct {
+	IDs    []string         // own ids of the items; nil if their names are their ids
+	Items  []embedding.Item // nil if the items have no paths, so that they must have IDs
 	Labels []int64
 	Names  map[int64]string // names of the classes; nil without names
-	Paths  []string         // names of the items in the data set; nil without names
+	Finer  []string         // labels finer than Labels; nil without them
 	Splits []string         // nil if there are none
 	Index  []int            // numbers in the data set; nil if the items are rows of a file
 	Root   string           // folder that holds the files
+	// Others are the other columns of the table that the items were read from. A manifest keeps them.
+	Others []embedding.Column
 
 	// Picture returns the picture of item i; nil without pictures.
 	Picture func(i int) (image.Image, error)
@@ -31,20 +39,32 @@ func (s *Subjects) Shot(i int, caption string) Picture {
 	return p
 }
 
-// Name returns the name of item i in tables: its path, or its row.
-func (s *Subjects) Name(i int) string {
-	if s.Paths == nil {
-		return "row " + strconv.Itoa(i)
+// ID returns the id of item i.
+func (s *Subjects) ID(i int) string {
+	if s.IDs == nil {
+		return s.Name(i)
 	}
-	return s.Paths[i]
+	return s.IDs[i]
 }
 
-// ID returns the number of item i in its data set or file.
-func (s *Subjects) ID(i int) int {
-	if s.Index == nil {
-		return i
+// Name returns the name of item i in tables: that of its picture, or its id.
+func (s *Subjects) Name(i int) string {
+	if s.Items == nil {
+		return s.IDs[i]
 	}
-	return s.Index[i]
+	return s.Items[i].Name()
+}
+
+// Paths returns the names of the items by which a data set finds their pictures; nil without paths.
+func (s *Subjects) Paths() []string {
+	if s.Items == nil {
+		return nil
+	}
+	out := make([]string, len(s.Items))
+	for i := range out {
+		out[i] = s.Name(i)
+	}
+	return out
 }
 
 // Label returns the name of the class of item i.
@@ -67,9 +87,12 @@ func (s *Subjects) Split(i int) string {
 }
 
 // ManifestPath returns the whole path of the file of item i, so that a manifest can be
-// in any folder. For an item that is not a regular file it returns the item's name.
+// in any folder. For an item that is not a regular file it returns the item's path.
 func (s *Subjects) ManifestPath(i int) string {
-	name := s.Name(i)
+	if s.Items == nil {
+		return s.IDs[i]
+	}
+	name := s.Items[i].Path
 	path := filepath.FromSlash(name)
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(s.Root, path)
@@ -84,38 +107,98 @@ func (s *Subjects) ManifestPath(i int) string {
 	return abs
 }
 
-// Items returns the lines of the manifest, for a Page.
-func (s *Subjects) Items() []Item {
-	items := make([]Item, len(s.Labels))
-	for i := range items {
-		items[i] = Item{Path: s.ManifestPath(i), Name: s.Name(i), Label: s.Label(i), Split: s.Split(i)}
+// lines returns the lines of the manifest, for a Page.
+func (s *Subjects) lines() []Item {
+	list := make([]Item, len(s.Labels))
+	for i := range list {
+		list[i] = Item{Path: s.ManifestPath(i), Name: s.Name(i), Label: s.Label(i), Split: s.Split(i)}
 	}
-	return items
+	return list
 }
 
-// Manifest returns the table for training, with the given labels and, if coarse is not nil,
-// the coarse labels. Items for which keep returns false are left out; a nil keep keeps all.
-func (s *Subjects) Manifest(label, coarse func(i int) string, keep func(i int) bool) [][]string {
-	row := func(path, label, coarseLabel, split string) []string {
-		out := []string{path, label}
-		if coarse != nil {
-			out = append(out, coarseLabel)
+// Page returns a page about the items, without cards.
+func (s *Subjects) Page(title string) *Page {
+	return &Page{Title: title, Items: s.lines(), Finer: s.Finer, Others: s.further()}
+}
+
+// further returns the columns of a manifest after path, labels and split: the boxes, and the other columns.
+func (s *Subjects) further() []embedding.Column {
+	names := embedding.BoxColumns()
+	out := make([]embedding.Column, len(names))
+	some := false
+	for _, it := range s.Items {
+		box, _ := embedding.Box(it.Region)
+		for k, v := range []int{box.Min.X, box.Min.Y, box.Max.X, box.Max.Y} {
+			text := ""
+			if !box.Empty() {
+				text, some = strconv.Itoa(v), true
+			}
+			out[k].Name, out[k].Text = names[k], append(out[k].Text, text)
 		}
-		if s.Splits != nil {
-			out = append(out, split)
-		}
-		return out
 	}
-	rows := [][]string{row("path", "label", "coarse", "split")}
+	if !some {
+		out = nil
+	}
+	return append(out, s.Others...)
+}
+
+// Manifest returns the table for training, with the given labels and, if coarse is not nil, the coarse labels. Items
+// for which keep returns false are left out; a nil keep keeps all. It keeps every column that was read: finer labels
+// are the column label beside the given ones as coarse, or the column fine if coarse is given. A column whose name is
+// taken gets the suffix _read.
+func (s *Subjects) Manifest(label, coarse func(i int) string, keep func(i int) bool) [][]string {
+	type column struct {
+		name string
+		at   func(i int) string
+	}
+	finer := func(i int) string { return s.Finer[i] }
+	table := []column{{"path", s.ManifestPath}, {"label", label}}
+	switch {
+	case s.Finer != nil && coarse == nil:
+		table = []column{{"path", s.ManifestPath}, {"label", finer}, {"coarse", label}}
+	case coarse != nil:
+		table = append(table, column{"coarse", coarse})
+		if s.Finer != nil {
+			table = append(table, column{"fine", finer})
+		}
+	}
+	if s.Splits != nil {
+		table = append(table, column{"split", s.Split})
+	}
+	for _, c := range s.further() {
+		at := c.At
+		if c.Name == "labels" && coarse == nil {
+			at = func(i int) string { return exchanged(c.At(i), s.Label(i), label(i)) }
+		}
+		name := c.Name
+		if slices.ContainsFunc(table, func(o column) bool { return o.name == name }) {
+			name += "_read"
+		}
+		table = append(table, column{name, at})
+	}
+	head := make([]string, len(table))
+	for k, c := range table {
+		head[k] = c.name
+	}
+	rows := [][]string{head}
 	for i := range s.Labels {
 		if keep != nil && !keep(i) {
 			continue
 		}
-		above := ""
-		if coarse != nil {
-			above = coarse(i)
+		row := make([]string, len(table))
+		for k, c := range table {
+			row[k] = c.at(i)
 		}
-		rows = append(rows, row(s.ManifestPath(i), label(i), above, s.Split(i)))
+		rows = append(rows, row)
 	}
 	return rows
+}
+
+// exchanged returns a list of labels, such as red|round, with another label in the place of one.
+func exchanged(list, from, to string) string {
+	all := strings.Split(list, "|")
+	if k := slices.Index(all, from); k >= 0 {
+		all[k] = to
+	}
+	return strings.Join(all, "|")
 }

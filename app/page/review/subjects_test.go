@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
+
+	"github.com/kindred-ml/kindred/embedding"
 )
 
 func TestSubjects(t *testing.T) {
@@ -17,14 +19,15 @@ func TestSubjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := Subjects{Labels: []int64{1, 7, 1}, Names: map[int64]string{1: "cat"}, Index: []int{5, 3, 9}, Root: dir,
-		Paths: []string{"a/x.jpg", "a", "gone.jpg"}, Splits: []string{"train", "", "test"}}
+		Items: []embedding.Item{{Path: "a/x.jpg"}, {Path: "a"}, {Path: "gone.jpg"}}, Splits: []string{"train", "",
+			"test"}}
 	// A file has its whole path; a folder and what is not there keep their names.
 	want := []Item{{Path: file, Name: "a/x.jpg", Label: "cat", Split: "train"}, {Path: "a", Name: "a", Label: "7"},
 		{Path: "gone.jpg", Name: "gone.jpg", Label: "cat", Split: "test"}}
-	if got := s.Items(); !reflect.DeepEqual(got, want) {
+	if got := s.lines(); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
 	}
-	if s.ID(1) != 3 {
+	if s.ID(1) != "a" {
 		t.Error(s.ID(1))
 	}
 	finer := func(i int) string { return s.Label(i) + "!" }
@@ -34,12 +37,13 @@ func TestSubjects(t *testing.T) {
 		t.Errorf("%q", rows)
 	}
 
-	bare := Subjects{Labels: []int64{2, 0}}
-	if got := bare.Manifest(bare.Label, nil, nil); !reflect.DeepEqual(got, [][]string{{"path", "label"}, {"row 0", "2"},
-		{"row 1", "0"}}) {
+	bare := Subjects{Labels: []int64{2, 0}, IDs: []string{"E.npy#row=1", "E.npy#row=2"}}
+	if got := bare.Manifest(bare.Label, nil, nil); !reflect.DeepEqual(got, [][]string{{"path", "label"}, {"E.npy#row=1",
+		"2"},
+		{"E.npy#row=2", "0"}}) {
 		t.Errorf("%q", got)
 	}
-	if bare.ID(1) != 1 || bare.Split(0) != "" || len((&Subjects{}).Items()) != 0 {
+	if bare.ID(1) != "E.npy#row=2" || bare.Split(0) != "" || len((&Subjects{}).lines()) != 0 {
 		t.Error("items without names")
 	}
 }

@@ -19,6 +19,9 @@ const Prefix = "embedding_"
 const (
 	ID   = "id"
 	File = "path"
+	// Region and Digest say which part of a picture a row is, and which content.
+	Region = "region"
+	Digest = "digest"
 )
 
 // Coordinate returns the number of the coordinate that a column with this name holds, and whether it holds a

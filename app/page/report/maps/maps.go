@@ -18,7 +18,7 @@ const most = 150_000
 func Of(set *embedding.Table, x, y []float64) report.Map {
 	m := report.Map{Step: (len(x) + most - 1) / most}
 	m.X, m.Y = every(x, m.Step), every(y, m.Step)
-	m.Names = every(set.Files, m.Step)
+	m.Names = every(set.ItemNames(), m.Step)
 	for i := range set.Columns {
 		class, names := Classes(&set.Columns[i])
 		column := report.MapColumn{Name: set.Columns[i].Name, Class: every(class, m.Step), Names: names}
@@ -71,7 +71,8 @@ func Sample(set *embedding.Table, n int) (sample *embedding.Table, step int) {
 
 // Take returns the given rows of a set.
 func Take(set *embedding.Table, rows []int) *embedding.Table {
-	out := &embedding.Table{X: mat.New(len(rows), set.X.Cols), Files: at(set.Files, rows)}
+	out := &embedding.Table{X: mat.New(len(rows), set.X.Cols), Files: at(set.Files, rows),
+		Regions: at(set.Regions, rows)}
 	for k, i := range rows {
 		copy(out.X.Row(k), set.X.Row(i))
 	}

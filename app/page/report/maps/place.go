@@ -133,7 +133,7 @@ func WriteCSV(w io.Writer, set *embedding.Table, x, y []float64) error {
 	for _, c := range set.Columns {
 		head = append(head, c.Name)
 	}
-	if err := out.Write(head); err != nil {
+	if err := out.Write(append(head, "id")); err != nil {
 		return err
 	}
 	for i := range x {
@@ -141,7 +141,7 @@ func WriteCSV(w io.Writer, set *embedding.Table, x, y []float64) error {
 		for _, c := range set.Columns {
 			row = append(row, c.At(i))
 		}
-		if err := out.Write(row); err != nil {
+		if err := out.Write(append(row, set.ItemID(i))); err != nil {
 			return err
 		}
 	}

@@ -81,12 +81,13 @@ func TestPlaceSample(t *testing.T) {
 }
 
 func TestWriteCSV(t *testing.T) {
-	set := &embedding.Table{Columns: []embedding.Column{embedding.NewColumn("kind, of", []string{"tern", `a "gull"`})}}
+	ids := embedding.NewColumn("id", []string{"b", "a"})
+	set := &embedding.Table{ID: &ids, Columns: []embedding.Column{embedding.NewColumn("kind, of", []string{"tern", `a "gull"`})}}
 	var b strings.Builder
 	if err := WriteCSV(&b, set, []float64{0.5, -1}, []float64{2, 1e-10}); err != nil {
 		t.Fatal(err)
 	}
-	if want := "x,y,\"kind, of\"\n0.5,2,tern\n-1,1e-10,\"a \"\"gull\"\"\"\n"; b.String() != want {
+	if want := "x,y,\"kind, of\",id\n0.5,2,tern,b\n-1,1e-10,\"a \"\"gull\"\"\",a\n"; b.String() != want {
 		t.Errorf("%q, want %q", b.String(), want)
 	}
 }

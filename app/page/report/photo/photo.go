@@ -9,6 +9,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
@@ -25,7 +26,7 @@ func Of(ctx context.Context, d *data.Dataset, names []string) (Reader, error) {
 	return func(i int) (image.Image, error) { return named(names[i]) }, err
 }
 
-// Named returns a function that reads items by their names in the data set, until ctx ends.
+// Named returns a function that reads items by their names in the data set (embedding.Item), until ctx ends.
 // Only one goroutine may use it.
 //
 // A data set of features is an error, because it has no pictures. The function fails for a
@@ -34,10 +35,7 @@ func Named(ctx context.Context, d *data.Dataset) (func(name string) (image.Image
 	if d.Source == nil {
 		return nil, fmt.Errorf("data set %s holds features, not pictures", d.Name)
 	}
-	index := make(map[string]int, len(d.Names))
-	for i, n := range d.Names {
-		index[n] = i
-	}
+	index := d.Rows()
 	r := newReader(largest)
 	return func(name string) (image.Image, error) {
 		at, ok := index[name]
@@ -51,17 +49,24 @@ func Named(ctx context.Context, d *data.Dataset) (func(name string) (image.Image
 	}, nil
 }
 
-// Files returns a Reader of the files paths, until ctx ends. Only one goroutine may
-// use it.
-func Files(ctx context.Context, paths []string) Reader {
+// Files returns a Reader of items that are files, or parts of them, until ctx ends. Only one goroutine may use it.
+func Files(ctx context.Context, items ...embedding.Item) Reader {
 	r := newReader(largest)
 	return func(i int) (image.Image, error) {
-		b, err := regular.ReadFile(paths[i])
+		it := items[i]
+		b, err := regular.ReadFile(it.Path)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", paths[i], err)
+			return nil, fmt.Errorf("%s: %w", it.Path, err)
 		}
 		if err := r.dec.Decode(ctx, &r.photo, b); err != nil {
-			return nil, fmt.Errorf("%s: %w", paths[i], err)
+			return nil, fmt.Errorf("%s: %w", it.Path, err)
+		}
+		if box, _ := embedding.Box(it.Region); !box.Empty() {
+			in := box.Intersect(image.Rect(0, 0, r.photo.W, r.photo.H))
+			if in.Empty() {
+				return nil, fmt.Errorf("%s lies outside the picture of %d x %d pixels", it.Name(), r.photo.W, r.photo.H)
+			}
+			r.photo.Crop(in)
 		}
 		return r.shown(), nil
 	}

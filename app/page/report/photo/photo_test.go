@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embedding"
 )
 
 // folder writes a set of two classes with a large, a small and a broken picture.
@@ -56,11 +57,11 @@ func TestReadersReduce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var paths []string
+	var files []embedding.Item
 	for _, n := range names {
-		paths = append(paths, filepath.Join(dir, filepath.FromSlash(n)))
+		files = append(files, embedding.Item{Path: filepath.Join(dir, filepath.FromSlash(n))})
 	}
-	for what, read := range map[string]Reader{"set": ofSet, "files": Files(ctx, paths)} {
+	for what, read := range map[string]Reader{"set": ofSet, "files": Files(ctx, files...)} {
 		for i, want := range []image.Point{{512, 170}, {20, 10}} {
 			im, err := read(i)
 			if err != nil || im.Bounds().Size() != want {

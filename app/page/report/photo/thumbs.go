@@ -27,10 +27,7 @@ func Thumbs(ctx context.Context, d *data.Dataset, names []string, most time.Dura
 	if side == 0 {
 		return nil, 0, nil
 	}
-	index := make(map[string]int, len(d.Names))
-	for i, n := range d.Names {
-		index[n] = i
-	}
+	index := d.Rows()
 	// Pictures of a few pixels, such as digits, are kept exactly.
 	w, h, _ := d.Source.Shape()
 	pixels := w > 0 && max(w, h) <= side

@@ -9,6 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/app/page/report"
 	"github.com/kindred-ml/kindred/app/page/report/photo"
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embedding"
 )
 
 // Shown returns a function for a page in a file, which returns the link and the picture of a photo. A photo that
@@ -20,7 +21,7 @@ func Shown(ctx context.Context, file string, unread func(name string, err error)
 	var set *data.Dataset
 	var named func(name string) (image.Image, error)
 	return func(p gallery.Picture) (out report.Picture, err error) {
-		out = report.Picture{Name: p.Name, Label: p.Label}
+		out = report.Picture{Name: embedding.Item{Path: p.Name, Region: p.Region}.Name(), Label: p.Label}
 		st, missing := os.Stat(p.Name)
 		here := missing == nil && st.Mode().IsRegular()
 		if here {
@@ -37,7 +38,7 @@ func Shown(ctx context.Context, file string, unread func(name string, err error)
 		case p.Data != nil:
 			img, err = named(p.Sample)
 		case here:
-			img, err = photo.Files(ctx, []string{p.Name})(0)
+			img, err = photo.Files(ctx, embedding.Item{Path: p.Name, Region: p.Region})(0)
 		default:
 			return out, ctx.Err()
 		}

@@ -183,14 +183,14 @@ func (k *kept) neighbours(ctx context.Context, v View, p *photos, named bool) ([
 	if d == nil || d.Source == nil { // the data set is missing, or has features only
 		return nil, nil
 	}
-	look, err := photo.Of(ctx, d, k.table.Files)
+	look, err := photo.Of(ctx, d, k.table.ItemNames())
 	if err != nil {
 		return nil, err
 	}
 	ids, names := k.table.NamedLabels()
 	cfg := retrieval.Config{Queries: shownQueries, Neighbours: 4, Seed: v.Seed, Picture: look,
 		Label: func(i int) string { return names[0][ids[0][i]] },
-		Name:  func(i int) string { return k.table.Files[i] },
+		Name:  func(i int) string { return k.table.RowName(i) },
 		Link:  photo.Links(v.Page, p.root(k.run), k.table.Files)}
 	var out []report.Block
 	var worst report.Retrieval

@@ -109,7 +109,7 @@ func names(s *review.Subjects, classes []discover.Class) []string {
 func (r *Report) Rows(s *review.Subjects) [][]string {
 	rows := [][]string{{"id", "path", "label", "kind"}}
 	for i := range s.Labels {
-		rows = append(rows, []string{strconv.Itoa(s.ID(i)), s.Name(i), s.Label(i), r.names[i]})
+		rows = append(rows, []string{s.ID(i), s.Name(i), s.Label(i), r.names[i]})
 	}
 	return rows
 }
@@ -160,7 +160,7 @@ const shown = 400
 
 // Page returns the page that asks about every sub-class of the divided classes.
 func (r *Report) Page(ctx context.Context, s *review.Subjects) (*review.Page, error) {
-	p := &review.Page{Title: "Sub-classes", Items: s.Items()}
+	p := s.Page("Sub-classes")
 	divided, left := 0, 0
 	for _, c := range r.Classes {
 		if len(c.Kinds) < 2 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/kindred-ml/kindred/app/page/review"
 	"github.com/kindred-ml/kindred/discover"
+	"github.com/kindred-ml/kindred/embedding"
 )
 
 // The classes come in the order of their p, and of equal ones by their stability.
@@ -25,7 +26,7 @@ func TestSurestFirst(t *testing.T) {
 // piece keeps its name.
 func TestNames(t *testing.T) {
 	s := &review.Subjects{Labels: []int64{0, 0, 0, 1, 2}, Names: map[int64]string{0: "bird", 1: "bird 2", 2: "cat"},
-		Paths: []string{"a", "b", "c", "d", "e"}}
+		Items: []embedding.Item{{Path: "a"}, {Path: "b"}, {Path: "c"}, {Path: "d"}, {Path: "e"}}}
 	res := &discover.Result{Classes: []discover.Class{
 		{Label: 1, P: 1, Kinds: []discover.Kind{{Rows: []int{3}, Exemplar: 3}}},
 		{Label: 0, P: 0.01, Kinds: []discover.Kind{{Rows: []int{1, 2}, Exemplar: 2, Different: []int{1}},
@@ -59,7 +60,7 @@ func TestNames(t *testing.T) {
 // Where no class is divided, the page and the command say so in a sentence, with what to try.
 func TestNothing(t *testing.T) {
 	s := &review.Subjects{Labels: []int64{0, 1}, Names: map[int64]string{0: "bird", 1: "cat"},
-		Paths: []string{"a", "b"}}
+		Items: []embedding.Item{{Path: "a"}, {Path: "b"}}}
 	whole := []discover.Class{{Label: 0, P: 1, Kinds: []discover.Kind{{Rows: []int{0}}}},
 		{Label: 1, P: 1, Kinds: []discover.Kind{{Rows: []int{1}}}}}
 	judged := make([]discover.Judged, 5)

@@ -36,7 +36,7 @@ type Report struct {
 
 // Suspect is an item with the reason why it is suspected.
 type Suspect struct {
-	ID        int     `json:"id"`
+	ID        string  `json:"id"`
 	Path      string  `json:"path"`
 	Label     string  `json:"label"`
 	Suggested string  `json:"suggested"`

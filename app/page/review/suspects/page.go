@@ -24,7 +24,7 @@ func (r *Report) Page(ctx context.Context, s *review.Subjects) (*review.Page, er
 			typical[s.Label(i)] = i
 		}
 	}
-	p := &review.Page{Title: "Suspects", Items: s.Items()}
+	p := s.Page("Suspects")
 	for _, found := range r.Suspects[:min(len(r.Suspects), shown)] {
 		if err := ctx.Err(); err != nil {
 			return nil, err

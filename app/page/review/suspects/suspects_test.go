@@ -10,6 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/app/page/review"
 	"github.com/kindred-ml/kindred/clean"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -30,7 +31,8 @@ func clouds() (*review.Subjects, *mat.Dense, []*clean.Print) {
 			im.Pix[k] = uint8(rng.IntN(256))
 		}
 		prints[i] = clean.NewPrint(im)
-		s.Labels, s.Paths = append(s.Labels, label), append(s.Paths, fmt.Sprintf("%02d.jpg", i))
+		s.Labels = append(s.Labels, label)
+		s.Items = append(s.Items, embedding.Item{Path: fmt.Sprintf("%02d.jpg", i)})
 		s.Splits = append(s.Splits, []string{"train", "test"}[i%2])
 	}
 	s.Labels[3] = 1

@@ -12,7 +12,7 @@ import (
 func (r *Report) Rows() [][]string {
 	rows := [][]string{{"id", "path", "label", "suggested", "score", "reason"}}
 	for _, s := range r.Suspects {
-		rows = append(rows, []string{strconv.Itoa(s.ID), s.Path, s.Label, s.Suggested, fmt.Sprintf("%.4f", s.Score),
+		rows = append(rows, []string{s.ID, s.Path, s.Label, s.Suggested, fmt.Sprintf("%.4f", s.Score),
 			s.Reason})
 	}
 	return rows
