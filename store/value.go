@@ -2,8 +2,10 @@ package store
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -20,6 +22,47 @@ func (it *Item) Value(column string) any {
 		return nil
 	}
 	return it.Path
+}
+
+// ClassColumns returns the columns that hold classes. A class is text, exact to the byte: 2.1 and 2.10 are two
+// classes, so these columns are never numbers. The first two are those that kindred writes for the classes of a set.
+func ClassColumns() []string { return []string{"label", "coarse", "fine", "labels"} }
+
+// IsClassColumn reports whether a column holds classes.
+func IsClassColumn(name string) bool { return slices.Contains(ClassColumns(), name) }
+
+// ClassKind returns the kind of a column of classes in a store with some columns: text, or the kind that an older
+// store has.
+func ClassKind(name string, columns []Column) Kind {
+	if i := slices.IndexFunc(columns, func(c Column) bool { return c.Name == name }); i >= 0 {
+		return columns[i].Kind
+	}
+	return Text
+}
+
+// FitClasses gives an item's classes the kinds of the columns of the store that it is written to. Numbers and truth
+// values become texts in a column of texts.
+func FitClasses(it *Item, columns []Column) error {
+	for _, name := range ClassColumns() {
+		v := it.Columns[name]
+		kind := ClassKind(name, columns)
+		if v == nil || KindOf(v) == kind {
+			continue
+		}
+		v, err := ParseValue(kind, FormatValue(v))
+		if err != nil {
+			return ClassError(name, it.ID, err)
+		}
+		it.Columns = maps.Clone(it.Columns)
+		it.Columns[name] = v
+	}
+	return nil
+}
+
+// ClassError is the error for a class that an older column of numbers or truth values cannot hold.
+func ClassError(column, id string, err error) error {
+	return fmt.Errorf("column %s of %s: %w, the type of this column in the store; classes are text in an index made "+
+		"anew with kindred index create", column, id, err)
 }
 
 // KindOf returns the kind of a value of an item's column; "" for nil and for values that

@@ -37,8 +37,8 @@ type Options struct {
 	Progress func(done, total int)
 }
 
-// LabelColumns returns the columns of a set's classes.
-func LabelColumns() []string { return []string{"label", "coarse"} }
+// LabelColumns returns the columns that have a set's classes. Further columns of classes are the user's.
+func LabelColumns() []string { return store.ClassColumns()[:2] }
 
 // Plan has the changes that make an index match a set.
 type Plan struct {
