@@ -3,6 +3,7 @@ package serve
 import (
 	"encoding/json"
 
+	"github.com/kindred-ml/kindred/internal/base/classname"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -10,7 +11,7 @@ import (
 // columns: a class is text, exact to the byte, and 2.10 as a number would be 2.1.
 func exactClasses(columns map[string]any, object []byte) error {
 	var written map[string]json.RawMessage
-	for _, name := range store.ClassColumns() {
+	for _, name := range classname.Columns() {
 		switch columns[name].(type) {
 		case float64, bool:
 			if written == nil {

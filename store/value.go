@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/base/classname"
 )
 
 // Value returns the value that a filter compares for a column; "id" and "path" are the
@@ -24,37 +26,32 @@ func (it *Item) Value(column string) any {
 	return it.Path
 }
 
-// ClassColumns returns the columns that hold classes. A class is text, exact to the byte: 2.1 and 2.10 are two
-// classes, so these columns are never numbers. The first two are those that kindred writes for the classes of a set.
-func ClassColumns() []string { return []string{"label", "coarse", "fine", "labels"} }
+// IsClassColumn reports whether a column holds classes: label, coarse, fine and labels. A class is text, exact to the
+// byte: 2.1 and 2.10 are two classes, so these columns are never numbers.
+func IsClassColumn(name string) bool { return classname.IsColumn(name) }
 
-// IsClassColumn reports whether a column holds classes.
-func IsClassColumn(name string) bool { return slices.Contains(ClassColumns(), name) }
-
-// ClassKind returns the kind of a column of classes in a store with some columns: text, or the kind that an older
-// store has.
-func ClassKind(name string, columns []Column) Kind {
-	if i := slices.IndexFunc(columns, func(c Column) bool { return c.Name == name }); i >= 0 {
-		return columns[i].Kind
-	}
-	return Text
-}
-
-// FitClasses gives an item's classes the kinds of the columns of the store that it is written to. Numbers and truth
-// values become texts in a column of texts.
+// FitClasses gives an item's classes the kinds of the columns of the store that it is written to: text, or the kind
+// that an older store has. Numbers and truth values become texts in a column of texts. Spaces at the ends of a class do
+// not count.
 func FitClasses(it *Item, columns []Column) error {
-	for _, name := range ClassColumns() {
+	for _, name := range classname.Columns() {
 		v := it.Columns[name]
-		kind := ClassKind(name, columns)
-		if v == nil || KindOf(v) == kind {
+		kind := Text
+		if i := slices.IndexFunc(columns, func(c Column) bool { return c.Name == name }); i >= 0 {
+			kind = columns[i].Kind
+		}
+		text := classname.Clean(FormatValue(v))
+		if v == nil || KindOf(v) == kind && (kind != Text || v == any(text)) {
 			continue
 		}
-		v, err := ParseValue(kind, FormatValue(v))
+		v, err := ParseValue(kind, text)
 		if err != nil {
 			return ClassError(name, it.ID, err)
 		}
 		it.Columns = maps.Clone(it.Columns)
-		it.Columns[name] = v
+		if it.Columns[name] = v; v == nil {
+			delete(it.Columns, name)
+		}
 	}
 	return nil
 }
