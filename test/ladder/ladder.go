@@ -209,7 +209,7 @@ func learning() []Package {
 			"internal/base/par internal/kernel/dot8 internal/kernel/dot16 mat"},
 		{"internal/compute/itself",
 			"which items of a gallery are the query itself: the same file, a copy, the same bits",
-			"internal/base/regular"},
+			"internal/base/regular mat"},
 		{"internal/compute/cosine", "cosines rounded once, so that equal ones tie", ""},
 		{"internal/compute/exact",
 			"nearest rows: fast scores of blocks, then exact scores where these leave a doubt",
