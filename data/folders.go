@@ -1,12 +1,15 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/base/classname"
 )
 
 // found is the result of a walk through the files of a set.
@@ -140,9 +143,22 @@ func unwrapped(dirs []string) []string {
 	return inner
 }
 
+// cleanFolders returns the paths with the names of classes as all readers know them.
+func cleanFolders(dirs []string) []string {
+	out := make([]string, len(dirs))
+	for i, dir := range dirs {
+		parts := strings.Split(dir, "/")
+		for k, p := range parts {
+			parts[k] = cmp.Or(classname.Clean(p), p)
+		}
+		out[i] = strings.Join(parts, "/")
+	}
+	return out
+}
+
 // labelByFolder makes the label columns from the folders of the samples.
 func (d *Dataset) labelByFolder(dirs []string) {
-	dirs = unwrapped(dirs)
+	dirs = cleanFolders(unwrapped(dirs))
 	fine := NewColumn("class", dirs)
 	if slices.ContainsFunc(dirs, func(dir string) bool { return strings.Count(dir, "/") != 1 }) {
 		d.Columns, d.Fine, d.Train = []Column{fine}, "class", "class"

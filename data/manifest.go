@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/base/classname"
 )
 
 // manifestName is the manifest that Open looks for in a folder.
@@ -47,7 +48,7 @@ func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) 
 			if i < 0 {
 				return "", false
 			}
-			return strings.Trim(row[i], " \u00a0"), true // no-break spaces occur in text copied from web pages
+			return classname.Clean(row[i]), true
 		}, head)
 	})
 	if err != nil {

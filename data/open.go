@@ -102,6 +102,7 @@ func (d *Dataset) opened(opt OpenOptions, err error) (*Dataset, error) {
 	if err != nil {
 		return d, err
 	}
+	d.divideFine()
 	d.lookAlikes()
 	if !opt.Strict {
 		return d, nil

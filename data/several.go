@@ -3,6 +3,8 @@ package data
 import (
 	"slices"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/base/classname"
 )
 
 // Several holds the labels of samples that may have any number of labels.
@@ -27,7 +29,7 @@ func (s *Several) Text(sample int) string {
 func splitLabels(list string) []string {
 	var out []string
 	for label := range strings.SplitSeq(list, "|") {
-		if label = strings.TrimSpace(label); label != "" && !slices.Contains(out, label) {
+		if label = classname.Clean(label); label != "" && !slices.Contains(out, label) {
 			out = append(out, label)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/classname"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/internal/format/tarfile"
 )
@@ -204,7 +205,8 @@ func scalar(all map[string]json.RawMessage, field string) (string, bool) {
 	}
 	switch v := v.(type) {
 	case string:
-		return strings.TrimSpace(v), strings.TrimSpace(v) != ""
+		v = classname.Clean(strings.TrimSpace(v)) // line ends of a text member do not count
+		return v, v != ""
 	case json.Number:
 		return v.String(), true
 	case bool:

@@ -3,9 +3,12 @@ package embedding
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/mat"
 )
 
 // partition tells which rows have the same label, whatever the labels are
@@ -40,7 +43,7 @@ func TestTextLabelsAreNotMerged(t *testing.T) {
 		{"one leading zero", []string{"1", "2", "03"}, nil},
 		{"plus", []string{"1", "+1"}, nil},
 		{"minus zero", []string{"0", "-0"}, nil},
-		{"spaces", []string{"1", " 1", "1 "}, nil},
+		{"spaces", []string{"1", "1 1", "1  1"}, nil},
 		{"underscores", []string{"1000", "1_000"}, nil},
 		{"floats", []string{"1", "1.0"}, nil},
 		{"largest", []string{"9223372036854775807", "-9223372036854775808"}, []int64{1<<63 - 1, -1 << 63}},
@@ -271,6 +274,29 @@ func TestCSVColumnRoles(t *testing.T) {
 	} {
 		if _, err := parseCSV(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want one with %q", text, err, want)
+		}
+	}
+}
+
+// Spaces at the ends of a class do not count, in any format; those of other columns and of ids do.
+func TestSpacesOfClasses(t *testing.T) {
+	table := &Table{X: mat.New(3, 1), Files: []string{" a", "a", "b"}, Columns: []Column{
+		{Name: "label", Text: []string{"1", " 1", "1\u00a0"}}, {Name: "fine", Text: []string{"x ", "x", "x  y"}},
+		{Name: "place", Text: []string{" p", "p", "q"}}}}
+	for _, f := range []Standard{NPZ, Safetensors, CSV} {
+		path := filepath.Join(t.TempDir(), "e"+f.Extension())
+		if err := (Formats{}).Write(path, table); err != nil {
+			t.Fatal(err)
+		}
+		have, err := Read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(have.Column("label").IDs, []int64{1, 1, 1}) ||
+			!slices.Equal(have.Column("fine").Text, []string{"x", "x", "x  y"}) ||
+			!slices.Equal(have.Column("place").Text, []string{" p", "p", "q"}) ||
+			!slices.Equal(have.Files, table.Files) {
+			t.Errorf("%s: %+v of %q", f, have.Columns, have.Files)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/kindred-ml/kindred/embedding/internal/columns"
+	"github.com/kindred-ml/kindred/internal/base/classname"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -118,6 +119,7 @@ func (t *Table) check() error {
 			return err
 		}
 	}
+	t.cleanClasses()
 	if t.Files != nil && len(t.Files) != n {
 		return fmt.Errorf("%d file names for %d rows", len(t.Files), n)
 	}
@@ -135,6 +137,22 @@ func (t *Table) check() error {
 		}
 	}
 	return nil
+}
+
+// cleanClasses drops the spaces at the ends of the names of classes.
+func (t *Table) cleanClasses() {
+	t.Columns = slices.Clone(t.Columns) // the caller may have made the list
+	for i, c := range t.Columns {
+		blank := func(s string) bool { return classname.Clean(s) != s }
+		if !classname.IsColumn(c.Name) || !slices.ContainsFunc(c.Text, blank) {
+			continue
+		}
+		text := make([]string, len(c.Text))
+		for k, s := range c.Text {
+			text[k] = classname.Clean(s)
+		}
+		t.Columns[i] = NewColumn(c.Name, text)
+	}
 }
 
 // takeID makes the column called id the ID of the rows if no value occurs in it twice. The only column of a file

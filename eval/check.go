@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
@@ -42,6 +43,11 @@ func Check(queries, gallery [][]int64, cfg Config) error {
 		var g []int64
 		if gallery != nil {
 			g = gallery[c]
+		}
+		if gallery != nil {
+			if err := rank.CheckSelf(cfg.Self, len(labels), len(g)); err != nil {
+				return err
+			}
 		}
 		errs = append(errs, cfg.checkDecisions(cfg.columnName(c), labels, g, gallery == nil)...)
 		errs = append(errs, cfg.checkColumn(cfg.columnName(c), labels, g, gallery == nil)...)
@@ -114,8 +120,11 @@ func (c *Config) checkColumn(name string, labels, gallery []int64, same bool) (e
 				"there are %d rows", m, name, classes, factor, len(labels)))
 		}
 	}
-	if len(retrieval) > 0 && withMates(labels, gallery, same) == 0 {
+	if len(retrieval) > 0 && c.withMates(labels, gallery, same) == 0 {
 		why := "has no item of a query's class"
+		if c.Self != nil {
+			why = "has no item of a query's class but the query itself"
+		}
 		if same {
 			why = "is the queries themselves, each the only one of its class"
 		}
@@ -138,7 +147,7 @@ func (c *Config) checkDecisions(name string, labels, gallery []int64, same bool)
 		}
 	}
 	if len(pairs) > 0 {
-		if withMates(labels, gallery, same) == 0 {
+		if c.withMates(labels, gallery, same) == 0 {
 			errs = append(errs, fmt.Errorf("%s by %q: %w", joinMetrics(pairs), name, ErrNoGenuine))
 		}
 		if distinct(slices.Concat(labels, gallery)) < 2 {
@@ -146,7 +155,7 @@ func (c *Config) checkDecisions(name string, labels, gallery []int64, same bool)
 		}
 	}
 	if len(open) > 0 {
-		mated := withMates(labels, gallery, same)
+		mated := c.withMates(labels, gallery, same)
 		if mated == 0 {
 			errs = append(errs, fmt.Errorf("%s by %q: %w", joinMetrics(open), name, ErrNoMated))
 		}
@@ -160,7 +169,7 @@ func (c *Config) checkDecisions(name string, labels, gallery []int64, same bool)
 
 // withMates returns the number of queries that have a gallery item of their label other than
 // themselves.
-func withMates(labels, gallery []int64, same bool) (n int) {
+func (c *Config) withMates(labels, gallery []int64, same bool) (n int) {
 	in, least := make(map[int64]int), 1
 	if same {
 		gallery, least = labels, 2
@@ -168,8 +177,12 @@ func withMates(labels, gallery []int64, same bool) (n int) {
 	for _, y := range gallery {
 		in[y]++
 	}
-	for _, y := range labels {
-		if in[y] >= least {
+	for i, y := range labels {
+		most := in[y]
+		if !same && c.Self != nil && c.Self[i] >= 0 && gallery[c.Self[i]] == y {
+			most-- // itself
+		}
+		if most >= least {
 			n++
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/cluster"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -25,6 +26,9 @@ type Config struct {
 	// Files are the names of the queries, and GalleryFiles those of a separate gallery, for
 	// reports; optional.
 	Files, GalleryFiles []string
+	// Self has the row of a separate gallery that each query itself is, or -1: that row is left out of the query's
+	// ranking, positives and pairs. nil means that no query is an item of the gallery.
+	Self []int32
 	// Distance that orders the gallery; default Euclidean. With Cosine, k-means
 	// runs on rows of length 1.
 	Distance rank.Distance
@@ -122,6 +126,8 @@ type Report struct {
 	Distance    rank.Distance
 	Columns     []Column
 	Clusterings []Clustering
+	// Itself counts the queries that are also items of a separate gallery.
+	Itself int
 	// Notes are remarks on the numbers, for example on a k larger than the gallery, or on fewer
 	// distinct rows than clusters.
 	Notes []string
@@ -155,6 +161,7 @@ func Evaluate(ctx context.Context, queries Set, gallery *Set, cfg Config) (*Repo
 		return nil, err
 	}
 	rep := &Report{Distance: cfg.Distance}
+	rep.countSelf(cfg.Self)
 	for c, labels := range queries.Labels {
 		col := Column{Name: cfg.columnName(c), Classes: distinct(labels)}
 		if c < len(cfg.Names) {
@@ -162,6 +169,7 @@ func Evaluate(ctx context.Context, queries Set, gallery *Set, cfg Config) (*Repo
 		}
 		rep.Columns = append(rep.Columns, col)
 	}
+	rep.noteAlone(queries, gallery, cfg.Self)
 	if err := retrieve(ctx, queries, gallery, cfg, rep); err != nil {
 		return nil, err
 	}
@@ -183,6 +191,9 @@ func Evaluate(ctx context.Context, queries Set, gallery *Set, cfg Config) (*Repo
 func (c *Config) checkFiles(queries Set, gallery *Set) error {
 	if c.Files != nil && len(c.Files) != queries.X.Rows {
 		return fmt.Errorf("%d file names for %d queries", len(c.Files), queries.X.Rows)
+	}
+	if err := c.checkSelf(len(queries.Labels[0]), gallery); err != nil {
+		return err
 	}
 	if gallery != nil && c.GalleryFiles != nil && len(c.GalleryFiles) != gallery.X.Rows {
 		return fmt.Errorf("%d file names for a gallery of %d", len(c.GalleryFiles), gallery.X.Rows)
@@ -223,14 +234,11 @@ func retrieve(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *R
 	if gallery != nil {
 		g = *gallery
 	}
-	opt := rank.Options{Distance: cfg.Distance, Memory: cfg.Memory}
+	opt := rank.Options{Distance: cfg.Distance, Memory: cfg.Memory, Self: cfg.Self}
 	if cfg.Progress != nil {
 		opt.Progress = func(done float64) { cfg.Progress("ranking", done) }
 	}
-	others := g.X.Rows
-	if gallery == nil {
-		others--
-	}
+	others := exact.Self{Same: gallery == nil, Item: cfg.Self}.Others(g.X.Rows)
 	for _, m := range metrics {
 		if m.K > others {
 			rep.Notes = append(rep.Notes,

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/internal/compute/groups"
 	"github.com/kindred-ml/kindred/mat"
 	"gonum.org/v1/gonum/mathext"
@@ -80,8 +81,7 @@ func parts(ctx context.Context, queries Set, gallery *Set, column int, distance 
 }
 
 // without returns a set without the classes of a part, with only one column of labels.
-func without(s Set, column int, of map[int64]int, part int) Set {
-	var rows []int
+func without(s Set, column int, of map[int64]int, part int) (rest Set, rows []int) {
 	for i, y := range s.Labels[column] {
 		if of[y] != part {
 			rows = append(rows, i)
@@ -92,7 +92,7 @@ func without(s Set, column int, of map[int64]int, part int) Set {
 		copy(out.X.Row(r), s.X.Row(i))
 		out.Labels[0][r] = s.Labels[column][i]
 	}
-	return out
+	return out, rows
 }
 
 // byClass adds the intervals by classes to values. Each part of the classes is left out of queries and
@@ -112,12 +112,13 @@ func (t *perQuery) byClass(ctx context.Context, queries Set, gallery *Set, colum
 		if n < fewestClasses {
 			break
 		}
-		rest := without(queries, column, of, part)
+		rest, kept := without(queries, column, of, part)
 		var items *Set
 		others := rest.X.Rows - 1
 		if gallery != nil {
-			g := without(*gallery, column, of, part)
-			items, others = &g, g.X.Rows
+			g, rows := without(*gallery, column, of, part)
+			opt.Self = selfWithin(cfg.Self, kept, rows)
+			items, others = &g, exact.Self{Item: opt.Self}.Others(g.X.Rows)
 		}
 		if rest.X.Rows == 0 || others < 1 {
 			continue

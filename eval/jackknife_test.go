@@ -78,7 +78,8 @@ func TestByClassLeavesClassesOutOfBothSides(t *testing.T) {
 		var means [][]float64
 		for c := range n {
 			kept := func(s Set) Set {
-				return without(s, 0, map[int64]int{int64(c): 1}, 1)
+				rest, _ := without(s, 0, map[int64]int{int64(c): 1}, 1)
+				return rest
 			}
 			var items *Set
 			if gallery != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -101,10 +102,14 @@ func (p *product) lookUp(ctx context.Context, probes Set, gallery *Set, opt Comp
 	var x *mat.Dense
 	if gallery != nil {
 		x = gallery.X
+		if (exact.Self{Item: opt.Self}).Fewest(x.Rows) == 0 {
+			return nil, ErrNoMated
+		}
 	} else if probes.X.Rows == 1 {
 		return nil, ErrNoMated
 	}
-	nb, err := rank.Nearest(ctx, probes.X, x, 1, rank.Options{Distance: opt.Distance, Progress: opt.Progress})
+	nb, err := rank.Nearest(ctx, probes.X, x, 1, rank.Options{Distance: opt.Distance, Self: opt.Self,
+		Progress: opt.Progress})
 	if err != nil {
 		return nil, err
 	}
@@ -116,8 +121,8 @@ func (p *product) lookUp(ctx context.Context, probes Set, gallery *Set, opt Comp
 			first := int(nb.Row[i])
 			l.nearest = p.up(p.distance(i, first))
 			l.right = p.against[first] == p.labels[i]
-			for _, j := range p.cols[p.genuine[r][0]:p.genuine[r][1]] {
-				if p.same && int(j) == i {
+			for k, j := range p.cols[p.genuine[r][0]:p.genuine[r][1]] {
+				if p.same && int(j) == i || p.self != nil && p.self[i] == p.genuine[r][0]+int32(k) {
 					continue
 				}
 				if k := p.up(p.distance(i, int(j))); !l.mated || k < l.mate {

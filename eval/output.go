@@ -20,6 +20,7 @@ type jsonReport struct {
 	Metrics     map[string]float64    `json:"metrics"`
 	Queries     int                   `json:"queries"`
 	Excluded    int                   `json:"excluded"`
+	Itself      int                   `json:"itself,omitempty"` // queries that are also items of the gallery
 	Classes     int                   `json:"classes"`
 	Distance    string                `json:"distance"`
 	Intervals   map[string]jsonBounds `json:"intervals,omitempty"`
@@ -106,8 +107,9 @@ func (rep Report) MarshalJSON() ([]byte, error) {
 		first = rep.Columns[0].json()
 	}
 	doc := jsonReport{
-		Metrics: first.Metrics, Queries: first.Queries, Excluded: first.Excluded, Classes: first.Classes,
-		Intervals: first.Intervals, Decisions: first.Decisions, PerClass: first.PerClass, Worst: first.Worst,
+		Metrics: first.Metrics, Queries: first.Queries, Excluded: first.Excluded, Itself: rep.Itself,
+		Classes: first.Classes, Intervals: first.Intervals, Decisions: first.Decisions, PerClass: first.PerClass,
+		Worst:    first.Worst,
 		Distance: rep.Distance.String(), Notes: rep.Notes,
 	}
 	if len(rep.Columns) > 1 {

@@ -18,6 +18,8 @@ type CompareOptions struct {
 	Distance rank.Distance
 	// Column is the column of labels that defines the classes.
 	Column int
+	// Self has the row of a separate gallery that each query itself is, or -1: such a pair is not compared.
+	Self []int32
 	// Progress, if set, is called from time to time, from one goroutine at a time, with
 	// the share of the work done, 0 to 1.
 	Progress func(done float64)
@@ -85,6 +87,8 @@ type product struct {
 	// genuine[r] is the range of cols with the label of rows[r].
 	genuine [][2]int32
 	same    bool // columns are the rows, and a row is paired only with later ones
+	// self is the place in cols of the item that each query is, or -1; nil without such items.
+	self []int32
 }
 
 func newProduct(queries Set, gallery *Set, opt CompareOptions) (*product, error) {
@@ -100,6 +104,9 @@ func newProduct(queries Set, gallery *Set, opt CompareOptions) (*product, error)
 	g, same := queries, gallery == nil
 	if !same {
 		g = *gallery
+		if err := rank.CheckSelf(opt.Self, queries.X.Rows, g.X.Rows); err != nil {
+			return nil, err
+		}
 	}
 	p := &product{ruler: rulerFor(queries.X, g.X, opt.Distance), distance: rank.Between(queries.X, g.X, opt.Distance),
 		labels: queries.Labels[opt.Column], against: g.Labels[opt.Column], same: same}
@@ -108,6 +115,7 @@ func newProduct(queries Set, gallery *Set, opt CompareOptions) (*product, error)
 	if !same {
 		p.cols = byLabel(p.against)
 	}
+	p.placeSelf(opt.Self)
 	p.genuine = make([][2]int32, len(p.rows))
 	for r, i := range p.rows {
 		y := p.labels[i]
@@ -120,6 +128,23 @@ func newProduct(queries Set, gallery *Set, opt CompareOptions) (*product, error)
 		p.genuine[r] = [2]int32{int32(lo), int32(lo + n)}
 	}
 	return p, nil
+}
+
+// placeSelf finds the places of the items that the queries are.
+func (p *product) placeSelf(rows []int32) {
+	if rows == nil || p.same {
+		return
+	}
+	place := make([]int32, len(p.cols))
+	for at, j := range p.cols {
+		place[j] = int32(at)
+	}
+	p.self = make([]int32, len(rows))
+	for i, j := range rows {
+		if p.self[i] = -1; j >= 0 {
+			p.self[i] = place[j]
+		}
+	}
 }
 
 // byLabel returns the rows by increasing label, and rows of one label by their number.
@@ -187,6 +212,14 @@ func (t *tile) each(f func(i int, genuine bool, lo, hi int)) {
 		a := max(lo, min(int(own[0]), t.c1))
 		b := max(a, min(int(own[1]), t.c1))
 		for k, to := range [...]int{a, b, t.c1} {
+			if t.p.self != nil {
+				if self := int(t.p.self[i]); lo <= self && self < to {
+					if lo < self {
+						f(i, k == 1, lo, self)
+					}
+					lo = self + 1
+				}
+			}
 			if lo < to {
 				f(i, k == 1, lo, to)
 				lo = to

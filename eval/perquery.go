@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -149,9 +150,13 @@ func (t *perQuery) worst(ctx context.Context, x *mat.Dense, gallery *mat.Dense, 
 	order = order[:min(cfg.Worst, len(order))]
 	rows := mat.New(len(order), x.Cols)
 	var out []Query
+	var self []int32
 	for e, i := range order {
 		q := Query{Index: int(t.index[i]), R: int(t.r[i]), First: int(t.first[i])}
 		q.Label = t.labels[q.Index]
+		if cfg.Self != nil {
+			self = append(self, cfg.Self[q.Index])
+		}
 		if cfg.Files != nil {
 			q.File = cfg.Files[q.Index]
 		}
@@ -163,8 +168,9 @@ func (t *perQuery) worst(ctx context.Context, x *mat.Dense, gallery *mat.Dense, 
 	if g == nil {
 		g, labels, files, same = x, t.labels, cfg.Files, true
 	}
-	k := min(worstNeighbours+1, g.Rows) // one more than needed, which may be the query
-	nb, err := rank.Nearest(ctx, rows, g, k, rank.Options{Distance: cfg.Distance, Memory: cfg.Memory})
+	// One more than needed, which may be the query.
+	k := min(worstNeighbours+1, exact.Self{Item: self}.Fewest(g.Rows))
+	nb, err := rank.Nearest(ctx, rows, g, k, rank.Options{Distance: cfg.Distance, Memory: cfg.Memory, Self: self})
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ type decided struct {
 }
 
 func (d *decided) options(stage string) CompareOptions {
-	opt := CompareOptions{Distance: d.cfg.Distance, Column: d.at}
+	opt := CompareOptions{Distance: d.cfg.Distance, Column: d.at, Self: d.cfg.Self}
 	if p := d.cfg.Progress; p != nil {
 		opt.Progress = func(done float64) { p(stage, done) }
 	}

@@ -192,7 +192,7 @@ func (m *Model) measure(ctx context.Context, s *scored, to *Measured, opt *Quant
 	}
 	rep, err := eval.Evaluate(ctx, set, gallery, eval.Config{
 		Metrics: []eval.Metric{{Kind: eval.Recall, K: 1}, {Kind: eval.MAPAtR}},
-		Columns: []string{fineColumn}, Distance: distance})
+		Columns: []string{fineColumn}, Distance: distance, Self: s.selfRows()})
 	if err != nil {
 		return fmt.Errorf("evaluating the test samples: %w", err)
 	}

@@ -23,8 +23,10 @@ const validationMetric = eval.MAPAtR
 type scored struct {
 	set            Set
 	query, gallery *data.Part // gallery is nil if queries are searched among each other
-	qfeed, gfeed   *feed
-	dfeed          *feed // reads the distractors; nil without distractors
+	// itself has for each query the position in gallery of the same picture, or -1; nil if there are none.
+	itself       []int
+	qfeed, gfeed *feed
+	dfeed        *feed // reads the distractors; nil without distractors
 	// q, g and d are the embeddings that were scored last.
 	q, g, d *Embedded
 }
@@ -41,6 +43,11 @@ func scoredSets(sel *data.Selected, cfg *Config) []*scored {
 			s.gallery = sel.ValidationGallery
 		}
 		sets = append(sets, s)
+	}
+	for _, s := range sets {
+		if s.gallery != nil {
+			s.itself = s.query.Itself(s.gallery)
+		}
 	}
 	if sel.Seen != nil {
 		sets = append(sets, &scored{set: SeenSet, query: sel.Seen})
@@ -183,7 +190,7 @@ func (s *scored) score(ctx context.Context, net train.Network, cfg *Config, metr
 			gallery = &eval.Set{X: g.X, Labels: g.Labels[c : c+1]}
 		}
 		rep, err := eval.Evaluate(ctx, one, gallery, eval.Config{
-			Metrics: wanted, Columns: names[c : c+1], Distance: distance,
+			Metrics: wanted, Columns: names[c : c+1], Distance: distance, Self: s.selfRows(),
 			Clustering: cluster.Config{Seed: cfg.Train.Seed},
 		})
 		if err != nil {
@@ -201,6 +208,26 @@ func (s *scored) score(ctx context.Context, net train.Network, cfg *Config, metr
 		out = append(out, m...)
 	}
 	return out, nil
+}
+
+// selfRows returns the row of the gallery's last embeddings that each embedded query is, or -1; nil if there are none.
+func (s *scored) selfRows() []int32 {
+	if s.itself == nil {
+		return nil
+	}
+	at := make(map[int]int32, len(s.g.Pos))
+	for row, pos := range s.g.Pos {
+		at[pos] = int32(row)
+	}
+	out := make([]int32, len(s.q.Pos))
+	for row, pos := range s.q.Pos {
+		g, ok := at[s.itself[pos]]
+		if !ok {
+			g = -1
+		}
+		out[row] = g
+	}
+	return out
 }
 
 // evaluate scores all sets after an epoch.
@@ -299,13 +326,20 @@ func (s *scored) check(cfg *Config, metrics map[string][]eval.Metric) error {
 	var errs []error
 	for c, name := range names {
 		var g [][]int64
+		var self []int32
 		others := len(query[c]) - 1
 		if gallery != nil {
 			g = gallery[c : c+1]
 			others = len(gallery[c])
 		}
+		for _, pos := range s.itself {
+			self = append(self, int32(pos))
+		}
+		if self != nil && !slices.Contains(self, -1) {
+			others--
+		}
 		if err := eval.Check(query[c:c+1], g,
-			eval.Config{Metrics: metrics[name], Columns: names[c : c+1]}); err != nil {
+			eval.Config{Metrics: metrics[name], Columns: names[c : c+1], Self: self}); err != nil {
 			errs = append(errs, err)
 			continue
 		}

@@ -3,8 +3,10 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -247,4 +249,43 @@ func squared(x *mat.Dense, a, b int) float64 {
 		sum += d * d
 	}
 	return sum
+}
+
+// A test sample that is also an item of the gallery does not find itself, in the metrics of an epoch and in checks.
+func TestQueriesInTheGallery(t *testing.T) {
+	x := mat.New(40, 6)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range x.Data {
+		x.Data[i] = float32(rng.NormFloat64())
+	}
+	roles := make([]data.Split, 40)
+	labels := make([]string, 40)
+	for i := range roles {
+		roles[i] = []data.Split{data.Test, data.Gallery, data.Train, data.Train}[i%4]
+		labels[i] = string(rune('a' + i/2%5))
+	}
+	set := func() *data.Dataset {
+		d := &data.Dataset{Name: "rows", Layout: "features", Features: x, Columns: []data.Column{data.NewColumn("label",
+			labels)},
+			Fine: "label", Train: "label", Splits: roles}
+		for i := range roles {
+			d.Names = append(d.Names, fmt.Sprint("row/", i))
+		}
+		return d
+	}
+	cfg := Default()
+	cfg.Data.Split, cfg.Eval.Recall, cfg.Eval.Metrics = "official", []int{1}, nil
+	sel, err := set().Select(data.Selection{Split: "official", Label: "label"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := scoredSets(sel, &cfg)[0]
+	if s.gallery == nil || len(s.itself) != 10 || s.itself[3] != 6 {
+		t.Fatalf("%+v", s.itself)
+	}
+	s.q = &Embedded{Part: s.query, Pos: []int{0, 3, 9}}
+	s.g = &Embedded{Part: s.gallery, Pos: []int{0, 1, 2, 6, 7}}
+	if have := s.selfRows(); !slices.Equal(have, []int32{0, 3, -1}) {
+		t.Errorf("%v", have)
+	}
 }

@@ -162,8 +162,13 @@ func (s *someItems) UnmarshalJSON(text []byte) error {
 		if len(s.items) == s.limit {
 			return tooLarge.is("Send the items in several requests.", "more than the %d items allowed at once", s.limit)
 		}
+		start := dec.InputOffset()
 		var it store.Item
 		if err := dec.Decode(&it); err != nil {
+			return err
+		}
+		object := bytes.TrimLeft(text[start:dec.InputOffset()], ", \t\r\n")
+		if err := exactItem(it.Columns, object); err != nil {
 			return err
 		}
 		s.items = append(s.items, it)

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -63,7 +64,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, mode store.Mode, 
 		}
 		items = body.Items.items
 	}
-	if err := s.checkItems(items, info.Dim); err != nil {
+	if err := cmp.Or(fitClasses(items, &info), s.checkItems(items, info.Dim)); err != nil {
 		if kept != nil {
 			err = errors.Join(err, c.unkeep(r.Context(), items[0].ID, kept))
 		}
@@ -141,6 +142,9 @@ func (s *Server) pictured(r *http.Request, c *collection, boundary, id string) (
 		if err := decodeJSON([]byte(text), &it.Columns, "Send the columns as a JSON object."); err != nil {
 			return it, nil, err
 		}
+		if err := exactClasses(it.Columns, []byte(text)); err != nil {
+			return it, nil, err
+		}
 	}
 	if it.ID == "" {
 		it.ID = f.values["id"]
@@ -187,6 +191,9 @@ func (s *Server) change(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		it.Path, it.Columns, it.Vector = body.Path, body.Columns, body.Vector
+		if err := exactItem(it.Columns, receivedOf(r).body); err != nil {
+			return err
+		}
 		if it.Vector == nil {
 			old, err := c.Store.Get(r.Context(), it.ID)
 			if err != nil {
@@ -198,16 +205,17 @@ func (s *Server) change(w http.ResponseWriter, r *http.Request) error {
 			}
 		}
 	}
-	if err := it.Check(info.Dim); err != nil {
+	one := []store.Item{it}
+	if err := cmp.Or(fitClasses(one, &info), one[0].Check(info.Dim)); err != nil {
 		if kept != nil {
 			err = errors.Join(err, c.unkeep(r.Context(), it.ID, kept))
 		}
 		return err
 	}
-	if err := c.mayHave(r.Context(), &it); kept == nil && err != nil {
+	if err := c.mayHave(r.Context(), &one[0]); kept == nil && err != nil {
 		return err
 	}
-	if err := s.store(r.Context(), c, []store.Item{it}, store.Replace, kept); err != nil {
+	if err := s.store(r.Context(), c, one, store.Replace, kept); err != nil {
 		return err
 	}
 	return reply(w, http.StatusOK, api.Written{IDs: []string{it.ID}})

@@ -31,7 +31,8 @@
 // text \ goes before a quote or another \. The values of a list are of one kind. Columns
 // called id and path are always there. Numbers compare by size, texts by the order of
 // their bytes, which suits dates such as 2026-01-31. A date, or a date and time, is a text that needs
-// no quotes. Truth values only compare by = and !=.
+// no quotes. Truth values only compare by = and !=. In a column of text, and all columns of classes (label, coarse,
+// fine, labels) are, = and in take numbers and truth values as they are written: label = 2.10 is not label = 2.1.
 //
 // Every condition on a missing value is false, except "is missing"; "not" turns false into
 // true. So price != 5 leaves out items without a price, and not price = 5 includes them. An

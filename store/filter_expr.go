@@ -23,8 +23,40 @@ type Condition struct {
 	// of one kind for In and NotIn, none for the others.
 	Values []any
 
-	at    int   // byte of the text where Column begins
-	where []int // bytes where the values begin
+	at      int      // byte of the text where Column begins
+	where   []int    // bytes where the values begin
+	written []string // the values as the filter writes them, texts without their quotes
+}
+
+// Text returns the text that value i is compared with in a column of texts: a number as the filter writes it, so
+// that label = 2.10 is not label = 2.1.
+func (t *Condition) Text(i int) string {
+	if i < len(t.written) {
+		return t.written[i]
+	}
+	return FormatValue(t.Values[i])
+}
+
+// AsText returns the condition as it holds for texts: its values are texts.
+func (t *Condition) AsText() *Condition {
+	out := *t
+	out.Values = make([]any, len(t.Values))
+	for i := range out.Values {
+		out.Values[i] = t.Text(i)
+	}
+	return &out
+}
+
+// FitsText reports whether the condition can be true for a text: it compares with texts, or asks for equality with
+// numbers or truth values, whose literals are then texts. The order of a text and a number is not defined.
+func (t *Condition) FitsText() bool {
+	switch t.Op {
+	case True:
+		return false
+	case Less, AtMost, Greater, AtLeast:
+		return KindOf(t.Values[0]) == Text
+	}
+	return true
 }
 
 func (And) expr()        {}

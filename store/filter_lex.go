@@ -95,7 +95,7 @@ func (l *lexer) next() (token, *faultAt) {
 		}
 		l.at += end
 		if low := strings.ToLower(rest[:end]); keyword(low) {
-			return l.word(token{kind: tokKeyword, at: at, text: low}), nil
+			return l.word(token{kind: tokKeyword, at: at, text: low}, rest[:end]), nil
 		}
 		return token{kind: tokName, at: at, text: rest[:end]}, nil
 	}
@@ -108,13 +108,13 @@ func (l *lexer) next() (token, *faultAt) {
 	return token{}, &faultAt{at, fmt.Sprintf("%q is not a part of a filter", r)}
 }
 
-// word makes values of true and false.
-func (l *lexer) word(t token) token {
+// word makes values of true and false, which keep the text as it is written.
+func (l *lexer) word(t token, written string) token {
 	switch t.text {
 	case "true":
-		t.kind, t.value = tokValue, true
+		t.kind, t.text, t.value = tokValue, written, true
 	case "false":
-		t.kind, t.value = tokValue, false
+		t.kind, t.text, t.value = tokValue, written, false
 	}
 	return t
 }

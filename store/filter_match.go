@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Match reports whether an item passes. A value of another kind than the one it is compared with
-// counts as missing; Check finds such columns beforehand.
+// Match reports whether an item passes. A text is compared with a number as the filter writes it. Otherwise a value
+// of another kind than the one it is compared with counts as missing; Check finds such columns beforehand.
 func (f *Filter) Match(it *Item) bool { return f == nil || matches(f.root, it) }
 
 func matches(e Expr, it *Item) bool {
@@ -56,22 +56,17 @@ func (t *Condition) HoldsText(v string) bool {
 	switch t.Op {
 	case Present:
 		return true
-	case Missing, True:
+	case Missing:
 		return false
-	}
-	want, ok := t.Values[0].(string)
-	switch {
-	case !ok:
-		return false
-	case t.Op == In, t.Op == NotIn:
-		for _, one := range t.Values {
-			if one, ok := one.(string); ok && one == v {
+	case In, NotIn:
+		for i := range t.Values {
+			if t.Text(i) == v {
 				return t.Op == In
 			}
 		}
 		return t.Op == NotIn
 	}
-	return t.Op.Of(strings.Compare(v, want))
+	return t.FitsText() && t.Op.Of(strings.Compare(v, t.Text(0)))
 }
 
 // HoldsNumber is Holds for a number.

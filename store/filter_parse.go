@@ -159,7 +159,11 @@ func (p *parser) value(t *Condition) *faultAt {
 				first)}
 		}
 	}
-	t.Values, t.where = append(t.Values, p.tok.value), append(t.where, p.tok.at)
+	text, ok := p.tok.value.(string)
+	if !ok {
+		text = p.tok.text
+	}
+	t.Values, t.where, t.written = append(t.Values, p.tok.value), append(t.where, p.tok.at), append(t.written, text)
 	return p.advance()
 }
 

@@ -50,9 +50,9 @@ func TestParseErrors(t *testing.T) {
 		"``= 1":              "1: a name in backquotes is empty or lacks its second backquote",
 		"a in (1, 'x')":      "10: this value is of kind text, but the list begins with one of kind number",
 		"a not in (true, 1)": "17: this value is of kind number, but the list begins with one of kind bool",
-		"id = 5": "6: column id has values of kind text, but this value is of kind " +
+		"id < 5": "6: column id has values of kind text, but this value is of kind " +
 			"number",
-		"not (a or path in (1))": "20: column path has values of kind text, but this value is of kind " +
+		"not (a or path >= 1)": "19: column path has values of kind text, but this value is of kind " +
 			"number",
 		"id":                                   "1: column id has values of kind text: compare it with one",
 		"a = '\xff'":                           "1: the text is not UTF-8",
@@ -98,7 +98,9 @@ func writtenCondition(e *Condition) string {
 	column, _ := FilterName(e.Column) // Parse makes no others
 	values := make([]string, len(e.Values))
 	for i, v := range e.Values {
-		values[i] = FilterValue(v)
+		if values[i] = e.Text(i); KindOf(v) == Text {
+			values[i] = FilterValue(v)
+		}
 	}
 	list := strings.Join(values, ", ")
 	switch e.Op {

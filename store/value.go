@@ -2,10 +2,14 @@ package store
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/base/classname"
 )
 
 // Value returns the value that a filter compares for a column; "id" and "path" are the
@@ -20,6 +24,42 @@ func (it *Item) Value(column string) any {
 		return nil
 	}
 	return it.Path
+}
+
+// IsClassColumn reports whether a column holds classes: label, coarse, fine and labels. A class is text, exact to the
+// byte: 2.1 and 2.10 are two classes, so these columns are never numbers.
+func IsClassColumn(name string) bool { return classname.IsColumn(name) }
+
+// FitClasses gives an item's classes the kinds of the columns of the store that it is written to: text, or the kind
+// that an older store has. Numbers and truth values become texts in a column of texts. Spaces at the ends of a class do
+// not count.
+func FitClasses(it *Item, columns []Column) error {
+	for _, name := range classname.Columns() {
+		v := it.Columns[name]
+		kind := Text
+		if i := slices.IndexFunc(columns, func(c Column) bool { return c.Name == name }); i >= 0 {
+			kind = columns[i].Kind
+		}
+		text := classname.Clean(FormatValue(v))
+		if v == nil || KindOf(v) == kind && (kind != Text || v == any(text)) {
+			continue
+		}
+		v, err := ParseValue(kind, text)
+		if err != nil {
+			return ClassError(name, it.ID, err)
+		}
+		it.Columns = maps.Clone(it.Columns)
+		if it.Columns[name] = v; v == nil {
+			delete(it.Columns, name)
+		}
+	}
+	return nil
+}
+
+// ClassError is the error for a class that an older column of numbers or truth values cannot hold.
+func ClassError(column, id string, err error) error {
+	return fmt.Errorf("column %s of %s: %w, the type of this column in the store; classes are text in an index made "+
+		"anew with kindred index create", column, id, err)
 }
 
 // KindOf returns the kind of a value of an item's column; "" for nil and for values that

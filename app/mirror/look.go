@@ -15,6 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/base/classname"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -37,8 +38,8 @@ type Options struct {
 	Progress func(done, total int)
 }
 
-// LabelColumns returns the columns of a set's classes.
-func LabelColumns() []string { return []string{"label", "coarse"} }
+// LabelColumns returns the columns that have a set's classes. Further columns of classes are the user's.
+func LabelColumns() []string { return classname.Columns()[:2] }
 
 // Plan has the changes that make an index match a set.
 type Plan struct {

@@ -20,6 +20,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/compute/itself"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -53,7 +54,9 @@ func newEval(a *app) *cobra.Command {
 		Short: "Measure retrieval, clustering and decisions of embeddings",
 		Long: fmt.Sprintf(`eval ranks a gallery exactly for every query, clusters the queries by k-means,
 and prints the metrics asked for. Without --gallery the embeddings are both
-queries and gallery, and each query is left out of its own ranking, by index.
+queries and gallery, and each query is left out of its own ranking, by index. So
+is a query that is also an item of --gallery: its embedding is equal in every bit
+and, if both files have ids or paths, its id or path.
 
 Metrics, separated by commas:
   %s
@@ -154,6 +157,13 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 		if queries.Labels, gallery.Labels, cfg.Names, err = q.LabelsWith(g); err != nil {
 			return err
 		}
+		pairs := itself.Pair(rowsOf(q), rowsOf(g))
+		cfg.Self = pairs.Row
+		if pairs.Renamed > 0 {
+			fmt.Fprintf(a.err,
+				"note: %d queries have the embedding of an item of the gallery with another name, bit by "+
+					"bit: they count as different items; if they are copies, a score says little\n", pairs.Renamed)
+		}
 	}
 	if err := f.begin(); err != nil {
 		return err
@@ -191,6 +201,18 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 		return rep.WriteMarkdown(a.out)
 	}
 	return rep.WriteText(a.out)
+}
+
+// rowsOf returns the rows of a table, with the names that tell which rows of two tables are the same item.
+func rowsOf(t *embedding.Table) itself.Rows {
+	r := itself.Rows{X: t.X}
+	if t.ID != nil {
+		r.ID = t.ID.At
+	}
+	if t.Files != nil {
+		r.Path = func(i int) string { return t.Files[i] }
+	}
+	return r
 }
 
 // loadQueries reads the queries, and their clusters or the list of their pairs. A list of pairs

@@ -69,6 +69,10 @@ func (a *app) push(ctx context.Context, dir string, f *pushFlags) (err error) {
 		return err
 	}
 	defer to.Close()
+	there, err := to.Info(ctx)
+	if err != nil {
+		return err
+	}
 	m := a.newMeter("pushing", func(n int64) string { return fmt.Sprint(n) })
 	defer m.close()
 	done := 0
@@ -87,6 +91,9 @@ func (a *app) push(ctx context.Context, dir string, f *pushFlags) (err error) {
 	}
 	for it, err := range x.Store(true).All(ctx) {
 		if err != nil {
+			return err
+		}
+		if err := store.FitClasses(&it, there.Columns); err != nil {
 			return err
 		}
 		if batch = append(batch, it); len(batch) == f.batch {

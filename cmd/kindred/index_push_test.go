@@ -24,7 +24,8 @@ func TestPush(t *testing.T) {
 	}
 	var entries []store.Item
 	for i := range 25 {
-		entries = append(entries, store.Item{ID: fmt.Sprint(i), Columns: map[string]any{"price": float64(i)},
+		entries = append(entries, store.Item{ID: fmt.Sprint(i), Columns: map[string]any{"price": float64(i),
+			"label": float64(i)}, // as an older index keeps classes that are numbers
 			Vector: []float32{float32(i), 0.1}})
 	}
 	if _, err := x.Add(t.Context(), entries, index.AddOptions{}); err != nil {
@@ -51,6 +52,9 @@ func TestPush(t *testing.T) {
 	}
 	if len(found.Neighbours) != 2 || found.Neighbours[0].ID != "8" || found.Neighbours[0].Distance != 1 {
 		t.Errorf("%+v", found)
+	}
+	if len(found.Neighbours) > 0 && found.Neighbours[0].Columns["label"] != "8" {
+		t.Errorf("the class is %v, want the text 8", found.Neighbours[0].Columns["label"])
 	}
 	info, err := c.Info(t.Context())
 	if err != nil || info.Collections[0].Items != 25 {

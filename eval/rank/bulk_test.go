@@ -45,9 +45,9 @@ func TestBulk(t *testing.T) {
 			q := Set{X: x, Labels: [][]int64{labelColumn(rng, n, n/8)}}
 			var want *tally
 			for _, inBulk := range []bool{false, true} {
-				p := newProblem(q, q, true, Options{Depth: depth})
+				p := newProblem(q, q, exact.Self{Same: true}, Options{Depth: depth})
 				sp := p.space()
-				r := exact.NewRunner(sp, true, defaultMemory, coded.Bits16)
+				r := exact.NewRunner(sp, exact.Self{Same: true}, defaultMemory, coded.Bits16)
 				got, err := newTally(context.Background(), p, sp, 0, n)
 				if err != nil {
 					t.Fatal(err)

@@ -32,7 +32,7 @@ func (p *problem) deeply() bool {
 
 // runDeep ranks by ordering.
 func (p *problem) runDeep(ctx context.Context, sp *exact.Space, visit func(Query)) error {
-	r := exact.NewDeep(sp, p.same, p.opt.Depth, p.opt.memory()/2)
+	r := exact.NewDeep(sp, p.self, p.opt.Depth, p.opt.memory()/2)
 	columns := make([]placed, len(p.g.Labels))
 	for c := range columns {
 		columns[c] = p.placed(c, r.Rows())

@@ -115,7 +115,7 @@ func TestDeeply(t *testing.T) {
 		}
 		c.opt.To = x.Rows
 		q := Set{X: x, Labels: [][]int64{y}}
-		if got := newProblem(q, q, true, c.opt).deeply(); got != c.want {
+		if got := newProblem(q, q, exact.Self{Same: true}, c.opt).deeply(); got != c.want {
 			t.Errorf("%d rows, %d classes, %+v: deeply %v", c.rows, c.classes, c.opt, got)
 		}
 	}
@@ -159,7 +159,7 @@ func TestByHeads(t *testing.T) {
 		}
 		c.opt.To = x.Rows
 		q := Set{X: x, Labels: [][]int64{y}}
-		if got := newProblem(q, q, true, c.opt).byHeads(); got != c.want {
+		if got := newProblem(q, q, exact.Self{Same: true}, c.opt).byHeads(); got != c.want {
 			t.Errorf("%d classes, %+v: by heads %v", c.classes, c.opt, got)
 		}
 	}

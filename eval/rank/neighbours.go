@@ -21,8 +21,9 @@ type Neighbours struct {
 }
 
 // Nearest finds the exact k nearest items of every query. A nil gallery means that the queries are the
-// gallery, and each query's own row is left out. It returns an error if k is not in 1..(number of other
-// items), if dimensions differ, if a row is not finite, if the distance is unknown, or if the result (12
+// gallery, and each query's own row is left out, as Options.Self says for a separate gallery. It returns an
+// error if k is not in 1..(number of other items), if dimensions differ, if a row is not finite, if the distance is
+// unknown, or if the result (12
 // bytes for each neighbour) exceeds the limit on memory. The options Depth, First, From and To have no
 // effect. Once ctx is done it returns ctx.Err(), wrapped, within milliseconds.
 func Nearest(ctx context.Context, queries, gallery *mat.Dense, k int, opt Options) (*Neighbours, error) {
@@ -32,10 +33,14 @@ func Nearest(ctx context.Context, queries, gallery *mat.Dense, k int, opt Option
 	if queries == nil {
 		return nil, errors.New("no query embeddings")
 	}
-	g, others := queries, queries.Rows-1
+	g, self := queries, exact.Self{Same: gallery == nil}
 	if gallery != nil {
-		g, others = gallery, gallery.Rows
+		g, self.Item = gallery, opt.Self
+		if err := CheckSelf(opt.Self, queries.Rows, gallery.Rows); err != nil {
+			return nil, err
+		}
 	}
+	others := self.Fewest(g.Rows)
 	if k < 1 || k > others {
 		return nil, fmt.Errorf("%d nearest of %d items: want 1 to %d", k, others, max(others, 0))
 	}
@@ -57,7 +62,7 @@ func Nearest(ctx context.Context, queries, gallery *mat.Dense, k int, opt Option
 	}
 	out := &Neighbours{K: k}
 	var err error
-	out.Row, out.Value, err = exact.Best(ctx, queries, g, gallery == nil, k, exact.Options{
+	out.Row, out.Value, err = exact.Best(ctx, queries, g, self, k, exact.Options{
 		Distance: exact.Distance(opt.Distance), Memory: opt.memory(), Progress: opt.Progress, Begin: opt.begin})
 	if err != nil {
 		return nil, fmt.Errorf("the %d nearest of %d items for %d queries: %w", k, g.Rows, queries.Rows, err)

@@ -11,13 +11,13 @@ import (
 // problem is a ranking task with the gallery indexed by label.
 type problem struct {
 	q, g    Set
-	same    bool // queries are the gallery
+	self    exact.Self
 	opt     Options
 	members []map[int64][]int32 // gallery rows of each label, increasing, by column
 }
 
-func newProblem(q, g Set, same bool, opt Options) *problem {
-	p := &problem{q: q, g: g, same: same, opt: opt}
+func newProblem(q, g Set, self exact.Self, opt Options) *problem {
+	p := &problem{q: q, g: g, self: self, opt: opt}
 	for _, labels := range g.Labels {
 		m := make(map[int64][]int32)
 		for j, y := range labels {
@@ -31,10 +31,10 @@ func newProblem(q, g Set, same bool, opt Options) *problem {
 // positives appends to dst the gallery rows that share a label of any column with query i, in increasing
 // order and without the query itself.
 func (p *problem) positives(dst []int32, i int) []int32 {
-	n := len(dst)
+	n, self := len(dst), p.self.Of(i)
 	for c, m := range p.members {
 		for _, j := range m[p.q.Labels[c][i]] {
-			if !p.same || int(j) != i {
+			if int(j) != self {
 				dst = append(dst, j)
 			}
 		}
@@ -50,7 +50,7 @@ func (p *problem) positives(dst []int32, i int) []int32 {
 func (p *problem) count(i, c int) int {
 	y := p.q.Labels[c][i]
 	r := len(p.members[c][y])
-	if p.same {
+	if self := p.self.Of(i); self >= 0 && p.g.Labels[c][self] == y {
 		r--
 	}
 	return r
@@ -76,7 +76,7 @@ func (p *problem) run(ctx context.Context, visit func(Query)) error {
 		return p.runHeads(ctx, sp, visit)
 	}
 	// Half of the memory is for marks, half for packed rows.
-	r := exact.NewRunner(sp, p.same, memory/2, p.opt.begin)
+	r := exact.NewRunner(sp, p.self, memory/2, p.opt.begin)
 	from, n := p.opt.From, p.opt.To-p.opt.From
 	cuts := exact.Groups(n, memory/2, func(i int) int64 { return int64(p.marks(from+i))*markBytes + queryBytes })
 	for g := range len(cuts) - 1 {
@@ -123,7 +123,7 @@ func (p *problem) byHeads() bool {
 // runHeads ranks by heads.
 func (p *problem) runHeads(ctx context.Context, sp *exact.Space, visit func(Query)) error {
 	memory := p.opt.memory()
-	r := exact.NewHeads(sp, p.same, p.opt.Depth, memory/2, p.opt.begin)
+	r := exact.NewHeads(sp, p.self, p.opt.Depth, memory/2, p.opt.begin)
 	from, n := p.opt.From, p.opt.To-p.opt.From
 	cuts := exact.Groups(n, memory/2, func(i int) int64 { return r.HeadBytes() + 4*int64(p.marks(from+i)) })
 	// the first block shows how much 8 bits leave open

@@ -29,6 +29,9 @@ type Options struct {
 	// against the whole gallery. Ranking ranges separately gives the same result as ranking all at
 	// once.
 	From, To int
+	// Self has the row of a separate gallery that each query itself is, or -1. That row is left out of the query's
+	// ranking and of its positives. nil means that no query is an item of the gallery.
+	Self []int32
 	// Memory bounds the bytes of working memory, besides the embeddings
 	// themselves; default 256 MiB. It affects speed, not results.
 	Memory int64
@@ -65,7 +68,8 @@ type Query struct {
 
 // Positives ranks gallery for every query and calls visit with the ranks of the positives, for all
 // columns of query 0, then of query 1 and so on. A nil gallery means that the queries are the gallery,
-// and each query's own row is left out. Queries with R = 0 are visited too.
+// and each query's own row is left out, as Options.Self says for a separate gallery. Queries with R = 0 are
+// visited too.
 //
 // It returns an error if the distance is unknown, if the sets do not fit together,
 // or if a row contains NaN or an infinity (the error names the row). Once ctx is
@@ -81,6 +85,9 @@ func Positives(ctx context.Context, queries Set, gallery *Set, opt Options, visi
 	if gallery != nil {
 		g = *gallery
 	}
+	if err := CheckSelf(opt.Self, queries.X.Rows, g.X.Rows); err != nil {
+		return err
+	}
 	if opt.To == 0 && opt.From == 0 {
 		opt.To = queries.X.Rows
 	}
@@ -90,7 +97,7 @@ func Positives(ctx context.Context, queries Set, gallery *Set, opt Options, visi
 	if err := exact.CheckWidth(g.X.Cols); err != nil {
 		return err
 	}
-	p := newProblem(queries, g, gallery == nil, opt)
+	p := newProblem(queries, g, exact.Self{Same: gallery == nil, Item: opt.Self}, opt)
 	if err := p.run(ctx, visit); err != nil {
 		return fmt.Errorf("ranking %d items for %d queries: %w", g.X.Rows, opt.To-opt.From, err)
 	}
@@ -131,6 +138,19 @@ func check(s Set, what string) error {
 		}
 	}
 	return Finite(s.X, what)
+}
+
+// CheckSelf returns an error unless self is nil or has a row of a gallery, or -1, for each query.
+func CheckSelf(self []int32, queries, gallery int) error {
+	if self != nil && len(self) != queries {
+		return fmt.Errorf("%d rows of the gallery for the %d queries that they are", len(self), queries)
+	}
+	for i, j := range self {
+		if j < -1 || int(j) >= gallery {
+			return fmt.Errorf("query %d is row %d of a gallery of %d rows", i, j, gallery)
+		}
+	}
+	return nil
 }
 
 // Finite returns an error that names the first row of x with a NaN or an infinity,

@@ -70,7 +70,7 @@ func cut(full [][]answer, opt Options) [][]answer {
 }
 
 // sorted ranks by sorting the whole gallery for every query.
-func sorted(q Set, g *Set, d Distance) [][]answer {
+func sorted(q Set, g *Set, d Distance, self ...int32) [][]answer {
 	gal := q
 	if g != nil {
 		gal = *g
@@ -83,7 +83,7 @@ func sorted(q Set, g *Set, d Distance) [][]answer {
 		}
 		var all []neighbour
 		for j := range gal.X.Rows {
-			if g == nil && j == i {
+			if g == nil && j == i || self != nil && int(self[i]) == j {
 				continue
 			}
 			var xy, xx, yy, dd float64

@@ -54,7 +54,7 @@ var types = map[store.Kind]string{store.Text: "text", store.Number: "float8", st
 // nothing.
 func (w *where) test(t *store.Condition) string {
 	if t.Column == "id" || t.Column == "path" {
-		return w.compare(t, fmt.Sprintf(`NULLIF(%s, '') COLLATE "C"`, t.Column), store.Text)
+		return w.compare(t.AsText(), fmt.Sprintf(`NULLIF(%s, '') COLLATE "C"`, t.Column), store.Text)
 	}
 	value := "columns -> " + w.arg(t.Column)
 	switch t.Op {
@@ -66,6 +66,14 @@ func (w *where) test(t *store.Condition) string {
 		return "COALESCE((" + value + ") = 'true'::jsonb, false)"
 	}
 	kind := store.KindOf(t.Values[0])
+	if kind != store.Text && t.FitsText() {
+		return "(" + w.typed(t, value, kind) + " OR " + w.typed(t.AsText(), value, store.Text) + ")"
+	}
+	return w.typed(t, value, kind)
+}
+
+// typed writes a comparison that is false for values of another kind than the given one.
+func (w *where) typed(t *store.Condition, value string, kind store.Kind) string {
 	typ := map[store.Kind]string{store.Text: "string", store.Number: "number", store.Bool: "boolean"}[kind]
 	of := map[store.Kind]string{store.Text: `((%s) #>> '{}') COLLATE "C"`,
 		store.Number: "((%s) #>> '{}')::float8",

@@ -99,13 +99,31 @@ func test(t *store.Condition) (*qdrant.Condition, error) {
 	case store.True:
 		return qdrant.NewMatchBool(keys(t.Column, store.Bool)[0], true), nil
 	}
-	key := keys(t.Column, store.KindOf(t.Values[0]))[0]
-	switch t.Op {
-	case store.Equal, store.In:
-		return among(key, t.Values), nil
-	case store.Unequal, store.NotIn:
-		return mustNot(among(key, t.Values), qdrant.NewIsEmpty(key)), nil
+	if t.Column == idKey || t.Column == pathKey {
+		t = t.AsText()
 	}
+	kind := store.KindOf(t.Values[0])
+	key := keys(t.Column, kind)[0]
+	if t.Op != store.Equal && t.Op != store.Unequal && t.Op != store.In && t.Op != store.NotIn {
+		return ordered(key, t)
+	}
+	of := []*qdrant.Condition{equality(key, t.Op, t.Values)}
+	if kind != store.Text { // a column of texts is compared with the literals
+		of = append(of, equality(keys(t.Column, store.Text)[0], t.Op, t.AsText().Values))
+	}
+	return should(of...), nil
+}
+
+// equality is that a column has, or for Unequal and NotIn has another value than, one of several of a kind.
+func equality(key string, op store.Op, values []any) *qdrant.Condition {
+	if op == store.Unequal || op == store.NotIn {
+		return mustNot(among(key, values), qdrant.NewIsEmpty(key))
+	}
+	return among(key, values)
+}
+
+// ordered is a comparison by the order of numbers.
+func ordered(key string, t *store.Condition) (*qdrant.Condition, error) {
 	x, ok := t.Values[0].(float64)
 	if !ok {
 		return nil, fmt.Errorf("texts are compared by = and != only in Qdrant, not by %s: column %s", t.Op, t.Column)

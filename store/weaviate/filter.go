@@ -147,7 +147,18 @@ func (t translator) test(e *store.Condition, not bool) clause {
 	case store.True:
 		return t.compare(e.Column, store.Equal, []any{true}, not)
 	}
-	return t.compare(e.Column, e.Op, e.Values, not)
+	if e.Column == "id" || e.Column == "path" {
+		e = e.AsText()
+	}
+	one := t.compare(e.Column, e.Op, e.Values, not)
+	if store.KindOf(e.Values[0]) == store.Text || !e.FitsText() {
+		return one
+	}
+	literal := t.compare(e.Column, e.Op, e.AsText().Values, not) // for a column of texts
+	if not {
+		return allOf(one, literal)
+	}
+	return anyOf(one, literal)
 }
 
 // names are Weaviate's operators, opposites what holds where they do not.

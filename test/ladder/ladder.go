@@ -105,6 +105,8 @@ func foundations() []Package {
 		{"internal/base/regular", "opens input files, which must be regular files", "internal/base/budget"},
 		{"internal/base/within", "opens files for other people below allowed folders only",
 			"internal/base/budget internal/base/regular"},
+		{"internal/base/classname", "which classes are the same: columns of classes, spaces at the ends of names",
+			""},
 		{"internal/base/half", "widens 16-bit floating-point numbers", ""},
 		{"internal/base/home", "the folders of caches and data sets", ""},
 		{"internal/base/escape", "makes text from outside safe for HTML, Markdown and terminals", ""},
@@ -207,7 +209,7 @@ func learning() []Package {
 			"internal/base/par internal/kernel/dot8 internal/kernel/dot16 mat"},
 		{"internal/compute/itself",
 			"which items of a gallery are the query itself: the same file, a copy, the same bits",
-			"internal/base/regular"},
+			"internal/base/regular mat"},
 		{"internal/compute/cosine", "cosines rounded once, so that equal ones tie", ""},
 		{"internal/compute/exact",
 			"nearest rows: fast scores of blocks, then exact scores where these leave a doubt",
@@ -246,8 +248,8 @@ func samples() []Package {
 	return []Package{
 		{"embedding/internal/columns", "the column names of tables of embeddings", "internal/format/plaintext"},
 		{"embedding", "reads and writes files of embeddings and labels",
-			"internal/base/budget internal/base/half embedding/internal/columns internal/base/regular " +
-				"internal/base/atomic " +
+			"internal/base/budget internal/base/classname internal/base/half embedding/internal/columns " +
+				"internal/base/regular internal/base/atomic " +
 				"internal/format/plaintext internal/format/strictjson internal/format/zipfile mat format/safetensors"},
 		{"embedding/parquet", "Parquet for package embedding, apart so that only its users link the library",
 			"internal/base/budget internal/base/half embedding/internal/columns mat embedding " +
@@ -261,7 +263,8 @@ func samples() []Package {
 				"internal/format/isobmff internal/format/jpeg internal/format/jxl internal/format/tiff " +
 				"internal/format/wasm internal/kernel/pix internal/kernel/simd golang.org/x/image"},
 		{"data", "data sets in their layouts, label rules, splits, loaders, class-balanced batches",
-			"internal/base/braces internal/base/budget internal/base/home internal/base/option internal/base/regular " +
+			"internal/base/braces internal/base/budget internal/base/classname internal/base/home " +
+				"internal/base/option internal/base/regular " +
 				"internal/base/within internal/base/par internal/base/spell internal/base/atomic mat embedding " +
 				"internal/format/idx " +
 				"internal/format/matfile internal/format/tarfile internal/format/zipfile data/imaging " +
@@ -305,7 +308,8 @@ func measuring() []Package {
 // searching has the packages that store items with their vectors.
 func searching() []Package {
 	return []Package{
-		{"store", "items, filters, and the interface of stores", "internal/base/escape internal/base/spell"},
+		{"store", "items, filters, and the interface of stores",
+			"internal/base/classname internal/base/escape internal/base/spell"},
 		{"internal/compute/exact/nearest", "exact nearest rows among rows coded beforehand",
 			"internal/base/par internal/base/mapped internal/kernel/dot16 mat internal/compute/exact " +
 				"internal/compute/exact/coded internal/compute/cosine"},
@@ -366,8 +370,8 @@ func pages() []Package {
 		{"app/mirror/watch", "calls a function when something in a folder has changed",
 			"github.com/fsnotify/fsnotify"},
 		{"app/mirror", "brings an index in line with a folder of photos, in one change",
-			"internal/base/atomic internal/base/budget internal/base/regular internal/format/strictjson " +
-				"app/mirror/changes embedding data data/imaging index run store"},
+			"internal/base/atomic internal/base/budget internal/base/classname internal/base/regular " +
+				"internal/format/strictjson app/mirror/changes embedding data data/imaging index run store"},
 		{"app/gallery", "one interface to search in photos, embeddings, an index or a store",
 			"internal/base/spell internal/compute/itself mat data embedding eval/rank app/mirror decide store index " +
 				"run golang.org/x/sync"},
@@ -420,9 +424,10 @@ func services() []Package {
 				"github.com/minio/minio-go/v7"},
 		{"serve/api", "the messages of `kindred serve`, and a client", "internal/format/strictjson store"},
 		{"serve", "the HTTP server: search, changes, access, limits, metrics",
-			"internal/base/atomic internal/base/budget internal/base/escape internal/base/option " +
-				"internal/base/regular app/page/review internal/format/strictjson mat embedding data " +
-				"data/imaging eval/rank eval/diagnose " +
+			"internal/base/atomic internal/base/budget internal/base/classname internal/base/escape " +
+				"internal/base/option internal/base/regular app/page/review internal/format/strictjson mat embedding " +
+				"data data/imaging " +
+				"eval/rank eval/diagnose " +
 				"projection decide internal/compute/itself app/gallery app/mirror run store serve/api words " +
 				"github.com/prometheus/client_golang golang.org/x/image golang.org/x/time"},
 	}

@@ -77,6 +77,17 @@ func Check(t *testing.T, s store.Store) {
 	search(store.Query{K: 10}, "b/2", "ä")
 	must(s.Put(ctx, []store.Item{{ID: "b/2", Vector: []float32{9, 9}}}, store.Replace))
 	search(store.Query{K: 10}, "ä", "b/2")
+	// Classes are texts, which a number in a filter is compared with as it is written.
+	must(s.Put(ctx, []store.Item{{ID: "c", Vector: []float32{20, 0}, Columns: map[string]any{"label": "2.1"}},
+		{ID: "7", Vector: []float32{30, 0}, Columns: map[string]any{"label": "2.10"}}}, store.Replace))
+	for filter, want := range map[string][]string{
+		"label = 2.10": {"7"}, "label in (2.10, 2)": {"7"}, "label != 2.10": {"c"}, "label not in (2.10)": {"c"},
+		"not label = 2.10": {"ä", "b/2", "c"}, "id = 7": {"7"}, "not id in (7)": {"ä", "b/2", "c"}, "label = true": nil,
+	} {
+		search(store.Query{K: 10, Filter: filter}, want...)
+	}
+	_, err = s.Delete(ctx, []string{"c", "7"})
+	must(err)
 }
 
 // checkBrowser tests store.Browser on the three items.
@@ -169,7 +180,7 @@ func checkErrors(t *testing.T, s store.Store) {
 		t.Errorf("a short query: %v", err)
 	}
 	var wrong *store.FilterError
-	for _, filter := range []string{"price <", "= 3", "\x00", "id = 5", `price in (1, "x")`} {
+	for _, filter := range []string{"price <", "= 3", "\x00", "id < 5", `price in (1, "x")`} {
 		if _, err := s.Search(ctx, store.Query{Vector: []float32{1, 1}, K: 1, Filter: filter}); !errors.As(err,
 			&wrong) {
 			t.Errorf("filter %q: %v", filter, err)

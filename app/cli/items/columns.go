@@ -43,8 +43,11 @@ type column struct {
 }
 
 // newColumn determines the type of a column: numbers or truth values if all values that
-// are not empty have that form, otherwise texts.
+// are not empty have that form, otherwise texts. Classes are always texts.
 func newColumn(name string, n int, text func(i int) string) column {
+	if store.IsClassColumn(name) {
+		return column{name, store.Text, text}
+	}
 	number, truth, some := true, true, false
 	for i := range n {
 		if s := text(i); s != "" {
@@ -87,6 +90,9 @@ func adapt(columns []column, to []store.Column) {
 func set(it *store.Item, columns []column, i int) error {
 	for _, c := range columns {
 		v, err := store.ParseValue(c.kind, c.text(i))
+		if err != nil && store.IsClassColumn(c.name) {
+			return store.ClassError(c.name, it.ID, err)
+		}
 		if err != nil {
 			return fmt.Errorf("column %s of %s: %w, the type of this column in the index", c.name, it.ID, err)
 		}

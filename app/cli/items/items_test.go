@@ -138,6 +138,11 @@ func TestColumns(t *testing.T) {
 	if c := newColumn("c", 2, func(int) string { return "" }); c.kind != store.Text {
 		t.Errorf("no values are %v", c.kind)
 	}
+	for _, class := range []string{"label", "coarse", "fine", "labels"} { // classes are texts, exact to the byte
+		if c := newColumn(class, 2, func(i int) string { return []string{"2.1", "2.10"}[i] }); c.kind != store.Text {
+			t.Errorf("%s is of kind %v", class, c.kind)
+		}
+	}
 	c := []column{newColumn("c", 1, func(int) string { return "7" })}
 	adapt(c, []store.Column{{Name: "c", Kind: store.Text}, {Name: "d", Kind: store.Bool}})
 	var it store.Item
@@ -146,6 +151,11 @@ func TestColumns(t *testing.T) {
 	}
 	adapt(c, []store.Column{{Name: "c", Kind: store.Bool}})
 	if err := set(&it, c, 0); err == nil || !strings.Contains(err.Error(), "column c") {
+		t.Error(err)
+	}
+	c[0].name = "label"
+	adapt(c, []store.Column{{Name: "label", Kind: store.Bool}}) // of an older index
+	if err := set(&it, c, 0); err == nil || !strings.Contains(err.Error(), "made anew with kindred index create") {
 		t.Error(err)
 	}
 	dir := t.TempDir()

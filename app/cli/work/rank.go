@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/budget"
@@ -27,6 +28,8 @@ type rankSpec struct {
 	First    bool          `json:"first,omitempty"`
 	From     int           `json:"from"`
 	To       int           `json:"to"`
+	// Self has the row of the gallery that each query of the shard itself is, or -1; nil if none is one.
+	Self []int32 `json:"self,omitempty"`
 }
 
 // Ranking makes the workers of a queue rank sets, in shards.
@@ -57,6 +60,9 @@ func (r *Ranking) Positives(ctx context.Context, queries rank.Set, gallery *rank
 	n, rows := queries.X.Rows, max(1, cmp.Or(r.Rows, 4096))
 	for s.From = 0; s.From < n; s.From += rows {
 		s.To = min(n, s.From+rows)
+		if opt.Self != nil {
+			s.Self = opt.Self[s.From:s.To]
+		}
 		j, err := jobs.New(rankKind, s)
 		if err != nil {
 			return err
@@ -87,7 +93,7 @@ func (r *Ranking) keep(ctx context.Context, s rank.Set) (string, error) {
 
 // ranked has the sets that shards of a ranking share.
 type ranked struct {
-	of      rankSpec // without From and To
+	names   [2]string // files of the queries and of the gallery
 	queries rank.Set
 	gallery *rank.Set
 }
@@ -101,10 +107,8 @@ func (k *Kit) rank(ctx context.Context, t jobs.Task) ([]byte, error) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	of := s
-	of.From, of.To = 0, 0
-	if k.ranked == nil || k.ranked.of != of {
-		r := &ranked{of: of}
+	if names := [2]string{s.Queries, s.Gallery}; k.ranked == nil || k.ranked.names != names {
+		r := &ranked{names: names}
 		var err error
 		if r.queries, err = openSet(ctx, t, s.Queries); err != nil {
 			return nil, err
@@ -118,11 +122,16 @@ func (k *Kit) rank(ctx context.Context, t jobs.Task) ([]byte, error) {
 		}
 		k.ranked = r
 	}
-	if s.From < 0 || s.From >= s.To {
-		return nil, fmt.Errorf("queries %d to %d", s.From, s.To)
+	n := k.ranked.queries.X.Rows
+	if s.From < 0 || s.From >= s.To || s.To > n || s.Self != nil && len(s.Self) != s.To-s.From {
+		return nil, fmt.Errorf("queries %d to %d of %d, of which %d are items", s.From, s.To, n, len(s.Self))
 	}
 	opt := rank.Options{Distance: s.Distance, Depth: s.Depth, First: s.First, From: s.From, To: s.To,
 		Progress: func(done float64) { t.Report(fmt.Sprintf("%.0f %%", 100*done)) }}
+	if s.Self != nil {
+		opt.Self = slices.Repeat([]int32{-1}, n)
+		copy(opt.Self[s.From:], s.Self)
+	}
 	var out []byte
 	err := rank.Positives(ctx, k.ranked.queries, k.ranked.gallery, opt, func(q rank.Query) { out = addRanks(out, q) })
 	return out, err

@@ -29,8 +29,15 @@ func randomSet(seed uint64, n int) rank.Set {
 // TestRanking: what shards come to is what rank.Positives comes to.
 func TestRanking(t *testing.T) {
 	q, g := randomSet(1, 50), randomSet(2, 70)
+	self := make([]int32, 50)
+	for i := range self {
+		self[i] = int32(i*7%71) - 1
+	}
 	for _, gallery := range []*rank.Set{nil, &g} {
-		for _, opt := range []rank.Options{{}, {Distance: rank.Dot, First: true}, {Depth: 4}} {
+		for _, opt := range []rank.Options{{}, {Distance: rank.Dot, First: true}, {Depth: 4}, {Self: self}} {
+			if gallery == nil && opt.Self != nil {
+				continue
+			}
 			var want, got []string
 			if err := rank.Positives(t.Context(), q, gallery, opt, func(v rank.Query) {
 				want = append(want, fmt.Sprint(v))

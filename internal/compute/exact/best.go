@@ -20,10 +20,10 @@ type Options struct {
 	Begin    Kind // of the tiles; Automatic, except in tests
 }
 
-// Best finds the k nearest rows of g for each row of queries, as package rank defines it. same means
-// that the queries are the gallery. rows and values hold k entries for each query in turn. Its only error is
+// Best finds the k nearest rows of g for each row of queries, as package rank defines it, without the
+// items that the queries are. rows and values hold k entries for each query in turn. Its only error is
 // ctx.Err().
-func Best(ctx context.Context, queries, g *mat.Dense, same bool, k int, opt Options) (rows []int32,
+func Best(ctx context.Context, queries, g *mat.Dense, self Self, k int, opt Options) (rows []int32,
 	values []float64, err error) {
 	n := queries.Rows
 	sp := NewSpace(queries, g, opt.Distance)
@@ -31,7 +31,7 @@ func Best(ctx context.Context, queries, g *mat.Dense, same bool, k int, opt Opti
 	if begin == Automatic {
 		begin = coded.Suited(g.Cols) // after the first k items few pairs are of interest
 	}
-	r := NewRunner(sp, same, opt.Memory/2, begin)
+	r := NewRunner(sp, self, opt.Memory/2, begin)
 	perQuery := int64(shortlistLen(k)*candidateBytes + 4*k + 88)
 	cuts := Groups(n, opt.Memory/2, func(int) int64 { return perQuery })
 	rows, values = make([]int32, n*k), make([]float64, n*k)

@@ -51,8 +51,7 @@ func (k *tileTask) bulk(b *buffer, tl tile, mirror bool) *bulk {
 	c := k.r.counter
 	i0, i1 := k.rows.blockRange(tl.i)
 	j0, j1 := k.cols.blockRange(tl.j)
-	self := k.r.same && k.rows.lo+i0 < k.cols.lo+j1 && k.cols.lo+j0 < k.rows.lo+i1
-	if c == nil || self {
+	if c == nil || k.r.self.meets(k.rows.lo+i0, k.rows.lo+i1, k.cols.lo+j0, k.cols.lo+j1) {
 		return nil
 	}
 	if b.bulk == nil {

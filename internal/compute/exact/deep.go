@@ -21,7 +21,7 @@ type Deep struct {
 	Progress func(done float64)
 
 	sp    *Space
-	same  bool // a query is not an item of its own ranking
+	self  Self
 	depth int
 	// together is the number of queries that share a pass over the gallery.
 	together int
@@ -54,17 +54,14 @@ func deepTogether(n int, memory int64) int {
 func DeepFits(n int, memory int64) bool { return deepTogether(n, memory/2) > 0 }
 
 // NewDeep is for the first depth items of each ranking, 0 for all. It needs about the given bytes, as long as DeepFits.
-func NewDeep(sp *Space, same bool, depth int, memory int64) *Deep {
+func NewDeep(sp *Space, self Self, depth int, memory int64) *Deep {
 	n, d := sp.g.Rows, sp.g.Cols
-	others := n
-	if same {
-		others--
-	}
+	others := self.Others(n)
 	if depth == 0 {
 		depth = others
 	}
 	padded := (n + dot16.KeyColumns - 1) / dot16.KeyColumns * dot16.KeyColumns
-	r := &Deep{sp: sp, same: same, depth: min(depth, others), together: max(deepTogether(n, memory/2), dot16.KeyRows),
+	r := &Deep{sp: sp, self: self, depth: min(depth, others), together: max(deepTogether(n, memory/2), dot16.KeyRows),
 		order: shuffled(n), place: make([]int32, n), Progress: func(float64) {}}
 	r.space.Factor, r.space.Less = make([]float64, padded), make([]float64, padded)
 	for at, j := range r.order {
@@ -149,12 +146,13 @@ func (r *Deep) Run(ctx context.Context, lo, hi int, matters func(query int, plac
 			if ctx.Err() != nil {
 				return
 			}
+			n := r.depth
 			if !r.sort(t, i, i-lo-a) {
-				r.orderAll(t, i)
+				n = r.orderAll(t, i)
 			} else {
 				r.settle(t, i, t.bounds[i-lo-a].close, matters)
 			}
-			show(i, t.places[:r.depth])
+			show(i, t.places[:n])
 		}
 		r.report.Lock()
 		defer r.report.Unlock()
@@ -252,8 +250,8 @@ func (r *Deep) bounds(i int, floor float64) keyBounds {
 func (r *Deep) sort(t *deepTools, i, at int) bool {
 	padded, open := len(r.space.Less), t.bounds[at].close
 	keys := t.keys[at*padded : (at+1)*padded]
-	if r.same {
-		keys[r.place[i]] = 0
+	if j := r.self.Of(i); j >= 0 {
+		keys[r.place[j]] = 0
 	}
 	inf := float32(math.Inf(1))
 	found := scan.Between(keys, math.Float32frombits(open), inf, t.found)
@@ -355,15 +353,19 @@ func (r *Deep) settleRun(t *deepTools, i int, places []int32, matters func(query
 }
 
 // orderAll orders all places by exact scores: where the guess of the floor was wrong, or most scores are alike.
-func (r *Deep) orderAll(t *deepTools, i int) {
+// It returns the number of places that count.
+func (r *Deep) orderAll(t *deepTools, i int) int {
 	t.items = t.items[:0]
+	self := r.self.Of(i)
 	for j := range r.order {
-		if j != i || !r.same {
+		if j != self {
 			t.items = append(t.items, r.sp.Item(i, int32(j)))
 		}
 	}
 	r.sp.Sort(i, t.items)
-	for k, it := range t.items[:r.depth] {
+	n := min(r.depth, len(t.items))
+	for k, it := range t.items[:n] {
 		t.places[k] = r.place[it.Row]
 	}
+	return n
 }

@@ -21,8 +21,8 @@ type Heads struct {
 	Progress func(done float64)
 
 	sp    *Space
-	same  bool // a query is not an item of its own ranking
-	depth int  // how many items of a ranking count
+	self  Self
+	depth int // how many items of a ranking count
 	kept  Kind
 	order []int32 // of the gallery, random
 	span  int     // columns that are packed at a time
@@ -40,16 +40,13 @@ type Heads struct {
 
 // NewHeads is for the first depth items of each ranking, 0 for all. The gallery's codes take up
 // at most the given bytes.
-func NewHeads(sp *Space, same bool, depth int, memory int64, begin Kind) *Heads {
+func NewHeads(sp *Space, self Self, depth int, memory int64, begin Kind) *Heads {
 	n := sp.g.Rows
-	others := n
-	if same {
-		others--
-	}
+	others := self.Others(n)
 	if depth == 0 {
 		depth = others
 	}
-	r := &Heads{sp: sp, same: same, depth: min(depth, others), kept: begin, order: shuffled(n)}
+	r := &Heads{sp: sp, self: self, depth: min(depth, others), kept: begin, order: shuffled(n)}
 	if r.kept == Automatic {
 		r.kept = coded.Suited(sp.g.Cols)
 	}
@@ -130,10 +127,11 @@ func (r *Heads) complete(t *headTools, h *head, i int) {
 		return
 	}
 	h.begin()
+	self := r.self.Of(i)
 	for from := 0; from < len(r.order); from += block {
 		at := t.at[:0]
 		for _, j := range r.order[from:min(from+block, len(r.order))] {
-			if int(j) != i || !r.same {
+			if int(j) != self {
 				at = append(at, j)
 			}
 		}
@@ -223,9 +221,9 @@ func (r *Heads) row(t *headTools, rows *side, h *head, i, tl int) (open int) {
 	t.tile.Filter(i, scores, mask, row, &t.cols)
 	found := scan.Between(scores, under(row.Lo), float32(math.Inf(1)), t.at)
 	order, query := r.order[r.cols.lo+tl*block:], int32(rows.lo+i)
-	at := found[:0]
+	at, self := found[:0], int32(r.self.Of(int(query)))
 	for _, k := range found {
-		if j := order[k]; j != query || !r.same {
+		if j := order[k]; j != self {
 			at = append(at, j)
 		}
 	}

@@ -16,7 +16,7 @@ func TestHeadsMendGuesses(t *testing.T) {
 		x.Row(j)[0] = float32(j * j)
 	}
 	const depth = 400
-	r := NewHeads(NewSpace(x.RowRange(0, 1), x, Euclidean), false, depth, 1<<20, Automatic)
+	r := NewHeads(NewSpace(x.RowRange(0, 1), x, Euclidean), Self{}, depth, 1<<20, Automatic)
 	for j := range r.order {
 		r.order[j] = int32(j)
 	}

@@ -42,7 +42,8 @@ func (h *Head) Ahead(place int) int {
 func (h *Head) Ordered(matters func([]Item) bool) []Item {
 	c, sp, i := h.t.nearness, h.t.sp, h.Query
 	items := h.t.sorted.sort(h.head.near, h.head.row)
-	for from := 0; from < h.Depth; {
+	depth := min(h.Depth, len(items)) // a query that is an item has one item less
+	for from := 0; from < depth; {
 		to := from + 1
 		for to < len(items) && c.above(float32(items[to].Score)) >= c.below(float32(items[to-1].Score)) {
 			to++
@@ -55,5 +56,5 @@ func (h *Head) Ordered(matters func([]Item) bool) []Item {
 		}
 		from = to
 	}
-	return items[:h.Depth]
+	return items[:depth]
 }

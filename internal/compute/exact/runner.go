@@ -32,7 +32,7 @@ type Sink interface {
 type Runner struct {
 	sp      *Space
 	near    *nearness // of pairs that 8 bits leave open
-	same    bool      // a query is not an item of its own ranking
+	self    Self
 	kept    Kind
 	coarser bool // 8 bits may be tried
 	span    int  // rows of a side
@@ -49,8 +49,8 @@ type Runner struct {
 
 // NewRunner makes a runner whose sides take up at most the given bytes. Its tiles begin
 // with the given precision; Automatic is for sinks that first ask for most pairs.
-func NewRunner(sp *Space, same bool, memory int64, begin Kind) *Runner {
-	r := &Runner{sp: sp, near: newNearness(sp), same: same, kept: begin, Progress: func(float64) {}}
+func NewRunner(sp *Space, self Self, memory int64, begin Kind) *Runner {
+	r := &Runner{sp: sp, near: newNearness(sp), self: self, kept: begin, Progress: func(float64) {}}
 	if begin == Automatic {
 		r.kept = coded.Finest()
 		r.coarser = coded.Suited(sp.g.Cols) == coded.Bits8
@@ -95,7 +95,7 @@ func (r *Runner) Run(ctx context.Context, s Sink, lo, hi int) error {
 		r.counter = c
 	}
 	n := r.sp.g.Rows
-	both := r.same && hi-lo == n
+	both := r.self.Same && hi-lo == n
 	blocks := func(rows int) int { return (rows + block - 1) / block }
 	total, done := blocks(hi-lo)*blocks(n), 0
 	if both {
@@ -322,7 +322,7 @@ func (k *tileTask) count(b *buffer, tl tile, p, end, i0, j0, width int, mirror b
 				switch {
 				case bit >= 16:
 					again += k.show(col-lo, row, score, b.bandCol[j])
-				case row != col || !k.r.same:
+				case col != k.r.self.Of(row):
 					again += k.show(row-lo, col, score, b.bandRow[i-i0])
 				}
 			}

@@ -45,7 +45,7 @@ func TestEightBitsWhereTheyAreEnough(t *testing.T) {
 		{"spread", crowded(n, d, n), Automatic, coded.Bits8},
 	} {
 		sp := NewSpace(c.x, c.x, Euclidean)
-		r := NewRunner(sp, true, memory, c.begin)
+		r := NewRunner(sp, Self{Same: true}, memory, c.begin)
 		const k = 3
 		l := newShortlists(sp, k, 0, n)
 		if err := r.Run(ctx, l, 0, n); err != nil {
@@ -54,11 +54,11 @@ func TestEightBitsWhereTheyAreEnough(t *testing.T) {
 		if r.kept != c.want {
 			t.Errorf("%s: ended with %v, want %v", c.name, r.kept, c.want)
 		}
-		rows, values, err := Best(ctx, c.x, c.x, true, k, Options{Memory: memory, Begin: coded.Bits16})
+		rows, values, err := Best(ctx, c.x, c.x, Self{Same: true}, k, Options{Memory: memory, Begin: coded.Bits16})
 		if err != nil {
 			t.Fatal(err)
 		}
-		gotRows, gotValues, err := Best(ctx, c.x, c.x, true, k, Options{Memory: memory})
+		gotRows, gotValues, err := Best(ctx, c.x, c.x, Self{Same: true}, k, Options{Memory: memory})
 		if err != nil || !slices.Equal(gotRows, rows) || !slices.Equal(gotValues, values) {
 			t.Errorf("%s: differs from 16 bits (%v)", c.name, err)
 		}

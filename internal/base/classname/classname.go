@@ -1,0 +1,24 @@
+// Package classname has the rule by which all readers tell classes apart: a class is text, exact to the byte, without
+// spaces at its ends.
+package classname
+
+import (
+	"slices"
+	"strings"
+)
+
+// Columns returns the names of columns that hold classes. The first two are those that kindred writes for the classes
+// of a set.
+func Columns() []string { return []string{"label", "coarse", "fine", "labels"} }
+
+// IsColumn reports whether a column with this name holds classes.
+func IsColumn(name string) bool { return slices.Contains(Columns(), name) }
+
+// Clean returns the name of a class as it is read from a file or a folder: without spaces and no-break spaces at its
+// ends, which text from web pages and spreadsheets has. Nothing else changes: capitals, Unicode's forms and the ways to
+// write a number make different classes.
+func Clean(text string) string { return strings.Trim(text, " \u00a0") }
+
+// Within returns the name of a fine class whose own name occurs in several coarse classes. Folders of fine classes in
+// folders of coarse classes have the same name.
+func Within(coarse, fine string) string { return coarse + "/" + fine }
