@@ -21,11 +21,11 @@ var errReplacedContents = errors.New("its contents were replaced")
 const networkGrace = time.Minute
 
 // ReplaceContents gives the folder of x the contents of another index on the same disk: its items, vectors, dimension,
-// distance, lists and network. Columns that only x has stay, without values. This is one change: whoever opens the
-// folder finds all of the old contents or all of the new ones, with their network. x goes on showing the old contents
-// and takes no more changes: open its folder again. Both indexes must be open for writing, and nothing may change
-// other meanwhile. other stays as it is and can be removed afterwards.
-func (x *Index) ReplaceContents(ctx context.Context, other *Index) error {
+// distance, lists and the files of its network, which network describes. Columns that only x has stay, without values.
+// This is one change: whoever opens the folder finds all of the old contents or all of the new ones, with their
+// network. x goes on showing the old contents and takes no more changes: open its folder again. Both indexes must be
+// open for writing, and nothing may change other meanwhile. other stays as it is and can be removed afterwards.
+func (x *Index) ReplaceContents(ctx context.Context, other *Index, network Network) error {
 	if x.w == nil || other.w == nil {
 		return store.ErrReadOnly
 	}
@@ -36,7 +36,7 @@ func (x *Index) ReplaceContents(ctx context.Context, other *Index) error {
 	if _, err := other.w.ask(&request{ctx: ctx, seal: true}); err != nil {
 		return err
 	}
-	_, err := x.w.ask(&request{ctx: ctx, replace: other})
+	_, err := x.w.ask(&request{ctx: ctx, replace: other, network: network})
 	return err
 }
 
@@ -60,14 +60,14 @@ func (m *manifest) networkDir() string {
 }
 
 // replace makes the contents of a sealed index those of the folder.
-func (w *writer) replace(other *Index) error {
+func (w *writer) replace(other *Index, network Network) error {
 	v, err := other.acquire()
 	if err != nil {
 		return err
 	}
 	defer v.release()
 	c := w.change()
-	c.m.Dim, c.m.Distance, c.m.Network, c.m.Lists = v.m.Dim, v.m.Distance, v.m.Network, v.m.Lists
+	c.m.Dim, c.m.Distance, c.m.Network, c.m.Lists = v.m.Dim, v.m.Distance, network, v.m.Lists
 	c.m.Columns, c.err = joined(c.m.Columns, v.m.Columns)
 	var parts []part
 	for _, ref := range v.m.Segments {

@@ -83,7 +83,7 @@ func TestReplaceContents(t *testing.T) {
 	if old, err := reader.IsOutdated(); old || err != nil {
 		t.Fatal(old, err)
 	}
-	if err := x.ReplaceContents(t.Context(), other); err != nil {
+	if err := x.ReplaceContents(t.Context(), other, other.Info().Network); err != nil {
 		t.Fatal(err)
 	}
 	for _, old := range []*Index{x, reader} {
@@ -150,7 +150,7 @@ func TestReplaceContentsFails(t *testing.T) {
 			}
 			return nil
 		}
-		err := x.ReplaceContents(t.Context(), other)
+		err := x.ReplaceContents(t.Context(), other, other.Info().Network)
 		done := left >= 0
 		if e := errors.Join(x.Close(), other.Close()); e != nil && err == nil {
 			t.Fatal(e)

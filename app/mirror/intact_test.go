@@ -47,7 +47,7 @@ func TestIntact(t *testing.T) {
 
 // TestBox: both forms of a box are read, and nothing else.
 func TestBox(t *testing.T) {
-	for text, want := range map[string]image.Rectangle{"": {}, image.Rect(1, 2, 30, 40).String(): image.Rect(1, 2, 30, 40),
+	for text, want := range map[string]image.Rectangle{"": {}, "(1,2)-(30,40)": image.Rect(1, 2, 30, 40),
 		"xywh=1,2,29,38": image.Rect(1, 2, 30, 40)} {
 		if got, err := Box(&store.Item{Columns: map[string]any{Part: text}}); got != want || err != nil {
 			t.Errorf("%q: %v, %v", text, got, err)
