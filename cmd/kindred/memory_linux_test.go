@@ -93,7 +93,7 @@ var readNothing = map[string]string{
 	"index": "none", "index compact": "the index, as index check", "index push": "the index, as index check",
 	"index remove": "the index, as index check", "index search": "photos and the index, as search and index check",
 	"index reembed": "photos, the index and a network, as data info, index check and network show",
-	"index sync": "photos, as data info", "jobs": "a queue", "jobs cancel": "a queue", "jobs remove": "a queue",
+	"index sync":    "photos, as data info", "jobs": "a queue", "jobs cancel": "a queue", "jobs remove": "a queue",
 	"jobs retry": "a queue", "man": "none", "network": "none", "plan": "none", "reproduce": "data, as train",
 	"reproduce tune": "data, as train", "serve key": "its own file", "theory": "none", "theory field": "none",
 	"theory isometry": "none", "theory live": "none", "theory noise": "none", "version": "none", "weights": "none",
