@@ -162,14 +162,16 @@ func (c *change) adoptNetwork(from string) {
 }
 
 // removeNetworks removes the folders of networks that the manifest does not name, unless one was in use until a moment
-// ago.
+// ago. A folder with a number that the manifest gives next was never in use: a process was killed before its change.
 func (x *Index) removeNetworks(m *manifest, entries []os.DirEntry) {
 	for _, e := range entries {
 		name := e.Name()
 		if !e.IsDir() || name == m.networkDir() || name != usualNetwork && !networkName.MatchString(name) {
 			continue
 		}
-		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > networkGrace {
+		var number uint64
+		_, _ = fmt.Sscanf(name, "%d.network", &number) // 0 for the first network
+		if info, err := e.Info(); err == nil && (number >= m.Next || time.Since(info.ModTime()) > networkGrace) {
 			_ = os.RemoveAll(filepath.Join(x.dir, name)) // a later start tries again
 		}
 	}

@@ -144,6 +144,10 @@ func TestReplaceContentsFails(t *testing.T) {
 		dir := t.TempDir()
 		x, other := made(t, filepath.Join(dir, "x"), "old", 8, 20), made(t, filepath.Join(dir, "y"), "new", 5, 30)
 		left := step
+		stray := filepath.Join(x.dir, "000099.network") // as of a process that was killed
+		if err := errors.Join(os.Mkdir(stray, 0o777), os.WriteFile(filepath.Join(stray, "a"), nil, 0o666)); err != nil {
+			t.Fatal(err)
+		}
 		x.files.Fault = func(op, path string) error {
 			if left--; left == -1 {
 				return fmt.Errorf("%s %s: fails", op, path)
@@ -158,6 +162,9 @@ func TestReplaceContentsFails(t *testing.T) {
 		again, e := Open(x.dir, Options{})
 		if e != nil {
 			t.Fatal(step, e)
+		}
+		if _, err := os.Stat(stray); err == nil {
+			t.Error("the folder of a killed process is left")
 		}
 		if again.Info().Dim == 8 {
 			holds(t, again, "old", 8, 20)

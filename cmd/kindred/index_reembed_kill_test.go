@@ -92,8 +92,8 @@ func serveChild(t *testing.T, args string) (url string) {
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(os.Interrupt)
-		if err := cmd.Wait(); err != nil || t.Failed() {
-			t.Errorf("the server: %v\n%.5000s", err, log.String())
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the server: %v: %.5000s", err, log.String())
 		}
 	})
 	var s serving
