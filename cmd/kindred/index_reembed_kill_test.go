@@ -7,11 +7,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"math/rand/v2"
-	"mime/multipart"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -39,22 +39,11 @@ func searchesOf(t *testing.T, photo, id string) []searched {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b bytes.Buffer
-	w := multipart.NewWriter(&b)
-	part, err := w.CreateFormFile("image", "photo.png")
-	if err == nil {
-		_, err = part.Write(picture)
-	}
-	if err == nil {
-		err = w.WriteField("vectors", "true")
-	}
-	if err == nil {
-		err = w.Close()
-	}
+	kind, body, err := pictureForm(picture, "vectors", "true")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []searched{{w.FormDataContentType(), b.Bytes()},
+	return []searched{{kind, body},
 		{"application/json", fmt.Appendf(nil, `{"id":%q,"vectors":true}`, id)}}
 }
 
@@ -128,6 +117,25 @@ func networkOf(t *testing.T, dir, run string, searches []searched) *vectored {
 	return n
 }
 
+// isWhole opens an index and loads its network, which must be the one that made the vectors.
+func isWhole(ix string) (err error) {
+	x, err := index.Open(ix, index.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, x.Close()) }()
+	m, err := origin.Load(x)
+	if err != nil {
+		return err
+	}
+	in := x.Info()
+	is, err := origin.OfFolder(m, x.NetworkDir(), "")
+	if err == nil && (is.Network != in.Network.Sum || m.Net.Spec().OutDim() != in.Dim) {
+		err = fmt.Errorf("it has the network %+v, but the vectors of %+v", is, in.Network)
+	}
+	return err
+}
+
 // has requires that an index has the items, vectors and network of one of several networks, and returns which one.
 func has(t *testing.T, where, ix string, networks []*vectored) int {
 	t.Helper()
@@ -135,18 +143,8 @@ func has(t *testing.T, where, ix string, networks []*vectored) int {
 	if err != nil || len(c.Problems) > 0 {
 		t.Fatalf("%s: %+v, %v", where, c, err)
 	}
-	x, err := index.Open(ix, index.Options{ReadOnly: true})
-	if err != nil {
+	if err := isWhole(ix); err != nil {
 		t.Fatalf("%s: %v", where, err)
-	}
-	defer x.Close()
-	m, err := origin.Load(x)
-	if err != nil || m == nil || m.Net.Spec().OutDim() != x.Info().Dim {
-		t.Fatalf("%s: the network: %v", where, err)
-	}
-	is, err := origin.OfFolder(m, x.NetworkDir(), "")
-	if err != nil || is.Network != x.Info().Network.Sum {
-		t.Fatalf("%s: the network is another one, or %v", where, err)
 	}
 	items := itemsOf(t, ix)
 	for k, n := range networks {
@@ -207,6 +205,14 @@ func TestIndexReembedKilled(t *testing.T) {
 			}
 		})
 	}
+	asking.Go(func() { // as other commands do
+		for sleep(ctx, 5*time.Millisecond) {
+			if err := isWhole(ix); err != nil {
+				t.Errorf("opened meanwhile: %v", err)
+				return
+			}
+		}
+	})
 	defer asking.Wait()
 	defer cancel()
 	seed := uint64(time.Now().UnixNano())
