@@ -51,17 +51,31 @@ type Index struct {
 	b        batcher
 	changes  counter.Uint64 // calls of Change
 
-	mu     sync.Mutex
-	view   *view // the newest
-	closed bool
+	mu      sync.Mutex
+	view    *view // the newest
+	closed  bool
+	yielded bool
 }
 
 // ErrClosed is the error of a call after Close.
 var ErrClosed = errors.New("the index is closed")
 
-// NetworkDir is the folder in an index for the network that made its vectors, for
-// run.Load. It does not exist if the network is not known.
-func NetworkDir(dir string) string { return filepath.Join(dir, "network") }
+// NetworkDir is the folder in a new index for the network that makes its vectors, for
+// run.Load. It does not exist if the network is not known. See Index.NetworkDir for an open index.
+func NetworkDir(dir string) string { return filepath.Join(dir, usualNetwork) }
+
+const usualNetwork = "network"
+
+// NetworkDir is the folder of the network that made the vectors. ReplaceContents replaces the vectors and this folder
+// together. The folder stays for a minute after that.
+func (x *Index) NetworkDir() string {
+	v, err := x.acquire()
+	if err != nil {
+		return NetworkDir(x.dir)
+	}
+	defer v.release()
+	return filepath.Join(x.dir, v.m.networkDir())
+}
 
 // Create makes the folder of an empty index and opens it. An existing folder must not
 // hold an index.
@@ -152,19 +166,26 @@ func (x *Index) Close() error {
 	}
 	x.closed = true
 	x.mu.Unlock()
-	var err error
-	if x.w != nil {
-		err = x.w.stop()
-	}
+	err := x.Yield()
 	x.mu.Lock()
 	v := x.view
 	x.view = nil
 	x.mu.Unlock()
 	v.release()
-	if x.held != nil {
-		err = errors.Join(err, x.held.Release())
-	}
 	return err
+}
+
+// Yield waits for changes under way and lets another process open the index for writing. x can still be read, as it
+// is now: it does not see later changes. Changes of x are ErrClosed from then on.
+func (x *Index) Yield() error {
+	x.mu.Lock()
+	done := x.yielded || x.w == nil
+	x.yielded = true
+	x.mu.Unlock()
+	if done {
+		return nil
+	}
+	return errors.Join(x.w.stop(), x.held.Release())
 }
 
 // Dir is the folder of the index.
@@ -410,5 +431,6 @@ func (x *Index) removeOrphans(m *manifest) error {
 			_ = x.files.Remove(filepath.Join(x.dir, name)) // a later start tries again if a reader has it open
 		}
 	}
+	x.removeNetworks(m, entries)
 	return nil
 }

@@ -58,6 +58,8 @@ type manifest struct {
 	Log        string         `json:"log"`
 	Next       uint64         `json:"next"` // number of the next file
 	Lists      *Lists         `json:"lists,omitempty"`
+	// NetworkDir is the folder of the network's files; "" means network, where Create expects them.
+	NetworkDir string `json:"network_dir,omitempty"`
 }
 
 // segmentRef names the files of a segment.
@@ -69,6 +71,9 @@ type segmentRef struct {
 
 // fileName matches the names that a manifest may contain. They cannot lead out of the folder.
 var fileName = regexp.MustCompile(`^[0-9]{1,20}\.(seg|dead|log)$`)
+
+// networkName matches the names that a folder of a network's files can have after ReplaceContents.
+var networkName = regexp.MustCompile(`^[0-9]{1,20}\.network$`)
 
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) } // made once, by that package
 
@@ -129,6 +134,9 @@ func (m *manifest) check() error {
 	}
 	if err := m.Distance.Check(); err != nil {
 		return fmt.Errorf("damaged: %w", err)
+	}
+	if m.NetworkDir != "" && !networkName.MatchString(m.NetworkDir) {
+		return fmt.Errorf("damaged: it names the folder %q of a network", m.NetworkDir)
 	}
 	names := []string{m.Log}
 	for _, s := range m.Segments {

@@ -49,6 +49,8 @@ type request struct {
 
 	seal    bool    // write the log's rows as a segment
 	install *merged // put a segment in the place of others
+	replace *Index  // put its contents, of a network, in the place of all
+	network Network
 
 	reply chan reply
 }
@@ -178,7 +180,8 @@ func (w *writer) together(r *request) (next *request) {
 
 // alone tells whether a request is one that takes a manifest, not the log.
 func (w *writer) alone(r *request) bool {
-	return r.seal || r.install != nil || len(r.entries) >= w.x.sizes.bulk || r.size() >= maxTogetherBytes
+	return r.seal || r.install != nil || r.replace != nil || len(r.entries) >= w.x.sizes.bulk ||
+		r.size() >= maxTogetherBytes
 }
 
 // size is about what a request takes in the log.
@@ -202,6 +205,8 @@ func (w *writer) do(r *request) (out reply) {
 	switch {
 	case r.install != nil:
 		out.err = w.install(r.install)
+	case r.replace != nil:
+		out.err = w.replace(r.replace, r.network)
 	case r.seal:
 		out.err = w.rotate(r.ctx, nil, nil)
 	default:

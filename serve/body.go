@@ -23,8 +23,9 @@ import (
 
 // received is the complete body of a request, and the memory that it may use.
 type received struct {
-	body []byte
-	loan *loan
+	body    []byte
+	loan    *loan
+	release []func() // called when the request has been answered
 }
 
 type bodyKey struct{}

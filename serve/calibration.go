@@ -18,9 +18,21 @@ type CalibrationFile struct {
 // mostCalibration bounds a file of a calibration, which is read each second.
 const mostCalibration = 32 << 20
 
+// UnfitError is the error for a calibration for other distances than those of a collection.
+type UnfitError struct {
+	File string
+	Err  error
+}
+
+func (e *UnfitError) Error() string { return fmt.Sprintf("%s: %v, or remove the file", e.File, e.Err) }
+
+// Unwrap returns the reason.
+func (e *UnfitError) Unwrap() error { return e.Err }
+
 // OpenCalibration reads the calibration for vectors of dim numbers that a source made and that are
-// compared by a distance. A calibration for other distances is an error. If such a calibration is written
-// later, the error is logged and the earlier calibration stays in use.
+// compared by a distance. A calibration for other distances is an *UnfitError, which comes with a CalibrationFile that
+// has no calibration until the file is replaced. If such a calibration is written later, the error is logged and the
+// earlier calibration stays in use.
 func OpenCalibration(path string, of decide.Source, distance string, dim int) (*CalibrationFile, error) {
 	f := &CalibrationFile{&watched[*decide.Calibration]{paths: []string{path}, most: mostCalibration}}
 	f.load = func(files []look) (*decide.Calibration, error) {
@@ -35,14 +47,15 @@ func OpenCalibration(path string, of decide.Source, distance string, dim int) (*
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		if err := c.Fits(of, distance, dim); err != nil {
-			return nil, fmt.Errorf("%s: %w, or remove the file", path, err)
+			return nil, &UnfitError{path, err}
 		}
 		return c, nil
 	}
-	if err := f.open(); err != nil {
+	err := f.open()
+	if unfit := (*UnfitError)(nil); err != nil && !errors.As(err, &unfit) {
 		return nil, err
 	}
-	return f, nil
+	return f, err
 }
 
 // says returns the current calibration; nil without one.

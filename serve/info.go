@@ -48,7 +48,9 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 		out.Review = s.review.page.Title
 	}
 	var errs []error
-	for i, c := range s.collections {
+	all, release := s.hold()
+	defer release()
+	for i, c := range all {
 		info, err := c.Store.Info(r.Context())
 		errs = append(errs, err)
 		columns := info.Columns

@@ -63,9 +63,9 @@ func (s *Server) state(c *collection, info *store.Info) (now *plane, computing b
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	due := p.now == nil || p.now.version != info.Version
-	if due && !p.computing && time.Now().After(p.next) && s.background.Err() == nil {
+	if due && !p.computing && time.Now().After(p.next) && c.ctx.Err() == nil {
 		p.computing, p.failure = true, nil
-		s.running.Go(func() { s.compute(c) })
+		c.running.Go(func() { s.compute(c) })
 	}
 	return p.now, p.computing, p.failure
 }
@@ -73,7 +73,7 @@ func (s *Server) state(c *collection, info *store.Info) (now *plane, computing b
 // compute makes a map and replaces the current one.
 func (s *Server) compute(c *collection) {
 	start := time.Now()
-	made, err := layOut(s.background, c.Store, tsneRows)
+	made, err := layOut(c.ctx, c.Store, tsneRows)
 	p := c.projected
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,7 +81,7 @@ func (s *Server) compute(c *collection) {
 	// Maps of a collection that changes all the time must not take most of the time.
 	p.next = time.Now().Add(max(recompute, 4*time.Since(start)))
 	if err != nil {
-		if s.background.Err() == nil {
+		if c.ctx.Err() == nil {
 			s.log.Error("the map failed", "collection", c.Name, "error", err)
 		}
 		p.failure, p.next = err, time.Now().Add(retry)

@@ -85,11 +85,14 @@ func newMetrics(s *Server) *metrics {
 			ConstLabels: prometheus.Labels{"collection": c.Name}}, func() float64 {
 			ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 			defer cancel()
-			info, err := c.Store.Info(ctx)
-			if err != nil {
-				return -1
+			all, release := s.hold()
+			defer release()
+			for _, now := range all {
+				if info, err := now.Store.Info(ctx); now.Name == c.Name && err == nil {
+					return float64(info.Items)
+				}
 			}
-			return float64(info.Items)
+			return -1
 		}))
 		if c.Following != nil {
 			reg.MustRegister(newFollowed(c.Name, c.Following))

@@ -282,6 +282,9 @@ func (s *Server) admitted(rt route) http.Handler {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), s.limits.Time)
 		defer cancel()
+		if rt.right == Write { // before it takes a place, which a search could have
+			s.awaitChanges(r.WithContext(ctx))
+		}
 		if !rt.open {
 			if err := s.place(ctx); err != nil {
 				s.fail(w, r, err)
@@ -289,7 +292,13 @@ func (s *Server) admitted(rt route) http.Handler {
 			}
 			defer func() { <-s.working }()
 		}
-		ctx = context.WithValue(ctx, bodyKey{}, &received{body: body, loan: l})
+		rec := &received{body: body, loan: l}
+		defer func() {
+			for _, release := range rec.release {
+				release()
+			}
+		}()
+		ctx = context.WithValue(ctx, bodyKey{}, rec)
 		if err := rt.handle(w, r.WithContext(ctx)); err != nil {
 			s.fail(w, r, err)
 		}

@@ -27,13 +27,13 @@ type refreshed[T any] struct {
 }
 
 // get returns the value for the items of a version, or a value a short time old. It waits only for the first
-// value. compute runs until it ends or the server stops, even if nobody waits.
-func (p *refreshed[T]) get(ctx context.Context, s *Server, version uint64,
+// value. compute runs until it ends or the collection does, even if nobody waits.
+func (p *refreshed[T]) get(ctx context.Context, b *background, version uint64,
 	compute func(ctx context.Context) (T, error)) (*T, error) {
 	p.mu.Lock()
 	due := p.now == nil || p.version != version && time.Now().After(p.next)
-	if due && p.done == nil && s.background.Err() == nil {
-		p.begin(s, version, compute)
+	if due && p.done == nil && b.ctx.Err() == nil {
+		p.begin(b, version, compute)
 	}
 	done, old := p.done, p.now
 	p.mu.Unlock()
@@ -58,19 +58,19 @@ func (p *refreshed[T]) get(ctx context.Context, s *Server, version uint64,
 }
 
 // begin computes in the background.
-func (p *refreshed[T]) begin(s *Server, version uint64, compute func(ctx context.Context) (T, error)) {
+func (p *refreshed[T]) begin(b *background, version uint64, compute func(ctx context.Context) (T, error)) {
 	done := make(chan struct{})
 	p.done = done
-	s.running.Go(func() {
+	b.running.Go(func() {
 		start := time.Now()
-		v, err := compute(s.background)
+		v, err := compute(b.ctx)
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.next = time.Now().Add(recount * time.Since(start))
 		if p.failure = err; err == nil {
 			p.now, p.version = &v, version
-		} else if s.background.Err() == nil {
-			s.log.Error("computing from all items failed", "error", err)
+		} else if b.ctx.Err() == nil {
+			b.log.Error("computing from all items failed", "error", err)
 		}
 		close(done)
 		p.done = nil

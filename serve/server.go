@@ -5,13 +5,9 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/store"
 )
 
 // Server answers requests. It is an http.Handler; Serve also listens.
@@ -20,7 +16,6 @@ type Server struct {
 	limits      Limits
 	log         *slog.Logger
 	metrics     *metrics
-	collections []*collection
 	memory      *account
 	working     chan struct{} // a place for every request being processed
 	decoders    decoders
@@ -32,20 +27,13 @@ type Server struct {
 	thumbnails  *thumbnails
 	review      *reviewed // nil without a review
 
+	mu          sync.Mutex               // guards what follows
+	collections []*collection            // never changed in place
+	paused      map[string]chan struct{} // collections whose changes wait until it is closed
+
 	// The context of background work, which ends at Close.
 	background context.Context
 	stop       context.CancelFunc
-	running    sync.WaitGroup
-}
-
-// collection is a Collection with the server's state for it.
-type collection struct {
-	Collection
-	coalescer *coalescer // nil without an Embedder
-	projected *projected
-	counted   refreshed[labels]
-	measured  refreshed[*decide.Measures]
-	decides   atomic.Pointer[decides]
 }
 
 // New returns a server of the options' collections. Close ends it.
@@ -56,7 +44,7 @@ func New(opt Options) (*Server, error) {
 	if err := fitting(opt.Collections); err != nil {
 		return nil, err
 	}
-	s := &Server{opt: opt, limits: opt.Limits.or(), log: opt.Log}
+	s := &Server{opt: opt, limits: opt.Limits.or(), log: opt.Log, paused: map[string]chan struct{}{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -86,15 +74,7 @@ func New(opt Options) (*Server, error) {
 	s.background, s.stop = context.WithCancel(context.Background())
 	s.metrics = newMetrics(s)
 	for _, c := range opt.Collections {
-		if c.CalibrationFile != nil {
-			c.CalibrationFile = &CalibrationFile{c.CalibrationFile.logging(s.log)}
-		}
-		own := &collection{Collection: c, projected: &projected{}}
-		if c.Embedder != nil {
-			own.coalescer = newCoalescer(c.Embedder, s.limits.Time, s.metrics)
-			s.running.Go(func() { own.coalescer.run(s.background) })
-		}
-		s.collections = append(s.collections, own)
+		s.collections = append(s.collections, s.newCollection(c))
 	}
 	s.mux = s.routes()
 	s.handler = s.outermost(http.HandlerFunc(s.guarded))
@@ -104,7 +84,11 @@ func New(opt Options) (*Server, error) {
 // Close ends background work. It does not close the stores.
 func (s *Server) Close() error {
 	s.stop()
-	s.running.Wait()
+	all, release := s.hold()
+	defer release()
+	for _, c := range all {
+		c.end()
+	}
 	return nil
 }
 
@@ -162,35 +146,6 @@ func (s *Server) routes() *http.ServeMux {
 	return mux
 }
 
-// named returns the collection that a request means.
-func (s *Server) named(r *http.Request) (*collection, error) {
-	values := r.URL.Query()["collection"]
-	if len(s.collections) == 0 {
-		return nil, notFound.is("Start the server with an index.", "the server has no collection")
-	}
-	if len(values) == 0 {
-		return s.collections[0], nil
-	}
-	i := slices.IndexFunc(s.collections, func(c *collection) bool { return c.Name == values[0] })
-	if i < 0 {
-		return nil, notFound.is("GET /v1/info lists the collections.", "the server has no collection %q", values[0])
-	}
-	return s.collections[i], nil
-}
-
-// writable returns the collection that a request means, if it may be changed.
-func (s *Server) writable(r *http.Request) (*collection, store.Info, error) {
-	c, err := s.named(r)
-	if err != nil {
-		return nil, store.Info{}, err
-	}
-	info, err := c.Store.Info(r.Context())
-	if err == nil && (s.opt.ReadOnly || info.ReadOnly) {
-		err = store.ErrReadOnly
-	}
-	return c, info, err
-}
-
 // readyTimeout is the time limit for a collection to answer that it works.
 const readyTimeout = 2 * time.Second
 
@@ -201,7 +156,9 @@ func (s *Server) isReady(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	for _, c := range s.collections {
+	all, release := s.hold()
+	defer release()
+	for _, c := range all {
 		if _, err := c.Store.Info(ctx); err != nil {
 			s.log.Error("a collection does not answer", "collection", c.Name, "error", err)
 			return errors.New("the collection " + c.Name + " does not answer")

@@ -257,7 +257,7 @@ func (a *app) equip(f *indexCreateFlags, m *run.Model, cfg *index.Config) (err e
 	if cfg.Network, err = origin.Save(m, f.out, cmp.Or(f.run, f.network)); err != nil {
 		return err
 	}
-	if err := f.rememberTower(a, m, &cfg.Network); err != nil {
+	if err := f.words.rememberTower(a, m, f.network, &cfg.Network); err != nil {
 		return err
 	}
 	of, err := calibrations.OfNetwork(m, f.run, f.network)

@@ -34,6 +34,7 @@ type syncFlags struct {
 	strict          bool
 	every           time.Duration
 	model           *run.Model            // loaded when first needed
+	modelDir        string                // folder of model
 	said            string                // the last remark of --watch, which is not repeated
 	progress        func(done, total int) // told of photos embedded; may be nil
 }
@@ -243,7 +244,7 @@ func firstNames(ids []string) string {
 func (f *syncFlags) open(ctx context.Context, x *index.Index) (*data.Dataset, error) {
 	var crop bool
 	if x.Info().Network.Sum != "" {
-		folder, err := run.Open(index.NetworkDir(x.Dir()))
+		folder, err := run.Open(x.NetworkDir())
 		if err != nil {
 			return nil, err
 		}
@@ -284,7 +285,7 @@ func labelsOf(set *data.Dataset, have []store.Column) ([]map[string]any, error) 
 
 // network loads the network of the index. It must be the one that made the index's embeddings.
 func (f *syncFlags) network(x *index.Index) (*run.Model, error) {
-	if f.model == nil {
+	if f.model == nil || f.modelDir != x.NetworkDir() { // 'kindred index reembed' gave the index another network
 		m, err := origin.Load(x)
 		if err != nil {
 			return nil, err
@@ -293,17 +294,17 @@ func (f *syncFlags) network(x *index.Index) (*run.Model, error) {
 			return nil, fmt.Errorf("%s has no network, so photos cannot be embedded", x.Dir())
 		}
 		m.Config.Data.Strict = f.strict
-		f.model = m
+		f.model, f.modelDir = m, x.NetworkDir()
 	}
 	have := x.Info().Network
-	is, err := origin.OfFolder(f.model, index.NetworkDir(x.Dir()), have.Name)
+	is, err := origin.OfFolder(f.model, x.NetworkDir(), have.Name)
 	if err != nil {
 		return nil, err
 	}
 	if is.Network != have.Sum || is.Preparation != have.Preparation {
 		return nil, fmt.Errorf("%s is not the network that made the embeddings of %s, or it prepares photos "+
 			"differently: "+
-			"restore the folder from a backup, or make the index again", index.NetworkDir(x.Dir()), x.Dir())
+			"restore the folder from a backup, or make the index again", x.NetworkDir(), x.Dir())
 	}
 	return f.model, nil
 }

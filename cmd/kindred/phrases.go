@@ -73,17 +73,17 @@ func folderOf(network string) string {
 	return filepath.Dir(network)
 }
 
-// rememberTower finds the text tower of a new index: the one that is named, or the one in the folder that its network
-// is read from.
-func (f *indexCreateFlags) rememberTower(a *app, m *run.Model, to *index.Network) error {
-	dir, named := f.words.dir, f.words.dir != ""
+// rememberTower finds the text tower of an index whose network is read from a place: the one that is named, or the one
+// in the folder of the network.
+func (f *towerFlag) rememberTower(a *app, m *run.Model, network string, to *index.Network) error {
+	dir, named := f.dir, f.dir != ""
 	if !named {
-		dir = folderOf(f.network)
+		dir = folderOf(network)
 	}
 	if dir == "" || !named && !towers.Is(dir) {
 		return nil
 	}
-	_, err := origin.TowerOf(m, f.network, dir)
+	_, err := origin.TowerOf(m, network, dir)
 	if err == nil {
 		err = origin.Remember(to, dir)
 	}

@@ -21,7 +21,6 @@ import (
 
 	"github.com/kindred-ml/kindred/app/page"
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/critical"
 	"github.com/kindred-ml/kindred/internal/base/escape"
@@ -266,7 +265,7 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 	if err != nil {
 		return err
 	}
-	last, end, err := f.collections(ctx, a, dirs, &opt)
+	indexes, end, err := f.collections(ctx, a, dirs, &opt)
 	if err != nil {
 		return err
 	}
@@ -283,8 +282,8 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 		return err
 	}
 	defer ln.Close()
-	if f.sync != "" {
-		defer a.follow(ctx, last, f.sync, f.every, opt.Collections[0].Following, log)()
+	for _, h := range indexes {
+		defer h.keep(ctx, s)()
 	}
 	if err := a.tellServing(ctx, log, ln, secure != nil, &opt); err != nil {
 		return err
@@ -359,8 +358,8 @@ func (f *serveFlags) bind(a *net.TCPAddr, proxies serve.Proxies) (net.Listener, 
 	return ln, err
 }
 
-// collections opens all indexes and stores to serve. It returns the last index, and a function that closes all.
-func (f *serveFlags) collections(ctx context.Context, a *app, dirs []string, opt *serve.Options) (last *index.Index,
+// collections opens all indexes and stores to serve. It returns the indexes, and a function that closes all.
+func (f *serveFlags) collections(ctx context.Context, a *app, dirs []string, opt *serve.Options) (all []*servedIndex,
 	_ func() error, err error) {
 	var open []func() error
 	end := func() (err error) {
@@ -374,43 +373,31 @@ func (f *serveFlags) collections(ctx context.Context, a *app, dirs []string, opt
 			err = errors.Join(err, end())
 		}
 	}()
-	add := func(c serve.Collection, p *place) error {
-		open = append(open, p.close)
-		err := f.equip(ctx, &c, p, opt.Log)
-		opt.Collections = append(opt.Collections, c)
-		return err
-	}
 	for _, dir := range dirs {
-		last, err = index.Open(dir, index.Options{ReadOnly: f.readOnly})
+		h, err := f.openIndex(a, dir, opt.Log)
 		if err != nil {
-			var held *lock.HeldError
-			if errors.As(err, &held) {
-				err = fmt.Errorf("%w; --read-only serves the index as it is now", err)
-			}
 			return nil, nil, err
 		}
-		a.sayShortfall(last)
-		c := serve.Collection{Name: serve.NameOf(dir), Store: last.Store(f.readOnly)}
-		if f.sync != "" {
-			c.Following = serve.NewFollowing(f.sync)
-		}
-		if !f.readOnly {
-			c.Uploads, err = filepath.Abs(cmp.Or(f.uploads, filepath.Join(dir, "uploads")))
-		}
-		if err := cmp.Or(err, add(c, placeOf(last, dir))); err != nil {
+		all, open = append(all, h), append(open, h.close)
+		c, err := h.collection(ctx, h.x)
+		if err != nil {
 			return nil, nil, err
 		}
+		opt.Collections = append(opt.Collections, c)
 	}
 	for _, url := range f.stores {
 		p, err := placeAt(ctx, url, f.run)
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := add(serve.Collection{Name: p.items.Name, Store: p.items.Store, Uploads: f.uploads}, p); err != nil {
+		open = append(open, p.close)
+		c := serve.Collection{Name: p.items.Name, Store: p.items.Store, Uploads: f.uploads}
+		if err := f.equip(ctx, &c, p, opt.Log); err != nil {
 			return nil, nil, err
 		}
+		opt.Collections = append(opt.Collections, c)
 	}
-	return last, end, nil
+	return all, end, nil
 }
 
 // equip gives a collection its network and calibration, if it has them, and the settings of the flags.
@@ -432,6 +419,12 @@ func (f *serveFlags) equip(ctx context.Context, c *serve.Collection, p *place, l
 		return nil
 	}
 	c.CalibrationFile, err = serve.OpenCalibration(p.of.File, p.of.Source, in.Distance.String(), in.Dim)
+	var unfit *serve.UnfitError
+	if errors.As(err, &unfit) && p.items.Index != nil { // as after 'kindred index reembed'
+		log.Warn("the calibration is not used", "collection", c.Name, "why", unfit.Error(),
+			"next", commandLine("kindred", "calibrate", p.of.From))
+		return nil
+	}
 	return err
 }
 

@@ -494,6 +494,9 @@ func programs() []Package {
 		{"app/cli/items", "adds photos and embeddings to an index or a store, and prints search results",
 			"internal/base/budget mat embedding embedding/parquet data data/imaging eval/rank decide store index run " +
 				"app/mirror app/gallery app/page/report/retrieval app/cli/origin app/cli/work"},
+		{"app/cli/reembed", "gives an index the vectors of another network, in one change",
+			"internal/base/lock internal/base/par data eval/rank store index run app/mirror app/cli/origin " +
+				"app/cli/work"},
 		{"app/cli/identify", "identifies photos in a labelled gallery",
 			"data decide eval/rank app/gallery app/cli"},
 		{"app/cli/reviewed", "the items that discover and clean examine",

@@ -80,7 +80,7 @@ func Save(m *run.Model, dir, name string) (index.Network, error) {
 
 // Load reads the network of an index; nil without one.
 func Load(x *index.Index) (*run.Model, error) {
-	dir := index.NetworkDir(x.Dir())
+	dir := x.NetworkDir()
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && x.Info().Network.Sum == "" {
 		return nil, nil
 	}

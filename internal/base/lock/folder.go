@@ -50,8 +50,11 @@ type Held struct{ f *os.File }
 
 // Folder locks an existing folder, without waiting. The error is a *HeldError if
 // another process, or another caller in this process, has locked it.
-func Folder(dir string) (*Held, error) {
-	path := filepath.Join(dir, FileName)
+func Folder(dir string) (*Held, error) { return take(dir, FileName) }
+
+// take locks the file of a folder with a name.
+func take(dir, name string) (*Held, error) {
+	path := filepath.Join(dir, name)
 	for {
 		// Behind a link somebody else's file would be written.
 		if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/app/cli/calibrations"
+	"github.com/kindred-ml/kindred/app/cli/origin"
+	"github.com/kindred-ml/kindred/app/cli/reembed"
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/run"
+)
+
+type reembedFlags struct {
+	modelFlags
+	words       towerFlag
+	distance    string
+	dropMissing bool
+}
+
+func newIndexReembed(a *app) *cobra.Command {
+	var f reembedFlags
+	cmd := &cobra.Command{
+		Use:               "reembed INDEX --run RUN | INDEX --network NAME",
+		ValidArgsFunction: one(folders),
+		Short:             "Replace the network and all embeddings of an index",
+		Long: `reembed embeds the photos of all items again, with another network. Ids, paths and
+columns stay. Searches use the old network and the old embeddings until all new ones are
+computed; then both are replaced in one step. A running kindred serve INDEX takes part: it
+goes on answering, also to changes, and loads the new network.
+
+If reembed is interrupted, the same command goes on. It keeps the new embeddings in the folder
+reembed of the index and removes them at its end. With another network it starts anew.
+
+An item whose photo has changed is an error: kindred index sync first. So is an item whose
+photo is missing or unreadable, unless --drop-missing removes it from the index. A calibration
+applies to one network: kindred calibrate INDEX makes a new one.`,
+		Example: `  kindred index reembed photos.index --run runs/better
+  kindred index reembed photos.index --network model.onnx --drop-missing`,
+		Args: exactArgs("index"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.reembedIndex(cmd.Context(), args[0], &f) },
+	}
+	fs := flagsOf(cmd)
+	fs.distance(&f.distance, "", "that of the run's scores; cosine for a network that was not trained here",
+		anyDistance...)
+	fs.BoolVar(&f.dropMissing, "drop-missing", false, "remove items whose photos are missing or unreadable")
+	f.words.add(cmd, "folder of the text tower that was trained together with --network (CLIP, SigLIP), to search "+
+		"by words")
+	f.modelFlags.add(cmd)
+	return cmd
+}
+
+// check refuses flags that do not apply, and returns the distance that a flag names.
+func (f *reembedFlags) check() (by rank.Distance, err error) {
+	switch {
+	case f.run+f.network == "":
+		return 0, usagef("missing --run or --network: the network that embeds the photos")
+	case f.words.dir != "" && f.network == "":
+		return 0, usagef("--words %s applies to --network: a text tower belongs to a network that was trained "+
+			"together with it and no further", f.words.dir)
+	case f.distance != "":
+		if by, err = rank.ParseDistance(f.distance); err != nil {
+			return 0, usageError(err)
+		}
+	}
+	return by, nil
+}
+
+// reembedded is the JSON of 'kindred index reembed'.
+type reembedded struct {
+	Index string `json:"index"`
+	*reembed.Done
+	// Calibration is whether the index has a calibration of its network: yes, no, or for another network.
+	Calibration string `json:"calibration"`
+}
+
+func (a *app) reembedIndex(ctx context.Context, dir string, f *reembedFlags) error {
+	by, err := f.check()
+	if err != nil {
+		return err
+	}
+	x, err := a.readIndex(dir) // an index that is missing is an error before the network is loaded
+	if err != nil {
+		return err
+	}
+	if err := x.Close(); err != nil {
+		return err
+	}
+	f.joint = f.words.dir != ""
+	m, err := f.model(ctx, a)
+	if err != nil {
+		return err
+	}
+	if f.distance == "" {
+		if by, err = m.Distance(); err != nil {
+			return err
+		}
+	}
+	meter := a.newMeter("embedding", countUnit)
+	opt := reembed.Options{Model: m, Name: cmp.Or(f.run, f.network), Distance: by, DropMissing: f.dropMissing,
+		Describe: func(n *index.Network) error { return f.words.rememberTower(a, m, f.network, n) },
+		Progress: meter.stage,
+		Remark:   func(text string) { fmt.Fprintln(a.err, escape.Text(text)) }}
+	done, err := reembed.Run(ctx, dir, opt)
+	meter.close()
+	var bad *reembed.ItemsError
+	switch {
+	case errors.As(err, &bad):
+		return refusedItems(dir, bad)
+	case errors.Is(err, context.Canceled):
+		where := "the index has its old embeddings, and new ones are in " + reembed.Folder(dir)
+		return resumable{error: err, where: where, command: commandLine(os.Args...)}
+	case err != nil:
+		return err
+	}
+	res := &reembedded{Index: dir, Done: done}
+	if res.Calibration, err = a.recalibrated(dir, f, m, by, done.Network); err != nil {
+		return err
+	}
+	return a.answer(res, func() error { return res.print(a) })
+}
+
+func (r *reembedded) print(a *app) error {
+	if r.Unchanged {
+		_, err := fmt.Fprintf(a.out, "%s: its %d items have the embeddings of %s already\n", escape.Name(r.Index),
+			r.Items, escape.Name(r.Network.Name))
+		return err
+	}
+	_, err := fmt.Fprintf(a.out, "%s: %d items have the embeddings of %s; %d photos embedded, %d embedded before, "+
+		"%d items removed\n", escape.Name(r.Index), r.Items, escape.Name(r.Network.Name), r.Embedded, r.Reused,
+		len(r.Dropped))
+	return err
+}
+
+// recalibrated copies the calibration of a network to its index, unless the index has one that fits. It returns whether
+// the index then has one, and prints what to do if it has one of another network.
+func (a *app) recalibrated(dir string, f *reembedFlags, m *run.Model, by rank.Distance, n index.Network) (string,
+	error) {
+	file, source := calibrations.File(dir, true), origin.OfIndex(index.Info{Network: n})
+	have, missing := decide.Load(file)
+	if missing == nil && have.Fits(source, by.String(), m.Net.Spec().OutDim()) == nil {
+		return "yes", nil
+	}
+	of, err := calibrations.OfNetwork(m, f.run, f.network)
+	if err != nil {
+		return "", err
+	}
+	of.Distance = by.String()
+	c, err := a.carryCalibration(of, file, source)
+	switch {
+	case err != nil:
+		return "", err
+	case c != nil:
+		return "yes", nil
+	case missing != nil:
+		return "no", nil
+	}
+	fmt.Fprintf(a.err, "%s is for the old network and is no longer used; 'kindred calibrate %s' makes a new one\n",
+		escape.Name(file), escape.Name(dir))
+	return "for another network", nil
+}
+
+// refusedItems returns the error for items that cannot be embedded again, with the first of each kind and what to do.
+func refusedItems(dir string, e *reembed.ItemsError) error {
+	var b strings.Builder
+	for _, kind := range []struct {
+		items     []reembed.Item
+		what, way string
+	}{
+		{e.Missing, "whose photo is missing or cannot be read", "put the photos back, or remove the items with " +
+			"--drop-missing"},
+		{e.Changed, "whose photo has changed since it was embedded", commandLine("kindred", "index", "sync", "PHOTOS",
+			"--index", dir) + " takes over the changes"},
+		{e.NoPath, "without a photo, from embeddings or an archive", commandLine("kindred", "index", "remove", dir,
+			"--filter", "path is missing") + " removes them; or make a new index"},
+	} {
+		if len(kind.items) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s %s; %s:", spell.Count(len(kind.items), "item"), kind.what, kind.way)
+		for i, it := range kind.items {
+			if i == few {
+				fmt.Fprintf(&b, "\n  ... and %d more", len(kind.items)-few)
+				break
+			}
+			fmt.Fprintf(&b, "\n  %s", escape.Name(it.ID))
+			if it.Path != "" {
+				fmt.Fprintf(&b, ": %s", escape.Text(it.Reason))
+			}
+		}
+	}
+	return fmt.Errorf("%s: %d of %d items cannot be embedded again, and nothing was changed%s", dir,
+		len(e.Missing)+len(e.Changed)+len(e.NoPath), e.Items, b.String())
+}

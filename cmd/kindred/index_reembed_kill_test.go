@@ -1,0 +1,273 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/kindred-ml/kindred/app/cli/origin"
+	"github.com/kindred-ml/kindred/app/cli/reembed"
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// searched is a search over HTTP, by a picture or by an id.
+type searched struct {
+	kind string
+	body []byte
+}
+
+// searchesOf are a search by a photo and one by its id.
+func searchesOf(t *testing.T, photo, id string) []searched {
+	t.Helper()
+	picture, err := os.ReadFile(photo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, body, err := pictureForm(picture, "vectors", "true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []searched{{kind, body},
+		{"application/json", fmt.Appendf(nil, `{"id":%q,"vectors":true}`, id)}}
+}
+
+// send returns the answer of a server to a search.
+func (q *searched) send(ctx context.Context, url string) (string, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/search", bytes.NewReader(q.body))
+	if err != nil {
+		return "", err
+	}
+	r.Header.Set("Content-Type", q.kind)
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", res.Status, text)
+	}
+	return string(text), err
+}
+
+// serveChild starts a server of an index in a process of its own, until the test ends.
+func serveChild(t *testing.T, args string) (url string) {
+	t.Helper()
+	cmd := child(t, "serve "+args+" --listen 127.0.0.1:0 --json --rate -1")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := new(safeBuffer)
+	cmd.Stderr = log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the server: %v: %.5000s", err, log.String())
+		}
+	})
+	var s serving
+	if err := json.NewDecoder(bufio.NewReader(out)).Decode(&s); err != nil {
+		t.Fatalf("%v; the log: %s", err, log.String())
+	}
+	return s.URL
+}
+
+// vectored is a run, the items of an index with its vectors, and the answers of a server to searches.
+type vectored struct {
+	run     string
+	items   map[string]store.Item
+	answers []string
+}
+
+// networkOf makes an index of a folder by a run, and asks it.
+func networkOf(t *testing.T, dir, run string, searches []searched) *vectored {
+	t.Helper()
+	ix := filepath.Join(t.TempDir(), "photos.index")
+	must(t, "index", "create", "--run", run, "--data", dir, "--out", ix)
+	n := &vectored{run: run, items: itemsOf(t, ix)}
+	s, stop := served(t, ix)
+	defer stop()
+	for _, q := range searches {
+		text, err := q.send(t.Context(), s.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.answers = append(n.answers, text)
+	}
+	return n
+}
+
+// isWhole opens an index and loads its network, which must be the one that made the vectors.
+func isWhole(ix string) (err error) {
+	x, err := index.Open(ix, index.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, x.Close()) }()
+	m, err := origin.Load(x)
+	if err != nil {
+		return err
+	}
+	in := x.Info()
+	is, err := origin.OfFolder(m, x.NetworkDir(), "")
+	if err == nil && (is.Network != in.Network.Sum || m.Net.Spec().OutDim() != in.Dim) {
+		err = fmt.Errorf("it has the network %+v, but the vectors of %+v", is, in.Network)
+	}
+	return err
+}
+
+// has requires that an index has the items, vectors and network of one of several networks, and returns which one.
+func has(t *testing.T, where, ix string, networks []*vectored) int {
+	t.Helper()
+	c, err := index.Check(t.Context(), ix, index.CheckOptions{})
+	if err != nil || len(c.Problems) > 0 {
+		t.Fatalf("%s: %+v, %v", where, c, err)
+	}
+	if err := isWhole(ix); err != nil {
+		t.Fatalf("%s: %v", where, err)
+	}
+	items := itemsOf(t, ix)
+	for k, n := range networks {
+		if maps.EqualFunc(items, n.items, func(a, b store.Item) bool {
+			return a.Path == b.Path && fmt.Sprint(a.Columns, a.Vector) == fmt.Sprint(b.Columns, b.Vector)
+		}) {
+			return k
+		}
+	}
+	t.Fatalf("%s: %d items, in part of one network and in part of the other", where, len(items))
+	return 0
+}
+
+// TestIndexReembedKilled kills reembed at random moments, back and forth between two networks, while a server answers
+// searches by a picture and by an id: every answer is of one network, and so is the folder. 50 times.
+func TestIndexReembedKilled(t *testing.T) {
+	times := 50
+	if testing.Short() {
+		times = 5
+	}
+	dir, ix, runDir := followed(t)
+	other := wider(t, dir, "12")
+	for i := range 300 {
+		put(t, filepath.Join(dir, fmt.Sprint("more", i%3), fmt.Sprint(i, ".png")), picture(t, uint64(1e6+i)))
+	}
+	age(t, dir)
+	must(t, "index", "sync", dir, "--index", ix)
+	searches := searchesOf(t, filepath.Join(dir, "c0", "1.png"), "c0/1.png")
+	networks := []*vectored{networkOf(t, dir, runDir, searches), networkOf(t, dir, other, searches)}
+	now := has(t, "at first", ix, networks)
+	url := serveChild(t, ix)
+	ctx, cancel := context.WithCancel(t.Context())
+	var asking sync.WaitGroup
+	var mu sync.Mutex
+	answered := map[string]int{}
+	for k := range searches {
+		asking.Go(func() {
+			for ctx.Err() == nil {
+				text, err := searches[k].send(ctx, url)
+				if err != nil && ctx.Err() == nil {
+					t.Errorf("search %d: %v", k, err)
+					return
+				}
+				of := -1
+				for i, n := range networks {
+					if text == n.answers[k] {
+						of = i
+					}
+				}
+				if of < 0 && err == nil {
+					t.Errorf("search %d is of neither network: %.2000s\nwant %.2000s\nor   %.2000s", k, text,
+						networks[0].answers[k], networks[1].answers[k])
+					return
+				}
+				mu.Lock()
+				answered[fmt.Sprint("search ", k, " of network ", of)]++
+				mu.Unlock()
+			}
+		})
+	}
+	asking.Go(func() { // as other commands do
+		for sleep(ctx, 5*time.Millisecond) {
+			if err := isWhole(ix); err != nil {
+				t.Errorf("opened meanwhile: %v", err)
+				return
+			}
+		}
+	})
+	defer asking.Wait()
+	defer cancel()
+	seed := uint64(time.Now().UnixNano())
+	rng := rand.New(rand.NewPCG(seed, 9))
+	span, killed, switched := 400*time.Millisecond, 0, 0
+	for round := 0; killed < times && round < 10*times && !t.Failed(); round++ {
+		to := 1 - now
+		if reembedAndKill(t, ix, networks[to].run, rng, &span) {
+			killed++
+		}
+		is := has(t, fmt.Sprintf("seed %d, round %d", seed, round), ix, networks)
+		if is != now {
+			switched++
+		}
+		now = is
+	}
+	to := 1 - now
+	must(t, "index", "reembed", ix, "--run", networks[to].run)
+	if is := has(t, "at last", ix, networks); is != to {
+		t.Errorf("it has network %d, want %d", is, to)
+	}
+	comes(t, "the server's new network", func() bool {
+		text, err := searches[0].send(t.Context(), url)
+		return err == nil && text == networks[to].answers[0]
+	})
+	if _, err := os.Stat(reembed.Folder(ix)); err == nil {
+		t.Error("the folder of unfinished work is left")
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	t.Logf("killed %d times, %d switches, answers: %v", killed, switched, answered)
+	if killed < times || len(answered) < 4 {
+		t.Error("the test shows nothing")
+	}
+}
+
+// reembedAndKill starts reembed and kills it after at most span. It tells whether that came before its end, and makes
+// span about as long as reembed takes here.
+func reembedAndKill(t *testing.T, ix, run string, rng *rand.Rand, span *time.Duration) bool {
+	t.Helper()
+	cmd := child(t, fmt.Sprintf("index reembed %s --run %s", ix, run))
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop := time.AfterFunc(time.Duration(rng.Float64()*float64(*span)), func() { cmd.Process.Kill() })
+	defer stop.Stop()
+	err := cmd.Wait()
+	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if err != nil && !status.Signaled() {
+		t.Fatalf("reembed: %v: %s", err, said.String())
+	}
+	if *span = *span * 11 / 10; !status.Signaled() {
+		*span = max(time.Millisecond, *span*2/3)
+	}
+	return status.Signaled()
+}
