@@ -21,7 +21,7 @@ func (t *Table) With(labels *Table) (*Table, error) {
 		return nil, t.NoEmbeddings()
 	}
 	out := &Table{X: t.X, ID: t.ID, Files: t.Files, Columns: labels.Columns, Unread: labels.Unread,
-		source: labels.source}
+		Network: t.Network, networkNote: t.networkNote, source: labels.source}
 	if labels != t {
 		p := pairing{t, labels}
 		order, byRow, err := p.order()
@@ -213,7 +213,8 @@ func (t *Table) reordered(order []int) *Table {
 	if order == nil {
 		return t
 	}
-	out := &Table{Files: take(t.Files, order), Unread: t.Unread, source: t.source}
+	out := &Table{Files: take(t.Files, order), Unread: t.Unread, Network: t.Network,
+		networkNote: t.networkNote, source: t.source}
 	if t.ID != nil {
 		id := t.ID.taken(order)
 		out.ID = &id
