@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -22,7 +23,7 @@ type Options struct {
 	// Distance is the distance between photos; default Euclidean.
 	Distance rank.Distance
 	// Source identifies what made the embeddings. It is checked before a calibration is used.
-	Source Source
+	Source embedding.Network
 	// Seed chooses folds, the probes of the vote, and rows if there are too many.
 	Seed uint64
 	// Rows is the largest number of rows that are compared with each other; default 60,000. If

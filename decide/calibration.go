@@ -5,26 +5,19 @@ import (
 	"math"
 	"sort"
 
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 )
-
-// Source identifies what made embeddings. A calibration holds for embeddings of one source.
-type Source struct {
-	// Network is the digest of the network, and Name its name.
-	Network string `json:"network"`
-	Name    string `json:"name"`
-	// Preparation is how photos become the network's input.
-	Preparation string `json:"preparation"`
-}
 
 // Calibration holds what distances mean. Calibrate makes it and Read reads it. Its methods change
 // nothing, so it is safe for concurrent use.
 type Calibration struct {
-	Format   int           `json:"format"`
-	Source   Source        `json:"source"`
-	Distance rank.Distance `json:"distance"`
-	Dim      int           `json:"dim"`
-	Seed     uint64        `json:"seed"`
+	Format int `json:"format"`
+	// Source is the network that made the embeddings. A calibration holds for embeddings of one network.
+	Source   embedding.Network `json:"-"` // see calibrationFile
+	Distance rank.Distance     `json:"distance"`
+	Dim      int               `json:"dim"`
+	Seed     uint64            `json:"seed"`
 	// Classes and Photos are the numbers of compared classes and photos. Given is the number of
 	// photos before Copies photos were left out as copies within their class.
 	Classes int `json:"classes"`

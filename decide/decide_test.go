@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -425,9 +426,13 @@ func TestThinned(t *testing.T) {
 	}
 }
 
+func network(name, fingerprint, preparation string) embedding.Network {
+	return embedding.Network{Name: name, Fingerprint: fingerprint, Preparation: preparation}
+}
+
 func TestFile(t *testing.T) {
 	x, labels := clusters(1, 20, 4, 4)
-	c, err := Calibrate(t.Context(), x, labels, Options{Source: Source{"abc", "net", "64 x 64"}})
+	c, err := Calibrate(t.Context(), x, labels, Options{Source: network("net", "abc", "64 x 64")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -443,17 +448,17 @@ func TestFile(t *testing.T) {
 		t.Error("reading changes the calibration")
 	}
 	for _, e := range []struct {
-		of   Source
+		of   embedding.Network
 		by   string
 		dim  int
 		want string
 	}{
-		{Source{"abc", "net", "64 x 64"}, "euclidean", 4, ""},
-		{Source{}, "euclidean", 4, ""},
-		{Source{"abd", "other", "64 x 64"}, "euclidean", 4, "another network"},
-		{Source{"abc", "net", "32 x 32"}, "euclidean", 4, "prepared"},
-		{Source{"abc", "net", "64 x 64"}, "cosine", 4, "distance"},
-		{Source{"abc", "net", "64 x 64"}, "euclidean", 5, "numbers"},
+		{network("net", "abc", "64 x 64"), "euclidean", 4, ""},
+		{embedding.Network{}, "euclidean", 4, ""},
+		{network("other", "abd", "64 x 64"), "euclidean", 4, "another network"},
+		{network("net", "abc", "32 x 32"), "euclidean", 4, "another network"},
+		{network("net", "abc", "64 x 64"), "cosine", 4, "distance"},
+		{network("net", "abc", "64 x 64"), "euclidean", 5, "numbers"},
 	} {
 		if err := d.Fits(e.of, e.by, e.dim); (err == nil) != (e.want == "") ||
 			err != nil && !strings.Contains(err.Error(), e.want) {

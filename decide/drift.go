@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -57,10 +58,10 @@ const driftDraws = 999
 // Drift.Classes, P is too small; with more, it is too large.
 func (c *Calibration) Drift(ctx context.Context, x *mat.Dense, labels []int64, fresh *mat.Dense,
 	rates []float64) (*Drift, error) {
-	if err := c.Fits(Source{}, "", x.Cols); err != nil {
+	if err := c.Fits(embedding.Network{}, "", x.Cols); err != nil {
 		return nil, err
 	}
-	if err := c.Fits(Source{}, "", fresh.Cols); err != nil {
+	if err := c.Fits(embedding.Network{}, "", fresh.Cols); err != nil {
 		return nil, err
 	}
 	if err := rank.Finite(fresh, "embeddings to compare"); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/regular"
@@ -20,8 +21,22 @@ const format = 1
 // mostBytes bounds the file of a calibration, which has 300 KB with a thousand classes.
 const mostBytes = 8 << 20
 
+// calibrationFile is the content of the file. A source has other keys there than elsewhere.
+type calibrationFile struct {
+	*Calibration
+	Source sourceFile `json:"source"`
+}
+
+type sourceFile struct {
+	Name        string `json:"name"`
+	Fingerprint string `json:"network"`
+	Preparation string `json:"preparation"`
+}
+
 // Write writes the calibration as JSON.
-func (c *Calibration) Write(w io.Writer) error { return json.NewEncoder(w).Encode(c) }
+func (c *Calibration) Write(w io.Writer) error {
+	return json.NewEncoder(w).Encode(calibrationFile{c, sourceFile(c.Source)})
+}
 
 // Save writes the calibration to a file, completely or not at all.
 func (c *Calibration) Save(path string) error { return atomic.WriteFile(path, c.Write) }
@@ -47,9 +62,11 @@ func Read(r io.Reader) (*Calibration, error) {
 		return nil, err
 	}
 	var c Calibration
-	if err := strictjson.Unmarshal(text, &c); err != nil {
+	file := calibrationFile{Calibration: &c}
+	if err := strictjson.Unmarshal(text, &file); err != nil {
 		return nil, fmt.Errorf("not a calibration: %w", err)
 	}
+	c.Source = embedding.Network(file.Source)
 	if c.Format != format {
 		return nil, fmt.Errorf("the calibration has format %d, but this program reads %d: calibrate again", c.Format,
 			format)
@@ -60,11 +77,11 @@ func Read(r io.Reader) (*Calibration, error) {
 	return &c, nil
 }
 
-// Fits returns an error if the calibration does not fit embeddings of a source that are compared by a
-// distance, because another network, preparation or distance gives other distances. An unknown source,
-// Source{}, is not checked, but the dimension always is. A calibration that was made from a file of
-// embeddings names no network. It fits only embeddings without a known network.
-func (c *Calibration) Fits(of Source, by string, dim int) error {
+// Fits returns an error if the calibration does not fit embeddings of a network that are compared by a
+// distance, because another network or distance gives other distances. An unknown network, and one whose
+// fingerprint was computed in another way, is not checked, but the dimension always is. A calibration that
+// names no network fits only embeddings without a known network.
+func (c *Calibration) Fits(of embedding.Network, by string, dim int) error {
 	again := "calibrate again with kindred calibrate"
 	if c.Dim != dim {
 		return fmt.Errorf("the calibration is for embeddings of %d numbers, but these have %d, so another network "+
@@ -74,17 +91,12 @@ func (c *Calibration) Fits(of Source, by string, dim int) error {
 	if by != "" && c.Distance.String() != by {
 		return fmt.Errorf("the calibration is for the %s distance, but here it is %s: %s", c.Distance, by, again)
 	}
-	if of.Network != "" && c.Source.Network == "" {
-		return fmt.Errorf("the calibration names no network, because it was made from a file of embeddings, but "+
-			"these are "+
-			"of %s: %s and the run or index of that network", of.Name, again)
+	if of.Fingerprint != "" && c.Source.Fingerprint == "" {
+		return fmt.Errorf("the calibration names no network, because it was made from a file of embeddings that "+
+			"names none, but these are of %s: %s and the run or index of that network", of.Name, again)
 	}
-	if of.Network != "" && of.Network != c.Source.Network {
-		return fmt.Errorf("the calibration is for another network (%s) than %s: %s", c.Source.Name, of.Name, again)
-	}
-	if of.Network != "" && of.Preparation != c.Source.Preparation {
-		return fmt.Errorf("the calibration is for photos prepared as %q, but here they are prepared as %q: %s",
-			c.Source.Preparation, of.Preparation, again)
+	if of.Differs(c.Source) {
+		return fmt.Errorf("the calibration is for another network, %s, than %s: %s", c.Source, of, again)
 	}
 	return nil
 }

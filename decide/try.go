@@ -9,6 +9,7 @@ import (
 	"sort"
 	"sync"
 
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -137,7 +138,7 @@ type Cover struct {
 // Measure compares what a calibration promises with labelled embeddings of other classes.
 func (c *Calibration) Measure(ctx context.Context, x *mat.Dense, labels []int64, ask Ask) (*Trial, error) {
 	if x != nil {
-		if err := c.Fits(Source{}, "", x.Cols); err != nil {
+		if err := c.Fits(embedding.Network{}, "", x.Cols); err != nil {
 			return nil, err
 		}
 	}

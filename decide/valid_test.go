@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 )
 
@@ -38,7 +39,7 @@ func TestEarlierCalibrationsAreRead(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if err := c.Fits(Source{}, c.Distance.String(), c.Dim); err != nil {
+		if err := c.Fits(embedding.Network{}, c.Distance.String(), c.Dim); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -181,13 +182,13 @@ func TestCalibrationsThatAreNone(t *testing.T) {
 // TestWithoutANetwork: a calibration of embeddings alone is not for those of a network.
 func TestWithoutANetwork(t *testing.T) {
 	c, err := Read(bytes.NewReader(earlier(t)["first-euclidean.json"]))
-	if err != nil || c.Source != (Source{}) {
+	if err != nil || c.Source != (embedding.Network{}) {
 		t.Fatal(c, err)
 	}
-	if err := c.Fits(Source{}, "euclidean", 4); err != nil {
+	if err := c.Fits(embedding.Network{}, "euclidean", 4); err != nil {
 		t.Error(err)
 	}
-	err = c.Fits(Source{Network: "abc", Name: "birds"}, "euclidean", 4)
+	err = c.Fits(embedding.Network{Fingerprint: "abc", Name: "birds"}, "euclidean", 4)
 	if err == nil || !strings.Contains(err.Error(), "names no network") || !strings.Contains(err.Error(), "of birds") {
 		t.Error(err)
 	}

@@ -164,6 +164,11 @@ func (f Formats) Read(path string) (*Table, error) {
 		return nil, err
 	}
 	t.onDisk = true
+	if hasNetworkFile(format) && t.X != nil {
+		if t.Network, t.networkNote, err = readNetworkFile(path); err != nil {
+			return nil, err
+		}
+	}
 	return t, t.room()
 }
 
@@ -230,5 +235,24 @@ func (f Formats) Write(path string, t *Table) error {
 	if err := t.Check(); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return atomic.WriteFile(path, func(w io.Writer) error { return format.Write(w, t) })
+	if err := atomic.WriteFile(path, func(w io.Writer) error { return format.Write(w, t) }); err != nil {
+		return err
+	}
+	return WriteNetwork(path, format, t)
+}
+
+// WriteNetwork writes the NetworkFile of a table that was written to path, if the network is known and the format has
+// no place for it.
+func WriteNetwork(path string, format Format, t *Table) error {
+	if t.Network.Fingerprint == "" || t.X == nil || !hasNetworkFile(format) {
+		return nil
+	}
+	text, err := t.Network.FileText(path)
+	if err != nil {
+		return err
+	}
+	return atomic.WriteFile(NetworkFile(path), func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
 }

@@ -21,8 +21,14 @@ func parseNPZ(r io.ReaderAt, size int64) (*Table, error) {
 		return nil, err
 	}
 	var arrays []namedArray
+	var network Network
 	seen := make(map[string]bool)
 	for _, f := range z.File {
+		if f.Name == networkEntry && network.Fingerprint == "" {
+			if network, err = readNetworkEntry(f); err != nil {
+				return nil, fmt.Errorf("%s: %w", f.Name, err)
+			}
+		}
 		name, ok := strings.CutSuffix(f.Name, ".npy")
 		if !ok {
 			continue
@@ -37,7 +43,25 @@ func parseNPZ(r io.ReaderAt, size int64) (*Table, error) {
 		}
 		arrays = append(arrays, namedArray{name, a})
 	}
-	return assemble(arrays)
+	t, err := assemble(arrays)
+	if err != nil {
+		return nil, err
+	}
+	t.Network = network
+	return t, nil
+}
+
+func readNetworkEntry(f *zip.File) (Network, error) {
+	r, err := f.Open()
+	if err != nil {
+		return Network{}, err
+	}
+	defer r.Close()
+	text, err := budget.ReadWithin("the description of a network", r, mostNetwork)
+	if err != nil {
+		return Network{}, err
+	}
+	return ParseNetwork(text)
 }
 
 func readMember(f *zip.File) (*Array, error) {

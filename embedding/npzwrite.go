@@ -27,30 +27,41 @@ func writeColumn(w io.Writer, c *Column) error {
 }
 
 // writeNPZ writes the arrays embeddings, id, path, and one for each column of labels, as float32, int64 or
-// strings that numpy.load reads. It compresses all arrays except the embeddings, which would not get smaller.
+// strings that numpy.load reads, and the network. It compresses all arrays except the embeddings, which would not get
+// smaller.
 func writeNPZ(w io.Writer, t *Table) error {
 	z := zip.NewWriter(w)
 	put := func(name string, method uint16, write func(io.Writer) error) error {
-		m, err := z.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: method})
+		m, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: method})
 		if err != nil {
 			return err
 		}
 		return write(m)
 	}
 	if t.X != nil {
-		err := put(embeddingNames[0], zip.Store, func(w io.Writer) error { return WriteNPY(w, t.X) })
+		err := put(embeddingNames[0]+".npy", zip.Store, func(w io.Writer) error { return WriteNPY(w, t.X) })
 		if err != nil {
 			return err
 		}
 	}
 	if t.Files != nil {
-		err := put(columns.File, zip.Deflate, func(w io.Writer) error { return writeTextNPY(w, t.Files) })
+		err := put(columns.File+".npy", zip.Deflate, func(w io.Writer) error { return writeTextNPY(w, t.Files) })
 		if err != nil {
 			return err
 		}
 	}
 	for _, c := range t.labelled() {
-		if err := put(c.Name, zip.Deflate, func(w io.Writer) error { return writeColumn(w, c) }); err != nil {
+		if err := put(c.Name+".npy", zip.Deflate, func(w io.Writer) error { return writeColumn(w, c) }); err != nil {
+			return err
+		}
+	}
+	if t.Network.Fingerprint != "" {
+		text, err := t.Network.JSON()
+		if err != nil {
+			return err
+		}
+		err = put(networkEntry, zip.Deflate, func(w io.Writer) error { _, err := w.Write(text); return err })
+		if err != nil {
 			return err
 		}
 	}

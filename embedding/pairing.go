@@ -22,7 +22,8 @@ func (t *Table) With(labels *Table) (*Table, error) {
 		return nil, t.NoEmbeddings()
 	}
 	out := &Table{X: t.X, ID: t.ID, Files: t.Files, Regions: t.Regions, Digests: t.Digests, Columns: labels.Columns,
-		Unread: labels.Unread, source: labels.source, vectors: cmp.Or(t.vectors, t.source), rows: t.rows}
+		Unread: labels.Unread, Network: t.Network, networkNote: t.networkNote, source: labels.source,
+		vectors: cmp.Or(t.vectors, t.source), rows: t.rows}
 	if labels != t {
 		p := pairing{t, labels}
 		order, byRow, err := p.order()
@@ -219,7 +220,7 @@ func (t *Table) reordered(order []int) *Table {
 		return t
 	}
 	out := &Table{Files: take(t.Files, order), Regions: take(t.Regions, order), Digests: take(t.Digests, order),
-		Unread: t.Unread, source: t.source, vectors: t.vectors}
+		Unread: t.Unread, Network: t.Network, networkNote: t.networkNote, source: t.source, vectors: t.vectors}
 	for _, i := range order {
 		out.rows = append(out.rows, t.Row(i))
 	}

@@ -31,12 +31,16 @@ type Table struct {
 	// Unread are columns of the file whose values cannot be labels: lists, bytes that are not text, and
 	// floating-point numbers that are not coordinates. It is only an error to select one.
 	Unread []Unread
+	// Network is the network that made the embeddings, if the file says so.
+	Network Network
 
 	source  string // the file it was read from, for messages
 	vectors string // the file of the embeddings, if source is that of the labels
 	rows    []int  // number of each row in the file; nil: that of the table
 	onDisk  bool   // source is a path
 	byRow   string // see ByRow
+
+	networkNote string // see NetworkNote
 }
 
 // NewTable makes a table of embeddings, the names of the items and columns of labels. Each may be nil. A column

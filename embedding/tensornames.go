@@ -80,5 +80,12 @@ func writeSafetensors(w io.Writer, t *Table) error {
 			return err
 		}
 	}
+	if t.Network.Fingerprint != "" {
+		text, err := t.Network.JSON()
+		if err != nil {
+			return err
+		}
+		f.Meta[MetadataKey] = string(text)
+	}
 	return f.Write(w)
 }

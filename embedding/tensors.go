@@ -57,7 +57,13 @@ func tensorTable(f *safetensors.File) (*Table, error) {
 	if files != nil {
 		arrays = append(arrays, namedArray{columns.File, &Array{Shape: []int{len(files)}, Text: files}})
 	}
-	return assemble(arrays)
+	out, err := assemble(arrays)
+	if text, ok := f.Meta[MetadataKey]; ok && err == nil {
+		if out.Network, err = ParseNetwork([]byte(text)); err != nil {
+			return nil, fmt.Errorf("the metadata %s: %w", MetadataKey, err)
+		}
+	}
+	return out, err
 }
 
 // widen returns the values of an integer tensor.

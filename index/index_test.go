@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/store"
@@ -73,7 +74,7 @@ func add(t testing.TB, x *Index, e []store.Item, opt AddOptions) Added {
 }
 
 func TestAddSearchRemoveReopen(t *testing.T) {
-	x := create(t, Config{Dim: 2, Network: Network{Name: "n", Sum: "s"}})
+	x := create(t, Config{Dim: 2, Network: Network{Network: embedding.Network{Name: "n", Fingerprint: "s"}}})
 	e := []store.Item{
 		{ID: "a", Path: "a.jpg", Columns: map[string]any{"price": 3.0}, Vector: []float32{0, 0}},
 		{ID: "b", Columns: map[string]any{"price": 30.0, "sale": true}, Vector: []float32{1, 0}},
@@ -135,7 +136,7 @@ func TestAddSearchRemoveReopen(t *testing.T) {
 	if got := search(""); got != "b 1, c 3" {
 		t.Error(got)
 	}
-	if i := x.Info(); i.Items != 2 || i.Network.Sum != "s" || len(i.Columns) != 2 {
+	if i := x.Info(); i.Items != 2 || i.Network.Fingerprint != "s" || len(i.Columns) != 2 {
 		t.Errorf("%+v", i)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/regular"
@@ -32,13 +33,9 @@ const mostManifest = 32 << 20
 // Network identifies the network that made the vectors of an index, so that the same network
 // embeds queries. This package does not interpret it.
 type Network struct {
-	// Name is for people: the run's, or the network's.
-	Name string `json:"name,omitempty"`
-	// Sum identifies the weights and their description: vectors of networks with
-	// different sums cannot be compared.
-	Sum string `json:"sum,omitempty"`
-	// Preparation describes how pictures become its input.
-	Preparation string `json:"preparation,omitempty"`
+	embedding.Network
+	// External says that the folder of the index does not contain the network: the vectors were read from a file.
+	External bool `json:"external,omitempty"`
 	// Words is the folder of the text tower that was trained together with the network; WordsSum identifies its files.
 	Words    string `json:"words,omitempty"`
 	WordsSum string `json:"words_sum,omitempty"`

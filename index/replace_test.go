@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -18,7 +19,7 @@ import (
 // made is an index of n items with vectors of dim numbers, and a file in its folder of the network.
 func made(t *testing.T, dir, network string, dim, n int) *Index {
 	t.Helper()
-	cfg := Config{Dim: dim, Network: Network{Name: network, Sum: network}}
+	cfg := Config{Dim: dim, Network: Network{Network: embedding.Network{Name: network, Fingerprint: network}}}
 	if dim != 8 {
 		cfg.Distance = rank.Cosine
 	}
@@ -48,7 +49,7 @@ func holds(t *testing.T, x *Index, network string, dim, n int) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(x.NetworkDir(), "model.json"))
 	in := x.Info()
-	if err != nil || string(text) != network || in.Network.Sum != network || in.Dim != dim || in.Items != n {
+	if err != nil || string(text) != network || in.Network.Fingerprint != network || in.Dim != dim || in.Items != n {
 		t.Fatalf("%q, %v, %+v: want %s of %d numbers, %d items", text, err, in, network, dim, n)
 	}
 	q := make([]float32, dim)

@@ -210,7 +210,7 @@ func saved(path string, data DataConfig) (m *Model, notes []string, err error) {
 			"data.size "+
 			"%d and data.channels %d (0: the network's own)", dir, in, d.Size, d.Channels)
 	}
-	d.Size, d.Channels = in.H, in.C
+	d.Size, d.Channels, d.Chroma = in.H, in.C, cmp.Or(d.Chroma, meta["chroma"])
 	said := onnxnet.Preparation{Pixels: meta["pixels"], Fit: meta["fit"]}
 	if s := meta["shorter"]; s != "" && d.Shorter == 0 {
 		if _, err := fmt.Sscan(s, &said.Shorter); err != nil {

@@ -227,11 +227,15 @@ func (q *Quantized) Save(dir string) error {
 	if err := q.Model.Save(dir); err != nil {
 		return err
 	}
-	return (&Folder{dir: dir}).writeEmbeddings(TestSet.prefix(), q.Test)
+	by, err := q.Model.Identity(q.Model.Net.Spec().Name)
+	if err != nil {
+		return err
+	}
+	return (&Folder{dir: dir}).writeEmbeddings(TestSet.prefix(), q.Test, by)
 }
 
 // QuantizedFiles returns the names of the files that Quantized.Save writes.
 func QuantizedFiles() []string {
 	return []string{configFile, nn.SpecFile, nn.WeightsFile, nn.QuantizationFile, TestSet.prefix() + embeddingsEnd,
-		TestSet.prefix() + labelsEnd}
+		embedding.NetworkFile(TestSet.prefix() + embeddingsEnd), TestSet.prefix() + labelsEnd}
 }

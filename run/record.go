@@ -251,6 +251,10 @@ func describePreparation(net *nn.Net, cfg *Config) {
 	net.Spec().Meta = map[string]string{
 		"pixels": cfg.Data.Pixels, "channels": strconv.Itoa(cfg.Data.Channels),
 		"loss": fmt.Sprint(cfg.Loss["name"]), "distance": cfg.Eval.Distance,
+		"fit": cfg.Data.Fit, "chroma": cfg.Data.Chroma,
+	}
+	if cfg.Data.Shorter > 0 {
+		net.Spec().Meta["shorter"] = strconv.Itoa(cfg.Data.Shorter)
 	}
 }
 
@@ -263,11 +267,20 @@ func (f *Folder) writeText(name, text string) error {
 	return f.write(name, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
 }
 
-// writeEmbeddings writes NAMEembeddings.npy and NAMElabels.csv.
-func (f *Folder) writeEmbeddings(name string, e *Embedded) error {
+// writeEmbeddings writes NAMEembeddings.npy and NAMElabels.csv, and the network of the embeddings if it is known.
+func (f *Folder) writeEmbeddings(name string, e *Embedded, by embedding.Network) error {
 	err := f.write(name+embeddingsEnd, func(w io.Writer) error { return embedding.WriteNPY(w, e.X) })
 	if err != nil {
 		return err
+	}
+	if by.Fingerprint != "" {
+		text, err := by.FileText(f.path(name + embeddingsEnd))
+		if err != nil {
+			return err
+		}
+		if err := f.writeText(embedding.NetworkFile(name+embeddingsEnd), string(text)); err != nil {
+			return err
+		}
 	}
 	return f.write(name+labelsEnd, e.WriteLabels)
 }
@@ -277,7 +290,7 @@ func (f *Folder) writeSnapshot(epoch int, s Set, e *Embedded) error {
 	if err := f.files.MkdirAll(f.path(snapshotDir)); err != nil {
 		return f.explain(err)
 	}
-	return f.writeEmbeddings(filepath.Join(snapshotDir, fmt.Sprintf("%04d_%s_", epoch, s)), e)
+	return f.writeEmbeddings(filepath.Join(snapshotDir, fmt.Sprintf("%04d_%s_", epoch, s)), e, embedding.Network{})
 }
 
 // explain adds advice to the error of a full disk.

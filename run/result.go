@@ -82,6 +82,14 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 			return nil, err
 		}
 	}
+	var err error
+	if res.Net, err = t.net.Merged(); err != nil {
+		return nil, err
+	}
+	by, err := (&Model{Config: t.cfg, Net: res.Net}).Identity(res.Net.Spec().Name)
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range t.scored {
 		if s.q == nil { // resumed after the last epoch
 			if err := s.embedAll(ctx, t.trained, t.cfg.Eval.Batch); err != nil {
@@ -97,19 +105,17 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 		if t.record == nil {
 			continue
 		}
-		if err := t.record.writeEmbeddings(s.set.prefix(), s.q); err != nil {
+		if err := t.record.writeEmbeddings(s.set.prefix(), s.q, by); err != nil {
 			return nil, err
 		}
 		if s.g != nil && s.set == TestSet {
-			if err := t.record.writeEmbeddings(GallerySet.prefix(), s.g); err != nil {
+			if err := t.record.writeEmbeddings(GallerySet.prefix(), s.g, by); err != nil {
 				return nil, err
 			}
 		}
 	}
 	res.Beside, res.LeftOut = beside(t.scored), t.leftOut()
-	var err error
-	res.Net, err = t.net.Merged()
-	return res, err
+	return res, nil
 }
 
 // stoppedAfter returns the error of a run that was interrupted after its last step.

@@ -206,7 +206,7 @@ func (c *contents) blank() bool {
 // keptName matches the files in snapshotDir.
 var (
 	resultName = regexp.MustCompile(
-		`^(metrics\.csv|metrics\.jsonl|events\.out\.tfevents\.kindred|timing\.csv|model\.safetensors|model\.json|quantization\.json|report\.html|(seen_|train_|gallery_|validation_)?(embeddings\.npy|labels\.csv))$`)
+		`^(metrics\.csv|metrics\.jsonl|events\.out\.tfevents\.kindred|timing\.csv|model\.safetensors|model\.json|quantization\.json|report\.html|(seen_|train_|gallery_|validation_)?(embeddings\.npy|embeddings\.network\.json|labels\.csv))$`)
 	keptName = regexp.MustCompile(`^[0-9]{4,}_(test|seen|train|validation)_(embeddings\.npy|labels\.csv)$`)
 )
 

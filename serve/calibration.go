@@ -7,6 +7,7 @@ import (
 	"io/fs"
 
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/embedding"
 )
 
 // CalibrationFile follows the file of a calibration: the server uses what kindred calibrate writes there
@@ -33,7 +34,7 @@ func (e *UnfitError) Unwrap() error { return e.Err }
 // compared by a distance. A calibration for other distances is an *UnfitError, which comes with a CalibrationFile that
 // has no calibration until the file is replaced. If such a calibration is written later, the error is logged and the
 // earlier calibration stays in use.
-func OpenCalibration(path string, of decide.Source, distance string, dim int) (*CalibrationFile, error) {
+func OpenCalibration(path string, of embedding.Network, distance string, dim int) (*CalibrationFile, error) {
 	f := &CalibrationFile{&watched[*decide.Calibration]{paths: []string{path}, most: mostCalibration}}
 	f.load = func(files []look) (*decide.Calibration, error) {
 		switch err := files[0].err; {

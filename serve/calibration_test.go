@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 	"github.com/kindred-ml/kindred/test/storetest"
@@ -20,7 +21,7 @@ import (
 // removed one is gone.
 func TestCalibrationFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), decide.FileName)
-	file, err := OpenCalibration(path, decide.Source{}, "euclidean", 3)
+	file, err := OpenCalibration(path, embedding.Network{}, "euclidean", 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,7 @@ func TestCalibrationFile(t *testing.T) {
 	if third.Within != second.Within || !strings.Contains(log.String(), "is for embeddings of 4 numbers") {
 		t.Errorf("%+v: %s", third, log.String())
 	}
-	if _, err := OpenCalibration(path, decide.Source{}, "euclidean", 3); err == nil {
+	if _, err := OpenCalibration(path, embedding.Network{}, "euclidean", 3); err == nil {
 		t.Error("a server began with a calibration for other distances")
 	}
 	if err := os.Remove(path); err != nil {

@@ -92,7 +92,8 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestPauseEnds: changes go on after a pause without another collection, and are refused with the way out when it lasts.
+// TestPauseEnds: changes go on after a pause without another collection, and are refused with the way out when it
+// lasts.
 func TestPauseEnds(t *testing.T) {
 	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: numbered(t, "old", 2, 1)}}})
 	s.Pause("others")()

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
@@ -37,7 +38,7 @@ func fitting(collections []Collection) error {
 		info, err := c.Store.Info(ctx)
 		cancel()
 		if err == nil {
-			err = says.Fits(decide.Source{}, info.Distance, info.Dim)
+			err = says.Fits(embedding.Network{}, info.Distance, info.Dim)
 		}
 		if err != nil {
 			return fmt.Errorf("collection %s: %w", c.Name, err)

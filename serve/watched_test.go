@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 	"github.com/kindred-ml/kindred/test/storetest"
@@ -127,7 +127,7 @@ func TestServersThatShareFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := OpenCalibration(filepath.Join(dir, "calibration"), decide.Source{}, "euclidean", 3)
+	file, err := OpenCalibration(filepath.Join(dir, "calibration"), embedding.Network{}, "euclidean", 3)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -482,7 +482,7 @@ func calibrateEach(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	for source, of := range map[string]decide.Source{"run": ofRun.Source, "embeddings": ofRun.Source,
+	for source, of := range map[string]embedding.Network{"run": ofRun.Source, "embeddings": ofRun.Source,
 		"store": ofRun.Source, "network": ofONNX.Source, "index": origin.OfIndex(x.Info()), "vectors": {}} {
 		for _, name := range []string{"C", "closed"} {
 			c, err := decide.Load(name + ".json")

@@ -21,6 +21,7 @@ import (
 	"github.com/kindred-ml/kindred/app/remote/remotedata"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/run"
@@ -353,7 +354,7 @@ func (f *calibrateFlags) setOptions(a *app) {
 
 // carryCalibration copies a network's calibration to where the network's export or index looks for it. A calibration
 // of another network is not copied, and a remark says so.
-func (a *app) carryCalibration(of *calibrations.Of, to string, as decide.Source) (*decide.Calibration, error) {
+func (a *app) carryCalibration(of *calibrations.Of, to string, as embedding.Network) (*decide.Calibration, error) {
 	c, err := of.Carry(to, as)
 	var unfit *calibrations.UnfitError
 	if errors.As(err, &unfit) {

@@ -117,7 +117,7 @@ func TestCalibrationIsCarried(t *testing.T) {
 		change func(*decide.Calibration)
 		want   string
 	}{
-		{func(c *decide.Calibration) { c.Source.Network = "0123" }, "another network"},
+		{func(c *decide.Calibration) { c.Source.Fingerprint = "0123" }, "another network"},
 		{func(c *decide.Calibration) { c.Source.Preparation = "9 x 9" }, "prepared as"},
 		{func(c *decide.Calibration) { c.Distance = 1 }, "distance"},
 	} {
@@ -138,7 +138,7 @@ func TestCalibrationIsCarried(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stale.Source.Network = "0123"
+	stale.Source.Fingerprint = "0123"
 	if err := stale.Save(filepath.Join(run, decide.FileName)); err != nil {
 		t.Fatal(err)
 	}

@@ -157,13 +157,7 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 		if queries.Labels, gallery.Labels, cfg.Names, err = q.LabelsWith(g); err != nil {
 			return err
 		}
-		pairs := itself.Pair(rowsOf(q), rowsOf(g))
-		cfg.Self = pairs.Row
-		if pairs.Renamed > 0 {
-			fmt.Fprintf(a.err,
-				"note: %d queries have the embedding of an item of the gallery with another name, bit by "+
-					"bit: they count as different items; if they are copies, a score says little\n", pairs.Renamed)
-		}
+		cfg.Self = a.pairItself(q, g)
 	}
 	if err := f.begin(); err != nil {
 		return err
@@ -201,6 +195,16 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 		return rep.WriteMarkdown(a.out)
 	}
 	return rep.WriteText(a.out)
+}
+
+// pairItself returns the row of the gallery that each query is itself, and prints a remark about copies.
+func (a *app) pairItself(q, g *embedding.Table) []int32 {
+	pairs := itself.Pair(rowsOf(q), rowsOf(g))
+	if pairs.Renamed > 0 {
+		fmt.Fprintf(a.err, "note: %d queries have the embedding of an item of the gallery with another name, bit by "+
+			"bit: they count as different items; if they are copies, a score says little\n", pairs.Renamed)
+	}
+	return pairs.Row
 }
 
 // rowsOf returns the rows of a table, with the names that tell which rows of two tables are the same item.

@@ -19,7 +19,6 @@ import (
 	"github.com/kindred-ml/kindred/app/cli/work"
 	"github.com/kindred-ml/kindred/app/gallery"
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
@@ -265,8 +264,7 @@ func (a *app) equip(f *indexCreateFlags, m *run.Model, cfg *index.Config) (err e
 		return err
 	}
 	of.Distance = f.distance
-	_, err = a.carryCalibration(of, calibrations.File(f.out, true), decide.Source{Network: cfg.Network.Sum,
-		Name: cfg.Network.Name, Preparation: cfg.Network.Preparation})
+	_, err = a.carryCalibration(of, calibrations.File(f.out, true), cfg.Network.Network)
 	return err
 }
 

@@ -130,7 +130,7 @@ func isWhole(ix string) (err error) {
 	}
 	in := x.Info()
 	is, err := origin.OfFolder(m, x.NetworkDir(), "")
-	if err == nil && (is.Network != in.Network.Sum || m.Net.Spec().OutDim() != in.Dim) {
+	if err == nil && (!is.IsSame(in.Network.Network) || m.Net.Spec().OutDim() != in.Dim) {
 		err = fmt.Errorf("it has the network %+v, but the vectors of %+v", is, in.Network)
 	}
 	return err
@@ -159,7 +159,7 @@ func has(t *testing.T, where, ix string, networks []*vectored) int {
 }
 
 // TestIndexReembedKilled kills reembed at random moments, back and forth between two networks, while a server answers
-// searches by a picture and by an id: every answer is of one network, and so is the folder. 50 times.
+// searches by a picture and by an id: every answer is of one network, and so is the folder. 50 times. Long: one story.
 func TestIndexReembedKilled(t *testing.T) {
 	times := 50
 	if testing.Short() {

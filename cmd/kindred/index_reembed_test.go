@@ -41,7 +41,7 @@ func isReembedded(t *testing.T, ix, dir, runDir string, before map[string]store.
 	var now, other indexInfo
 	kindredJSON(t, &now, "index", "info", ix)
 	kindredJSON(t, &other, "index", "info", again)
-	if now.Network.Sum != other.Network.Sum || now.Dim != other.Dim || now.Distance != other.Distance ||
+	if !now.Network.IsSame(other.Network.Network) || now.Dim != other.Dim || now.Distance != other.Distance ||
 		now.Network.Name != runDir {
 		t.Errorf("%+v, want %+v", now.Info, other.Info)
 	}

@@ -243,7 +243,7 @@ func firstNames(ids []string) string {
 // open opens the data set as the network of the index needs it.
 func (f *syncFlags) open(ctx context.Context, x *index.Index) (*data.Dataset, error) {
 	var crop bool
-	if x.Info().Network.Sum != "" {
+	if x.Info().Network.Fingerprint != "" {
 		folder, err := run.Open(x.NetworkDir())
 		if err != nil {
 			return nil, err
@@ -301,7 +301,7 @@ func (f *syncFlags) network(x *index.Index) (*run.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if is.Network != have.Sum || is.Preparation != have.Preparation {
+	if !is.IsSame(have.Network) {
 		return nil, fmt.Errorf("%s is not the network that made the embeddings of %s, or it prepares photos "+
 			"differently: "+
 			"restore the folder from a backup, or make the index again", x.NetworkDir(), x.Dir())

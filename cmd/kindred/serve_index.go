@@ -128,7 +128,8 @@ func (h *servedIndex) tryAgain(ctx context.Context, f func() error) {
 		}
 		if err.Error() != said {
 			said = err.Error()
-			h.log.Error("the index cannot be opened again; its earlier contents are served, and no changes are accepted",
+			h.log.Error("the index cannot be opened again; its earlier contents are served, and no changes are "+
+				"accepted",
 				"index", h.dir, "error", said)
 		}
 		if !sleep(ctx, time.Second) {

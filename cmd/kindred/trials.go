@@ -99,8 +99,8 @@ func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of source
 
 // openNew reads or embeds the photos to compare with a calibration. The table has no columns if there are no labels.
 // The source is that of photos.
-func (f *calibrateFlags) openNew(ctx context.Context, a *app, of source, arg string) (*embedding.Table, decide.Source,
-	error) {
+func (f *calibrateFlags) openNew(ctx context.Context, a *app, of source, arg string) (*embedding.Table,
+	embedding.Network, error) {
 	look, in := lookupFlags{labels: f.labels, column: f.opt.Column, dataDir: f.photos.dataDir,
 		outside: f.photos.outside, strict: f.opt.Strict}, inPhotos
 	switch {
@@ -113,12 +113,12 @@ func (f *calibrateFlags) openNew(ctx context.Context, a *app, of source, arg str
 	}
 	at, err := look.open(ctx, a, in)
 	if err != nil {
-		return nil, decide.Source{}, err
+		return nil, embedding.Network{}, err
 	}
 	defer at.close()
 	t, err := look.table(ctx, a, at, true)
 	if err != nil {
-		return nil, decide.Source{}, err
+		return nil, embedding.Network{}, err
 	}
 	defer t.Close()
 	return t.Table, at.of.Source, nil

@@ -45,7 +45,13 @@ func parse(r io.ReaderAt, size int64, fractions bool) (t *embedding.Table, err e
 			return nil, err
 		}
 	}
-	return p.table()
+	t, err = p.table()
+	if text, ok := f.Lookup(embedding.MetadataKey); ok && err == nil {
+		if t.Network, err = embedding.ParseNetwork([]byte(text)); err != nil {
+			return nil, fmt.Errorf("the metadata %s: %w", embedding.MetadataKey, err)
+		}
+	}
+	return t, err
 }
 
 // reader gathers the columns of the rows it is shown.

@@ -41,7 +41,15 @@ func write(w io.Writer, t *embedding.Table) error {
 		schema.add(listName, pq.List(pq.Leaf(pq.FloatType)))
 	}
 	rowBytes := int64(4*dim + 32*len(cols))
-	out := pq.NewWriter(w, pq.NewSchema("embeddings", schema), pq.MaxRowsPerRowGroup(max(1, groupBytes/rowBytes)))
+	options := []pq.WriterOption{pq.NewSchema("embeddings", schema), pq.MaxRowsPerRowGroup(max(1, groupBytes/rowBytes))}
+	if t.Network.Fingerprint != "" {
+		network, err := t.Network.JSON()
+		if err != nil {
+			return err
+		}
+		options = append(options, pq.KeyValueMetadata(embedding.MetadataKey, string(network)))
+	}
+	out := pq.NewWriter(w, options...)
 	rows := make([]pq.Row, 0, blockRows)
 	for i := range t.Rows() {
 		row := slices.Grow(rows[:len(rows)+1][len(rows)][:0], len(cols)+dim)

@@ -285,8 +285,8 @@ func measuring() []Package {
 		{"internal/compute/groups", "groups of similar classes, by Ward's tree and silhouettes",
 			"internal/base/par internal/compute/ward mat"},
 		{"eval", "retrieval, clustering, verification and open-set metrics by name",
-			"internal/base/escape internal/base/budget internal/base/par internal/compute/groups " +
-				"internal/format/plaintext mat eval/rank eval/cluster gonum.org/v1/gonum"},
+			"internal/base/escape internal/base/budget internal/base/par internal/compute/exact " +
+				"internal/compute/groups internal/format/plaintext mat eval/rank eval/cluster gonum.org/v1/gonum"},
 		{"discover", "sub-classes inside the classes of an embedding",
 			"internal/base/spell internal/base/par internal/compute/ward mat eval/rank gonum.org/v1/gonum"},
 		{"eval/diagnose", "whether classes have collapsed",
@@ -298,7 +298,7 @@ func measuring() []Package {
 			"internal/base/par internal/compute/detection mat eval/rank gonum.org/v1/gonum golang.org/x/image"},
 		{"decide", "decisions with a stated error: same or not, which class, unknown",
 			"internal/base/atomic internal/base/budget internal/base/regular internal/format/strictjson " +
-				"internal/base/par internal/compute/groups mat eval/rank gonum.org/v1/gonum"},
+				"internal/base/par internal/compute/groups mat embedding eval/rank gonum.org/v1/gonum"},
 		{"projection", "two-dimensional maps of embeddings: PCA, t-SNE",
 			"internal/base/spell internal/base/par internal/kernel/fft internal/kernel/simd mat eval/rank " +
 				"gonum.org/v1/gonum"},
@@ -317,7 +317,7 @@ func searching() []Package {
 			"internal/base/atomic internal/base/budget internal/base/escape internal/base/lock " +
 				"internal/base/mapped internal/compute/exact internal/compute/exact/nearest " +
 				"internal/base/regular internal/base/spell " +
-				"internal/kernel/dot16 mat eval/rank eval/cluster store internal/format/strictjson"},
+				"internal/kernel/dot16 mat embedding eval/rank eval/cluster store internal/format/strictjson"},
 		{"store/internal/driver", "shared by drivers: ids as UUIDs, column names, addresses of clusters",
 			"store github.com/google/uuid"},
 		{"store/pgvector", "a store in PostgreSQL with pgvector",
@@ -428,8 +428,8 @@ func services() []Package {
 				"internal/base/option internal/base/regular app/page/review internal/format/strictjson mat embedding " +
 				"data data/imaging " +
 				"eval/rank eval/diagnose " +
-				"projection decide internal/compute/itself app/gallery app/mirror run store serve/api words " +
-				"github.com/prometheus/client_golang golang.org/x/image golang.org/x/time"},
+				"projection decide embedding internal/compute/itself app/gallery app/mirror run store serve/api " +
+				"words github.com/prometheus/client_golang golang.org/x/image golang.org/x/time"},
 	}
 }
 
@@ -480,10 +480,10 @@ func programs() []Package {
 			"internal/base/atomic internal/base/regular internal/format/strictjson"},
 		{"app/cli/explain", "`kindred loss`: a loss on one batch", "embedding mat objective"},
 		{"app/cli/origin", "which network made a set of vectors",
-			"internal/base/regular nn embedding decide index run words"},
+			"internal/base/regular nn embedding index run words"},
 		{"app/cli/phrase", "what a search looks up: photos, words, and sums of both", ""},
 		{"app/cli/calibrations", "finds the calibration of a network, an index or embeddings",
-			"decide run app/cli/origin"},
+			"decide embedding run app/cli/origin"},
 		{"app/cli/calibrate", "learns a calibration from a run, an index or embeddings",
 			"internal/base/escape internal/base/spell mat nn/optim data embedding eval/rank decide store index run " +
 				"app/cli app/cli/origin"},
@@ -498,7 +498,7 @@ func programs() []Package {
 			"internal/base/lock internal/base/par data eval/rank store index run app/mirror app/cli/origin " +
 				"app/cli/work"},
 		{"app/cli/identify", "identifies photos in a labelled gallery",
-			"data decide eval/rank app/gallery app/cli"},
+			"data decide embedding eval/rank app/gallery app/cli"},
 		{"app/cli/reviewed", "the items that discover and clean examine",
 			"mat embedding data eval/rank run app/page/review app/page/report/photo app/cli/items"},
 		{"app/cli/card", "the model card and the metadata of an exported network",

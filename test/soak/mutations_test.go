@@ -55,7 +55,7 @@ func TestMutations(t *testing.T) {
 			_, _ = c.Unknown(0.05, decide.Gallery{Classes: 10, Items: 30})
 			_, _ = c.Cover(0.9, 3)
 			c.Same(0.5, 0.5)
-			return c.Fits(decide.Source{}, "", c.Dim)
+			return c.Fits(embedding.Network{}, "", c.Dim)
 		}},
 		mutations.Reader{Name: "measures of a gallery", Valid: []string{measures(t, dir)}, Read: file("spread.json",
 			func(path string) error { _, err := decide.LoadMeasures(path, "these"); return err })},

@@ -66,7 +66,7 @@ func (o *Options) distance(own rank.Distance) (rank.Distance, error) {
 // Set has the photos to calibrate on.
 type Set struct {
 	Model    *run.Model // nil for a file of embeddings
-	Source   decide.Source
+	Source   embedding.Network
 	Distance rank.Distance
 	// New has photos of classes that training did not see, for an open calibration. Without them X is nil, and Missing
 	// names what is missing.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kindred-ml/kindred/app/cli/origin"
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -20,7 +21,7 @@ import (
 type Of struct {
 	File     string // file of the calibration; "" without a place
 	From     string // run, index or file that it is made from
-	Source   decide.Source
+	Source   embedding.Network
 	Distance string
 	Dim      int
 	Gallery  func() (decide.Gallery, error)
@@ -108,7 +109,7 @@ func (of *Of) Among(file string, strangers float64) (*decide.Among, error) {
 // Carry copies the calibration to a file, as the calibration of the source as, and returns it. It returns nil if
 // there is no calibration or it is for another distance. A calibration for another network is not copied and is an
 // *UnfitError.
-func (of *Of) Carry(to string, as decide.Source) (*decide.Calibration, error) {
+func (of *Of) Carry(to string, as embedding.Network) (*decide.Calibration, error) {
 	if of.File == "" {
 		return nil, nil
 	}

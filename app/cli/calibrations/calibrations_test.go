@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/run"
@@ -23,7 +24,8 @@ func made(t *testing.T, network string) *decide.Calibration {
 		labels[i] = int64(i / each)
 		x.Row(i)[0], x.Row(i)[1] = float32(10*(i/each)), float32(i%each)
 	}
-	c, err := decide.Calibrate(t.Context(), x, labels, decide.Options{Seed: 1, Source: decide.Source{Network: network}})
+	c, err := decide.Calibrate(t.Context(), x, labels, decide.Options{Seed: 1,
+		Source: embedding.Network{Fingerprint: network}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +51,7 @@ func TestFile(t *testing.T) {
 // that, and one that fits gives probabilities.
 func TestAmong(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "c.json")
-	of := &Of{From: "runs/a", Source: decide.Source{Network: "n"}, Distance: "euclidean", Dim: 2,
+	of := &Of{From: "runs/a", Source: embedding.Network{Fingerprint: "n"}, Distance: "euclidean", Dim: 2,
 		Gallery: func() (decide.Gallery, error) { return decide.Gallery{Items: 10, Classes: 5}, nil }}
 	var missing *MissingError
 	if _, err := of.Among(file, 0.5); !errors.As(err, &missing) || !errors.Is(err, fs.ErrNotExist) ||
@@ -70,7 +72,7 @@ func TestAmong(t *testing.T) {
 		t.Error(err)
 	}
 	for what, change := range map[string]func(*Of){
-		"network": func(o *Of) { o.Source.Network = "other" }, "distance": func(o *Of) { o.Distance = "cosine" },
+		"network": func(o *Of) { o.Source.Fingerprint = "other" }, "distance": func(o *Of) { o.Distance = "cosine" },
 	} {
 		other := *of
 		change(&other)
@@ -86,8 +88,8 @@ func TestAmong(t *testing.T) {
 func TestCarry(t *testing.T) {
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "from.json"), filepath.Join(dir, "to.json")
-	of := &Of{File: from, Source: decide.Source{Network: "n"}, Distance: "euclidean", Dim: 2}
-	as := decide.Source{Network: "copy"}
+	of := &Of{File: from, Source: embedding.Network{Fingerprint: "n"}, Distance: "euclidean", Dim: 2}
+	as := embedding.Network{Fingerprint: "copy"}
 	nothing := func(of *Of) error {
 		t.Helper()
 		c, err := of.Carry(to, as)
@@ -111,16 +113,16 @@ func TestCarry(t *testing.T) {
 		t.Error(err)
 	}
 	other = *of
-	other.Source.Network = "other"
+	other.Source.Fingerprint = "other"
 	var unfit *UnfitError
 	if err := nothing(&other); !errors.As(err, &unfit) || unfit.File != from {
 		t.Error(err)
 	}
 	c, err := of.Carry(to, as)
-	if err != nil || c.Source.Network != "copy" {
+	if err != nil || c.Source.Fingerprint != "copy" {
 		t.Fatal(err)
 	}
-	if back, err := Load(to, ""); err != nil || back.Source.Network != "copy" {
+	if back, err := Load(to, ""); err != nil || back.Source.Fingerprint != "copy" {
 		t.Errorf("%+v, %v", back, err)
 	}
 }
@@ -143,7 +145,7 @@ func TestOfNetwork(t *testing.T) {
 		{"", "resnet50", ""},
 	} {
 		of, err := OfNetwork(m, c.dir, c.network)
-		if err != nil || of.File != c.file || of.Dim != 3 || (of.Source.Network != "") != (c.file != "") {
+		if err != nil || of.File != c.file || of.Dim != 3 || (of.Source.Fingerprint != "") != (c.file != "") {
 			t.Errorf("%+v: %+v, %v", c, of, err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/app/cli"
 	"github.com/kindred-ml/kindred/app/gallery"
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/embedding"
 )
 
 // Options control the decisions, in the terms of the command line.
@@ -29,7 +30,7 @@ type Asked struct {
 	Gallery gallery.Gallery
 	Says    *decide.Calibration
 	File    string // file that the calibration was read from
-	Source  decide.Source
+	Source  embedding.Network
 
 	// Known and Decider are set by Run, for a page: the gallery and the rule of the decisions.
 	Known   decide.Gallery

@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/regular"
@@ -22,22 +21,22 @@ import (
 
 // Of returns the origin of the vectors of a network that is saved in files. name is its name for
 // people.
-func Of(m *run.Model, name string, files ...string) (decide.Source, error) {
+func Of(m *run.Model, name string, files ...string) (embedding.Network, error) {
 	sum := sha256.New()
 	for _, file := range files {
 		f, err := regular.Open(file)
 		if err != nil {
-			return decide.Source{}, err
+			return embedding.Network{}, err
 		}
 		_, err = io.Copy(sum, f)
 		if err = errors.Join(err, f.Close()); err != nil {
-			return decide.Source{}, err
+			return embedding.Network{}, err
 		}
 	}
-	n := decide.Source{Name: name, Network: hex.EncodeToString(sum.Sum(nil))}
+	n := embedding.Network{Name: name, Fingerprint: hex.EncodeToString(sum.Sum(nil))}
 	p, err := m.Preparation()
 	if err != nil {
-		return decide.Source{}, err
+		return embedding.Network{}, err
 	}
 	if in := m.Net.Spec().Input; in.H*in.W > 1 {
 		n.Preparation = fmt.Sprintf("%d x %d, pixels %s, fit %s", in.H, in.W, p.Pixels, p.Fit)
@@ -49,7 +48,7 @@ func Of(m *run.Model, name string, files ...string) (decide.Source, error) {
 }
 
 // OfFolder is Of for a network that is saved in a folder.
-func OfFolder(m *run.Model, dir, name string) (decide.Source, error) {
+func OfFolder(m *run.Model, dir, name string) (embedding.Network, error) {
 	files := run.PublishedFiles(dir)
 	if files == nil {
 		files = []string{filepath.Join(dir, nn.SpecFile), filepath.Join(dir, nn.WeightsFile)}
@@ -61,8 +60,8 @@ func OfFolder(m *run.Model, dir, name string) (decide.Source, error) {
 }
 
 // OfIndex returns the origin of an index's vectors.
-func OfIndex(in index.Info) decide.Source {
-	return decide.Source{Network: in.Network.Sum, Name: in.Network.Name, Preparation: in.Network.Preparation}
+func OfIndex(in index.Info) embedding.Network {
+	return in.Network.Network
 }
 
 // Save puts a network into the folder of an index.
@@ -75,13 +74,13 @@ func Save(m *run.Model, dir, name string) (index.Network, error) {
 		return index.Network{}, err
 	}
 	of, err := OfFolder(m, to, name)
-	return index.Network{Name: of.Name, Sum: of.Network, Preparation: of.Preparation}, err
+	return index.Network{Network: of}, err
 }
 
 // Load reads the network of an index; nil without one.
 func Load(x *index.Index) (*run.Model, error) {
 	dir := x.NetworkDir()
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && x.Info().Network.Sum == "" {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && x.Info().Network.Fingerprint == "" {
 		return nil, nil
 	}
 	return LoadFor(dir, "the index", x.Info().Dim)

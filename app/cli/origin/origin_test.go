@@ -39,7 +39,7 @@ func TestOf(t *testing.T) {
 		if err != nil || s.Name != "net" || s.Preparation != "" { // of features
 			t.Fatalf("%+v, %v", s, err)
 		}
-		return s.Network
+		return s.Fingerprint
 	}
 	// printf weights | sha256sum
 	if want := "9a129038d9a00aed0cf6a7ea059ca50a813449061ab87848cf1a13eafdf33b2c"; of(a) != want {
@@ -59,7 +59,7 @@ func TestSave(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ix")
 	m := model(t, 1)
 	n, err := Save(m, dir, "mine")
-	if err != nil || n.Name != "mine" || len(n.Sum) != 64 {
+	if err != nil || n.Name != "mine" || len(n.Fingerprint) != 64 {
 		t.Fatalf("%+v, %v", n, err)
 	}
 	x, err := index.Create(dir, index.Config{Dim: 3, Network: n})
@@ -67,7 +67,7 @@ func TestSave(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	if of := OfIndex(x.Info()); of.Network != n.Sum || of.Name != "mine" || of.Preparation != n.Preparation {
+	if of := OfIndex(x.Info()); of != n.Network || of.Name != "mine" {
 		t.Errorf("%+v, want %+v", of, n)
 	}
 	back, err := Load(x)

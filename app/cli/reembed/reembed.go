@@ -79,7 +79,7 @@ func Run(ctx context.Context, dir string, opt Options) (done *Done, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, w.staged.Close()) }()
-	if n := in.Network; n.Sum == w.network.Sum && n.Preparation == w.network.Preparation &&
+	if n := in.Network; n.IsSame(w.network.Network) &&
 		n.WordsSum == w.network.WordsSum && in.Distance == opt.Distance {
 		w.done.Unchanged, w.done.Items, w.done.Network = true, in.Items, n
 		return w.done, w.remove()
@@ -233,8 +233,7 @@ func (w *rebuild) isSame(x *index.Index) (bool, error) {
 		return false, err
 	}
 	in := x.Info()
-	return in.Network.Sum == w.network.Sum && in.Network.Preparation == w.network.Preparation &&
-		in.Distance == w.opt.Distance, nil
+	return in.Network.IsSame(w.network.Network) && in.Distance == w.opt.Distance, nil
 }
 
 // save writes the network into the folder of an index, and describes it.

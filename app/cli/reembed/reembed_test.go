@@ -16,6 +16,7 @@ import (
 
 	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/compute/itself"
@@ -72,7 +73,8 @@ func photos(t *testing.T, n int) (dir string) {
 	}
 	boxes[n-1] = image.Rect(2, 3, 14, 20)
 	dir = filepath.Join(t.TempDir(), "x.index")
-	x, err := index.Create(dir, index.Config{Dim: 2, Network: index.Network{Name: "old", Sum: "old"}})
+	x, err := index.Create(dir, index.Config{Dim: 2, Network: index.Network{
+		Network: embedding.Network{Name: "old", Fingerprint: "old"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +160,8 @@ func TestRun(t *testing.T) {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	isOf(t, dir, m, before)
-	if done, err = Run(t.Context(), dir, Options{Model: m, Distance: rank.Euclidean}); err != nil || done.Embedded != 9 {
+	if done, err = Run(t.Context(), dir, Options{Model: m, Distance: rank.Euclidean}); err != nil ||
+		done.Embedded != 9 {
 		t.Errorf("another distance: %+v, %v", done, err)
 	}
 }
@@ -243,7 +246,8 @@ func TestRunBeside(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _, err = x.Change(t.Context(), index.Change{Remove: []string{"1.png"},
-			Put: []store.Item{{ID: "late", Path: extra, Vector: []float32{5, 6}, Columns: map[string]any{"new": true}}}})
+			Put: []store.Item{{ID: "late", Path: extra, Vector: []float32{5, 6},
+				Columns: map[string]any{"new": true}}}})
 		if err = errors.Join(err, x.Close()); err != nil {
 			t.Fatal(err)
 		}
