@@ -204,7 +204,7 @@ func calibrateIndex(t *testing.T, ix string) {
 		rows.Row(i)[i/each%in.Dim], rows.Row(i)[(i/each+1)%in.Dim] = float32(i/each+1), float32(i%each)
 	}
 	c, err := decide.Calibrate(t.Context(), rows, labels, decide.Options{Seed: 1, Distance: in.Distance,
-		Source: decide.Source{Network: in.Network.Sum, Name: in.Network.Name, Preparation: in.Network.Preparation}})
+		Source: in.Network.Network})
 	if err == nil {
 		err = c.Save(calibrations.File(ix, true))
 	}
