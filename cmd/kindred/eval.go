@@ -214,7 +214,7 @@ func rowsOf(t *embedding.Table) itself.Rows {
 		r.ID = t.ID.At
 	}
 	if t.Files != nil {
-		r.Path = func(i int) string { return t.Files[i] }
+		r.Path = t.RowName
 	}
 	return r
 }

@@ -89,14 +89,14 @@ func rowsByName(t *embedding.Table) []nameRows {
 		out = append(out, lookup("id", t.ID.At))
 	}
 	if t.Files != nil {
-		out = append(out, lookup("path", func(i int) string { return t.Files[i] }),
+		out = append(out, lookup("path", t.RowName), lookup("path", func(i int) string { return t.Files[i] }),
 			lookup("file name", func(i int) string {
 				base := path.Base(strings.ReplaceAll(t.Files[i], `\`, "/"))
 				return strings.TrimSuffix(base, path.Ext(base))
 			}))
 	}
 	if out == nil {
-		out = append(out, lookup("row", strconv.Itoa))
+		out = append(out, lookup("row", func(i int) string { return strconv.Itoa(t.Row(i)) }))
 	}
 	return out
 }

@@ -50,8 +50,8 @@ def clean(target, labels=None, photos=None, data=None, out=None, apply=None, for
         written = os.path.join(folder, "photos")
         image = re.compile(re.escape(slashed(written)) + r"/(photo \d+)\.\w+")
         with understood("clean"):
-            rows = Rows(Suspect(s["id"], called(s["path"], written), s["label"], s["suggested"], s["score"],
-                                image.sub(r"\1", s["reason"])) for s in document["suspects"])
+            rows = Rows(Suspect(s["row"], called(s["path"], written), s["label"], s["suggested"], s["score"],
+                                image.sub(r"\1", s["reason"]), s["id"]) for s in document["suspects"])
     return _with(shown(rows, Suspect, as_frame), document)
 
 

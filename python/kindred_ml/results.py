@@ -84,7 +84,7 @@ class Suspect:
     Attributes
     ----------
     row : int
-        Its number in the set or the array.
+        Its number in the set, the file or the array, from 0.
     path : str
         Where the photo is; empty if it is not known.
     label : str
@@ -93,6 +93,8 @@ class Suspect:
     score : float
     reason : str
         What is wrong, in words.
+    id : str
+        The id of the item, as in ``suspects.csv``.
     """
 
     row: int
@@ -101,6 +103,7 @@ class Suspect:
     suggested: str
     score: float
     reason: str
+    id: str = ""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/kindred-ml/kindred/app/cli/items"
 	"github.com/kindred-ml/kindred/app/page/report/photo"
@@ -193,7 +194,7 @@ func OfTable(t *embedding.Table, file, column, root string, strict bool) (*Items
 	r := &Items{X: of.X, LeftOut: left, Subjects: review.Subjects{Labels: ids[0], Names: names[0], Root: root}}
 	t = t.Without(out)
 	for i := range t.Rows() {
-		r.IDs = append(r.IDs, t.ItemID(i))
+		r.IDs, r.Rows = append(r.IDs, t.ItemID(i)), append(r.Rows, t.Row(i))
 		if t.Files != nil {
 			r.Items = append(r.Items, t.Item(i))
 		}
@@ -228,8 +229,13 @@ func (r *Items) In(d *data.Dataset, file string) error {
 	for _, n := range r.Paths() {
 		i, ok := at[n]
 		if !ok {
+			err := fmt.Errorf("data set %s has no item called %q, which %s names", d.Name, n, file)
+			if slices.Contains(d.Names, n) {
+				err = fmt.Errorf("%w: it has parts of that picture, and the file does not say which (a column "+
+					"region): embed the data set again", err)
+			}
 			d.Close()
-			return fmt.Errorf("data set %s has no item called %q, which %s names", d.Name, n, file)
+			return err
 		}
 		r.Index = append(r.Index, i)
 	}

@@ -20,6 +20,7 @@ type Subjects struct {
 	Finer  []string         // labels finer than Labels; nil without them
 	Splits []string         // nil if there are none
 	Index  []int            // numbers in the data set; nil if the items are rows of a file
+	Rows   []int            // numbers of the rows of a file, from 0; nil if they are in Index
 	Root   string           // folder that holds the files
 	// Others are the other columns of the table that the items were read from. A manifest keeps them.
 	Others []embedding.Column
@@ -45,6 +46,17 @@ func (s *Subjects) ID(i int) string {
 		return s.Name(i)
 	}
 	return s.IDs[i]
+}
+
+// Row returns the number of item i in its file or data set, from 0.
+func (s *Subjects) Row(i int) int {
+	switch {
+	case s.Rows != nil:
+		return s.Rows[i]
+	case s.Index != nil:
+		return s.Index[i]
+	}
+	return i
 }
 
 // Name returns the name of item i in tables: that of its picture, or its id.

@@ -37,6 +37,7 @@ type Report struct {
 // Suspect is an item with the reason why it is suspected.
 type Suspect struct {
 	ID        string  `json:"id"`
+	Row       int     `json:"row"` // its number in the file or data set, from 0
 	Path      string  `json:"path"`
 	Label     string  `json:"label"`
 	Suggested string  `json:"suggested"`
@@ -114,6 +115,7 @@ func Find(ctx context.Context, s *review.Subjects, x *mat.Dense, o Options) (*Re
 	}
 	for k := range r.Suspects {
 		one := &r.Suspects[k]
+		one.Row = s.Row(one.item)
 		one.ID, one.Path, one.Label = s.ID(one.item), s.Name(one.item), s.Label(one.item)
 	}
 	pairs, err := clean.Overlaps(ctx, x, s.Labels, 0, 0.5)
