@@ -143,7 +143,7 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 	if !cmd.Flags().Changed("metrics") && f.pairs != "" {
 		a.leaveAccuracy(&cfg)
 	}
-	cfg.Columns, cfg.Files = q.ColumnNames(), q.RowNames()
+	cfg.Columns, cfg.Files = q.ColumnNames(), q.Files
 	queries := eval.Set{X: q.X}
 	var gallery *eval.Set
 	if f.gallery == "" {
@@ -153,16 +153,15 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 		if err != nil {
 			return err
 		}
-		gallery, cfg.GalleryFiles = &eval.Set{X: g.X}, g.RowNames()
+		gallery, cfg.GalleryFiles = &eval.Set{X: g.X}, g.Files
 		if queries.Labels, gallery.Labels, cfg.Names, err = q.LabelsWith(g); err != nil {
 			return err
 		}
 		pairs := itself.Pair(rowsOf(q), rowsOf(g))
 		cfg.Self = pairs.Row
 		if pairs.Renamed > 0 {
-			fmt.Fprintf(a.err,
-				"note: %d queries have the embedding of an item of the gallery with another name, bit by "+
-					"bit: they count as different items; if they are copies, a score says little\n", pairs.Renamed)
+			fmt.Fprintf(a.err, "note: %d queries have the embedding of an item of the gallery with another name, bit "+
+				"by bit: they count as different items; if they are copies, a score says little\n", pairs.Renamed)
 		}
 	}
 	if err := f.begin(); err != nil {
@@ -210,7 +209,10 @@ func rowsOf(t *embedding.Table) itself.Rows {
 		r.ID = t.ID.At
 	}
 	if t.Files != nil {
-		r.Path = func(i int) string { return t.Files[i] }
+		r.Path = func(i int) string { return t.Item(i).Name() }
+	}
+	if t.Digests != nil {
+		r.Digest = func(i int) string { return t.Digests[i] }
 	}
 	return r
 }

@@ -285,8 +285,8 @@ func measuring() []Package {
 		{"internal/compute/groups", "groups of similar classes, by Ward's tree and silhouettes",
 			"internal/base/par internal/compute/ward mat"},
 		{"eval", "retrieval, clustering, verification and open-set metrics by name",
-			"internal/base/escape internal/base/budget internal/base/par internal/compute/groups " +
-				"internal/format/plaintext mat eval/rank eval/cluster gonum.org/v1/gonum"},
+			"internal/base/escape internal/base/budget internal/base/par internal/compute/exact " +
+				"internal/compute/groups internal/format/plaintext mat eval/rank eval/cluster gonum.org/v1/gonum"},
 		{"discover", "sub-classes inside the classes of an embedding",
 			"internal/base/spell internal/base/par internal/compute/ward mat eval/rank gonum.org/v1/gonum"},
 		{"eval/diagnose", "whether classes have collapsed",
