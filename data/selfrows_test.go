@@ -11,8 +11,7 @@ func TestItself(t *testing.T) {
 	dir := t.TempDir()
 	list := "path,label,split,x_1,y_1,x_2,y_2\n"
 	for _, row := range []string{"a,x,test,,,,", "b,x,query,,,,", "b,x,gallery,,,,", "c,y,query,0,0,4,4",
-		"c,y,gallery,0,0,4,5",
-		"d,y,query,1,1,2,2", "d,y,gallery,1,1,2,2", "e,y,query,,,,", "f,x,gallery,,,,"} {
+		"c,y,gallery,0,0,4,5", "d,y,query,1,1,2,2", "d,y,gallery,1,1,2,2", "e,y,query,,,,", "f,x,gallery,,,,"} {
 		list += row[:1] + ".png" + row[1:] + "\n"
 	}
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {

@@ -109,8 +109,7 @@ func (rep Report) MarshalJSON() ([]byte, error) {
 	doc := jsonReport{
 		Metrics: first.Metrics, Queries: first.Queries, Excluded: first.Excluded, Itself: rep.Itself,
 		Classes: first.Classes, Intervals: first.Intervals, Decisions: first.Decisions, PerClass: first.PerClass,
-		Worst:    first.Worst,
-		Distance: rep.Distance.String(), Notes: rep.Notes,
+		Worst: first.Worst, Distance: rep.Distance.String(), Notes: rep.Notes,
 	}
 	if len(rep.Columns) > 1 {
 		doc.Columns = make(map[string]jsonColumn)

@@ -26,9 +26,8 @@ func (rep *Report) countSelf(self []int32) {
 		}
 	}
 	if rep.Itself > 0 {
-		rep.Notes = append(rep.Notes,
-			fmt.Sprintf("%d of %d queries are also items of the gallery: each is left out of "+
-				"its own results", rep.Itself, len(self)))
+		rep.Notes = append(rep.Notes, fmt.Sprintf("%d of %d queries are also items of the gallery: each is left "+
+			"out of its own results", rep.Itself, len(self)))
 	}
 }
 
@@ -49,9 +48,9 @@ func (rep *Report) noteAlone(queries Set, gallery *Set, self []int32) {
 			}
 		}
 		if alone > 0 {
-			rep.Notes = append(rep.Notes,
-				fmt.Sprintf("%s: %d queries are the only items of their class in the gallery: "+
-					"nothing is left for them to find, so retrieval does not count them", rep.Columns[c].Name, alone))
+			rep.Notes = append(rep.Notes, fmt.Sprintf("%s: %d queries are the only items of their class in the "+
+				"gallery: nothing is left for them to find, so retrieval does not count them", rep.Columns[c].Name,
+				alone))
 		}
 	}
 }

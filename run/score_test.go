@@ -265,9 +265,8 @@ func TestQueriesInTheGallery(t *testing.T) {
 		labels[i] = string(rune('a' + i/2%5))
 	}
 	set := func() *data.Dataset {
-		d := &data.Dataset{Name: "rows", Layout: "features", Features: x, Columns: []data.Column{data.NewColumn("label",
-			labels)},
-			Fine: "label", Train: "label", Splits: roles}
+		d := &data.Dataset{Name: "rows", Layout: "features", Features: x,
+			Columns: []data.Column{data.NewColumn("label", labels)}, Fine: "label", Train: "label", Splits: roles}
 		for i := range roles {
 			d.Names = append(d.Names, fmt.Sprint("row/", i))
 		}

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 
+	"github.com/kindred-ml/kindred/app/gallery"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/escape"
@@ -60,7 +62,7 @@ func (s *Server) among(ctx context.Context, c *collection, says *decide.Calibrat
 // together has one or several photos of one thing, with the options of the request.
 type together struct {
 	api.Identify
-	vectors [][]float32
+	photos []*asked
 }
 
 // recognise answers POST /v1/identify.
@@ -123,7 +125,8 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 	return reply(w, http.StatusOK, api.Identified{Collection: c.Name, Photos: len(got.nearest), Items: g.Items,
 		Classes: g.Classes, Label: got.Label, Probability: got.Probability, RunnerUp: got.RunnerUp,
 		RunnerUpProbability: got.RunnerUpProbability, Unknown: got.Unknown, Nearest: got.Nearest, Within: got.Within,
-		Set: got.Set, ByClass: got.byClass})
+		Set: got.Set, Itself: got.itself,
+		ByClass: got.byClass})
 }
 
 // recognition is a decision with the distance of each photo's nearest item, and the number of classes in
@@ -131,6 +134,7 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 type recognition struct {
 	decide.Decision
 	nearest []float64
+	itself  []string // ids of the items that are the photos and have no vote
 	byClass int
 }
 
@@ -147,10 +151,15 @@ func (s *Server) decide(ctx context.Context, c *collection, on basis, a *togethe
 	}
 	out := &recognition{byClass: d.ByClass()}
 	var photos [][]decide.Neighbour
-	for _, v := range a.vectors {
-		near, err := s.voters(ctx, c, d, v, a.IDs, label)
+	for _, p := range a.photos {
+		near, same, err := s.voters(ctx, c, d, p, a, label)
 		if err != nil {
 			return nil, err
+		}
+		for _, id := range same {
+			if !slices.Contains(out.itself, id) {
+				out.itself = append(out.itself, id)
+			}
 		}
 		photos, out.nearest = append(photos, near), append(out.nearest, near[0].Distance)
 	}
@@ -178,7 +187,9 @@ func (s *Server) askTogether(r *http.Request, c *collection) (*together, error) 
 		case n > mostTogether:
 			return nil, tooLarge.is("Send fewer photos of one thing.", "%d photos, and %d are allowed", n, mostTogether)
 		}
-		a.vectors = a.Vectors
+		for _, v := range a.Vectors {
+			a.photos = append(a.photos, &asked{collection: c, Search: api.Search{Vector: v}})
+		}
 		return a, nil
 	}
 	f, err := readForm(r, params["boundary"], mostTogether, "fpir", "strangers", "coverage", "by_class")
@@ -202,7 +213,7 @@ func (s *Server) askTogether(r *http.Request, c *collection) (*together, error) 
 		if err != nil {
 			return nil, err
 		}
-		a.vectors = append(a.vectors, v)
+		a.photos = append(a.photos, &asked{collection: c, picture: picture, Search: api.Search{Vector: v}})
 	}
 	return a, nil
 }
@@ -214,36 +225,40 @@ func (s *Server) look(ctx context.Context, c *collection, a *together, info *sto
 		if err != nil {
 			return err
 		}
-		a.vectors = append(a.vectors, it.Vector)
+		a.photos = append(a.photos, &asked{collection: c, item: &it, Search: api.Search{Vector: it.Vector}})
 	}
-	for _, v := range a.vectors {
-		if len(v) != info.Dim {
-			return &store.DimensionError{Have: len(v), Want: info.Dim}
+	for _, p := range a.photos {
+		if len(p.Vector) != info.Dim {
+			return &store.DimensionError{Have: len(p.Vector), Want: info.Dim}
 		}
 	}
 	return nil
 }
 
 // voters finds the neighbours that decide about a photo: those that vote, and, for a set, all neighbours that
-// may belong to a class in it.
-func (s *Server) voters(ctx context.Context, c *collection, d *decide.Decider, v []float32, except []string,
-	label string) ([]decide.Neighbour, error) {
+// may belong to a class in it. Items that are one of the photos themselves have no vote, and their ids are returned.
+func (s *Server) voters(ctx context.Context, c *collection, d *decide.Decider, photo *asked, all *together,
+	label string) ([]decide.Neighbour, []string, error) {
+	same := func(h *store.Hit) bool {
+		return slices.ContainsFunc(all.photos, func(p *asked) bool { return p.is(h) })
+	}
 	for k := min(d.Voters(), s.limits.K); ; k = min(4*k, s.limits.K) {
-		timer := s.metrics.searching()
-		hits, err := c.Store.Search(ctx, store.Query{Vector: v, K: k, Except: except})
-		timer()
+		hits, itself, err := gallery.Others(ctx, k, s.limits.K, func(k int) ([]store.Hit, error) {
+			defer s.metrics.searching()()
+			return c.Store.Search(ctx, store.Query{Vector: photo.Vector, K: k, Vectors: true})
+		}, same)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		enough := len(hits) < k || hits[len(hits)-1].Distance > d.Reach()
 		switch {
 		case len(hits) == 0:
-			return nil, invalid.is("Add items first.", "the collection %s has no items", c.Name)
+			return nil, nil, invalid.is("Add items first.", "the collection %s has no items besides the photos", c.Name)
 		case !enough && k < s.limits.K:
 			continue
 		case !enough:
-			return nil, &farError{invalid.is("Ask for a smaller coverage, without by_class, or start the server with "+
-				"more neighbours allowed.", "a set of this coverage needs more than %d neighbours, which is the "+
+			return nil, nil, &farError{invalid.is("Ask for a smaller coverage, without by_class, or start the server "+
+				"with more neighbours allowed.", "a set of this coverage needs more than %d neighbours, which is the "+
 				"limit", k)}
 		}
 		near := make([]decide.Neighbour, len(hits))
@@ -251,7 +266,7 @@ func (s *Server) voters(ctx context.Context, c *collection, d *decide.Decider, v
 			class := cmp.Or(store.FormatValue(hits[i].Columns[label]), decide.Unlabelled)
 			near[i] = decide.Neighbour{Label: class, Distance: hits[i].Distance}
 		}
-		return near, nil
+		return near, itself, nil
 	}
 }
 

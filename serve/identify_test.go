@@ -245,7 +245,10 @@ func TestMostTogether(t *testing.T) {
 // For a set, neighbours are asked for until the farthest is out of reach, or there are no more,
 // each time four times as many, up to the limit of a request.
 func TestVotersUntilOutOfReach(t *testing.T) {
-	const voters = 32 // of package decide
+	const (
+		voters = 32 // of package decide
+		spare  = 8  // items more, as some may be the photo itself, up to the limit
+	)
 	calibration := meaning(t)
 	for _, c := range []struct {
 		same, others, limit int
@@ -253,15 +256,15 @@ func TestVotersUntilOutOfReach(t *testing.T) {
 		ks                  []int
 		status              int
 	}{
-		{7, 40, 1000, 0.9, []int{voters}, 200},          // the next one is of another class
-		{voters - 1, 40, 1000, 0.9, []int{voters}, 200}, // the last one asked for is
-		{voters, 40, 1000, 0.9, []int{voters, 4 * voters}, 200},
-		{voters, 40, 1000, 0, []int{voters}, 200},              // no set, no reach
-		{voters, 0, 1000, 0.9, []int{voters, 4 * voters}, 200}, // there are no more
-		{5 * voters, 0, 1000, 0.9, []int{voters, 4 * voters, 16 * voters}, 200},
-		{5 * voters, 40, 3 * voters, 0.9, []int{voters, 3 * voters}, 422},
-		{5, 40, 5, 0.9, []int{5}, 422},
-		{5, 40, 6, 0.9, []int{6}, 200},
+		{7, 40, 1000, 0.9, []int{voters + spare}, 200},          // the next one is of another class
+		{voters - 1, 40, 1000, 0.9, []int{voters + spare}, 200}, // the last one asked for is
+		{voters, 40, 1000, 0.9, []int{voters + spare, 4*voters + spare}, 200},
+		{voters, 40, 1000, 0, []int{voters + spare}, 200},                    // no set, no reach
+		{voters, 0, 1000, 0.9, []int{voters + spare, 4*voters + spare}, 200}, // there are no more
+		{5 * voters, 0, 1000, 0.9, []int{voters + spare, 4*voters + spare, 16*voters + spare}, 200},
+		{5 * voters, 40, 3 * voters, 0.9, []int{voters + spare, 3*voters + spare}, 422},
+		{5, 40, 5, 0.9, []int{5 + 5}, 422},
+		{5, 40, 6, 0.9, []int{6 + 6}, 200},
 	} {
 		a := &asking{Memory: &storetest.Memory{Dim: 3}}
 		rng := rand.New(rand.NewPCG(1, 2))

@@ -28,29 +28,37 @@ func (s *Server) found(ctx context.Context, a *asked, q store.Query) (hits []sto
 	}, a.is)
 }
 
-// is reports whether an item is the query: its embedding or its file is of the same content or, if that is not
-// known here, its vector has the same bits. An item whose file was replaced since is of the older content.
+// is reports whether an item is the query itself, as package itself says. An item whose file was replaced since is of
+// the older content.
 func (a *asked) is(h *store.Hit) bool {
-	same, known := a.embedded(h)
-	if same {
+	if a.item != nil && a.item.ID == h.ID {
 		return true
 	}
+	return itself.Is(a.Vector, h.Vector, func() (same, known bool) { return a.embedded(h) },
+		func() (same, known bool) { return a.sameFile(h) })
+}
+
+// sameFile compares the query's file or picture with an item's file.
+func (a *asked) sameFile(h *store.Hit) (same, known bool) {
 	mine, mySize := a.file()
 	if mine == nil {
-		return itself.SameBits(a.Vector, h.Vector)
+		return false, false
 	}
 	defer mine.Close()
 	its, size := sized(a.collection.openFile(h.Path))
 	if its == nil {
-		return itself.SameBits(a.Vector, h.Vector)
+		return false, false
 	}
 	defer its.Close()
-	return !known && size == mySize && regular.SameContent(mine, its)
+	return size == mySize && regular.SameContent(mine, its), true
 }
 
 // embedded reports whether an item's embedding is of the query's content, as far as digests are known.
 func (a *asked) embedded(h *store.Hit) (same, known bool) {
+	region := mirror.Region(h.Columns)
 	switch {
+	case a.picture != nil && region != "", a.item != nil && region != mirror.Region(a.item.Columns):
+		return false, true // a part of the picture is another item
 	case a.picture != nil:
 		if a.sum == nil {
 			sum := sha256.Sum256(a.picture)

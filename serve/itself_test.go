@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -155,5 +156,34 @@ func TestItselfManyTimes(t *testing.T) {
 	do.json("POST", "/v1/search", api.Search{Vector: []float32{0}, K: 5, ExceptItself: true}).want(t, 200).into(t, &got)
 	if len(got.Itself) != 81 || len(got.Neighbours) != 5 || got.Neighbours[0].ID != "081" {
 		t.Errorf("%d are the query, %d neighbours: %+v", len(got.Itself), len(got.Neighbours), got.Neighbours)
+	}
+}
+
+// Vectors, ids and pictures of items decide alike: items that are the photos have no vote, and the answer names them.
+func TestIdentifyLeavesItselfOut(t *testing.T) {
+	do, m := spotted(t)
+	ask := func(a api.Identify) (out api.Identified) {
+		a.FPIR = 0.2
+		do.json("POST", "/v1/identify", a).want(t, 200).into(t, &out)
+		return out
+	}
+	for _, ids := range [][]string{{"0"}, {"17"}, {"8", "9", "10"}} {
+		var vectors [][]float32
+		for _, id := range ids {
+			it, err := m.Get(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			vectors = append(vectors, it.Vector)
+		}
+		byID, byVector := ask(api.Identify{IDs: ids}), ask(api.Identify{Vectors: vectors})
+		slices.Sort(byID.Itself)
+		slices.Sort(byVector.Itself)
+		if want := slices.Sorted(slices.Values(ids)); !slices.Equal(byID.Itself, want) {
+			t.Errorf("%q: itself %q", ids, byID.Itself)
+		}
+		if !reflect.DeepEqual(byID, byVector) || byID.Nearest == 0 {
+			t.Errorf("by id %+v, by vector %+v", byID, byVector)
+		}
 	}
 }

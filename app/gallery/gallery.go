@@ -50,7 +50,7 @@ type Options struct {
 // Answer is the answer to one query.
 type Answer struct {
 	Query string `json:"query"`
-	// Itself lists the items that are the query and are left out: ids in an index or a store, else paths.
+	// Itself lists the items that are the query and are left out: ids in an index or a store, else paths or rows.
 	Itself []string `json:"itself,omitempty"`
 	// Older lists the ids of items whose embeddings are of an older content of the query's file, or of a copy. They
 	// are not left out.

@@ -62,15 +62,11 @@ func (g *Items) Nearest(ctx context.Context, queries []Query, opt Options) ([]An
 	return out, all.Wait()
 }
 
-// lookUp answers one query. It leaves out the item of the query's id, and items that are its photo or a copy
-// of it, unless their embeddings are of another content.
+// lookUp answers one query. It leaves out the item of the query's id. For a photo or a vector it leaves out the items
+// that are the query itself, as package itself says.
 func (g *Items) lookUp(ctx context.Context, q *Query, opt Options) (Answer, error) {
 	out := Answer{Query: q.Name, Neighbours: []Neighbour{}}
-	iq := index.Query{Vector: q.Vector, Filter: opt.Filter, Exact: opt.Exact, Vectors: q.Path != ""}
-	if q.ID != "" {
-		iq.Exclude = []string{q.ID}
-		out.Itself = iq.Exclude
-	}
+	iq := index.Query{Vector: q.Vector, Filter: opt.Filter, Exact: opt.Exact, Vectors: q.ID == ""}
 	search := func(k int) ([]store.Hit, error) {
 		iq.K = k
 		res, err := g.nearest(ctx, iq)
@@ -82,7 +78,9 @@ func (g *Items) lookUp(ctx context.Context, q *Query, opt Options) (Answer, erro
 	}
 	var hits []store.Hit
 	var err error
-	if q.Path == "" {
+	if q.ID != "" {
+		iq.Exclude = []string{q.ID}
+		out.Itself = iq.Exclude
 		hits, err = search(opt.K)
 	} else {
 		photo, place := itself.New(q.Path, q.Vector), itself.Place(q.Path)
@@ -97,7 +95,7 @@ func (g *Items) lookUp(ctx context.Context, q *Query, opt Options) (Answer, erro
 				out.Older = append(out.Older, h.ID)
 				return false
 			}
-			if own == "" && itself.Place(h.Path) == place && mirror.Region(h.Columns) == "" {
+			if own == "" && place != "" && itself.Place(h.Path) == place && mirror.Region(h.Columns) == "" {
 				own = h.ID
 			}
 			return h.ID == own || is
@@ -116,17 +114,21 @@ func (g *Items) lookUp(ctx context.Context, q *Query, opt Options) (Answer, erro
 // same reports whether an item is a photo or a copy of it, and whether its file is, but its embedding is of an
 // older content. An item with a digest is compared by it.
 func same(photo *itself.Query, h *store.Hit) (is, older bool) {
-	if mirror.Region(h.Columns) != "" { // a part of the photo is another item
+	if photo.HasFile() && mirror.Region(h.Columns) != "" { // a part of the photo is another item
 		return false, false
 	}
-	if sum, ok := photo.Sum(); ok {
-		if is, known := mirror.Embedded(h.Columns, sum); is {
-			return true, false
-		} else if has, there := photo.Has(h.Path); known && there {
-			return false, has
+	is = photo.Is(h.Path, h.Vector, func() (same, known bool) {
+		sum, ok := photo.Sum()
+		if !ok {
+			return false, false
 		}
-	}
-	return photo.Is(h.Path, h.Vector), false
+		same, known = mirror.Embedded(h.Columns, sum)
+		if known && !same {
+			older, _ = photo.Has(h.Path)
+		}
+		return same, known
+	})
+	return is, older
 }
 
 // nearest finds the nearest items. A database does not return how many items pass a filter, or whether
@@ -141,6 +143,25 @@ func (g *Items) nearest(ctx context.Context, q index.Query) (*index.Result, erro
 		return nil, err
 	}
 	return &index.Result{Passed: -1, Hits: hits}, nil
+}
+
+// LeaveOutTogether leaves out the items that are one of the queries from the answers to all of them.
+func LeaveOutTogether(answers []Answer) {
+	ids, rows := map[string]bool{}, map[int]bool{}
+	for _, a := range answers {
+		for _, j := range a.self { // of a table
+			rows[j] = true
+		}
+		for _, id := range a.Itself[len(a.self):] {
+			ids[id] = true
+		}
+	}
+	for i := range answers {
+		a := &answers[i]
+		a.Neighbours = slices.DeleteFunc(a.Neighbours, func(n Neighbour) bool {
+			return ids[n.ID] || len(rows) > 0 && rows[n.Row]
+		})
+	}
 }
 
 // spare is the number of further items in the first search, because some items may be the query

@@ -143,7 +143,7 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 	if !cmd.Flags().Changed("metrics") && f.pairs != "" {
 		a.leaveAccuracy(&cfg)
 	}
-	cfg.Columns, cfg.Files = q.ColumnNames(), q.RowNames()
+	cfg.Columns, cfg.Files = q.ColumnNames(), q.Files
 	queries := eval.Set{X: q.X}
 	var gallery *eval.Set
 	if f.gallery == "" {
@@ -153,7 +153,7 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 		if err != nil {
 			return err
 		}
-		gallery, cfg.GalleryFiles = &eval.Set{X: g.X}, g.RowNames()
+		gallery, cfg.GalleryFiles = &eval.Set{X: g.X}, g.Files
 		if queries.Labels, gallery.Labels, cfg.Names, err = q.LabelsWith(g); err != nil {
 			return err
 		}
@@ -215,6 +215,9 @@ func rowsOf(t *embedding.Table) itself.Rows {
 	}
 	if t.Files != nil {
 		r.Path = t.RowName
+	}
+	if t.Digests != nil {
+		r.Digest = func(i int) string { return t.Digests[i] }
 	}
 	return r
 }

@@ -54,7 +54,8 @@ class is in the gallery: for every class with enough items there, and on average
 classes.
 
 The gallery is an index (--index), the photos of --in with the network of --run, or a file of
-embeddings with labels. A photo that is in the gallery is left out of its own answer. PHOTO may
+embeddings with labels. A photo or an embedding that is in the gallery itself is left out of
+its own answer, which names it. PHOTO may
 be a folder, and --data a data set: all their photos are identified. --table FILE.csv writes
 path, label, probability, runner_up, unknown and set of each photo, the undecided first.
 --together decides once for all photos, as photos of one thing.
@@ -328,6 +329,9 @@ func (a *app) printIdentified(res *identify.Result) error {
 		if res.Coverage > 0 {
 			fmt.Fprintf(w, "\t{%s}", strings.Join(q.Set, ", "))
 		}
+		if len(q.Itself) > 0 {
+			fmt.Fprintf(w, "\tthis very picture: %s", firstNames(q.Itself))
+		}
 		fmt.Fprintln(w)
 	}
 	if len(res.Files) > 0 {
@@ -342,6 +346,10 @@ func (a *app) printSummary(res *identify.Result) error {
 	n := len(res.Queries)
 	fmt.Fprintf(a.err, "\n%d of %s named, %d unknown (%s); %s\n", s.Named, spell.Count(n, "decision"), s.Unknown,
 		s.Mode, escape.Text(s.Why))
+	if itself := res.Itself(); itself > 0 {
+		fmt.Fprintf(a.err, "%d of %s are also items of the gallery: each is left out of its own answer\n", itself,
+			spell.Count(n, "decision"))
+	}
 	if s.Mode == identify.Closed {
 		_, err := fmt.Fprintf(a.err, "%d have a probability of %g or more\n", s.Sure, identify.Sure)
 		return err

@@ -153,6 +153,10 @@ func (s *identifySheet) decision(q *identify.Query) (report.Section, error) {
 	if q.RunnerUp != "" {
 		v.Reasons = append(v.Reasons, fmt.Sprintf("Then %s, %s.", q.RunnerUp, decide.Percent(q.RunnerUpProbability)))
 	}
+	if len(q.Itself) > 0 {
+		v.Reasons = append(v.Reasons, fmt.Sprintf("This very picture is in the gallery and has no vote: %s.",
+			firstNames(q.Itself)))
+	}
 	v.Reasons = append(v.Reasons, s.bound(q))
 	if q.Set != nil {
 		v.Reasons = append(v.Reasons, s.set(q))

@@ -31,7 +31,7 @@ func isReembedded(t *testing.T, ix, dir, runDir string, before map[string]store.
 	got, want := itemsOf(t, ix), itemsOf(t, again)
 	for id, was := range before {
 		g := got[id]
-		if g.Path != was.Path || !maps.Equal(g.Columns, was.Columns) || !itself.SameBits(g.Vector, want[id].Vector) {
+		if g.Path != was.Path || !maps.Equal(g.Columns, was.Columns) || !itself.Is(g.Vector, want[id].Vector) {
 			t.Errorf("%s is %v, want %v", id, g, was)
 		}
 	}

@@ -91,7 +91,7 @@ func mirrors(t *testing.T, ix, dir, runDir string) {
 	for id, w := range want {
 		g, ok := got[id]
 		if !ok || g.Path != w.Path || g.Columns["label"] != w.Columns["label"] ||
-			g.Columns[mirror.Digest] != w.Columns[mirror.Digest] || !itself.SameBits(g.Vector, w.Vector) {
+			g.Columns[mirror.Digest] != w.Columns[mirror.Digest] || !itself.Is(g.Vector, w.Vector) {
 			t.Errorf("%s is %v %v, want %v %v", id, g.Path, g.Columns, w.Path, w.Columns)
 		}
 	}

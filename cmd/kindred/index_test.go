@@ -130,7 +130,8 @@ func TestIndexOfEmbeddings(t *testing.T) {
 	kindredJSON(t, &added, "index", "create", "--embeddings", e, "--out", ix)
 	var got items.Answers
 	kindredJSON(t, &got, "index", "search", ix, "--vector", e, "--neighbours", "2")
-	if len(got.Queries) != 3 || got.Queries[0].Neighbours[1].ID != "b" || got.Queries[0].Neighbours[1].Distance != 1 {
+	if len(got.Queries) != 3 || got.Queries[0].Neighbours[0].ID != "b" || got.Queries[0].Neighbours[0].Distance != 1 ||
+		got.Queries[0].Itself[0] != "a" {
 		t.Errorf("%+v", got)
 	}
 	for _, c := range []struct {

@@ -22,10 +22,10 @@ type Neighbours struct {
 
 // Nearest finds the exact k nearest items of every query. A nil gallery means that the queries are the
 // gallery, and each query's own row is left out, as Options.Self says for a separate gallery. It returns an
-// error if k is not in 1..(number of other items), if dimensions differ, if a row is not finite, if the distance is
-// unknown, or if the result (12
-// bytes for each neighbour) exceeds the limit on memory. The options Depth, First, From and To have no
-// effect. Once ctx is done it returns ctx.Err(), wrapped, within milliseconds.
+// error if k is not in 1..(number of other items), if dimensions differ, if a row is not finite, if the
+// distance is unknown, or if the result (12 bytes for each neighbour) exceeds the limit on memory. The
+// options Depth, First, From and To have no effect. Once ctx is done it returns ctx.Err(), wrapped, within
+// milliseconds.
 func Nearest(ctx context.Context, queries, gallery *mat.Dense, k int, opt Options) (*Neighbours, error) {
 	if err := opt.Distance.Check(); err != nil {
 		return nil, err

@@ -46,17 +46,16 @@ func TestPositivesWithoutSelf(t *testing.T) {
 					want := cut(full, opt)
 					eachEngine(t, func(engine string, begin coded.Kind) {
 						opt.begin = begin
+						what := func(o Options) string {
+							return fmt.Sprintf("%s, %s, %v, depth %d, share %g", kind, engine, d, o.Depth, share)
+						}
 						for _, opt.heads = range heads(opt) {
-							what := fmt.Sprintf("%s, %s, %v, depth %d, first %v, heads %v, share %g", kind, engine, d,
-								opt.Depth,
-								opt.First, opt.heads, share)
-							compare(t, what, collect(t, q, &g, opt), want)
+							compare(t, fmt.Sprintf("%s, first %v, heads %v", what(opt), opt.First, opt.heads),
+								collect(t, q, &g, opt), want)
 						}
 						opt.heads = automatically
 						if opt.deep = always; !opt.First {
-							compare(t, fmt.Sprintf("deep, %s, %s, %v, depth %d, share %g", kind, engine, d, opt.Depth,
-								share),
-								collect(t, q, &g, opt), want)
+							compare(t, what(opt)+", deep", collect(t, q, &g, opt), want)
 						}
 						opt.deep = automatically
 					})

@@ -158,6 +158,7 @@ class Identified:
     runner_up_probability: Optional[float] = None
     set: Optional[List[str]] = None
     by_class: int = 0
+    itself: Optional[List[str]] = None
 
 
 @dataclasses.dataclass(frozen=True)

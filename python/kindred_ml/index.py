@@ -122,6 +122,7 @@ class Index:
         ids : str or sequence of str, optional
             Items of the index.
         vectors : array of shape (n, d), optional
+            Embeddings. An item with the very embedding of a query is left out, as photos and ids are.
         neighbours : int
         filter : str, optional
             Which items count.

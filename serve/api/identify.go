@@ -38,6 +38,8 @@ type Identified struct {
 	Within  float64 `json:"within"`
 	// Set has the labels that Coverage requested, the likeliest first.
 	Set []string `json:"set,omitzero"`
+	// Itself has the ids of the items that are the photos: they have no vote.
+	Itself []string `json:"itself,omitempty"`
 	// ByClass is the number of classes whose own items the set was computed from.
 	ByClass int `json:"by_class,omitempty"`
 }

@@ -129,35 +129,57 @@ func (a *Asked) otherRates(opt decide.IdentifyOptions) string {
 // decide decides about every query, or about all queries together.
 func (res *Result) decide(ctx context.Context, a *Asked, opt *Options) error {
 	n, d := len(a.Queries), a.Decider
-	photos, voters := make([][]decide.Neighbour, n), make([][]gallery.Neighbour, n)
-	if !opt.Together {
-		res.Queries = make([]Query, n)
+	voters := make([][]gallery.Neighbour, n)
+	if opt.Together && n > 0 {
+		return res.decideTogether(ctx, a, opt)
 	}
-	err := a.reach(ctx, func(i int, near []gallery.Neighbour) (err error) {
+	res.Queries = make([]Query, n)
+	return a.reach(ctx, 0, func(i int, found *gallery.Answer) (err error) {
+		near := found.Neighbours
 		for k := range near {
 			near[k].Label = cmp.Or(near[k].Label, decide.Unlabelled)
 		}
 		if opt.Voters {
 			voters[i] = slices.Clone(near[:min(len(near), d.Voters())])
 		}
-		if opt.Together {
-			photos[i] = Neighbours(near)
-			return nil
-		}
-		q := Query{Query: a.Queries[i].Name, Of: []int{i}, Voters: voters[i : i+1]}
+		q := Query{Query: a.Queries[i].Name, Itself: found.Itself, Of: []int{i}, Voters: voters[i : i+1]}
 		if q.Decision, err = d.Decide([][]decide.Neighbour{Neighbours(near)}); err != nil {
 			return fmt.Errorf("%s: %w", q.Query, err)
 		}
 		res.Queries[i] = q
 		return nil
 	})
-	if err != nil || !opt.Together || n == 0 {
+}
+
+// decideTogether decides about all queries as photos of one thing. Items that are one of them have no vote about the
+// others either.
+func (res *Result) decideTogether(ctx context.Context, a *Asked, opt *Options) error {
+	n, d := len(a.Queries), a.Decider
+	answers := make([]gallery.Answer, n)
+	q := Query{Query: a.Queries[0].Name, Voters: make([][]gallery.Neighbour, n)}
+	const spare = 64 // items of the other photos are left out too; few things have more photos
+	err := a.reach(ctx, min(n, spare), func(i int, answer *gallery.Answer) error {
+		answers[i] = *answer
+		return nil
+	})
+	if err != nil {
 		return err
 	}
-	q := Query{Query: a.Queries[0].Name, Voters: voters}
-	for i := range n {
-		q.Of, q.Photos = append(q.Of, i), append(q.Photos, a.Queries[i].Name)
+	gallery.LeaveOutTogether(answers)
+	photos := make([][]decide.Neighbour, n)
+	for i := range answers {
+		near := answers[i].Neighbours
+		q.Itself = append(q.Itself, answers[i].Itself...)
+		for k := range near {
+			near[k].Label = cmp.Or(near[k].Label, decide.Unlabelled)
+		}
+		if opt.Voters {
+			q.Voters[i] = slices.Clone(near[:min(len(near), d.Voters())])
+		}
+		q.Of, q.Photos, photos[i] = append(q.Of, i), append(q.Photos, a.Queries[i].Name), Neighbours(near)
 	}
+	slices.Sort(q.Itself)
+	q.Itself = slices.Compact(q.Itself)
 	q.Decision, err = d.Decide(photos)
 	res.Queries = append(res.Queries, q)
 	return err
@@ -177,28 +199,28 @@ const (
 	most  = 1 << 17 // most neighbours held at a time, some hundred bytes each
 )
 
-// reach calls found for each query, in any order, with all neighbours that decide about it.
-func (a *Asked) reach(ctx context.Context, found func(i int, near []gallery.Neighbour) error) error {
+// reach calls found for each query, in any order, with all neighbours that decide about it, and spare ones more.
+func (a *Asked) reach(ctx context.Context, spare int, found func(i int, answer *gallery.Answer) error) error {
 	todo := make([]int, len(a.Queries))
 	for i := range todo {
 		todo[i] = i
 	}
 	for k := a.Decider.Voters(); len(todo) > 0; k *= 4 {
 		var again []int
-		for part := range slices.Chunk(todo, max(1, min(block, most/k))) {
+		for part := range slices.Chunk(todo, max(1, min(block, most/(k+spare)))) {
 			queries := make([]gallery.Query, len(part))
 			for j, i := range part {
 				queries[j] = a.Queries[i]
 			}
-			answers, err := a.Gallery.Nearest(ctx, queries, gallery.Options{K: k, Exact: true})
+			answers, err := a.Gallery.Nearest(ctx, queries, gallery.Options{K: k + spare, Exact: true})
 			if err != nil {
 				return err
 			}
 			for j, i := range part {
 				near := answers[j].Neighbours
-				if len(near) == k && near[k-1].Distance <= a.Decider.Reach() {
+				if len(near) == k+spare && near[k-1].Distance <= a.Decider.Reach() {
 					again = append(again, i)
-				} else if err := found(i, near); err != nil {
+				} else if err := found(i, &answers[j]); err != nil {
 					return err
 				}
 			}

@@ -33,8 +33,20 @@ type Query struct {
 	Query  string   `json:"query"`
 	Photos []string `json:"photos,omitempty"` // photos of one thing
 	decide.Decision
+	// Itself lists the items of the gallery that are the photos: they have no vote.
+	Itself []string              `json:"itself,omitempty"`
 	Of     []int                 `json:"-"` // numbers of its photos
 	Voters [][]gallery.Neighbour `json:"-"` // of each photo, nearest first; nil if they were not kept
+}
+
+// Itself counts the decisions about photos that are items of the gallery.
+func (res *Result) Itself() (n int) {
+	for _, q := range res.Queries {
+		if len(q.Itself) > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // UndecidedFirst returns the decisions in the order for a person: unknown photos first, then the least

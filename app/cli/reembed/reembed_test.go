@@ -137,7 +137,7 @@ func isOf(t *testing.T, dir string, m *run.Model, before map[string]store.Item) 
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !itself.SameBits(it.Vector, e.X.Row(0)) || !maps.Equal(it.Columns, before[id].Columns) {
+		if !itself.Is(it.Vector, e.X.Row(0)) || !maps.Equal(it.Columns, before[id].Columns) {
 			t.Errorf("%s: %v, want %v and %v", id, it, e.X.Row(0), before[id].Columns)
 		}
 	}

@@ -1,5 +1,6 @@
-// Package itself tells which items of a gallery are the query: the same file, a copy of it, or, where one of both has
-// no file, an embedding that is equal in every bit.
+// Package itself has the rule that tells which items of a gallery are the query itself, for all commands and the
+// server: by their content (digest, file, bytes of the file) where that is known of both, otherwise by an embedding
+// that is equal in every bit. Pair is the same for two tables. Names alone and places in a list decide nothing.
 package itself
 
 import (
@@ -13,6 +14,20 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/regular"
 )
+
+// Evidence says whether the contents of a query and of an item are the same. known is false if it cannot tell.
+type Evidence func() (same, known bool)
+
+// Is reports whether an item is the query itself: by the first evidence that is known, otherwise by the bits of both
+// embeddings.
+func Is(query, item []float32, evidence ...Evidence) bool {
+	for _, e := range evidence {
+		if same, known := e(); known {
+			return same
+		}
+	}
+	return sameBits(query, item)
+}
 
 // Query is a photo that items are compared with.
 type Query struct {
@@ -28,6 +43,9 @@ func New(path string, vector []float32) *Query {
 	q.sum = sync.OnceValues(q.read)
 	return q
 }
+
+// HasFile reports whether the query is a file that exists.
+func (q *Query) HasFile() bool { return q.info != nil }
 
 // Sum returns the SHA-256 of the query's file, or false if it has no file that can be read.
 func (q *Query) Sum() (sum [sha256.Size]byte, ok bool) { return q.sum() }
@@ -61,11 +79,9 @@ func regularInfo(path string) os.FileInfo {
 }
 
 // Is reports whether the item with a path and an embedding is the query itself.
-func (q *Query) Is(path string, vector []float32) bool {
-	if same, known := q.Has(path); known {
-		return same
-	}
-	return SameBits(q.vector, vector)
+// Evidence about their contents, such as digests, comes before their files.
+func (q *Query) Is(path string, vector []float32, evidence ...Evidence) bool {
+	return Is(q.vector, vector, append(evidence, func() (same, known bool) { return q.Has(path) })...)
 }
 
 // Has reports whether the file at a path is the query's file or has the same content. known is false if one of both
@@ -78,8 +94,8 @@ func (q *Query) Has(path string) (same, known bool) {
 	return os.SameFile(q.info, info) || q.info.Size() == info.Size() && sameContent(q.path, path), true
 }
 
-// SameBits reports whether two embeddings are equal in every bit.
-func SameBits(a, b []float32) bool {
+// sameBits reports whether two embeddings are equal in every bit.
+func sameBits(a, b []float32) bool {
 	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
 }
 

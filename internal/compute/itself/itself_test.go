@@ -32,7 +32,21 @@ func TestIs(t *testing.T) {
 			t.Errorf("%q is %q: %v", c.query, c.item, got)
 		}
 	}
-	if SameBits([]float32{0}, []float32{float32(math.Copysign(0, -1))}) || SameBits(here, here[:1]) {
+	if Is([]float32{0}, []float32{float32(math.Copysign(0, -1))}) || Is(here, here[:1]) {
 		t.Error("other bits are the same")
+	}
+	says := func(same, known bool) Evidence { return func() (bool, bool) { return same, known } }
+	for _, c := range []struct {
+		evidence []Evidence
+		bits     []float32
+		want     bool
+	}{
+		{nil, here, true}, {nil, there, false}, {[]Evidence{says(true, true)}, there, true},
+		{[]Evidence{says(false, true), says(true, true)}, here, false},
+		{[]Evidence{says(true, false), says(false, true)}, here, false}, {[]Evidence{says(true, false)}, there, false},
+	} {
+		if got := Is(here, c.bits, c.evidence...); got != c.want {
+			t.Errorf("%d evidences: %v, want %v", len(c.evidence), got, c.want)
+		}
 	}
 }
