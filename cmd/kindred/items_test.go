@@ -15,6 +15,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // boxedPhotos writes six pictures with a cat on the left and a dog on the right, and a manifest of both with prices. It
@@ -283,5 +284,22 @@ func TestNamesOfRows(t *testing.T) {
 				t.Errorf("%s: %s is of %s", name, id, label)
 			}
 		}
+	}
+}
+
+// A database keeps two objects of one photo as two items.
+func TestPushBoxes(t *testing.T) {
+	url, alone := storetest.Database(t)
+	url += "#boxes"
+	boxedPhotos(t)
+	program(t, "index create --run run bx/manifest.csv --out ix")
+	if out, _ := program(t, "index push ix --to "+url); !strings.Contains(out, "12 items are in boxes") {
+		t.Errorf("push: %s", out)
+	}
+	alone()
+	out, _ := program(t, "search bx/0.png --store "+url+" --run run --neighbours 20 --json")
+	parts, dogs := strings.Count(out, `"region": "xywh=`), strings.Count(out, `"label": "dog",`)
+	if parts != 12 || dogs != 6 {
+		t.Errorf("search in the database: %s", out)
 	}
 }
