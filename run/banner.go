@@ -39,6 +39,9 @@ type Setup struct {
 	mined string // why the positives were chosen; "" if a note says it
 }
 
+// Fingerprint identifies the data set of the run.
+func (s *Setup) Fingerprint() data.Fingerprint { return s.data.Fingerprint() }
+
 // PartSize is the size of a part of the samples.
 type PartSize struct {
 	Name             string

@@ -37,9 +37,15 @@ func (t *trainer) resume() (*train.Checkpoint, error) {
 		return nil, fmt.Errorf("%s: the weights that adapters are added to differ from those that the run started "+
 			"with: resume with the same network.pretrained (%s)", from.Name, t.cfg.Network.Pretrained)
 	}
-	if samples != fingerprint(t.sel.Train) {
-		return nil, fmt.Errorf("%s: the training samples or their labels differ from those of the checkpoint: "+
-			"resume with the same data", from.Name)
+	now := fingerprint(t.sel.Train)
+	if labels, _, _ := strings.Cut(now, featuresMark); samples == labels {
+		now = labels // the checkpoint is of a version that did not look at features
+	}
+	if was, _, _ := strings.Cut(samples, featuresMark); samples != now && strings.HasPrefix(now, was+featuresMark) {
+		return nil, &OtherDataError{from.Name, "the features of the training samples"}
+	}
+	if samples != now {
+		return nil, &OtherDataError{from.Name, "the training samples or their labels"}
 	}
 	switch done, epochs := from.Epoch, t.cfg.Train.Epochs; {
 	case t.opts.Finish:
@@ -52,6 +58,16 @@ func (t *trainer) resume() (*train.Checkpoint, error) {
 		t.note("%s continues in epoch %d after step %d of %d", t.opts.Dir, done+1, from.Step, t.sampler.Batches())
 	}
 	return from, nil
+}
+
+// OtherDataError is the error of resuming a run with other data.
+type OtherDataError struct {
+	Checkpoint string // file of the checkpoint
+	What       string // what differs
+}
+
+func (e *OtherDataError) Error() string {
+	return fmt.Sprintf("%s: %s differ from those of the checkpoint: resume with the same data", e.Checkpoint, e.What)
 }
 
 // endAt makes the run end at its checkpoint.
@@ -105,8 +121,19 @@ func (t *trainer) checkConfig(o train.Origin) error {
 
 // fingerprint identifies the training samples and their labels, so that a run is not resumed on
 // other data. It covers names and the labels in use and, if the set has them, behind a dash all
-// labels of each sample and the coarse labels.
+// labels of each sample and the coarse labels, and behind featuresMark the ready features.
 func fingerprint(p *data.Part) string {
+	text := labelFingerprint(p)
+	if features := p.Data.FeaturesOf(p.Index); features != "" {
+		text += featuresMark + features
+	}
+	return text
+}
+
+// featuresMark separates the digest of features from the rest of a fingerprint.
+const featuresMark = "~"
+
+func labelFingerprint(p *data.Part) string {
 	labels, rest := sha256.New(), sha256.New()
 	var b [16]byte
 	for i, idx := range p.Index {

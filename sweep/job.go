@@ -11,6 +11,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/internal/jobs"
 	"github.com/kindred-ml/kindred/run"
@@ -43,6 +44,9 @@ type Result struct {
 	Failed string `json:"failed,omitempty"`
 	// Seconds is the time of training and scoring up to this epoch.
 	Seconds float64 `json:"seconds"`
+	// Data identifies the data that the run was trained on; nil if an earlier version did not record it, or the run
+	// did not start.
+	Data *data.Fingerprint `json:"data,omitempty"`
 }
 
 // Score is a metric's value after an epoch.
@@ -102,13 +106,20 @@ func (l Local) Run(ctx context.Context, j Job) (Result, error) {
 		return Result{Failed: err.Error()}, nil
 	}
 	if r, err := kept(dir, j); err == nil && r.Epochs >= j.Until && j.Until < cfg.Train.Epochs {
+		r.Data = keptData(dir)
 		return r, nil
 	}
 	ctx, pause := context.WithCancel(ctx)
 	defer pause()
 	began, paused := false, false
+	var of *data.Fingerprint
 	res, err := run.Train(ctx, cfg, run.Options{Dir: dir, Resume: run.Begun(dir), Home: l.Home, Formats: l.Formats,
-		Weights: l.Weights, Dataset: l.Dataset, Begin: func(run.Setup) { began = true },
+		Weights: l.Weights, Dataset: l.Dataset, Begin: func(s run.Setup) {
+			began = true
+			f := s.Fingerprint()
+			of = &f
+			_ = writeJSON(atomic.Files{}, dataFile(dir), f) // only a result read later lacks it
+		},
 		Observe: func(e train.Event) {
 			if e.Stage == train.EpochEnd && e.Row.Epoch == j.Until && j.Until < cfg.Train.Epochs {
 				paused = true
@@ -121,16 +132,21 @@ func (l Local) Run(ctx context.Context, j Job) (Result, error) {
 	var step *train.StepError
 	var file *fs.PathError
 	var held *lock.HeldError
+	var other *run.OtherDataError
 	switch {
 	case err == nil:
-		return ended(dir, j, res)
+		r, err := ended(dir, j, res)
+		r.Data = of
+		return r, err
 	case paused && errors.Is(err, context.Canceled):
-		return kept(dir, j)
-	case ctx.Err() != nil || errors.As(err, &file) || errors.As(err, &held):
+		r, err := kept(dir, j)
+		r.Data = of
+		return r, err
+	case ctx.Err() != nil || errors.As(err, &file) || errors.As(err, &held) || errors.As(err, &other):
 		return Result{}, err
 	case !began || errors.As(err, &step):
 		r, _ := kept(dir, j) // empty for a run that never started
-		r.Failed = err.Error()
+		r.Failed, r.Data = err.Error(), of
 		return r, nil
 	}
 	return Result{}, err

@@ -18,6 +18,7 @@ import (
 type memory struct {
 	dir   string
 	files atomic.Files
+	data  *sameData // nil in tests
 }
 
 // done is the file of a finished job.
@@ -62,6 +63,11 @@ func (m memory) Keep(job jobs.Job, output []byte) error {
 	}
 	if err != nil {
 		return err
+	}
+	if m.data != nil && d.Result.Data != nil {
+		if err := m.data.check(d.Job, *d.Result.Data); err != nil {
+			return err
+		}
 	}
 	path := m.path(d.Job)
 	if err := m.files.MkdirAll(filepath.Dir(path)); err != nil {

@@ -48,6 +48,8 @@ type Options struct {
 	Runner Runner
 	// Tell, if set, is told of every trial that starts or ends, one call at a time.
 	Tell func(Event)
+	// Note, if set, is called with remarks on the folder.
+	Note func(text string)
 
 	files atomic.Files // tests record what is done by it
 }
@@ -83,12 +85,19 @@ func Run(ctx context.Context, p *Plan, o Options) (*Outcome, error) {
 		return nil, err
 	}
 	s := &sweep{plan: p, o: o, places: make(chan struct{}, o.Jobs)}
-	s.runner = jobs.Remembering{Memory: memory{o.Dir, o.files}, Runner: o.Runner}
+	s.data = &sameData{dir: o.Dir}
+	s.runner = jobs.Remembering{Memory: memory{o.Dir, o.files, s.data}, Runner: o.Runner}
 	if o.Runner == nil {
 		s.runner.Runner = By(o.Local.Run)
 	}
 	if err := s.open(); err != nil {
 		return nil, err
+	}
+	if err := s.data.read(); err != nil {
+		return nil, err
+	}
+	if s.data.older && o.Note != nil {
+		o.Note(s.data.olderNote())
 	}
 	if err := s.check(ctx); err != nil {
 		return nil, err
@@ -128,6 +137,7 @@ type sweep struct {
 	plan   *Plan
 	o      Options
 	runner jobs.Remembering
+	data   *sameData
 	places chan struct{} // taken by jobs under way
 	mu     sync.Mutex    // of Tell
 }
@@ -217,11 +227,12 @@ func (s *sweep) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = run.Plan(ctx, cfg, run.Options{Home: l.Home, Formats: l.Formats, Weights: l.Weights, Dataset: l.Dataset})
+	setup, err := run.Plan(ctx, cfg, run.Options{Home: l.Home, Formats: l.Formats, Weights: l.Weights,
+		Dataset: l.Dataset})
 	if err != nil {
 		return fmt.Errorf("before the first trial, arm %s on fold 1: %w", a.Name, err)
 	}
-	return nil
+	return s.data.check(Job{Name: "arm " + a.Name, Config: string(cfg.YAML())}, setup.Fingerprint())
 }
 
 // arm searches an arm's settings and tests the winner.
@@ -387,6 +398,9 @@ func (s *sweep) do(ctx context.Context, j Job) (Result, error) {
 	}
 	defer func() { <-s.places }()
 	results, err := s.runner.Run(ctx, []jobs.Job{job})
+	if changed := (*changedError)(nil); errors.As(err, &changed) {
+		err = errors.Join(err, s.runner.Forget(ctx, []jobs.Job{job})) // no later call takes such a result
+	}
 	if err != nil {
 		return Result{}, err
 	}

@@ -14,6 +14,7 @@ var flags = map[string]string{
 	"run.Options.Dir":           "--out",
 	"run.Options.Force":         "--force",
 	"run.Options.Resume":        "--resume",
+	"sweep.Options.Dir":         "--out",
 	option.Override:             "--set",
 	"overrides":                 "--set",
 	"queue.Options.Credentials": "--queue-creds",

@@ -66,8 +66,9 @@ Trials that fail are listed at the end with their errors. The exit status is the
 				return usageError(err)
 			}
 			began := time.Now()
-			o := sweep.Options{Dir: dir, Jobs: jobs, Tell: a.tellSweep(plan), Local: sweep.Local{
-				Home: dataHome(dataDir), Formats: formats(), Weights: a.findWeights(w)}}
+			o := sweep.Options{Dir: dir, Jobs: jobs, Tell: a.tellSweep(plan),
+				Note: func(text string) { fmt.Fprintln(a.err, escape.Text("note: "+text)) }, Local: sweep.Local{
+					Home: dataHome(dataDir), Formats: formats(), Weights: a.findWeights(w)}}
 			if queued.queue != "" {
 				queued.dataDir = dataDir
 				q, err := queued.lead(cmd.Context(), a, queued.kit(a))
