@@ -14,10 +14,12 @@ import (
 type Calibration struct {
 	Format int `json:"format"`
 	// Source is the network that made the embeddings. A calibration holds for embeddings of one network.
-	Source   embedding.Network `json:"-"` // see calibrationFile
-	Distance rank.Distance     `json:"distance"`
-	Dim      int               `json:"dim"`
-	Seed     uint64            `json:"seed"`
+	Source embedding.Network `json:"-"` // see calibrationFile
+	// Content is the SHA-256 of the file of embeddings that the calibration was learned from; "" for photos.
+	Content  string        `json:"content,omitempty"`
+	Distance rank.Distance `json:"distance"`
+	Dim      int           `json:"dim"`
+	Seed     uint64        `json:"seed"`
 	// Classes and Photos are the numbers of compared classes and photos. Given is the number of
 	// photos before Copies photos were left out as copies within their class.
 	Classes int `json:"classes"`

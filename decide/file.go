@@ -78,9 +78,8 @@ func Read(r io.Reader) (*Calibration, error) {
 }
 
 // Fits returns an error if the calibration does not fit embeddings of a network that are compared by a
-// distance, because another network or distance gives other distances. An unknown network, and one whose
-// fingerprint was computed in another way, is not checked, but the dimension always is. A calibration that
-// names no network fits only embeddings without a known network.
+// distance, because another network or distance gives other distances. Networks are not checked if one of
+// them is unknown or their fingerprints were computed in different ways. The dimension always is.
 func (c *Calibration) Fits(of embedding.Network, by string, dim int) error {
 	again := "calibrate again with kindred calibrate"
 	if c.Dim != dim {
@@ -90,10 +89,6 @@ func (c *Calibration) Fits(of embedding.Network, by string, dim int) error {
 	}
 	if by != "" && c.Distance.String() != by {
 		return fmt.Errorf("the calibration is for the %s distance, but here it is %s: %s", c.Distance, by, again)
-	}
-	if of.Fingerprint != "" && c.Source.Fingerprint == "" {
-		return fmt.Errorf("the calibration names no network, because it was made from a file of embeddings that "+
-			"names none, but these are of %s: %s and the run or index of that network", of.Name, again)
 	}
 	if of.Differs(c.Source) {
 		return fmt.Errorf("the calibration is for another network, %s, than %s: %s", c.Source, of, again)

@@ -240,19 +240,3 @@ func (f Formats) Write(path string, t *Table) error {
 	}
 	return WriteNetwork(path, format, t)
 }
-
-// WriteNetwork writes the NetworkFile of a table that was written to path, if the network is known and the format has
-// no place for it.
-func WriteNetwork(path string, format Format, t *Table) error {
-	if t.Network.Fingerprint == "" || t.X == nil || !hasNetworkFile(format) {
-		return nil
-	}
-	text, err := t.Network.FileText(path)
-	if err != nil {
-		return err
-	}
-	return atomic.WriteFile(NetworkFile(path), func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
-}

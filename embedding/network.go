@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -51,10 +52,10 @@ func (n Network) scheme() string {
 	return scheme
 }
 
-// String describes the network for people.
+// String describes the network for people. Its name is shown without the folder.
 func (n Network) String() string {
-	name := n.Name
-	if name == "" {
+	name := strings.TrimSuffix(path.Base(strings.ReplaceAll(n.Name, `\`, "/")), ".onnx")
+	if n.Name == "" {
 		name = "an unnamed network"
 	}
 	if n.Preparation == "" {

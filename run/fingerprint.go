@@ -3,9 +3,15 @@ package run
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/nn/onnxnet"
 )
 
 // Identity returns the identity of the model for the embeddings that it makes, with a name for people. The
@@ -38,7 +44,56 @@ func (m *Model) Identity(name string) (embedding.Network, error) {
 	}
 	text, err := json.Marshal(of)
 	id.Fingerprint = fmt.Sprintf("k1:%x", sha256.Sum256(text))
+	if as, of, ok := strings.Cut(m.Net.Spec().Meta[exportedMeta], " "); ok && as == id.Fingerprint {
+		id.Fingerprint = of
+	}
 	return id, err
+}
+
+// exportedMeta is the key of Preparation.Exported in the description of a network that was imported.
+const exportedMeta = "exported"
+
+// Export returns the model as ONNX. Its layers may change on the way to the file, as those of batch norm are merged.
+// The file says which network it was, so that Import gives it the same fingerprint. It does not if the file is changed
+// or cut, or if photos are prepared otherwise.
+func (m *Model) Export() (*onnxnet.Model, error) {
+	p, err := m.Preparation()
+	if err != nil {
+		return nil, err
+	}
+	model, err := onnxnet.Export(m.Net, p)
+	if err != nil {
+		return nil, err
+	}
+	is, err := m.Identity("")
+	if err != nil {
+		return nil, err
+	}
+	as, err := reimported(model)
+	if err != nil || as.Fingerprint == is.Fingerprint {
+		return model, nil // networks for features are written, but not imported
+	}
+	p.Exported = as.Fingerprint + " " + is.Fingerprint
+	model.Meta = p.Entries(m.Net.Spec().Input)
+	return model, nil
+}
+
+// reimported returns the identity of an exported network when its file is imported.
+func reimported(model *onnxnet.Model) (id embedding.Network, err error) {
+	dir, err := os.MkdirTemp("", "kindred-export-")
+	if err != nil {
+		return id, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "exported.onnx")
+	if err := atomic.WriteFile(path, model.Write); err != nil {
+		return id, err
+	}
+	m, _, err := Import(path, "", DataConfig{})
+	if err != nil {
+		return id, err
+	}
+	return m.Identity("")
 }
 
 // preparationText describes for people how photos become the network's input.

@@ -100,6 +100,9 @@ func imported(path, cut string, data DataConfig) (*Model, []string, error) {
 	if err := net.SetState(file.Weights); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
+	if said.Exported != "" {
+		net.Spec().Meta = map[string]string{exportedMeta: said.Exported}
+	}
 	return &Model{Config: cfg, Net: net}, notes, nil
 }
 

@@ -76,6 +76,9 @@ func TestPublished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !identity(t, again).IsSame(identity(t, m)) {
+		t.Error("another fingerprint after saving")
+	}
 	if got := again.Net.Infer(x, 1).Data; !slices.Equal(got, want) {
 		t.Error("other embeddings after saving")
 	}

@@ -78,6 +78,9 @@ func TestQuantizeSavesWhatItMeasures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if by := identity(t, loaded); !by.IsSame(kept.Network) || !by.Differs(identity(t, m)) {
+		t.Errorf("in 8 bits %+v, embeddings of %+v", by, kept.Network)
+	}
 	if !slices.Equal(e.X.Data, kept.X.Data) || !slices.Equal(e.X.Data, q.Test.X.Data) {
 		t.Error("the loaded model embeds the test samples otherwise")
 	}
@@ -85,7 +88,7 @@ func TestQuantizeSavesWhatItMeasures(t *testing.T) {
 	if err := loaded.Save(copied); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := Load(copied); err != nil || again.Net.Quantization() == nil {
+	if again, err := Load(copied); err != nil || !identity(t, again).IsSame(kept.Network) {
 		t.Errorf("saved and loaded: %v", err)
 	}
 	if again, _, err := Import(dir, "", DataConfig{Pixels: loaded.Config.Data.Pixels}); err != nil ||

@@ -30,11 +30,12 @@ func (e *UnfitError) Error() string { return fmt.Sprintf("%s: %v, or remove the 
 // Unwrap returns the reason.
 func (e *UnfitError) Unwrap() error { return e.Err }
 
-// OpenCalibration reads the calibration for vectors of dim numbers that a source made and that are
-// compared by a distance. A calibration for other distances is an *UnfitError, which comes with a CalibrationFile that
-// has no calibration until the file is replaced. If such a calibration is written later, the error is logged and the
-// earlier calibration stays in use.
-func OpenCalibration(path string, of embedding.Network, distance string, dim int) (*CalibrationFile, error) {
+// OpenCalibration reads the calibration for vectors of dim numbers that are compared by a distance. of returns the
+// network that made them, in the form in which the calibration records its own. A calibration for other distances is
+// an *UnfitError, which comes with a CalibrationFile that has no calibration until the file is replaced. If such a
+// calibration is written later, the error is logged and the earlier calibration stays in use.
+func OpenCalibration(path string, of func(*decide.Calibration) (embedding.Network, error), distance string, dim int) (
+	*CalibrationFile, error) {
 	f := &CalibrationFile{&watched[*decide.Calibration]{paths: []string{path}, most: mostCalibration}}
 	f.load = func(files []look) (*decide.Calibration, error) {
 		switch err := files[0].err; {
@@ -47,7 +48,11 @@ func OpenCalibration(path string, of embedding.Network, distance string, dim int
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		if err := c.Fits(of, distance, dim); err != nil {
+		source, err := of(c)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.Fits(source, distance, dim); err != nil {
 			return nil, &UnfitError{path, err}
 		}
 		return c, nil

@@ -16,12 +16,15 @@ import (
 	"github.com/kindred-ml/kindred/test/storetest"
 )
 
+// unknown is the network of vectors that say nothing about it.
+func unknown(*decide.Calibration) (embedding.Network, error) { return embedding.Network{}, nil }
+
 // TestCalibrationFile: a calibration that is made while the server runs holds from then on,
 // and another one after it; one for other distances changes nothing and is in the log, and a
 // removed one is gone.
 func TestCalibrationFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), decide.FileName)
-	file, err := OpenCalibration(path, embedding.Network{}, "euclidean", 3)
+	file, err := OpenCalibration(path, unknown, "euclidean", 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +84,7 @@ func TestCalibrationFile(t *testing.T) {
 	if third.Within != second.Within || !strings.Contains(log.String(), "is for embeddings of 4 numbers") {
 		t.Errorf("%+v: %s", third, log.String())
 	}
-	if _, err := OpenCalibration(path, embedding.Network{}, "euclidean", 3); err == nil {
+	if _, err := OpenCalibration(path, unknown, "euclidean", 3); err == nil {
 		t.Error("a server began with a calibration for other distances")
 	}
 	if err := os.Remove(path); err != nil {

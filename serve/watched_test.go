@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 	"github.com/kindred-ml/kindred/test/storetest"
@@ -127,7 +126,7 @@ func TestServersThatShareFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := OpenCalibration(filepath.Join(dir, "calibration"), embedding.Network{}, "euclidean", 3)
+	file, err := OpenCalibration(filepath.Join(dir, "calibration"), unknown, "euclidean", 3)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,6 +65,7 @@ const (
 	ownDistance = "it uses the distance that it was made with"
 	ownLabels   = "it names the labels of a file of embeddings"
 	forASet     = "it controls how a data set of photos is opened"
+	forAFile    = "it accepts a file of embeddings of another network"
 )
 
 // refuse returns a usage error if a flag is given that does not apply to what the command looks into or does.

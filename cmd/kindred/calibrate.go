@@ -17,12 +17,14 @@ import (
 	"github.com/kindred-ml/kindred/app/cli"
 	"github.com/kindred-ml/kindred/app/cli/calibrate"
 	"github.com/kindred-ml/kindred/app/cli/calibrations"
+	"github.com/kindred-ml/kindred/app/cli/origin"
 	"github.com/kindred-ml/kindred/app/cli/progress"
 	"github.com/kindred-ml/kindred/app/remote/remotedata"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -35,6 +37,8 @@ type calibrateFlags struct {
 	check, seen string
 	fmr         []float64
 	trials      int
+
+	forceNetwork bool
 }
 
 func newCalibrate(a *app) *cobra.Command {
@@ -108,6 +112,7 @@ calibration.`,
 		"trained on, for comparison in --trials and --check", anyFile)
 	fs.text(&f.check, "check", "",
 		"new photos or embeddings, with or without labels, to compare with the calibration", dataSets)
+	fs.forceNetwork(&f.forceNetwork)
 	f.photos.add(cmd)
 	cli.AddStrict(fs.FlagSet, &f.opt.Strict)
 	return cmd
@@ -141,12 +146,15 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 	}
 	opt := decide.Options{Distance: s.Distance, Source: s.Source, Seed: a.seed}
 	if f.trials > 0 {
-		return a.tryCalibration(ctx, f, s, opt)
+		return a.tryCalibration(ctx, f, s, arg, opt)
 	}
 	meter := sync.OnceValue(func() *meter { return a.newMeter("comparing", countUnit) })
 	opt.Progress = func(done float64) { meter().count(int(1000*done), 1000) }
 	c, err := s.Learn(ctx, opt)
 	meter().close()
+	if err == nil && of == ofFile {
+		c.Content, err = regular.Digest(arg)
+	}
 	if err != nil {
 		return err
 	}
@@ -208,8 +216,12 @@ func (f *calibrateFlags) refused(arg string) (of source, err error) {
 		{"labels", ofFile, "", ownLabels},
 		{"data allow-seen", ofRun | inIndex, "", "it has no network, and does not record which classes training saw"},
 		{"data-dir allow-outside", ofRun | inIndex, "", forASet},
+		{origin.ForceFlag, anywhere | ofRun | ofFile, "check seen", forAFile},
 	}); err != nil {
 		return 0, err
+	}
+	if f.forceNetwork && f.seen == "" && of != ofFile && !isEmbeddings(f.check) {
+		return 0, usagef("--%s does not apply to --check %s: %s", origin.ForceFlag, f.check, forAFile)
 	}
 	if f.opt.AllowSeen && f.photos.data != "" {
 		return 0, usagef("--allow-seen applies to photos of a run and to items of an index; photos of --data must " +

@@ -84,10 +84,20 @@ func TestCalibrationIsCarried(t *testing.T) {
 		t.Errorf("the sheet does not say how likely neighbours are the same: %v", err)
 	}
 	must("identify", photo, "--network", onnx, "--in", dir, "--fpir", "0.5")
-	// A file of another network under the name.
-	if code, _, stderr := runArgs(t, "identify", photo, "--run", run, "--in", dir, "--calibration",
-		filepath.Join(other, "net.calibration.json")); code == exitOK || !strings.Contains(stderr, "another network") {
-		t.Errorf("the calibration of another file: %s", stderr)
+	// The exported file is the same network, and a calibration of another one is refused.
+	foreign, err := decide.Load(filepath.Join(other, "net.calibration.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign.Source.Fingerprint = "k1:99"
+	if err := foreign.Save(filepath.Join(other, "foreign.json")); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int{"net.calibration.json": exitOK, "foreign.json": exitFailure} {
+		if code, _, stderr := runArgs(t, "identify", photo, "--run", run, "--in", dir, "--fpir", "0.5", "--calibration",
+			filepath.Join(other, name)); code != want || strings.Contains(stderr, "another network") != (want != exitOK) {
+			t.Errorf("%s: status %d, %s", name, code, stderr)
+		}
 	}
 	s, stop := served(t, ix)
 	client, err := api.NewClient(s.URL, api.ClientOptions{})
@@ -117,8 +127,7 @@ func TestCalibrationIsCarried(t *testing.T) {
 		change func(*decide.Calibration)
 		want   string
 	}{
-		{func(c *decide.Calibration) { c.Source.Fingerprint = "0123" }, "another network"},
-		{func(c *decide.Calibration) { c.Source.Preparation = "9 x 9" }, "prepared as"},
+		{func(c *decide.Calibration) { c.Source.Fingerprint = "k1:0123" }, "another network"},
 		{func(c *decide.Calibration) { c.Distance = 1 }, "distance"},
 	} {
 		changed := *c
@@ -138,7 +147,7 @@ func TestCalibrationIsCarried(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stale.Source.Fingerprint = "0123"
+	stale.Source.Fingerprint = "k1:0123"
 	if err := stale.Save(filepath.Join(run, decide.FileName)); err != nil {
 		t.Fatal(err)
 	}

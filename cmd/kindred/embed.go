@@ -157,6 +157,9 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 		return err
 	}
 	table := e.Table()
+	if table.Network, err = m.Identity(f.title()); err != nil {
+		return err
+	}
 	if err := addExif(ctx, table, e); err != nil {
 		return err
 	}
@@ -178,6 +181,11 @@ func (f *embedFlags) write(a *app, t *embedding.Table, format embedding.Format, 
 	labelFormat embedding.Format) error {
 	if err := a.writeFile(f.out, func(w io.Writer) error { return format.Write(w, t) }); err != nil {
 		return err
+	}
+	if len(regularOnes([]string{f.out})) > 0 {
+		if err := embedding.WriteNetwork(f.out, format, t); err != nil {
+			return err
+		}
 	}
 	if labels != "" {
 		t.X, t.ID = nil, nil

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/app/cli"
+	"github.com/kindred-ml/kindred/app/cli/origin"
 	"github.com/kindred-ml/kindred/app/cli/results"
 	"github.com/kindred-ml/kindred/app/cli/work"
 	"github.com/kindred-ml/kindred/app/page/report/verified"
@@ -39,7 +40,7 @@ type evalFlags struct {
 	perClass               bool
 	format                 string
 	dims                   []int
-	strict                 bool
+	strict, forceNetwork   bool
 	queued                 queueFlags
 	shard                  int
 	outDir
@@ -91,6 +92,7 @@ intervals by classes.`, named(rankings), named(clusterings),
 	fs.embeddings(&f.embeddings, "embeddings of the queries")
 	fs.labels(&f.labels, "labels of the queries")
 	fs.text(&f.gallery, "gallery", "", "embeddings of a separate gallery", anyFile)
+	fs.forceNetwork(&f.forceNetwork)
 	fs.text(&f.galleryLabels, "gallery-labels", "", "labels of the gallery", anyFile)
 	fs.list(&f.columns, "columns", nil,
 		"columns of labels to use; default: label, fine and coarse, as far as they exist", nothing)
@@ -283,6 +285,10 @@ func (f *evalFlags) loadGallery(a *app, q *embedding.Table) (*embedding.Table, e
 	if err != nil {
 		return nil, err
 	}
+	if err := origin.Meet(origin.OfTable(g, f.gallery), origin.OfTable(q, f.embeddings), f.forceNetwork,
+		a.err); err != nil {
+		return nil, err
+	}
 	g, _, err = a.known(g, f.gallery, f.strict)
 	return g, err
 }
@@ -316,6 +322,8 @@ func (f *evalFlags) config(a *app) (eval.Config, error) {
 		return cfg, errors.New("--pairs does not apply to --gallery: the list replaces a gallery")
 	case f.gallery == "" && f.galleryLabels != "":
 		return cfg, errors.New("--gallery-labels without --gallery")
+	case f.gallery == "" && f.forceNetwork:
+		return cfg, errors.New("--" + origin.ForceFlag + " without --gallery: " + forAFile)
 	case len(f.dims) > 0 && (f.dir != "" || f.format != "table" || f.queued.queue != "" || f.assignments != ""):
 		return cfg, errors.New("--dims prints only tables or JSON: leave out --out, --format, --queue and " +
 			"--assignments")

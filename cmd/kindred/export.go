@@ -14,11 +14,9 @@ import (
 
 	"github.com/kindred-ml/kindred/app/cli/calibrations"
 	"github.com/kindred-ml/kindred/app/cli/card"
-	"github.com/kindred-ml/kindred/app/cli/origin"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/nn/onnxnet"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -97,7 +95,7 @@ func runExport(ctx context.Context, a *app, f *exportFlags) error {
 		return err
 	}
 	if ext == ".onnx" {
-		model, err := onnxnet.Export(m.Net, p)
+		model, err := m.Export()
 		if err == nil {
 			err = atomic.WriteFile(f.out, model.Write)
 		}
@@ -152,7 +150,7 @@ func (a *app) printExported(m *run.Model, files []string) error {
 // carry copies the calibration of the network, if it has one, beside the exported file. It
 // returns the copy.
 func (f *exportFlags) carry(a *app, m *run.Model, of *calibrations.Of) (*decide.Calibration, error) {
-	as, err := origin.Of(m, filepath.Base(f.out), f.out)
+	as, err := m.Identity(filepath.Base(f.out))
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kindred-ml/kindred/app/cli"
+	"github.com/kindred-ml/kindred/app/cli/origin"
 )
 
 // flags adds flags to a command, each with the completion of its value. Numbers and
@@ -77,6 +78,11 @@ func (f flags) embeddings(to *string, usage string) {
 // vector adds --vector, a file of embeddings to look up.
 func (f flags) vector(to *string, usage string) {
 	f.text(to, "vector", "", usage+" ("+strings.Join(formats().Extensions(), ", ")+")", anyFile)
+}
+
+// forceNetwork adds the flag that accepts embeddings of different networks.
+func (f flags) forceNetwork(to *bool) {
+	f.BoolVar(to, origin.ForceFlag, false, "compare embeddings of different networks")
 }
 
 // labels adds --labels.

@@ -14,6 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/app/cli/calibrate"
 	"github.com/kindred-ml/kindred/app/cli/calibrations"
 	"github.com/kindred-ml/kindred/app/cli/identify"
+	"github.com/kindred-ml/kindred/app/cli/origin"
 	"github.com/kindred-ml/kindred/app/gallery"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
@@ -101,6 +102,7 @@ func (f *identifyFlags) add(cmd *cobra.Command) {
 	fs.labels(&f.labels, "labels of --embeddings")
 	fs.column(&f.column, "column of labels; "+firstColumn+"; label for an index")
 	fs.vector(&f.vectors, "embeddings by the same network, instead of photos")
+	fs.forceNetwork(&f.forceNetwork)
 	fs.text(&f.data, "data", "", "data set by name or path, instead of photos", dataSets)
 	fs.dataDir(&f.dataDir)
 	fs.text(&f.calibration, "calibration", "", "file of the calibration; default: in the folder of the index or "+
@@ -154,6 +156,7 @@ func (f *identifyFlags) check(cmd *cobra.Command, photos []string) error {
 		{"by-class", anywhere, "coverage", "it needs the sets of labels"},
 		{"queries neighbours", anywhere, "out", "it applies to the pages"},
 		{"force", anywhere, "out table", "it replaces results of --out"},
+		{origin.ForceFlag, anywhere, "embeddings vector", forAFile},
 	}); err != nil {
 		return err
 	}
@@ -188,7 +191,7 @@ func (f *identifyFlags) identify(ctx context.Context, a *app, photos []string) e
 		return err
 	}
 	defer at.close()
-	asked := &identify.Asked{Source: at.of.Source}
+	asked := &identify.Asked{}
 	if err := f.learn(at, asked); err != nil {
 		return err
 	}
@@ -199,6 +202,9 @@ func (f *identifyFlags) identify(ctx context.Context, a *app, photos []string) e
 	defer queries.Close()
 	a.sayLeftOut(queries.LeftOut)
 	if asked.Gallery, err = f.gallery(ctx, a, at, asked.Says.Distance); err != nil {
+		return err
+	}
+	if err := f.compare(a, at, asked, queries); err != nil {
 		return err
 	}
 	f.opt.Voters = f.dir != ""
@@ -250,6 +256,29 @@ func (f *identifyFlags) learn(at *place, to *identify.Asked) (err error) {
 		return fmt.Errorf("%w; for an index of photos that a run was trained on, --calibration names the file of "+
 			"the run (RUN/%s)", err, decide.FileName)
 	}
+	return err
+}
+
+// compare checks that the network of --vector and that of the calibration are the network of the gallery.
+func (f *identifyFlags) compare(a *app, at *place, asked *identify.Asked, queries *gallery.Set) (err error) {
+	all := at.party(cmp.Or(f.index, f.in))
+	if t, ok := asked.Gallery.(*gallery.Table); ok && f.embeddings != "" {
+		all = origin.OfTable(t.Table, f.embeddings)
+		if at.model == nil { // nothing else names the network
+			at.of.Source = all.Network
+		}
+	}
+	if f.vectors != "" {
+		if err := origin.Meet(origin.OfTable(queries.Table, f.vectors), all, f.forceNetwork, a.err); err != nil {
+			return err
+		}
+	}
+	if f.calibration == "" && at.of.From == f.embeddings {
+		if err := at.of.CheckContent(asked.Says); err != nil {
+			return fmt.Errorf("%w with --calibration", err)
+		}
+	}
+	asked.Source, err = at.of.SourceFor(asked.Says, asked.File)
 	return err
 }
 

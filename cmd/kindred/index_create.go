@@ -33,6 +33,7 @@ type itemFlags struct {
 	embeddings, labels string
 	columns, prefix    string
 	update, strict     bool
+	forceNetwork       bool
 	queued             shareFlags
 }
 
@@ -42,6 +43,7 @@ func (f *itemFlags) add(cmd *cobra.Command) {
 	cli.AddStrict(fs.FlagSet, &f.strict)
 	fs.text(&f.embeddings, "embeddings", "", "embeddings by the same network, instead of photos "+
 		"("+strings.Join(formats().Extensions(), ", ")+"); --data may name the folder of their photos", anyFile)
+	fs.forceNetwork(&f.forceNetwork)
 	fs.labels(&f.labels, "labels of --embeddings")
 	fs.text(&f.columns, "columns", "", "file of further columns (.csv or .parquet); its column id or path "+
 		"has the items' ids", anyFile)
@@ -62,6 +64,7 @@ func (f *itemFlags) check(cmd *cobra.Command) error {
 	}
 	return refuse(cmd, of, []rule{
 		{"labels", anywhere | ofFile, "embeddings", ownLabels},
+		{origin.ForceFlag, anywhere | ofFile, "embeddings", forAFile},
 		{"allow-outside strict queue", inPhotos, "", "photos are not read"},
 		{"data-dir", inPhotos | inEmbeddings, "", forASet},
 	})
@@ -147,7 +150,8 @@ func (a *app) createIndex(cmd *cobra.Command, f *indexCreateFlags) (err error) {
 			return usagef("missing argument RUN, or --network: the network that embeds the photos")
 		}
 		if err := refuse(cmd, ofFile, []rule{{"cut size shorter pixels fit weights-dir", byNetwork, "",
-			"it applies to --network, which is missing"}}); err != nil {
+			"it applies to --network, which is missing"},
+			{origin.ForceFlag, byNetwork, "", "the index takes the network that the file names"}}); err != nil {
 			return err
 		}
 	}
@@ -166,7 +170,7 @@ func (a *app) createIndex(cmd *cobra.Command, f *indexCreateFlags) (err error) {
 			return nil, nil
 		}
 		return f.model(ctx, a)
-	})
+	}, f.party)
 	if err != nil {
 		return err
 	}
@@ -175,6 +179,7 @@ func (a *app) createIndex(cmd *cobra.Command, f *indexCreateFlags) (err error) {
 		cfg.Dim = s.model.Net.Spec().OutDim()
 	} else {
 		cfg.Dim = s.Table.X.Cols
+		cfg.Network = index.Network{Network: s.Table.Network, External: s.Table.Network.Fingerprint != ""}
 	}
 	if f.distance == "" {
 		if s.model != nil {
@@ -188,6 +193,15 @@ func (a *app) createIndex(cmd *cobra.Command, f *indexCreateFlags) (err error) {
 		return a.createStore(ctx, f, s, cfg.Dim)
 	}
 	return a.makeIndex(ctx, f, s, cfg)
+}
+
+// party returns the embeddings of the network that the index gets; nil without one.
+func (f *indexCreateFlags) party(m *run.Model) (*origin.Party, error) {
+	if m == nil {
+		return nil, nil
+	}
+	n, err := m.Identity(f.title())
+	return &origin.Party{Name: f.by(), Network: n}, err
 }
 
 // ofIndex matches the names of an index's files.
@@ -253,7 +267,7 @@ func (a *app) equip(f *indexCreateFlags, m *run.Model, cfg *index.Config) (err e
 	if m == nil {
 		return nil
 	}
-	if cfg.Network, err = origin.Save(m, f.out, cmp.Or(f.run, f.network)); err != nil {
+	if cfg.Network, err = origin.Save(m, f.out, f.by()); err != nil {
 		return err
 	}
 	if err := f.words.rememberTower(a, m, f.network, &cfg.Network); err != nil {
@@ -349,8 +363,10 @@ func (s *itemSource) Close() {
 	s.Set.Close()
 }
 
-// open opens the items to add. model returns the network, or nil without a network.
-func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, error)) (s *itemSource, err error) {
+// open opens the items to add. model returns the network, or nil without a network. to returns the embeddings that
+// those of a file join; nil without any.
+func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, error),
+	to func(*run.Model) (*origin.Party, error)) (s *itemSource, err error) {
 	s = &itemSource{}
 	if s.columns, err = items.ReadColumns(f.columns); err != nil {
 		return nil, err
@@ -374,6 +390,13 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 		}
 		if err == nil {
 			err = origin.Check(t, f.embeddings, s.model, "the network")
+		}
+		if err != nil {
+			return nil, err
+		}
+		others, err := to(s.model)
+		if err == nil && others != nil {
+			err = origin.Meet(origin.OfTable(t, f.embeddings), *others, f.forceNetwork, a.err)
 		}
 		if err != nil {
 			return nil, err
@@ -422,7 +445,11 @@ in the index; kindred index sync removes them.`,
 				return err
 			}
 			return changeIndex(args[0], func(x *index.Index) error {
-				s, err := f.open(cmd.Context(), a, func() (*run.Model, error) { return origin.Load(x) })
+				s, err := f.open(cmd.Context(), a, func() (*run.Model, error) { return origin.Load(x) },
+					func(*run.Model) (*origin.Party, error) {
+						of, err := origin.OfIndex(x)
+						return &origin.Party{Name: args[0], Network: of, Dim: x.Info().Dim}, err
+					})
 				if err != nil {
 					return err
 				}

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/app/cli/calibrations"
-	"github.com/kindred-ml/kindred/app/cli/origin"
 	"github.com/kindred-ml/kindred/app/cli/reembed"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
@@ -146,7 +145,7 @@ func (r *reembedded) print(a *app) error {
 // the index then has one, and prints what to do if it has one of another network.
 func (a *app) recalibrated(dir string, f *reembedFlags, m *run.Model, by rank.Distance, n index.Network) (string,
 	error) {
-	file, source := calibrations.File(dir, true), origin.OfIndex(index.Info{Network: n})
+	file, source := calibrations.File(dir, true), n.Network
 	have, missing := decide.Load(file)
 	if missing == nil && have.Fits(source, by.String(), m.Net.Spec().OutDim()) == nil {
 		return "yes", nil

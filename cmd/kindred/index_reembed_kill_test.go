@@ -129,7 +129,7 @@ func isWhole(ix string) (err error) {
 		return err
 	}
 	in := x.Info()
-	is, err := origin.OfFolder(m, x.NetworkDir(), "")
+	is, err := m.Identity("")
 	if err == nil && (!is.IsSame(in.Network.Network) || m.Net.Spec().OutDim() != in.Dim) {
 		err = fmt.Errorf("it has the network %+v, but the vectors of %+v", is, in.Network)
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/app/cli"
+	"github.com/kindred-ml/kindred/app/cli/origin"
 )
 
 func newIndexSearch(a *app) *cobra.Command {
@@ -39,12 +40,14 @@ that it shows the same thing, and --least 0.9 leaves out neighbours below it.`,
 			return f.search(cmd, a, args, []rule{
 				{"run", inStore, "", ownNetwork},
 				{"exact", inIndex, "", "the database decides how it searches"},
+				{origin.ForceFlag, anywhere, "vector", forAFile},
 			})
 		},
 	}
 	fs := flagsOf(cmd)
 	fs.repeated(&f.ids, "id", "look up an item of the index; may be repeated", nothing)
 	fs.vector(&f.vectors, "look up the embeddings in a file, made by the network of the index")
+	fs.forceNetwork(&f.forceNetwork)
 	fs.text(&f.filter, "filter", "", "find only items that pass this filter: "+filterHelp, nothing)
 	fs.BoolVar(&f.exact, "exact", false, "search all lists of an index with lists, for exact results")
 	fs.text(&f.store, "store", "", "store of a database, instead of an index: "+storeForm, nothing)

@@ -243,7 +243,7 @@ func firstNames(ids []string) string {
 // open opens the data set as the network of the index needs it.
 func (f *syncFlags) open(ctx context.Context, x *index.Index) (*data.Dataset, error) {
 	var crop bool
-	if x.Info().Network.Fingerprint != "" {
+	if of := x.Info().Network; of.Fingerprint != "" && !of.External {
 		folder, err := run.Open(x.NetworkDir())
 		if err != nil {
 			return nil, err
@@ -297,7 +297,10 @@ func (f *syncFlags) network(x *index.Index) (*run.Model, error) {
 		f.model, f.modelDir = m, x.NetworkDir()
 	}
 	have := x.Info().Network
-	is, err := origin.OfFolder(f.model, x.NetworkDir(), have.Name)
+	is, err := f.model.Identity(have.Name)
+	if have.IsFileDigest() {
+		is, err = origin.ByFiles(f.model, x.NetworkDir(), true, have.Name)
+	}
 	if err != nil {
 		return nil, err
 	}

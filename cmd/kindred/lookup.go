@@ -28,11 +28,9 @@ type lookupFlags struct {
 	dataDir                        string
 	vectors                        string // file of embeddings to look up
 	outside, strict                bool
+	forceNetwork                   bool
 	way                            string // advice in the error about a gallery without a network
 }
-
-// by returns the run or the network that makes the embeddings, for messages.
-func (f *lookupFlags) by() string { return cmp.Or(f.run, f.network) }
 
 // source returns the gallery that the flags name; 0 without one.
 func (f *lookupFlags) source() source {
@@ -66,39 +64,50 @@ func (f *lookupFlags) open(ctx context.Context, a *app, of source) (*place, erro
 		if err != nil {
 			return nil, err
 		}
-		p := placeOf(x, f.index)
+		p, err := a.placeOf(x, f.index)
+		if err != nil {
+			return nil, errors.Join(err, x.Close())
+		}
 		p.items.Way, p.items.Label, p.items.Unkept = f.way, f.column, func(err error) {
 			fmt.Fprintf(a.err, "the next call measures the distances between items again: %s\n",
 				escape.Text(err.Error()))
 		}
 		return p, nil
 	case inStore:
-		p, err := placeAt(ctx, f.store, f.run)
+		p, err := a.placeAt(ctx, f.store, f.run)
 		if err == nil {
 			p.items.Way = f.way + ", or name with --run the run that made its embeddings"
 		}
 		return p, err
 	case inVectors:
-		return &place{of: &calibrations.Of{}, close: func() error { return nil }}, nil
+		return &place{of: &calibrations.Of{Notes: a.err}, close: func() error { return nil }}, nil
 	}
 	m, err := f.model(ctx, a)
 	if err != nil {
 		return nil, err
 	}
 	at, err := calibrations.OfNetwork(m, f.run, f.network)
-	return &place{model: func() (*run.Model, error) { return m, nil }, of: at, close: func() error { return nil }}, err
+	if err != nil {
+		return nil, err
+	}
+	at.Notes = a.err
+	return &place{model: func() (*run.Model, error) { return m, nil }, of: at, close: func() error { return nil }}, nil
 }
 
 // placeOf is an open index, in a folder.
-func placeOf(x *index.Index, dir string) *place {
-	p := &place{items: items.OfIndex(x), close: x.Close, of: &calibrations.Of{File: calibrations.File(dir, true),
-		From: dir, Source: origin.OfIndex(x.Info()), Dim: x.Info().Dim}}
+func (a *app) placeOf(x *index.Index, dir string) (*place, error) {
+	of, err := calibrations.OfIndex(x, dir)
+	if err != nil {
+		return nil, err
+	}
+	of.Notes = a.err
+	p := &place{items: items.OfIndex(x), close: x.Close, of: of}
 	p.model = p.items.Network
-	return p
+	return p, nil
 }
 
 // placeAt opens the store at an address, with the network of a run if one is given.
-func placeAt(ctx context.Context, url, dir string) (*place, error) {
+func (a *app) placeAt(ctx context.Context, url, dir string) (*place, error) {
 	s, err := openStore(ctx, url)
 	if err != nil {
 		return nil, err
@@ -114,8 +123,14 @@ func placeAt(ctx context.Context, url, dir string) (*place, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	of.Notes = a.err
 	g := &gallery.Items{Store: s, Name: s.name, Model: func() (*run.Model, error) { return m, nil }}
 	return &place{model: g.Network, items: g, of: of, close: s.Close}, nil
+}
+
+// party returns the embeddings of the network, with their name for messages.
+func (p *place) party(name string) origin.Party {
+	return origin.Party{Name: name, Network: p.of.Source, Dim: p.of.Dim}
 }
 
 // photos embeds the photos to look up: the photos at the given paths, or the photos of a data set.
@@ -173,6 +188,9 @@ func (f *lookupFlags) table(ctx context.Context, a *app, p *place, labelled bool
 	if f.embeddings != "" {
 		if t.Table, err = formats().Read(f.embeddings); err == nil {
 			err = origin.Check(t.Table, f.embeddings, m, "the network "+f.by())
+		}
+		if err == nil && m != nil {
+			err = origin.Meet(origin.OfTable(t.Table, f.embeddings), p.party("the photos"), f.forceNetwork, a.err)
 		}
 		if err == nil {
 			t.Table, err = a.perhapsLabelled(t.Table, f.labels, oneColumn(f.column))

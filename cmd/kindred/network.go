@@ -153,6 +153,12 @@ func (f *modelFlags) take(args []string, data *string, what, flag string) error 
 	return nil
 }
 
+// by returns the run or the network, for messages.
+func (f *modelFlags) by() string { return cmp.Or(f.run, f.network) }
+
+// title returns the name of the network for people, without its folder.
+func (f *modelFlags) title() string { return strings.TrimSuffix(filepath.Base(f.by()), ".onnx") }
+
 // name takes an argument for the folder of a run, or for what --network takes: a file,
 // the folder of a saved network, or a name that is no path.
 func (f *modelFlags) name(arg string) {

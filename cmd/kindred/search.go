@@ -12,6 +12,7 @@ import (
 
 	"github.com/kindred-ml/kindred/app/cli"
 	"github.com/kindred-ml/kindred/app/cli/items"
+	"github.com/kindred-ml/kindred/app/cli/origin"
 	"github.com/kindred-ml/kindred/app/cli/results"
 	"github.com/kindred-ml/kindred/app/gallery"
 	"github.com/kindred-ml/kindred/app/page/report"
@@ -123,18 +124,12 @@ it shows the same thing, and --least 0.9 leaves out neighbours below it.
 				{"out", byNetwork, "", "pages show only results among photos or embeddings"},
 				{"force", byNetwork, "out", "it replaces results of --out"},
 				{"data-dir allow-outside", byNetwork, "in", forASet},
+				{origin.ForceFlag, byNetwork, "embeddings", forAFile},
 			})
 		},
 	}
 	fs := flagsOf(cmd)
-	fs.text(&f.index, "index", "", "index, instead of a network and a gallery (kindred index search)", folders)
-	fs.text(&f.store, "store", "", "store of a database, instead of a gallery: "+storeForm, nothing)
-	fs.text(&f.in, "in", "", "gallery: a folder of photos, a manifest, an archive or a data set by name",
-		dataSets)
-	fs.embeddings(&f.embeddings, "embeddings of the gallery, by the same network")
-	fs.labels(&f.labels, "labels of --embeddings")
-	fs.column(&f.column, "column of labels of --embeddings to show; "+firstColumn)
-	fs.dataDir(&f.dataDir)
+	f.addGallery(fs)
 	fs.IntVar(&f.k, "neighbours", 10, "photos to find for each query")
 	fs.distance(&f.distance, "", "that of the run's scores; cosine for a network that was not trained here",
 		anyDistance...)
@@ -147,6 +142,19 @@ it shows the same thing, and --least 0.9 leaves out neighbours below it.
 	f.same.add(cmd)
 	f.phrases.add(cmd)
 	return cmd
+}
+
+// addGallery adds the flags that name the gallery.
+func (f *searchFlags) addGallery(fs flags) {
+	fs.text(&f.index, "index", "", "index, instead of a network and a gallery (kindred index search)", folders)
+	fs.text(&f.store, "store", "", "store of a database, instead of a gallery: "+storeForm, nothing)
+	fs.text(&f.in, "in", "", "gallery: a folder of photos, a manifest, an archive or a data set by name",
+		dataSets)
+	fs.embeddings(&f.embeddings, "embeddings of the gallery, by the same network")
+	fs.forceNetwork(&f.forceNetwork)
+	fs.labels(&f.labels, "labels of --embeddings")
+	fs.column(&f.column, "column of labels of --embeddings to show; "+firstColumn)
+	fs.dataDir(&f.dataDir)
 }
 
 // check refuses flags with wrong values or that do not apply, and parses the filter.
@@ -284,6 +292,9 @@ func (f *searchFlags) asked(ctx context.Context, a *app, at *place) (*gallery.Se
 		if t, err = formats().Read(f.vectors); err == nil {
 			list = append(list, more...)
 			more, err = gallery.ByVector(t, f.vectors, at.of.Dim)
+		}
+		if err == nil {
+			err = origin.Meet(origin.OfTable(t, f.vectors), at.party(at.items.Name), f.forceNetwork, a.err)
 		}
 	}
 	if err != nil {

@@ -21,6 +21,8 @@ import (
 
 	"github.com/kindred-ml/kindred/app/page"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/critical"
 	"github.com/kindred-ml/kindred/internal/base/escape"
@@ -386,7 +388,7 @@ func (f *serveFlags) collections(ctx context.Context, a *app, dirs []string, opt
 		opt.Collections = append(opt.Collections, c)
 	}
 	for _, url := range f.stores {
-		p, err := placeAt(ctx, url, f.run)
+		p, err := a.placeAt(ctx, url, f.run)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -418,7 +420,10 @@ func (f *serveFlags) equip(ctx context.Context, c *serve.Collection, p *place, l
 	if p.of.File == "" {
 		return nil
 	}
-	c.CalibrationFile, err = serve.OpenCalibration(p.of.File, p.of.Source, in.Distance.String(), in.Dim)
+	quiet := *p.of // the server reads new calibrations while it writes its log
+	quiet.Notes = nil
+	of := func(says *decide.Calibration) (embedding.Network, error) { return quiet.SourceFor(says, quiet.File) }
+	c.CalibrationFile, err = serve.OpenCalibration(p.of.File, of, in.Distance.String(), in.Dim)
 	var unfit *serve.UnfitError
 	if errors.As(err, &unfit) && p.items.Index != nil { // as after 'kindred index reembed'
 		log.Warn("the calibration is not used", "collection", c.Name, "why", unfit.Error(),

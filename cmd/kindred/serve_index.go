@@ -55,7 +55,11 @@ func (h *servedIndex) collection(ctx context.Context, x *index.Index) (c serve.C
 			return c, err
 		}
 	}
-	return c, h.f.equip(ctx, &c, placeOf(x, h.dir), h.log)
+	p, err := h.a.placeOf(x, h.dir)
+	if err != nil {
+		return c, err
+	}
+	return c, h.f.equip(ctx, &c, p, h.log)
 }
 
 // lookEvery is the time between two looks whether another process asks for the index, or has replaced it.

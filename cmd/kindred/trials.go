@@ -6,18 +6,23 @@ import (
 
 	"github.com/kindred-ml/kindred/app/cli/calibrate"
 	"github.com/kindred-ml/kindred/app/cli/calibrations"
+	"github.com/kindred-ml/kindred/app/cli/origin"
 	"github.com/kindred-ml/kindred/app/cli/trials"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
 )
 
-// ask answers --trials and --check.
-func (f *calibrateFlags) ask(ctx context.Context, a *app, opt decide.Options) (decide.Ask, error) {
+// ask answers --trials and --check of the calibration of arg.
+func (f *calibrateFlags) ask(ctx context.Context, a *app, arg string, opt decide.Options) (decide.Ask, error) {
 	ask := decide.Ask{FMR: f.fmr, FPIR: []float64{0.05}, Galleries: []int{20, 200, 658}, Coverage: []float64{0.9, 0.95}}
 	if f.seen == "" {
 		return ask, nil
 	}
 	t, err := a.labelled(f.seen, "", oneColumn(f.opt.Column), f.opt.Strict)
+	if err != nil {
+		return ask, err
+	}
+	err = origin.Meet(origin.OfTable(t, f.seen), origin.Party{Name: arg, Network: opt.Source}, f.forceNetwork, a.err)
 	if err != nil {
 		return ask, err
 	}
@@ -32,8 +37,9 @@ func (f *calibrateFlags) ask(ctx context.Context, a *app, opt decide.Options) (d
 }
 
 // tryCalibration calibrates on halves of the classes.
-func (a *app) tryCalibration(ctx context.Context, f *calibrateFlags, s *calibrate.Set, opt decide.Options) error {
-	ask, err := f.ask(ctx, a, opt)
+func (a *app) tryCalibration(ctx context.Context, f *calibrateFlags, s *calibrate.Set, arg string,
+	opt decide.Options) error {
+	ask, err := f.ask(ctx, a, arg, opt)
 	if err != nil {
 		return err
 	}
@@ -60,12 +66,17 @@ func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of source
 		return usagef("--check needs an open calibration, as it compares classes that training did not see: "+
 			"%s is closed; make an open one with --data", file)
 	}
-	t, source, err := f.openNew(ctx, a, of, arg)
+	if of == ofFile && f.out == "" {
+		if err := f.checkContent(c, arg); err != nil {
+			return err
+		}
+	}
+	t, from, err := f.openNew(ctx, a, of, arg)
 	if err != nil {
 		return err
 	}
-	if err := c.Fits(source, "", t.X.Cols); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+	if err := f.fits(a, c, file, t, from); err != nil {
+		return err
 	}
 	res := &calibrated{File: file, Classes: c.Classes, Photos: c.Photos, Distance: c.Distance,
 		Thresholds: []decide.Threshold{}}
@@ -85,7 +96,7 @@ func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of source
 	if err := f.fit(toLabelled); err != nil {
 		return err
 	}
-	ask, err := f.ask(ctx, a, decide.Options{Distance: c.Distance, Seed: a.seed})
+	ask, err := f.ask(ctx, a, arg, decide.Options{Distance: c.Distance, Source: c.Source, Seed: a.seed})
 	if err != nil {
 		return err
 	}
@@ -97,10 +108,44 @@ func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of source
 	return a.answer(res, func() error { return trials.Write(a.out, res.Trials) })
 }
 
+// checkContent checks that the calibration beside a file of embeddings is that of its content.
+func (f *calibrateFlags) checkContent(c *decide.Calibration, arg string) error {
+	t, err := formats().Read(arg)
+	if err == nil {
+		err = calibrations.OfTable(t, arg).CheckContent(c)
+	}
+	if err != nil {
+		return fmt.Errorf("%w with --out", err)
+	}
+	return nil
+}
+
+// fits checks that the calibration in a file is for the network of the new photos, which is that of from unless they
+// were read from a file of embeddings.
+func (f *calibrateFlags) fits(a *app, c *decide.Calibration, file string, t *embedding.Table,
+	from *calibrations.Of) error {
+	source, dim := embedding.Network{}, t.X.Cols
+	if from.From == "" {
+		err := origin.Meet(origin.OfTable(t, f.check), origin.Party{Name: file, Network: c.Source, Dim: c.Dim},
+			f.forceNetwork, a.err)
+		if err != nil {
+			return err
+		}
+	} else {
+		var err error
+		if source, err = from.SourceFor(c, file); err != nil {
+			return err
+		}
+	}
+	if err := c.Fits(source, "", dim); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return nil
+}
+
 // openNew reads or embeds the photos to compare with a calibration. The table has no columns if there are no labels.
-// The source is that of photos.
 func (f *calibrateFlags) openNew(ctx context.Context, a *app, of source, arg string) (*embedding.Table,
-	embedding.Network, error) {
+	*calibrations.Of, error) {
 	look, in := lookupFlags{labels: f.labels, column: f.opt.Column, dataDir: f.photos.dataDir,
 		outside: f.photos.outside, strict: f.opt.Strict}, inPhotos
 	switch {
@@ -113,13 +158,13 @@ func (f *calibrateFlags) openNew(ctx context.Context, a *app, of source, arg str
 	}
 	at, err := look.open(ctx, a, in)
 	if err != nil {
-		return nil, embedding.Network{}, err
+		return nil, nil, err
 	}
 	defer at.close()
 	t, err := look.table(ctx, a, at, true)
 	if err != nil {
-		return nil, embedding.Network{}, err
+		return nil, nil, err
 	}
 	defer t.Close()
-	return t.Table, at.of.Source, nil
+	return t.Table, at.of, nil
 }

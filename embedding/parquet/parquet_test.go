@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/test/budgettest"
 )
 
@@ -109,8 +111,30 @@ func TestSecondNameIsALabel(t *testing.T) {
 	}
 }
 
+// TestNetwork: the metadata keep the network, and another text there is an error.
+func TestNetwork(t *testing.T) {
+	want := &embedding.Table{X: mat.Of(1, 2, []float32{1, 2}), Network: embedding.Network{Name: "net",
+		Fingerprint: "k1:01", Preparation: "64 x 64"}}
+	var b bytes.Buffer
+	if err := (Format{}).Write(&b, want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Format{}.Read(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil || got.Network != want.Network {
+		t.Errorf("%+v, %v", got, err)
+	}
+	bad := bytes.Replace(b.Bytes(), []byte(`"sum"`), []byte(`"som"`), 1)
+	if _, err := (Format{}).Read(bytes.NewReader(bad), int64(len(bad))); err == nil ||
+		!strings.Contains(err.Error(), embedding.MetadataKey) {
+		t.Error(err)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add(file(f))
+	f.Add(fileOf(f, []struct {
+		First float32 `parquet:"embedding_0"`
+	}{{1}}, pq.KeyValueMetadata(embedding.MetadataKey, `{"name": "net", "sum": "k1:01"}`)))
 	f.Add(columnsFile(f))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		budgettest.Bounded(t, len(data), func() {

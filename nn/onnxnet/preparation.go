@@ -31,6 +31,9 @@ type Preparation struct {
 	Side int
 	// Distance is what embeddings are compared by: euclidean or cosine.
 	Distance string
+	// Exported has two fingerprints of package run: that of the file as it is imported, and that of the network that
+	// was exported. Neither is interpreted here.
+	Exported string
 	// Source says which evidence decided about Pixels: "the model's metadata", the name of a file
 	// beside the network, "the network's first layers", "the type of its input, UINT8", or "the
 	// file's name".
@@ -63,6 +66,7 @@ const (
 	keyFit      = "kindred.fit"
 	keyShorter  = "kindred.shorter"
 	keyDistance = "kindred.distance"
+	keyExported = "kindred.exported"
 )
 
 // blueFirst is the value of keyOrder for blue, green, red. The key is absent for red, green, blue.
@@ -91,6 +95,7 @@ func (p *Preparation) Entries(in nn.Shape) []Entry {
 		add(keyShorter, strconv.Itoa(p.Shorter))
 	}
 	add(keyDistance, p.Distance)
+	add(keyExported, p.Exported)
 	add("preparation", p.Words(in))
 	return out
 }
@@ -158,6 +163,8 @@ func preparation(m *onnx.Model) Preparation {
 			p.Fit = e.Value
 		case keyDistance:
 			p.Distance = e.Value
+		case keyExported:
+			p.Exported = e.Value
 		case keyShorter:
 			p.Shorter, _ = strconv.Atoi(e.Value) // 0 is the input's size
 		}

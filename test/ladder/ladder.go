@@ -480,10 +480,10 @@ func programs() []Package {
 			"internal/base/atomic internal/base/regular internal/format/strictjson"},
 		{"app/cli/explain", "`kindred loss`: a loss on one batch", "embedding mat objective"},
 		{"app/cli/origin", "which network made a set of vectors",
-			"internal/base/regular nn embedding index run words"},
+			"internal/base/escape internal/base/regular nn embedding index run words"},
 		{"app/cli/phrase", "what a search looks up: photos, words, and sums of both", ""},
 		{"app/cli/calibrations", "finds the calibration of a network, an index or embeddings",
-			"decide embedding run app/cli/origin"},
+			"internal/base/regular decide embedding index run app/cli/origin"},
 		{"app/cli/calibrate", "learns a calibration from a run, an index or embeddings",
 			"internal/base/escape internal/base/spell mat nn/optim data embedding eval/rank decide store index run " +
 				"app/cli app/cli/origin"},

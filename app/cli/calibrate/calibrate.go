@@ -89,6 +89,7 @@ func OfTable(t *embedding.Table, name string, opt Options) (*Set, error) {
 	s := &Set{opt: opt}
 	var err error
 	if s.Distance, err = opt.distance(rank.Euclidean); err == nil {
+		s.Source = t.Network
 		err = s.table(t, name)
 	}
 	return s, err

@@ -18,8 +18,11 @@ import (
 
 // OfIndex returns the Set of the items of an open index in dir, or of the photos of Options.Data.
 func OfIndex(ctx context.Context, x *index.Index, dir string, opt Options) (*Set, error) {
-	s := &Set{Source: origin.OfIndex(x.Info()), opt: opt}
+	s := &Set{opt: opt}
 	var err error
+	if s.Source, err = origin.OfIndex(x); err != nil {
+		return nil, err
+	}
 	if s.Distance, err = opt.distance(x.Info().Distance); err != nil {
 		return nil, err
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/app/cli"
-	"github.com/kindred-ml/kindred/app/cli/origin"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
@@ -31,7 +30,7 @@ func OfRun(ctx context.Context, dir string, opt Options) (*Set, error) {
 	}
 	m.Config.Data.Strict = opt.Strict
 	s := &Set{Model: m, opt: opt}
-	if s.Source, err = origin.OfFolder(m, dir, dir); err != nil {
+	if s.Source, err = m.Identity(dir); err != nil {
 		return nil, err
 	}
 	own, err := m.Distance()

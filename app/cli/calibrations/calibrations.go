@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 	"github.com/kindred-ml/kindred/app/cli/origin"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -25,6 +28,15 @@ type Of struct {
 	Distance string
 	Dim      int
 	Gallery  func() (decide.Gallery, error)
+	// Earlier returns the Source as earlier versions recorded it in calibrations; nil if it cannot be computed.
+	Earlier func() (embedding.Network, error)
+	// Notes gets a line about a calibration or a source whose network is unknown; nil prints nothing.
+	Notes io.Writer
+}
+
+// OfTable returns the Of of a file of embeddings, whose calibration is beside it.
+func OfTable(t *embedding.Table, path string) *Of {
+	return &Of{File: File(path, false), From: path, Source: t.Network}
 }
 
 // File returns the path of a calibration: in the folder of a run or an index, or
@@ -36,27 +48,79 @@ func File(path string, folder bool) string {
 	return strings.TrimSuffix(path, filepath.Ext(path)) + "." + decide.FileName
 }
 
+// OfIndex returns the Of of an open index in a folder.
+func OfIndex(x *index.Index, dir string) (*Of, error) {
+	of := &Of{File: File(dir, true), From: dir, Dim: x.Info().Dim}
+	if have := x.Info().Network; have.IsFileDigest() {
+		of.Earlier = func() (embedding.Network, error) { return have.Network, nil }
+	}
+	var err error
+	of.Source, err = origin.OfIndex(x)
+	return of, err
+}
+
 // OfNetwork returns the Of of a network: that of a run in dir, or the file or folder network. A network
 // by name has no calibration.
 func OfNetwork(m *run.Model, dir, network string) (*Of, error) {
-	of := &Of{Dim: m.Net.Spec().OutDim(), From: cmp.Or(dir, network)}
+	path := cmp.Or(dir, network)
+	of := &Of{Dim: m.Net.Spec().OutDim(), From: path}
+	name := dir
+	if st, err := os.Stat(path); err == nil {
+		folder := st.IsDir()
+		if !folder {
+			name = filepath.Base(path)
+		}
+		of.File = File(path, folder)
+		of.Earlier = func() (embedding.Network, error) { return origin.ByFiles(m, path, folder, name) }
+	} else if dir != "" {
+		return nil, err
+	}
 	var err error
-	if dir != "" {
-		of.File = File(dir, true)
-		of.Source, err = origin.OfFolder(m, dir, dir)
-		return of, err
-	}
-	st, missing := os.Stat(network)
-	switch {
-	case missing != nil:
-	case st.IsDir():
-		of.File = File(network, true)
-		of.Source, err = origin.OfFolder(m, network, network)
-	default:
-		of.File = File(network, false)
-		of.Source, err = origin.Of(m, filepath.Base(network), network)
-	}
+	of.Source, err = m.Identity(cmp.Or(name, path))
 	return of, err
+}
+
+// SourceFor returns the source of the distances in the form in which a calibration, read from a file, records its own.
+// It prints a note if one of them is unknown.
+func (of *Of) SourceFor(c *decide.Calibration, file string) (embedding.Network, error) {
+	source := of.Source
+	if c.Source.IsFileDigest() && of.Earlier != nil {
+		var err error
+		if source, err = of.Earlier(); err != nil {
+			return source, err
+		}
+	}
+	if of.Notes == nil || source.Differs(c.Source) {
+		return source, nil
+	}
+	return source, origin.Meet(origin.Party{Name: file, Network: c.Source},
+		origin.Party{Name: cmp.Or(of.From, "the photos"), Network: source}, false, of.Notes)
+}
+
+// CheckContent returns an error if the calibration beside a file of embeddings was learned from another content of the
+// file, unless the fingerprints say that the same network made both.
+func (of *Of) CheckContent(c *decide.Calibration) error {
+	if c.Content == "" || c.Source.IsSame(of.Source) || c.Source.Differs(of.Source) { // Fits refuses another network
+		return nil
+	}
+	sum, err := regular.Digest(of.From)
+	if err != nil || sum == c.Content {
+		return err
+	}
+	return fmt.Errorf("%s was learned from another content of %s, and nothing says that the same network made both: "+
+		"make it again with kindred calibrate %s, or name the calibration to use", of.File, of.From, of.From)
+}
+
+// fits returns an *UnfitError if the calibration in a file does not apply to the distances.
+func (of *Of) fits(c *decide.Calibration, file string) error {
+	source, err := of.SourceFor(c, file)
+	if err != nil {
+		return err
+	}
+	if err := c.Fits(source, of.Distance, of.Dim); err != nil {
+		return &UnfitError{file, err}
+	}
+	return nil
 }
 
 // Load reads a calibration. If the file is missing, the error is a *MissingError, which says how to make it from
@@ -96,8 +160,8 @@ func (of *Of) Among(file string, strangers float64) (*decide.Among, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Fits(of.Source, of.Distance, of.Dim); err != nil {
-		return nil, &UnfitError{file, err}
+	if err := of.fits(c, file); err != nil {
+		return nil, err
 	}
 	g, err := of.Gallery()
 	if err != nil {
@@ -120,8 +184,8 @@ func (of *Of) Carry(to string, as embedding.Network) (*decide.Calibration, error
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Fits(of.Source, of.Distance, of.Dim); err != nil {
-		return nil, &UnfitError{of.File, err}
+	if err := of.fits(c, of.File); err != nil {
+		return nil, err
 	}
 	c.Source = as
 	return c, c.Save(to)

@@ -153,7 +153,7 @@ func TestRefused(t *testing.T) {
 			a.Queries[299].Vector = make([]float32, dim+1)
 		},
 		"closed":   func(_ *Asked, o *Options) { o.Closed = true }, // a calibration without a closed set
-		"C.json: ": func(a *Asked, _ *Options) { a.Source.Fingerprint = "another" },
+		"C.json: ": func(a *Asked, _ *Options) { a.Source.Fingerprint, a.Says.Source.Fingerprint = "another", "one" },
 	} {
 		a, _ := asked(t)
 		opt := options()

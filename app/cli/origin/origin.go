@@ -1,67 +1,34 @@
-// Package origin identifies the network that made vectors: by the digest of its files and by the
-// preparation of photos. It stores networks beside indexes and finds them there.
+// Package origin says which network made embeddings, and refuses to compare those of different networks. It stores
+// networks in the folders of indexes and finds them there.
 package origin
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/index"
-	"github.com/kindred-ml/kindred/internal/base/regular"
-	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Of returns the origin of the vectors of a network that is saved in files. name is its name for
-// people.
-func Of(m *run.Model, name string, files ...string) (embedding.Network, error) {
-	sum := sha256.New()
-	for _, file := range files {
-		f, err := regular.Open(file)
-		if err != nil {
-			return embedding.Network{}, err
-		}
-		_, err = io.Copy(sum, f)
-		if err = errors.Join(err, f.Close()); err != nil {
-			return embedding.Network{}, err
-		}
+// OfIndex returns the network of an index's vectors. For an index that recorded the digest of its network's files, it
+// is computed from the network in its folder, if these are still the same files.
+func OfIndex(x *index.Index) (embedding.Network, error) {
+	have := x.Info().Network
+	if !have.IsFileDigest() {
+		return have.Network, nil
 	}
-	n := embedding.Network{Name: name, Fingerprint: hex.EncodeToString(sum.Sum(nil))}
-	p, err := m.Preparation()
-	if err != nil {
-		return embedding.Network{}, err
+	m, err := Load(x)
+	if m == nil || err != nil {
+		return have.Network, err
 	}
-	if in := m.Net.Spec().Input; in.H*in.W > 1 {
-		n.Preparation = fmt.Sprintf("%d x %d, pixels %s, fit %s", in.H, in.W, p.Pixels, p.Fit)
-		if p.Shorter > 0 {
-			n.Preparation += fmt.Sprintf(" after the shorter side is %d", p.Shorter)
-		}
+	is, err := ByFiles(m, x.NetworkDir(), true, have.Name)
+	if err != nil || is.Differs(have.Network) {
+		return have.Network, err
 	}
-	return n, nil
-}
-
-// OfFolder is Of for a network that is saved in a folder.
-func OfFolder(m *run.Model, dir, name string) (embedding.Network, error) {
-	files := run.PublishedFiles(dir)
-	if files == nil {
-		files = []string{filepath.Join(dir, nn.SpecFile), filepath.Join(dir, nn.WeightsFile)}
-	}
-	if m.Net.Quantization() != nil {
-		files = append(files, filepath.Join(dir, nn.QuantizationFile))
-	}
-	return Of(m, name, files...)
-}
-
-// OfIndex returns the origin of an index's vectors.
-func OfIndex(in index.Info) embedding.Network {
-	return in.Network.Network
+	return m.Identity(have.Name)
 }
 
 // Save puts a network into the folder of an index.
@@ -73,14 +40,14 @@ func Save(m *run.Model, dir, name string) (index.Network, error) {
 	if err := m.Save(to); err != nil {
 		return index.Network{}, err
 	}
-	of, err := OfFolder(m, to, name)
+	of, err := m.Identity(name)
 	return index.Network{Network: of}, err
 }
 
 // Load reads the network of an index; nil without one.
 func Load(x *index.Index) (*run.Model, error) {
-	dir := x.NetworkDir()
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && x.Info().Network.Fingerprint == "" {
+	dir, of := x.NetworkDir(), x.Info().Network
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && (of.Fingerprint == "" || of.External) {
 		return nil, nil
 	}
 	return LoadFor(dir, "the index", x.Info().Dim)

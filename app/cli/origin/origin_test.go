@@ -24,8 +24,8 @@ func model(t *testing.T, seed uint64) *run.Model {
 	return &run.Model{Config: run.Default(), Net: net}
 }
 
-// TestOf: the same files have the same origin, other weights or another order of files another.
-func TestOf(t *testing.T) {
+// TestByFiles: the same files have the same digest, other contents another.
+func TestByFiles(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
 	for path, text := range map[string]string{a: "weights", b: "others"} {
@@ -34,8 +34,8 @@ func TestOf(t *testing.T) {
 		}
 	}
 	m := model(t, 1)
-	of := func(files ...string) string {
-		s, err := Of(m, "net", files...)
+	of := func(file string) string {
+		s, err := ByFiles(m, file, false, "net")
 		if err != nil || s.Name != "net" || s.Preparation != "" { // of features
 			t.Fatalf("%+v, %v", s, err)
 		}
@@ -45,10 +45,10 @@ func TestOf(t *testing.T) {
 	if want := "9a129038d9a00aed0cf6a7ea059ca50a813449061ab87848cf1a13eafdf33b2c"; of(a) != want {
 		t.Errorf("%s, want %s", of(a), want)
 	}
-	if of(a) == of(b) || of(a, b) == of(b, a) {
-		t.Error("other files with the same origin")
+	if of(a) == of(b) {
+		t.Error("other files with the same digest")
 	}
-	if _, err := Of(m, "net", filepath.Join(dir, "none")); err == nil {
+	if _, err := ByFiles(m, filepath.Join(dir, "none"), false, "net"); err == nil {
 		t.Error("a file that is not there")
 	}
 }
@@ -59,7 +59,7 @@ func TestSave(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ix")
 	m := model(t, 1)
 	n, err := Save(m, dir, "mine")
-	if err != nil || n.Name != "mine" || len(n.Fingerprint) != 64 {
+	if err != nil || n.Name != "mine" || len(n.Fingerprint) != 67 {
 		t.Fatalf("%+v, %v", n, err)
 	}
 	x, err := index.Create(dir, index.Config{Dim: 3, Network: n})
@@ -67,8 +67,8 @@ func TestSave(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	if of := OfIndex(x.Info()); of != n.Network || of.Name != "mine" {
-		t.Errorf("%+v, want %+v", of, n)
+	if of, err := OfIndex(x); err != nil || of != n.Network || of.Name != "mine" {
+		t.Errorf("%+v, want %+v: %v", of, n, err)
 	}
 	back, err := Load(x)
 	if err != nil || back.Net.Spec().OutDim() != 3 {
