@@ -92,8 +92,12 @@ func (a *app) reembedIndex(ctx context.Context, dir string, f *reembedFlags) err
 	if err != nil {
 		return err
 	}
+	short := x.Info().Shortfall
 	if err := x.Close(); err != nil {
 		return err
+	}
+	if short != nil { // readIndex has said what to do
+		return fmt.Errorf("%s is not changed while acknowledged changes are missing from it", dir)
 	}
 	f.joint = f.words.dir != ""
 	m, err := f.model(ctx, a)

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -158,6 +159,48 @@ func has(t *testing.T, where, ix string, networks []*vectored) int {
 	return 0
 }
 
+// askAll sends searches to a server until stop, and opens its index as other commands do. Each answer must be that of
+// one of the networks. It counts them.
+func askAll(t *testing.T, ix, url string, searches []searched, networks []*vectored) (answered map[string]int,
+	stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var asking sync.WaitGroup
+	var mu sync.Mutex
+	answered = map[string]int{}
+	for k := range searches {
+		asking.Go(func() {
+			for ctx.Err() == nil {
+				text, err := searches[k].send(ctx, url)
+				if ctx.Err() != nil {
+					return
+				}
+				of := slices.IndexFunc(networks, func(n *vectored) bool { return text == n.answers[k] })
+				if of < 0 || err != nil {
+					t.Errorf("search %d is of neither network: %v, %.2000s\nwant %.2000s\nor   %.2000s", k, err, text,
+						networks[0].answers[k], networks[1].answers[k])
+					return
+				}
+				mu.Lock()
+				answered[fmt.Sprint("search ", k, " of network ", of)]++
+				mu.Unlock()
+			}
+		})
+	}
+	asking.Go(func() {
+		for sleep(ctx, 5*time.Millisecond) {
+			if err := isWhole(ix); err != nil {
+				t.Errorf("opened meanwhile: %v", err)
+				return
+			}
+		}
+	})
+	return answered, func() {
+		cancel()
+		asking.Wait()
+	}
+}
+
 // TestIndexReembedKilled kills reembed at random moments, back and forth between two networks, while a server answers
 // searches by a picture and by an id: every answer is of one network, and so is the folder. 50 times. Long: one story.
 func TestIndexReembedKilled(t *testing.T) {
@@ -176,45 +219,8 @@ func TestIndexReembedKilled(t *testing.T) {
 	networks := []*vectored{networkOf(t, dir, runDir, searches), networkOf(t, dir, other, searches)}
 	now := has(t, "at first", ix, networks)
 	url := serveChild(t, ix)
-	ctx, cancel := context.WithCancel(t.Context())
-	var asking sync.WaitGroup
-	var mu sync.Mutex
-	answered := map[string]int{}
-	for k := range searches {
-		asking.Go(func() {
-			for ctx.Err() == nil {
-				text, err := searches[k].send(ctx, url)
-				if err != nil && ctx.Err() == nil {
-					t.Errorf("search %d: %v", k, err)
-					return
-				}
-				of := -1
-				for i, n := range networks {
-					if text == n.answers[k] {
-						of = i
-					}
-				}
-				if of < 0 && err == nil {
-					t.Errorf("search %d is of neither network: %.2000s\nwant %.2000s\nor   %.2000s", k, text,
-						networks[0].answers[k], networks[1].answers[k])
-					return
-				}
-				mu.Lock()
-				answered[fmt.Sprint("search ", k, " of network ", of)]++
-				mu.Unlock()
-			}
-		})
-	}
-	asking.Go(func() { // as other commands do
-		for sleep(ctx, 5*time.Millisecond) {
-			if err := isWhole(ix); err != nil {
-				t.Errorf("opened meanwhile: %v", err)
-				return
-			}
-		}
-	})
-	defer asking.Wait()
-	defer cancel()
+	answered, stop := askAll(t, ix, url, searches, networks)
+	defer stop()
 	seed := uint64(time.Now().UnixNano())
 	rng := rand.New(rand.NewPCG(seed, 9))
 	span, killed, switched := 400*time.Millisecond, 0, 0
@@ -241,8 +247,7 @@ func TestIndexReembedKilled(t *testing.T) {
 	if _, err := os.Stat(reembed.Folder(ix)); err == nil {
 		t.Error("the folder of unfinished work is left")
 	}
-	mu.Lock()
-	defer mu.Unlock()
+	stop()
 	t.Logf("killed %d times, %d switches, answers: %v", killed, switched, answered)
 	if killed < times || len(answered) < 4 {
 		t.Error("the test shows nothing")

@@ -99,7 +99,7 @@ func TestServeReembed(t *testing.T) {
 		}
 	})
 	for _, run := range []string{other, runDir, other} {
-		must(t, "index", "reembed", ix, "--run", run, "--drop-missing")
+		must(t, "index", "reembed", ix, "--run", run)
 	}
 	time.Sleep(2 * lookEvery)
 	close(quit)

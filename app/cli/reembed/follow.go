@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"slices"
 
 	"github.com/kindred-ml/kindred/app/cli/work"
 	"github.com/kindred-ml/kindred/app/mirror"
@@ -146,7 +147,7 @@ func (p *pass) checkFiles(ctx context.Context) error {
 // leave notes that an item cannot be embedded.
 func (p *pass) leave(it *store.Item, why error) {
 	p.left[it.ID] = true
-	bad := Item{ID: it.ID, Path: it.Path, Reason: why.Error()}
+	bad := Item{ID: it.ID, Path: it.Path, Reason: why.Error(), digest: digestOf(it)}
 	switch {
 	case errors.Is(why, mirror.ErrNoPath):
 		p.bad.NoPath = append(p.bad.NoPath, bad)
@@ -159,10 +160,29 @@ func (p *pass) leave(it *store.Item, why error) {
 	}
 }
 
-// refuse returns an error if items cannot be embedded and may not be dropped.
+// refuse returns an error if items cannot be embedded and may not be dropped. Items that were removed or replaced since
+// the pass began are left to the next one: a server deletes their photos.
 func (p *pass) refuse() error {
-	if len(p.bad.NoPath)+len(p.bad.Changed)+len(p.bad.Missing) == 0 {
+	lists := []*[]Item{&p.bad.NoPath, &p.bad.Changed, &p.bad.Missing}
+	if !slices.ContainsFunc(lists, func(l *[]Item) bool { return len(*l) > 0 }) {
 		return nil
+	}
+	now, err := index.Open(p.dir, index.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer now.Close()
+	n := 0
+	for _, list := range lists {
+		*list = slices.DeleteFunc(*list, func(i Item) bool {
+			it, there, e := now.Get(i.ID)
+			err = errors.Join(err, e)
+			return e == nil && (!there || it.Path != i.Path || digestOf(&it) != i.digest)
+		})
+		n += len(*list)
+	}
+	if err != nil || n == 0 {
+		return err
 	}
 	p.bad.Items = p.total
 	return &p.bad
@@ -276,7 +296,10 @@ type ItemsError struct {
 }
 
 // Item is an item that cannot be embedded again.
-type Item struct{ ID, Path, Reason string }
+type Item struct {
+	ID, Path, Reason string
+	digest           string
+}
 
 func (e *ItemsError) Error() string {
 	return fmt.Sprintf("%d of %d items cannot be embedded again: the photos of %d are missing or unreadable, those of "+

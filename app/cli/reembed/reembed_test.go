@@ -235,7 +235,7 @@ func TestRunBeside(t *testing.T) {
 	dir, m := photos(t, 9), model(t, 5, 1)
 	extra := filepath.Join(t.TempDir(), "0123-upload") // without an ending, as uploads of a server
 	photo(t, extra, 50)
-	changed := false
+	changed, last := false, contents(t, dir)["8.png"].Path
 	done, err := Run(t.Context(), dir, Options{Model: m, piece: 4, Progress: func(what string, done, _ int) {
 		if what != "embedding" || done < 5 || changed {
 			return
@@ -245,14 +245,14 @@ func TestRunBeside(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = x.Change(t.Context(), index.Change{Remove: []string{"1.png"},
+		_, _, err = x.Change(t.Context(), index.Change{Remove: []string{"1.png", "8.png"},
 			Put: []store.Item{{ID: "late", Path: extra, Vector: []float32{5, 6},
 				Columns: map[string]any{"new": true}}}})
-		if err = errors.Join(err, x.Close()); err != nil {
+		if err = errors.Join(err, x.Close(), os.Remove(last)); err != nil { // as a server does
 			t.Fatal(err)
 		}
 	}})
-	if err != nil || !changed || done.Items != 9 || done.Embedded != 10 {
+	if err != nil || !changed || done.Items != 8 || done.Embedded != 9 {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	after := contents(t, dir)
