@@ -95,7 +95,8 @@ func TestCalibrationIsCarried(t *testing.T) {
 	}
 	for name, want := range map[string]int{"net.calibration.json": exitOK, "foreign.json": exitFailure} {
 		if code, _, stderr := runArgs(t, "identify", photo, "--run", run, "--in", dir, "--fpir", "0.5", "--calibration",
-			filepath.Join(other, name)); code != want || strings.Contains(stderr, "another network") != (want != exitOK) {
+			filepath.Join(other, name)); code != want || strings.Contains(stderr,
+			"another network") != (want != exitOK) {
 			t.Errorf("%s: status %d, %s", name, code, stderr)
 		}
 	}

@@ -202,7 +202,7 @@ func askAll(t *testing.T, ix, url string, searches []searched, networks []*vecto
 }
 
 // TestIndexReembedKilled kills reembed at random moments, back and forth between two networks, while a server answers
-// searches by a picture and by an id: every answer is of one network, and so is the folder. 50 times. Long: one story.
+// searches by a picture and by an id: every answer is of one network, and so is the folder. 50 times.
 func TestIndexReembedKilled(t *testing.T) {
 	times := 50
 	if testing.Short() {
