@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,13 +20,14 @@ import (
 	"github.com/kindred-ml/kindred/serve"
 )
 
-// doubtful writes 120 pictures of two classes, birds with three sub-classes and fish, with
+// doubtful writes 120 pictures of two classes, birds with three sub-classes and fish, with prices and
 // embeddings that separate them. Every tenth label is wrong.
 func doubtful(t *testing.T, dir string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
 	x := mat.New(120, 6)
 	label, split, paths := make([]string, 120), make([]string, 120), make([]string, 120)
+	price := make([]string, 120)
 	for i := range x.Rows {
 		kind := i % 3
 		label[i], split[i] = "bird", []string{"train", "test"}[i/2%2]
@@ -51,6 +53,7 @@ func doubtful(t *testing.T, dir string) {
 			}
 		}
 		paths[i] = fmt.Sprintf("%s/photo_%03d.jpg", label[i], i)
+		price[i] = strconv.Itoa(i)
 		path := filepath.Join(dir, "photos", filepath.FromSlash(paths[i]))
 		write(t, path, "")
 		f, err := os.Create(path)
@@ -65,7 +68,7 @@ func doubtful(t *testing.T, dir string) {
 		}
 	}
 	table, err := embedding.NewTable(x, paths, []embedding.Column{embedding.NewColumn("label", label),
-		embedding.NewColumn("split", split)})
+		embedding.NewColumn("split", split), embedding.NewColumn("price", price)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +203,7 @@ func relabelTen(c *chrome, page string) {
 		c.t.Errorf("%d labels are suspected, want 12", labels)
 	}
 	before := saved(c, "m")
-	if len(before) != 121 || strings.Join(before[0], ",") != "path,label,split" {
+	if len(before) != 121 || strings.Join(before[0], ",") != "path,label,split,price" {
 		c.t.Fatalf("%d lines of manifest, %q", len(before), before[0])
 	}
 	for range 10 {
@@ -263,7 +266,7 @@ func splitKind(c *chrome, page, dir string) {
 	c.key("u")
 	c.until(`document.querySelectorAll("article.split").length === 2`)
 	rows := saved(c, "m")
-	if strings.Join(rows[0], ",") != "path,label,coarse,split" {
+	if strings.Join(rows[0], ",") != "path,label,coarse,split,price" || rows[2][4] != "1" {
 		c.t.Errorf("the manifest has columns %q", rows[0])
 	}
 	count := map[string]int{}
