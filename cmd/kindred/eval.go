@@ -192,6 +192,9 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 	case a.json:
 		return a.printJSON(rep)
 	case f.format == "csv":
+		if rep.Itself > 0 { // the table has no notes
+			fmt.Fprintln(a.err, rep.Notes[0])
+		}
 		return rep.WriteCSV(a.raw)
 	case f.format == "markdown":
 		return rep.WriteMarkdown(a.out)
