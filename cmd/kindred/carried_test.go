@@ -94,9 +94,9 @@ func TestCalibrationIsCarried(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]int{"net.calibration.json": exitOK, "foreign.json": exitFailure} {
-		if code, _, stderr := runArgs(t, "identify", photo, "--run", run, "--in", dir, "--fpir", "0.5", "--calibration",
-			filepath.Join(other, name)); code != want || strings.Contains(stderr,
-			"another network") != (want != exitOK) {
+		code, _, stderr := runArgs(t, "identify", photo, "--run", run, "--in", dir, "--fpir", "0.5", "--calibration",
+			filepath.Join(other, name))
+		if code != want || strings.Contains(stderr, "another network") != (want != exitOK) {
 			t.Errorf("%s: status %d, %s", name, code, stderr)
 		}
 	}

@@ -386,7 +386,7 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 			err = t.CheckIDs()
 		}
 		if err == nil {
-			t, err = a.perhapsLabelled(t, f.labels, nil)
+			t, err = a.allLabels(t, f.labels)
 		}
 		if err == nil {
 			err = origin.Check(t, f.embeddings, s.model, "the network")

@@ -213,6 +213,10 @@ func TestLabelsOfOneItem(t *testing.T) {
 		t.Errorf("sync after create: %s", out)
 	}
 	program(t, "embed run bx/two.csv --out E.csv")
+	program(t, "index create --embeddings E.csv --out jx")
+	if out, _ := program(t, "index search jx --id 1.png --json"); !strings.Contains(out, `"labels": "cat|dog"`) {
+		t.Errorf("an index of embeddings: %s", out)
+	}
 	if got := columnOf(t, "E.csv", "labels"); !slices.Equal(got, []string{"cat|dog", "cat", "dog"}) {
 		t.Errorf("%q", got)
 	}

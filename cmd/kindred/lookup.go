@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/kindred-ml/kindred/app/cli/calibrations"
 	"github.com/kindred-ml/kindred/app/cli/items"
@@ -222,6 +223,15 @@ func (f *lookupFlags) table(ctx context.Context, a *app, p *place, labelled bool
 		t.Table, err = t.Table.Select(oneColumn(f.column)...)
 	}
 	return t, err
+}
+
+// allLabels is perhapsLabelled for the usual columns and the one of all labels of an item.
+func (a *app) allLabels(t *embedding.Table, labels string) (*embedding.Table, error) {
+	with, err := a.perhapsLabelled(t, labels, nil)
+	if c := t.Column("labels"); err == nil && labels == "" && c != nil && with.Column("labels") == nil {
+		with.Columns = append(slices.Clone(with.Columns), *c)
+	}
+	return with, err
 }
 
 // perhapsLabelled returns embeddings with labels, if there are any, of the given columns or else the usual ones.
