@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -198,19 +199,24 @@ func (f *embedFlags) write(a *app, t *embedding.Table, format embedding.Format, 
 
 // addItems adds the ids of the rows' items and the digests of their contents.
 func addItems(ctx context.Context, t *embedding.Table, e *run.Embedded) error {
-	ids := make([]string, t.Rows())
-	for i := range ids {
-		ids[i] = t.ItemID(i)
+	if t.CheckItems() == nil { // a list may have a picture twice
+		ids := make([]string, t.Rows())
+		for i := range ids {
+			ids[i] = t.ItemID(i)
+		}
+		t.ID = &embedding.Column{Name: "id", Text: ids}
 	}
-	t.ID = &embedding.Column{Name: "id", Text: ids}
 	if !e.Part.Data.Files() {
 		return nil
 	}
 	digests, err := e.Part.Subset(e.Pos).Digests(ctx)
+	if err != nil || !slices.ContainsFunc(digests, func(d data.Digest) bool { return d != data.Digest{} }) {
+		return err
+	}
 	for _, d := range digests {
 		t.Digests = append(t.Digests, d.String())
 	}
-	return err
+	return nil
 }
 
 // addExif adds the columns of EXIF data that at least one photo has. A set without labels gets no such
@@ -306,7 +312,12 @@ func (f *embedFlags) open(ctx context.Context, crop bool) (*data.Dataset, error)
 	if err != nil {
 		return nil, fmt.Errorf("the list of files on standard input: %w", err)
 	}
-	return data.OpenFiles(ctx, paths)
+	seen := make(map[string]bool, len(paths))
+	return data.OpenFiles(ctx, slices.DeleteFunc(paths, func(path string) bool {
+		twice := seen[path]
+		seen[path] = true
+		return twice
+	}))
 }
 
 // sayEmbedded prints what was written.
