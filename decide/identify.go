@@ -295,7 +295,7 @@ func (d *Decider) Decide(photos [][]Neighbour) (Decision, error) {
 	var nearest []float64
 	for _, near := range photos {
 		if len(near) == 0 {
-			return out, fmt.Errorf("a photo without neighbours: the gallery is empty")
+			return out, fmt.Errorf("a photo without neighbours: the gallery has no other items")
 		}
 		var class []string
 		var odds []float64

@@ -145,7 +145,7 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 	if !cmd.Flags().Changed("metrics") && f.pairs != "" {
 		a.leaveAccuracy(&cfg)
 	}
-	cfg.Columns, cfg.Files = q.ColumnNames(), q.Files
+	cfg.Columns, cfg.Files = q.ColumnNames(), q.RowNames()
 	queries := eval.Set{X: q.X}
 	var gallery *eval.Set
 	if f.gallery == "" {
@@ -155,7 +155,7 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 		if err != nil {
 			return err
 		}
-		gallery, cfg.GalleryFiles = &eval.Set{X: g.X}, g.Files
+		gallery, cfg.GalleryFiles = &eval.Set{X: g.X}, g.RowNames()
 		if queries.Labels, gallery.Labels, cfg.Names, err = q.LabelsWith(g); err != nil {
 			return err
 		}

@@ -89,7 +89,10 @@ func rowsByName(t *embedding.Table) []nameRows {
 		out = append(out, lookup("id", t.ID.At))
 	}
 	if t.Files != nil {
-		out = append(out, lookup("path", t.RowName), lookup("path", func(i int) string { return t.Files[i] }),
+		if t.Regions != nil {
+			out = append(out, lookup("path and region", t.RowName))
+		}
+		out = append(out, lookup("path", func(i int) string { return t.Files[i] }),
 			lookup("file name", func(i int) string {
 				base := path.Base(strings.ReplaceAll(t.Files[i], `\`, "/"))
 				return strings.TrimSuffix(base, path.Ext(base))
