@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"io"
 	"io/fs"
 
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -20,52 +23,46 @@ var (
 	ErrChanged = errors.New("its photo has changed since it was embedded")
 )
 
-// Intact returns the file of an item if it has the content that was embedded, as far as the columns of the item say
-// so. It reads the content only if size and time do not prove that. The error is ErrNoPath, ErrChanged, or that of the
-// file.
-func Intact(it *store.Item) (fs.FileInfo, error) {
+// Intact returns the file and the box of an item if the file has the content that was embedded, as far as the columns
+// of the item say so. The box is empty for the whole photo. Intact reads the content only if size and time do not prove
+// that. The error is ErrNoPath, ErrChanged, or that of the file or the box.
+func Intact(ctx context.Context, it *store.Item) (info fs.FileInfo, box image.Rectangle, err error) {
 	if it.Path == "" {
-		return nil, ErrNoPath
+		return nil, box, ErrNoPath
+	}
+	region := Region(it.Columns)
+	box, ok := embedding.Box(region)
+	if !ok {
+		return nil, box, fmt.Errorf("its column %s is %q: want a box such as xywh=10,20,30,40", Part, region)
 	}
 	f, err := regular.Open(it.Path)
 	if err != nil {
-		return nil, err
+		return nil, box, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
+	if info, err = f.Stat(); err != nil {
+		return nil, box, err
 	}
 	size, _ := it.Columns[Size].(float64)
-	if when, _ := it.Columns[Modified].(string); when != "" && int64(size) == info.Size() &&
-		when == info.ModTime().UTC().Format(nanoseconds) {
-		return info, nil
+	digest, _ := it.Columns[Digest].(string)
+	when, _ := it.Columns[Modified].(string)
+	switch {
+	case digest == "":
+	case when != "" && int64(size) == info.Size() && when == info.ModTime().UTC().Format(nanoseconds):
+	case !box.Empty():
+		now, err := data.ListFiles("item", []string{it.Path}, []image.Rectangle{box}).All().Digests(ctx)
+		if err == nil && now[0].String() != digest {
+			err = ErrChanged
+		}
+		return info, box, err
+	default:
+		h := sha256.New()
+		if _, err := io.Copy(h, f); err != nil {
+			return nil, box, err
+		}
+		if same, known := Embedded(it.Columns, [sha256.Size]byte(h.Sum(nil))); known && !same {
+			return nil, box, ErrChanged
+		}
 	}
-	if it.Columns[Digest] == nil {
-		return info, nil
-	}
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return nil, err
-	}
-	if same, known := Embedded(it.Columns, [sha256.Size]byte(h.Sum(nil))); known && !same {
-		return nil, ErrChanged
-	}
-	return info, nil
-}
-
-// Box returns the part of its photo that an item is of, in pixels; empty for the whole photo.
-func Box(it *store.Item) (image.Rectangle, error) {
-	text, _ := it.Columns[Part].(string)
-	if text == "" {
-		return image.Rectangle{}, nil
-	}
-	var x, y, w, h, x1, y1 int
-	if _, err := fmt.Sscanf(text+"\n", "xywh=%d,%d,%d,%d\n", &x, &y, &w, &h); err == nil {
-		return image.Rect(x, y, x+w, y+h), nil
-	}
-	if _, err := fmt.Sscanf(text+"\n", "(%d,%d)-(%d,%d)\n", &x, &y, &x1, &y1); err == nil {
-		return image.Rect(x, y, x1, y1), nil
-	}
-	return image.Rectangle{}, fmt.Errorf("its column %s is %q: want a box such as xywh=10,20,30,40", Part, text)
+	return info, box, nil
 }

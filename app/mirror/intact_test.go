@@ -6,56 +6,59 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/store"
 )
 
 // TestIntact: a file is intact by its time or by its content, and else missing or changed.
 func TestIntact(t *testing.T) {
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "a.png"), "content", time.Hour)
-	set := opened(t, dir)
-	list, err := Facts(t.Context(), set.All(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	it := store.Item{ID: "a.png", Path: filepath.Join(dir, "a.png")}
-	list[0].Put(&it)
-	intact := func(what string, want error) {
-		t.Helper()
-		info, err := Intact(&it)
-		if !errors.Is(err, want) || (info == nil) != (want != nil) {
-			t.Errorf("%s: %v, want %v", what, err, want)
+	for name, boxes := range map[string][]image.Rectangle{"whole": nil, "of a set with boxes": {{}},
+		"a box": {image.Rect(1, 2, 5, 6)}} {
+		path := filepath.Join(dir, "a.png")
+		write(t, path, "content", time.Hour)
+		list, err := Facts(t.Context(), data.ListFiles("set", []string{path}, boxes).All(), dir)
+		if err != nil {
+			t.Fatal(err)
 		}
+		it := store.Item{ID: "a.png", Path: path}
+		list[0].Put(&it)
+		intact := func(what string, want error) {
+			t.Helper()
+			_, box, err := Intact(t.Context(), &it)
+			if !errors.Is(err, want) || err == nil && boxes != nil && box != boxes[0] {
+				t.Errorf("%s, %s: %v, %v, want %v", name, what, box, err, want)
+			}
+		}
+		intact("untouched", nil)
+		write(t, path, "content", time.Minute)
+		intact("touched", nil)
+		write(t, path, "Content", time.Minute)
+		intact("changed", ErrChanged)
+		delete(it.Columns, Digest)
+		intact("without a digest", nil)
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		intact("gone", fs.ErrNotExist)
+		it.Path = ""
+		intact("a vector", ErrNoPath)
 	}
-	intact("untouched", nil)
-	write(t, it.Path, "content", time.Minute)
-	intact("touched", nil)
-	write(t, it.Path, "Content", time.Minute)
-	intact("changed", ErrChanged)
-	delete(it.Columns, Digest)
-	intact("without a digest", nil)
-	if err := os.Remove(it.Path); err != nil {
-		t.Fatal(err)
-	}
-	intact("gone", fs.ErrNotExist)
-	it.Path = ""
-	intact("a vector", ErrNoPath)
-}
-
-// TestBox: both forms of a box are read, and nothing else.
-func TestBox(t *testing.T) {
-	for text, want := range map[string]image.Rectangle{"": {}, "(1,2)-(30,40)": image.Rect(1, 2, 30, 40),
+	path := filepath.Join(dir, "b.png")
+	write(t, path, "content", time.Hour)
+	for text, want := range map[string]image.Rectangle{"(1,2)-(30,40)": image.Rect(1, 2, 30, 40),
 		"xywh=1,2,29,38": image.Rect(1, 2, 30, 40)} {
-		if got, err := Box(&store.Item{Columns: map[string]any{Part: text}}); got != want || err != nil {
-			t.Errorf("%q: %v, %v", text, got, err)
+		_, box, err := Intact(t.Context(), &store.Item{Path: path, Columns: map[string]any{Part: text}})
+		if box != want || err != nil {
+			t.Errorf("%q: %v, %v", text, box, err)
 		}
 	}
-	for _, text := range []string{"xywh=1,2,3", "1,2,3,4", "(1,2)-(3,4) and more", "xywh=percent:1,2,3,4"} {
-		if got, err := Box(&store.Item{Columns: map[string]any{Part: text}}); err == nil {
-			t.Errorf("%q: %v", text, got)
-		}
+	if _, _, err := Intact(t.Context(), &store.Item{Path: path, Columns: map[string]any{Part: "left"}}); err == nil ||
+		!strings.Contains(err.Error(), `file.part is "left"`) {
+		t.Errorf("a region of another form: %v", err)
 	}
 }

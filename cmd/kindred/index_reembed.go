@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,7 +44,7 @@ reembed of the index and removes them at its end. With another network it starts
 
 An item whose photo has changed is an error: kindred index sync first. So is an item whose
 photo is missing or unreadable, unless --drop-missing removes it from the index. A calibration
-applies to one network: kindred calibrate INDEX makes a new one.`,
+applies to one network: kindred calibrate INDEX makes a new one, and the old one is put aside.`,
 		Example: `  kindred index reembed photos.index --run runs/better
   kindred index reembed photos.index --network model.onnx --drop-missing`,
 		Args: exactArgs("index"),
@@ -79,8 +80,8 @@ func (f *reembedFlags) check() (by rank.Distance, err error) {
 type reembedded struct {
 	Index string `json:"index"`
 	*reembed.Done
-	// Calibration is whether the index has a calibration of its network: yes, no, or for another network.
-	Calibration string `json:"calibration"`
+	// Calibrated means that the index has a calibration of its network.
+	Calibrated bool `json:"calibrated"`
 }
 
 func (a *app) reembedIndex(ctx context.Context, dir string, f *reembedFlags) error {
@@ -127,7 +128,7 @@ func (a *app) reembedIndex(ctx context.Context, dir string, f *reembedFlags) err
 		return err
 	}
 	res := &reembedded{Index: dir, Done: done}
-	if res.Calibration, err = a.recalibrated(dir, f, m, by, done.Network); err != nil {
+	if res.Calibrated, err = a.recalibrate(dir, f, m, by, done.Network); err != nil {
 		return err
 	}
 	return a.answer(res, func() error { return res.print(a) })
@@ -145,32 +146,29 @@ func (r *reembedded) print(a *app) error {
 	return err
 }
 
-// recalibrated copies the calibration of a network to its index, unless the index has one that fits. It returns whether
-// the index then has one, and prints what to do if it has one of another network.
-func (a *app) recalibrated(dir string, f *reembedFlags, m *run.Model, by rank.Distance, n index.Network) (string,
-	error) {
+// oldCalibration is the file in an index for the calibration of a network that the index had before.
+const oldCalibration = "calibration.old.json"
+
+// recalibrate copies the calibration of a network to its index, unless the index has one that fits. It reports whether
+// the index then has one. A calibration of another network is put aside: no search and no server takes it.
+func (a *app) recalibrate(dir string, f *reembedFlags, m *run.Model, by rank.Distance, n index.Network) (bool, error) {
 	file, source := calibrations.File(dir, true), n.Network
 	have, missing := decide.Load(file)
 	if missing == nil && have.Fits(source, by.String(), m.Net.Spec().OutDim()) == nil {
-		return "yes", nil
+		return true, nil
 	}
 	of, err := calibrations.OfNetwork(m, f.run, f.network)
 	if err != nil {
-		return "", err
+		return false, err
 	}
 	of.Distance = by.String()
 	c, err := a.carryCalibration(of, file, source)
-	switch {
-	case err != nil:
-		return "", err
-	case c != nil:
-		return "yes", nil
-	case missing != nil:
-		return "no", nil
+	if err != nil || c != nil || missing != nil {
+		return c != nil, err
 	}
-	fmt.Fprintf(a.err, "%s is for the old network and is no longer used; 'kindred calibrate %s' makes a new one\n",
-		escape.Name(file), escape.Name(dir))
-	return "for another network", nil
+	fmt.Fprintf(a.err, "the calibration was for the old network, and is now in %s; 'kindred calibrate %s' makes a new "+
+		"one\n", oldCalibration, escape.Name(dir))
+	return false, os.Rename(file, filepath.Join(dir, oldCalibration))
 }
 
 // refusedItems returns the error for items that cannot be embedded again, with the first of each kind and what to do.

@@ -63,7 +63,7 @@ func TestIndexReembed(t *testing.T) {
 	var res reembedded
 	kindredJSON(t, &res, "index", "reembed", ix, "--run", other)
 	if res.Items != 18 || res.Embedded != 18 || res.Reused != 0 || len(res.Dropped) != 0 || res.Unchanged ||
-		res.Calibration != "no" {
+		res.Calibrated {
 		t.Errorf("%+v", res)
 	}
 	isReembedded(t, ix, dir, other, before)

@@ -424,12 +424,6 @@ func (f *serveFlags) equip(ctx context.Context, c *serve.Collection, p *place, l
 	quiet.Notes = nil
 	of := func(says *decide.Calibration) (embedding.Network, error) { return quiet.SourceFor(says, quiet.File) }
 	c.CalibrationFile, err = serve.OpenCalibration(p.of.File, of, in.Distance.String(), in.Dim)
-	var unfit *serve.UnfitError
-	if errors.As(err, &unfit) && p.items.Index != nil { // as after 'kindred index reembed'
-		log.Warn("the calibration is not used", "collection", c.Name, "why", unfit.Error(),
-			"next", commandLine("kindred", "calibrate", p.of.From))
-		return nil
-	}
 	return err
 }
 

@@ -156,6 +156,12 @@ func (h *servedIndex) reopen(ctx context.Context, s *serve.Server) error {
 	}
 	was, is := h.x.Info().Network, x.Info().Network
 	c, err := h.collection(ctx, x)
+	var unfit *serve.UnfitError
+	if errors.As(err, &unfit) { // it is of the old network
+		h.log.Warn("the calibration is not used", "index", h.dir, "why", unfit.Error(),
+			"next", commandLine("kindred", "calibrate", h.dir))
+		err = nil
+	}
 	if err == nil {
 		err = s.Replace(c)
 	}

@@ -495,7 +495,7 @@ func programs() []Package {
 			"internal/base/budget mat embedding embedding/parquet data data/imaging eval/rank decide store index run " +
 				"app/mirror app/gallery app/page/report/retrieval app/cli/origin app/cli/work"},
 		{"app/cli/reembed", "gives an index the vectors of another network, in one change",
-			"internal/base/lock internal/base/par data eval/rank store index run app/mirror app/cli/origin " +
+			"internal/base/lock internal/base/par data embedding eval/rank store index run app/mirror app/cli/origin " +
 				"app/cli/work"},
 		{"app/cli/identify", "identifies photos in a labelled gallery",
 			"data decide embedding eval/rank app/gallery app/cli"},

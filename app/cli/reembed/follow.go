@@ -13,6 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/app/cli/work"
 	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/store"
@@ -125,9 +126,7 @@ func (p *pass) checkFiles(ctx context.Context) error {
 	errs := make([]error, len(p.look))
 	err := par.ForContext(ctx, len(errs), 16, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			if _, errs[i] = mirror.Intact(&p.look[i]); errs[i] == nil {
-				_, errs[i] = mirror.Box(&p.look[i])
-			}
+			_, _, errs[i] = mirror.Intact(ctx, &p.look[i])
 		}
 	})
 	if err != nil {
@@ -230,9 +229,8 @@ func (p *pass) embedItems(ctx context.Context, ids []string) error {
 		var paths []string
 		var boxes []image.Rectangle
 		for i := range all {
-			if box, err := mirror.Box(&all[i]); err != nil {
-				return err
-			} else if !box.Empty() == boxed {
+			// Intact has found it to be a box.
+			if box, _ := embedding.Box(mirror.Region(all[i].Columns)); !box.Empty() == boxed {
 				some, paths, boxes = append(some, i), append(paths, all[i].Path), append(boxes, box)
 			}
 		}
