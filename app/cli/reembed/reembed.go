@@ -197,6 +197,9 @@ func (w *rebuild) remove() error {
 // begin opens the index of the new vectors: the one that an interrupted call left if it is of the same network, else a
 // new one.
 func (w *rebuild) begin() error {
+	if err := w.describe(); err != nil {
+		return err
+	}
 	dir := Folder(w.dir)
 	x, err := index.Open(dir, index.Options{})
 	var held *lock.HeldError
@@ -204,20 +207,16 @@ func (w *rebuild) begin() error {
 		return err
 	}
 	if err == nil {
-		same, e := w.isSame(x)
-		if e != nil {
-			return errors.Join(e, x.Close())
-		}
-		if same {
+		in := x.Info()
+		if in.Network.IsSame(w.network.Network) && in.Distance == w.opt.Distance {
 			w.staged = x
-			if n := x.Info().Items; n > 0 {
+			if n := in.Items; n > 0 {
 				w.remark(fmt.Sprintf("going on: %d vectors were computed by an earlier call", n))
 			}
 			return nil
 		}
 		w.remark(fmt.Sprintf("an earlier call computed %d vectors by another network or for another distance "+
-			"(%s, %v): they are removed, and all are computed", x.Info().Items, x.Info().Network.Name,
-			x.Info().Distance))
+			"(%s, %v): they are removed, and all are computed", in.Items, in.Network.Name, in.Distance))
 		if err := x.Close(); err != nil {
 			return err
 		}
@@ -225,26 +224,12 @@ func (w *rebuild) begin() error {
 	return w.create(dir)
 }
 
-// isSame reports whether an unfinished index is of the network and the distance.
-func (w *rebuild) isSame(x *index.Index) (bool, error) {
-	candidate := filepath.Join(x.Dir(), "candidate")
-	defer os.RemoveAll(candidate)
-	if err := w.save(candidate); err != nil {
-		return false, err
-	}
-	in := x.Info()
-	return in.Network.IsSame(w.network.Network) && in.Distance == w.opt.Distance, nil
-}
-
-// save writes the network into the folder of an index, and describes it.
-func (w *rebuild) save(dir string) (err error) {
-	if w.network, err = origin.Save(w.opt.Model, dir, w.opt.Name); err != nil {
+// describe identifies the network.
+func (w *rebuild) describe() (err error) {
+	if w.network.Network, err = w.opt.Model.Identity(w.opt.Name); err != nil || w.opt.Describe == nil {
 		return err
 	}
-	if w.opt.Describe != nil {
-		return w.opt.Describe(&w.network)
-	}
-	return nil
+	return w.opt.Describe(&w.network)
 }
 
 // create makes the index of the new vectors in a folder, and removes what is there.
@@ -263,7 +248,7 @@ func (w *rebuild) create(dir string) error {
 		}
 	}
 	if err == nil {
-		err = w.save(dir)
+		_, err = origin.Save(w.opt.Model, dir, w.opt.Name)
 	}
 	if err = errors.Join(err, held.Release()); err != nil { // index.Create takes the lock itself
 		return err
