@@ -37,15 +37,8 @@ func (t *trainer) resume() (*train.Checkpoint, error) {
 		return nil, fmt.Errorf("%s: the weights that adapters are added to differ from those that the run started "+
 			"with: resume with the same network.pretrained (%s)", from.Name, t.cfg.Network.Pretrained)
 	}
-	now := fingerprint(t.sel.Train)
-	if labels, _, _ := strings.Cut(now, featuresMark); samples == labels {
-		now = labels // the checkpoint is of a version that did not look at features
-	}
-	if was, _, _ := strings.Cut(samples, featuresMark); samples != now && strings.HasPrefix(now, was+featuresMark) {
-		return nil, &OtherDataError{from.Name, "the features of the training samples"}
-	}
-	if samples != now {
-		return nil, &OtherDataError{from.Name, "the training samples or their labels"}
+	if what := changedSamples(samples, fingerprint(t.sel.Train)); what != "" {
+		return nil, &OtherDataError{from.Name, what}
 	}
 	switch done, epochs := from.Epoch, t.cfg.Train.Epochs; {
 	case t.opts.Finish:
@@ -128,6 +121,20 @@ func fingerprint(p *data.Part) string {
 		text += featuresMark + features
 	}
 	return text
+}
+
+// changedSamples says what differs between two fingerprints, "" for nothing. One without features is of a version that
+// did not look at them.
+func changedSamples(was, now string) string {
+	oldLabels, old, looked := strings.Cut(was, featuresMark)
+	labels, features, _ := strings.Cut(now, featuresMark)
+	switch {
+	case oldLabels != labels:
+		return "the training samples or their labels"
+	case looked && old != features:
+		return "the features of the training samples"
+	}
+	return ""
 }
 
 // featuresMark separates the digest of features from the rest of a fingerprint.

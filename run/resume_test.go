@@ -150,7 +150,14 @@ func TestOtherSamplesAreNoticed(t *testing.T) {
 	if err := asIs(t, dir, set(same)); err != nil {
 		t.Error(err)
 	}
-	if plain := fingerprint(newFeatures(2, 4, 3).All()); len(plain) != 16 || strings.Contains(plain, "-") {
+	if err := asIs(t, dir, set(func(d *data.Dataset) { d.Features.Row(0)[0]++ })); err == nil ||
+		!strings.Contains(err.Error(), "the features of the training samples differ") {
+		t.Errorf("other features: %v", err)
+	}
+	if all := fingerprint(newFeatures(2, 4, 3).All()); !strings.Contains(all, featuresMark) {
+		t.Errorf("%q does not cover the features", all)
+	}
+	if plain := labelFingerprint(newFeatures(2, 4, 3).All()); len(plain) != 16 || strings.Contains(plain, "-") {
 		t.Errorf("of samples with one label: %q", plain)
 	}
 }
@@ -375,6 +382,19 @@ func TestNothingToFinish(t *testing.T) {
 	for name, content := range folder(t, dir) {
 		if before[name] != content {
 			t.Errorf("%s has changed", name)
+		}
+	}
+}
+
+// Fingerprints of versions that did not look at features are compared by names and labels.
+func TestChangedSamples(t *testing.T) {
+	const labels, features = "the training samples or their labels", "the features of the training samples"
+	for _, c := range [][3]string{{"a~f", "a~f", ""}, {"a", "a", ""}, {"a", "a~f", ""}, {"a-r", "a-r~f", ""},
+		{"a~f", "a~g", features}, {"a~f", "b~f", labels}, {"a", "b~f", labels}, {"a-r", "a-s", labels},
+		{"a-r", "a", labels},
+		{"a~f", "a", features}} {
+		if have := changedSamples(c[0], c[1]); have != c[2] {
+			t.Errorf("%s, then %s: %q, want %q", c[0], c[1], have, c[2])
 		}
 	}
 }

@@ -64,6 +64,8 @@ class Decision:
         The distance that it had to be within.
     set : list of str or None
         With coverage, the labels that hold the right one with that probability.
+    itself : list of str or None
+        The items of the gallery that are the photo. They have no vote.
     """
 
     query: str
@@ -75,6 +77,7 @@ class Decision:
     nearest: float
     within: float
     set: Optional[List[str]] = None
+    itself: Optional[List[str]] = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,7 +162,7 @@ def decisions(document, vectors=False, written=""):
     """The rows of the answer of ``kindred identify``; ``vectors`` and ``written`` as in :func:`neighbours`."""
     return Rows(Decision(f"vector {k}" if vectors else called(q["query"], written), q["label"], q["probability"],
                          q["unknown"], q.get("runner_up", ""), q.get("runner_up_probability", 0.0), q["nearest"],
-                         q["within"], q.get("set"))
+                         q["within"], q.get("set"), q.get("itself"))
                 for k, q in enumerate(document["queries"]))
 
 
