@@ -170,9 +170,14 @@ func TestCheckUnlabelled(t *testing.T) {
 		t.Errorf("%+v %s", res.Drift, text)
 	}
 	things(t, known, 0, 59)
-	if code, _, stderr := runArgs(t, "calibrate", known, "--check", filepath.Join(dir, "plain.csv")); code == exitOK ||
-		!strings.Contains(stderr, "learned from 480 photos") {
+	again := []string{"calibrate", known, "--check", filepath.Join(dir, "plain.csv")}
+	if code, _, stderr := runArgs(t, again...); code == exitOK || !strings.Contains(stderr, "from another content of") {
 		t.Errorf("other photos: %s", stderr)
+	}
+	named := filepath.Join(dir, "C.calibration.json")
+	if code, _, stderr := runArgs(t, append(again, "--out", named)...); code == exitOK ||
+		!strings.Contains(stderr, "learned from 480 photos") {
+		t.Errorf("other photos, with a named calibration: %s", stderr)
 	}
 }
 
