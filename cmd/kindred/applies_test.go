@@ -147,7 +147,7 @@ func identifyTrials() lookingCommand {
 		map[string]string{"run": photo + " --run run --in few --calibration C-$.json --json",
 			"network":    photo + " --network m.onnx --in few --calibration C-$.json --json",
 			"embeddings": photo + " --run run --embeddings E.csv --calibration C-$.json --json",
-			"vectors":    "--vector E.csv --embeddings E.csv --calibration C-$.json --json",
+			"vectors":    "--vector Q.csv --embeddings E.csv --calibration C-$.json --json",
 			"index":      photo + " --index ix --calibration C-$.json --json"},
 		withNetwork(map[string]flagTrial{
 			"shorter":       {"--shorter 80", "", "", "network"},
@@ -434,6 +434,7 @@ func lookedIn(t *testing.T) string {
 		must(t, "calibrate", "run", "--data", "strange", "--out", name+".json")
 	}
 	must(t, "embed", "run", "photos", "--out", "E.parquet")
+	must(t, "embed", "run", "few", "--out", "Q.csv")
 	must(t, "index", "create", "run", "photos", "--out", "ix", "--columns", "more.csv")
 	must(t, "index", "create", "run", "strange", "--out", "strange.ix")
 	must(t, "index", "push", "ix", "--to", address)
