@@ -143,15 +143,21 @@ func unwrapped(dirs []string) []string {
 	return inner
 }
 
-// cleanFolders returns the paths with the names of classes as all readers know them.
+// cleanFolders returns the paths with the names of classes as all readers know them. If two folders would become one
+// class, all keep their names, and a remark tells that they look alike.
 func cleanFolders(dirs []string) []string {
 	out := make([]string, len(dirs))
+	from := make(map[string]string)
 	for i, dir := range dirs {
 		parts := strings.Split(dir, "/")
 		for k, p := range parts {
 			parts[k] = cmp.Or(classname.Clean(p), p)
 		}
 		out[i] = strings.Join(parts, "/")
+		if other, ok := from[out[i]]; ok && other != dir {
+			return dirs
+		}
+		from[out[i]] = dir
 	}
 	return out
 }
