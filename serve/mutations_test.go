@@ -21,7 +21,8 @@ func TestMutations(t *testing.T) {
 	for _, c := range []struct{ request, body string }{
 		{"POST /v1/search", `{"vector":[1,0,0],"k":3,"filter":"price < 3","columns":["label"],"vectors":true}`},
 		{"POST /v1/explain", `{"id":"red/001","k":2,"except_itself":true}`},
-		{"PUT /v1/items", `{"items":[{"id":"a","vector":[1,2,3],"columns":{"label":"x","price":1e3}},{"id":"b","vector":[0,0,1]}]}`},
+		{"PUT /v1/items", `{"items":[{"id":"a","vector":[1,2,3],"columns":{"label":"x","price":1e3}},{"id":"b","vector":[0,0,1],` +
+			`"columns":{"label":2.10}}]}`},
 		{"PUT /v1/items/red%2F001", `{"columns":{"label":"y"},"vector":[1,1,1]}`},
 		{"DELETE /v1/items", `{"ids":["nothing","nor this"]}`},
 		{"PUT /v1/review/decisions", `{"version":0,"done":{"0":{"action":"relabel","label":"x","at":"2024-01-02T03:04:05Z"}},` +

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"errors"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -52,9 +53,22 @@ func TestMutations(t *testing.T) {
 			if err := os.WriteFile(path, text, 0o666); err != nil {
 				t.Fatal(err)
 			}
+			if err := (&sameData{dir: dir.dir}).read(); err != nil {
+				return err
+			}
 			_, err := dir.Recall(job)
 			return err
 		}},
+		mutations.Reader{Name: "data of a sweep", Valid: []string{`{"samples":12,"names":"a1","labels":"b2","split":"c3"}`},
+			Read: func(text []byte) error {
+				if err := os.WriteFile(dataFile(dir.dir), text, 0o666); err != nil {
+					t.Fatal(err)
+				}
+				if keptData(dir.dir) == nil {
+					return errors.New("no fingerprint of data")
+				}
+				return nil
+			}},
 		mutations.Reader{Name: "result of a job", Valid: []string{string(result)}, Read: func(text []byte) error {
 			_, err := parseResult(job, text)
 			return err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -108,6 +109,35 @@ func TestMutations(t *testing.T) {
 	)
 }
 
+// TestMutationsOfNetworks changes what says which network made embeddings.
+func TestMutationsOfNetworks(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "n.csv")
+	if err := os.WriteFile(path, []byte("label,embedding_0\nx,1\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	beside, err := embedding.Network{Name: "m.onnx", Fingerprint: "k1:0123"}.FileText(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mutations.Try(t,
+		mutations.Reader{Name: "network of embeddings",
+			Valid: []string{`{"name":"m.onnx","sum":"k1:0123","preparation":"8 x 8"}`},
+			Read:  func(text []byte) error { _, err := embedding.ParseNetwork(text); return err }},
+		mutations.Reader{Name: "network beside embeddings", Valid: []string{string(beside)},
+			Read: func(text []byte) error {
+				if err := os.WriteFile(embedding.NetworkFile(path), text, 0o666); err != nil {
+					t.Fatal(err)
+				}
+				table, err := embedding.Read(path)
+				if err == nil && table.NetworkNote() != "" {
+					err = errors.New(table.NetworkNote())
+				}
+				return err
+			}},
+	)
+}
+
 // decoders are the files that decode a text, by what tries them: the name of a reader of a test
 // of mutations, or, after "none:", why it takes none.
 var decoders = map[string]string{
@@ -117,6 +147,8 @@ var decoders = map[string]string{
 	"decide/file.go":                     "calibration",
 	"decide/spreadfile.go":               "measures of a gallery",
 	"embedding/csv.go":                   "embeddings",
+	"embedding/network.go":               "network of embeddings",
+	"embedding/networkfile.go":           "network beside embeddings",
 	"embedding/parquet/pictures.go":      "metadata of Parquet",
 	"embedding/tensornames.go":           "names in safetensors",
 	"eval/pairs_read.go":                 "pairs",
@@ -145,6 +177,7 @@ var decoders = map[string]string{
 	"run/table.go":                       "metrics.csv",
 	"serve/api/shape.go":                 "answer: ",
 	"serve/body.go":                      "POST /v1/search",
+	"serve/classes.go":                   "PUT /v1/items",
 	"serve/review.go":                    "decisions",
 	"store/pgvector/pgvector.go":         "columns in a database",
 	"store/qdrant/qdrant.go":             "columns in a database",
@@ -152,6 +185,7 @@ var decoders = map[string]string{
 	"store/weaviate/weaviate.go":         "answer of Weaviate",
 	"sweep/memory.go":                    "state of a sweep",
 	"sweep/parse.go":                     "sweep plan",
+	"sweep/samedata.go":                  "data of a sweep",
 	"sweep/sweep.go":                     "plan of a sweep",
 	"train/checkpoint.go":                "state of a checkpoint",
 	"words/config.go":                    "configuration of a text tower",
