@@ -176,7 +176,7 @@ def shown(rows, kind, as_frame):
         Of the rows, whose fields are the frame's columns.
     as_frame : bool or None
         Whether to make a pandas frame; None: if pandas is installed. The frame has an index's columns
-        beside its own, and neither ``same`` nor ``id`` nor ``set`` where no row has one.
+        beside its own, and neither ``same`` nor ``id``, ``set`` and ``itself`` where no row has one.
     """
     if as_frame is None:
         as_frame = importlib.util.find_spec("pandas") is not None
@@ -185,8 +185,8 @@ def shown(rows, kind, as_frame):
     from .frame import PhotoFrame
     columns = {f.name: [getattr(row, f.name) for row in rows] for f in dataclasses.fields(kind)}
     fields = columns.pop("fields", [])
-    for name in ("same", "id", "set"):
-        if all(value in (None, "") for value in columns.get(name, [])):
+    for name in ("same", "id", "set", "itself"):
+        if not any(value not in (None, "", []) for value in columns.get(name, [])):
             columns.pop(name, None)
     for name in dict.fromkeys(name for row in fields for name in row):
         if name not in columns and not name.startswith("file."):

@@ -60,7 +60,7 @@ def test_frames(kindred, clouds):
     X, labels = clouds
     suspects = kindred_ml.clean(X, labels, progress=False)
     kinds = kindred_ml.discover(X, labels, progress=False)
-    assert list(suspects.columns) == ["row", "path", "label", "suggested", "score", "reason"]
+    assert list(suspects.columns) == ["row", "path", "label", "suggested", "score", "reason", "id"]
     assert suspects.attrs["document"]["items"] == 120
     assert list(kinds.columns) == ["label", "kind", "items", "stability", "p", "path"]
     assert "<table>" in suspects._repr_html_() and len(kinds.attrs["kinds"]) == 120
