@@ -37,7 +37,7 @@ func (p *Part) Digests(ctx context.Context) ([]Digest, error) {
 			if sum == unreadable {
 				continue
 			}
-			if d.Boxes != nil {
+			if d.Boxes != nil && !d.Boxes[p.Index[k]].Empty() {
 				out[k] = fileDigest(sum, d.Boxes[p.Index[k]].String())
 			} else {
 				out[k] = fileDigest(sum)
@@ -61,7 +61,7 @@ func (p *Part) Digests(ctx context.Context) ([]Digest, error) {
 	return out, ctx.Err()
 }
 
-// fileDigest returns the digest of an image file with the digest sum of its content, in a set with boxes or without.
+// fileDigest returns the digest of an image file with the digest sum of its content, or of a box of it.
 func fileDigest(sum string, box ...string) Digest {
 	h := sha256.New()
 	fmt.Fprintln(h, "file", sum)
@@ -74,7 +74,7 @@ func fileDigest(sum string, box ...string) Digest {
 // IsFile reports whether d is the digest of a whole image file in a folder whose content has a SHA-256.
 func (d Digest) IsFile(content [sha256.Size]byte) bool {
 	sum := hex.EncodeToString(content[:])
-	return d == fileDigest(sum) || d == fileDigest(sum, image.Rectangle{}.String())
+	return d == fileDigest(sum) || d == fileDigest(sum, image.Rectangle{}.String()) // as earlier versions wrote it
 }
 
 // Item returns what sample i is, without its digest.

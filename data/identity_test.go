@@ -103,6 +103,7 @@ func TestDigestIsFile(t *testing.T) {
 		}
 	}
 	one, two := sha256.Sum256([]byte("one")), sha256.Sum256([]byte("two"))
+	var whole []Digest // of the second, in both sets
 	for _, open := range []string{dir, filepath.Join(dir, "list.csv")} {
 		d, err := Open(t.Context(), open, OpenOptions{Unlabelled: true})
 		if err != nil {
@@ -115,9 +116,13 @@ func TestDigestIsFile(t *testing.T) {
 		if digests[0].IsFile(one) != (d.Boxes == nil) || digests[0].IsFile(two) {
 			t.Errorf("%s: the first is %x", open, digests[0])
 		}
+		whole = append(whole, digests[1])
 		if !digests[1].IsFile(two) || digests[1].IsFile(one) {
 			t.Errorf("%s: the second is %x", open, digests[1])
 		}
+	}
+	if whole[0] != whole[1] {
+		t.Errorf("a whole picture has one digest in a folder, and another beside boxes: %v", whole)
 	}
 	if (Digest{}).IsFile(one) {
 		t.Error("an unknown digest is recognised")

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"image"
+	"strings"
 	"time"
 
 	"github.com/kindred-ml/kindred/app/mirror/changes"
@@ -112,12 +113,14 @@ func PutItem(it *store.Item, of embedding.Item) {
 // Region returns the region of an item's picture; "" for the whole picture.
 func Region(columns map[string]any) string {
 	part, _ := columns[Part].(string)
-	var box image.Rectangle
-	if n, err := fmt.Sscanf(part, "(%d,%d)-(%d,%d)", &box.Min.X, &box.Min.Y, &box.Max.X, &box.Max.Y); n == 4 &&
-		err == nil {
-		return embedding.RegionOf(box) // an index of an earlier version
+	if !strings.HasPrefix(part, "(") {
+		return part
 	}
-	return part
+	var box image.Rectangle // an index of an earlier version
+	if _, err := fmt.Sscanf(part, "(%d,%d)-(%d,%d)", &box.Min.X, &box.Min.Y, &box.Max.X, &box.Max.Y); err != nil {
+		return part
+	}
+	return embedding.RegionOf(box)
 }
 
 // Embedded reports whether an item's embedding is of a whole file whose content has a SHA-256. known is false if the

@@ -31,7 +31,7 @@ func Stale(ctx context.Context, x *index.Index, set *data.Dataset, opt Options) 
 		switch {
 		case !ok:
 			gone++
-		case h.Digest != "" && p.differs(h, w):
+		case h.Digest != "" && h.Size > 0 && p.differs(h, w): // embeddings from a file come without a size
 			changed++
 		}
 	}
