@@ -34,16 +34,22 @@ func (t *Table) Without(rows []int) *Table {
 			keep = append(keep, i)
 		}
 	}
-	out := t.reordered(keep)
-	out.onDisk, out.byRow = t.onDisk, t.byRow
+	out := t.Take(keep)
 	for i, c := range out.Columns {
 		if c.Text != nil {
 			out.Columns[i] = NewColumn(c.Name, c.Text)
 		}
 	}
+	return out
+}
+
+// Take returns the given rows of t, in their order. They keep their names and the numbers that they have in its file.
+func (t *Table) Take(rows []int) *Table {
+	out := t.reordered(append([]int{}, rows...)) // not nil, which means all rows
+	out.onDisk, out.byRow = t.onDisk, t.byRow
 	if t.X != nil {
-		out.X = mat.New(len(keep), t.X.Cols)
-		for k, i := range keep {
+		out.X = mat.New(len(rows), t.X.Cols)
+		for k, i := range rows {
 			copy(out.X.Row(k), t.X.Row(i))
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"image"
 	"io"
-	"io/fs"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
@@ -23,25 +22,26 @@ var (
 	ErrChanged = errors.New("its photo has changed since it was embedded")
 )
 
-// Intact returns the file and the box of an item if the file has the content that was embedded, as far as the columns
-// of the item say so. The box is empty for the whole photo. Intact reads the content only if size and time do not prove
-// that. The error is ErrNoPath, ErrChanged, or that of the file or the box.
-func Intact(ctx context.Context, it *store.Item) (info fs.FileInfo, box image.Rectangle, err error) {
+// Intact returns the box of an item if its file has the content that was embedded, as far as the columns of the item
+// say so. The box is empty for the whole photo. Intact reads the content only if size and time do not prove that. The
+// error is ErrNoPath, ErrChanged, or that of the file or the box.
+func Intact(ctx context.Context, it *store.Item) (box image.Rectangle, err error) {
 	if it.Path == "" {
-		return nil, box, ErrNoPath
+		return box, ErrNoPath
 	}
 	region := Region(it.Columns)
 	box, ok := embedding.Box(region)
 	if !ok {
-		return nil, box, fmt.Errorf("its column %s is %q: want a box such as xywh=10,20,30,40", Part, region)
+		return box, fmt.Errorf("its column %s is %q: want a box such as xywh=10,20,30,40", Part, region)
 	}
 	f, err := regular.Open(it.Path)
 	if err != nil {
-		return nil, box, err
+		return box, err
 	}
 	defer f.Close()
-	if info, err = f.Stat(); err != nil {
-		return nil, box, err
+	info, err := f.Stat()
+	if err != nil {
+		return box, err
 	}
 	size, _ := it.Columns[Size].(float64)
 	digest, _ := it.Columns[Digest].(string)
@@ -54,15 +54,15 @@ func Intact(ctx context.Context, it *store.Item) (info fs.FileInfo, box image.Re
 		if err == nil && now[0].String() != digest {
 			err = ErrChanged
 		}
-		return info, box, err
+		return box, err
 	default:
 		h := sha256.New()
 		if _, err := io.Copy(h, f); err != nil {
-			return nil, box, err
+			return box, err
 		}
 		if same, known := Embedded(it.Columns, [sha256.Size]byte(h.Sum(nil))); known && !same {
-			return nil, box, ErrChanged
+			return box, ErrChanged
 		}
 	}
-	return info, box, nil
+	return box, nil
 }

@@ -29,7 +29,7 @@ func TestIntact(t *testing.T) {
 		list[0].Put(&it)
 		intact := func(what string, want error) {
 			t.Helper()
-			_, box, err := Intact(t.Context(), &it)
+			box, err := Intact(t.Context(), &it)
 			if !errors.Is(err, want) || err == nil && boxes != nil && box != boxes[0] {
 				t.Errorf("%s, %s: %v, %v, want %v", name, what, box, err, want)
 			}
@@ -52,12 +52,12 @@ func TestIntact(t *testing.T) {
 	write(t, path, "content", time.Hour)
 	for text, want := range map[string]image.Rectangle{"(1,2)-(30,40)": image.Rect(1, 2, 30, 40),
 		"xywh=1,2,29,38": image.Rect(1, 2, 30, 40)} {
-		_, box, err := Intact(t.Context(), &store.Item{Path: path, Columns: map[string]any{Part: text}})
+		box, err := Intact(t.Context(), &store.Item{Path: path, Columns: map[string]any{Part: text}})
 		if box != want || err != nil {
 			t.Errorf("%q: %v, %v", text, box, err)
 		}
 	}
-	if _, _, err := Intact(t.Context(), &store.Item{Path: path, Columns: map[string]any{Part: "left"}}); err == nil ||
+	if _, err := Intact(t.Context(), &store.Item{Path: path, Columns: map[string]any{Part: "left"}}); err == nil ||
 		!strings.Contains(err.Error(), `file.part is "left"`) {
 		t.Errorf("a region of another form: %v", err)
 	}

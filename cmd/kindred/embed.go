@@ -47,9 +47,8 @@ file, which gives the features before the classifier, or a network known by name
 
 The extension of the output file is its format: .parquet, .csv, .npz and .safetensors
 hold each sample's item (id, path, region of a box, digest of the content) and labels
-beside its embedding. A .npy file holds
-embeddings only; paths and labels go to a CSV file beside it (E.labels.csv for E.npy) or
-to --labels. DATA may be a folder with or without classes, a single file or an archive;
+beside its embedding. A .npy file holds embeddings only; paths and labels go to a CSV
+file beside it (E.labels.csv for E.npy) or to --labels. DATA may be a folder with or without classes, a single file or an archive;
 - reads a list of files, one a line, from standard input. --run and --data mean the same
 as the arguments.`,
 		Example: `  kindred embed runs/photos more-photos/ --out E.parquet

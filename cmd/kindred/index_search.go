@@ -17,8 +17,9 @@ func newIndexSearch(a *app) *cobra.Command {
 		Long: `search prints the items of an index that are nearest to photos, to items of the index
 (--id), or to embeddings (--vector). It embeds photos with the index's own network. A
 photo that is in the index, as the same file or as a copy, is left out of its own
-answer; so are the item of --id and the items with the very embedding of --vector. --filter is applied before ranking. --store searches
-a store of a database instead, with the network of --run for photos.
+answer; so are the item of --id and the items with the very embedding of --vector.
+--filter is applied before ranking. --store searches a store of a database instead, with
+the network of --run for photos.
 
 ` + wordsHelp + `
 

@@ -129,26 +129,31 @@ func (a *Asked) otherRates(opt decide.IdentifyOptions) string {
 // decide decides about every query, or about all queries together.
 func (res *Result) decide(ctx context.Context, a *Asked, opt *Options) error {
 	n, d := len(a.Queries), a.Decider
-	voters := make([][]gallery.Neighbour, n)
 	if opt.Together && n > 0 {
 		return res.decideTogether(ctx, a, opt)
 	}
 	res.Queries = make([]Query, n)
 	return a.reach(ctx, 0, func(i int, found *gallery.Answer) (err error) {
 		near := found.Neighbours
-		for k := range near {
-			near[k].Label = cmp.Or(near[k].Label, decide.Unlabelled)
-		}
-		if opt.Voters {
-			voters[i] = slices.Clone(near[:min(len(near), d.Voters())])
-		}
-		q := Query{Query: a.Queries[i].Name, Itself: found.Itself, Of: []int{i}, Voters: voters[i : i+1]}
+		q := Query{Query: a.Queries[i].Name, Itself: found.Itself, Of: []int{i},
+			Voters: [][]gallery.Neighbour{a.labelled(near, opt.Voters)}}
 		if q.Decision, err = d.Decide([][]decide.Neighbour{Neighbours(near)}); err != nil {
 			return fmt.Errorf("%s: %w", q.Query, err)
 		}
 		res.Queries[i] = q
 		return nil
 	})
+}
+
+// labelled gives neighbours without a class a label, and returns the voters among them if they are kept.
+func (a *Asked) labelled(near []gallery.Neighbour, keep bool) []gallery.Neighbour {
+	for k := range near {
+		near[k].Label = cmp.Or(near[k].Label, decide.Unlabelled)
+	}
+	if !keep {
+		return nil
+	}
+	return slices.Clone(near[:min(len(near), a.Decider.Voters())])
 }
 
 // decideTogether decides about all queries as photos of one thing. Items that are one of them have no vote about the
@@ -170,12 +175,7 @@ func (res *Result) decideTogether(ctx context.Context, a *Asked, opt *Options) e
 	for i := range answers {
 		near := answers[i].Neighbours
 		q.Itself = append(q.Itself, answers[i].Itself...)
-		for k := range near {
-			near[k].Label = cmp.Or(near[k].Label, decide.Unlabelled)
-		}
-		if opt.Voters {
-			q.Voters[i] = slices.Clone(near[:min(len(near), d.Voters())])
-		}
+		q.Voters[i] = a.labelled(near, opt.Voters)
 		q.Of, q.Photos, photos[i] = append(q.Of, i), append(q.Photos, a.Queries[i].Name), Neighbours(near)
 	}
 	slices.Sort(q.Itself)

@@ -80,8 +80,7 @@ func Labels(t *embedding.Table, have []store.Column) ([]map[string]any, error) {
 	adapt(columns, have)
 	out := make([]map[string]any, t.Rows())
 	for i := range out {
-		it := store.Item{}
-		it.ID = t.ItemID(i)
+		it := store.Item{ID: t.ItemID(i)}
 		if err := set(&it, columns, i); err != nil {
 			return nil, err
 		}

@@ -126,7 +126,7 @@ func (p *pass) checkFiles(ctx context.Context) error {
 	errs := make([]error, len(p.look))
 	err := par.ForContext(ctx, len(errs), 16, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			_, _, errs[i] = mirror.Intact(ctx, &p.look[i])
+			_, errs[i] = mirror.Intact(ctx, &p.look[i])
 		}
 	})
 	if err != nil {

@@ -128,7 +128,7 @@ func isOf(t *testing.T, dir string, m *run.Model, before map[string]store.Item) 
 	}
 	for id, it := range after {
 		var boxes []image.Rectangle
-		if _, box, err := mirror.Intact(t.Context(), &it); err != nil {
+		if box, err := mirror.Intact(t.Context(), &it); err != nil {
 			t.Fatal(err)
 		} else if !box.Empty() {
 			boxes = []image.Rectangle{box}

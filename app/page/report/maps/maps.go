@@ -7,7 +7,6 @@ import (
 
 	"github.com/kindred-ml/kindred/app/page/report"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/mat"
 )
 
 // most is the largest number of items on a page: with names of 40 letters about ten
@@ -66,31 +65,5 @@ func Sample(set *embedding.Table, n int) (sample *embedding.Table, step int) {
 	for i := 0; i < set.X.Rows; i += step {
 		rows = append(rows, i)
 	}
-	return Take(set, rows), step
-}
-
-// Take returns the given rows of a set.
-func Take(set *embedding.Table, rows []int) *embedding.Table {
-	out := &embedding.Table{X: mat.New(len(rows), set.X.Cols), Files: at(set.Files, rows),
-		Regions: at(set.Regions, rows)}
-	for k, i := range rows {
-		copy(out.X.Row(k), set.X.Row(i))
-	}
-	for _, c := range set.Columns {
-		c.IDs, c.Text = at(c.IDs, rows), at(c.Text, rows)
-		out.Columns = append(out.Columns, c)
-	}
-	return out
-}
-
-// at returns the values at the given places; nil for nil.
-func at[T any](in []T, rows []int) []T {
-	if in == nil {
-		return nil
-	}
-	out := make([]T, len(rows))
-	for k, i := range rows {
-		out[k] = in[i]
-	}
-	return out
+	return set.Take(rows), step
 }
