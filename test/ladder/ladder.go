@@ -167,6 +167,7 @@ func formats() []Package {
 		{"internal/format/wasm", "runs decoders compiled to WebAssembly in a sandbox, with bounded memory and work",
 			"internal/base/budget github.com/edsrzf/mmap-go github.com/tetratelabs/wazero"},
 		{"internal/format/isobmff", "the structure of HEIC and AVIF files", "internal/base/budget"},
+		{"internal/format/colourspace", "converts the colour spaces that pictures declare to sRGB", ""},
 		{"internal/format/avif", "decodes AVIF in the sandbox", "internal/format/wasm"},
 		{"internal/format/jxl", "decodes JPEG XL in the sandbox",
 			"internal/format/isobmff internal/format/wasm github.com/dsnet/compress"},
