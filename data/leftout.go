@@ -120,9 +120,10 @@ func countLeftOut(list []LeftOut, reason, name string) []LeftOut {
 
 // notAnImage returns the reason why a file with this name is not taken for an image.
 func notAnImage(name string) string {
-	switch ext := strings.ToLower(path.Ext(name)); ext {
-	case ".heic", ".heif", ".hif":
+	if imaging.LacksDecoder(name) {
 		return "no decoder for HEIC ('kindred formats get heic' fetches one; or convert them to JPEG)"
+	}
+	switch ext := strings.ToLower(path.Ext(name)); ext {
 	case ".jp2", ".psd", ".raw", ".dng", ".cr2", ".cr3", ".nef", ".arw", ".svg":
 		return fmt.Sprintf("no decoder for %s (convert them to JPEG, as by magick mogrify -format jpg *%s)",
 			strings.ToUpper(ext[1:]), ext)

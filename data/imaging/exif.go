@@ -3,61 +3,7 @@ package imaging
 import (
 	"bytes"
 	"encoding/binary"
-
-	"github.com/kindred-ml/kindred/internal/format/isobmff"
-	"github.com/kindred-ml/kindred/internal/format/jxl"
 )
-
-// exif returns the EXIF block of a file, or nil without one.
-func (f *format) exif(b []byte) []byte {
-	switch f.name {
-	case "JPEG":
-		return exifBlock(b)
-	case "PNG":
-		return pngExif(b)
-	case "WebP":
-		return webpExif(b)
-	case "TIFF":
-		return b
-	case formatAVIF, formatHEIC:
-		if f, err := isobmff.Parse(b); err == nil {
-			return f.Exif()
-		}
-	case formatJPEGXL:
-		return jxl.Exif(b)
-	}
-	return nil
-}
-
-// pngExif finds the chunk eXIf, which may be before or after the image data (PNG, third edition,
-// section 11.3.5.5). A chunk is its length, four letters, its content and a CRC, which the decoder
-// checks.
-func pngExif(b []byte) []byte {
-	for at := uint64(pngSignature); at+pngAround <= uint64(len(b)); {
-		n := uint64(binary.BigEndian.Uint32(b[at:]))
-		if at+pngAround+n > uint64(len(b)) {
-			return nil
-		}
-		switch string(b[at+4 : at+8]) {
-		case "eXIf":
-			return bareBlock(b[at+8 : at+8+n])
-		case "IEND":
-			return nil
-		}
-		at += pngAround + n
-	}
-	return nil
-}
-
-// webpExif finds the chunk EXIF (RFC 9649, section 2.7.1.5).
-func webpExif(b []byte) []byte {
-	for name, c := range riffChunks(b[min(len(b), riffHeader):]) {
-		if name == "EXIF" {
-			return bareBlock(c)
-		}
-	}
-	return nil
-}
 
 // bareBlock returns an EXIF block without the prefix of JPEG files, which some programs write in
 // other files too.
@@ -78,30 +24,6 @@ func tiffOrientation(b []byte) int {
 		return o
 	}
 	return 1
-}
-
-// exifBlock returns the EXIF block of a JPEG file, or nil without one. Only the marker
-// segments before the image data are read.
-func exifBlock(b []byte) []byte {
-	for at := 2; at+4 <= len(b); {
-		marker := b[at+1]
-		if b[at] != 0xff || marker == 0xff { // stray bytes, padding
-			at++
-			continue
-		}
-		if marker == 0xda || marker == 0xd9 { // image data, end
-			return nil
-		}
-		n := int(binary.BigEndian.Uint16(b[at+2:]))
-		if n < 2 || at+2+n > len(b) {
-			return nil
-		}
-		if body, ok := bytes.CutPrefix(b[at+4:at+2+n], []byte("Exif\x00\x00")); ok && marker == 0xe1 {
-			return body
-		}
-		at += 2 + n
-	}
-	return nil
 }
 
 // tags is an EXIF block: tags in directories.

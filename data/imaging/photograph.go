@@ -22,16 +22,16 @@ type Photograph struct {
 	Located             bool
 }
 
-// ReadPhotograph reads the EXIF block of a JPEG, PNG, WebP, TIFF, AVIF, HEIC or JPEG XL file. b is the
-// file or, for a JPEG file, its beginning up to the image data. The time is from the tag DateTimeOriginal, the
-// camera from Make and Model, and the place from GPSLatitude and GPSLongitude with their
-// references. The place 0, 0 counts as unknown, because some cameras write it for an unknown place.
+// ReadPhotograph reads the EXIF block of a file. b is the file or, for a JPEG file, its beginning up to the image data.
+// The time is from the tag DateTimeOriginal, the camera from Make and Model, and the place from GPSLatitude and
+// GPSLongitude with their references. The place 0, 0 counts as unknown, because some cameras write it for an unknown
+// place.
 func ReadPhotograph(b []byte) Photograph {
 	f, err := sniff(b)
 	if err != nil {
 		return Photograph{}
 	}
-	t, first := readTags(f.exif(b))
+	t, first := readTags(f.exifBlock(b))
 	p := Photograph{Taken: t.taken(first), Camera: t.camera(first)}
 	p.Latitude, p.Longitude, p.Located = t.place(first)
 	return p

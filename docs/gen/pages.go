@@ -16,6 +16,7 @@ import (
 
 	"github.com/kindred-ml/kindred/app/bench"
 	"github.com/kindred-ml/kindred/app/remote/weights"
+	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/test/ladder"
@@ -147,6 +148,7 @@ func figures(root string, files map[string][]byte) error {
 		{"design/architecture.md", "test/ladder", packages()},
 		{"design/kernels.md", "internal/kernel", counts},
 		{"weights.md", "app/remote/weights", pretrained()},
+		{"data.md", "data/imaging", imageFormats()},
 	} {
 		text, err := os.ReadFile(filepath.Join(root, "docs", part.file))
 		if err != nil {
@@ -183,6 +185,16 @@ func packages() []byte {
 		b.WriteString("\n")
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// imageFormats returns the table of data/imaging.
+func imageFormats() []byte {
+	var b bytes.Buffer
+	b.WriteString("| format | extensions | media type |\n|---|---|---|\n")
+	for _, f := range imaging.FileFormats() {
+		fmt.Fprintf(&b, "| %s | `%s` | `%s` |\n", f.Name, strings.Join(f.Extensions, "` `"), f.MediaType)
+	}
+	return b.Bytes()
 }
 
 // pretrained returns the table of app/remote/weights.

@@ -482,7 +482,7 @@ func programs() []Package {
 		{"app/cli/explain", "`kindred loss`: a loss on one batch", "embedding mat objective"},
 		{"app/cli/origin", "which network made a set of vectors",
 			"internal/base/escape internal/base/regular nn embedding index run words"},
-		{"app/cli/phrase", "what a search looks up: photos, words, and sums of both", ""},
+		{"app/cli/phrase", "what a search looks up: photos, words, and sums of both", "data/imaging"},
 		{"app/cli/calibrations", "finds the calibration of a network, an index or embeddings",
 			"internal/base/regular decide embedding index run app/cli/origin"},
 		{"app/cli/calibrate", "learns a calibration from a run, an index or embeddings",
@@ -530,7 +530,8 @@ func repository() []Package {
 		{"test/heif", "writes HEIF files, and finds the decoder for HEIC", ""},
 		{"test/bombs", "hostile image files, made from structure",
 			"test/bounded test/heif github.com/andybalholm/brotli"},
-		{"test/bombs/trial", "gives hostile image files to the commands and to a server: `make bombs`", "test/bombs"},
+		{"test/bombs/trial", "gives hostile image files to the commands and to a server: `make bombs`",
+			"data/imaging test/bombs"},
 		{"test/mutations", "randomly changed texts that readers must refuse or accept", "test/budgettest"},
 		{"test/powertest", "possible states of a disk after a loss of power",
 			"internal/base/atomic internal/base/lock"},
@@ -547,6 +548,6 @@ func repository() []Package {
 		{"docs/site", "a static site of README and docs, with search",
 			"internal/base/atomic github.com/yuin/goldmark"},
 		{"docs/gen", "generates the pages of losses, policies, timings and packages",
-			"internal/base/atomic test/ladder app/remote/weights app/bench mine objective"},
+			"data/imaging internal/base/atomic test/ladder app/remote/weights app/bench mine objective"},
 	}
 }
