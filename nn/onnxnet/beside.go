@@ -60,11 +60,7 @@ func Beside(path string) (p Preparation, notes []string, err error) {
 			p.Side = said.Side
 		}
 		if p.Fit == "" && said.Fit != "" {
-			p.Fit, p.Shorter = said.Fit, said.Shorter
-			if resampling != "" && resampling != "bilinear" {
-				notes = append(notes, fmt.Sprintf("%s asks for %s resizing; images are resized bilinearly", name,
-					escape.Line(resampling)))
-			}
+			p.Fit, p.Shorter, p.Resample = said.Fit, said.Shorter, resampling
 		}
 	}
 	return p, notes, nil

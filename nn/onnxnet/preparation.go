@@ -23,9 +23,12 @@ type Preparation struct {
 	BGR       bool
 	// Fit says how a picture is made square: "cover" resizes the shorter side to
 	// Shorter pixels (0: the input's side) and cuts out the middle; "stretch" resizes
-	// both sides to the input's. Both are bilinear, with antialiasing.
+	// both sides to the input's. Both use antialiasing.
 	Fit     string
 	Shorter int
+	// Resample names the filter of the resizing as package imaging does: bilinear, bicubic, lanczos, nearest, box or
+	// hamming.
+	Resample string
 	// Side is the side of the images that the network was trained on, in pixels; 0 if the files
 	// beside the network do not say it.
 	Side int
