@@ -83,6 +83,7 @@ func openAVIF(ctx context.Context, b []byte, size int64) (*source, error) {
 					pix[i], pix[i+1] = pix[i+1], pix[i]
 				}
 			}
+			o.colours.applyToRGBA(pix, channel, true)
 			over = fromRGBA(&im, pix, 4*channel*cfg.Width, cfg.Width, cfg.Height, 4*channel, true)
 		}, pieces...)
 		if err == nil && f != nil {

@@ -29,6 +29,8 @@ type boxedOptions struct {
 	limits wasm.Limits
 	shrink func(w, h int) int
 	smooth bool
+	// colours are what the picture's are converted by.
+	colours conversion
 }
 
 // memory returns the memory for a picture: that of the decoder, and the three channels of the result. shrink is
@@ -48,13 +50,13 @@ func (x *boxed) memory(shrink func(w, h int) int) (usual, most int64) {
 func sandboxShare() int64 { return budget.Limit() / 4 * 3 }
 
 // decode decodes the picture within what no picture of its size exceeds, and within the limit of the process.
-func (x *boxed) decode(ctx context.Context, shrink func(w, h int) int, smooth bool) (Image, Background, error) {
-	_, most := x.memory(shrink)
+func (x *boxed) decode(ctx context.Context, o boxedOptions) (Image, Background, error) {
+	_, most := x.memory(o.shrink)
 	pixels := int64(x.cfg.Width) * int64(x.cfg.Height)
 	// Tiles end beyond the picture on two sides.
-	limits := wasm.Limits{Memory: min(most, sandboxShare()),
+	o.limits = wasm.Limits{Memory: min(most, sandboxShare()),
 		Loops: wasm.Work(max(pixels, min(x.grid, 4*pixels)), x.bytes)}
-	im, over, err := x.run(ctx, boxedOptions{limits, shrink, smooth})
+	im, over, err := x.run(ctx, o)
 	if errors.Is(err, wasm.ErrMemory) && most > sandboxShare() { // name the limit of the process
 		what := fmt.Sprintf("a decoder for %d x %d pixels", x.cfg.Width, x.cfg.Height)
 		err = &budget.Error{What: what, Need: most, Limit: sandboxShare()}
@@ -63,7 +65,7 @@ func (x *boxed) decode(ctx context.Context, shrink func(w, h int) int, smooth bo
 }
 
 // boxColours returns what the lists of a file of boxes say about its colours.
-func boxColours(b []byte) (c ColourSpace) {
+func boxColours(b []byte) (c colourSpace) {
 	f, err := isobmff.Parse(b)
 	if err != nil {
 		return c
@@ -74,8 +76,9 @@ func boxColours(b []byte) (c ColourSpace) {
 			colour = it.Colour
 		}
 	}
-	c.CICP.Primaries, c.CICP.Transfer = colour.Primaries, colour.Transfer
-	c.ICC = smallProfile(colour.ICC)
+	if c.icc = smallProfile(colour.ICC); c.icc == nil { // a profile counts before numbers here (ISO/IEC 23000-22)
+		c.cicp.primaries, c.cicp.transfer = colour.Primaries, colour.Transfer
+	}
 	return c
 }
 

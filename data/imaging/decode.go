@@ -45,8 +45,34 @@ type Decoder struct {
 	// its sides: 1, 2, 4 or 8; see Pipeline.Shrink. Kinds of JPEG that only the standard library reads
 	// keep their size.
 	Shrink func(w, h int) int
+	// RawColours leaves the values of pixels as they are stored. Otherwise those of a file that declares another colour
+	// space are converted to sRGB in linear light: profiles (ICC) of curves and a matrix, gamma and chromaticities
+	// (PNG), and code points (PNG, AVIF, HEIC, JPEG XL). Other spaces stay; see Remarks.
+	RawColours bool
 
 	fast fastjpeg.Decoder
+	// said is what the last file said of its colours, and converts how these become sRGB.
+	said     colourSpace
+	converts conversion
+	// unconverted says why the colours of the last picture are not sRGB, "" if they are.
+	unconverted string
+}
+
+// Forget forgets the remarks on the last picture.
+func (d *Decoder) Forget() { d.Background, d.unconverted = Opaque, "" }
+
+// Remarks says what became of the last picture that its user may not expect.
+func (d *Decoder) Remarks() (list []string) {
+	switch d.Background {
+	case OnWhite:
+		list = append(list, "transparent, put on white")
+	case OnBlack:
+		list = append(list, "transparent and nearly white, put on black")
+	}
+	if d.unconverted != "" {
+		list = append(list, "colours as they are stored: "+d.unconverted)
+	}
+	return list
 }
 
 // source is a file whose structure has been read.
@@ -155,7 +181,8 @@ func (f *format) fault(err error) error {
 //   - Transparency is composited over white. It is composited over black if less than a hundredth
 //     of the visible pixels, weighted by opacity, have a channel below 224, because white drawings
 //     would vanish on white. See Decoder.Background.
-//   - CMYK is converted to RGB without a colour profile. The upper 8 of 16 bits are kept.
+//   - Colours of other spaces become sRGB; see Decoder.RawColours. CMYK is converted to RGB without a colour profile.
+//     The upper 8 of 16 bits are kept.
 //   - The first frame of an animation is read.
 //
 // Errors say what is wrong with the file. A file with more than MaxPixels, more memory than the
@@ -169,6 +196,9 @@ func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 	}
 	if f.quick != nil {
 		if done, err := f.quick(d, ctx, dst, b); done {
+			if err == nil {
+				d.unconverted = d.conversionOf(f, b).apply(dst).why
+			}
 			return err
 		}
 	}

@@ -77,21 +77,31 @@ func (t tags) sub(directory uint64, tag uint16) (at uint64, ok bool) {
 	return uint64(t.order.Uint32(e[8:])), true
 }
 
-// text returns the ASCII text of a tag, or "" if it has no text. A text of up to four bytes is in
-// the entry itself.
+// text returns the ASCII text of a tag, or "" if it has no text.
 func (t tags) text(directory uint64, tag uint16) string {
 	const ascii = 2
+	return string(t.values(directory, tag, ascii))
+}
+
+// bytes returns the bytes of a tag of the type UNDEFINED, or nil.
+func (t tags) bytes(directory uint64, tag uint16) []byte {
+	const undefined = 7
+	return t.values(directory, tag, undefined)
+}
+
+// values returns the values of a tag if they are bytes of the given type, or nil. Up to four are in the entry itself.
+func (t tags) values(directory uint64, tag, kind uint16) []byte {
 	e := t.entry(directory, tag)
-	if e == nil || t.order.Uint16(e[2:]) != ascii {
-		return ""
+	if e == nil || t.order.Uint16(e[2:]) != kind {
+		return nil
 	}
 	n := uint64(t.order.Uint32(e[4:]))
 	if n <= 4 {
-		return string(e[8 : 8+n])
+		return e[8 : 8+n]
 	}
 	at := uint64(t.order.Uint32(e[8:]))
 	if at+n > uint64(len(t.b)) {
-		return ""
+		return nil
 	}
-	return string(t.b[at : at+n])
+	return t.b[at : at+n]
 }

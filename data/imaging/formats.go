@@ -31,7 +31,7 @@ type format struct {
 	// exif returns the EXIF block of a file, or nil without one. It is nil for formats without EXIF.
 	exif func(b []byte) []byte
 	// colours returns what a file says about its colours. It is nil for formats whose colours are sRGB.
-	colours func(b []byte) ColourSpace
+	colours func(b []byte) colourSpace
 
 	// quick decodes usual files with the buffers of a Decoder. It returns false for files that open is for.
 	quick func(d *Decoder, ctx context.Context, dst *Image, b []byte) (done bool, err error)

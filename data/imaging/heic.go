@@ -58,6 +58,7 @@ func openHEIC(_ context.Context, b []byte, size int64) (*source, error) {
 		if x.tiles != nil {
 			err = c.im.turn(f.Primary.Turns, c.shrink)
 		}
+		o.colours.apply(&c.im)
 		return c.im, c.over, err
 	}
 	return &source{cfg: cfg, inBox: x}, nil

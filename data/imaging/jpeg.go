@@ -142,7 +142,7 @@ func jpegExif(b []byte) []byte {
 
 // jpegColours joins the pieces of the ICC profile (ICC.1, annex B.4): each has its number, from 1, and how many there
 // are.
-func jpegColours(b []byte) (c ColourSpace) {
+func jpegColours(b []byte) (c colourSpace) {
 	var pieces [256][]byte
 	n, size := 0, 0
 	for marker, segment := range jpegSegments(b) {
@@ -159,9 +159,9 @@ func jpegColours(b []byte) (c ColourSpace) {
 	}
 	for _, piece := range pieces[min(1, n) : n+1] {
 		if piece == nil { // one is missing
-			return ColourSpace{}
+			return colourSpace{}
 		}
-		c.ICC = append(c.ICC, piece...)
+		c.icc = append(c.icc, piece...)
 	}
 	return c
 }

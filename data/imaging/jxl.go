@@ -10,10 +10,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/wasm"
 )
 
-// jxlFormat has no colours, as its decoder returns sRGB whatever the file has.
 var jxlFormat = format{name: "JPEG XL", extensions: []string{".jxl"}, mediaType: "image/jxl",
 	matches: func(b []byte) bool { return brand(b) == "jxl " || starts("\xff\x0a", "\x00\x00\x00\x0cJXL ")(b) },
-	open:    openJXL, exif: jxl.Exif, sandboxed: true,
+	open:    openJXL, exif: jxl.Exif, colours: jxlColours, sandboxed: true,
 	structure: func(_ []byte, size int64) int64 {
 		return budget.Sum(size, wasm.HeaderLimits(jxl.HeaderBytes).Memory)
 	}}
@@ -44,9 +43,18 @@ func openJXL(ctx context.Context, b []byte, size int64) (*source, error) {
 	x.run = func(ctx context.Context, o boxedOptions) (im Image, over Background, err error) {
 		channel := int(bytesPerPixel(cfg.ColorModel) / 4)
 		err = jxl.Decoder().Decode(ctx, o.limits, cfg.Width, cfg.Height, channel, func(pix []byte) {
+			o.colours.applyToRGBA(pix, channel, false)
 			over = fromRGBA(&im, pix, 4*channel*cfg.Width, cfg.Width, cfg.Height, 4*channel, false)
 		}, stream)
 		return im, over, err
 	}
 	return &source{cfg: cfg, inBox: x}, nil
+}
+
+// jxlColours returns the colour space of the codestream. The decoder leaves colours in it.
+func jxlColours(b []byte) (c colourSpace) {
+	if stream, err := jxl.Codestream(b); err == nil {
+		c.other, c.err = jxl.Colours(stream[:min(len(stream), jxl.HeaderBytes)])
+	}
+	return c
 }

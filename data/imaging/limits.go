@@ -113,7 +113,7 @@ func (d *Decoder) Release(dst *Image) {
 
 // begin prepares d and dst for a picture. The file may be in Buffer.
 func (d *Decoder) begin(dst *Image) {
-	d.Background = Opaque
+	d.Forget()
 	most := mostKept()
 	d.fast.Trim(most)
 	if int64(cap(dst.Pix)) > most {

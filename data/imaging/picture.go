@@ -50,14 +50,6 @@ func open(ctx context.Context, f *format, b []byte, size int64) (*Picture, error
 // File returns the file.
 func (p *Picture) File() []byte { return p.file }
 
-// Colours returns what the file says about its colours.
-func (p *Picture) Colours() ColourSpace {
-	if p.format.colours == nil {
-		return ColourSpace{}
-	}
-	return p.format.colours(p.file)
-}
-
 // Decode decodes the picture as Decoder.Decode does, by the settings of d.
 func (p *Picture) Decode(ctx context.Context, d *Decoder, dst *Image) error {
 	if p.format.quick != nil {
@@ -84,9 +76,12 @@ func (p *Picture) decode(ctx context.Context, d *Decoder, dst *Image) error {
 		return err
 	}
 	defer leave()
+	colours := d.conversionOf(f, p.file)
+	defer func() { d.unconverted = colours.why }()
 	if s.inBox != nil {
 		err := safely(func() (err error) { // the picture is upright
-			*dst, d.Background, err = s.inBox.decode(ctx, d.Shrink, d.Smooth)
+			colours = colours.fits(3)
+			*dst, d.Background, err = s.inBox.decode(ctx, boxedOptions{shrink: d.Shrink, smooth: d.Smooth, colours: colours})
 			return err
 		})
 		if err != nil {
@@ -105,6 +100,7 @@ func (p *Picture) decode(ctx context.Context, d *Decoder, dst *Image) error {
 	if err != nil {
 		return f.fault(err)
 	}
+	colours, converted := colours.applyTo(im)
 	if chroma, ok := im.(*image.YCbCr); d.Smooth && ok {
 		dst.Reset(im.Bounds().Dx(), im.Bounds().Dy(), 3)
 		if !d.fast.ToRGB(dst.Pix, chroma) {
@@ -112,6 +108,9 @@ func (p *Picture) decode(ctx context.Context, d *Decoder, dst *Image) error {
 		}
 	} else {
 		d.Background = fromImage(dst, im)
+	}
+	if !converted {
+		colours = colours.apply(dst)
 	}
 	dst.orient(s.orientation)
 	return nil

@@ -56,23 +56,23 @@ func pngExif(b []byte) []byte {
 }
 
 // pngColours reads the chunks of colours before the image data (PNG, third edition, section 11.3.2).
-func pngColours(b []byte) (c ColourSpace) {
+func pngColours(b []byte) (c colourSpace) {
 	unit := func(v []byte) float64 { return float64(binary.BigEndian.Uint32(v)) / 100_000 }
 	for name, body := range pngChunks(b) {
 		switch {
 		case name == "IDAT":
 			return c
 		case name == "cICP" && len(body) == 4:
-			c.CICP.Primaries, c.CICP.Transfer = body[0], body[1]
+			c.cicp.primaries, c.cicp.transfer = body[0], body[1]
 		case name == "iCCP":
-			c.ICC = pngProfile(body)
+			c.icc = pngProfile(body)
 		case name == "sRGB":
-			c.SRGB = true
+			c.srgb = true
 		case name == "gAMA" && len(body) == 4:
-			c.Gamma = unit(body)
-		case name == "cHRM" && len(body) == 4*len(c.Chromaticities):
-			for i := range c.Chromaticities {
-				c.Chromaticities[i] = unit(body[4*i:])
+			c.gamma = unit(body)
+		case name == "cHRM" && len(body) == 4*len(c.chromaticities):
+			for i := range c.chromaticities {
+				c.chromaticities[i] = unit(body[4*i:])
 			}
 		}
 	}

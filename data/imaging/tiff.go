@@ -8,7 +8,14 @@ import (
 )
 
 var tiffFormat = format{name: "TIFF", extensions: []string{".tif", ".tiff"}, mediaType: "image/tiff",
-	matches: tiff.IsTIFF, open: openTIFF, exif: func(b []byte) []byte { return b }}
+	matches: tiff.IsTIFF, open: openTIFF, exif: func(b []byte) []byte { return b }, colours: tiffColours}
+
+// tiffColours returns the profile, tag 34675.
+func tiffColours(b []byte) colourSpace {
+	const profile = 34675
+	t, first := readTags(b)
+	return colourSpace{icc: smallProfile(t.bytes(first, profile))}
+}
 
 func openTIFF(_ context.Context, b []byte, _ int64) (*source, error) {
 	f, err := tiff.Open(b)

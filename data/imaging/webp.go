@@ -15,7 +15,7 @@ var webpFormat = format{name: "WebP", extensions: []string{".webp"}, mediaType: 
 	matches: func(b []byte) bool { return len(b) >= riffHeader && starts("RIFF")(b) && string(b[8:12]) == "WEBP" },
 	open:    openWebP,
 	exif:    func(b []byte) []byte { return bareBlock(webpChunk(b, "EXIF")) },
-	colours: func(b []byte) ColourSpace { return ColourSpace{ICC: smallProfile(webpChunk(b, "ICCP"))} }}
+	colours: func(b []byte) colourSpace { return colourSpace{icc: smallProfile(webpChunk(b, "ICCP"))} }}
 
 // errBegin asks for the whole file where its beginning does not tell what decoding takes.
 var errBegin = errors.New("the beginning of the file is not enough")

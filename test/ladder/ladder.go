@@ -170,7 +170,7 @@ func formats() []Package {
 		{"internal/format/colourspace", "converts the colour spaces that pictures declare to sRGB", ""},
 		{"internal/format/avif", "decodes AVIF in the sandbox", "internal/format/wasm"},
 		{"internal/format/jxl", "decodes JPEG XL in the sandbox",
-			"internal/format/isobmff internal/format/wasm github.com/dsnet/compress"},
+			"internal/format/colourspace internal/format/isobmff internal/format/wasm github.com/dsnet/compress"},
 		{"internal/format/heic", "decodes HEIC in the sandbox, by a decoder that users fetch",
 			"internal/base/budget internal/base/home internal/base/regular internal/format/isobmff " +
 				"internal/format/wasm"},
@@ -260,8 +260,8 @@ func samples() []Package {
 			"internal/base/budget internal/base/regular internal/format/strictjson internal/format/tokenizer " +
 				"internal/format/torchfile format/safetensors mat nn nn/onnxnet"},
 		{"data/imaging", "decodes, resizes, augments and normalises one image",
-			"internal/base/budget internal/base/spell internal/format/avif internal/format/heic " +
-				"internal/format/isobmff internal/format/jpeg internal/format/jxl internal/format/tiff " +
+			"internal/base/budget internal/base/spell internal/format/avif internal/format/colourspace " +
+				"internal/format/heic internal/format/isobmff internal/format/jpeg internal/format/jxl internal/format/tiff " +
 				"internal/format/wasm internal/kernel/pix internal/kernel/simd golang.org/x/image"},
 		{"data", "data sets in their layouts, label rules, splits, loaders, class-balanced batches",
 			"internal/base/braces internal/base/budget internal/base/classname internal/base/home " +

@@ -11,33 +11,40 @@ func (u Unsupported) Error() string { return "the colour space " + string(u) + "
 // PNG chunk cICP and the box nclx have them. The curves 1, 6, 14 and 15 are those of cameras. Programs write them for
 // pictures in sRGB and screens show them so: they count as sRGB, as do unspecified numbers.
 func FromH273(primaries, transfer int) (*Space, error) {
-	p, ok := primariesH273(primaries)
+	p, ok := PrimariesH273(primaries)
 	if !ok {
 		return nil, Unsupported(fmt.Sprintf("with colour primaries %d of ITU-T H.273", primaries))
 	}
-	var curve Curve
+	curve, err := CurveH273(transfer)
+	if err != nil {
+		return nil, err
+	}
+	return New(p, curve)
+}
+
+// CurveH273 returns the curve of transfer characteristics; see FromH273.
+func CurveH273(transfer int) (Curve, error) {
 	switch transfer {
 	case 1, 2, 6, 7, 11, 12, 13, 14, 15:
-		curve = SRGB
+		return SRGB, nil
 	case 4:
-		curve = Gamma(2.2)
+		return Gamma(2.2), nil
 	case 5:
-		curve = Gamma(2.8)
+		return Gamma(2.8), nil
 	case 8:
-		curve = Gamma(1)
+		return Gamma(1), nil
 	case 16:
 		return nil, Unsupported("PQ (HDR)")
 	case 18:
 		return nil, Unsupported("HLG (HDR)")
 	case 17:
-		curve = func(v float64) float64 { return min(52.37/48*Gamma(2.6)(v), 1) }
-	default:
-		return nil, Unsupported(fmt.Sprintf("with transfer characteristics %d of ITU-T H.273", transfer))
+		return func(v float64) float64 { return min(52.37/48*Gamma(2.6)(v), 1) }, nil
 	}
-	return New(p, curve)
+	return nil, Unsupported(fmt.Sprintf("with transfer characteristics %d of ITU-T H.273", transfer))
 }
 
-func primariesH273(number int) (Primaries, bool) {
+// PrimariesH273 returns colour primaries by their number; ok is false for a number that has none.
+func PrimariesH273(number int) (p Primaries, ok bool) {
 	c, dci := XY{0.310, 0.316}, XY{0.314, 0.351}
 	p3 := func(white XY) Primaries { return Primaries{XY{0.68, 0.32}, XY{0.265, 0.69}, XY{0.15, 0.06}, white} }
 	switch number {

@@ -63,6 +63,9 @@ var (
 	srgb = Primaries{XY{0.64, 0.33}, XY{0.3, 0.6}, XY{0.15, 0.06}, d65}
 )
 
+// SRGBPrimaries returns the primaries of sRGB, which are those of ITU-R 709.
+func SRGBPrimaries() Primaries { return srgb }
+
 // toXYZ returns the matrix from linear light to XYZ, whose white is that of the space.
 func (p Primaries) toXYZ() (m Matrix, ok bool) {
 	for _, c := range []XY{p.Red, p.Green, p.Blue, p.White} {
