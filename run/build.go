@@ -118,6 +118,9 @@ func (t *built) cacheImages(ctx context.Context) error {
 	if a.CropArea[1] > 0 {
 		side *= 2
 	}
+	if cfg.resampling() != "" {
+		side = 0 // resizing twice is not Pillow's resizing
+	}
 	err = t.sel.Cache(ctx, data.CacheOptions{Dir: dir, Side: side, Strict: cfg.Strict,
 		Smooth: cfg.Chroma == smoothChroma})
 	if t.toClose != nil {

@@ -100,6 +100,7 @@ type DataConfig struct {
 	Augment      string
 	Views        int
 	Pixels       string
+	Resample     string
 	Chroma       string
 	Rounded      bool
 	Validation   string

@@ -76,7 +76,7 @@ type preparation struct {
 	Augment        string
 	Seed           uint64
 	View           int
-	Rounded        bool `json:",omitempty"`
+	Resample       string `json:",omitempty"`
 }
 
 // preparationVersion must be raised when a change of the code changes the prepared images.
@@ -117,7 +117,7 @@ func (f *features) view(d *data.Dataset, number int) (*view, error) {
 	}
 	p := preparation{Version: preparationVersion, Size: f.cfg.Size, Channels: f.cfg.Channels, Fit: f.cfg.Fit,
 		Shorter: f.cfg.Shorter, Pixels: f.cfg.Pixels, Chroma: f.cfg.Chroma, View: number,
-		Rounded: f.cfg.Rounded}
+		Resample: f.cfg.resampling()}
 	if number != plain {
 		p.Augment, p.Seed = f.cfg.Augment, f.seed
 	}

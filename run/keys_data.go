@@ -94,8 +94,14 @@ var dataKeys = []key{
 	},
 	{
 		Name: "data.shorter", At: func(c *Config) any { return &c.Data.Shorter },
-		Help:   "with cover, the length of the shorter side before cutting; 0: size",
+		Help:   "length of the shorter side before the middle is cut out, with stretch of both sides; 0: size",
 		Checks: []check{keys.AtLeast(0)}, Begun: always,
+	},
+	{
+		Name: "data.resample", At: func(c *Config) any { return &c.Data.Resample },
+		Help: "resize images exactly as Pillow does, by one of its filters; empty: the pretrained network's, else " +
+			"bilinear without rounding in between, from JPEG files that are reduced while they are decoded",
+		Values: imaging.Filters(), Checks: []check{keys.Listed}, Begun: always,
 	},
 	{
 		Name: "data.augment", At: func(c *Config) any { return &c.Data.Augment },
@@ -131,8 +137,8 @@ var dataKeys = []key{
 	},
 	{
 		Name: "data.rounded", At: func(c *Config) any { return &c.Data.Rounded },
-		Help: "round pixels to 8 bits again before they are normalised, as PIL does; kindred-gpu then sends a " +
-			"quarter of the bytes",
+		Help: "data.resample=bilinear where data.resample is empty; with either, kindred-gpu sends bytes, a quarter " +
+			"of the data",
 	},
 	{
 		Name: "data.validation", At: func(c *Config) any { return &c.Data.Validation },

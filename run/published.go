@@ -69,6 +69,9 @@ func published(dir, weights string, data DataConfig) (*Model, []string, error) {
 	d.Chroma = cmp.Or(d.Chroma, smoothChroma)
 	said.Fit = cmp.Or(said.Fit, fitFor(d.Channels))
 	d.prepareAs(said)
+	if _, err := d.images(false); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", dir, err)
+	}
 	o.Input = nn.Shape{H: d.Size, W: d.Size, C: d.Channels}
 	o.Dim = projected(f)
 	o.NoHead = o.Dim == 0

@@ -75,6 +75,10 @@ func (r *recipe) settleImages() error {
 		}
 	}
 	said.Pixels = cmp.Or(r.weights.Pixels, said.Pixels)
+	// Training adapts the network to the default, which is bilinear too, up to the rounding, and reads JPEG files faster.
+	if said.Resample = cmp.Or(r.weights.Resample, said.Resample); said.Resample == imaging.Bilinear.String() {
+		said.Resample = ""
+	}
 	d.prepareAs(said)
 	return nil
 }
@@ -121,6 +125,7 @@ func (d *DataConfig) prepareAs(said onnxnet.Preparation) {
 		d.Fit, d.Shorter = said.Fit, cmp.Or(d.Shorter, said.Shorter)
 	}
 	d.Pixels = cmp.Or(d.Pixels, said.Pixels, usualPixels)
+	d.Resample = cmp.Or(d.Resample, said.Resample)
 }
 
 // usualPixels is the default range of pixel values.

@@ -200,8 +200,8 @@ func imageFormats() []byte {
 // pretrained returns the table of app/remote/weights.
 func pretrained() []byte {
 	var b bytes.Buffer
-	b.WriteString("| name | network | MB | ImageNet | trained on | image side | pixels | license |\n" +
-		"|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| name | network | MB | ImageNet | trained on | image side | resized | pixels | license |\n" +
+		"|---|---|---|---|---|---|---|---|---|\n")
 	for _, e := range weights.Catalog() {
 		top := ""
 		if e.Top1 > 0 {
@@ -210,8 +210,9 @@ func pretrained() []byte {
 		if e.Measured == weights.ByNearest {
 			top += ", k-NN"
 		}
-		fmt.Fprintf(&b, "| [%s](%s) | %s | %.0f | %s | %s | %d of %d | %s | %s |\n", e.Name, e.Home, e.Network,
-			float64(e.Bytes)/1e6, top, e.Trained, e.Size, e.Shorter, e.Pixels, e.License)
+		fmt.Fprintf(&b, "| [%s](%s) | %s | %.0f | %s | %s | %d of %d | %s | %s | %s |\n", e.Name, e.Home, e.Network,
+			float64(e.Bytes)/1e6, top, e.Trained, e.Size, e.Shorter, e.Resample,
+			e.Pixels, e.License)
 	}
 	return b.Bytes()
 }

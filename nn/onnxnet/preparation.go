@@ -68,6 +68,7 @@ const (
 	keyOrder    = "kindred.order" // "bgr"
 	keyFit      = "kindred.fit"
 	keyShorter  = "kindred.shorter"
+	keyResample = "kindred.resample"
 	keyDistance = "kindred.distance"
 	keyExported = "kindred.exported"
 )
@@ -97,6 +98,7 @@ func (p *Preparation) Entries(in nn.Shape) []Entry {
 	if p.Shorter > 0 {
 		add(keyShorter, strconv.Itoa(p.Shorter))
 	}
+	add(keyResample, p.Resample)
 	add(keyDistance, p.Distance)
 	add(keyExported, p.Exported)
 	add("preparation", p.Words(in))
@@ -125,16 +127,20 @@ func (p *Preparation) Words(in nn.Shape) string {
 		colours = "BGR"
 	}
 	size := fmt.Sprintf("resized to %d x %d (height x width)", in.H, in.W)
-	if p.Fit == "cover" {
-		shorter := p.Shorter
-		if shorter == 0 {
-			shorter = max(in.H, in.W)
-		}
+	shorter := cmp.Or(p.Shorter, max(in.H, in.W))
+	switch {
+	case p.Fit == "cover":
 		size = fmt.Sprintf("shorter side resized to %d pixels, middle %d x %d cut out (height x width)", shorter, in.H,
 			in.W)
+	case p.Shorter > 0:
+		size = fmt.Sprintf("resized to %d x %d, middle %d x %d cut out (height x width)", shorter, shorter, in.H, in.W)
 	}
-	return fmt.Sprintf("%s; %s, bilinear with antialiasing; (v / 255 - mean) / std with mean %v and std %v; "+
-		"float32, batch x channels x height x width", colours, size, p.Mean, p.Std)
+	resample := "bilinear with antialiasing"
+	if p.Resample != "" {
+		resample = p.Resample + " as in Pillow"
+	}
+	return fmt.Sprintf("%s; %s, %s; (v / 255 - mean) / std with mean %v and std %v; "+
+		"float32, batch x channels x height x width", colours, size, resample, p.Mean, p.Std)
 }
 
 // preparation reads what a model's metadata say.
@@ -164,6 +170,8 @@ func preparation(m *onnx.Model) Preparation {
 			p.BGR = e.Value == blueFirst
 		case keyFit:
 			p.Fit = e.Value
+		case keyResample:
+			p.Resample = e.Value
 		case keyDistance:
 			p.Distance = e.Value
 		case keyExported:

@@ -43,6 +43,8 @@ type Preparation struct {
 	Pixels  string `json:"pixels"`
 	Fit     string `json:"fit"`
 	Shorter int    `json:"shorter,omitempty"`
+	// Resample is the filter of Pillow's by which images are resized.
+	Resample string `json:"resample,omitempty"`
 }
 
 // OfNetwork lists the layers of a network.
