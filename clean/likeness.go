@@ -55,8 +55,8 @@ func search(whole, part *Print, begin []window) (float64, window) {
 }
 
 // Pictures that are alike are copies if nearly nothing differs, or if their details are alike too. Of crops of
-// photographs, 95 in 100 reach 0.9 in their details. Different coins, which are alike as discs on a table, have 0.79 in the
-// middle.
+// photographs, 95 in 100 reach 0.9 in their details. Different coins, which are alike as discs on a table, have 0.79 in
+// the middle.
 const (
 	equal = 0.997 // correlation of the whole
 	fine  = 0.9   // correlation of the details

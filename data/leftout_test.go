@@ -15,7 +15,8 @@ func TestAddLeftOut(t *testing.T) {
 	}
 	sum := AddLeftOut(before[:1:1], before, piece("1", "2", "3"))
 	sum = AddLeftOut(sum, before, before)
-	sum = AddLeftOut(sum, before, []LeftOut{{Reason: "not an image", Count: 3, First: []string{"a.txt", "b.txt", "c.txt"}}})
+	sum = AddLeftOut(sum, before, []LeftOut{{Reason: "not an image", Count: 3, First: []string{"a.txt", "b.txt",
+		"c.txt"}}})
 	sum = AddLeftOut(sum, before, piece("4", "5", "6"))
 	if diff := cmp.Diff([]LeftOut{{Reason: "not an image", Count: 3, First: []string{"a.txt", "b.txt", "c.txt"}},
 		{Reason: "could not be read", Count: 6, First: []string{"1", "2", "3", "4", "5"}}}, sum); diff != "" {

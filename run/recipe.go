@@ -75,7 +75,8 @@ func (r *recipe) settleImages() error {
 		}
 	}
 	said.Pixels = cmp.Or(r.weights.Pixels, said.Pixels)
-	// Training adapts the network to the default, which is bilinear too, up to the rounding, and reads JPEG files faster.
+	// Training adapts the network to the default, which is bilinear too, up to the rounding, and reads JPEG files
+	// faster.
 	if said.Resample = cmp.Or(r.weights.Resample, said.Resample); said.Resample == imaging.Bilinear.String() {
 		said.Resample = ""
 	}

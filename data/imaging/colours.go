@@ -80,8 +80,8 @@ type conversion struct {
 	why string
 }
 
-// conversionOf returns the conversion to sRGB of a file of format f. Files of a camera have the same profile, so that of
-// the last file is kept.
+// conversionOf returns the conversion to sRGB of a file of format f. Files of a camera have the same profile, so that
+// of the last file is kept.
 func (d *Decoder) conversionOf(f *format, b []byte) conversion {
 	if f.colours == nil || d.RawColours {
 		return conversion{}
@@ -120,8 +120,8 @@ func (v conversion) apply(im *Image) conversion {
 	return v
 }
 
-// applyTo converts a picture before its transparency is lost. It returns false for the kinds that it does not know, which
-// are opaque.
+// applyTo converts a picture before its transparency is lost. It returns false for the kinds that it does not know,
+// which are opaque.
 func (v conversion) applyTo(im image.Image) (conversion, bool) {
 	switch im := im.(type) {
 	case *image.Gray:

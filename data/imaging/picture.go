@@ -81,7 +81,8 @@ func (p *Picture) decode(ctx context.Context, d *Decoder, dst *Image) error {
 	if s.inBox != nil {
 		err := safely(func() (err error) { // the picture is upright
 			colours = colours.fits(3)
-			*dst, d.Background, err = s.inBox.decode(ctx, boxedOptions{shrink: d.Shrink, smooth: d.Smooth, colours: colours})
+			o := boxedOptions{shrink: d.Shrink, smooth: d.Smooth, colours: colours}
+			*dst, d.Background, err = s.inBox.decode(ctx, o)
 			return err
 		})
 		if err != nil {

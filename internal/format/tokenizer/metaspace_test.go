@@ -47,7 +47,8 @@ func TestMetaspaceFirst(t *testing.T) {
 				h = (h ^ uint32(id)) * 16777619
 			}
 			if h != c.Hashes[i] {
-				t.Errorf("%s, %s: the ids of %q are %v, another hash than Hugging Face's", c.Normalizer, c.PreTokenizer, s, ids)
+				t.Errorf("%s, %s: the ids of %q are %v, another hash than Hugging Face's", c.Normalizer, c.PreTokenizer,
+					s, ids)
 			}
 		}
 	}

@@ -69,8 +69,11 @@ func TestCastRounds(t *testing.T) {
 	for _, c := range []struct {
 		to   onnx.DataType
 		want []float32
-	}{{onnx.Float16, []float32{float32(math.Inf(1)), 1, -65504, 0}}, {onnx.BFloat16, []float32{70144, 1, -65536, 1.0011717677116394e-08}},
-		{onnx.Float32, x.Floats}} {
+	}{
+		{onnx.Float16, []float32{float32(math.Inf(1)), 1, -65504, 0}},
+		{onnx.BFloat16, []float32{70144, 1, -65536, 1.0011717677116394e-08}},
+		{onnx.Float32, x.Floats},
+	} {
 		n := onnx.Node{Op: "Cast", Inputs: []string{"x"}, Outputs: []string{"y"},
 			Attrs: []onnx.Attr{{Name: "to", Type: onnx.AttrInt, Int: int64(c.to)}}}
 		out, err := Eval(&n, 17, []*Tensor{x})
