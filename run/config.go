@@ -102,6 +102,7 @@ type DataConfig struct {
 	Pixels       string
 	Resample     string
 	Chroma       string
+	Colours      string
 	Rounded      bool
 	Validation   string
 	Fold         string

@@ -199,7 +199,8 @@ func newFeed(p *data.Part, cfg DataConfig, seed uint64, augment, bytes bool) (*f
 // loader returns how images are read and prepared.
 func (c *DataConfig) loader(augment bool) (data.LoaderConfig, error) {
 	img, err := c.images(augment)
-	return data.LoaderConfig{Image: img, Strict: c.Strict, Smooth: c.Chroma == smoothChroma}, err
+	return data.LoaderConfig{Image: img, Strict: c.Strict, Smooth: c.Chroma == smoothChroma,
+		RawColours: c.Colours == rawColours}, err
 }
 
 // images returns how images are prepared.

@@ -77,10 +77,11 @@ type preparation struct {
 	Seed           uint64
 	View           int
 	Resample       string `json:",omitempty"`
+	Raw            bool   `json:",omitempty"` // colours
 }
 
 // preparationVersion must be raised when a change of the code changes the prepared images.
-const preparationVersion = 4
+const preparationVersion = 5
 
 // identify computes the key of the body.
 func (f *features) identify() error {
@@ -117,7 +118,7 @@ func (f *features) view(d *data.Dataset, number int) (*view, error) {
 	}
 	p := preparation{Version: preparationVersion, Size: f.cfg.Size, Channels: f.cfg.Channels, Fit: f.cfg.Fit,
 		Shorter: f.cfg.Shorter, Pixels: f.cfg.Pixels, Chroma: f.cfg.Chroma, View: number,
-		Resample: f.cfg.resampling()}
+		Resample: f.cfg.resampling(), Raw: f.cfg.Colours == rawColours}
 	if number != plain {
 		p.Augment, p.Seed = f.cfg.Augment, f.seed
 	}

@@ -42,6 +42,9 @@ func (m *Model) Identity(name string) (embedding.Network, error) {
 		}
 		of = append(of, n.Mean[:in.C], n.Std[:in.C], n.BGR && in.C > 1, img.Fit, img.Shorter, resampling,
 			m.Config.Data.Chroma == smoothChroma, m.Config.Data.Crop)
+		if m.Config.Data.Colours == rawColours {
+			of = append(of, rawColours)
+		}
 		if id.Preparation, err = m.preparationText(); err != nil {
 			return id, err
 		}
@@ -113,6 +116,9 @@ func (m *Model) preparationText() (string, error) {
 	}
 	if p.Resample != "" {
 		text += ", resized by Pillow's filter " + p.Resample
+	}
+	if p.RawColours {
+		text += ", colours as they are stored"
 	}
 	return text, nil
 }

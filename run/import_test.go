@@ -264,7 +264,7 @@ func TestWeightsInAFolder(t *testing.T) {
 		}
 		if d.Pixels != "imagenet" || d.Size != 16 || d.Shorter != 20 || d.Fit != "cover" || d.Channels != 3 ||
 			d.Resample != "bicubic" || !strings.Contains(notes,
-				"data.pixels is imagenet, from preprocessor_config.json") {
+			"data.pixels is imagenet, from preprocessor_config.json") {
 			t.Errorf("%s: %+v, notes %q", path, d, notes)
 		}
 	}

@@ -19,6 +19,12 @@ const (
 	smoothChroma = "smooth"
 )
 
+// The values of data.colours.
+const (
+	srgbColours = "srgb"
+	rawColours  = "raw"
+)
+
 // dataKeys are the keys of section data: what to train and test on.
 var dataKeys = []key{
 	{
@@ -134,6 +140,12 @@ var dataKeys = []key{
 		Help: "how colours of JPEG files are enlarged: repeat, or smooth as in libjpeg; empty: smooth for a " +
 			"pretrained network, else repeat",
 		Values: []string{repeatChroma, smoothChroma}, Checks: []check{keys.Listed}, Begun: always,
+	},
+	{
+		Name: "data.colours", At: func(c *Config) any { return &c.Data.Colours },
+		Help: "what becomes of colours of another space than sRGB that a file declares (ICC, gAMA, cICP, nclx): srgb " +
+			"(converted), or raw as in Pillow and torchvision; empty: srgb",
+		Values: []string{srgbColours, rawColours}, Checks: []check{keys.Listed}, Begun: always,
 	},
 	{
 		Name: "data.rounded", At: func(c *Config) any { return &c.Data.Rounded },

@@ -127,6 +127,9 @@ func (d *DataConfig) prepareAs(said onnxnet.Preparation) {
 	}
 	d.Pixels = cmp.Or(d.Pixels, said.Pixels, usualPixels)
 	d.Resample = cmp.Or(d.Resample, said.Resample)
+	if d.Colours == "" && said.RawColours {
+		d.Colours = rawColours
+	}
 }
 
 // usualPixels is the default range of pixel values.

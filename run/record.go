@@ -256,6 +256,9 @@ func describePreparation(net *nn.Net, cfg *Config) {
 	if name := cfg.Data.resampling(); name != "" {
 		net.Spec().Meta["resample"] = name
 	}
+	if cfg.Data.Colours == rawColours {
+		net.Spec().Meta["colours"] = rawColours
+	}
 	if cfg.Data.Shorter > 0 {
 		net.Spec().Meta["shorter"] = strconv.Itoa(cfg.Data.Shorter)
 	}

@@ -25,13 +25,14 @@ import (
 // networkFlags name a network, where it ends and how its images are
 // prepared.
 type networkFlags struct {
-	network, cut, pixels, fit, resample, weightsDir string
-	size, shorter                                   int
-	joint                                           bool // a network by name makes embeddings that are compared with texts'
+	network, cut, pixels, fit, resample, colours, weightsDir string
+
+	size, shorter int
+	joint         bool // a network by name makes embeddings that are compared with texts'
 }
 
 // networkFlagNames are the flags of networkFlags.add.
-const networkFlagNames = "cut size shorter pixels fit resample weights-dir"
+const networkFlagNames = "cut size shorter pixels fit resample colours weights-dir"
 
 // add adds the flags for a network that was not trained here.
 func (f *networkFlags) add(cmd *cobra.Command) {
@@ -47,6 +48,8 @@ func (f *networkFlags) add(cmd *cobra.Command) {
 		words("stretch", "cover"))
 	fs.text(&f.resample, "resample", "", "Pillow's filter by which images are resized, as in data.resample of a run; "+
 		"default: the network's", words(imaging.Filters()...))
+	fs.text(&f.colours, "colours", "", "what becomes of colours of another space than sRGB: srgb, raw; default: srgb",
+		words("srgb", "raw"))
 	fs.weightsDir(&f.weightsDir)
 }
 
@@ -54,7 +57,8 @@ func (f *networkFlags) add(cmd *cobra.Command) {
 // of a run or of a saved network, or known by name, with weights in the weights
 // folder.
 func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
-	d := run.DataConfig{Size: f.size, Shorter: f.shorter, Pixels: f.pixels, Fit: f.fit, Resample: f.resample}
+	d := run.DataConfig{Size: f.size, Shorter: f.shorter, Pixels: f.pixels, Fit: f.fit, Resample: f.resample,
+		Colours: f.colours}
 	st, err := os.Stat(f.network)
 	isONNX := strings.EqualFold(filepath.Ext(f.network), ".onnx")
 	switch {
@@ -75,7 +79,7 @@ func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
 			return run.Import(dir, "", d)
 		}
 		if d != (run.DataConfig{}) {
-			return nil, nil, usagef("the run sets --size, --shorter, --pixels, --fit and --resample itself")
+			return nil, nil, usagef("the run sets --size, --shorter, --pixels, --fit, --resample and --colours itself")
 		}
 		m, err := run.Load(dir)
 		return m, nil, err
@@ -193,9 +197,9 @@ func (f *modelFlags) model(ctx context.Context, a *app) (*run.Model, error) {
 			"that is used without them")
 	}
 	if f.run != "" {
-		if f.network != "" || f.cut+f.pixels+f.fit+f.resample+f.weightsDir != "" || f.size+f.shorter != 0 {
+		if f.network != "" || f.cut+f.pixels+f.fit+f.resample+f.colours+f.weightsDir != "" || f.size+f.shorter != 0 {
 			return nil, usagef("--run defines the network: leave out --network, --cut, --size, --shorter, " +
-				"--pixels, --fit, --resample and --weights-dir")
+				"--pixels, --fit, --resample, --colours and --weights-dir")
 		}
 		return run.Load(f.run)
 	}
@@ -294,7 +298,8 @@ func (f *networkFlags) describe(a *app) (*nn.Spec, *contents.Preparation, []stri
 	}
 	var of *contents.Preparation
 	if d := &m.Config.Data; d.Size > 0 {
-		of = &contents.Preparation{Pixels: d.Pixels, Fit: d.Fit, Shorter: d.Shorter, Resample: d.Resample}
+		of = &contents.Preparation{Pixels: d.Pixels, Fit: d.Fit, Shorter: d.Shorter, Resample: d.Resample,
+			Colours: d.Colours}
 	}
 	return m.Net.Spec(), of, notes, nil
 }

@@ -29,6 +29,8 @@ type Preparation struct {
 	// Resample names the filter of the resizing as package imaging does: bilinear, bicubic, lanczos, nearest, box or
 	// hamming.
 	Resample string
+	// RawColours says that colours of another space than sRGB are not converted.
+	RawColours bool
 	// Side is the side of the images that the network was trained on, in pixels; 0 if the files
 	// beside the network do not say it.
 	Side int
@@ -69,9 +71,13 @@ const (
 	keyFit      = "kindred.fit"
 	keyShorter  = "kindred.shorter"
 	keyResample = "kindred.resample"
+	keyColours  = "kindred.colours" // "raw"
 	keyDistance = "kindred.distance"
 	keyExported = "kindred.exported"
 )
+
+// rawColours is the value of keyColours for colours that are not converted.
+const rawColours = "raw"
 
 // blueFirst is the value of keyOrder for blue, green, red. The key is absent for red, green, blue.
 const blueFirst = "bgr"
@@ -99,6 +105,9 @@ func (p *Preparation) Entries(in nn.Shape) []Entry {
 		add(keyShorter, strconv.Itoa(p.Shorter))
 	}
 	add(keyResample, p.Resample)
+	if p.RawColours {
+		add(keyColours, rawColours)
+	}
 	add(keyDistance, p.Distance)
 	add(keyExported, p.Exported)
 	add("preparation", p.Words(in))
@@ -170,6 +179,8 @@ func preparation(m *onnx.Model) Preparation {
 			p.BGR = e.Value == blueFirst
 		case keyFit:
 			p.Fit = e.Value
+		case keyColours:
+			p.RawColours = e.Value == rawColours
 		case keyResample:
 			p.Resample = e.Value
 		case keyDistance:

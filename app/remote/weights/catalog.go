@@ -69,7 +69,7 @@ func convolutional() []Entry {
 			SHA256: "8738ca797c879b547d18bbd15da5736ff2557b2036a9af72225393ca61759a04", Top1: 74.042},
 		{Name: "efficientnet_b0", File: "efficientnet_b0_rwightman-7f5810bc.pth", Bytes: 21_444_401, Exact: true,
 			SHA256: "7f5810bc96def8f7552d5b7e68d53c4786f81167d28291b21c0d90e1fca14934", Top1: 77.692,
-				Resample: "bicubic"},
+			Resample: "bicubic"},
 		{Name: "resnet18", File: "resnet18-f37072fd.pth", Bytes: 46_830_571, Exact: true,
 			SHA256: "f37072fd47e89c5e827621c5baffa7500819f7896bbacec160b1a16c560e07ec", Top1: 69.758},
 		{Name: "resnet34", File: "resnet34-b627a593.pth", Bytes: 87_319_819, Exact: true,
