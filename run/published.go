@@ -7,43 +7,35 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/onnxnet"
+	"github.com/kindred-ml/kindred/nn/published"
 	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
-// publishedConfig is the file that a folder of Hugging Face or timm has beside the weights.
-const publishedConfig = "config.json"
-
-// publishedIn returns the file of weights of such a folder; "" if dir is not one.
-func publishedIn(dir string) string {
-	is := func(name string) bool {
-		st, err := os.Stat(filepath.Join(dir, name))
-		return err == nil && st.Mode().IsRegular()
+// publishedIn returns the file of weights of a folder of Hugging Face, timm or OpenCLIP, and the configuration
+// beside it; "" if dir is not one.
+func publishedIn(dir string) (weights, config string) {
+	if _, err := os.Stat(filepath.Join(dir, nn.SpecFile)); err == nil {
+		return "", ""
 	}
-	if !is(publishedConfig) || is(nn.SpecFile) {
-		return ""
-	}
-	if !is(publishedWeights) {
-		return ""
-	}
-	return filepath.Join(dir, publishedWeights)
+	return published.Weights(dir)
 }
 
 // PublishedFiles returns the files of a network that Import reads from a folder of Hugging Face or timm: config.json
 // and the weights; nil if dir is not such a folder.
 func PublishedFiles(dir string) []string {
-	if weights := publishedIn(dir); weights != "" {
-		return []string{filepath.Join(dir, publishedConfig), weights}
+	if weights, config := publishedIn(dir); weights != "" {
+		return []string{config, weights}
 	}
 	return nil
 }
 
-// published returns the image network of a folder of Hugging Face or timm, by the names and the shapes of its weights.
-// CLIP's keeps the projection that it ends with.
-func published(dir, weights string, data DataConfig) (*Model, []string, error) {
+// importPublished returns the image network of such a folder, by the names and the shapes of its weights and by what
+// its publisher says. CLIP's keeps the projection that it ends with.
+func importPublished(weights, config string, data DataConfig) (*Model, []string, error) {
 	f, err := zoo.ReadWeights(weights)
 	if err != nil {
 		return nil, nil, err
@@ -52,42 +44,76 @@ func published(dir, weights string, data DataConfig) (*Model, []string, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", weights, err)
 	}
-	said, notes, err := onnxnet.Beside(dir)
+	said, err := published.Read(weights, config)
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg := Default()
+	o.Dim = projected(f)
+	if err := said.Tower.Apply(name, &o, o.Dim); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", config, err)
+	}
+	cfg, notes := Default(), said.Notes
 	cfg.Data = data
 	cfg.Network = NetworkConfig{Name: name, Pretrained: weights, Normalize: Off, FrozenNorm: Off}
 	cfg.Eval.Distance = rank.Cosine.String()
-	d := &cfg.Data
-	if d.Pixels == "" && said.Pixels == "" {
+	d, p := &cfg.Data, said.Preparation
+	if d.Pixels == "" && p.Pixels == "" {
 		notes = append(notes, fmt.Sprintf("%s does not state the range of pixel values of the network "+
-			"(preprocessor_config.json): %s is assumed", dir, usualPixels))
+			"(preprocessor_config.json): %s is assumed", filepath.Dir(config), usualPixels))
 	}
-	d.Size, d.Channels = cmp.Or(d.Size, said.Side, o.Input.H), cmp.Or(d.Channels, o.Input.C)
+	d.Size, d.Channels = cmp.Or(d.Size, p.Side, o.Input.H), cmp.Or(d.Channels, o.Input.C)
 	d.Chroma = cmp.Or(d.Chroma, smoothChroma)
-	said.Fit = cmp.Or(said.Fit, fitFor(d.Channels))
-	d.prepareAs(said)
-	o.Input = nn.Shape{H: d.Size, W: d.Size, C: d.Channels}
-	o.Dim = projected(f)
-	o.NoHead = o.Dim == 0
+	if p.Unfit == "" {
+		p.Fit = cmp.Or(p.Fit, fitFor(d.Channels))
+	}
+	if err := d.prepareAs(p); err != nil {
+		return nil, nil, err
+	}
+	o.Input, o.NoHead = nn.Shape{H: d.Size, W: d.Size, C: d.Channels}, o.Dim == 0
+	net, err := newPublished(name, weights, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	net.Spec().Meta = map[string]string{computedMeta: computed(said.Tower.Facts(net.Spec()))}
+	return &Model{Config: cfg, Net: net}, notes, nil
+}
+
+// computedMeta is the key under which a network's description says how it computes beyond its weights, and where
+// that is known from.
+const computedMeta = "computed"
+
+// computed joins facts to a text.
+func computed(facts []published.Fact) string {
+	var words []string
+	for _, f := range facts {
+		words = append(words, f.String())
+	}
+	return strings.Join(words, "; ")
+}
+
+// newPublished makes the network that a file of weights was guessed to be for. All of its parameters must be in the
+// file, and all of the file in the network.
+func newPublished(name, weights string, o zoo.Options) (*nn.Net, error) {
 	spec, err := zoo.Network(name, o)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", dir, err)
+		return nil, fmt.Errorf("%s: %w", weights, err)
 	}
 	net, err := nn.New(spec, nn.Options{})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	report, err := importWeights(net, weights, zoo.ResampleTimm)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if len(report.Missing)+len(report.MisShaped) > 0 {
-		return nil, nil, fmt.Errorf("%s does not fit network %s: %s", weights, name, report)
+		return nil, fmt.Errorf("%s does not fit network %s: %s", weights, name, report)
 	}
-	return &Model{Config: cfg, Net: net}, notes, nil
+	if unused := report.Unused(); len(unused) > 0 {
+		return nil, fmt.Errorf("%s: network %s has no layer for %d of its tensors (%s): a network that computes with "+
+			"them is not supported", weights, name, len(unused), unused[0])
+	}
+	return net, nil
 }
 
 // noNetwork is the error about a folder without a network.
@@ -96,6 +122,6 @@ func noNetwork(dir string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return fmt.Errorf("%s holds no network: want %s and %s, %s and %s, or an .onnx file: %w", dir, nn.SpecFile,
-		nn.WeightsFile, publishedConfig, publishedWeights, fs.ErrNotExist)
+	return fmt.Errorf("%s holds no network: want %s and %s, config.json and %s, or an .onnx file: %w", dir, nn.SpecFile,
+		nn.WeightsFile, publishedWeights, fs.ErrNotExist)
 }

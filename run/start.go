@@ -13,6 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/base/within"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
+	"github.com/kindred-ml/kindred/nn/published"
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -117,7 +118,7 @@ func (s *started) find(ctx context.Context, look func() shape) error {
 	case s.data.Features == nil:
 		if n.pretrained() && n.PretrainedFile() {
 			var notes []string
-			if s.beside, notes, err = onnxnet.Beside(s.weights.Path); err != nil {
+			if s.beside, notes, err = published.Beside(s.weights.Path); err != nil {
 				return fmt.Errorf("network.pretrained: %w", err)
 			}
 			s.weights.Size = s.beside.Side
