@@ -257,13 +257,13 @@ func blank[T uint8 | float32](v []T, c int, fill [3]T) {
 }
 
 // mirror reverses the order of a row's pixels.
-func mirror(row []float32, c int) {
+func mirror[T uint8 | float32](row []T, c int) {
 	if c == 1 {
 		slices.Reverse(row)
 		return
 	}
 	for i, j := 0, len(row)-3; i < j; i, j = i+3, j-3 {
-		p, q := (*[3]float32)(row[i:i+3]), (*[3]float32)(row[j:j+3])
+		p, q := (*[3]T)(row[i:i+3]), (*[3]T)(row[j:j+3])
 		*p, *q = *q, *p
 	}
 }

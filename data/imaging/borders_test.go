@@ -55,7 +55,7 @@ func TestCropAtTheSameSize(t *testing.T) {
 	for _, box := range []Box{{0, 0, 12, 10}, {3, 2, 9, 8}, {0, 0, 12, 9}, {1, 0, 12, 10}} {
 		for _, flip := range []bool{false, true} {
 			got, want := make([]float32, len(im.Pix)), make([]float32, len(im.Pix))
-			p.place(got, im, box, 12, 10, flip, true, new(Scratch))
+			p.place(got, im, view{box: box, w: 12, h: 10}, 12, 10, flip, true, new(Scratch))
 			naive(want, im, box, flip)
 			for k := range want {
 				if math.Abs(float64(got[k]-want[k])) > 1e-5 {

@@ -53,19 +53,22 @@ func (p *Pipeline) ApplyBytes(dst []uint8, im *Image, rng *rand.Rand, s *Scratch
 func (p *Pipeline) applyBytes(dst []uint8, im *Image, h, w, c int, rng *rand.Rand, s *Scratch) {
 	im.SetChannels(c)
 	a := &p.cfg.Augment
-	box := p.box(im, rng)
+	part := p.view(im, rng)
 	flip := rng != nil && a.Flip > 0 && rng.Float64() < a.Flip
-	v := p.values(im, box, w, h, flip, rng, s)
-	if rng != nil && a.jitters() {
-		s.sums, s.colours = grow(s.sums, w*c), grow(s.colours, len(dst))
-		a.jitter(s.colours, v, h, c, [3]float32{1, 1, 1}, [3]float32{}, s.sums, rng)
-		v = s.colours
-	}
-	for i, x := range v {
-		dst[i] = uint8(min(max(x, 0), 255) + 0.5)
+	if part.isWhole(im) {
+		copy(dst, im.Pix)
+		for y := 0; flip && y < h; y++ {
+			mirror(dst[y*w*c:(y+1)*w*c], c)
+		}
+	} else {
+		s.resizer.Filter, s.resizer.Rounded = p.cfg.Filter, p.cfg.Rounded
+		s.resizer.resampleRounded(dst, im, part, w, h, flip)
 	}
 	if rng == nil {
 		return
+	}
+	if a.bends() || a.jitters() {
+		p.change(dst, h, w, c, rng, s)
 	}
 	if a.Pad > 0 {
 		px, py := int(math.Round(a.Pad*float64(w))), int(math.Round(a.Pad*float64(h)))
@@ -82,6 +85,23 @@ func (p *Pipeline) applyBytes(dst []uint8, im *Image, h, w, c int, rng *rand.Ran
 				blank(dst[(row*w+x)*c:(row*w+x+ew)*c], c, grey)
 			}
 		}
+	}
+}
+
+// change bends h x w pixels and changes their colours, rounded at the end.
+func (p *Pipeline) change(dst []uint8, h, w, c int, rng *rand.Rand, s *Scratch) {
+	s.raw = grow(s.raw, len(dst))
+	for i, x := range dst {
+		s.raw[i] = float32(x)
+	}
+	v := p.bend(s.raw, w, h, c, rng, s)
+	if a := &p.cfg.Augment; a.jitters() {
+		s.sums, s.colours = grow(s.sums, w*c), grow(s.colours, len(dst))
+		a.jitter(s.colours, v, h, c, [3]float32{1, 1, 1}, [3]float32{}, s.sums, rng)
+		v = s.colours
+	}
+	for i, x := range v {
+		dst[i] = uint8(min(max(x, 0), 255) + 0.5)
 	}
 }
 

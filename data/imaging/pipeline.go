@@ -17,7 +17,7 @@ type Fit uint8
 // Stretch resizes each side separately. Cover keeps the aspect ratio. It resizes the shorter side
 // to s pixels and the longer one to s*longer/shorter, rounded down. Then it cuts off whole pixels,
 // equally many at both ends unless an augmentation says otherwise. This is torchvision's Resize and
-// CenterCrop, with the same rounding.
+// CenterCrop, with the same rounding. Stretch cuts as Cover does if Config.Shorter is not 0.
 const (
 	Stretch Fit = iota
 	Cover
@@ -45,14 +45,16 @@ type Config struct {
 	Fit    Fit
 	Filter Filter
 	// Shorter is the length in pixels to which Cover resizes the shorter side before it cuts, such
-	// as 256 for the usual evaluation at 224. With 0 it cuts off as little as possible.
+	// as 256 for the usual evaluation at 224. Stretch resizes both sides to it. With 0 as little as
+	// possible is cut off.
 	Shorter int
 	// Normalize maps pixel values to values of the result; the zero value maps them to [0, 1].
 	Normalize Normalization
 	// Augment describes the random changes made in training.
 	Augment Augment
-	// Rounded rounds values to 8 bits before normalization, as PIL does, so that ApplyBytes works
-	// for every image. Erased pixels then have the byte that is nearest to 0 after normalization.
+	// Rounded prepares images exactly as Pillow does: see Resizer.Rounded. JPEG files are not reduced while they are
+	// decoded, and values are rounded to 8 bits before normalization, so that ApplyBytes works for every image. Erased
+	// pixels then have the byte that is nearest to 0 after normalization.
 	Rounded bool
 }
 
@@ -61,7 +63,7 @@ type Config struct {
 //
 // The steps are: channels; crop, resize and mirror, in one resampling; affine
 // map; colours; normalization; shift; erasing; the order of the channels. Values are float32 from
-// the resampling on, unless Config.Rounded puts normalization last. Pixels from outside the image
+// the resampling on, unless Config.Rounded is set, which puts normalization last. Pixels from outside the image
 // are black, or white with the "inverted" normalization. Erased pixels are 0 after normalization.
 type Pipeline struct {
 	cfg  Config
@@ -112,9 +114,13 @@ func NewPipeline(cfg Config) (*Pipeline, error) {
 	if cfg.Width == 0 && (cfg.Fit == Cover || cfg.Augment.CropArea[1] > 0) {
 		return nil, fmt.Errorf("cropping needs the size of the result")
 	}
-	if cfg.Shorter != 0 && (cfg.Fit != Cover || cfg.Shorter < min(cfg.Width, cfg.Height)) {
-		return nil, fmt.Errorf("shorter side is %d: needs the cover fit, and must be at least the size %d x %d",
-			cfg.Shorter, cfg.Width, cfg.Height)
+	least := min(cfg.Width, cfg.Height)
+	if cfg.Fit == Stretch {
+		least = max(cfg.Width, cfg.Height)
+	}
+	if cfg.Shorter != 0 && (cfg.Width == 0 || cfg.Shorter < least) {
+		return nil, fmt.Errorf("shorter side is %d: must be at least the size %d x %d", cfg.Shorter, cfg.Width,
+			cfg.Height)
 	}
 	if err := cfg.Augment.check(); err != nil {
 		return nil, err
@@ -148,7 +154,7 @@ const spare = 2
 // decoded; see Decoder.Shrink. Every view that Apply takes keeps at least two pixels in each
 // direction for a pixel of the result. The divisor depends only on the sizes and the configuration.
 func (p *Pipeline) Shrink(w, h int) int {
-	if p.cfg.Width == 0 {
+	if p.cfg.Width == 0 || p.cfg.Rounded {
 		return 1
 	}
 	fw, fh := float64(w), float64(h)
@@ -202,16 +208,18 @@ func (p *Pipeline) apply(dst []float32, im *Image, h, w, c int, rng *rand.Rand, 
 	}
 	im.SetChannels(c)
 	a := &p.cfg.Augment
-	box := p.box(im, rng)
+	part := p.view(im, rng)
 	if rng == nil {
-		p.place(dst, im, box, w, h, false, true, s)
+		p.place(dst, im, part, w, h, false, true, s)
 		return
 	}
 	flip := a.Flip > 0 && rng.Float64() < a.Flip
 	if !a.bends() && !a.jitters() {
-		p.place(dst, im, box, w, h, flip, true, s)
+		p.place(dst, im, part, w, h, flip, true, s)
 	} else {
-		v := p.values(im, box, w, h, flip, rng, s)
+		s.raw = grow(s.raw, w*h*im.C)
+		p.place(s.raw, im, part, w, h, flip, false, s)
+		v := p.bend(s.raw, w, h, c, rng, s)
 		if a.jitters() {
 			s.sums = grow(s.sums, w*c)
 			var scale, add [3]float32
@@ -235,25 +243,23 @@ func (p *Pipeline) apply(dst []float32, im *Image, h, w, c int, rng *rand.Rand, 
 	}
 }
 
-// values returns box of im at w x h, with values from 0 to 255, under an affine map drawn from rng.
-func (p *Pipeline) values(im *Image, box Box, w, h int, flip bool, rng *rand.Rand, s *Scratch) []float32 {
-	s.raw = grow(s.raw, w*h*im.C)
-	p.place(s.raw, im, box, w, h, flip, false, s)
+// bend returns values of w x h pixels under an affine map drawn from rng.
+func (p *Pipeline) bend(v []float32, w, h, c int, rng *rand.Rand, s *Scratch) []float32 {
 	a := &p.cfg.Augment
-	if rng == nil || !a.bends() {
-		return s.raw
+	if !a.bends() {
+		return v
 	}
-	s.bent = grow(s.bent, len(s.raw))
-	warp(s.bent, s.raw, w, h, im.C, a.affine(w, h, rng), p.fill)
+	s.bent = grow(s.bent, len(v))
+	warp(s.bent, v, w, h, c, a.affine(w, h, rng), p.fill)
 	return s.bent
 }
 
-// place writes box of im at w x h to dst, normalised if scaled is set.
-func (p *Pipeline) place(dst []float32, im *Image, box Box, w, h int, flip, scaled bool, s *Scratch) {
+// place writes a view of im at w x h to dst, normalised if scaled is set.
+func (p *Pipeline) place(dst []float32, im *Image, v view, w, h int, flip, scaled bool, s *Scratch) {
 	a, b := s.factors(p, w*im.C, im.C, scaled)
-	if im.W != w || im.H != h || box != (Box{0, 0, float64(w), float64(h)}) {
-		s.resizer.Filter = p.cfg.Filter
-		s.resizer.resample(dst, im, box, w, h, flip, a, b)
+	if !v.isWhole(im) {
+		s.resizer.Filter, s.resizer.Rounded = p.cfg.Filter, p.cfg.Rounded
+		s.resizer.resample(dst, im, v, w, h, flip, a, b)
 		return
 	}
 	for y := range h {
@@ -274,24 +280,34 @@ func (p *Pipeline) fillValues(c int) (v [3]float32) {
 	return v
 }
 
-// box returns the part of im that is resized to the result.
-func (p *Pipeline) box(im *Image, rng *rand.Rand) Box {
-	a := &p.cfg.Augment
-	if rng != nil && a.CropArea[1] > 0 {
-		return a.cropBox(im.W, im.H, rng)
+// isWhole reports whether v is im as it is.
+func (v view) isWhole(im *Image) bool {
+	return v == view{box: Box{0, 0, float64(im.W), float64(im.H)}, w: im.W, h: im.H}
+}
+
+// view returns what of im becomes the result.
+func (p *Pipeline) view(im *Image, rng *rand.Rand) view {
+	a, tw, th := &p.cfg.Augment, p.cfg.Width, p.cfg.Height
+	v := view{box: Box{0, 0, float64(im.W), float64(im.H)}, w: tw, h: th}
+	switch {
+	case tw == 0:
+		v.w, v.h = im.W, im.H
+		return v
+	case rng != nil && a.CropArea[1] > 0:
+		v.box = a.cropBox(im.W, im.H, rng)
+		return v
+	case p.cfg.Fit == Cover:
+		v.w, v.h = p.covering(im.W, im.H)
+	case p.cfg.Shorter > 0:
+		v.w, v.h = p.cfg.Shorter, p.cfg.Shorter
+	default:
+		return v
 	}
-	if p.cfg.Fit == Stretch {
-		return Box{0, 0, float64(im.W), float64(im.H)}
-	}
-	w, h := p.covering(im.W, im.H)
-	x, y := middle(w-p.cfg.Width), middle(h-p.cfg.Height)
+	v.x, v.y = middle(v.w-tw), middle(v.h-th)
 	if rng != nil && a.RandomCrop {
-		x, y = int(rng.Float64()*float64(w-p.cfg.Width+1)), int(rng.Float64()*float64(h-p.cfg.Height+1))
+		v.x, v.y = int(rng.Float64()*float64(v.w-tw+1)), int(rng.Float64()*float64(v.h-th+1))
 	}
-	// The kept pixels of the resized image, in pixels of im.
-	sx, sy := float64(im.W)/float64(w), float64(im.H)/float64(h)
-	return Box{float64(x) * sx, float64(y) * sy, min(float64(x+p.cfg.Width)*sx, float64(im.W)),
-		min(float64(y+p.cfg.Height)*sy, float64(im.H))}
+	return v
 }
 
 // covering returns the size in whole pixels to which Cover resizes an image before it cuts. It is

@@ -4,64 +4,31 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/internal/kernel/pix"
 )
 
-// Filter is the kernel of a resampling. Its text form is "bilinear" or "bicubic".
-type Filter uint8
-
-// Bilinear is a triangle of half-width 1. Bicubic is Keys' cubic with a = -0.5 and half-width 2.
-// When an image shrinks by a factor s, both are widened by s (antialiasing), as in PIL and in
-// torchvision with antialias=True.
-const (
-	Bilinear Filter = iota
-	Bicubic
-)
-
-var filters = spell.Of[Filter]("Filter", "filter", "bilinear", "bicubic")
-
-// String gives the text of f.
-func (f Filter) String() string { return filters.Name(f) }
-
-// MarshalText gives the text of f.
-func (f Filter) MarshalText() ([]byte, error) { return filters.Text(f) }
-
-// UnmarshalText reads the text of a Filter.
-func (f *Filter) UnmarshalText(text []byte) error { return filters.Set(f, text) }
-
-func (f Filter) support() float64 {
-	if f == Bicubic {
-		return 2
-	}
-	return 1
-}
-
-func (f Filter) at(x float64) float64 {
-	x = math.Abs(x)
-	if f == Bilinear {
-		return max(0, 1-x)
-	}
-	const a = -0.5
-	switch {
-	case x < 1:
-		return ((a+2)*x-(a+3))*x*x + 1
-	case x < 2:
-		return ((a*x-5*a)*x+8*a)*x - 4*a
-	}
-	return 0
-}
-
 // Box is a rectangle of an image in pixels. Pixel i covers [i, i+1).
 type Box struct{ X0, Y0, X1, Y1 float64 }
+
+// view is what becomes a result: the box of an image is resized to w x h pixels, and the result is cut out of them
+// from pixel (x, y) on.
+type view struct {
+	box  Box
+	w, h int
+	x, y int
+}
 
 // Resizer resamples images. It keeps its buffers and weights between calls, and is for one
 // goroutine. The zero value is ready to use.
 type Resizer struct {
 	Filter Filter
+	// Rounded makes the resampling Pillow's, bit by bit: the horizontal pass, then the vertical one, each rounded to
+	// 8 bits, with weights in fixed point. Without it, values are rounded at the end alone.
+	Rounded bool
 
 	x, y      axis
 	middle    []float32
+	rounded   []uint8 // the result of the horizontal pass, in place of middle
 	last      []uint8
 	row       []float32
 	one, zero []float32
@@ -73,15 +40,38 @@ type axis struct {
 	key     axisKey
 	taps    int
 	first   []int32
+	exact   []float64
 	weights []float32
+	fixed   []int32 // the weights in fixed point, for Resizer.Rounded
 }
 
-// axisKey identifies the sizes that an axis was computed for.
+// axisKey identifies the sizes that an axis was computed for: the range from lo to hi of in input pixels is resized to
+// whole pixels, and out of them from the first one are computed.
 type axisKey struct {
-	in, out, step int
-	lo, hi        float64
-	filter        Filter
-	mirror        bool
+	in, step          int
+	lo, hi            float64
+	whole, first, out int
+	filter            Filter
+	mirror, rounded   bool
+}
+
+// window returns the input pixels, from lo to below hi, and the centre of a pixel of the whole output.
+func (k *axisKey) window(i int) (lo, hi int, center float64) {
+	if k.lo == 0 && k.hi == float64(k.in) && k.in == k.whole {
+		return i, i + 1, float64(i) + 0.5 // every pixel stays where it is
+	}
+	scale := (k.hi - k.lo) / float64(k.whole)
+	center = k.lo + (float64(i)+0.5)*scale
+	if k.filter == Nearest {
+		center = k.lo + 0.5*scale
+		for range i { // Pillow adds up the steps
+			center += scale
+		}
+		lo = min(int(center), k.in-1)
+		return lo, lo + 1, float64(lo) + 0.5
+	}
+	support := k.filter.support() * max(scale, 1)
+	return max(int(center-support+0.5), 0), min(int(center+support+0.5), k.in), center
 }
 
 // set computes the weights.
@@ -90,44 +80,43 @@ func (a *axis) set(key axisKey) {
 		return
 	}
 	a.key = key
-	in, out := key.in, key.out
-	scale := (key.hi - key.lo) / float64(out)
-	stretch := max(scale, 1)
-	support := key.filter.support() * stretch
-	still := key.lo == 0 && key.hi == float64(in) && in == out
-	// window returns the first and last input pixel of output i, and its centre.
-	window := func(i int) (lo, hi int, center float64) {
-		if still {
-			return i, i, float64(i) + 0.5 // every pixel stays where it is
-		}
-		center = key.lo + (float64(i)+0.5)*scale
-		lo = max(int(math.Ceil(center-support-0.5)), 0)
-		return lo, min(int(math.Floor(center+support-0.5)), in-1), center
-	}
 	a.taps = 1
-	for i := range out {
-		lo, hi, _ := window(i)
-		a.taps = max(a.taps, hi-lo+1)
+	for i := range key.out {
+		lo, hi, _ := key.window(key.first + i)
+		a.taps = max(a.taps, hi-lo)
 	}
-	a.first, a.weights = grow(a.first, out), grow(a.weights, out*a.taps)
-	clear(a.weights)
-	for i := range out {
-		lo, hi, center := window(i)
+	a.first, a.exact = grow(a.first, key.out), grow(a.exact, key.out*a.taps)
+	clear(a.exact)
+	narrow := 1 / max((key.hi-key.lo)/float64(key.whole), 1)
+	for i := range key.out {
+		lo, hi, center := key.window(key.first + i)
 		// All windows have the same length, so windows near the far edge start earlier.
-		first := min(lo, in-a.taps)
+		first := min(lo, key.in-a.taps)
 		at := i
 		if key.mirror {
-			at = out - 1 - i
-		}
-		w := a.weights[at*a.taps : (at+1)*a.taps]
-		sum := 0.0
-		for k := lo; k <= hi; k++ {
-			sum += key.filter.at((float64(k) + 0.5 - center) / stretch)
-		}
-		for k := lo; k <= hi; k++ {
-			w[k-first] = float32(key.filter.at((float64(k)+0.5-center)/stretch) / sum)
+			at = key.out - 1 - i
 		}
 		a.first[at] = int32(key.step * first)
+		w := a.exact[at*a.taps+lo-first:][:hi-lo]
+		sum := 0.0
+		for k := range w {
+			w[k] = key.filter.at((float64(lo+k) - center + 0.5) * narrow)
+			sum += w[k]
+		}
+		for k := range w {
+			w[k] *= 1 / sum
+		}
+	}
+	if key.rounded {
+		a.fixed = grow(a.fixed, len(a.exact))
+		for i, w := range a.exact {
+			a.fixed[i] = int32(math.Round(w * (1 << pix.Precision)))
+		}
+		return
+	}
+	a.weights = grow(a.weights, len(a.exact))
+	for i, w := range a.exact {
+		a.weights[i] = float32(w)
 	}
 }
 
@@ -142,8 +131,13 @@ func grow[T any](s []T, n int) []T {
 // bits. dst and src must be different images. It panics if the box is empty or leaves the image.
 func (r *Resizer) Resize(dst, src *Image, box Box, w, h int) {
 	dst.Reset(w, h, src.C)
+	v := view{box: box, w: w, h: h}
+	if r.Rounded {
+		r.resampleRounded(dst.Pix, src, v, w, h, false)
+		return
+	}
 	line := w * src.C
-	r.prepare(src, box, w, h, false)
+	r.prepare(src, v, w, h, false)
 	r.row, r.one, r.zero = grow(r.row, line), grow(r.one, line), grow(r.zero, line)
 	for i := range line {
 		r.one[i], r.zero[i] = 1, 0.5
@@ -157,24 +151,62 @@ func (r *Resizer) Resize(dst, src *Image, box Box, w, h int) {
 	}
 }
 
-// resample resamples box of src to w x h pixels, possibly mirrored, and writes a*v + b for the
+// resample resamples w x h pixels of a view of src, possibly mirrored, and writes a*v + b for the
 // values v from 0 to 255. a and b have an element for each value of a row.
-func (r *Resizer) resample(dst []float32, src *Image, box Box, w, h int, mirror bool, a, b []float32) {
-	r.prepare(src, box, w, h, mirror)
+func (r *Resizer) resample(dst []float32, src *Image, v view, w, h int, mirror bool, a, b []float32) {
+	r.prepare(src, v, w, h, mirror)
 	line := w * src.C
 	for y := range h {
 		r.blend(dst[y*line:(y+1)*line], y, a, b)
 	}
 }
 
-// prepare runs the horizontal pass over the rows that the vertical pass needs.
-func (r *Resizer) prepare(src *Image, box Box, w, h int, mirror bool) {
+// resampleRounded resamples w x h pixels of a view of src as Resizer.Rounded says, possibly mirrored.
+func (r *Resizer) resampleRounded(dst []uint8, src *Image, v view, w, h int, mirror bool) {
+	r.setAxes(src, v, w, h, mirror)
+	line := w * src.C
+	top, bottom := r.rows()
+	r.rounded = grow(r.rounded, (bottom-top)*line+1)
+	for y := top; y < bottom; y++ {
+		out := r.rounded[(y-top)*line:]
+		if src.C == 1 {
+			r.x.greyFixed(out[:line], src.Row(y))
+			continue
+		}
+		pix.GatherFixed(out[:line+1], r.pixels(src, y), r.x.first, r.x.fixed, r.x.taps)
+	}
+	for y := range h {
+		rows := r.rounded[(int(r.y.first[y])-top)*line:]
+		pix.BlendFixed(dst[y*line:(y+1)*line], rows, line, r.y.fixed[y*r.y.taps:(y+1)*r.y.taps])
+	}
+}
+
+// setAxes computes the weights of both directions.
+func (r *Resizer) setAxes(src *Image, v view, w, h int, mirror bool) {
+	box := v.box
 	if !(box.X0 >= 0 && box.Y0 >= 0 && box.X1 <= float64(src.W) && box.Y1 <= float64(src.H) && box.X0 < box.X1 &&
 		box.Y0 < box.Y1) || w < 1 || h < 1 {
 		panic(fmt.Sprintf("imaging: resize %v of a %d x %d image to %d x %d", box, src.W, src.H, w, h))
 	}
-	r.x.set(axisKey{src.W, w, src.C, box.X0, box.X1, r.Filter, mirror})
-	r.y.set(axisKey{src.H, h, 1, box.Y0, box.Y1, r.Filter, false})
+	r.x.set(axisKey{in: src.W, step: src.C, lo: box.X0, hi: box.X1, whole: v.w, first: v.x, out: w, filter: r.Filter,
+		mirror: mirror, rounded: r.Rounded})
+	r.y.set(axisKey{in: src.H, step: 1, lo: box.Y0, hi: box.Y1, whole: v.h, first: v.y, out: h, filter: r.Filter,
+		rounded: r.Rounded})
+}
+
+// pixels returns row y of a picture of three channels, with a byte after its last pixel.
+func (r *Resizer) pixels(src *Image, y int) []uint8 {
+	in := src.Pix[3*src.W*y:]
+	if y == src.H-1 { // the one row with nothing after it
+		r.last = append(append(r.last[:0], in...), 0)
+		in = r.last
+	}
+	return in
+}
+
+// prepare runs the horizontal pass over the rows that the vertical pass needs.
+func (r *Resizer) prepare(src *Image, v view, w, h int, mirror bool) {
+	r.setAxes(src, v, w, h, mirror)
 	line := w * src.C
 	top, bottom := r.rows()
 	r.middle = grow(r.middle, (bottom-top)*line+1)
@@ -184,12 +216,7 @@ func (r *Resizer) prepare(src *Image, box Box, w, h int, mirror bool) {
 			r.x.grey(out[:line], src.Row(y))
 			continue
 		}
-		in := src.Pix[3*src.W*y:]
-		if y == src.H-1 { // the one row with nothing after it
-			r.last = append(append(r.last[:0], in...), 0)
-			in = r.last
-		}
-		pix.Gather(out[:line+1], in, r.x.first, r.x.weights, r.x.taps)
+		pix.Gather(out[:line+1], r.pixels(src, y), r.x.first, r.x.weights, r.x.taps)
 	}
 }
 
@@ -215,5 +242,18 @@ func (a *axis) grey(dst []float32, src []uint8) {
 			sum += wk * float32(s[k])
 		}
 		dst[i] = sum
+	}
+}
+
+// greyFixed is grey with weights in fixed point.
+func (a *axis) greyFixed(dst, src []uint8) {
+	for i := range dst {
+		w := a.fixed[i*a.taps : (i+1)*a.taps]
+		s := src[a.first[i]:][:len(w)]
+		var sum int32
+		for k, wk := range w {
+			sum += wk * int32(s[k])
+		}
+		dst[i] = pix.Fixed(sum)
 	}
 }

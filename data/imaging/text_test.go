@@ -51,7 +51,7 @@ func TestTexts(t *testing.T) {
 
 func TestTextOfTheUnnamed(t *testing.T) {
 	for want, v := range map[string]any{
-		"no way to fit images number 7": Fit(7), "no filter number 2": Filter(2),
+		"no way to fit images number 7": Fit(7), "no filter number 6": Filter(6),
 		"not a preset":     Augment{Flip: 0.3},
 		"finite and not 0": Normalization{Mean: [3]float32{1, 1, 1}},
 	} {

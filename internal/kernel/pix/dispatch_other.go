@@ -13,3 +13,7 @@ func blend(dst, src *float32, stride int, weights *float32, taps int, a, b *floa
 func affine(dst *float32, src *uint8, a, b *float32, blocks int) bool { return false }
 
 func colors(dst, src, m *float32, n int, high float32) bool { return false }
+
+func gatherFixed(dst, src *uint8, first, weights *int32, n, taps int) bool { return false }
+
+func blendFixed(dst, src *uint8, stride int, weights *int32, taps, blocks int) bool { return false }

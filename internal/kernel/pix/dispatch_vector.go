@@ -35,3 +35,19 @@ func colors(dst, src, m *float32, n int, high float32) bool {
 	colorsVector(dst, src, m, n, high)
 	return true
 }
+
+func gatherFixed(dst, src *uint8, first, weights *int32, n, taps int) bool {
+	if simd.Active() == simd.Generic {
+		return false
+	}
+	gatherFixedVector(dst, src, first, weights, n, taps)
+	return true
+}
+
+func blendFixed(dst, src *uint8, stride int, weights *int32, taps, blocks int) bool {
+	if simd.Active() == simd.Generic {
+		return false
+	}
+	blendFixedVector(dst, src, stride, weights, taps, blocks)
+	return true
+}

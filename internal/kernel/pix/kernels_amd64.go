@@ -23,3 +23,13 @@ func affineVector(dst *float32, src *uint8, a *float32, b *float32, blocks int)
 //
 //go:noescape
 func colorsVector(dst *float32, src *float32, m *float32, n int, high float32)
+
+// gatherFixedVector computes n pixels, each the weighted sum of taps consecutive ones.
+//
+//go:noescape
+func gatherFixedVector(dst *uint8, src *uint8, first *int32, weights *int32, n int, taps int)
+
+// blendFixedVector computes 16*blocks bytes, each the weighted sum of taps rows.
+//
+//go:noescape
+func blendFixedVector(dst *uint8, src *uint8, stride int, weights *int32, taps int, blocks int)

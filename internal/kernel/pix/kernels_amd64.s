@@ -147,3 +147,88 @@ pixel:
 	DECQ         BX
 	JNE          pixel
 	RET
+
+// func gatherFixedVector(dst *uint8, src *uint8, first *int32, weights *int32, n int, taps int)
+// Requires: AVX, AVX2
+TEXT ·gatherFixedVector(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         first+16(FP), DX
+	MOVQ         weights+24(FP), BX
+	MOVQ         n+32(FP), SI
+	MOVQ         taps+40(FP), DI
+	MOVL         $0x00200000, R8
+	VMOVD        R8, X0
+	VPBROADCASTD X0, Y0
+
+pixel:
+	MOVLQSX (DX), R8
+	ADDQ    CX, R8
+	VMOVDQA X0, X1
+	MOVQ    DI, R9
+
+tap:
+	VPMOVZXBD    (R8), X2
+	VPBROADCASTD (BX), X3
+	VPMULLD      X2, X3, X2
+	VPADDD       X2, X1, X1
+	ADDQ         $0x03, R8
+	ADDQ         $0x04, BX
+	DECQ         R9
+	JNE          tap
+	VPSRAD       $0x16, X1, X1
+	VPACKSSDW    X1, X1, X1
+	VPACKUSWB    X1, X1, X1
+	VMOVD        X1, (AX)
+	ADDQ         $0x03, AX
+	ADDQ         $0x04, DX
+	DECQ         SI
+	JNE          pixel
+	VZEROUPPER
+	RET
+
+// func blendFixedVector(dst *uint8, src *uint8, stride int, weights *int32, taps int, blocks int)
+// Requires: AVX, AVX2
+TEXT ·blendFixedVector(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         stride+16(FP), DX
+	MOVQ         weights+24(FP), BX
+	MOVQ         taps+32(FP), SI
+	MOVQ         blocks+40(FP), DI
+	MOVL         $0x00200000, R8
+	VMOVD        R8, X0
+	VPBROADCASTD X0, Y0
+
+block:
+	MOVQ    CX, R8
+	MOVQ    BX, R9
+	MOVQ    SI, R10
+	VMOVDQA Y0, Y2
+	VMOVDQA Y0, Y3
+
+tap:
+	VPBROADCASTD (R9), Y1
+	VPMOVZXBD    (R8), Y4
+	VPMULLD      Y4, Y1, Y4
+	VPADDD       Y4, Y2, Y2
+	VPMOVZXBD    8(R8), Y4
+	VPMULLD      Y4, Y1, Y4
+	VPADDD       Y4, Y3, Y3
+	ADDQ         DX, R8
+	ADDQ         $0x04, R9
+	DECQ         R10
+	JNE          tap
+	VPSRAD       $0x16, Y2, Y2
+	VPSRAD       $0x16, Y3, Y3
+	VPACKSSDW    Y3, Y2, Y2
+	VPERMQ       $0xd8, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X1
+	VPACKUSWB    X1, X2, X1
+	VMOVDQU      X1, (AX)
+	ADDQ         $0x10, AX
+	ADDQ         $0x10, CX
+	DECQ         DI
+	JNE          block
+	VZEROUPPER
+	RET

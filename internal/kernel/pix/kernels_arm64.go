@@ -23,3 +23,13 @@ func affineVector(dst *float32, src *uint8, a, b *float32, blocks int)
 //
 //go:noescape
 func colorsVector(dst, src, m *float32, n int, high float32)
+
+// gatherFixedVector computes n pixels, each the weighted sum of taps consecutive ones.
+//
+//go:noescape
+func gatherFixedVector(dst, src *uint8, first, weights *int32, n, taps int)
+
+// blendFixedVector computes 16*blocks bytes, each the weighted sum of taps rows.
+//
+//go:noescape
+func blendFixedVector(dst, src *uint8, stride int, weights *int32, taps, blocks int)

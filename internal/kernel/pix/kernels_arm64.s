@@ -146,3 +146,84 @@ pixel:
 	SUB	$1, R3
 	CBNZ	R3, pixel
 	RET
+
+// func gatherFixedVector(dst, src *uint8, first, weights *int32, n, taps int)
+TEXT ·gatherFixedVector(SB), NOSPLIT, $0-48
+	MOVD	dst+0(FP), R0
+	MOVD	src+8(FP), R1
+	MOVD	first+16(FP), R2
+	MOVD	weights+24(FP), R3
+	MOVD	n+32(FP), R4
+	MOVD	taps+40(FP), R5
+	WORD	$0x4f000420 // movi v0.4s, #1
+	WORD	$0x4f355400 // shl v0.4s, v0.4s, #21
+pixel:
+	MOVW.P	4(R2), R6
+	ADD	R1, R6
+	WORD	$0x4ea01c01 // mov v1.16b, v0.16b
+	MOVD	R5, R7
+tap:
+	WORD	$0xbc4034c2 // ldr s2, [x6], #3
+	WORD	$0xbc404463 // ldr s3, [x3], #4
+	WORD	$0x2f08a442 // ushll v2.8h, v2.8b, #0
+	WORD	$0x2f10a442 // ushll v2.4s, v2.4h, #0
+	WORD	$0x6f830041 // mla v1.4s, v2.4s, v3.s[0]
+	SUB	$1, R7
+	CBNZ	R7, tap
+	WORD	$0x4f2a0421 // sshr v1.4s, v1.4s, #22
+	WORD	$0x0e614821 // sqxtn v1.4h, v1.4s
+	WORD	$0x2e212821 // sqxtun v1.8b, v1.8h
+	WORD	$0xbc003401 // str s1, [x0], #3
+	SUB	$1, R4
+	CBNZ	R4, pixel
+	RET
+
+// func blendFixedVector(dst, src *uint8, stride int, weights *int32, taps, blocks int)
+TEXT ·blendFixedVector(SB), NOSPLIT, $0-48
+	MOVD	dst+0(FP), R0
+	MOVD	src+8(FP), R1
+	MOVD	stride+16(FP), R2
+	MOVD	weights+24(FP), R3
+	MOVD	taps+32(FP), R4
+	MOVD	blocks+40(FP), R5
+	WORD	$0x4f000420 // movi v0.4s, #1
+	WORD	$0x4f355400 // shl v0.4s, v0.4s, #21
+block:
+	MOVD	R1, R6
+	MOVD	R3, R7
+	MOVD	R4, R8
+	WORD	$0x4ea01c09 // mov v9.16b, v0.16b
+	WORD	$0x4ea01c0a // mov v10.16b, v0.16b
+	WORD	$0x4ea01c0b // mov v11.16b, v0.16b
+	WORD	$0x4ea01c0c // mov v12.16b, v0.16b
+tap:
+	WORD	$0xbc4044e2 // ldr s2, [x7], #4
+	WORD	$0x3dc000c1 // ldr q1, [x6]
+	ADD	R2, R6
+	WORD	$0x2f08a423 // ushll v3.8h, v1.8b, #0
+	WORD	$0x6f08a424 // ushll2 v4.8h, v1.16b, #0
+	WORD	$0x2f10a465 // ushll v5.4s, v3.4h, #0
+	WORD	$0x6f10a466 // ushll2 v6.4s, v3.8h, #0
+	WORD	$0x2f10a487 // ushll v7.4s, v4.4h, #0
+	WORD	$0x6f10a488 // ushll2 v8.4s, v4.8h, #0
+	WORD	$0x6f8200a9 // mla v9.4s, v5.4s, v2.s[0]
+	WORD	$0x6f8200ca // mla v10.4s, v6.4s, v2.s[0]
+	WORD	$0x6f8200eb // mla v11.4s, v7.4s, v2.s[0]
+	WORD	$0x6f82010c // mla v12.4s, v8.4s, v2.s[0]
+	SUB	$1, R8
+	CBNZ	R8, tap
+	WORD	$0x4f2a0529 // sshr v9.4s, v9.4s, #22
+	WORD	$0x4f2a054a // sshr v10.4s, v10.4s, #22
+	WORD	$0x4f2a056b // sshr v11.4s, v11.4s, #22
+	WORD	$0x4f2a058c // sshr v12.4s, v12.4s, #22
+	WORD	$0x0e614923 // sqxtn v3.4h, v9.4s
+	WORD	$0x4e614943 // sqxtn2 v3.8h, v10.4s
+	WORD	$0x0e614964 // sqxtn v4.4h, v11.4s
+	WORD	$0x4e614984 // sqxtn2 v4.8h, v12.4s
+	WORD	$0x2e212861 // sqxtun v1.8b, v3.8h
+	WORD	$0x6e212881 // sqxtun2 v1.16b, v4.8h
+	WORD	$0x3c810401 // str q1, [x0], #16
+	ADD	$16, R1
+	SUB	$1, R5
+	CBNZ	R5, block
+	RET

@@ -158,6 +158,12 @@ func TestMismatchPanics(t *testing.T) {
 		func() { Blend(f, f, 8, []float32{1, 1}, f, f) },
 		func() { Blend(f, f, 8, nil, f, f) },
 		func() { Colors(f, f, [9]float32{}, 0, [3]float32{}, [3]float32{}) },
+		func() { GatherFixed(make([]uint8, 3), make([]uint8, 9), []int32{0}, []int32{1}, 1) },
+		func() { GatherFixed(make([]uint8, 8), make([]uint8, 3), []int32{0}, []int32{1}, 1) },
+		func() { GatherFixed(make([]uint8, 8), make([]uint8, 9), []int32{-1}, []int32{1}, 1) },
+		func() { GatherFixed(make([]uint8, 8), make([]uint8, 9), []int32{0}, nil, 1) },
+		func() { BlendFixed(make([]uint8, 8), make([]uint8, 8), 8, []int32{1, 1}) },
+		func() { BlendFixed(make([]uint8, 8), make([]uint8, 8), 8, nil) },
 		func() { Affine(f, make([]uint8, 7), f, f) },
 	} {
 		func() {

@@ -9,6 +9,8 @@ func armKernels() *neon.File {
 	armBlend(f)
 	armAffine(f)
 	armColors(f)
+	armGatherFixed(f)
+	armBlendFixed(f)
 	return f
 }
 
@@ -136,5 +138,86 @@ func armColors(f *neon.File) {
 	k.Op("fmla", sum.S4(), v.S4(), scale.S4())
 	k.Op("str", sum.Q(), neon.Post(dst, 12))
 	k.Loop(n, "pixel")
+	k.Go("RET")
+}
+
+// armHalf returns a register with a half in fixed point, which rounds when it is added before the
+// shift by precision.
+func armHalf(k *neon.Func) neon.V {
+	half := k.V()
+	k.Op("movi", half.S4(), neon.Imm(1))
+	k.Op("shl", half.S4(), half.S4(), neon.Imm(precision-1))
+	return half
+}
+
+// armGatherFixed emits gatherFixed. A pixel is loaded and stored with a fourth byte.
+func armGatherFixed(f *neon.File) {
+	k := f.Func("gatherFixedVector", "computes n pixels, each the weighted sum of taps consecutive ones.",
+		"dst, src *uint8, first, weights *int32, n, taps int", "")
+	dst, src, first, weights := k.Arg("dst"), k.Arg("src"), k.Arg("first"), k.Arg("weights")
+	n, taps, at, left := k.Arg("n"), k.Arg("taps"), k.R(), k.R()
+	half := armHalf(k)
+	sum, v, w := k.V(), k.V(), k.V()
+	k.Label("pixel")
+	k.Go("MOVW.P 4(%v), %v", first, at)
+	k.Go("ADD %v, %v", src, at)
+	k.Copy(sum, half)
+	k.Go("MOVD %v, %v", taps, left)
+	k.Label("tap")
+	k.Op("ldr", v.S(), neon.Post(at, 3))
+	k.Op("ldr", w.S(), neon.Post(weights, 4))
+	k.Op("ushll", v.H8(), v.B8(), neon.Imm(0))
+	k.Op("ushll", v.S4(), v.H4(), neon.Imm(0))
+	k.Op("mla", sum.S4(), v.S4(), w.SLane(0))
+	k.Loop(left, "tap")
+	k.Op("sshr", sum.S4(), sum.S4(), neon.Imm(precision))
+	k.Op("sqxtn", sum.H4(), sum.S4())
+	k.Op("sqxtun", sum.B8(), sum.H8())
+	k.Op("str", sum.S(), neon.Post(dst, 3))
+	k.Loop(n, "pixel")
+	k.Go("RET")
+}
+
+// armBlendFixed emits blendFixed, 16 columns at a time.
+func armBlendFixed(f *neon.File) {
+	k := f.Func("blendFixedVector", "computes 16*blocks bytes, each the weighted sum of taps rows.",
+		"dst, src *uint8, stride int, weights *int32, taps, blocks int", "")
+	dst, src, stride, weights := k.Arg("dst"), k.Arg("src"), k.Arg("stride"), k.Arg("weights")
+	taps, n, row, at, left := k.Arg("taps"), k.Arg("blocks"), k.R(), k.R(), k.R()
+	round := armHalf(k)
+	x, w, words, v, sums := k.V(), k.V(), k.Vs(2), k.Vs(4), k.Vs(4)
+	k.Label("block")
+	k.Go("MOVD %v, %v", src, row)
+	k.Go("MOVD %v, %v", weights, at)
+	k.Go("MOVD %v, %v", taps, left)
+	for _, s := range sums {
+		k.Copy(s, round)
+	}
+	k.Label("tap")
+	k.Op("ldr", w.S(), neon.Post(at, 4))
+	k.Op("ldr", x.Q(), neon.At(row, 0))
+	k.Go("ADD %v, %v", stride, row)
+	k.Op("ushll", words[0].H8(), x.B8(), neon.Imm(0))
+	k.Op("ushll2", words[1].H8(), x.B16(), neon.Imm(0))
+	for i, h := range words {
+		k.Op("ushll", v[2*i].S4(), h.H4(), neon.Imm(0))
+		k.Op("ushll2", v[2*i+1].S4(), h.H8(), neon.Imm(0))
+	}
+	for i, s := range sums {
+		k.Op("mla", s.S4(), v[i].S4(), w.SLane(0))
+	}
+	k.Loop(left, "tap")
+	for _, s := range sums {
+		k.Op("sshr", s.S4(), s.S4(), neon.Imm(precision))
+	}
+	for i, h := range words {
+		k.Op("sqxtn", h.H4(), sums[2*i].S4())
+		k.Op("sqxtn2", h.H8(), sums[2*i+1].S4())
+	}
+	k.Op("sqxtun", x.B8(), words[0].H8())
+	k.Op("sqxtun2", x.B16(), words[1].H8())
+	k.Op("str", x.Q(), neon.Post(dst, 16))
+	k.Go("ADD $16, %v", src)
+	k.Loop(n, "block")
 	k.Go("RET")
 }

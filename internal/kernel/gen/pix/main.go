@@ -11,12 +11,17 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/gen/scalar"
 )
 
+// precision is the number of bits after the point of a weight in fixed point: pix.Precision.
+const precision = 22
+
 func main() {
 	ConstraintExpr("!noasm")
 	gather()
 	blend()
 	affine()
 	colors()
+	gatherFixed()
+	blendFixed()
 	Generate()
 	if err := armKernels().Write("../pix"); err != nil {
 		log.Fatal(err)
@@ -175,5 +180,105 @@ func colors() {
 	ADDQ(U8(12), dst)
 	DECQ(n)
 	JNE(LabelRef("pixel"))
+	RET()
+}
+
+// half is a half in fixed point, which rounds when it is added before the shift by precision.
+func half() reg.VecVirtual {
+	bits, half := GP32(), YMM()
+	MOVL(U32(1<<(precision-1)), bits)
+	VMOVD(bits, half.AsX())
+	VPBROADCASTD(half.AsX(), half)
+	return half
+}
+
+// gatherFixed emits gather with weights in fixed point. A pixel is loaded and stored with a fourth
+// byte.
+func gatherFixed() {
+	TEXT("gatherFixedVector", NOSPLIT, "func(dst, src *uint8, first, weights *int32, n, taps int)")
+	Pragma("noescape")
+	Doc("gatherFixedVector computes n pixels, each the weighted sum of taps consecutive ones.")
+	dst := Load(Param("dst"), GP64())
+	src := Load(Param("src"), GP64())
+	first := Load(Param("first"), GP64())
+	weights := Load(Param("weights"), GP64())
+	n := Load(Param("n"), GP64())
+	taps := Load(Param("taps"), GP64())
+	at, k := GP64(), GP64()
+	round := half().AsX()
+	sum, v, w := XMM(), XMM(), XMM()
+	Label("pixel")
+	MOVLQSX(Mem{Base: first}, at)
+	ADDQ(src, at)
+	VMOVDQA(round, sum)
+	MOVQ(taps, k)
+	Label("tap")
+	VPMOVZXBD(Mem{Base: at}, v)
+	VPBROADCASTD(Mem{Base: weights}, w)
+	VPMULLD(v, w, v)
+	VPADDD(v, sum, sum)
+	ADDQ(U8(3), at)
+	ADDQ(U8(4), weights)
+	DECQ(k)
+	JNE(LabelRef("tap"))
+	VPSRAD(U8(precision), sum, sum)
+	VPACKSSDW(sum, sum, sum)
+	VPACKUSWB(sum, sum, sum)
+	VMOVD(sum, Mem{Base: dst})
+	ADDQ(U8(3), dst)
+	ADDQ(U8(4), first)
+	DECQ(n)
+	JNE(LabelRef("pixel"))
+	VZEROUPPER()
+	RET()
+}
+
+// blendFixed emits the vertical pass with weights in fixed point, 16 columns at a time.
+func blendFixed() {
+	TEXT("blendFixedVector", NOSPLIT, "func(dst, src *uint8, stride int, weights *int32, taps, blocks int)")
+	Pragma("noescape")
+	Doc("blendFixedVector computes 16*blocks bytes, each the weighted sum of taps rows.")
+	dst := Load(Param("dst"), GP64())
+	src := Load(Param("src"), GP64())
+	stride := Load(Param("stride"), GP64())
+	weights := Load(Param("weights"), GP64())
+	taps := Load(Param("taps"), GP64())
+	blocks := Load(Param("blocks"), GP64())
+	row, at, k := GP64(), GP64(), GP64()
+	round, w := half(), YMM()
+	sums := []reg.VecVirtual{YMM(), YMM()}
+	Label("block")
+	MOVQ(src, row)
+	MOVQ(weights, at)
+	MOVQ(taps, k)
+	for _, s := range sums {
+		VMOVDQA(round, s)
+	}
+	Label("tap")
+	VPBROADCASTD(Mem{Base: at}, w)
+	for i, s := range sums {
+		v := YMM()
+		VPMOVZXBD(Mem{Base: row, Disp: 8 * i}, v)
+		VPMULLD(v, w, v)
+		VPADDD(v, s, s)
+	}
+	ADDQ(stride, row)
+	ADDQ(U8(4), at)
+	DECQ(k)
+	JNE(LabelRef("tap"))
+	for _, s := range sums {
+		VPSRAD(U8(precision), s, s)
+	}
+	words, upper := sums[0], XMM()
+	VPACKSSDW(sums[1], sums[0], words)
+	VPERMQ(U8(0xd8), words, words) // packing works within halves of the register
+	VEXTRACTI128(U8(1), words, upper)
+	VPACKUSWB(upper, words.AsX(), upper)
+	VMOVDQU(upper, Mem{Base: dst})
+	ADDQ(U8(16), dst)
+	ADDQ(U8(16), src)
+	DECQ(blocks)
+	JNE(LabelRef("block"))
+	VZEROUPPER()
 	RET()
 }
