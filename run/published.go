@@ -50,7 +50,7 @@ func importPublished(weights, config string, data DataConfig) (*Model, []string,
 	}
 	o.Dim = projected(f)
 	if err := said.Tower.Apply(name, &o, o.Dim); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", config, err)
+		return nil, nil, fmt.Errorf("%s: %w", weights, err)
 	}
 	cfg, notes := Default(), said.Notes
 	cfg.Data = data
