@@ -55,7 +55,7 @@ type candidate struct {
 // fits counts the parameters of the body, and those that the file has.
 func (c candidate) fits(f *safetensors.File) (n, all int, err error) {
 	o := c.o
-	o.NoHead = true
+	o.NoHead, o.Heads = true, 1 // weights do not show the heads
 	s, err := Network(c.name, o)
 	if err != nil {
 		return 0, 0, err
