@@ -74,18 +74,58 @@ func importPublished(weights, config string, data DataConfig) (*Model, []string,
 	if err != nil {
 		return nil, nil, err
 	}
-	net.Spec().Meta = map[string]string{computedMeta: computed(said.Tower.Facts(net.Spec()))}
+	net.Spec().Meta = map[string]string{computedMeta: computed(said, net.Spec())}
 	return &Model{Config: cfg, Net: net}, notes, nil
+}
+
+// describe takes from the configuration beside the weights how the network computes, where the run's configuration
+// leaves it open. A resumed run has it in its own configuration.
+func (s *started) describe() error {
+	n := &s.cfg.Network
+	weights, config := publishedIn(filepath.Dir(s.weights.Path))
+	if s.opts.Resume || weights != s.weights.Path {
+		return nil
+	}
+	f, err := zoo.ReadWeights(weights)
+	if err != nil {
+		return err
+	}
+	name, o, err := zoo.Guess(f)
+	if err != nil {
+		return nil // the weights are for a network that only its name tells
+	}
+	said, err := published.Read(weights, config)
+	if err != nil {
+		return err
+	}
+	if err := said.Tower.Apply(name, &o, projected(f)); err != nil {
+		return fmt.Errorf("%s: %w", weights, err)
+	}
+	if n.Name == "" {
+		n.Name, n.Width, n.Multiple = name, cmp.Or(n.Width, o.Width), cmp.Or(n.Multiple, o.Multiple)
+		n.Patch, n.Registers = cmp.Or(n.Patch, o.Patch), cmp.Or(n.Registers, o.Registers)
+		n.Depth, n.Hidden = cmp.Or(n.Depth, o.Depth), cmp.Or(n.Hidden, o.Hidden)
+	}
+	n.Heads, n.Act, n.Eps = cmp.Or(n.Heads, o.Heads), cmp.Or(n.Act, string(o.Act)), cmp.Or(n.Eps, o.Eps)
+	n.Padding, n.Pool = cmp.Or(n.Padding, string(o.Padding)), cmp.Or(n.Pool, string(o.Pool))
+	o.NoHead = true
+	spec, err := zoo.Network(name, o)
+	if err != nil {
+		return err
+	}
+	s.note("the publisher says how network %s computes: %s", n.Name, computed(said, spec))
+	s.notes = append(s.notes, said.Notes...)
+	return nil
 }
 
 // computedMeta is the key under which a network's description says how it computes beyond its weights, and where
 // that is known from.
 const computedMeta = "computed"
 
-// computed joins facts to a text.
-func computed(facts []published.Fact) string {
+// computed joins what is known of a network and its images to a text.
+func computed(n *published.Network, spec *nn.Spec) string {
 	var words []string
-	for _, f := range facts {
+	for _, f := range append(n.Tower.Facts(spec), n.Preparation.Facts()...) {
 		words = append(words, f.String())
 	}
 	return strings.Join(words, "; ")

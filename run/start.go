@@ -123,6 +123,9 @@ func (s *started) find(ctx context.Context, look func() shape) error {
 			}
 			s.weights.Size = s.beside.Side
 			s.notes = append(s.notes, notes...)
+			if err := s.describe(); err != nil {
+				return fmt.Errorf("network.pretrained: %w", err)
+			}
 		}
 		s.side = s.weights.Size
 	}
@@ -141,6 +144,9 @@ func findWeights(ctx context.Context, n *NetworkConfig, opts *Options) (Start, e
 			return Start{}, fmt.Errorf("network.pretrained: %w", err)
 		}
 		if st, err := os.Stat(path); err == nil && st.IsDir() {
+			if weights, _ := publishedIn(path); weights != "" {
+				return Start{Name: n.Pretrained, Path: weights}, nil
+			}
 			path = filepath.Join(path, publishedWeights)
 		}
 		return Start{Name: n.Pretrained, Path: path}, nil

@@ -105,6 +105,7 @@ func (p *Preparation) add(said *Preparation, file string) {
 	}
 	if p.Fit+p.Unfit == "" && said.Fit+said.Unfit != "" {
 		p.Fit, p.Shorter, p.Unfit, p.Resample = said.Fit, said.Shorter, said.Unfit, said.Resample
+		p.FitSource = file
 	}
 }
 

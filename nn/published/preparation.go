@@ -30,6 +30,8 @@ type Preparation struct {
 	// Unfit says why pictures cannot be made square as the files ask: it names the file and
 	// the key. Fit is then "".
 	Unfit string
+	// FitSource is the name of the file that decided about Fit, Shorter and Resample.
+	FitSource string
 	// Side is the side of the images that the network was trained on, in pixels; 0 if the files
 	// beside the network do not say it.
 	Side int
@@ -56,6 +58,21 @@ func (p Preparation) At(side int) Preparation {
 		p.Shorter = int(math.Round(float64(p.Shorter) * float64(side) / float64(p.Side)))
 	}
 	return p
+}
+
+// Facts says how images are prepared, and which file says so.
+func (p *Preparation) Facts() (facts []Fact) {
+	fit := p.Fit
+	if p.Shorter > 0 {
+		fit += fmt.Sprintf(" of %d pixels", p.Shorter)
+	}
+	for _, f := range []Fact{{"fit", fit, p.FitSource}, {"resampling", p.Resample, p.FitSource},
+		{"pixels", p.Pixels, p.Source}} {
+		if f.Value != "" {
+			facts = append(facts, f)
+		}
+	}
+	return facts
 }
 
 // Words says in a sentence how a picture is prepared; "" if that is not known.
