@@ -238,7 +238,8 @@ func (n *NetworkConfig) spec(input nn.Shape) (*nn.Spec, error) {
 	return zoo.Network(n.Name, zoo.Options{
 		Input: input, Dim: n.Dim, Normalize: n.Normalize == On, HeadNorm: n.HeadNorm,
 		Width: n.Width, Multiple: n.Multiple, Stem: zoo.Stem(n.Stem), Dropout: n.Dropout, NoHead: n.Dim == 0,
-		Pool: zoo.Pool(n.Pool), Patch: n.Patch, Registers: n.Registers, DropPath: n.DropPath,
+		Pool: zoo.Pool(n.Pool), Patch: n.Patch, Registers: n.Registers, DropPath: n.DropPath, Depth: n.Depth,
+		Heads: n.Heads, Hidden: n.Hidden, Act: nn.Kind(n.Act), Eps: n.Eps, Padding: zoo.Padding(n.Padding),
 	})
 }
 

@@ -127,6 +127,12 @@ type NetworkConfig struct {
 	Pool       string
 	Patch      int // pixels
 	Registers  int
+	Depth      int
+	Heads      int
+	Hidden     int
+	Act        string
+	Eps        float64
+	Padding    string
 	Resample   string
 	DropPath   float64
 	Dropout    float64

@@ -81,7 +81,7 @@ func (m *Model) Export() (*onnxnet.Model, error) {
 		return model, nil // networks for features are written, but not imported
 	}
 	p.Exported = as.Fingerprint + " " + is.Fingerprint
-	model.Meta = p.Entries(m.Net.Spec().Input)
+	model.Meta = onnxnet.Entries(&p, m.Net.Spec().Input)
 	return model, nil
 }
 

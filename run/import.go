@@ -87,8 +87,12 @@ func imported(path, cut string, data DataConfig) (*Model, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	said.Fit = cmp.Or(said.Fit, fitFor(cfg.Data.Channels))
-	cfg.Data.prepareAs(said)
+	if said.Unfit == "" {
+		said.Fit = cmp.Or(said.Fit, fitFor(cfg.Data.Channels))
+	}
+	if err := cfg.Data.prepareAs(said); err != nil {
+		return nil, nil, err
+	}
 	cfg.Data.Chroma = cmp.Or(cfg.Data.Chroma, smoothChroma)
 	if err := cfg.compareBy(file.Preparation.Distance, path); err != nil {
 		return nil, nil, err
@@ -173,8 +177,8 @@ func (m *Model) Preparation() (onnxnet.Preparation, error) {
 	}
 	return onnxnet.Preparation{Pixels: pixels, Mean: norm.Mean[:in.C], Std: norm.Std[:in.C], BGR: norm.BGR && in.C > 1,
 		Fit: cmp.Or(d.Fit, fitFor(in.C)), Shorter: d.Shorter, Resample: d.resampling(),
-			RawColours: d.Colours == rawColours,
-		Distance: m.Config.Eval.Distance}, nil
+		RawColours: d.Colours == rawColours,
+		Distance:   m.Config.Eval.Distance}, nil
 }
 
 // saved returns the network that nn.Net.Save wrote. path is the folder or one of its two
@@ -188,8 +192,8 @@ func saved(path string, data DataConfig) (m *Model, notes []string, err error) {
 	if name := filepath.Base(path); name == nn.WeightsFile || name == nn.SpecFile {
 		dir = filepath.Dir(path)
 	}
-	if weights := publishedIn(dir); weights != "" {
-		return published(dir, weights, data)
+	if weights, config := publishedIn(dir); weights != "" {
+		return importPublished(weights, config, data)
 	}
 	if err := noNetwork(dir); err != nil {
 		return nil, nil, err
@@ -231,7 +235,9 @@ func saved(path string, data DataConfig) (m *Model, notes []string, err error) {
 			"pixels): %s is assumed", filepath.Join(dir, nn.SpecFile), usualPixels))
 	}
 	said.Fit = cmp.Or(said.Fit, fitFor(d.Channels))
-	d.prepareAs(said)
+	if err := d.prepareAs(said); err != nil {
+		return nil, nil, err
+	}
 	for _, p := range table.Problems(&cfg) {
 		return nil, nil, fmt.Errorf("%s: %s: %s", dir, p.Key, p.Text)
 	}

@@ -62,7 +62,7 @@ var networkKeys = []key{
 	},
 	{
 		Name: "network.width", At: func(c *Config) any { return &c.Network.Width },
-		Help:   "filters of conv4 (0: 64), hidden units of mlp (0: 512)",
+		Help:   "filters of conv4 (0: 64), hidden units of mlp (0: 512), channels of a transformer (0: as in its name)",
 		Checks: []check{keys.AtLeast(0)},
 	},
 	{
@@ -92,6 +92,39 @@ var networkKeys = []key{
 		Name: "network.registers", At: func(c *Config) any { return &c.Network.Registers },
 		Help:   "tokens of a transformer besides the class token",
 		Checks: []check{keys.AtLeast(0)}, Only: byName, Idle: never,
+	},
+	{
+		Name: "network.depth", At: func(c *Config) any { return &c.Network.Depth },
+		Help:   "blocks of a transformer; 0: the pretrained network's, else as in its name",
+		Checks: []check{keys.AtLeast(0)}, Only: byName,
+	},
+	{
+		Name: "network.heads", At: func(c *Config) any { return &c.Network.Heads },
+		Help:   "heads of a transformer's attention; 0: the pretrained network's, else as in its name",
+		Checks: []check{keys.AtLeast(0)}, Only: byName,
+	},
+	{
+		Name: "network.hidden", At: func(c *Config) any { return &c.Network.Hidden },
+		Help:   "units of a transformer's perceptrons; 0: the pretrained network's, else four for each channel",
+		Checks: []check{keys.AtLeast(0)}, Only: byName,
+	},
+	{
+		Name: "network.act", At: func(c *Config) any { return &c.Network.Act },
+		Help: "activation of a transformer or of convnext_tiny: gelu, gelu_tanh, quick_gelu and others; empty: the " +
+			"pretrained network's, else as in its name",
+		Values: activations(), Checks: []check{keys.Listed}, Only: byName,
+	},
+	{
+		Name: "network.eps", At: func(c *Config) any { return &c.Network.Eps },
+		Help:   "epsilon of norms (convnext_tiny: of the last norm); 0: the pretrained network's, else as in its name",
+		Checks: []check{keys.Share}, Only: byName,
+	},
+	{
+		Name: "network.padding", At: func(c *Config) any { return &c.Network.Padding },
+		Help: "padding of mobilenet_* and efficientnet_b0: symmetric, same (TensorFlow's); empty: the pretrained " +
+			"network's, else as in its name",
+		Values: []string{string(zoo.PaddingSymmetric), string(zoo.PaddingSame)}, Checks: []check{keys.Listed},
+		Only: byName,
 	},
 	{
 		Name: "network.resample", At: func(c *Config) any { return &c.Network.Resample },
@@ -144,6 +177,14 @@ var networkKeys = []key{
 		Help:   "batch norm keeps its running statistics fixed in training; auto: true from a pretrained start",
 		Values: switches, Begun: always,
 	},
+}
+
+// activations lists the values of network.act.
+func activations() (names []string) {
+	for _, kind := range zoo.Activations() {
+		names = append(names, string(kind))
+	}
+	return names
 }
 
 // byName refuses settings of a network by name if a file includes its own network.

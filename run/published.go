@@ -7,43 +7,35 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/onnxnet"
+	"github.com/kindred-ml/kindred/nn/published"
 	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
-// publishedConfig is the file that a folder of Hugging Face or timm has beside the weights.
-const publishedConfig = "config.json"
-
-// publishedIn returns the file of weights of such a folder; "" if dir is not one.
-func publishedIn(dir string) string {
-	is := func(name string) bool {
-		st, err := os.Stat(filepath.Join(dir, name))
-		return err == nil && st.Mode().IsRegular()
+// publishedIn returns the file of weights of a folder of Hugging Face, timm or OpenCLIP, and the configuration
+// beside it; "" if dir is not one.
+func publishedIn(dir string) (weights, config string) {
+	if _, err := os.Stat(filepath.Join(dir, nn.SpecFile)); err == nil {
+		return "", ""
 	}
-	if !is(publishedConfig) || is(nn.SpecFile) {
-		return ""
-	}
-	if !is(publishedWeights) {
-		return ""
-	}
-	return filepath.Join(dir, publishedWeights)
+	return published.Weights(dir)
 }
 
 // PublishedFiles returns the files of a network that Import reads from a folder of Hugging Face or timm: config.json
 // and the weights; nil if dir is not such a folder.
 func PublishedFiles(dir string) []string {
-	if weights := publishedIn(dir); weights != "" {
-		return []string{filepath.Join(dir, publishedConfig), weights}
+	if weights, config := publishedIn(dir); weights != "" {
+		return []string{config, weights}
 	}
 	return nil
 }
 
-// published returns the image network of a folder of Hugging Face or timm, by the names and the shapes of its weights.
-// CLIP's keeps the projection that it ends with.
-func published(dir, weights string, data DataConfig) (*Model, []string, error) {
+// importPublished returns the image network of such a folder, by the names and the shapes of its weights and by what
+// its publisher says. CLIP's keeps the projection that it ends with.
+func importPublished(weights, config string, data DataConfig) (*Model, []string, error) {
 	f, err := zoo.ReadWeights(weights)
 	if err != nil {
 		return nil, nil, err
@@ -52,45 +44,119 @@ func published(dir, weights string, data DataConfig) (*Model, []string, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", weights, err)
 	}
-	said, notes, err := onnxnet.Beside(dir)
+	said, err := published.Read(weights, config)
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg := Default()
+	o.Dim = projected(f)
+	if err := said.Tower.Apply(name, &o, o.Dim); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", weights, err)
+	}
+	cfg, notes := Default(), said.Notes
 	cfg.Data = data
 	cfg.Network = NetworkConfig{Name: name, Pretrained: weights, Normalize: Off, FrozenNorm: Off}
 	cfg.Eval.Distance = rank.Cosine.String()
-	d := &cfg.Data
-	if d.Pixels == "" && said.Pixels == "" {
+	d, p := &cfg.Data, said.Preparation
+	if d.Pixels == "" && p.Pixels == "" {
 		notes = append(notes, fmt.Sprintf("%s does not state the range of pixel values of the network "+
-			"(preprocessor_config.json): %s is assumed", dir, usualPixels))
+			"(preprocessor_config.json): %s is assumed", filepath.Dir(config), usualPixels))
 	}
-	d.Size, d.Channels = cmp.Or(d.Size, said.Side, o.Input.H), cmp.Or(d.Channels, o.Input.C)
+	d.Size, d.Channels = cmp.Or(d.Size, p.Side, o.Input.H), cmp.Or(d.Channels, o.Input.C)
 	d.Chroma = cmp.Or(d.Chroma, smoothChroma)
-	said.Fit = cmp.Or(said.Fit, fitFor(d.Channels))
-	d.prepareAs(said)
-	if _, err := d.images(false); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", dir, err)
+	if p.Unfit == "" {
+		p.Fit = cmp.Or(p.Fit, fitFor(d.Channels))
 	}
-	o.Input = nn.Shape{H: d.Size, W: d.Size, C: d.Channels}
-	o.Dim = projected(f)
-	o.NoHead = o.Dim == 0
+	if err := d.prepareAs(p); err != nil {
+		return nil, nil, err
+	}
+	if _, err := d.images(false); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", config, err)
+	}
+	o.Input, o.NoHead = nn.Shape{H: d.Size, W: d.Size, C: d.Channels}, o.Dim == 0
+	net, err := newPublished(name, weights, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	net.Spec().Meta = map[string]string{computedMeta: computed(said, net.Spec())}
+	return &Model{Config: cfg, Net: net}, notes, nil
+}
+
+// describe takes from the configuration beside the weights how the network computes, where the run's configuration
+// leaves it open. A resumed run has it in its own configuration.
+func (s *started) describe() error {
+	n := &s.cfg.Network
+	weights, config := publishedIn(filepath.Dir(s.weights.Path))
+	if s.opts.Resume || weights != s.weights.Path {
+		return nil
+	}
+	f, err := zoo.ReadWeights(weights)
+	if err != nil {
+		return err
+	}
+	name, o, err := zoo.Guess(f)
+	if err != nil {
+		return nil // the weights are for a network that only its name tells
+	}
+	said, err := published.Read(weights, config)
+	if err != nil {
+		return err
+	}
+	if err := said.Tower.Apply(name, &o, projected(f)); err != nil {
+		return fmt.Errorf("%s: %w", weights, err)
+	}
+	if n.Name == "" {
+		n.Name, n.Width, n.Multiple = name, cmp.Or(n.Width, o.Width), cmp.Or(n.Multiple, o.Multiple)
+		n.Patch, n.Registers = cmp.Or(n.Patch, o.Patch), cmp.Or(n.Registers, o.Registers)
+		n.Depth, n.Hidden = cmp.Or(n.Depth, o.Depth), cmp.Or(n.Hidden, o.Hidden)
+	}
+	n.Heads, n.Act, n.Eps = cmp.Or(n.Heads, o.Heads), cmp.Or(n.Act, string(o.Act)), cmp.Or(n.Eps, o.Eps)
+	n.Padding, n.Pool = cmp.Or(n.Padding, string(o.Padding)), cmp.Or(n.Pool, string(o.Pool))
+	o.NoHead = true
 	spec, err := zoo.Network(name, o)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", dir, err)
+		return err
+	}
+	s.note("the publisher says how network %s computes: %s", n.Name, computed(said, spec))
+	s.notes = append(s.notes, said.Notes...)
+	return nil
+}
+
+// computedMeta is the key under which a network's description says how it computes beyond its weights, and where
+// that is known from.
+const computedMeta = "computed"
+
+// computed joins what is known of a network and its images to a text.
+func computed(n *published.Network, spec *nn.Spec) string {
+	var words []string
+	for _, f := range append(n.Tower.Facts(spec), n.Preparation.Facts()...) {
+		words = append(words, f.String())
+	}
+	return strings.Join(words, "; ")
+}
+
+// newPublished makes the network that a file of weights was guessed to be for. All of its parameters must be in the
+// file, and all of the file in the network.
+func newPublished(name, weights string, o zoo.Options) (*nn.Net, error) {
+	spec, err := zoo.Network(name, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", weights, err)
 	}
 	net, err := nn.New(spec, nn.Options{})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	report, err := importWeights(net, weights, zoo.ResampleTimm)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if len(report.Missing)+len(report.MisShaped) > 0 {
-		return nil, nil, fmt.Errorf("%s does not fit network %s: %s", weights, name, report)
+		return nil, fmt.Errorf("%s does not fit network %s: %s", weights, name, report)
 	}
-	return &Model{Config: cfg, Net: net}, notes, nil
+	if unused := report.Unused(); len(unused) > 0 {
+		return nil, fmt.Errorf("%s: network %s has no layer for %d of its tensors (%s): a network that computes with "+
+			"them is not supported", weights, name, len(unused), unused[0])
+	}
+	return net, nil
 }
 
 // noNetwork is the error about a folder without a network.
@@ -99,6 +165,6 @@ func noNetwork(dir string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return fmt.Errorf("%s holds no network: want %s and %s, %s and %s, or an .onnx file: %w", dir, nn.SpecFile,
-		nn.WeightsFile, publishedConfig, publishedWeights, fs.ErrNotExist)
+	return fmt.Errorf("%s holds no network: want %s and %s, config.json and %s, or an .onnx file: %w", dir, nn.SpecFile,
+		nn.WeightsFile, publishedWeights, fs.ErrNotExist)
 }

@@ -67,7 +67,9 @@ func (r *recipe) settleImages() error {
 			said = r.beside.At(d.Size)
 			r.notes = append(r.notes, d.decided(&said)...)
 		}
-		said.Fit = cmp.Or(said.Fit, fitFor(d.Channels))
+		if said.Unfit == "" {
+			said.Fit = cmp.Or(said.Fit, fitFor(d.Channels))
+		}
 		if d.Pixels == "" && said.Pixels == "" && r.weights.Pixels == "" && n.pretrained() &&
 			cmp.Or(n.Name, r.weights.Network) == caffeNetwork {
 			d.Pixels = caffeNetwork
@@ -80,8 +82,7 @@ func (r *recipe) settleImages() error {
 	if said.Resample = cmp.Or(r.weights.Resample, said.Resample); said.Resample == imaging.Bilinear.String() {
 		said.Resample = ""
 	}
-	d.prepareAs(said)
-	return nil
+	return d.prepareAs(said)
 }
 
 // adopt settles the size and the channels of images by the network of a file. It returns the
@@ -121,7 +122,10 @@ func (d *DataConfig) decided(said *onnxnet.Preparation) []string {
 }
 
 // prepareAs settles how pictures are prepared, by the preparation that the network's file states.
-func (d *DataConfig) prepareAs(said onnxnet.Preparation) {
+func (d *DataConfig) prepareAs(said onnxnet.Preparation) error {
+	if d.Fit == "" && said.Unfit != "" {
+		return fmt.Errorf("%s: set data.fit to stretch or cover to make images square in another way", said.Unfit)
+	}
 	if d.Fit == "" || d.Fit == said.Fit {
 		d.Fit, d.Shorter = said.Fit, cmp.Or(d.Shorter, said.Shorter)
 	}
@@ -130,6 +134,7 @@ func (d *DataConfig) prepareAs(said onnxnet.Preparation) {
 	if d.Colours == "" && said.RawColours {
 		d.Colours = rawColours
 	}
+	return nil
 }
 
 // usualPixels is the default range of pixel values.

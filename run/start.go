@@ -13,6 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/base/within"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
+	"github.com/kindred-ml/kindred/nn/published"
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -118,11 +119,14 @@ func (s *started) find(ctx context.Context, look func() shape) error {
 	case s.data.Features == nil:
 		if n.pretrained() && n.PretrainedFile() {
 			var notes []string
-			if s.beside, notes, err = onnxnet.Beside(s.weights.Path); err != nil {
+			if s.beside, notes, err = published.Beside(s.weights.Path); err != nil {
 				return fmt.Errorf("network.pretrained: %w", err)
 			}
 			s.weights.Size = s.beside.Side
 			s.notes = append(s.notes, notes...)
+			if err := s.describe(); err != nil {
+				return fmt.Errorf("network.pretrained: %w", err)
+			}
 		}
 		s.side = s.weights.Size
 	}
@@ -141,6 +145,9 @@ func findWeights(ctx context.Context, n *NetworkConfig, opts *Options) (Start, e
 			return Start{}, fmt.Errorf("network.pretrained: %w", err)
 		}
 		if st, err := os.Stat(path); err == nil && st.IsDir() {
+			if weights, _ := publishedIn(path); weights != "" {
+				return Start{Name: n.Pretrained, Path: weights}, nil
+			}
 			path = filepath.Join(path, publishedWeights)
 		}
 		return Start{Name: n.Pretrained, Path: path}, nil

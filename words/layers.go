@@ -9,9 +9,11 @@ import (
 
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/internal/format/torchfile"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/published"
 )
 
 // The bounds on a tower.
@@ -92,15 +94,16 @@ func namesOf(f *safetensors.File) (names, error) {
 
 // read reads the configuration and the weights of the folder.
 func (t *Tower) read() error {
-	path, text, err := configOf(t.dir)
+	config, path, err := filesOf(t.dir)
+	if err != nil {
+		return err
+	}
+	text, err := regular.ReadWithin(config, "a configuration", maxConfig)
 	if err != nil {
 		return err
 	}
 	if t.shape, err = parseConfig(text); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if path, err = weightsOf(t.dir); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", config, err)
 	}
 	if filepath.Ext(path) == ".onnx" {
 		if err := t.readGraph(path); err != nil {
@@ -213,6 +216,13 @@ func build(f *safetensors.File, s *shape) (*layers, error) {
 		return nil, fmt.Errorf("%d blocks and %d positions: must be 1 to %d and at most %d", depth, l.length, maxDepth,
 			maxLength)
 	}
+	if err := s.said.Check(published.Shape{"width": l.width, "depth": depth, "hidden": inner, "dim": l.dim,
+		"vocab": int(s.vocab)}); err != nil {
+		return nil, err
+	}
+	if s.heads, _, err = s.said.HeadsOf(l.width); err != nil {
+		return nil, err
+	}
 	if s.heads == 0 {
 		s.heads = max(1, l.width/64)
 	}
@@ -315,7 +325,7 @@ func (l *layers) spec(s *shape, depth, inner int, bias bool) *nn.Spec {
 		}
 		all = append(all, residual(norm("norm1"), linear("qkv", 3*l.width),
 			nn.Layer{Kind: nn.Attention, Heads: s.heads, Causal: !s.siglip}, linear("out", l.width)),
-			residual(norm("norm2"), linear("fc1", inner), nn.Layer{Kind: activations[s.act]}, linear("fc2", l.width)))
+			residual(norm("norm2"), linear("fc1", inner), nn.Layer{Kind: s.act}, linear("fc2", l.width)))
 	}
 	head := linear("head", l.dim)
 	head.NoBias = !bias

@@ -19,6 +19,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/tokenizer"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/published"
 )
 
 // Tower turns texts into embeddings. It is safe for concurrent use.
@@ -40,10 +41,11 @@ type encoder interface {
 
 // shape is what a configuration says.
 type shape struct {
+	said            *published.Text
 	siglip          bool // no causal mask; padded, and taken at the last position
 	length, dim     int
 	heads           int
-	act             string
+	act             nn.Kind
 	eps             float64
 	end, pad, vocab int32 // end is -1 if the largest id is the end of a text
 }
@@ -51,7 +53,7 @@ type shape struct {
 // Is reports whether a folder may hold a text tower: it has a tokenizer.json and a configuration.
 func Is(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, tokenizer.FileName))
-	_, _, found := configOf(dir)
+	_, found := firstOf(dir, "config.json", "open_clip_config.json")
 	return err == nil && found == nil
 }
 
@@ -105,11 +107,7 @@ func (t *Tower) Fits(net *nn.Net) error {
 
 // Sum is the SHA-256 of the tower's files: configuration, weights, tokenizer. Different sums are different towers.
 func Sum(dir string) (string, error) {
-	config, _, err := configOf(dir)
-	if err != nil {
-		return "", missing(dir, err)
-	}
-	weights, err := weightsOf(dir)
+	config, weights, err := filesOf(dir)
 	if err != nil {
 		return "", missing(dir, err)
 	}

@@ -92,12 +92,12 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	for _, c := range []struct{ from, file, old, by, want string }{
 		{"clip", "config.json", "clip_text_model", "bert", `model_type is "bert": must be clip`},
-		{"clip", "config.json", `"gelu"`, `"relu"`, `hidden_act is "relu": must be`},
+		{"clip", "config.json", `"gelu"`, `"mish"`, `hidden_act is mish: must be`},
 		{"clip", "config.json", `heads": 2`, `heads": 3`, "3 heads"},
 		{"clip", "config.json", `heads": 2`, `heads": -2`, "heads"},
 		{"clip", "config.json", "{", "[", "config.json: byte"},
 		{"clip", "tokenizer.json", `"BPE"`, `"Word"`, `the type "Word" is not supported`},
-		{"openclip", "open_clip_config.json", `"context`, `"hf_model_name": "x", "context`, "hf_model_name names another"},
+		{"openclip", "open_clip_config.json", `"context`, `"hf_model_name": "x", "context`, "hf_model_name is x"},
 		{"siglip", "tokenizer_config.json", "{", "", "tokenizer_config.json: byte"},
 		{"siglip", "model.safetensors", "layers.1.self_attn.v_proj.bias", "layers.1.self_attn.v_proj.bia_",
 			"the tensor text_model.encoder.layers.1.self_attn.v_proj.bias is missing"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -72,6 +73,22 @@ func textTower(t *testing.T, dir string, dim int) {
 	*p = safetensors.Float32(p.Name, []int{dim, width}, values)
 	var b bytes.Buffer
 	if err := errors.Join(f.Write(&b), os.WriteFile(path, b.Bytes(), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	rewriteConfig(t, dir, func(config string) string {
+		return strings.Replace(config, `"projection_dim": 12`, fmt.Sprintf(`"projection_dim": %d`, dim), 1)
+	})
+}
+
+// rewriteConfig changes the configuration of a tower.
+func rewriteConfig(t *testing.T, dir string, change func(string) string) {
+	t.Helper()
+	path := filepath.Join(dir, "config.json")
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, []byte(change(string(text))), 0o666)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 }
@@ -428,6 +445,10 @@ func TestFolderWithBothTowers(t *testing.T) {
 		}
 	}
 	write()
+	rewriteConfig(t, both, func(config string) string {
+		return `{"model_type": "clip", "projection_dim": 12, "vision_config": {"hidden_size": 64, "num_attention_heads": 1}, "text_config": ` +
+			config + `}`
+	})
 	must(t, "index", "create", both, photos, "--out", ix)
 	tower, err := towers.Open(both)
 	if err != nil {

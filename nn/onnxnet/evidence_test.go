@@ -22,6 +22,12 @@ func (b *builder) colours(v ...float32) string {
 	return b.values([]int64{1, int64(len(v)), 1, 1}, v...)
 }
 
+// The files beside a network.
+const (
+	processorFile = "preprocessor_config.json"
+	configFile    = "config.json"
+)
+
 // opened adds the operators that a text names, one after the other, to the image: "sub 0.5",
 // "div 58,57,57".
 func (b *builder) opened(t *testing.T, text string) string {
@@ -31,7 +37,7 @@ func (b *builder) opened(t *testing.T, text string) string {
 		op, numbers, _ := strings.Cut(step, " ")
 		var v []float32
 		if numbers != "" {
-			v = Preparation{}.parse(t, numbers)
+			v = parseNumbers(t, numbers)
 		}
 		with := func(op string) string { return b.node(op, []string{x, b.colours(v...)}) }
 		switch op {
@@ -65,8 +71,8 @@ func (b *builder) opened(t *testing.T, text string) string {
 	return x
 }
 
-// parse reads a list of numbers as the metadata of a model has it.
-func (Preparation) parse(t *testing.T, list string) []float32 {
+// parseNumbers reads a list of numbers as the metadata of a model has it.
+func parseNumbers(t *testing.T, list string) []float32 {
 	t.Helper()
 	p := preparation(&onnx.Model{Meta: []Entry{{Key: keyMean, Value: list}}})
 	if p.Mean == nil {

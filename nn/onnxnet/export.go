@@ -69,7 +69,7 @@ func export(spec *nn.Spec, weights *safetensors.File, stages map[int]*nn.Stage, 
 	open := onnx.Dim{Name: "batch"}
 	side := func(n int) onnx.Dim { return onnx.Dim{Size: int64(n)} }
 	m := &onnx.Model{
-		Producer: "kindred", IRVersion: e.version, Opsets: e.opsets, Meta: p.Entries(in),
+		Producer: "kindred", IRVersion: e.version, Opsets: e.opsets, Meta: Entries(&p, in),
 		Graph: onnx.Graph{
 			Name: spec.Name, Nodes: e.nodes, Initializers: e.initializers,
 			Inputs: []onnx.Value{{Name: "image", Type: onnx.Float32,

@@ -13,6 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/format/onnx"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/published"
 	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
@@ -56,14 +57,14 @@ type Network struct {
 const usualSize = 224
 
 // Read imports the model at path. The network is named after the file. How images are prepared
-// is decided by the model's metadata, the files beside it (see Beside), its first layers, the type
+// is decided by the model's metadata, the files beside it (see published.Beside), its first layers, the type
 // of its input, or its name.
 func Read(path string, opt Options) (*Network, error) {
 	m, err := onnx.Read(path)
 	if err != nil {
 		return nil, err
 	}
-	beside, notes, err := Beside(path)
+	beside, notes, err := published.Beside(path)
 	if err != nil {
 		return nil, err
 	}

@@ -2,56 +2,16 @@ package onnxnet
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/published"
 )
 
-// Preparation says how a picture becomes the network's input: resized to the input's
-// size, its values mapped to (v/255 - Mean) / Std, channels first. Unknown fields are
-// zero.
-type Preparation struct {
-	// Pixels names the range of values, a preset of imaging.ParseNormalization.
-	Pixels string
-	// Mean and Std are the numbers of this range, for each channel: red, green and
-	// blue, or with BGR blue, green and red.
-	Mean, Std []float32
-	BGR       bool
-	// Fit says how a picture is made square: "cover" resizes the shorter side to
-	// Shorter pixels (0: the input's side) and cuts out the middle; "stretch" resizes
-	// both sides to the input's. Both use antialiasing.
-	Fit     string
-	Shorter int
-	// Resample names the filter of the resizing as package imaging does: bilinear, bicubic, lanczos, nearest, box or
-	// hamming.
-	Resample string
-	// RawColours says that colours of another space than sRGB are not converted.
-	RawColours bool
-	// Side is the side of the images that the network was trained on, in pixels; 0 if the files
-	// beside the network do not say it.
-	Side int
-	// Distance is what embeddings are compared by: euclidean or cosine.
-	Distance string
-	// Exported has two fingerprints of package run: that of the file as it is imported, and that of the network that
-	// was exported. Neither is interpreted here.
-	Exported string
-	// Source says which evidence decided about Pixels: "the model's metadata", the name of a file
-	// beside the network, "the network's first layers", "the type of its input, UINT8", or "the
-	// file's name".
-	Source string
-}
-
-// At returns p for images of another side than Side: Shorter is in proportion.
-func (p Preparation) At(side int) Preparation {
-	if p.Side > 0 && p.Shorter > 0 {
-		p.Shorter = int(math.Round(float64(p.Shorter) * float64(side) / float64(p.Side)))
-	}
-	return p
-}
+// Preparation says how a picture becomes the network's input.
+type Preparation = published.Preparation
 
 // The sources of a Preparation.
 const (
@@ -85,9 +45,9 @@ const blueFirst = "bgr"
 // Entry is a line of a model's metadata.
 type Entry = onnx.Entry
 
-// Entries returns the preparation as metadata, for programs and for people, for a
+// Entries returns a preparation as metadata, for programs and for people, for a
 // network with input in.
-func (p *Preparation) Entries(in nn.Shape) []Entry {
+func Entries(p *Preparation, in nn.Shape) []Entry {
 	out := []Entry{{Key: keyFormat, Value: "1"}}
 	add := func(key, value string) {
 		if value != "" {
@@ -95,8 +55,8 @@ func (p *Preparation) Entries(in nn.Shape) []Entry {
 		}
 	}
 	add(keyPixels, p.Pixels)
-	add(keyMean, joinNumbers(p.Mean))
-	add(keyStd, joinNumbers(p.Std))
+	add(keyMean, published.JoinNumbers(p.Mean))
+	add(keyStd, published.JoinNumbers(p.Std))
 	if p.BGR {
 		add(keyOrder, blueFirst)
 	}
@@ -112,44 +72,6 @@ func (p *Preparation) Entries(in nn.Shape) []Entry {
 	add(keyExported, p.Exported)
 	add("preparation", p.Words(in))
 	return out
-}
-
-// joinNumbers writes a list of numbers.
-func joinNumbers(v []float32) string {
-	var words []string
-	for _, x := range v {
-		words = append(words, strconv.FormatFloat(float64(x), 'g', -1, 32))
-	}
-	return strings.Join(words, ",")
-}
-
-// Words says in a sentence how a picture is prepared; "" if that is not known.
-func (p *Preparation) Words(in nn.Shape) string {
-	if p.Pixels == "" || in.H*in.W == 1 {
-		return ""
-	}
-	colours := "RGB"
-	switch {
-	case in.C == 1:
-		colours = "grey (ITU-R 601 luma)"
-	case p.BGR:
-		colours = "BGR"
-	}
-	size := fmt.Sprintf("resized to %d x %d (height x width)", in.H, in.W)
-	shorter := cmp.Or(p.Shorter, max(in.H, in.W))
-	switch {
-	case p.Fit == "cover":
-		size = fmt.Sprintf("shorter side resized to %d pixels, middle %d x %d cut out (height x width)", shorter, in.H,
-			in.W)
-	case p.Shorter > 0:
-		size = fmt.Sprintf("resized to %d x %d, middle %d x %d cut out (height x width)", shorter, shorter, in.H, in.W)
-	}
-	resample := "bilinear with antialiasing"
-	if p.Resample != "" {
-		resample = p.Resample + " as in Pillow"
-	}
-	return fmt.Sprintf("%s; %s, %s; (v / 255 - mean) / std with mean %v and std %v; "+
-		"float32, batch x channels x height x width", colours, size, resample, p.Mean, p.Std)
 }
 
 // preparation reads what a model's metadata say.
@@ -179,8 +101,6 @@ func preparation(m *onnx.Model) Preparation {
 			p.BGR = e.Value == blueFirst
 		case keyFit:
 			p.Fit = e.Value
-		case keyColours:
-			p.RawColours = e.Value == rawColours
 		case keyResample:
 			p.Resample = e.Value
 		case keyDistance:

@@ -1,6 +1,7 @@
 package zoo
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 
@@ -10,6 +11,7 @@ import (
 // convNeXtLayers builds ConvNeXt-T with torchvision's names. The norm of the
 // pooled features, "classifier.0", belongs to the body.
 func convNeXtLayers(o Options) []nn.Layer {
+	last, act := cmp.Or(o.Eps, 1e-6), cmp.Or(o.Act, nn.GELU)
 	norm := func(name string) nn.Layer { return nn.Layer{Kind: nn.LayerNorm, Name: name, Eps: 1e-6} }
 	conv := func(name string, out, kernel int) nn.Layer {
 		return nn.Layer{Kind: nn.Conv, Name: name, Out: out, Kernel: kernel, Stride: kernel, Init: nn.InitTruncated}
@@ -29,7 +31,7 @@ func convNeXtLayers(o Options) []nn.Layer {
 				{Kind: nn.Sequential, Name: "block", Layers: []nn.Layer{
 					{Kind: nn.Conv, Name: "0", Out: width, Kernel: 7, Pad: 3, Groups: -1, Init: nn.InitTruncated},
 					norm("2"),
-					{Kind: nn.Linear, Name: "3", Out: 4 * width, Init: nn.InitTruncated}, {Kind: nn.GELU},
+					{Kind: nn.Linear, Name: "3", Out: 4 * width, Init: nn.InitTruncated}, {Kind: act},
 					{Kind: nn.Linear, Name: "5", Out: width, Init: nn.InitTruncated}}},
 				{Kind: nn.Scale, Name: "layer_scale", Start: 1e-6},
 			}
@@ -41,6 +43,7 @@ func convNeXtLayers(o Options) []nn.Layer {
 		}
 		features = append(features, stage)
 	}
-	return append([]nn.Layer{{Kind: nn.Sequential, Name: "features", Layers: features}, o.pool(), norm("classifier.0")},
+	return append([]nn.Layer{{Kind: nn.Sequential, Name: "features", Layers: features}, o.pool(),
+		{Kind: nn.LayerNorm, Name: "classifier.0", Eps: last}},
 		head(o, "classifier.2", nn.InitTruncated)...)
 }

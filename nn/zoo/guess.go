@@ -55,7 +55,7 @@ type candidate struct {
 // fits counts the parameters of the body, and those that the file has.
 func (c candidate) fits(f *safetensors.File) (n, all int, err error) {
 	o := c.o
-	o.NoHead = true
+	o.NoHead, o.Heads = true, 1 // weights do not show the heads
 	s, err := Network(c.name, o)
 	if err != nil {
 		return 0, 0, err
@@ -143,14 +143,25 @@ func multiples() []float64 { return []float64{1, 0.75, 0.5, 0.35, 0.25, 0.1, 1.2
 func transformerCandidates(f *safetensors.File, width, patch, channels int) []candidate {
 	o := Options{Width: width, Patch: patch}
 	blocks := map[int]bool{}
+	towers := slices.ContainsFunc(f.Tensors, func(t safetensors.Tensor) bool {
+		return strings.HasPrefix(t.Name, "visual.")
+	})
 	positions := 0
 	scaled, kind := false, plain
 	for i := range f.Tensors {
 		t := &f.Tensors[i]
+		if beside(t.Name) || towers && strings.HasPrefix(t.Name, "transformer.") {
+			continue
+		}
 		if k, ok := blockOf(t.Name); ok && k < maxDepth {
 			blocks[k] = true
 		}
 		leaf := t.Name[strings.LastIndexByte(t.Name, '.')+1:]
+		if len(t.Shape) >= 2 && t.Shape[1] == width && slices.ContainsFunc(widening(), func(n string) bool {
+			return strings.HasSuffix(t.Name, n)
+		}) {
+			o.Hidden = t.Shape[0]
+		}
 		rows := 0
 		if n := len(t.Shape); n >= 2 && t.Shape[n-1] == width {
 			rows = t.Shape[n-2]
@@ -198,6 +209,19 @@ func transformerCandidates(f *safetensors.File, width, patch, channels int) []ca
 		o.LayerScale = 1e-5
 	}
 	return []candidate{{transformerName(width, patch, scaled, kind), o}}
+}
+
+// beside tells the tensors of another network in the file: of the text tower, or of the
+// decoder that a masked autoencoder was trained with.
+func beside(name string) bool {
+	return slices.ContainsFunc([]string{"text_model.", "text.", "text_decoder.", "decoder.", "token_embedding.",
+		"ln_final."}, func(start string) bool { return strings.HasPrefix(name, start) })
+}
+
+// widening lists the ends of the names of the first layer of a perceptron.
+func widening() []string {
+	return []string{".mlp.fc1.weight", ".mlp.c_fc.weight", ".intermediate.dense.weight", ".mlp.up_proj.weight",
+		".mlp.0.weight", ".mlp.linear_1.weight", ".mlp.fc1_x.weight", ".mlp.w2.weight"}
 }
 
 // transformerName returns the name of the transformer nearest to what is known.

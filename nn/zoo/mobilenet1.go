@@ -33,13 +33,9 @@ func mobileNet1Layers(o Options) []nn.Layer {
 	return append(append(l, body, o.pool()), head(o, "classifier", nn.InitSmall)...)
 }
 
-// mobileNet1Conv is a convolution whose padding at stride 2 is TensorFlow's for an
-// even size: at the bottom and on the right.
+// mobileNet1Conv is a convolution with its norm and activation.
 func mobileNet1Conv(name, norm string, out, kernel, stride, groups int) []nn.Layer {
 	c := resConv(name, out, kernel, stride)
 	c.Groups = groups
-	if stride == 2 {
-		c.Pad, c.PadEnd = kernel/2-1, 1
-	}
 	return []nn.Layer{c, {Kind: nn.BatchNorm, Name: norm, Eps: 1e-3}, {Kind: nn.ReLU6}}
 }

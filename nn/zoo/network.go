@@ -2,6 +2,7 @@ package zoo
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/nn"
@@ -31,7 +32,7 @@ func networks() []network {
 		{name: "mobilenet_v3_small", layers: mobileNet3{mobileNet3Small(), 1024}.layers},
 		{name: "mobilenet_v3_large", layers: mobileNet3{mobileNet3Large(), 1280}.layers},
 		{name: "efficientnet_b0", layers: efficientNetLayers},
-		{name: "convnext_tiny", layers: convNeXtLayers},
+		{name: convNeXt, layers: convNeXtLayers},
 		{name: "bn_inception", layers: inceptionLayers},
 		{name: "vit_t16", transformer: transformer{width: 192, patch: 16}},
 		{name: "vit_s16", transformer: transformer{width: 384, patch: 16}},
@@ -49,6 +50,9 @@ func networks() []network {
 			transformer: transformer{width: 1152, patch: 14, depth: 27, heads: 16, hidden: 4304, kind: siglip}},
 	}
 }
+
+// convNeXt is the network whose activation and last norm its publishers vary.
+const convNeXt = "convnext_tiny"
 
 // Networks lists the names that Network knows.
 func Networks() []string {
@@ -120,8 +124,21 @@ func (n *network) build(o Options) ([]nn.Layer, error) {
 	if n.layers == nil {
 		return n.transformer.with(o).layers(o)
 	}
-	if o.Pool == PoolClass {
+	padded := strings.HasPrefix(n.name, "mobilenet_") || n.name == "efficientnet_b0"
+	switch {
+	case o.Pool == PoolClass:
 		return nil, fmt.Errorf("pool %q: it has no class token", o.Pool)
+	case o.Padding != PaddingDefault && !padded:
+		return nil, fmt.Errorf("padding %q: only mobilenet_* and efficientnet_b0 have it", o.Padding)
+	case o.Act != "" && n.name != convNeXt:
+		return nil, fmt.Errorf("activation %q: only transformers and %s have it", o.Act, convNeXt)
 	}
-	return n.layers(o), nil
+	layers := n.layers(o)
+	if o.Padding == PaddingSame || o.Padding == PaddingDefault && n.name == "mobilenet_v1" {
+		padSame(layers, o.Input.H, o.Input.W)
+	}
+	if o.Eps != 0 && n.name != convNeXt {
+		setEps(layers, o.Eps)
+	}
+	return layers, nil
 }

@@ -30,6 +30,13 @@ type Options struct {
 	Heads      int     // of attention
 	Registers  int     // tokens besides the class token
 	LayerScale float64 // initial scale of branches
+	Hidden     int     // units of a block's perceptron; 0: four for each channel
+
+	// Of the publishers' variants of a network, whose weights have the same names and
+	// shapes. "" and 0 are the named network's own.
+	Act     nn.Kind // activation of a transformer or of convnext_tiny
+	Eps     float64 // epsilon of all norms; of convnext_tiny, of the last norm
+	Padding Padding // of mobilenet_* and efficientnet_b0
 
 	// DropPath is the probability that training leaves out the last block's
 	// branches for an image; it grows linearly from 0 at the first block. Of
@@ -50,6 +57,27 @@ const (
 	// of stride 1 and no pool, MobileNet's first convolution has stride 1.
 	StemSmall Stem = "small"
 )
+
+// Padding says how convolutions of stride 2 are padded. Its text is its name.
+type Padding string
+
+const (
+	// PaddingDefault is the named network's own.
+	PaddingDefault Padding = ""
+	// PaddingSymmetric adds as many zeros before as after, as PyTorch does.
+	PaddingSymmetric Padding = "symmetric"
+	// PaddingSame is TensorFlow's: as few zeros as give ceil(size/stride) outputs, and of
+	// an odd number the one more at the bottom and on the right.
+	PaddingSame Padding = "same"
+)
+
+// Paddings lists the paddings that may be named.
+func Paddings() []Padding { return []Padding{PaddingSymmetric, PaddingSame} }
+
+// Activations lists the activations that Options.Act may be.
+func Activations() []nn.Kind {
+	return []nn.Kind{nn.GELU, nn.GELUTanh, nn.QuickGELU, nn.ReLU, nn.ReLU6, nn.SiLU, nn.HardSwish, nn.Sigmoid}
+}
 
 // defaultDim is the length of an embedding for which none is set.
 const defaultDim = 128
@@ -96,7 +124,7 @@ func (o *Options) check() error {
 	}{
 		{"patch", o.Patch, 1 << 14}, {"width", o.Width, 1 << 20}, {"depth", o.Depth, maxDepth},
 		{"heads", o.Heads, 1 << 20},
-		{"registers", o.Registers, 1024},
+		{"registers", o.Registers, 1024}, {"hidden", o.Hidden, 1 << 20},
 	} {
 		if v.n < 0 || v.n > v.atMost {
 			return fmt.Errorf("%s %d; it must be in 0..%d", v.name, v.n, v.atMost)
@@ -107,6 +135,15 @@ func (o *Options) check() error {
 	}
 	if !(o.DropPath >= 0 && o.DropPath < 1) {
 		return fmt.Errorf("drop path %v; it must be at least 0 and below 1", o.DropPath)
+	}
+	if !(o.Eps >= 0 && o.Eps < 1) {
+		return fmt.Errorf("epsilon %v of norms; it must be at least 0 and below 1", o.Eps)
+	}
+	if err := spell.Check("activation", o.Act, append(Activations(), "")); err != nil {
+		return err
+	}
+	if err := spell.Check("padding", o.Padding, append(Paddings(), PaddingDefault)); err != nil {
+		return err
 	}
 	if err := spell.Check("pool", o.Pool, pools()); err != nil {
 		return err

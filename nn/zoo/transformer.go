@@ -1,6 +1,7 @@
 package zoo
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -17,6 +18,8 @@ type transformer struct {
 	registers            int     // tokens besides the class token
 	scale                float64 // start of the layer scales; 0: none
 	kind                 family
+	act                  nn.Kind // "": the family's
+	eps                  float64 // 0: the family's
 }
 
 // family says whose transformer it is.
@@ -66,7 +69,8 @@ func (t transformer) with(o Options) transformer {
 		t.width, t.heads, t.hidden = o.Width, 0, 0
 	}
 	t.depth, t.patch, t.registers = or(o.Depth, or(t.depth, 12)), or(o.Patch, t.patch), or(o.Registers, t.registers)
-	t.heads, t.hidden = or(o.Heads, or(t.heads, max(1, t.width/64))), or(t.hidden, 4*t.width)
+	t.heads, t.hidden = or(o.Heads, or(t.heads, max(1, t.width/64))), or(o.Hidden, or(t.hidden, 4*t.width))
+	t.act, t.eps = cmp.Or(o.Act, t.kind.act()), cmp.Or(o.Eps, t.kind.eps())
 	if o.LayerScale != 0 {
 		t.scale = o.LayerScale
 	}
@@ -82,6 +86,10 @@ func (t transformer) check(o Options) error {
 		}
 	}
 	switch {
+	case o.Padding != PaddingDefault:
+		return fmt.Errorf("a transformer has no padding %q", o.Padding)
+	case t.width%t.heads != 0:
+		return fmt.Errorf("%d channels are not %d heads of whole channels", t.width, t.heads)
 	case o.Pool == PoolGEM:
 		return fmt.Errorf("a transformer has no pool %q", o.Pool)
 	case t.kind == siglip && o.Pool == PoolClass:
@@ -110,7 +118,7 @@ func (t transformer) layers(o Options) ([]nn.Layer, error) {
 	if t.registers > 0 {
 		l = append(l, nn.Layer{Kind: nn.Tokens, Name: "reg_token", Out: t.registers, At: 1})
 	}
-	norm := nn.Layer{Kind: nn.LayerNorm, Name: "norm", Eps: t.kind.eps()}
+	norm := nn.Layer{Kind: nn.LayerNorm, Name: "norm", Eps: t.eps}
 	if t.kind == clip {
 		pre := norm
 		pre.Name = "norm_pre"
@@ -144,7 +152,7 @@ func linear(name string, out int) nn.Layer {
 // sum behind.
 func (t transformer) block(name string, drop float64) []nn.Layer {
 	residual := func(n string, layers ...nn.Layer) nn.Layer {
-		l := append([]nn.Layer{{Kind: nn.LayerNorm, Name: "norm" + n, Eps: t.kind.eps()}}, layers...)
+		l := append([]nn.Layer{{Kind: nn.LayerNorm, Name: "norm" + n, Eps: t.eps}}, layers...)
 		if t.scale != 0 {
 			l = append(l, nn.Layer{Kind: nn.Scale, Name: "ls" + n + ".gamma", Start: t.scale})
 		}
@@ -164,7 +172,7 @@ func (t transformer) block(name string, drop float64) []nn.Layer {
 
 // perceptron is the two layers behind attention, or SwiGLU.
 func (t transformer) perceptron() []nn.Layer {
-	act := nn.Layer{Kind: t.kind.act()}
+	act := nn.Layer{Kind: t.act}
 	first := []nn.Layer{linear("mlp.fc1", t.hidden), act}
 	if t.kind == gated {
 		first = []nn.Layer{{Kind: nn.Multiply, Layers: []nn.Layer{linear("mlp.fc1_g", t.hidden), act},
@@ -175,7 +183,7 @@ func (t transformer) perceptron() []nn.Layer {
 
 // attentionPool makes one vector of all positions.
 func (t transformer) attentionPool() []nn.Layer {
-	perceptron := append([]nn.Layer{{Kind: nn.LayerNorm, Name: "norm", Eps: t.kind.eps()}}, t.perceptron()...)
+	perceptron := append([]nn.Layer{{Kind: nn.LayerNorm, Name: "norm", Eps: t.eps}}, t.perceptron()...)
 	return []nn.Layer{
 		linear("attn_pool.kv", 2*t.width),
 		{Kind: nn.AttentionPool, Name: "attn_pool", Heads: t.heads, Init: nn.InitTruncated},

@@ -233,10 +233,11 @@ func learning() []Package {
 				"format/safetensors internal/format/onnx internal/format/strictjson"},
 		{"nn/zoo", "networks known by name, and how published weights map onto them",
 			"internal/base/spell format/safetensors internal/format/torchfile nn"},
+		{"nn/published", "what the publishers of a network say beside its weights: heads, activation, preparation",
+			"internal/base/escape internal/base/regular internal/format/strictjson nn nn/zoo"},
 		{"nn/onnxnet", "ONNX models into networks, and networks into ONNX models",
 			"internal/base/budget internal/base/escape internal/base/regular internal/format/onnx " +
-				"internal/format/strictjson format/safetensors nn nn/zoo " +
-				"nn/internal/graphrun"},
+				"format/safetensors nn nn/zoo nn/published nn/internal/graphrun"},
 		{"nn/optim", "Adam, AdamW, SGD; schedules, clipping, rates by group",
 			"internal/base/par internal/base/spell internal/kernel/simd nn format/safetensors"},
 	}
@@ -256,7 +257,7 @@ func samples() []Package {
 				"github.com/andybalholm/brotli github.com/klauspost/compress internal/format/strictjson"},
 		{"words", "texts into embeddings: the text towers of CLIP and SigLIP",
 			"internal/base/budget internal/base/regular internal/format/strictjson internal/format/tokenizer " +
-				"internal/format/torchfile format/safetensors mat nn nn/onnxnet"},
+				"internal/format/torchfile format/safetensors mat nn nn/published nn/onnxnet"},
 		{"data/imaging", "decodes, resizes, augments and normalises one image",
 			"internal/base/budget internal/base/spell internal/format/avif internal/format/colourspace " +
 				"internal/format/heic internal/format/isobmff internal/format/jpeg internal/format/jxl " +
@@ -341,7 +342,7 @@ func running() []Package {
 			"internal/format/yamltext internal/base/budget internal/base/option internal/base/spell " +
 				"internal/base/regular internal/base/within internal/base/atomic internal/base/home " +
 				"internal/base/lock internal/compute/pair internal/kernel/simd internal/format/rows " +
-				"internal/format/tfevents mine loss objective mat nn nn/zoo nn/optim nn/onnxnet " +
+				"internal/format/tfevents mine loss objective mat nn nn/zoo nn/optim nn/published nn/onnxnet " +
 				"data data/imaging eval eval/rank eval/cluster discover " +
 				"eval/diagnose embedding train format/safetensors github.com/goccy/go-yaml " +
 				"gonum.org/v1/gonum internal/format/plaintext run/internal/keys"},

@@ -23,7 +23,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/onnxnet"
+	"github.com/kindred-ml/kindred/nn/published"
+	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/sweep"
 	"github.com/kindred-ml/kindred/test/mutations"
@@ -169,7 +170,7 @@ var decoders = map[string]string{
 	"app/mirror/unreadable.go":           "list of unreadable files",
 	"app/page/review/live.go":            "review page",
 	"nn/json.go":                         "network",
-	"nn/onnxnet/beside.go":               "preparation of images",
+	"nn/published/files.go":              "preparation of images",
 	"nn/quantization.go":                 "quantization",
 	"run/config.go":                      "config.yaml",
 	"run/internal/keys/parse.go":         "run.yaml",
@@ -254,7 +255,36 @@ func TestMutationsOfPreparations(t *testing.T) {
 			`[0.5, 0.4, 0.3], "std": [0.5, 0.25, 1], "input_size": [3, 224, 224], "crop_pct": 0.9, "crop_mode": "center", ` +
 			`"interpolation": "bicubic"}, "vision_config": {"image_size": [224, 224]}}`},
 			Read: prepared(t, "config.json")},
+		mutations.Reader{Name: "published network", Valid: []string{
+			`{"model_type": "clip", "projection_dim": 4, "vision_config": {"hidden_size": 160, "num_attention_heads": 2, ` +
+				`"hidden_act": "gelu", "layer_norm_eps": 1e-5, "mlp_ratio": 4, "image_size": 224}, "text_config": {}}`,
+			`{"architecture": "vit_huge_patch14_224", "global_pool": "token", "model_args": {"num_heads": 4}, ` +
+				`"pretrained_cfg": {"mean": [0.5, 0.5, 0.5]}}`,
+			`{"model_cfg": {"embed_dim": 4, "quick_gelu": true, "vision_cfg": {"head_width": 80, "layers": 2, "width": ` +
+				`160, "norm_kwargs": {"eps": 1e-6}}, "text_cfg": {}}, "preprocess_cfg": {"resize_mode": "squash"}}`},
+			Read: described(t)},
 	)
+}
+
+// described returns a reader of the configuration of a network, which then is compared with weights.
+func described(t *testing.T) func(text []byte) error {
+	dir := t.TempDir()
+	config := filepath.Join(dir, "config.json")
+	return func(text []byte) error {
+		if err := os.WriteFile(config, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		n, err := published.Read(filepath.Join(dir, "model.safetensors"), config)
+		if err != nil {
+			return err
+		}
+		o := zoo.Options{Input: nn.Shape{H: 224, W: 224, C: 3}, Width: 160, Patch: 16, Depth: 2, Hidden: 640}
+		if err := n.Tower.Apply("vit_b16", &o, 4); err != nil {
+			return err
+		}
+		_, err = zoo.Network("vit_b16", o)
+		return err
+	}
 }
 
 // prepared returns a reader of a file beside a network. What it accepts can be used.
@@ -264,7 +294,7 @@ func prepared(t *testing.T, name string) func(text []byte) error {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		p, _, err := onnxnet.Beside(dir)
+		p, _, err := published.Beside(dir)
 		if err != nil {
 			return err
 		}

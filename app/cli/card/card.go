@@ -37,7 +37,7 @@ func Weights(m *run.Model, p onnxnet.Preparation) (*safetensors.File, error) {
 		return nil, err
 	}
 	state.Meta = map[string]string{"format": "pt", "kindred.network": string(spec)}
-	for _, e := range p.Entries(m.Net.Spec().Input) {
+	for _, e := range onnxnet.Entries(&p, m.Net.Spec().Input) {
 		state.Meta[e.Key] = e.Value
 	}
 	return state, nil

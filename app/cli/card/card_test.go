@@ -8,6 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/onnxnet"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -109,12 +110,12 @@ func TestWeights(t *testing.T) {
 	if err != nil || spec.Name != "tiny" || spec.Input != m.Net.Spec().Input {
 		t.Errorf("%+v, %v", spec, err)
 	}
-	for _, e := range p.Entries(spec.Input) {
+	for _, e := range onnxnet.Entries(&p, spec.Input) {
 		if f.Meta[e.Key] != e.Value {
 			t.Errorf("%s is %q, want %q", e.Key, f.Meta[e.Key], e.Value)
 		}
 	}
-	if len(p.Entries(spec.Input)) == 0 || f.Meta["format"] != "pt" {
+	if len(onnxnet.Entries(&p, spec.Input)) == 0 || f.Meta["format"] != "pt" {
 		t.Errorf("%v", f.Meta)
 	}
 }

@@ -25,7 +25,9 @@ type Network struct {
 	Layers []Layer  `json:"layers"`
 	// Preparation is nil if it is not known how images are prepared.
 	Preparation *Preparation `json:"preparation,omitempty"`
-	Notes       []string     `json:"notes,omitempty"`
+	// Computed says how a published network computes beyond its weights, and where that is known from.
+	Computed string   `json:"computed,omitempty"`
+	Notes    []string `json:"notes,omitempty"`
 }
 
 // Layer is one layer.
@@ -55,7 +57,8 @@ func OfNetwork(spec *nn.Spec) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Network{Name: spec.Name, Input: spec.Input, Dim: spec.OutDim(), Layers: []Layer{}}
+	n := &Network{Name: spec.Name, Input: spec.Input, Dim: spec.OutDim(), Layers: []Layer{},
+		Computed: spec.Meta["computed"]}
 	for _, l := range infos {
 		n.Params += int64(l.Params)
 		n.MACs += l.MACs
@@ -69,6 +72,11 @@ func (n *Network) Write(out io.Writer) error {
 	fmt.Fprintf(out, "%s: images of %s in, %d values out\n", n.Name, n.Input, n.Dim)
 	if p := n.Preparation; p != nil {
 		fmt.Fprintf(out, "prepared with pixels %s, fit %s\n", cmp.Or(p.Pixels, "unknown"), cmp.Or(p.Fit, "unknown"))
+	}
+	for fact := range strings.SplitSeq(n.Computed, "; ") {
+		if fact != "" {
+			fmt.Fprintln(out, fact)
+		}
 	}
 	fmt.Fprintln(out)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
