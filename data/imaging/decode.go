@@ -11,11 +11,11 @@ import (
 	"io"
 
 	"golang.org/x/image/bmp"
+	"golang.org/x/image/tiff"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/format/heic"
 	fastjpeg "github.com/kindred-ml/kindred/internal/format/jpeg"
-	"github.com/kindred-ml/kindred/internal/format/tiff"
 	"github.com/kindred-ml/kindred/internal/format/wasm"
 )
 
@@ -119,6 +119,14 @@ func newReader(ctx context.Context, b []byte) *reader {
 	return r
 }
 
+// ReadAt is for decoders that choose their place, which ask for a few KB at a time of what is compressed.
+func (r *reader) ReadAt(p []byte, at int64) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.ReadAt(p, at)
+}
+
 func (r *reader) Read(p []byte) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
@@ -137,6 +145,11 @@ func safely(decode func() error) (err error) {
 	return decode()
 }
 
+// unsupported is the error of a valid file of a kind that is not read.
+type unsupported string
+
+func (u unsupported) Error() string { return string(u) + " is not supported" }
+
 // fault returns the error for an error of the decoder. The file may be damaged, or valid but of a
 // kind that is not supported.
 func (f *format) fault(err error) error {
@@ -146,8 +159,9 @@ func (f *format) fault(err error) error {
 	var (
 		ofJPEG jpeg.UnsupportedError
 		ofPNG  png.UnsupportedError
-		ofTIFF tiff.Unsupported
+		ofTIFF tiff.UnsupportedError
 		ofHEIC heic.Unsupported
+		known  unsupported
 		memory *budget.Error
 	)
 	const convert = "convert the file to JPEG or PNG"
@@ -158,8 +172,10 @@ func (f *format) fault(err error) error {
 		return fmt.Errorf("PNG with too many pixels, or with a damaged header: %w", err)
 	case errors.As(err, &ofPNG):
 		return fmt.Errorf("PNG: %s is not supported: %s", string(ofPNG), convert)
+	case errors.As(err, &known):
+		return fmt.Errorf("%w: convert the file to PNG, such as by magick a.tif a.png", err)
 	case errors.As(err, &ofTIFF):
-		return fmt.Errorf("TIFF: %w: %s", ofTIFF, convert)
+		return fmt.Errorf("TIFF: %s is not supported: %s", string(ofTIFF), convert)
 	case errors.As(err, &ofHEIC):
 		return fmt.Errorf("HEIC: %w: %s", ofHEIC, convert)
 	case errors.Is(err, heic.ErrMissing):

@@ -3,15 +3,17 @@ package imaging
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/kindred-ml/kindred/test/bounded"
 )
 
-// boundedFormats are those that a Decoder decodes in plain Go, but for TIFF, which has tests of its own.
+// boundedFormats are those that a Decoder decodes in plain Go.
 func boundedFormats(t testing.TB) []*bounded.Format {
 	var all []*bounded.Format
 	for _, made := range []struct {
@@ -39,6 +41,18 @@ func boundedFormats(t testing.TB) []*bounded.Format {
 			files = append(files, bytes.Replace(files[0], []byte(",\x00\x00\x00\x00"), []byte(",\x04\x00\x02\x00"), 1))
 		}
 		f := made.of(files...)
+		f.Read = readBounded
+		all = append(all, f)
+	}
+	var files [][]byte
+	for _, b := range tiffFiles(t) {
+		if new(Decoder).Decode(context.Background(), new(Image), b) == nil {
+			files = append(files, b)
+		}
+	}
+	slices.SortFunc(files, bytes.Compare)
+	for _, order := range []bounded.Order{binary.LittleEndian, binary.BigEndian} {
+		f := bounded.TIFF(order, files...)
 		f.Read = readBounded
 		all = append(all, f)
 	}
@@ -78,3 +92,4 @@ func FuzzGIF(f *testing.F)        { bounded.Fuzz(f, boundedFormats(f)[2]) }
 func FuzzWebPChunks(f *testing.F) { bounded.Fuzz(f, boundedFormats(f)[3]) }
 func FuzzBMP(f *testing.F)        { bounded.Fuzz(f, boundedFormats(f)[4]) }
 func FuzzPNM(f *testing.F)        { bounded.Fuzz(f, boundedFormats(f)[5]) }
+func FuzzTIFF(f *testing.F)       { bounded.Fuzz(f, boundedFormats(f)[6]) }

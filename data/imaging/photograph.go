@@ -92,18 +92,14 @@ func (t tags) angle(directory uint64, reference uint16, plus, minus string) (flo
 	default:
 		return 0, false
 	}
-	const rational, parts = 5, 3
-	e := t.entry(directory, reference+1)
-	if e == nil || t.order.Uint16(e[2:]) != rational || t.order.Uint32(e[4:]) != parts {
-		return 0, false
-	}
-	at := uint64(t.order.Uint32(e[8:]))
-	if at+8*parts > uint64(len(t.b)) {
+	const parts = 3
+	kind, count, b := t.value(directory, reference+1)
+	if kind != tagRational || count != parts {
 		return 0, false
 	}
 	sum, unit := 0.0, 1.0
 	for k := range uint64(parts) {
-		over, under := t.order.Uint32(t.b[at+8*k:]), t.order.Uint32(t.b[at+8*k+4:])
+		over, under := t.order.Uint32(b[8*k:]), t.order.Uint32(b[8*k+4:])
 		switch {
 		case under > 0:
 			sum += float64(over) / float64(under) / unit

@@ -162,8 +162,6 @@ func formats() []Package {
 			"internal/base/budget internal/base/escape internal/base/regular format/safetensors " +
 				"google.golang.org/protobuf"},
 		{"internal/format/jpeg", "a fast JPEG decoder that reuses memory", "internal/base/budget"},
-		{"internal/format/tiff", "TIFF, as libtiff reads it",
-			"internal/base/budget internal/format/jpeg github.com/klauspost/compress"},
 		{"internal/format/wasm", "runs decoders compiled to WebAssembly in a sandbox, with bounded memory and work",
 			"internal/base/budget github.com/edsrzf/mmap-go github.com/tetratelabs/wazero"},
 		{"internal/format/isobmff", "the structure of HEIC and AVIF files", "internal/base/budget"},
@@ -261,7 +259,7 @@ func samples() []Package {
 				"internal/format/torchfile format/safetensors mat nn nn/onnxnet"},
 		{"data/imaging", "decodes, resizes, augments and normalises one image",
 			"internal/base/budget internal/base/spell internal/format/avif internal/format/colourspace " +
-				"internal/format/heic internal/format/isobmff internal/format/jpeg internal/format/jxl internal/format/tiff " +
+				"internal/format/heic internal/format/isobmff internal/format/jpeg internal/format/jxl " +
 				"internal/format/wasm internal/kernel/pix internal/kernel/simd golang.org/x/image"},
 		{"data", "data sets in their layouts, label rules, splits, loaders, class-balanced batches",
 			"internal/base/braces internal/base/budget internal/base/classname internal/base/home " +
