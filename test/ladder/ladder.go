@@ -466,7 +466,7 @@ func experiments() []Package {
 func programs() []Package {
 	return []Package{
 		{"app/cli/inspect", "`kindred data info`: what is in a data set",
-			"internal/base/budget internal/base/par internal/base/atomic app/quality data data/imaging " +
+			"internal/base/budget internal/base/par internal/base/atomic app/quality clean data data/imaging " +
 				"golang.org/x/image"},
 		{"app/cli/progress", "progress bars of a training run",
 			"train github.com/schollz/progressbar/v3 golang.org/x/term"},
