@@ -36,9 +36,9 @@ type Decoder struct {
 	Buffer []byte
 	// Background is the background of the last picture, if it is transparent.
 	Background Background
-	// Smooth enlarges the chroma of JPEG files by interpolation. So do libjpeg and the programs
-	// that use it: Pillow, torchvision and TensorFlow. Networks trained there have seen such
-	// images. Without Smooth, chroma values are repeated.
+	// Smooth enlarges the chroma of JPEG and AVIF files by interpolation. So do libjpeg, libavif and the
+	// programs that use them: Pillow, torchvision and TensorFlow. Networks trained there have seen such
+	// images. Without Smooth, chroma values are repeated, as libheif does with HEIC files.
 	Smooth bool
 	// Shrink, if set, reduces JPEG files, and HEIC files in tiles, while they are decoded, which saves
 	// memory and, with JPEG, time. It takes the size of the upright picture and returns the divisor of
