@@ -14,9 +14,9 @@ import (
 var errData = errors.New("the data are not valid, or end early")
 
 // Decode decodes a picture of f, which may be the opacity of another one: an item of HEVC, or a grid of such items. It
-// calls put with each tile as it is stored, and the place of its corner. A tile is *image.Gray, or *image.NRGBA with Cr
-// as red, Y as green and Cb as blue; put must not keep it. Chroma of fewer pixels is repeated. The Turns of the item are
-// to be applied to the whole.
+// calls put with each tile as it is stored, and the place of its corner. A tile is *image.Gray, or *image.NRGBA with
+// Cr as red, Y as green and Cb as blue; put must not keep it. Chroma of fewer pixels is repeated. The Turns of the item
+// are to be applied to the whole.
 func Decode(ctx context.Context, f *isobmff.File, of *isobmff.Item, limits wasm.Limits,
 	put func(im image.Image, at image.Point) error) error {
 	g, err := Tiles(f, of)
