@@ -164,13 +164,13 @@ func (v *views) view(w window) (*[side * side]float32, bool) {
 
 // search is function search for a drawing p. scores are its products with the coarse views, which must be
 // divided by length. It returns 0 for a correlation below alike.
-func (v *views) search(p *Print, scores []float32, length float64) float64 {
+func (v *views) search(p *Print, scores []float32, length float64) (float64, window) {
 	if length == 0 {
 		return search(p, v.of, v.begin)
 	}
 	top := float64(slices.Max(scores)) / length
 	if top < promising-coarseSlack {
-		return 0
+		return 0, window{}
 	}
 	// Take the first of the best, and compare exact values if several may be the best.
 	near := float32((top - 2*coarseSlack) * length)
@@ -185,7 +185,7 @@ func (v *views) search(p *Print, scores []float32, length float64) float64 {
 		}
 	}
 	if exact < promising {
-		return 0
+		return 0, best
 	}
 	v.ink.read(p)
 	size := math.Sqrt(float64(p.whole.squares) - float64(p.whole.sum)*float64(p.whole.sum)/(side*side))
@@ -202,12 +202,12 @@ func (v *views) search(p *Print, scores []float32, length float64) float64 {
 		return better
 	})
 	if sure && now < alike-fineSlack {
-		return 0
+		return 0, best
 	}
 	if c := correlation(p, v.of, best, 1); c >= alike {
-		return c
+		return c, best
 	}
-	return 0
+	return 0, best
 }
 
 // correlation returns the correlation of the searched picture with a window, and whether it can be used.

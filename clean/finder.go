@@ -95,8 +95,9 @@ func (w *worker) copies(i int) []Copy {
 			continue
 		}
 		q := w.prints[j]
+		whole := window{0, 0, side}
 		switch c := strokes.correlation(p, q); {
-		case c >= alike:
+		case isCopy(c, p, q, whole):
 			w.add(i, j, c)
 		case c < least:
 		case q.drawn():
@@ -104,7 +105,7 @@ func (w *worker) copies(i int) []Copy {
 				w.flush(i)
 			}
 		default:
-			if c := search(q, p, w.begin); c >= alike {
+			if c, at := search(q, p, w.begin); isCopy(c, q, p, at) {
 				w.add(i, j, c)
 			}
 		}
@@ -151,7 +152,7 @@ func (w *worker) flush(i int) {
 	}
 	mat.Gemm(false, true, 1, rows, v.coarse, 0, scores)
 	for k, j := range w.waiting {
-		if c := v.search(w.prints[j], scores.Row(k), length[k]); c >= alike {
+		if c, at := v.search(w.prints[j], scores.Row(k), length[k]); isCopy(c, w.prints[j], v.of, at) {
 			w.add(i, j, c)
 		}
 	}

@@ -29,10 +29,10 @@ const (
 // promising is the correlation on every other pixel from which the search uses smaller steps.
 const promising = 0.8
 
-// search returns the largest correlation that it finds of a whole picture with a part of another, or 0 if
-// no window is promising. It compares the given windows on every other pixel, then refines the best in ever
-// smaller steps.
-func search(whole, part *Print, begin []window) float64 {
+// search returns the largest correlation that it finds of a whole picture with a part of another, and the window of
+// that part. The correlation is 0 if no window is promising. It compares the given windows on every other pixel, then
+// refines the best in ever smaller steps.
+func search(whole, part *Print, begin []window) (float64, window) {
 	at, top := begin[0], math.Inf(-1)
 	for _, w := range begin {
 		if c := correlation(whole, part, w, 2); c > top {
@@ -40,10 +40,10 @@ func search(whole, part *Print, begin []window) float64 {
 		}
 	}
 	if top < promising {
-		return 0
+		return 0, at
 	}
 	top = correlation(whole, part, at, 1)
-	climb(at, func(_, w window) bool {
+	at = climb(at, func(_, w window) bool {
 		c := correlation(whole, part, w, 1)
 		better := c > top
 		if better {
@@ -51,7 +51,54 @@ func search(whole, part *Print, begin []window) float64 {
 		}
 		return better
 	})
-	return top
+	return top, at
+}
+
+// Pictures that are alike are copies if nearly nothing differs, or if their details are alike too. Of crops of
+// photographs, 95 in 100 reach 0.9 in their details. Different coins, which are alike as discs on a table, have 0.79 in
+// the middle.
+const (
+	equal = 0.997 // correlation of the whole
+	fine  = 0.9   // correlation of the details
+)
+
+// isCopy reports whether a whole picture and a window of another, whose correlation is c, are copies.
+func isCopy(c float64, whole, of *Print, at window) bool {
+	return c >= equal || c >= alike && details(whole, of, at) >= fine
+}
+
+// details returns the correlation of a whole picture with a window of another after the mean of the 5 x 5 pixels around
+// each pixel is taken off. Like correlation, it leaves out what is near to black or white, unless that is most.
+func details(whole, of *Print, at window) float64 {
+	const reach = 2
+	var a, b [side * side]float64
+	for i, v := range whole.grey {
+		a[i] = float64(v)
+	}
+	sample(&b, of, at, 1)
+	var all, grey moments
+	for y := reach; y < side-reach; y++ {
+		for x := reach; x < side-reach; x++ {
+			var p, q float64
+			low, high := a[y*side+x], a[y*side+x]
+			for v := y - reach; v <= y+reach; v++ {
+				for i := v*side + x - reach; i <= v*side+x+reach; i++ {
+					p, q = p+a[i], q+b[i]
+					low, high = min(low, a[i], b[i]), max(high, a[i], b[i])
+				}
+			}
+			const n = (2*reach + 1) * (2*reach + 1)
+			p, q = a[y*side+x]-p/n, b[y*side+x]-q/n
+			all.add(p, q)
+			if low >= darkest && high <= brightest {
+				grey.add(p, q)
+			}
+		}
+	}
+	if 2*grey.n < all.n {
+		return all.correlation()
+	}
+	return grey.correlation()
 }
 
 // climb moves, enlarges and shrinks a window by steps from half a pixel to an eighth, as long as better

@@ -1,6 +1,7 @@
 package clean
 
 import (
+	"image"
 	"math/rand/v2"
 	"testing"
 )
@@ -47,5 +48,48 @@ func TestCorrelationOfGreys(t *testing.T) {
 		if have, want := strokesOf(p).correlation(p, q), correlation(p, q, window{0, 0, side}, 1); have != want {
 			t.Errorf("%d greys: %.17g by strokes, want %.17g", n, have, want)
 		}
+	}
+}
+
+// The details of a picture that is moved, enlarged or darkened are those of the picture; those of another shot of the
+// same shapes are not, though both are nearly equal as a whole.
+func TestDetails(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	disc := func(noise *rand.Rand) *image.Gray { // a bright disc with a relief of its own
+		im := image.NewGray(image.Rect(0, 0, 96, 96))
+		var relief [24 * 24]float64
+		for i := range relief {
+			relief[i] = noise.NormFloat64()
+		}
+		for y := range 96 {
+			for x := range 96 {
+				v := 60.0
+				if (x-48)*(x-48)+(y-48)*(y-48) < 40*40 {
+					v = 170 + 18*relief[y/4*24+x/4]
+				}
+				im.Pix[y*96+x] = uint8(v)
+			}
+		}
+		return im
+	}
+	same := disc(rand.New(rand.NewPCG(1, 1)))
+	other := NewPrint(disc(rand.New(rand.NewPCG(2, 2))))
+	dark := image.NewGray(same.Rect)
+	for i, v := range same.Pix {
+		dark.Pix[i] = uint8(float64(v)*0.8) + uint8(rng.IntN(3))
+	}
+	p, whole := NewPrint(same), window{0, 0, side}
+	if c := details(p, NewPrint(dark), whole); c < 0.98 {
+		t.Errorf("details of the darkened picture: %v", c)
+	}
+	cut := NewPrint(same.SubImage(image.Rect(6, 3, 90, 87)))
+	if c, at := search(cut, p, windows()); c < alike || details(cut, p, at) < fine {
+		t.Errorf("the cut picture: %v, details %v", c, details(cut, p, at))
+	}
+	if c := correlation(p, other, whole, 1); c < alike || c >= equal {
+		t.Errorf("another relief: %v, the test is of no use", c)
+	}
+	if c, at := search(other, p, windows()); isCopy(c, other, p, at) {
+		t.Errorf("another relief is a copy: %v, details %v", c, details(other, p, at))
 	}
 }

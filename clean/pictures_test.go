@@ -347,13 +347,13 @@ func TestViewsOfEquals(t *testing.T) {
 					scores[r] += s * v.coarse.Row(r)[k]
 				}
 			}
-			want := search(whole, part, windows())
+			want, _ := search(whole, part, windows())
 			if want < alike {
 				want = 0
 			} else {
 				found++
 			}
-			if got := v.search(whole, scores, length); whole.drawn() && got != want {
+			if got, _ := v.search(whole, scores, length); whole.drawn() && got != want {
 				t.Errorf("%s, %d pixels to the left: %v, want %v", name, shift, got, want)
 			}
 		}

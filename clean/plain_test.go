@@ -38,14 +38,15 @@ func plainDuplicates(t *testing.T, prints []*Print, x *mat.Dense) []Copy {
 }
 
 // plainLikeness is the correlation of whole pictures, if it makes them copies or is less than
-// least, else the largest of one picture with parts of the other, at least three quarters
-// of its sides: first on every
+// least, else the largest of one picture with parts of the other that make them copies, at least three
+// quarters of its sides: first on every
 // other pixel for windows on whole ones, then from the best of these in ever smaller steps.
 func plainLikeness(p, q *Print, least float64) float64 {
 	best := plainCorrelation(&p.grey, q, window{0, 0, side}, 1)
-	if best < least || best >= alike {
+	if best < least || isCopy(best, p, q, window{0, 0, side}) {
 		return best
 	}
+	best = 0
 	for _, of := range [][2]*Print{{p, q}, {q, p}} {
 		whole, part := &of[0].grey, of[1]
 		at, top := window{0, 0, side}, plainCorrelation(&of[0].grey, of[1], window{0, 0, side}, 2)
@@ -80,7 +81,9 @@ func plainLikeness(p, q *Print, least float64) float64 {
 				}
 			}
 		}
-		best = max(best, top)
+		if isCopy(top, of[0], part, at) {
+			best = max(best, top)
+		}
 	}
 	return best
 }

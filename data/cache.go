@@ -34,14 +34,16 @@ type CacheOptions struct {
 	// Smooth enlarges the chroma of JPEG files by interpolation; see
 	// imaging.Decoder.
 	Smooth bool
+	// RawColours leaves colours as they are stored; see imaging.Decoder.
+	RawColours bool
 	// Progress, if set, is called from time to time with the number of images
 	// done.
 	Progress func(done, total int)
 }
 
 // Cache returns d with decoded images: they are cut to their boxes, reduced, and kept in a file
-// in opt.Dir. The file is reused as long as the samples, the content of their files, opt.Side and
-// opt.Smooth stay the same. Files in folders are compared by hash. Files in an archive are
+// in opt.Dir. The file is reused as long as the samples, the content of their files, opt.Side,
+// opt.Smooth and opt.RawColours stay the same. Files in folders are compared by hash. Files in an archive are
 // compared by the stored size and CRC-32, which reading verifies. Every image is checked against
 // its checksum when it is read from the cache. Sets in memory are returned unchanged. The file
 // stays open until Close, which closes d too.
@@ -120,9 +122,12 @@ func (d *Dataset) cacheKey(ctx context.Context, src *files, opt CacheOptions) (p
 		return packed.Key{}, err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "kindred cache 4\n%d\n%d\n", opt.Side, len(src.list))
+	fmt.Fprintf(h, "kindred cache 5\n%d\n%d\n", opt.Side, len(src.list))
 	if opt.Smooth {
 		fmt.Fprintln(h, "smooth")
+	}
+	if opt.RawColours {
+		fmt.Fprintln(h, "raw colours")
 	}
 	if opt.Side > 0 {
 		fmt.Fprintln(h, "shrunk in decoding")
@@ -155,7 +160,7 @@ func (d *Dataset) pack(ctx context.Context, w *packed.Writer, opt CacheOptions) 
 		return err
 	}
 	tools := sync.Pool{New: func() any {
-		return &packer{dec: imaging.Decoder{Smooth: opt.Smooth, Shrink: p.Shrink}}
+		return &packer{dec: imaging.Decoder{Smooth: opt.Smooth, RawColours: opt.RawColours, Shrink: p.Shrink}}
 	}}
 	images, errs := make([]imaging.Image, packChunk), make([]error, packChunk)
 	for lo := 0; lo < d.Len(); lo += packChunk {

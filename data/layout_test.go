@@ -326,8 +326,8 @@ func TestFolders(t *testing.T) {
 	d := open(t, files("b/1.PNG", "a/2.png", "a/10.jpeg", "a/notes.txt", "a/.hidden.png", "stray.png").folder(t))
 	expect(t, d, "folders", "a/10.jpeg a\na/2.png a\nb/1.PNG b")
 	if diff := cmp.Diff([]LeftOut{
-		{"not an image by its name (.txt)", 2, []string{"README.txt", "a/notes.txt"}},
-		{outsideClasses, 1, []string{"stray.png"}},
+		{Reason: "not an image by its name (.txt)", Count: 2, First: []string{"README.txt", "a/notes.txt"}},
+		{Reason: outsideClasses, Count: 1, First: []string{"stray.png"}},
 	}, d.LeftOut); diff != "" {
 		t.Error(diff)
 	}

@@ -11,20 +11,15 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 )
 
-// LeftOut describes the files or samples that were left out for one reason. For the reasons onWhite
-// and onBlack the samples were used, but without their transparency.
+// LeftOut describes the files or samples that were left out for one reason.
 type LeftOut struct {
 	Reason string `json:"reason"`
 	Count  int    `json:"count"`
 	// First names the first few, in the order found.
 	First []string `json:"first"`
+	// Used is set if the samples were used nevertheless, but changed as Reason says.
+	Used bool `json:"used,omitempty"`
 }
-
-// Reasons for transparent samples.
-const (
-	onWhite = "transparent, put on white"
-	onBlack = "transparent and nearly white, put on black"
-)
 
 // firstFew is the length of LeftOut.First.
 const firstFew = 5
@@ -41,18 +36,19 @@ func (l LeftOut) String() string {
 			first[i] = strconv.Quote(name)
 		}
 	}
-	if l.Reason == onWhite || l.Reason == onBlack {
+	if l.Used {
 		return fmt.Sprintf("%d %s: %s%s", l.Count, l.Reason, strings.Join(first, ", "), more)
 	}
 	return fmt.Sprintf("left out %d: %s: %s%s", l.Count, l.Reason, strings.Join(first, ", "), more)
 }
 
-// Unread returns d.LeftOut, the samples that loaders of d skipped, and the samples whose transparency
-// was put on a background. Each sample is counted once.
+// Unread returns d.LeftOut, the samples that loaders of d skipped, and the remarks on others. Each sample is counted
+// once for a reason.
 func (d *Dataset) Unread(loaders ...Stats) []LeftOut {
 	list := make([]LeftOut, len(d.LeftOut))
 	for i, l := range d.LeftOut {
-		list[i] = LeftOut{l.Reason, l.Count, slices.Clone(l.First)}
+		list[i] = l
+		list[i].First = slices.Clone(l.First)
 	}
 	seen := make(map[int]bool)
 	for _, s := range loaders {
@@ -63,16 +59,13 @@ func (d *Dataset) Unread(loaders ...Stats) []LeftOut {
 			}
 		}
 	}
-	clear(seen)
+	remarked := make(map[Remark]bool)
 	for _, s := range loaders {
-		for _, k := range s.Flattened {
-			if !seen[k.Sample] {
-				seen[k.Sample] = true
-				reason := onWhite
-				if k.On == imaging.OnBlack {
-					reason = onBlack
-				}
-				list = countLeftOut(list, reason, d.Names[k.Sample])
+		for _, k := range s.Remarks {
+			if !remarked[k] {
+				remarked[k] = true
+				list = countLeftOut(list, k.Text, d.Names[k.Sample])
+				list[slices.IndexFunc(list, func(l LeftOut) bool { return l.Reason == k.Text })].Used = true
 			}
 		}
 	}
@@ -96,7 +89,7 @@ func AddLeftOut(sum, before, more []LeftOut) []LeftOut {
 		i := find(sum, l.Reason)
 		if i < 0 {
 			i = len(sum)
-			sum = append(sum, LeftOut{Reason: l.Reason})
+			sum = append(sum, LeftOut{Reason: l.Reason, Used: l.Used})
 		}
 		sum[i].Count += l.Count
 		sum[i].First = append(sum[i].First, l.First[:min(len(l.First), max(0, firstFew-len(sum[i].First)))]...)
@@ -120,9 +113,10 @@ func countLeftOut(list []LeftOut, reason, name string) []LeftOut {
 
 // notAnImage returns the reason why a file with this name is not taken for an image.
 func notAnImage(name string) string {
-	switch ext := strings.ToLower(path.Ext(name)); ext {
-	case ".heic", ".heif", ".hif":
+	if imaging.LacksDecoder(name) {
 		return "no decoder for HEIC ('kindred formats get heic' fetches one; or convert them to JPEG)"
+	}
+	switch ext := strings.ToLower(path.Ext(name)); ext {
 	case ".jp2", ".psd", ".raw", ".dng", ".cr2", ".cr3", ".nef", ".arw", ".svg":
 		return fmt.Sprintf("no decoder for %s (convert them to JPEG, as by magick mogrify -format jpg *%s)",
 			strings.ToUpper(ext[1:]), ext)

@@ -31,6 +31,8 @@ type LoaderConfig struct {
 	// Smooth enlarges the chroma of JPEG files by interpolation; see
 	// imaging.Decoder.
 	Smooth bool
+	// RawColours leaves colours as they are stored; see imaging.Decoder.
+	RawColours bool
 	// Bytes asks for samples before normalization, in Batch.Bytes, if 8 bits represent them
 	// exactly; see imaging.Pipeline.
 	Bytes bool
@@ -70,9 +72,9 @@ type Loader struct {
 	mu    sync.Mutex
 	free  []*slot
 	stats Stats
-	// skipped has the samples in stats.Skipped, and flattened the samples in stats.Flattened.
-	skipped   map[int]bool
-	flattened map[int]bool
+	// skipped has the samples in stats.Skipped, and remarked has stats.Remarks.
+	skipped  map[int]bool
+	remarked map[Remark]bool
 }
 
 // Stats holds sums over a Loader's streams.
@@ -84,15 +86,15 @@ type Stats struct {
 	Waited, Total time.Duration
 	// Skipped lists the samples that were left out, each once, in the order found.
 	Skipped []Skipped
-	// Flattened lists the samples whose transparency was put on a background, each once, in the
-	// order found. It is not known for a cache.
-	Flattened []Flattened
+	// Remarks lists the samples that were changed as their users may not expect, each once, in the
+	// order found. They are not known for a cache.
+	Remarks []Remark
 }
 
-// Flattened identifies a transparent sample by its number in the Dataset.
-type Flattened struct {
+// Remark is one of imaging.Decoder.Remarks on a sample, which is identified by its number in the Dataset.
+type Remark struct {
 	Sample int
-	On     imaging.Background
+	Text   string
 }
 
 // Skipped identifies a sample that could not be read by its number in the Dataset.
@@ -160,7 +162,7 @@ func (l *Loader) Stats() Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.stats
-	s.Skipped, s.Flattened = slices.Clone(s.Skipped), slices.Clone(s.Flattened)
+	s.Skipped, s.Remarks = slices.Clone(s.Skipped), slices.Clone(s.Remarks)
 	return s
 }
 
@@ -201,7 +203,7 @@ type slot struct {
 	pos   []int
 	turn  []uint64 // number of earlier occurrences of the position in this batch
 	errs  []error
-	over  []imaging.Background // backgrounds of transparent samples
+	said  [][]string // remarks on the samples
 	open  sync.WaitGroup
 }
 
@@ -299,7 +301,7 @@ func (l *Loader) prepare(t *slot, pos []int, before int) {
 	n := len(pos) - before
 	t.pos = append(t.pos[:0], pos[before:]...)
 	t.errs = append(t.errs[:0], make([]error, n)...)
-	t.over = append(t.over[:0], make([]imaging.Background, n)...)
+	t.said = append(t.said[:0], make([][]string, n)...)
 	t.turn = t.turn[:0]
 	seen := make(map[int]uint64, n)
 	for i, p := range pos {
@@ -330,7 +332,7 @@ func room[T float32 | uint8](v []T, n int) []T {
 
 func (s *Stream) work(jobs <-chan job) {
 	var (
-		dec     = imaging.Decoder{Smooth: s.l.cfg.Smooth, Shrink: s.l.pipeline.Shrink}
+		dec     = imaging.Decoder{Smooth: s.l.cfg.Smooth, RawColours: s.l.cfg.RawColours, Shrink: s.l.pipeline.Shrink}
 		scratch imaging.Scratch
 		im      imaging.Image
 	)
@@ -339,9 +341,9 @@ func (s *Stream) work(jobs <-chan job) {
 			if err := s.ctx.Err(); err != nil {
 				j.s.errs[k] = err
 			} else {
-				dec.Background = imaging.Opaque
+				dec.Forget()
 				j.s.errs[k] = s.sample(j.s, k, &im, &dec, &scratch)
-				j.s.over[k] = dec.Background
+				j.s.said[k] = dec.Remarks()
 			}
 			j.s.open.Done()
 		}
@@ -461,8 +463,8 @@ func (s *Stream) finish(t *slot) error {
 			s.l.skip(p.Index[t.pos[k]], err)
 			continue
 		}
-		if t.over[k] != imaging.Opaque {
-			s.l.flatten(p.Index[t.pos[k]], t.over[k])
+		for _, text := range t.said[k] {
+			s.l.remark(Remark{p.Index[t.pos[k]], text})
 		}
 		if size := b.H * b.W * b.C; kept < k && s.l.bytes {
 			copy(nth(b.Bytes, kept, size), nth(b.Bytes, k, size))
@@ -499,16 +501,16 @@ func (l *Loader) skip(sample int, err error) {
 	}
 }
 
-// flatten notes that a sample is transparent.
-func (l *Loader) flatten(sample int, on imaging.Background) {
+// remark keeps a remark.
+func (l *Loader) remark(r Remark) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.flattened[sample] {
-		if l.flattened == nil {
-			l.flattened = make(map[int]bool)
+	if !l.remarked[r] {
+		if l.remarked == nil {
+			l.remarked = make(map[Remark]bool)
 		}
-		l.flattened[sample] = true
-		l.stats.Flattened = append(l.stats.Flattened, Flattened{sample, on})
+		l.remarked[r] = true
+		l.stats.Remarks = append(l.stats.Remarks, r)
 	}
 }
 

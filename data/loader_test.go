@@ -186,7 +186,7 @@ func TestLoaderErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p.Data.LeftOut = []LeftOut{{"not an image", 1, []string{"x"}}}
+	p.Data.LeftOut = []LeftOut{{Reason: "not an image", Count: 1, First: []string{"x"}}}
 	left := p.Data.Unread(l.Stats(), l.Stats())
 	if len(left) != 2 || left[0].Count != 1 || left[1].Count != 2 || left[1].First[0] != "image7: broken" ||
 		left[1].Reason != "could not be read" {

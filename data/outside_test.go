@@ -181,13 +181,13 @@ func TestLeftOut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.zip")
 	write(t, path, l.zip(t))
 	want := []LeftOut{
-		{"no decoder for HEIC ('kindred formats get heic' fetches one; or convert them to JPEG)", 7,
-			[]string{"a/0.HEIC", "a/1.HEIC", "a/2.HEIC", "a/3.HEIC", "a/4.HEIC"}},
-		{"no decoder for PSD (convert them to JPEG, as by magick mogrify -format jpg *.psd)", 1,
-			[]string{"b/1.psd"}},
-		{"not an image by its name (no extension)", 1, []string{"b/clip"}},
-		{"not an image by its name (.txt)", 1, []string{"b/esc\x1b.txt"}},
-		{outsideClasses, 1, []string{"top.png"}},
+		{Reason: "no decoder for HEIC ('kindred formats get heic' fetches one; or convert them to JPEG)", Count: 7,
+			First: []string{"a/0.HEIC", "a/1.HEIC", "a/2.HEIC", "a/3.HEIC", "a/4.HEIC"}},
+		{Reason: "no decoder for PSD (convert them to JPEG, as by magick mogrify -format jpg *.psd)", Count: 1,
+			First: []string{"b/1.psd"}},
+		{Reason: "not an image by its name (no extension)", Count: 1, First: []string{"b/clip"}},
+		{Reason: "not an image by its name (.txt)", Count: 1, First: []string{"b/esc\x1b.txt"}},
+		{Reason: outsideClasses, Count: 1, First: []string{"top.png"}},
 	}
 	for _, what := range []string{path, l.folder(t)} {
 		d := open(t, what)
@@ -209,8 +209,8 @@ func TestLeftOut(t *testing.T) {
 	}
 	background, _ := omniglotFiles(t)
 	d := open(t, background.with(layoutFiles{"images_background/Greek/notes.txt": {}}).folder(t))
-	if diff := cmp.Diff([]LeftOut{{"not an image by its name (.txt)", 1,
-		[]string{"images_background/Greek/notes.txt"}}}, d.LeftOut); diff != "" {
+	if diff := cmp.Diff([]LeftOut{{Reason: "not an image by its name (.txt)", Count: 1,
+		First: []string{"images_background/Greek/notes.txt"}}}, d.LeftOut); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -35,10 +35,11 @@ func albumLeftOut(dir string) []LeftOut {
 		return names
 	}
 	return []LeftOut{
-		{"no decoder for HEIC ('kindred formats get heic' fetches one; or convert them to JPEG)", 2,
-			at("a/other.heic", "new.heic")},
-		{"not an image by its name (.txt)", 1, at("notes.txt")},
-		{"no decoder for PSD (convert them to JPEG, as by magick mogrify -format jpg *.psd)", 1, at("x.psd")},
+		{Reason: "no decoder for HEIC ('kindred formats get heic' fetches one; or convert them to JPEG)", Count: 2,
+			First: at("a/other.heic", "new.heic")},
+		{Reason: "not an image by its name (.txt)", Count: 1, First: at("notes.txt")},
+		{Reason: "no decoder for PSD (convert them to JPEG, as by magick mogrify -format jpg *.psd)", Count: 1,
+			First: at("x.psd")},
 	}
 }
 
@@ -85,7 +86,8 @@ func TestUnlabelledFolder(t *testing.T) {
 			if !slices.Equal(d.Names, []string{"a/2.png", "a/deep/3.png"}) || len(d.All().Fine) != 2 || d.Notes != nil {
 				t.Errorf("%q, %d labels, %q", d.Names, len(d.All().Fine), d.Notes)
 			}
-			left := append(albumLeftOut(""), LeftOut{outsideClasses, 2, []string{"1.png", "B.JPG"}})
+			left := append(albumLeftOut(""), LeftOut{Reason: outsideClasses, Count: 2, First: []string{"1.png",
+				"B.JPG"}})
 			slices.SortFunc(d.LeftOut, func(a, b LeftOut) int { return strings.Compare(a.First[0], b.First[0]) })
 			slices.SortFunc(left, func(a, b LeftOut) int { return strings.Compare(a.First[0], b.First[0]) })
 			if diff := cmp.Diff(left, d.LeftOut); diff != "" {

@@ -89,15 +89,16 @@ func TestLinkedFolders(t *testing.T) {
 	d := open(t, dir)
 	expect(t, d, "folders", "gull/1.png gull\nowl/1.png owl\nwren/1.png wren")
 	readable(t, d)
-	links := []LeftOut{{linkedTwice, 1, []string{"alias"}}, {linkedUp, 2, []string{"all", "up"}}}
-	dead := LeftOut{deadLink, 2, []string{"wren/none", "wren/ring"}}
+	links := []LeftOut{{Reason: linkedTwice, Count: 1, First: []string{"alias"}}, {Reason: linkedUp, Count: 2,
+		First: []string{"all", "up"}}}
+	dead := LeftOut{Reason: deadLink, Count: 2, First: []string{"wren/none", "wren/ring"}}
 	if diff := cmp.Diff(append(slices.Clone(links), dead), d.LeftOut); diff != "" {
 		t.Error(diff)
 	}
 	if err := syscall.Mkfifo(filepath.Join(dir, "wren", "2.png"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	pipe := LeftOut{"a named pipe", 1, []string{"wren/2.png"}}
+	pipe := LeftOut{Reason: "a named pipe", Count: 1, First: []string{"wren/2.png"}}
 	if diff := cmp.Diff(append(links, pipe, dead), open(t, dir).LeftOut); diff != "" {
 		t.Error(diff)
 	}
@@ -123,7 +124,8 @@ func TestTwoLinksToOneFolder(t *testing.T) {
 		if got := strings.ReplaceAll(summary(t, d), "\n", "|"); got != c.want {
 			t.Errorf("%s: %s", c.links, got)
 		}
-		if diff := cmp.Diff([]LeftOut{{linkedTwice, 1, []string{c.left}}}, d.LeftOut); diff != "" {
+		if diff := cmp.Diff([]LeftOut{{Reason: linkedTwice, Count: 1, First: []string{c.left}}},
+			d.LeftOut); diff != "" {
 			t.Errorf("%s: %s", c.links, diff)
 		}
 	}

@@ -112,7 +112,8 @@ func (w *webDataset) samples() error {
 	values, groups, dirs := make([][]string, len(columns)), []string(nil), []string(nil)
 	for i, x := range w.indexes {
 		for _, l := range x.LeftOut {
-			d.LeftOut = AddLeftOut(d.LeftOut, nil, []LeftOut{{l.Reason, l.Count, inShard(w.shards[i], l.First)}})
+			l.First = inShard(w.shards[i], l.First)
+			d.LeftOut = AddLeftOut(d.LeftOut, nil, []LeftOut{l})
 		}
 		if !x.Marked {
 			d.Notes = append(d.Notes, fmt.Sprintf("%s does not end with the end mark of tar: it may have been "+

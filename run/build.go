@@ -118,8 +118,11 @@ func (t *built) cacheImages(ctx context.Context) error {
 	if a.CropArea[1] > 0 {
 		side *= 2
 	}
+	if cfg.resampling() != "" {
+		side = 0 // resizing twice is not Pillow's resizing
+	}
 	err = t.sel.Cache(ctx, data.CacheOptions{Dir: dir, Side: side, Strict: cfg.Strict,
-		Smooth: cfg.Chroma == smoothChroma})
+		Smooth: cfg.Chroma == smoothChroma, RawColours: cfg.Colours == rawColours})
 	if t.toClose != nil {
 		t.toClose = t.sel.Train.Data // closes the cache too
 	}

@@ -100,7 +100,9 @@ type DataConfig struct {
 	Augment      string
 	Views        int
 	Pixels       string
+	Resample     string
 	Chroma       string
+	Colours      string
 	Rounded      bool
 	Validation   string
 	Fold         string

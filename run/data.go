@@ -199,7 +199,8 @@ func newFeed(p *data.Part, cfg DataConfig, seed uint64, augment, bytes bool) (*f
 // loader returns how images are read and prepared.
 func (c *DataConfig) loader(augment bool) (data.LoaderConfig, error) {
 	img, err := c.images(augment)
-	return data.LoaderConfig{Image: img, Strict: c.Strict, Smooth: c.Chroma == smoothChroma}, err
+	return data.LoaderConfig{Image: img, Strict: c.Strict, Smooth: c.Chroma == smoothChroma,
+		RawColours: c.Colours == rawColours}, err
 }
 
 // images returns how images are prepared.
@@ -208,8 +209,13 @@ func (c *DataConfig) images(augment bool) (imaging.Config, error) {
 	if err != nil {
 		return imaging.Config{}, err
 	}
-	img := imaging.Config{Width: c.Size, Height: c.Size, Channels: c.Channels, Normalize: pixels, Shorter: c.Shorter,
-		Rounded: c.Rounded}
+	img := imaging.Config{Width: c.Size, Height: c.Size, Channels: c.Channels, Normalize: pixels, Shorter: c.Shorter}
+	if name := c.resampling(); name != "" {
+		img.Rounded = true
+		if err := img.Filter.UnmarshalText([]byte(name)); err != nil {
+			return imaging.Config{}, err
+		}
+	}
 	if c.Fit == "cover" {
 		img.Fit = imaging.Cover
 	}
@@ -221,6 +227,14 @@ func (c *DataConfig) images(augment bool) (imaging.Config, error) {
 		img.Augment = a
 	}
 	return img, nil
+}
+
+// resampling returns the filter of Pillow's by which images are resized; "" for the default, which is not Pillow's.
+func (c *DataConfig) resampling() string {
+	if c.Rounded {
+		return cmp.Or(c.Resample, imaging.Bilinear.String())
+	}
+	return c.Resample
 }
 
 // shape returns the shape of a sample; a row of features is 1 x 1 x n.

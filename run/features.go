@@ -76,11 +76,12 @@ type preparation struct {
 	Augment        string
 	Seed           uint64
 	View           int
-	Rounded        bool `json:",omitempty"`
+	Resample       string `json:",omitempty"`
+	Raw            bool   `json:",omitempty"` // colours
 }
 
 // preparationVersion must be raised when a change of the code changes the prepared images.
-const preparationVersion = 4
+const preparationVersion = 5
 
 // identify computes the key of the body.
 func (f *features) identify() error {
@@ -117,7 +118,7 @@ func (f *features) view(d *data.Dataset, number int) (*view, error) {
 	}
 	p := preparation{Version: preparationVersion, Size: f.cfg.Size, Channels: f.cfg.Channels, Fit: f.cfg.Fit,
 		Shorter: f.cfg.Shorter, Pixels: f.cfg.Pixels, Chroma: f.cfg.Chroma, View: number,
-		Rounded: f.cfg.Rounded}
+		Resample: f.cfg.resampling(), Raw: f.cfg.Colours == rawColours}
 	if number != plain {
 		p.Augment, p.Seed = f.cfg.Augment, f.seed
 	}

@@ -36,8 +36,15 @@ func (m *Model) Identity(name string) (embedding.Network, error) {
 			}
 		}
 		n := &img.Normalize
-		of = append(of, n.Mean[:in.C], n.Std[:in.C], n.BGR && in.C > 1, img.Fit, img.Shorter, img.Rounded,
+		var resampling any = false // as fingerprints had it before there were filters
+		if img.Rounded {
+			resampling = img.Filter
+		}
+		of = append(of, n.Mean[:in.C], n.Std[:in.C], n.BGR && in.C > 1, img.Fit, img.Shorter, resampling,
 			m.Config.Data.Chroma == smoothChroma, m.Config.Data.Crop)
+		if m.Config.Data.Colours == rawColours {
+			of = append(of, rawColours)
+		}
 		if id.Preparation, err = m.preparationText(); err != nil {
 			return id, err
 		}
@@ -106,6 +113,12 @@ func (m *Model) preparationText() (string, error) {
 	text := fmt.Sprintf("%d x %d, pixels %s, fit %s", in.H, in.W, p.Pixels, p.Fit)
 	if p.Shorter > 0 {
 		text += fmt.Sprintf(" after the shorter side is %d", p.Shorter)
+	}
+	if p.Resample != "" {
+		text += ", resized by Pillow's filter " + p.Resample
+	}
+	if p.RawColours {
+		text += ", colours as they are stored"
 	}
 	return text, nil
 }

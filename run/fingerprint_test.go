@@ -62,7 +62,7 @@ func TestIdentityOfForms(t *testing.T) {
 		}
 		d := m.Config.Data
 		saved, _, err := Import(bare, "", DataConfig{Pixels: d.Pixels, Fit: d.Fit, Shorter: d.Shorter,
-			Chroma: d.Chroma})
+			Chroma: d.Chroma, Resample: d.Resample})
 		if err != nil || identity(t, saved) != want {
 			t.Errorf("%s: saved as a network: %v", file, err)
 		}
@@ -96,6 +96,7 @@ func TestIdentityOfIngredients(t *testing.T) {
 		"chroma":      func(m *Model) { m.Config.Data.Chroma = repeatChroma },
 		"crop":        func(m *Model) { m.Config.Data.Crop = true },
 		"rounding":    func(m *Model) { m.Config.Data.Rounded = true },
+		"resampling":  func(m *Model) { m.Config.Data.Resample = "bicubic" },
 		"size":        func(m *Model) { *m = *open(DataConfig{Size: 64, Pixels: "imagenet"}) },
 		"a layer": func(m *Model) {
 			spec := *m.Net.Spec()
@@ -115,6 +116,17 @@ func TestIdentityOfIngredients(t *testing.T) {
 		if n := identity(t, m); !n.Differs(want) {
 			t.Errorf("%s does not change the fingerprint", what)
 		}
+	}
+	prints := map[string]string{}
+	for _, d := range []DataConfig{{Resample: "bilinear"}, {Resample: "bicubic"}, {Resample: "box"}} {
+		id := identity(t, open(d))
+		if other := prints[id.Fingerprint]; other != "" || !strings.Contains(id.Preparation, d.Resample) {
+			t.Errorf("%s has the fingerprint of %s, preparation %q", d.Resample, other, id.Preparation)
+		}
+		prints[id.Fingerprint] = d.Resample
+	}
+	if id := identity(t, open(DataConfig{Rounded: true})); prints[id.Fingerprint] != "bilinear" {
+		t.Errorf("rounding has another fingerprint than bilinear resampling, for the same pictures")
 	}
 	for what, change := range map[string]func(m *Model){
 		"the name":          func(m *Model) { m.Net.Spec().Name = "other" },

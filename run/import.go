@@ -58,7 +58,7 @@ func fileSpec(cfg *Config, file *onnxnet.Network, h, w, ch int) (*nn.Spec, error
 
 // Import returns an existing network unchanged, and remarks for the user. path is an ONNX
 // file, a folder that nn.Net.Save wrote, or one of its files, or a folder of Hugging Face or timm
-// (config.json and weights of a network of package nn/zoo). Size, Channels, Fit, Shorter
+// (config.json and weights of a network of package nn/zoo). Size, Channels, Fit, Shorter, Resample, Colours
 // and Pixels of data say how Embed prepares images. If they are 0 or "", the file's metadata
 // or name decides. Model.Distance returns how its embeddings are compared. cut names the last
 // tensor or node to use of an ONNX file; "" leaves the classifier out. The error wraps
@@ -96,6 +96,9 @@ func imported(path, cut string, data DataConfig) (*Model, []string, error) {
 	cfg.Data.Chroma = cmp.Or(cfg.Data.Chroma, smoothChroma)
 	if err := cfg.compareBy(file.Preparation.Distance, path); err != nil {
 		return nil, nil, err
+	}
+	if _, err := cfg.Data.images(false); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	net, err := nn.New(file.Spec, nn.Options{})
 	if err != nil {
@@ -173,13 +176,15 @@ func (m *Model) Preparation() (onnxnet.Preparation, error) {
 		}
 	}
 	return onnxnet.Preparation{Pixels: pixels, Mean: norm.Mean[:in.C], Std: norm.Std[:in.C], BGR: norm.BGR && in.C > 1,
-		Fit: cmp.Or(d.Fit, fitFor(in.C)), Shorter: d.Shorter, Distance: m.Config.Eval.Distance}, nil
+		Fit: cmp.Or(d.Fit, fitFor(in.C)), Shorter: d.Shorter, Resample: d.resampling(),
+		RawColours: d.Colours == rawColours,
+		Distance:   m.Config.Eval.Distance}, nil
 }
 
 // saved returns the network that nn.Net.Save wrote. path is the folder or one of its two
 // files. data says how images are prepared, as for Import. Settings that data leaves open come
 // from the network: the size and the channels of its input, and from its description
-// (nn.Spec.Meta) "pixels", "fit" and "shorter", as in DataConfig, and "distance", as in
+// (nn.Spec.Meta) "pixels", "fit", "shorter", "resample" and "colours", as in DataConfig, and "distance", as in
 // EvalConfig. notes tell the user which settings were not found. The error wraps
 // fs.ErrNotExist if the network does not exist.
 func saved(path string, data DataConfig) (m *Model, notes []string, err error) {
@@ -218,7 +223,8 @@ func saved(path string, data DataConfig) (m *Model, notes []string, err error) {
 			"%d and data.channels %d (0: the network's own)", dir, in, d.Size, d.Channels)
 	}
 	d.Size, d.Channels, d.Chroma = in.H, in.C, cmp.Or(d.Chroma, meta["chroma"])
-	said := onnxnet.Preparation{Pixels: meta["pixels"], Fit: meta["fit"]}
+	said := onnxnet.Preparation{Pixels: meta["pixels"], Fit: meta["fit"], Resample: meta["resample"],
+		RawColours: meta["colours"] == rawColours}
 	if s := meta["shorter"]; s != "" && d.Shorter == 0 {
 		if _, err := fmt.Sscan(s, &said.Shorter); err != nil {
 			return nil, nil, fmt.Errorf("%s: meta: shorter is %q: must be a number of pixels", dir, s)

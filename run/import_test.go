@@ -240,7 +240,7 @@ func TestWeightsInAFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := `{"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225], "size": {"shortest_edge": 20}, ` +
-		`"crop_size": 16}`
+		`"crop_size": 16, "resample": 3}`
 	if err := os.WriteFile(filepath.Join(dir, "preprocessor_config.json"), []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -263,13 +263,14 @@ func TestWeightsInAFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d.Pixels != "imagenet" || d.Size != 16 || d.Shorter != 20 || d.Fit != "cover" || d.Channels != 3 ||
-			!strings.Contains(notes, "data.pixels is imagenet, from preprocessor_config.json") {
+			d.Resample != "bicubic" || !strings.Contains(notes,
+			"data.pixels is imagenet, from preprocessor_config.json") {
 			t.Errorf("%s: %+v, notes %q", path, d, notes)
 		}
 	}
-	d, notes, err := train(dir, DataConfig{Pixels: "symmetric", Size: 32, Fit: "stretch"})
+	d, notes, err := train(dir, DataConfig{Pixels: "symmetric", Size: 32, Fit: "stretch", Resample: "lanczos"})
 	if err != nil || d.Pixels != "symmetric" || d.Size != 32 || d.Fit != "stretch" || d.Shorter != 0 ||
-		strings.Contains(notes, "data.pixels") {
+		d.Resample != "lanczos" || strings.Contains(notes, "data.pixels") {
 		t.Errorf("%+v, notes %q, %v", d, notes, err)
 	}
 	if _, _, err := train(t.TempDir(), DataConfig{}); err == nil || !strings.Contains(err.Error(), nn.WeightsFile) {
@@ -377,6 +378,11 @@ func TestSaved(t *testing.T) {
 			"unit is assumed"},
 		{"remarks", map[string]string{"pixels": "inverted", "fit": "cover", "shorter": "14"}, nn.WeightsFile,
 			DataConfig{}, DataConfig{Size: 12, Channels: 1, Pixels: "inverted", Fit: "cover", Shorter: 14}, ""},
+		{"resampling", map[string]string{"pixels": "unit", "resample": "lanczos"}, "", DataConfig{},
+			DataConfig{Size: 12, Channels: 1, Pixels: "unit", Fit: "stretch", Resample: "lanczos"}, ""},
+		{"the caller's resampling", map[string]string{"pixels": "unit", "resample": "lanczos"}, "",
+			DataConfig{Resample: "box"},
+			DataConfig{Size: 12, Channels: 1, Pixels: "unit", Fit: "stretch", Resample: "box"}, ""},
 		{"the caller", map[string]string{"pixels": "inverted", "fit": "cover", "shorter": "14"}, nn.SpecFile,
 			DataConfig{Size: 12, Pixels: "clip", Shorter: 13},
 			DataConfig{Size: 12, Channels: 1, Pixels: "clip", Fit: "cover", Shorter: 13}, ""},

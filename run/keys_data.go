@@ -19,6 +19,12 @@ const (
 	smoothChroma = "smooth"
 )
 
+// The values of data.colours.
+const (
+	srgbColours = "srgb"
+	rawColours  = "raw"
+)
+
 // dataKeys are the keys of section data: what to train and test on.
 var dataKeys = []key{
 	{
@@ -94,8 +100,14 @@ var dataKeys = []key{
 	},
 	{
 		Name: "data.shorter", At: func(c *Config) any { return &c.Data.Shorter },
-		Help:   "with cover, the length of the shorter side before cutting; 0: size",
+		Help:   "length of the shorter side before the middle is cut out, with stretch of both sides; 0: size",
 		Checks: []check{keys.AtLeast(0)}, Begun: always,
+	},
+	{
+		Name: "data.resample", At: func(c *Config) any { return &c.Data.Resample },
+		Help: "resize images exactly as Pillow does, by one of its filters; empty: the pretrained network's, else " +
+			"bilinear without rounding in between, from JPEG files that are reduced while they are decoded",
+		Values: imaging.Filters(), Checks: []check{keys.Listed}, Begun: always,
 	},
 	{
 		Name: "data.augment", At: func(c *Config) any { return &c.Data.Augment },
@@ -130,9 +142,15 @@ var dataKeys = []key{
 		Values: []string{repeatChroma, smoothChroma}, Checks: []check{keys.Listed}, Begun: always,
 	},
 	{
+		Name: "data.colours", At: func(c *Config) any { return &c.Data.Colours },
+		Help: "what becomes of colours of another space than sRGB that a file declares (ICC, gAMA, cICP, nclx): srgb " +
+			"(converted), or raw as in Pillow and torchvision; empty: srgb",
+		Values: []string{srgbColours, rawColours}, Checks: []check{keys.Listed}, Begun: always,
+	},
+	{
 		Name: "data.rounded", At: func(c *Config) any { return &c.Data.Rounded },
-		Help: "round pixels to 8 bits again before they are normalised, as PIL does; kindred-gpu then sends a " +
-			"quarter of the bytes",
+		Help: "data.resample=bilinear where data.resample is empty; with either, kindred-gpu sends bytes, a quarter " +
+			"of the data",
 	},
 	{
 		Name: "data.validation", At: func(c *Config) any { return &c.Data.Validation },

@@ -20,6 +20,7 @@ func TestBounds(t *testing.T) {
 		"data.channels":      {[]string{"0", "1", "3"}, []string{"-1", "2", "4"}},
 		"data.fit":           {[]string{`""`, "stretch", "cover"}, []string{"fill"}},
 		"data.shorter":       {[]string{"0"}, []string{"-1"}},
+		"data.resample":      {[]string{`""`, "bilinear", "box"}, []string{"cubic"}},
 		"data.augment":       {[]string{"light"}, []string{"lite"}},
 		"data.pixels":        {[]string{"imagenet"}, []string{"imagnet"}},
 		"data.train_limit":   {[]string{"0"}, []string{"-1"}},

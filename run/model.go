@@ -64,7 +64,9 @@ func (m *Model) Decoder() (*imaging.Decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &imaging.Decoder{Smooth: m.Config.Data.Chroma == smoothChroma, Shrink: p.Shrink}, nil
+	d := &m.Config.Data
+	return &imaging.Decoder{Smooth: d.Chroma == smoothChroma, RawColours: d.Colours == rawColours, Shrink: p.Shrink},
+		nil
 }
 
 // LoaderConfig returns how pictures are prepared for the network, without the random changes

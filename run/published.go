@@ -69,6 +69,9 @@ func importPublished(weights, config string, data DataConfig) (*Model, []string,
 	if err := d.prepareAs(p); err != nil {
 		return nil, nil, err
 	}
+	if _, err := d.images(false); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", filepath.Dir(config), err)
+	}
 	o.Input, o.NoHead = nn.Shape{H: d.Size, W: d.Size, C: d.Channels}, o.Dim == 0
 	net, err := newPublished(name, weights, o)
 	if err != nil {

@@ -77,6 +77,11 @@ func (r *recipe) settleImages() error {
 		}
 	}
 	said.Pixels = cmp.Or(r.weights.Pixels, said.Pixels)
+	// Training adapts the network to the default, which is bilinear too, up to the rounding, and reads JPEG files
+	// faster.
+	if said.Resample = cmp.Or(r.weights.Resample, said.Resample); said.Resample == imaging.Bilinear.String() {
+		said.Resample = ""
+	}
 	return d.prepareAs(said)
 }
 
@@ -125,6 +130,10 @@ func (d *DataConfig) prepareAs(said onnxnet.Preparation) error {
 		d.Fit, d.Shorter = said.Fit, cmp.Or(d.Shorter, said.Shorter)
 	}
 	d.Pixels = cmp.Or(d.Pixels, said.Pixels, usualPixels)
+	d.Resample = cmp.Or(d.Resample, said.Resample)
+	if d.Colours == "" && said.RawColours {
+		d.Colours = rawColours
+	}
 	return nil
 }
 

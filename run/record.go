@@ -253,6 +253,12 @@ func describePreparation(net *nn.Net, cfg *Config) {
 		"loss": fmt.Sprint(cfg.Loss["name"]), "distance": cfg.Eval.Distance,
 		"fit": cfg.Data.Fit, "chroma": cfg.Data.Chroma,
 	}
+	if name := cfg.Data.resampling(); name != "" {
+		net.Spec().Meta["resample"] = name
+	}
+	if cfg.Data.Colours == rawColours {
+		net.Spec().Meta["colours"] = rawColours
+	}
 	if cfg.Data.Shorter > 0 {
 		net.Spec().Meta["shorter"] = strconv.Itoa(cfg.Data.Shorter)
 	}

@@ -25,9 +25,10 @@ type Start struct {
 	// that includes its own network.
 	Network string
 	// Size is the side in pixels of the images that the network was trained on, or 0 if unknown.
-	// Pixels is the range of their values, as data.pixels names it, or "" if unknown.
-	Size   int
-	Pixels string
+	// Pixels is the range of their values, as data.pixels names it, and Resample the filter by which they were resized,
+	// as data.resample names it; "" if unknown.
+	Size             int
+	Pixels, Resample string
 }
 
 // started is the second stage of a run: the start of the network is known. It decides the loss

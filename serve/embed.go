@@ -76,7 +76,7 @@ func side(e Embedder) int {
 // from the request's loan before it is used. The work has ended when decode returns, so the loan and the request's
 // place are never free while it goes on.
 func (s *Server) decode(ctx context.Context, e Embedder, file []byte, l *loan) (*imaging.Image, error) {
-	const way = "Send a JPEG, PNG, GIF, WebP, AVIF, JPEG XL, HEIC, BMP or TIFF file."
+	way := "Send a file of one of these formats: " + imaging.FormatNames() + "."
 	refused := func(err error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -137,20 +137,12 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request) error {
 	defer p.file.Close()
 	h := w.Header()
 	pictureHeader(h, p.tag)
-	h.Set("Content-Type", pictureType(p.header.Format))
+	h.Set("Content-Type", p.header.MediaType())
 	for _, name := range []string{"Range", "If-Range", "If-Match", "If-Unmodified-Since"} {
 		r.Header.Del(name) // pictures are always sent whole
 	}
 	http.ServeContent(w, r, "", time.Time{}, p.file) // only the tag shows whether it changed
 	return nil
-}
-
-// pictureType returns the media type of a format.
-func pictureType(format string) string {
-	if format == "JPEG XL" {
-		return "image/jxl"
-	}
-	return "image/" + strings.ToLower(format)
 }
 
 // shot is the open picture of an item.

@@ -43,6 +43,7 @@ func (w Weights) Find(get func(ctx context.Context, home, name string) error) fu
 				return run.Start{Name: e.Name}, err
 			}
 		}
-		return run.Start{Name: e.Name, Path: e.Path(home), Network: e.Network, Size: e.Size, Pixels: e.Pixels}, nil
+		return run.Start{Name: e.Name, Path: e.Path(home), Network: e.Network, Size: e.Size, Pixels: e.Pixels,
+			Resample: e.Resample}, nil
 	}
 }

@@ -71,6 +71,9 @@ func withNetwork(more map[string]flagTrial) map[string]flagTrial {
 		"shorter": {"--shorter 80", "network", "", ""}, // photos are squares
 		"pixels":  {"--pixels inverted", "", "network", ""},
 		"fit":     {"--fit stretch", "network", "", ""},
+		// Photos have the size of the network's images already.
+		"resample": {"--resample lanczos", "network", "", ""},
+		"colours":  {"--colours raw", "network", "", ""}, // photos declare no space
 		// Networks by name have weights there, and none of these is one.
 		"weights-dir": {"--weights-dir weights", "", "", ""},
 		// Another network than the one that is given.
@@ -153,6 +156,8 @@ func identifyTrials() lookingCommand {
 			"shorter":       {"--shorter 80", "", "", "network"},
 			"pixels":        {"--pixels inverted", "", "", "network"},
 			"fit":           {"--fit stretch", "", "", "network"},
+			"resample":      {"--resample lanczos", "", "", "network"},
+			"colours":       {"--colours raw", "", "", "network"},
 			"run":           {"--run run --calibration C-run.json", "run embeddings vectors", "", ""},
 			"in":            {"--in photos", "embeddings vectors", "run network", ""},
 			"embeddings":    {"--embeddings E.csv", "run network embeddings vectors", "", ""},
@@ -198,7 +203,7 @@ func chooseTrials() lookingCommand {
 			}
 		}
 	}
-	for _, name := range []string{"cut", "size", "shorter", "fit"} {
+	for _, name := range []string{"cut", "size", "shorter", "fit", "resample", "colours"} {
 		all[name] = flagTrial{all[name].args, "choices", "", ""}
 	}
 	all["pixels"] = flagTrial{"--pixels inverted", "", "choices", ""}

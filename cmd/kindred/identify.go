@@ -145,7 +145,7 @@ func (f *identifyFlags) check(cmd *cobra.Command, photos []string) error {
 	if err := refuse(cmd, f.from(), []rule{
 		{"in embeddings", inTable, "", oneGallery},
 		{"run network", byNetwork | byChoice, "", ownNetwork},
-		{"cut size shorter pixels fit weights-dir", byNetwork | byChoice, "",
+		{networkFlagNames, byNetwork | byChoice, "",
 			"photos are not embedded by a network of --network"},
 		{"vector calibration fpir strangers coverage closed together table out", anywhere, "",
 			"the network decides, without a gallery and a calibration"},

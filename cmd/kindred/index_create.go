@@ -149,7 +149,7 @@ func (a *app) createIndex(cmd *cobra.Command, f *indexCreateFlags) (err error) {
 		if f.embeddings == "" {
 			return usagef("missing argument RUN, or --network: the network that embeds the photos")
 		}
-		if err := refuse(cmd, ofFile, []rule{{"cut size shorter pixels fit weights-dir", byNetwork, "",
+		if err := refuse(cmd, ofFile, []rule{{networkFlagNames, byNetwork, "",
 			"it applies to --network, which is missing"},
 			{origin.ForceFlag, byNetwork, "", "the index takes the network that the file names"}}); err != nil {
 			return err

@@ -25,10 +25,14 @@ import (
 // networkFlags name a network, where it ends and how its images are
 // prepared.
 type networkFlags struct {
-	network, cut, pixels, fit, weightsDir string
-	size, shorter                         int
-	joint                                 bool // a network by name makes embeddings that are compared with texts'
+	network, cut, pixels, fit, resample, colours, weightsDir string
+
+	size, shorter int
+	joint         bool // a network by name makes embeddings that are compared with texts'
 }
+
+// networkFlagNames are the flags of networkFlags.add.
+const networkFlagNames = "cut size shorter pixels fit resample colours weights-dir"
 
 // add adds the flags for a network that was not trained here.
 func (f *networkFlags) add(cmd *cobra.Command) {
@@ -42,6 +46,10 @@ func (f *networkFlags) add(cmd *cobra.Command) {
 		words(imaging.Normalizations()...))
 	fs.text(&f.fit, "fit", "", "how images are made square: stretch, cover; default: the network's",
 		words("stretch", "cover"))
+	fs.text(&f.resample, "resample", "", "Pillow's filter by which images are resized, as in data.resample of a run; "+
+		"default: the network's", words(imaging.Filters()...))
+	fs.text(&f.colours, "colours", "", "what becomes of colours of another space than sRGB: srgb, raw; default: srgb",
+		words("srgb", "raw"))
 	fs.weightsDir(&f.weightsDir)
 }
 
@@ -49,7 +57,8 @@ func (f *networkFlags) add(cmd *cobra.Command) {
 // of a run or of a saved network, or known by name, with weights in the weights
 // folder.
 func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
-	d := run.DataConfig{Size: f.size, Shorter: f.shorter, Pixels: f.pixels, Fit: f.fit}
+	d := run.DataConfig{Size: f.size, Shorter: f.shorter, Pixels: f.pixels, Fit: f.fit, Resample: f.resample,
+		Colours: f.colours}
 	st, err := os.Stat(f.network)
 	isONNX := strings.EqualFold(filepath.Ext(f.network), ".onnx")
 	switch {
@@ -70,7 +79,7 @@ func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
 			return run.Import(dir, "", d)
 		}
 		if d != (run.DataConfig{}) {
-			return nil, nil, usagef("the run sets --size, --shorter, --pixels and --fit itself")
+			return nil, nil, usagef("the run sets --size, --shorter, --pixels, --fit, --resample and --colours itself")
 		}
 		m, err := run.Load(dir)
 		return m, nil, err
@@ -92,6 +101,7 @@ func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
 			"give an ONNX file with --network model.onnx", e.Name, w.home, e.Name)
 	}
 	d.Size, d.Pixels = cmp.Or(d.Size, e.Size), cmp.Or(d.Pixels, e.Pixels)
+	d.Resample = cmp.Or(d.Resample, e.Resample)
 	if f.size == 0 {
 		d.Shorter = cmp.Or(d.Shorter, e.Shorter)
 	}
@@ -187,9 +197,9 @@ func (f *modelFlags) model(ctx context.Context, a *app) (*run.Model, error) {
 			"that is used without them")
 	}
 	if f.run != "" {
-		if f.network != "" || f.cut+f.pixels+f.fit+f.weightsDir != "" || f.size+f.shorter != 0 {
+		if f.network != "" || f.cut+f.pixels+f.fit+f.resample+f.colours+f.weightsDir != "" || f.size+f.shorter != 0 {
 			return nil, usagef("--run defines the network: leave out --network, --cut, --size, --shorter, " +
-				"--pixels, --fit and --weights-dir")
+				"--pixels, --fit, --resample, --colours and --weights-dir")
 		}
 		return run.Load(f.run)
 	}
@@ -288,7 +298,8 @@ func (f *networkFlags) describe(a *app) (*nn.Spec, *contents.Preparation, []stri
 	}
 	var of *contents.Preparation
 	if d := &m.Config.Data; d.Size > 0 {
-		of = &contents.Preparation{Pixels: d.Pixels, Fit: d.Fit, Shorter: d.Shorter}
+		of = &contents.Preparation{Pixels: d.Pixels, Fit: d.Fit, Shorter: d.Shorter, Resample: d.Resample,
+			Colours: d.Colours}
 	}
 	return m.Net.Spec(), of, notes, nil
 }

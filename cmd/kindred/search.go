@@ -117,7 +117,7 @@ it shows the same thing, and --least 0.9 leaves out neighbours below it.
 				{"in embeddings", inTable, "", oneGallery},
 				{"index", inIndex, "", oneGallery},
 				{"run", byNetwork | inStore, "", ownNetwork},
-				{"network cut size shorter pixels fit weights-dir offline", byNetwork, "", ownNetwork},
+				{"network offline " + networkFlagNames, byNetwork, "", ownNetwork},
 				{"distance", byNetwork, "", ownDistance},
 				{"labels column", inEmbeddings, "", ownLabels},
 				{"scratch", byNetwork, "", "the index or the database ranks it, not this command"},

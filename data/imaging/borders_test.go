@@ -205,7 +205,7 @@ func TestRefuse(t *testing.T) {
 		{4, 2, 9, true},
 		{math.MaxInt, math.MaxInt, 1 << 30, false},
 	} {
-		p := &Picture{format: &format{name: "PNG"}, source: &source{
+		p := &Picture{Header: Header{format: &pngFormat}, source: &source{
 			cfg: image.Config{Width: tc.w, Height: tc.h, ColorModel: color.GrayModel}}}
 		if err := p.refuse(&Decoder{MaxPixels: tc.limit}, nil); (err == nil) != tc.ok {
 			t.Errorf("%d x %d of %d: %v", tc.w, tc.h, tc.limit, err)

@@ -81,8 +81,8 @@ func TestBytesAreTheSameValues(t *testing.T) {
 }
 
 // TestRounded: with Rounded, Apply gives the values of ApplyBytes, which are those without it to the steps of 8 bits
-// at which two passes are rounded. Bent pixels and changed colours are rounded once more, the latter after those steps were
-// made larger.
+// at which two passes are rounded. Bent pixels and changed colours are rounded once more, the latter after those steps
+// were made larger.
 func TestRounded(t *testing.T) {
 	for _, name := range Augmentations() {
 		for _, c := range []int{1, 3} {

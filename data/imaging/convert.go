@@ -3,8 +3,6 @@ package imaging
 import (
 	"image"
 	"image/color"
-
-	"github.com/kindred-ml/kindred/internal/format/tiff"
 )
 
 // fromImage copies im into dst, with one channel for grey models and three for others. It
@@ -15,8 +13,6 @@ func fromImage(dst *Image, im image.Image) (over Background) {
 	switch im := im.(type) {
 	case *Image:
 		dst.CopyFrom(im)
-	case *tiff.RGB: // large: its memory becomes that of dst
-		dst.W, dst.H, dst.C, dst.Pix = w, h, 3, im.Pix
 	case *image.Gray:
 		dst.Reset(w, h, 1)
 		for y := range h {

@@ -3,61 +3,7 @@ package imaging
 import (
 	"bytes"
 	"encoding/binary"
-
-	"github.com/kindred-ml/kindred/internal/format/isobmff"
-	"github.com/kindred-ml/kindred/internal/format/jxl"
 )
-
-// exif returns the EXIF block of a file, or nil without one.
-func (f *format) exif(b []byte) []byte {
-	switch f.name {
-	case "JPEG":
-		return exifBlock(b)
-	case "PNG":
-		return pngExif(b)
-	case "WebP":
-		return webpExif(b)
-	case "TIFF":
-		return b
-	case formatAVIF, formatHEIC:
-		if f, err := isobmff.Parse(b); err == nil {
-			return f.Exif()
-		}
-	case formatJPEGXL:
-		return jxl.Exif(b)
-	}
-	return nil
-}
-
-// pngExif finds the chunk eXIf, which may be before or after the image data (PNG, third edition,
-// section 11.3.5.5). A chunk is its length, four letters, its content and a CRC, which the decoder
-// checks.
-func pngExif(b []byte) []byte {
-	for at := uint64(pngSignature); at+pngAround <= uint64(len(b)); {
-		n := uint64(binary.BigEndian.Uint32(b[at:]))
-		if at+pngAround+n > uint64(len(b)) {
-			return nil
-		}
-		switch string(b[at+4 : at+8]) {
-		case "eXIf":
-			return bareBlock(b[at+8 : at+8+n])
-		case "IEND":
-			return nil
-		}
-		at += pngAround + n
-	}
-	return nil
-}
-
-// webpExif finds the chunk EXIF (RFC 9649, section 2.7.1.5).
-func webpExif(b []byte) []byte {
-	for name, c := range riffChunks(b[min(len(b), riffHeader):]) {
-		if name == "EXIF" {
-			return bareBlock(c)
-		}
-	}
-	return nil
-}
 
 // bareBlock returns an EXIF block without the prefix of JPEG files, which some programs write in
 // other files too.
@@ -65,43 +11,13 @@ func bareBlock(b []byte) []byte { return bytes.TrimPrefix(b, []byte("Exif\x00\x0
 
 // tiffOrientation reads tag 0x0112 of the first directory of a TIFF block.
 func tiffOrientation(b []byte) int {
-	const tag, short, long = 0x0112, 3, 4
+	const orientation = 0x0112
 	t, first := readTags(b)
-	o := 1
-	switch e := t.entry(first, tag); {
-	case e != nil && t.order.Uint16(e[2:]) == short:
-		o = int(t.order.Uint16(e[8:]))
-	case e != nil && t.order.Uint16(e[2:]) == long:
-		o = int(t.order.Uint32(e[8:]))
-	}
+	o := t.number(first, orientation, 1)
 	if 1 <= o && o <= 8 {
 		return o
 	}
 	return 1
-}
-
-// exifBlock returns the EXIF block of a JPEG file, or nil without one. Only the marker
-// segments before the image data are read.
-func exifBlock(b []byte) []byte {
-	for at := 2; at+4 <= len(b); {
-		marker := b[at+1]
-		if b[at] != 0xff || marker == 0xff { // stray bytes, padding
-			at++
-			continue
-		}
-		if marker == 0xda || marker == 0xd9 { // image data, end
-			return nil
-		}
-		n := int(binary.BigEndian.Uint16(b[at+2:]))
-		if n < 2 || at+2+n > len(b) {
-			return nil
-		}
-		if body, ok := bytes.CutPrefix(b[at+4:at+2+n], []byte("Exif\x00\x00")); ok && marker == 0xe1 {
-			return body
-		}
-		at += 2 + n
-	}
-	return nil
 }
 
 // tags is an EXIF block: tags in directories.
@@ -126,50 +42,90 @@ func readTags(b []byte) (t tags, first uint64) {
 	return t, uint64(t.order.Uint32(b[4:]))
 }
 
-// entry returns the 12 bytes of a tag in the directory at the given place: the tag, its type, the
-// number of its values, and the values or their place. It returns nil if the directory lacks the
-// tag or is damaged before it.
-func (t tags) entry(directory uint64, tag uint16) []byte {
-	if directory+2 > uint64(len(t.b)) {
+// directory returns the entries of the directory at a place, or as many as the file has. Each has 12 bytes: the tag,
+// its type, the number of its values, and the values or their place.
+func (t tags) directory(at uint64) []byte {
+	if at+2 > uint64(len(t.b)) {
 		return nil
 	}
-	for i := range uint64(t.order.Uint16(t.b[directory:])) {
-		at := directory + 2 + 12*i
-		if at+12 > uint64(len(t.b)) {
-			return nil
-		}
-		if e := t.b[at : at+12]; t.order.Uint16(e) == tag {
-			return e
+	entries := t.b[at+2:]
+	return entries[:min(len(entries)/12, int(t.order.Uint16(t.b[at:])))*12]
+}
+
+// entry returns the entry of a tag in the directory at a place, or nil without one.
+func (t tags) entry(directory uint64, tag uint16) []byte {
+	for d := t.directory(directory); len(d) > 0; d = d[12:] {
+		if t.order.Uint16(d) == tag {
+			return d[:12]
 		}
 	}
 	return nil
 }
 
-// sub returns the place of the directory that a tag points to.
-func (t tags) sub(directory uint64, tag uint16) (at uint64, ok bool) {
-	const long = 4
+// value returns the type, the count and the bytes of a tag's values, which are in the entry itself if they are four
+// bytes or fewer. It returns no bytes if the directory lacks the tag, or if the file ends before they do.
+func (t tags) value(directory uint64, tag uint16) (kind uint16, count uint64, b []byte) {
+	sizes := [...]uint64{0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8} // of the types of TIFF 6.0
 	e := t.entry(directory, tag)
-	if e == nil || t.order.Uint16(e[2:]) != long {
-		return 0, false
+	if e == nil {
+		return 0, 0, nil
 	}
-	return uint64(t.order.Uint32(e[8:])), true
-}
-
-// text returns the ASCII text of a tag, or "" if it has no text. A text of up to four bytes is in
-// the entry itself.
-func (t tags) text(directory uint64, tag uint16) string {
-	const ascii = 2
-	e := t.entry(directory, tag)
-	if e == nil || t.order.Uint16(e[2:]) != ascii {
-		return ""
+	if kind, count = t.order.Uint16(e[2:]), uint64(t.order.Uint32(e[4:])); int(kind) >= len(sizes) {
+		return 0, 0, nil
 	}
-	n := uint64(t.order.Uint32(e[4:]))
+	n := sizes[kind] * count
 	if n <= 4 {
-		return string(e[8 : 8+n])
+		return kind, count, e[8 : 8+n]
 	}
 	at := uint64(t.order.Uint32(e[8:]))
 	if at+n > uint64(len(t.b)) {
+		return 0, 0, nil
+	}
+	return kind, count, t.b[at : at+n]
+}
+
+// The types of tags that are read.
+const (
+	tagByte, tagText, tagShort, tagLong, tagRational = 1, 2, 3, 4, 5
+)
+
+// numbers returns the first of the integers of a tag, most of them at most.
+func (t tags) numbers(directory uint64, tag uint16, most int) (all []uint32) {
+	kind, count, b := t.value(directory, tag)
+	for i := range int(min(count, uint64(most))) {
+		switch {
+		case len(b) == 0:
+			return nil
+		case kind == tagByte:
+			all = append(all, uint32(b[i]))
+		case kind == tagShort:
+			all = append(all, uint32(t.order.Uint16(b[2*i:])))
+		case kind == tagLong:
+			all = append(all, t.order.Uint32(b[4*i:]))
+		}
+	}
+	return all
+}
+
+// number returns the first integer of a tag.
+func (t tags) number(directory uint64, tag uint16, missing int) int {
+	if v := t.numbers(directory, tag, 1); len(v) > 0 {
+		return int(v[0])
+	}
+	return missing
+}
+
+// sub returns the place of the directory that a tag points to.
+func (t tags) sub(directory uint64, tag uint16) (at uint64, ok bool) {
+	v := t.number(directory, tag, 0)
+	return uint64(v), v > 0
+}
+
+// text returns the ASCII text of a tag, or "" if it has no text.
+func (t tags) text(directory uint64, tag uint16) string {
+	kind, _, b := t.value(directory, tag)
+	if kind != tagText {
 		return ""
 	}
-	return string(t.b[at : at+n])
+	return string(b)
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // jpegOrientation is that of a JPEG file.
-func jpegOrientation(b []byte) int { return tiffOrientation(exifBlock(b)) }
+func jpegOrientation(b []byte) int { return tiffOrientation(jpegExif(b)) }
 
 // directory is a TIFF block whose first directory, at offset, has the entries
 // (tag, type, value).

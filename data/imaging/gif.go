@@ -17,6 +17,9 @@ import (
 // are the sides.
 const gifCanvas, gifHeader = 6, 13
 
+var gifFormat = format{name: "GIF", extensions: []string{".gif"}, mediaType: "image/gif",
+	matches: starts("GIF87a", "GIF89a"), open: openGIF}
+
 // gifFrame is the picture of a GIF file: its first frame, on the canvas of the file. image/gif is given head and
 // frame, and so cannot take other bytes for the first frame.
 type gifFrame struct {

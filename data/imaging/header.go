@@ -12,13 +12,14 @@ import (
 type Header struct {
 	// W and H are the size in pixels as stored, before the picture is cropped and turned upright.
 	W, H int
-	// Format is the name of the format: JPEG, PNG, GIF, BMP, WebP, TIFF, AVIF, HEIC, JPEG XL.
+	// Format is the name of the format, as in FileFormat.
 	Format string
 
-	bytes int64         // memory for decoding the picture
-	jpeg  fastjpeg.Kind // the kind of a JPEG file that can be reduced while it is decoded
-	small bool          // jpeg is set
-	tiles int64         // for a picture in tiles, the memory beside that of the result
+	format *format
+	bytes  int64         // memory for decoding the picture
+	jpeg   fastjpeg.Kind // the kind of a JPEG file that can be reduced while it is decoded
+	small  bool          // jpeg is set
+	tiles  int64         // for a picture in tiles, the memory beside that of the result
 }
 
 // ReadHeader reads the header of the image file of size bytes in r. For a file that is not a
@@ -34,7 +35,7 @@ func ReadHeader(ctx context.Context, r io.ReaderAt, size int64) (*Header, error)
 		f, err := sniff(b)
 		var p *Picture
 		if err == nil {
-			p, err = open(ctx, &f, b, size)
+			p, err = open(ctx, f, b, size)
 		}
 		if err == nil {
 			h := p.Header // without the file
@@ -45,6 +46,9 @@ func ReadHeader(ctx context.Context, r io.ReaderAt, size int64) (*Header, error)
 		}
 	}
 }
+
+// MediaType returns the type of the file in HTTP.
+func (h *Header) MediaType() string { return h.format.mediaType }
 
 // reduced returns the memory of a picture in three channels whose sides are divided by shrink.
 func reduced(w, h, shrink int) int64 {

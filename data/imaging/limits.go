@@ -50,8 +50,8 @@ func (p *Picture) refuse(d *Decoder, shrink func(w, h int) int) error {
 	if cfg.Width > d.limit()/cfg.Height {
 		return fmt.Errorf("%s of %d x %d pixels: more than the %d allowed", name, cfg.Width, cfg.Height, d.limit())
 	}
-	if name == "JPEG" {
-		if err := p.jpeg.Passes(p.file).Check(); err != nil {
+	if p.source.check != nil {
+		if err := p.source.check(p.file); err != nil {
 			return err
 		}
 	}
@@ -113,7 +113,7 @@ func (d *Decoder) Release(dst *Image) {
 
 // begin prepares d and dst for a picture. The file may be in Buffer.
 func (d *Decoder) begin(dst *Image) {
-	d.Background = Opaque
+	d.Forget()
 	most := mostKept()
 	d.fast.Trim(most)
 	if int64(cap(dst.Pix)) > most {

@@ -3,22 +3,25 @@ package imaging
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/kindred-ml/kindred/test/bounded"
 )
 
-// formats are those that a Decoder decodes in plain Go, but for TIFF, which has tests of its own.
-func formats(t testing.TB) []*bounded.Format {
+// boundedFormats are those that a Decoder decodes in plain Go.
+func boundedFormats(t testing.TB) []*bounded.Format {
 	var all []*bounded.Format
 	for _, made := range []struct {
 		extension string
 		of        func(...[]byte) *bounded.Format
 	}{
 		{"jpg", bounded.JPEG}, {"png", bounded.PNG}, {"gif", bounded.GIF}, {"webp", bounded.WebP}, {"bmp", bounded.BMP},
+		{"p[bgp]m", bounded.PNM},
 	} {
 		names, err := filepath.Glob(filepath.Join("testdata", "formats", "*."+made.extension))
 		if err != nil || len(names) == 0 {
@@ -41,14 +44,26 @@ func formats(t testing.TB) []*bounded.Format {
 		f.Read = readBounded
 		all = append(all, f)
 	}
+	var files [][]byte
+	for _, b := range tiffFiles(t) {
+		if new(Decoder).Decode(context.Background(), new(Image), b) == nil {
+			files = append(files, b)
+		}
+	}
+	slices.SortFunc(files, bytes.Compare)
+	for _, order := range []bounded.Order{binary.LittleEndian, binary.BigEndian} {
+		f := bounded.TIFF(order, files...)
+		f.Read = readBounded
+		all = append(all, f)
+	}
 	return all
 }
 
 // readBounded decodes a file that says that it fits in 16 MB. The work is counted in bytes of the
 // result, as the header has its size.
 func readBounded(b []byte) (bounded.Cost, error) {
-	if name := foreign(b); name != "" { // decoders in a sandbox have tests of their own
-		return bounded.Cost{}, errors.New(name)
+	if Sandboxed(b) { // those have tests of their own
+		return bounded.Cost{}, errors.New("sandboxed")
 	}
 	h, err := ReadHeader(context.Background(), bytes.NewReader(b), int64(len(b)))
 	if err != nil {
@@ -66,13 +81,15 @@ func readBounded(b []byte) (bounded.Cost, error) {
 }
 
 func TestMutations(t *testing.T) {
-	for _, f := range formats(t) {
+	for _, f := range boundedFormats(t) {
 		t.Run(f.Name, func(t *testing.T) { bounded.Try(t, f) })
 	}
 }
 
-func FuzzJPEG(f *testing.F)       { bounded.Fuzz(f, formats(f)[0]) }
-func FuzzPNG(f *testing.F)        { bounded.Fuzz(f, formats(f)[1]) }
-func FuzzGIF(f *testing.F)        { bounded.Fuzz(f, formats(f)[2]) }
-func FuzzWebPChunks(f *testing.F) { bounded.Fuzz(f, formats(f)[3]) }
-func FuzzBMP(f *testing.F)        { bounded.Fuzz(f, formats(f)[4]) }
+func FuzzJPEG(f *testing.F)       { bounded.Fuzz(f, boundedFormats(f)[0]) }
+func FuzzPNG(f *testing.F)        { bounded.Fuzz(f, boundedFormats(f)[1]) }
+func FuzzGIF(f *testing.F)        { bounded.Fuzz(f, boundedFormats(f)[2]) }
+func FuzzWebPChunks(f *testing.F) { bounded.Fuzz(f, boundedFormats(f)[3]) }
+func FuzzBMP(f *testing.F)        { bounded.Fuzz(f, boundedFormats(f)[4]) }
+func FuzzPNM(f *testing.F)        { bounded.Fuzz(f, boundedFormats(f)[5]) }
+func FuzzTIFF(f *testing.F)       { bounded.Fuzz(f, boundedFormats(f)[6]) }

@@ -22,16 +22,16 @@ type Photograph struct {
 	Located             bool
 }
 
-// ReadPhotograph reads the EXIF block of a JPEG, PNG, WebP, TIFF, AVIF, HEIC or JPEG XL file. b is the
-// file or, for a JPEG file, its beginning up to the image data. The time is from the tag DateTimeOriginal, the
-// camera from Make and Model, and the place from GPSLatitude and GPSLongitude with their
-// references. The place 0, 0 counts as unknown, because some cameras write it for an unknown place.
+// ReadPhotograph reads the EXIF block of a file. b is the file or, for a JPEG file, its beginning up to the image data.
+// The time is from the tag DateTimeOriginal, the camera from Make and Model, and the place from GPSLatitude and
+// GPSLongitude with their references. The place 0, 0 counts as unknown, because some cameras write it for an unknown
+// place.
 func ReadPhotograph(b []byte) Photograph {
 	f, err := sniff(b)
 	if err != nil {
 		return Photograph{}
 	}
-	t, first := readTags(f.exif(b))
+	t, first := readTags(f.exifBlock(b))
 	p := Photograph{Taken: t.taken(first), Camera: t.camera(first)}
 	p.Latitude, p.Longitude, p.Located = t.place(first)
 	return p
@@ -92,18 +92,14 @@ func (t tags) angle(directory uint64, reference uint16, plus, minus string) (flo
 	default:
 		return 0, false
 	}
-	const rational, parts = 5, 3
-	e := t.entry(directory, reference+1)
-	if e == nil || t.order.Uint16(e[2:]) != rational || t.order.Uint32(e[4:]) != parts {
-		return 0, false
-	}
-	at := uint64(t.order.Uint32(e[8:]))
-	if at+8*parts > uint64(len(t.b)) {
+	const parts = 3
+	kind, count, b := t.value(directory, reference+1)
+	if kind != tagRational || count != parts {
 		return 0, false
 	}
 	sum, unit := 0.0, 1.0
 	for k := range uint64(parts) {
-		over, under := t.order.Uint32(t.b[at+8*k:]), t.order.Uint32(t.b[at+8*k+4:])
+		over, under := t.order.Uint32(b[8*k:]), t.order.Uint32(b[8*k+4:])
 		switch {
 		case under > 0:
 			sum += float64(over) / float64(under) / unit

@@ -3,12 +3,6 @@ package imaging
 import (
 	"context"
 	"image"
-
-	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/internal/format/isobmff"
-	fastjpeg "github.com/kindred-ml/kindred/internal/format/jpeg"
-	"github.com/kindred-ml/kindred/internal/format/jxl"
-	"github.com/kindred-ml/kindred/internal/format/wasm"
 )
 
 // Picture is an image file whose structure has been read, once, and whose pixels have not been decoded. It refers to
@@ -16,33 +10,8 @@ import (
 type Picture struct {
 	Header
 
-	format *format
 	file   []byte
 	source *source
-}
-
-// StructureBytes returns more than the memory that Open takes for a file of size bytes which begins with b, besides
-// the file itself.
-func StructureBytes(b []byte, size int64) int64 {
-	n := int64(1 << 20)
-	switch foreign(b) {
-	case formatHEIC:
-		return budget.Sum(n, isobmff.StructureBytes(b, size))
-	case formatAVIF:
-		return budget.Sum(n, isobmff.StructureBytes(b, size), wasm.HeaderLimits(size).Memory)
-	case formatJPEGXL:
-		return budget.Sum(n, size, wasm.HeaderLimits(jxl.HeaderBytes).Memory)
-	}
-	return n
-}
-
-// Sandboxed reports whether the file that begins with b is decoded in a sandbox.
-func Sandboxed(b []byte) bool {
-	switch foreign(b) {
-	case formatAVIF, formatHEIC, formatJPEGXL:
-		return true
-	}
-	return false
 }
 
 // Open reads the structure of an image file. For a file that is not a readable image, it returns the error of
@@ -52,7 +21,7 @@ func Open(ctx context.Context, file []byte) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	return open(ctx, &f, file, int64(len(file)))
+	return open(ctx, f, file, int64(len(file)))
 }
 
 // open reads the structure of a file of size bytes that begins with b.
@@ -64,12 +33,10 @@ func open(ctx context.Context, f *format, b []byte, size int64) (*Picture, error
 	if err := f.sized(s.cfg); err != nil {
 		return nil, err
 	}
-	p := &Picture{format: f, file: b, source: s, Header: Header{W: s.cfg.Width, H: s.cfg.Height, Format: f.name}}
-	if f.name == "JPEG" {
-		kind, ok := fastjpeg.ReadKind(b)
-		p.jpeg, p.small = kind, ok && kind.Usual()
-	}
+	p := &Picture{file: b, source: s, Header: Header{W: s.cfg.Width, H: s.cfg.Height, Format: f.name, format: f,
+		jpeg: s.jpeg, small: s.reducible}}
 	if s.inBox == nil {
+		s.orientation = tiffOrientation(f.exifBlock(b))
 		p.bytes = p.memory()
 	} else {
 		_, p.bytes = s.inBox.memory(nil)
@@ -85,7 +52,7 @@ func (p *Picture) File() []byte { return p.file }
 
 // Decode decodes the picture as Decoder.Decode does, by the settings of d.
 func (p *Picture) Decode(ctx context.Context, d *Decoder, dst *Image) error {
-	if p.format.name == "JPEG" {
+	if p.format.quick != nil {
 		return d.Decode(ctx, dst, p.file)
 	}
 	d.begin(dst)
@@ -109,9 +76,13 @@ func (p *Picture) decode(ctx context.Context, d *Decoder, dst *Image) error {
 		return err
 	}
 	defer leave()
+	colours := d.conversionOf(f, p.file)
+	defer func() { d.unconverted = colours.why }()
 	if s.inBox != nil {
 		err := safely(func() (err error) { // the picture is upright
-			*dst, d.Background, err = s.inBox.decode(ctx, d.Shrink, d.Smooth)
+			colours = colours.fits(3)
+			o := boxedOptions{shrink: d.Shrink, smooth: d.Smooth, colours: colours}
+			*dst, d.Background, err = s.inBox.decode(ctx, o)
 			return err
 		})
 		if err != nil {
@@ -130,6 +101,7 @@ func (p *Picture) decode(ctx context.Context, d *Decoder, dst *Image) error {
 	if err != nil {
 		return f.fault(err)
 	}
+	colours, converted := colours.applyTo(im)
 	if chroma, ok := im.(*image.YCbCr); d.Smooth && ok {
 		dst.Reset(im.Bounds().Dx(), im.Bounds().Dy(), 3)
 		if !d.fast.ToRGB(dst.Pix, chroma) {
@@ -137,6 +109,9 @@ func (p *Picture) decode(ctx context.Context, d *Decoder, dst *Image) error {
 		}
 	} else {
 		d.Background = fromImage(dst, im)
+	}
+	if !converted {
+		colours = colours.apply(dst)
 	}
 	dst.orient(s.orientation)
 	return nil

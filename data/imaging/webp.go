@@ -2,12 +2,46 @@ package imaging
 
 import (
 	"context"
+	"errors"
 	"image"
+	"image/color"
 
 	"golang.org/x/image/webp"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
+
+var webpFormat = format{name: "WebP", extensions: []string{".webp"}, mediaType: "image/webp",
+	matches: func(b []byte) bool { return len(b) >= riffHeader && starts("RIFF")(b) && string(b[8:12]) == "WEBP" },
+	open:    openWebP,
+	exif:    func(b []byte) []byte { return bareBlock(webpChunk(b, "EXIF")) },
+	colours: func(b []byte) colourSpace { return colourSpace{icc: smallProfile(webpChunk(b, "ICCP"))} }}
+
+// errBegin asks for the whole file where its beginning does not tell what decoding takes.
+var errBegin = errors.New("the beginning of the file is not enough")
+
+// openWebP reads the structure of a WebP file.
+func openWebP(_ context.Context, b []byte, size int64) (*source, error) {
+	if int64(len(b)) < size {
+		return nil, errBegin
+	}
+	p, err := readWebP(b)
+	if err != nil {
+		return nil, err
+	}
+	return &source{cfg: image.Config{ColorModel: color.NRGBAModel, Width: p.canvas.X, Height: p.canvas.Y},
+		decode: p.decode, bytes: p.memory()}, nil
+}
+
+// webpChunk finds a chunk that describes the picture (RFC 9649, section 2.7.1). It returns nil without one.
+func webpChunk(b []byte, kind string) []byte {
+	for name, c := range riffChunks(b[min(len(b), riffHeader):]) {
+		if name == kind {
+			return c
+		}
+	}
+	return nil
+}
 
 // still decodes the picture without its canvas. golang.org/x/image/webp returns the planes of a lossy
 // picture as an image.YCbCr, which Go takes for full range as in JPEG. But they are studio range: black

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kindred-ml/kindred/app/bench"
 	"github.com/kindred-ml/kindred/app/remote/weights"
+	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/test/ladder"
@@ -147,6 +148,7 @@ func figures(root string, files map[string][]byte) error {
 		{"design/architecture.md", "test/ladder", packages()},
 		{"design/kernels.md", "internal/kernel", counts},
 		{"weights.md", "app/remote/weights", pretrained()},
+		{"data.md", "data/imaging", imageFormats()},
 	} {
 		text, err := os.ReadFile(filepath.Join(root, "docs", part.file))
 		if err != nil {
@@ -185,11 +187,21 @@ func packages() []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
+// imageFormats returns the table of data/imaging.
+func imageFormats() []byte {
+	var b bytes.Buffer
+	b.WriteString("| format | extensions | media type |\n|---|---|---|\n")
+	for _, f := range imaging.FileFormats() {
+		fmt.Fprintf(&b, "| %s | `%s` | `%s` |\n", f.Name, strings.Join(f.Extensions, "` `"), f.MediaType)
+	}
+	return b.Bytes()
+}
+
 // pretrained returns the table of app/remote/weights.
 func pretrained() []byte {
 	var b bytes.Buffer
-	b.WriteString("| name | network | MB | ImageNet | trained on | image side | pixels | license |\n" +
-		"|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| name | network | MB | ImageNet | trained on | image side | resized | pixels | license |\n" +
+		"|---|---|---|---|---|---|---|---|---|\n")
 	for _, e := range weights.Catalog() {
 		top := ""
 		if e.Top1 > 0 {
@@ -198,8 +210,9 @@ func pretrained() []byte {
 		if e.Measured == weights.ByNearest {
 			top += ", k-NN"
 		}
-		fmt.Fprintf(&b, "| [%s](%s) | %s | %.0f | %s | %s | %d of %d | %s | %s |\n", e.Name, e.Home, e.Network,
-			float64(e.Bytes)/1e6, top, e.Trained, e.Size, e.Shorter, e.Pixels, e.License)
+		fmt.Fprintf(&b, "| [%s](%s) | %s | %.0f | %s | %s | %d of %d | %s | %s | %s |\n", e.Name, e.Home, e.Network,
+			float64(e.Bytes)/1e6, top, e.Trained, e.Size, e.Shorter, e.Resample,
+			e.Pixels, e.License)
 	}
 	return b.Bytes()
 }

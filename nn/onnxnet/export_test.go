@@ -106,7 +106,7 @@ func exported(t *testing.T) map[string]*Network {
 // What Export writes, Import reads: the network has the same values again.
 func TestExportedModelsAreRead(t *testing.T) {
 	p := Preparation{Pixels: "symmetric", Mean: []float32{0.5, 0.5, 0.5}, Std: []float32{0.5, 0.5, 0.25}, Fit: "cover",
-		Shorter: 256}
+		Shorter: 256, Resample: "bicubic"}
 	for name, net := range exported(t) {
 		p.BGR = !p.BGR
 		if err := net.Spec.Check(); err != nil {

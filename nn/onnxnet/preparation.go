@@ -31,9 +31,13 @@ const (
 	keyFit      = "kindred.fit"
 	keyShorter  = "kindred.shorter"
 	keyResample = "kindred.resample"
+	keyColours  = "kindred.colours" // "raw"
 	keyDistance = "kindred.distance"
 	keyExported = "kindred.exported"
 )
+
+// rawColours is the value of keyColours for colours that are not converted.
+const rawColours = "raw"
 
 // blueFirst is the value of keyOrder for blue, green, red. The key is absent for red, green, blue.
 const blueFirst = "bgr"
@@ -61,6 +65,9 @@ func Entries(p *Preparation, in nn.Shape) []Entry {
 		add(keyShorter, strconv.Itoa(p.Shorter))
 	}
 	add(keyResample, p.Resample)
+	if p.RawColours {
+		add(keyColours, rawColours)
+	}
 	add(keyDistance, p.Distance)
 	add(keyExported, p.Exported)
 	add("preparation", p.Words(in))
@@ -94,6 +101,8 @@ func preparation(m *onnx.Model) Preparation {
 			p.BGR = e.Value == blueFirst
 		case keyFit:
 			p.Fit = e.Value
+		case keyColours:
+			p.RawColours = e.Value == rawColours
 		case keyResample:
 			p.Resample = e.Value
 		case keyDistance:

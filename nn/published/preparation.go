@@ -27,6 +27,8 @@ type Preparation struct {
 	// Resample is the filter of the resizing: bilinear, bicubic, lanczos, nearest, box or
 	// hamming, as Pillow computes them.
 	Resample string
+	// RawColours says that colours of another space than sRGB are not converted.
+	RawColours bool
 	// Unfit says why pictures cannot be made square as the files ask: it names the file and
 	// the key. Fit is then "".
 	Unfit string
@@ -97,11 +99,11 @@ func (p *Preparation) Words(in nn.Shape) string {
 	case p.Shorter > 0:
 		size = fmt.Sprintf("both sides resized to %d pixels, %s", p.Shorter, middle)
 	}
-	filter := p.Resample
-	if filter == "" {
-		filter = "bilinear"
+	filter := "bilinear with antialiasing"
+	if p.Resample != "" {
+		filter = p.Resample + " as in Pillow"
 	}
-	return fmt.Sprintf("%s; %s, %s with antialiasing; (v / 255 - mean) / std with mean %v and std %v; "+
+	return fmt.Sprintf("%s; %s, %s; (v / 255 - mean) / std with mean %v and std %v; "+
 		"float32, batch x channels x height x width", colours, size, filter, p.Mean, p.Std)
 }
 

@@ -68,7 +68,7 @@ func writeBoxes(p *bounded.Part) []byte {
 	return b
 }
 
-// Format returns a format for package bounded, without its reader: AVIF, HEIC or JPEG XL.
+// Format returns a format for package bounded, without its reader: AVIF, HEIC, or that of codestreams.
 func Format(name string) *bounded.Format {
 	f := &bounded.Format{Name: name, Order: binary.BigEndian, Write: writeBoxes}
 	switch name {
@@ -76,16 +76,8 @@ func Format(name string) *bounded.Format {
 		f.Valid = append(valid(avifPicture()), tree(soundFilm()))
 	case "HEIC":
 		f.Valid = valid(heicPicture())
-	case "JPEG XL":
-		b := Picture("formats/jxl.jxl")
-		part := func(index int64, b []byte) []byte { return heif.Box("jxlp", numbers(4, index), b) }
-		f.Valid = []*bounded.Part{{Parts: []*bounded.Part{{Data: b}}}, tree(container(heif.Box("jxlc", b))),
-			tree(container(part(0, b[:100]), part(1, b[100:200]), part(1<<31|2, b[200:]))),
-			tree(container(heif.Box("Exif", make([]byte, 4), exif()),
-				heif.Box("brob", []byte("xml "), compressed(1<<16)), heif.Box("jxlc", b))),
-			{Parts: []*bounded.Part{{Data: Picture("formats/jxl-film.jxl")}}}, tree(Picture("formats/jxl-jpeg.jxl"))}
 	default:
-		panic("no format " + name)
+		f.Valid = codestreamFiles()
 	}
 	return f
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/andybalholm/brotli"
 
+	"github.com/kindred-ml/kindred/test/bounded"
 	"github.com/kindred-ml/kindred/test/heif"
 )
 
@@ -99,4 +100,16 @@ func blank(side int64) []byte {
 		b[at/8] |= byte((side-1)>>k&1) << (at % 8)
 	}
 	return b
+}
+
+// codestreamFiles returns sound files: a codestream, containers with it whole and in pieces, with EXIF, a film and a
+// JPEG file that was packed again.
+func codestreamFiles() []*bounded.Part {
+	b := Picture("formats/jxl.jxl")
+	part := func(index int64, b []byte) []byte { return heif.Box("jxlp", numbers(4, index), b) }
+	return []*bounded.Part{{Parts: []*bounded.Part{{Data: b}}}, tree(container(heif.Box("jxlc", b))),
+		tree(container(part(0, b[:100]), part(1, b[100:200]), part(1<<31|2, b[200:]))),
+		tree(container(heif.Box("Exif", make([]byte, 4), exif()),
+			heif.Box("brob", []byte("xml "), compressed(1<<16)), heif.Box("jxlc", b))),
+		{Parts: []*bounded.Part{{Data: Picture("formats/jxl-film.jxl")}}}, tree(Picture("formats/jxl-jpeg.jxl"))}
 }

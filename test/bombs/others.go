@@ -8,6 +8,7 @@ import (
 	"image"
 	"image/color"
 	"image/gif"
+	"image/jpeg"
 	"image/png"
 	"slices"
 )
@@ -21,17 +22,17 @@ func others() []File {
 		{"scans-4000.jpg", func() []byte { return jpegScans(4000, 4000, 40) }},
 		{"scans-many.jpg", func() []byte { return jpegScans(64, 64, 100_000) }},
 		{"markers.jpg", func() []byte { // 1 MiB of fill, and restarts
-			b := greyJPEG(4000, 4000, true)
+			b := blackJPEG(4000, 4000)
 			fill, restarts := bytes.Repeat([]byte{0xff}, 1<<20), bytes.Repeat([]byte{0xff, 0xd0}, 1<<20)
 			return slices.Concat(b[:2], fill, restarts, b[2:])
 		}},
 		{"tables.jpg", func() []byte {
-			b := greyJPEG(64, 64, true)
+			b := blackJPEG(64, 64)
 			table := append([]byte{0xff, 0xdb, 0, 67, 0}, bytes.Repeat([]byte{1}, 64)...)
 			return slices.Concat(b[:2], bytes.Repeat(table, 100_000), b[2:])
 		}},
 		{"height.jpg", func() []byte { // 65,500 x 2,700 in a short file
-			b := bytes.Clone(greyJPEG(64, 64, true))
+			b := bytes.Clone(blackJPEG(64, 64))
 			at := bytes.Index(b, []byte{0xff, 0xc0})
 			binary.BigEndian.PutUint16(b[at+5:], 2700)
 			binary.BigEndian.PutUint16(b[at+7:], 65_500)
@@ -51,6 +52,16 @@ func others() []File {
 			return riff(slices.Concat(b[12:30], bytes.Repeat([]byte("junk\x00\x00\x00\x00"), 1_000_000), b[30:]))
 		}},
 	}
+}
+
+// blackJPEG is a JPEG file of one colour.
+func blackJPEG(w, h int) []byte {
+	var b bytes.Buffer
+	im := image.NewYCbCr(image.Rect(0, 0, w, h), image.YCbCrSubsampleRatio444)
+	if err := jpeg.Encode(&b, im, &jpeg.Options{Quality: 10}); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
 }
 
 // jpegScans is a progressive file of n scans that have nearly no bytes.

@@ -158,6 +158,28 @@ func BMP(files ...[]byte) *Format {
 	return f
 }
 
+// PNM makes a format of PNM files. Its parts are the words of the header, each with the blank after it, and the
+// raster.
+func PNM(files ...[]byte) *Format {
+	f := &Format{Name: "PNM", Order: binary.BigEndian, Write: func(root *Part) []byte {
+		return write(root, func(_ *Part, content []byte) []byte { return content })
+	}}
+	for _, b := range files {
+		root, words := &Part{}, 4
+		if b[1] == '1' || b[1] == '4' { // of bits: without a largest value
+			words = 3
+		}
+		for range words {
+			n := 1 + strings.IndexAny(string(b), " \n")
+			root.Parts = append(root.Parts, &Part{Name: raw, Data: b[:n], Numbers: []Number{{n - 2, 1}}})
+			b = b[n:]
+		}
+		root.Parts = append(root.Parts, &Part{Name: raw, Data: b})
+		f.Valid = append(f.Valid, root)
+	}
+	return f
+}
+
 // write writes the parts in root one behind another. around puts a part's name and length around
 // its content.
 func write(root *Part, around func(p *Part, content []byte) []byte) []byte {

@@ -162,14 +162,13 @@ func formats() []Package {
 			"internal/base/budget internal/base/escape internal/base/regular format/safetensors " +
 				"google.golang.org/protobuf"},
 		{"internal/format/jpeg", "a fast JPEG decoder that reuses memory", "internal/base/budget"},
-		{"internal/format/tiff", "TIFF, as libtiff reads it",
-			"internal/base/budget internal/format/jpeg github.com/klauspost/compress"},
 		{"internal/format/wasm", "runs decoders compiled to WebAssembly in a sandbox, with bounded memory and work",
 			"internal/base/budget github.com/edsrzf/mmap-go github.com/tetratelabs/wazero"},
 		{"internal/format/isobmff", "the structure of HEIC and AVIF files", "internal/base/budget"},
+		{"internal/format/colourspace", "converts the colour spaces that pictures declare to sRGB", ""},
 		{"internal/format/avif", "decodes AVIF in the sandbox", "internal/format/wasm"},
 		{"internal/format/jxl", "decodes JPEG XL in the sandbox",
-			"internal/format/isobmff internal/format/wasm github.com/dsnet/compress"},
+			"internal/format/colourspace internal/format/isobmff internal/format/wasm github.com/dsnet/compress"},
 		{"internal/format/heic", "decodes HEIC in the sandbox, by a decoder that users fetch",
 			"internal/base/budget internal/base/home internal/base/regular internal/format/isobmff " +
 				"internal/format/wasm"},
@@ -260,8 +259,8 @@ func samples() []Package {
 			"internal/base/budget internal/base/regular internal/format/strictjson internal/format/tokenizer " +
 				"internal/format/torchfile format/safetensors mat nn nn/published nn/onnxnet"},
 		{"data/imaging", "decodes, resizes, augments and normalises one image",
-			"internal/base/budget internal/base/spell internal/format/avif internal/format/heic " +
-				"internal/format/isobmff internal/format/jpeg internal/format/jxl internal/format/tiff " +
+			"internal/base/budget internal/base/spell internal/format/avif internal/format/colourspace " +
+				"internal/format/heic internal/format/isobmff internal/format/jpeg internal/format/jxl " +
 				"internal/format/wasm internal/kernel/pix internal/kernel/simd golang.org/x/image"},
 		{"data", "data sets in their layouts, label rules, splits, loaders, class-balanced batches",
 			"internal/base/braces internal/base/budget internal/base/classname internal/base/home " +
@@ -482,7 +481,7 @@ func programs() []Package {
 		{"app/cli/explain", "`kindred loss`: a loss on one batch", "embedding mat objective"},
 		{"app/cli/origin", "which network made a set of vectors",
 			"internal/base/escape internal/base/regular nn embedding index run words"},
-		{"app/cli/phrase", "what a search looks up: photos, words, and sums of both", ""},
+		{"app/cli/phrase", "what a search looks up: photos, words, and sums of both", "data/imaging"},
 		{"app/cli/calibrations", "finds the calibration of a network, an index or embeddings",
 			"internal/base/regular decide embedding index run app/cli/origin"},
 		{"app/cli/calibrate", "learns a calibration from a run, an index or embeddings",
@@ -530,7 +529,8 @@ func repository() []Package {
 		{"test/heif", "writes HEIF files, and finds the decoder for HEIC", ""},
 		{"test/bombs", "hostile image files, made from structure",
 			"test/bounded test/heif github.com/andybalholm/brotli"},
-		{"test/bombs/trial", "gives hostile image files to the commands and to a server: `make bombs`", "test/bombs"},
+		{"test/bombs/trial", "gives hostile image files to the commands and to a server: `make bombs`",
+			"data/imaging test/bombs"},
 		{"test/mutations", "randomly changed texts that readers must refuse or accept", "test/budgettest"},
 		{"test/powertest", "possible states of a disk after a loss of power",
 			"internal/base/atomic internal/base/lock"},
@@ -547,6 +547,6 @@ func repository() []Package {
 		{"docs/site", "a static site of README and docs, with search",
 			"internal/base/atomic github.com/yuin/goldmark"},
 		{"docs/gen", "generates the pages of losses, policies, timings and packages",
-			"internal/base/atomic test/ladder app/remote/weights app/bench mine objective"},
+			"data/imaging internal/base/atomic test/ladder app/remote/weights app/bench mine objective"},
 	}
 }

@@ -17,9 +17,20 @@ import (
 // notices that must go with them.
 var licence = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice|patents)([.-].*)?$`)
 
-// embedded returns the packages of the module that hold what is not linked, with licences of its own.
-func embedded() []string {
-	return []string{"internal/format/avif", "internal/format/jxl"}
+// embedded returns the folders of the packages that a program is linked from and that hold a module of WebAssembly,
+// which has licences of its own beside it. main is the path of the program's package.
+func embedded(dir, main string) ([]string, error) {
+	list, err := output(dir, nil, "go", "list", "-deps", "-f", "{{.Dir}}\t{{.EmbedFiles}}", main)
+	if err != nil {
+		return nil, err
+	}
+	var folders []string
+	for line := range strings.Lines(list) {
+		if folder, files, _ := strings.Cut(line, "\t"); strings.Contains(files, ".wasm.gz") {
+			folders = append(folders, folder)
+		}
+	}
+	return folders, nil
 }
 
 // notice collects the licences of Go, of all modules that a program is linked from, and of what is embedded. The
@@ -47,12 +58,12 @@ func notice(dir string, info *debug.BuildInfo) ([]byte, error) {
 			return nil, err
 		}
 	}
-	for _, p := range embedded() {
-		folder, err := output(dir, nil, "go", "list", "-f", "{{.Dir}}", info.Main.Path+"/"+p)
-		if err != nil {
-			return nil, err
-		}
-		if err := licences(&b, p, "as embedded", strings.TrimSpace(folder)); err != nil {
+	modules, err := embedded(dir, info.Path)
+	if err != nil {
+		return nil, err
+	}
+	for _, folder := range modules {
+		if err := licences(&b, "internal/format/"+filepath.Base(folder), "as embedded", folder); err != nil {
 			return nil, err
 		}
 	}

@@ -45,6 +45,10 @@ type Preparation struct {
 	Pixels  string `json:"pixels"`
 	Fit     string `json:"fit"`
 	Shorter int    `json:"shorter,omitempty"`
+	// Resample is the filter of Pillow's by which images are resized.
+	Resample string `json:"resample,omitempty"`
+	// Colours says what becomes of colours of another space than sRGB, as data.colours does; "" means srgb.
+	Colours string `json:"colours,omitempty"`
 }
 
 // OfNetwork lists the layers of a network.

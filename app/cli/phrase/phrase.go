@@ -6,8 +6,9 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"github.com/kindred-ml/kindred/data/imaging"
 )
 
 // Term is a photo or words.
@@ -19,15 +20,10 @@ type Term struct {
 // Phrase is what is looked up at once: one term, or the sum of several.
 type Phrase []Term
 
-// pictureNames are the endings of names that are photos, whether the file exists or not.
-var pictureNames = []string{".jpg", ".jpeg", ".png", ".gif", ".webp", ".avif", ".jxl", ".heic", ".heif", ".bmp", ".tif",
-	".tiff"}
-
 // IsWords reports whether an argument is words and not a file or a folder: nothing has this name, it has no path
 // separator, and it does not end like a photo's name.
 func IsWords(arg string) bool {
-	if strings.ContainsAny(arg, `/`+string(filepath.Separator)) ||
-		slices.Contains(pictureNames, strings.ToLower(filepath.Ext(arg))) {
+	if _, isPicture := imaging.FormatOf(arg); isPicture || strings.ContainsAny(arg, `/`+string(filepath.Separator)) {
 		return false
 	}
 	_, err := os.Lstat(arg)

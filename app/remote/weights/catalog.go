@@ -34,6 +34,8 @@ type Entry struct {
 	Shorter int `json:"shorter"`
 	// Pixels says how values are normalised, as data.pixels does.
 	Pixels string `json:"pixels"`
+	// Resample is the filter by which images are resized, as data.resample names it.
+	Resample string `json:"resample"`
 	// Home is the page of the publisher.
 	Home string `json:"home"`
 }
@@ -66,7 +68,8 @@ func convolutional() []Entry {
 		{Name: "mobilenet_v3_large", File: "mobilenet_v3_large-8738ca79.pth", Bytes: 22_139_423, Exact: true,
 			SHA256: "8738ca797c879b547d18bbd15da5736ff2557b2036a9af72225393ca61759a04", Top1: 74.042},
 		{Name: "efficientnet_b0", File: "efficientnet_b0_rwightman-7f5810bc.pth", Bytes: 21_444_401, Exact: true,
-			SHA256: "7f5810bc96def8f7552d5b7e68d53c4786f81167d28291b21c0d90e1fca14934", Top1: 77.692},
+			SHA256: "7f5810bc96def8f7552d5b7e68d53c4786f81167d28291b21c0d90e1fca14934", Top1: 77.692,
+			Resample: "bicubic"},
 		{Name: "resnet18", File: "resnet18-f37072fd.pth", Bytes: 46_830_571, Exact: true,
 			SHA256: "f37072fd47e89c5e827621c5baffa7500819f7896bbacec160b1a16c560e07ec", Top1: 69.758},
 		{Name: "resnet34", File: "resnet34-b627a593.pth", Bytes: 87_319_819, Exact: true,
@@ -83,7 +86,7 @@ func convolutional() []Entry {
 		e.Network, e.URL = cmp.Or(e.Network, e.Name), torchvision+e.File
 		e.Trained, e.Measured = imagenet1k, ByItself
 		e.License, e.Home = "BSD-3-Clause", home
-		e.Size, e.Pixels = 224, "imagenet"
+		e.Size, e.Pixels, e.Resample = 224, "imagenet", cmp.Or(e.Resample, "bilinear")
 		if e.Shorter == 0 {
 			e.Shorter = 256
 		}
@@ -99,7 +102,7 @@ func transformers() []Entry {
 				"model.safetensors",
 			File: "vit_tiny_patch16_224.augreg_in21k_ft_in1k.safetensors", Bytes: 22_900_000,
 			Trained: "ImageNet-21k, then ImageNet-1k, with labels", License: "Apache-2.0",
-			Size: 224, Shorter: 248, Pixels: "symmetric",
+			Size: 224, Shorter: 248, Pixels: "symmetric", Resample: "bicubic",
 			Home: "https://huggingface.co/timm/vit_tiny_patch16_224.augreg_in21k_ft_in1k",
 		},
 		{
@@ -107,7 +110,7 @@ func transformers() []Entry {
 			URL:  "https://dl.fbaipublicfiles.com/dino/dino_deitsmall16_pretrain/dino_deitsmall16_pretrain.pth",
 			File: "dino_deitsmall16_pretrain.pth", Bytes: 86_700_000,
 			Trained: "ImageNet-1k, without labels (DINO)", Top1: 74.5, Measured: ByNearest,
-			License: "Apache-2.0", Size: 224, Shorter: 256, Pixels: "imagenet",
+			License: "Apache-2.0", Size: 224, Shorter: 256, Pixels: "imagenet", Resample: "bicubic",
 			Home: "https://github.com/facebookresearch/dino",
 		},
 		{
@@ -116,7 +119,7 @@ func transformers() []Entry {
 			File: "dinov2_vits14_pretrain.pth", Bytes: 88_283_115, Exact: true,
 			SHA256:  "b938bf1bc15cd2ec0feacfe3a1bb553fe8ea9ca46a7e1d8d00217f29aef60cd9",
 			Trained: "LVD-142M, without labels (DINOv2)", Top1: 79.0, Measured: ByNearest,
-			License: "Apache-2.0", Size: 224, Shorter: 256, Pixels: "imagenet",
+			License: "Apache-2.0", Size: 224, Shorter: 256, Pixels: "imagenet", Resample: "bicubic",
 			Home: "https://github.com/facebookresearch/dinov2",
 		},
 		{
@@ -126,7 +129,7 @@ func transformers() []Entry {
 			File: "clip_vit_base_patch32.openai.safetensors", Bytes: 605_143_284, Exact: true,
 			SHA256:  "e6d1bd7789aa45192b3bf90570a789b478bae1b74ebcce7eddd908e83a2b7c31",
 			Trained: "pictures with captions from the web (CLIP)", // both towers are in the file
-			License: "MIT", Size: 224, Shorter: 224, Pixels: "clip",
+			License: "MIT", Size: 224, Shorter: 224, Pixels: "clip", Resample: "bicubic",
 			Home: "https://github.com/openai/CLIP",
 		},
 	}

@@ -2,7 +2,6 @@ package isobmff
 
 import (
 	"encoding/binary"
-	"errors"
 	"iter"
 	"math"
 )
@@ -59,22 +58,15 @@ func Find(b []byte, name string) ([]byte, bool) {
 	return x.b, ok
 }
 
-// Codestream returns the content of the box jxlc of a JPEG XL file, or that of its boxes jxlp put together.
-func Codestream(b []byte) ([]byte, error) {
-	const number = 4 // bytes before each piece
-	var out []byte
-	for x := range boxes(b, 0) {
-		switch {
-		case x.name == "jxlc" && out == nil:
-			return x.b, nil
-		case x.name == "jxlp" && len(x.b) >= number:
-			out = append(out, x.b[number:]...)
+// Boxes yields the names and the content of the boxes in b, until one is damaged.
+func Boxes(b []byte) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		for x := range boxes(b, 0) {
+			if !yield(x.name, x.b) {
+				return
+			}
 		}
 	}
-	if len(out) == 0 {
-		return nil, errors.New("the container has no codestream")
-	}
-	return out, nil
 }
 
 // cursor reads the fields of a box.

@@ -35,7 +35,8 @@ func TestParse(t *testing.T) {
 		}
 		p := f.Primary
 		if p.ID != 7 || p.Type != "grid" || p.W != 120 || p.H != 48 || p.Bits != 10 ||
-			!slices.Equal(p.Parts, []uint32{1, 2}) || p.Colour != (isobmff.Colour{Known: true, Matrix: 6, Full: true}) {
+			!slices.Equal(p.Parts, []uint32{1, 2}) || !reflect.DeepEqual(p.Colour, isobmff.Colour{Known: true,
+			Primaries: 1, Transfer: 13, Matrix: 6, Full: true}) {
 			t.Errorf("%+v", p)
 		}
 		if len(p.Turns) != 3 || p.Turns[0].Orientation != 6 || p.Turns[1].Orientation != 4 {
@@ -75,7 +76,8 @@ func TestWritten(t *testing.T) {
 		for _, id := range []uint32{1, 2, 7} {
 			is, was := got.Item(id), f.Item(id)
 			if is == nil || is.Type != was.Type || is.W != was.W || !slices.Equal(is.Parts, was.Parts) ||
-				!slices.Equal(is.Turns, was.Turns) || is.Colour != was.Colour || is.Bits != was.Bits ||
+				!slices.Equal(is.Turns, was.Turns) || !reflect.DeepEqual(is.Colour, was.Colour) ||
+				is.Bits != was.Bits ||
 				!bytes.Equal(got.Content(is), f.Content(was)) {
 				t.Errorf("item %d: %+v, was %+v", id, is, was)
 			}

@@ -2,11 +2,14 @@ package isobmff
 
 import "bytes"
 
-// Colour is how luma and chroma become colours, by the numbers of ITU-T H.273.
+// Colour is how luma and chroma become colours, and which, by the numbers of ITU-T H.273 or by a profile. A picture may
+// have both.
 type Colour struct {
-	Known  bool
-	Matrix int
-	Full   bool // the values span 0 to 255
+	Known               bool // the numbers are there
+	Primaries, Transfer uint8
+	Matrix              int
+	Full                bool   // the values span 0 to 255
+	ICC                 []byte // the profile, or nil
 }
 
 // essential is set in the number of a property that a reader must know.
@@ -97,14 +100,7 @@ func (it *Item) property(x box) {
 			it.Bits = max(it.Bits, 10)
 		}
 	case "colr":
-		if kind := c.uint(4); kind != 'n'<<24|'c'<<16|'l'<<8|'x' {
-			return
-		}
-		c.uint(4) // primaries and transfer
-		matrix, full := c.int(2), c.int(1)
-		if !c.bad {
-			it.Colour = Colour{Known: true, Matrix: matrix, Full: full>>7 == 1}
-		}
+		it.colour(c)
 	case "auxC":
 		c.full()
 		kind, _, _ := bytes.Cut(c.b, []byte{0})
@@ -130,6 +126,20 @@ func (it *Item) property(x box) {
 		if !c.bad {
 			it.turn(Turn{Crop: Crop{Fraction{v[0], v[1]}, Fraction{v[2], v[3]}, Fraction{v[4], v[5]},
 				Fraction{v[6], v[7]}}})
+		}
+	}
+}
+
+// colour reads a box colr after its head.
+func (it *Item) colour(c *cursor) {
+	kind := string(c.b[:min(4, len(c.b))])
+	switch c.uint(4); kind {
+	case "prof", "rICC":
+		it.Colour.ICC = c.b
+	case "nclx":
+		primaries, transfer, matrix, full := c.int(2), c.int(2), c.int(2), c.int(1)
+		if !c.bad {
+			it.Colour = Colour{true, uint8(primaries), uint8(transfer), matrix, full>>7 == 1, it.Colour.ICC}
 		}
 	}
 }

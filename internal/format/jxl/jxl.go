@@ -7,6 +7,7 @@ package jxl
 import (
 	"bytes"
 	_ "embed" // for the module
+	"errors"
 	"io"
 
 	"github.com/dsnet/compress/brotli"
@@ -32,7 +33,20 @@ func Codestream(b []byte) ([]byte, error) {
 	if bytes.HasPrefix(b, []byte("\xff\x0a")) {
 		return b, nil
 	}
-	return isobmff.Codestream(b)
+	const number = 4 // bytes before each piece
+	var out []byte
+	for name, content := range isobmff.Boxes(b) {
+		switch {
+		case name == "jxlc" && out == nil:
+			return content, nil
+		case name == "jxlp" && len(content) >= number:
+			out = append(out, content[number:]...)
+		}
+	}
+	if len(out) == 0 {
+		return nil, errors.New("the container has no codestream")
+	}
+	return out, nil
 }
 
 // Exif returns the EXIF block of a JPEG XL file, a TIFF file, or nil without one. Such a block is in a box of the

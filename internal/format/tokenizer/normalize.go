@@ -10,8 +10,54 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
+// normalText is a text that normalizers have changed. head is how many of its first characters stand for the first
+// character of the text before all normalizers: 0 if that was removed.
+type normalText struct {
+	text string
+	head int
+}
+
 // normalizer changes a text.
-type normalizer func(e *effort, text string) string
+type normalizer func(e *effort, t normalText) normalText
+
+// inPlace is a normalizer that changes characters by themselves, or together with those behind them.
+func inPlace(change func(text string) string) normalizer {
+	return func(_ *effort, t normalText) normalText {
+		t.text = change(t.text)
+		if t.head = min(t.head, 1); t.text == "" {
+			t.head = 0
+		}
+		return t
+	}
+}
+
+// strip removes white space at the ends.
+func strip(left, right bool) normalizer {
+	return func(_ *effort, t normalText) normalText {
+		if left {
+			text := strings.TrimLeftFunc(t.text, isSpace)
+			t.head = max(t.head-utf8.RuneCountInString(t.text[:len(t.text)-len(text)]), 0)
+			t.text = text
+		}
+		if right {
+			t.text = strings.TrimRightFunc(t.text, isSpace)
+		}
+		return t
+	}
+}
+
+// prepend puts a prefix before a text. It counts as part of the first character.
+func prepend(prefix string) normalizer {
+	return func(_ *effort, t normalText) normalText {
+		if t.text == "" {
+			return t
+		}
+		if t.head > 0 {
+			t.head += utf8.RuneCountInString(prefix)
+		}
+		return normalText{prefix + t.text, t.head}
+	}
+}
 
 func endsWithWord(text string) bool {
 	r, n := utf8.DecodeLastRuneInString(text)
@@ -27,7 +73,7 @@ func startsWithWord(text string) bool {
 const maxMarks = 30
 
 // compose is NFC without the limit of package norm on combining marks, which it breaks up by U+034F.
-func compose(_ *effort, text string) string {
+func compose(text string) string {
 	if !hasLongRun(text) {
 		return norm.NFC.String(text)
 	}
@@ -137,7 +183,7 @@ func (m *charsmap) find(s string) (string, bool) {
 // shortCluster is the length below which SentencePiece's table is asked for a whole cluster of characters.
 const shortCluster = 6
 
-func (m *charsmap) normalize(_ *effort, text string) string {
+func (m *charsmap) normalize(text string) string {
 	var b strings.Builder
 	for rest, state := text, -1; rest != ""; {
 		var cluster string

@@ -348,11 +348,11 @@ func (p *parser) added(list []addedJSON) error {
 		text, to := a.Content, &p.t.added[0]
 		if a.Normalized {
 			to = &p.t.added[1]
-			var err error
-			if text, err = p.t.normalized(e, text); err != nil {
+			normal, err := p.t.normalized(e, text)
+			if err != nil {
 				return err
 			}
-			text = text[:min(len(text), maxToken+1)]
+			text = normal.text[:min(len(normal.text), maxToken+1)]
 		}
 		if len(text) <= maxToken {
 			to.add(text, addedToken{p.t.ids[a.Content], a.SingleWord, a.LStrip, a.RStrip})
@@ -398,38 +398,25 @@ func (p *parser) normalizers(c *component) error {
 		}
 		return nil
 	case "NFC":
-		n = compose
+		n = inPlace(compose)
 	case "Lowercase":
-		n = lower
+		n = inPlace(lower)
 	case "Replace":
 		pattern, err := c.pattern()
 		if err != nil {
 			return err
 		}
-		n = func(e *effort, text string) string { return pattern.replace(e, text, c.Content) }
+		n = pattern.replacer(c.Content)
 	case "Strip":
-		n = func(_ *effort, text string) string {
-			if c.Left {
-				text = strings.TrimLeftFunc(text, isSpace)
-			}
-			if c.Right {
-				text = strings.TrimRightFunc(text, isSpace)
-			}
-			return text
-		}
+		n = strip(c.Left, c.Right)
 	case "Prepend":
-		n = func(_ *effort, text string) string {
-			if text == "" {
-				return text
-			}
-			return c.Prepend + text
-		}
+		n = prepend(c.Prepend)
 	case "Precompiled":
 		m, ok := parseCharsmap(c.Charsmap)
 		if !ok {
 			return fmt.Errorf("precompiled_charsmap is cut off")
 		}
-		n = m.normalize
+		n = inPlace(m.normalize)
 	default:
 		return notSupported(c.Type, "Sequence, NFC, Lowercase, Replace, Strip, Prepend, Precompiled")
 	}
@@ -479,7 +466,13 @@ func (p *parser) splitters(c *component) error {
 			return err
 		}
 	case "WhitespaceSplit":
-		s = func(_ *effort, text string, _ bool) []string { return strings.FieldsFunc(text, isSpace) }
+		s = func(_ *effort, text string, _ bool) []string {
+			words := strings.FieldsFunc(text, isSpace)
+			if len(words) > 0 && !strings.HasPrefix(text, words[0]) {
+				words = slices.Insert(words, 0, "")
+			}
+			return words
+		}
 	default:
 		return notSupported(c.Type, "Sequence, Split, ByteLevel, Metaspace, WhitespaceSplit")
 	}

@@ -178,27 +178,44 @@ func (p *pattern) spans(e *effort, text string) []span {
 	return all
 }
 
-// replace puts a text for each match.
-func (p *pattern) replace(e *effort, text, by string) string {
-	var b strings.Builder
-	for _, s := range p.spans(e, text) {
-		if s.match {
-			s.text = by
+// replacer returns a normalizer that puts a text for each match. The text stands for the last character of the match,
+// as in Hugging Face's library.
+func (p *pattern) replacer(by string) normalizer {
+	return func(e *effort, t normalText) normalText {
+		var b strings.Builder
+		for i, s := range p.spans(e, t.text) {
+			n := utf8.RuneCountInString(s.text)
+			switch {
+			case i == 0 && !s.match:
+				t.head = min(t.head, n)
+			case i == 0 && by == "":
+				t.head = max(t.head-n, 0)
+			case i == 0 && n <= t.head:
+				t.head = utf8.RuneCountInString(by)
+			case i == 0:
+				t.head = 0
+			}
+			if s.match {
+				s.text = by
+			}
+			b.WriteString(s.text)
+			if b.Len() > maxNormal {
+				break // Encode refuses it
+			}
 		}
-		b.WriteString(s.text)
-		if b.Len() > maxNormal {
-			break // Encode refuses it
-		}
+		t.text = b.String()
+		return t
 	}
-	return b.String()
 }
 
 // behaviors say what becomes of the matches of a split.
 var behaviors = map[string]func(all []span) []string{
 	"Removed": func(all []span) (out []string) {
-		for _, s := range all {
+		for i, s := range all {
 			if !s.match {
 				out = append(out, s.text)
+			} else if i == 0 {
+				out = append(out, "")
 			}
 		}
 		return out

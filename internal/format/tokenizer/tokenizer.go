@@ -63,12 +63,12 @@ func (t *Tokenizer) Encode(text string, most int) ([]int32, error) {
 		if err != nil {
 			return nil, err
 		}
-		for i, part := range t.added[1].cut(e, normal) {
+		for i, part := range t.added[1].cut(e, normal.text) {
 			if part.token {
 				ids = append(ids, part.id)
 				continue
 			}
-			if ids, err = t.encode(e, part.text, raw.first && i == 0, ids); err != nil {
+			if ids, err = t.encode(e, part.text, raw.first && normal.head > 0 && i == 0, ids); err != nil {
 				return nil, err
 			}
 		}
@@ -77,17 +77,18 @@ func (t *Tokenizer) Encode(text string, most int) ([]int32, error) {
 	return append(ids, t.after...), nil
 }
 
-// encode appends the ids of a normalized text without added tokens.
+// encode appends the ids of a normalized text without added tokens. first is set if it begins where the text does.
 func (t *Tokenizer) encode(e *effort, text string, first bool, ids []int32) ([]int32, error) {
 	pieces := []string{text}
 	for _, s := range t.split {
 		var next []string
-		size := 0
+		size, begins := 0, false
 		for i, p := range pieces {
-			for _, q := range s(e, p, first && i == 0) {
+			for j, q := range s(e, p, first && i == 0) {
 				if q != "" {
 					next = append(next, q)
 					size += len(q)
+					begins = begins || i == 0 && j == 0
 				}
 			}
 			if size > maxNormal {
@@ -97,7 +98,7 @@ func (t *Tokenizer) encode(e *effort, text string, first bool, ids []int32) ([]i
 		if err := e.check(); err != nil {
 			return nil, err
 		}
-		pieces = next
+		pieces, first = next, first && begins
 	}
 	for _, p := range pieces {
 		if p != "" {
@@ -108,14 +109,14 @@ func (t *Tokenizer) encode(e *effort, text string, first bool, ids []int32) ([]i
 }
 
 // normalized applies the normalizers.
-func (t *Tokenizer) normalized(e *effort, text string) (string, error) {
-	for _, n := range t.normalize {
-		text = n(e, text)
-		if len(text) > maxNormal {
-			return "", tooLong()
+func (t *Tokenizer) normalized(e *effort, text string) (normalText, error) {
+	n := normalText{text, 1}
+	for _, change := range t.normalize {
+		if n = change(e, n); len(n.text) > maxNormal {
+			return n, tooLong()
 		}
 	}
-	return text, e.check()
+	return n, e.check()
 }
 
 func tooLong() error {

@@ -32,7 +32,7 @@ func lowerRune(r rune) rune {
 }
 
 // lower maps each character by itself: a sigma at the end of a word is no other letter.
-func lower(_ *effort, text string) string {
+func lower(text string) string {
 	return strings.Map(lowerRune, strings.ReplaceAll(text, "İ", "i\u0307"))
 }
 

@@ -278,11 +278,8 @@ func cast(c *call) ([]*Tensor, error) {
 	if to.Size() == 0 {
 		return nil, fmt.Errorf("it converts to type %s, which is not computed", to)
 	}
-	switch {
-	case to.IsFloat() && x.isFloat():
-		return one(x, nil)
-	case to.IsFloat():
-		return one(c.asFloats(x))
+	if to.IsFloat() {
+		return one(c.toFloat(x, to))
 	}
 	x, err := c.plain(x)
 	if err != nil {
@@ -306,6 +303,27 @@ func cast(c *call) ([]*Tensor, error) {
 		}
 	}
 	return one(y, nil)
+}
+
+// toFloat converts to a type of floating-point numbers.
+func (c *call) toFloat(x *Tensor, to onnx.DataType) (*Tensor, error) {
+	round := rounding(to)
+	was := x
+	x, err := c.asFloats(x)
+	if err != nil || round == nil {
+		return x, err
+	}
+	y := x
+	if x == was { // not made here
+		if x, err = c.plain(x); err != nil {
+			return nil, err
+		}
+		if y, err = c.newFloats(x.Shape); err != nil {
+			return nil, err
+		}
+	}
+	round(y.Floats, x.Floats)
+	return y, nil
 }
 
 // tested makes truths of floating-point numbers.

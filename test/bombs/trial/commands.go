@@ -14,12 +14,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/test/bombs"
 )
 
 // sound are files that are not hostile, one of each format. What a command takes for them it takes for any file.
-var sound = []string{"sound.jpg", "sound.avif", "sound.heic", "sound.jxl", "sound.tif", "sound.png", "sound.gif",
-	"sound.webp"}
+var sound = func() (names []string) {
+	for _, f := range imaging.FileFormats() {
+		names = append(names, "sound"+f.Extensions[0])
+	}
+	return names
+}()
 
 // trial has the folders of a trial, and counts the values beyond their bounds.
 type trial struct {
@@ -60,12 +65,10 @@ func (t *trial) prepare(ctx context.Context) error {
 	}
 	for _, name := range sound {
 		ext := filepath.Ext(name)
-		like := map[string]string{".jpg": "jpeg-444.jpg", ".heic": "heic-tile0.heic", ".png": "source.png"}[ext]
+		like := map[string]string{".jpg": "jpeg-444.jpg", ".heic": "heic-tile0.heic", ".png": "source.png",
+			".tif": "tiff.tif", ".pnm": "pnm.ppm"}[ext]
 		if like == "" {
 			like = ext[1:] + ext
-		}
-		if ext == ".tif" {
-			like = "tiff.tif"
 		}
 		if err := os.WriteFile(filepath.Join(t.hostile, name), bombs.Picture("formats/"+like), 0o666); err != nil {
 			return err

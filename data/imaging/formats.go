@@ -1,0 +1,177 @@
+package imaging
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/format/heic"
+	"github.com/kindred-ml/kindred/internal/format/wasm"
+)
+
+// formats are all formats that a Decoder reads. All else that is known of a format is in its row, in a file of its
+// own: lists of names and extensions elsewhere are made from this one.
+var formats = []*format{&jpegFormat, &pngFormat, &webpFormat, &tiffFormat, &gifFormat, &bmpFormat, &pnmFormat,
+	&avifFormat, &jxlFormat, &heicFormat}
+
+// format is one way to store an image.
+type format struct {
+	name       string
+	extensions []string // of file names, the usual one first
+	mediaType  string
+
+	// matches recognises a file by its first bytes.
+	matches func(b []byte) bool
+	// open reads the structure of a file of size bytes that begins with b.
+	open func(ctx context.Context, b []byte, size int64) (*source, error)
+	// exif returns the EXIF block of a file, or nil without one. It is nil for formats without EXIF.
+	exif func(b []byte) []byte
+	// colours returns what a file says about its colours. It is nil for formats whose colours are sRGB.
+	colours func(b []byte) colourSpace
+
+	// quick decodes usual files with the buffers of a Decoder. It returns false for files that open is for.
+	quick func(d *Decoder, ctx context.Context, dst *Image, b []byte) (done bool, err error)
+	// structure returns more memory than open takes for a file of size bytes that begins with b, beside a megabyte.
+	structure func(b []byte, size int64) int64
+	// sandboxed is set if files are decoded in a sandbox.
+	sandboxed bool
+	// missing returns an error while the decoder is not installed. It is nil for decoders of the program.
+	missing func() error
+}
+
+func (f *format) readable() bool { return f.missing == nil || f.missing() == nil }
+
+func (f *format) exifBlock(b []byte) []byte {
+	if f.exif == nil {
+		return nil
+	}
+	return f.exif(b)
+}
+
+// FileFormat is a format of image files.
+type FileFormat struct {
+	// Name is as in Header.Format.
+	Name string `json:"name"`
+	// Extensions are those of its files' names, in lower case.
+	Extensions []string `json:"extensions"`
+	// MediaType is the type of its files in HTTP.
+	MediaType string `json:"media_type"`
+	// Readable is false for HEIC without a decoder.
+	Readable bool `json:"readable"`
+}
+
+func (f *format) public() FileFormat {
+	return FileFormat{f.name, slices.Clone(f.extensions), f.mediaType, f.readable()}
+}
+
+// FileFormats returns the formats that a Decoder knows.
+func FileFormats() []FileFormat {
+	list := make([]FileFormat, len(formats))
+	for i, f := range formats {
+		list[i] = f.public()
+	}
+	return list
+}
+
+// FormatNames returns the names of all formats, for messages: "JPEG, PNG or TIFF".
+func FormatNames() string {
+	last := len(formats) - 1
+	names := make([]string, last)
+	for i, f := range formats[:last] {
+		names[i] = f.name
+	}
+	return strings.Join(names, ", ") + " or " + formats[last].name
+}
+
+// FormatOf returns the format that files with this name have by their extension.
+func FormatOf(name string) (FileFormat, bool) {
+	ext := strings.ToLower(path.Ext(name))
+	for _, f := range formats {
+		if slices.Contains(f.extensions, ext) {
+			return f.public(), true
+		}
+	}
+	return FileFormat{}, false
+}
+
+// Reads reports whether files with this name are taken for images, by the extension. Those of HEIC are if there is a
+// decoder for it.
+func Reads(name string) bool {
+	f, ok := FormatOf(name)
+	return ok && f.Readable
+}
+
+// LacksDecoder reports whether files with this name are images for which the decoder is missing: HEIC.
+func LacksDecoder(name string) bool {
+	f, ok := FormatOf(name)
+	return ok && !f.Readable
+}
+
+// IsOfDecoder reports whether an error of a Decoder says nothing about the file: the decoder for its format is
+// missing, or cannot run here.
+func IsOfDecoder(err error) bool {
+	return errors.Is(err, heic.ErrMissing) || errors.Is(err, wasm.ErrDecoder)
+}
+
+// Decoders names the set of formats that can be read, for those who remember which files could not be. The number
+// changes with what this program decodes.
+func Decoders() string {
+	if heic.Present() {
+		return "3 with HEIC"
+	}
+	return "3"
+}
+
+// sniff recognises a format by its first bytes.
+func sniff(b []byte) (*format, error) {
+	if len(b) == 0 {
+		return nil, errors.New("empty file")
+	}
+	for _, f := range formats {
+		if f.matches(b) {
+			return f, nil
+		}
+	}
+	if what := instead(b); what != "" {
+		return nil, errors.New(what)
+	}
+	if name := foreign(b); name != "" {
+		return nil, fmt.Errorf("no decoder for %s: convert the file to JPEG or PNG", name)
+	}
+	return nil, fmt.Errorf("not an image of a known format: it starts with %q", b[:min(len(b), 8)])
+}
+
+// StructureBytes returns more than the memory that Open takes for a file of size bytes which begins with b, besides
+// the file itself.
+func StructureBytes(b []byte, size int64) int64 {
+	const usual = 1 << 20
+	if f, err := sniff(b); err == nil && f.structure != nil {
+		return usual + f.structure(b, size)
+	}
+	return usual
+}
+
+// Sandboxed reports whether the file that begins with b is decoded in a sandbox.
+func Sandboxed(b []byte) bool {
+	f, err := sniff(b)
+	return err == nil && f.sandboxed
+}
+
+// starts returns a function that reports whether a file starts with one of some texts.
+func starts(with ...string) func(b []byte) bool {
+	return func(b []byte) bool {
+		return slices.ContainsFunc(with, func(s string) bool { return bytes.HasPrefix(b, []byte(s)) })
+	}
+}
+
+// brand returns the brand of a file of boxes (ISO/IEC 14496-12), or "" for other files.
+func brand(b []byte) string {
+	if len(b) < 12 || string(b[4:8]) != "ftyp" {
+		return ""
+	}
+	return string(b[8:12])
+}

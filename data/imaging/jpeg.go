@@ -1,0 +1,167 @@
+package imaging
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"iter"
+
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	fastjpeg "github.com/kindred-ml/kindred/internal/format/jpeg"
+)
+
+var jpegFormat = format{name: "JPEG", extensions: []string{".jpg", ".jpeg", ".jpe", ".jfif"}, mediaType: "image/jpeg",
+	matches: starts("\xff\xd8"), open: openJPEG, exif: jpegExif, colours: jpegColours, quick: (*Decoder).decodeJPEG}
+
+// openJPEG reads the structure of a JPEG file for the standard library, which reads more kinds than package fastjpeg.
+func openJPEG(ctx context.Context, b []byte, size int64) (*source, error) {
+	s, err := inGo(jpegConfig, jpeg.Decode)(ctx, b, size)
+	if err == nil {
+		kind, ok := fastjpeg.ReadKind(b)
+		s.jpeg, s.reducible = kind, ok && kind.Usual()
+		s.check = func(file []byte) error { return s.jpeg.Passes(file).Check() }
+	}
+	return s, err
+}
+
+// decodeJPEG reads the kinds of JPEG that package fastjpeg knows. It returns false for others, which are of another
+// kind or damaged.
+func (d *Decoder) decodeJPEG(ctx context.Context, dst *Image, b []byte) (done bool, err error) {
+	orientation := tiffOrientation(jpegExif(b))
+	d.fast.MaxPixels, d.fast.MaxBytes = d.limit(), max(1, budget.Limit()-int64(len(b))) // see refuse
+	if d.MaxBytes > 0 {
+		d.fast.MaxBytes = min(d.MaxBytes, d.fast.MaxBytes)
+	}
+	d.fast.Done, d.fast.Smooth, d.fast.Shrink = ctx.Done(), d.Smooth, d.Shrink
+	if d.Shrink != nil && orientation >= 5 { // the stored picture lies on its side
+		d.fast.Shrink = func(w, h int) int { return d.Shrink(h, w) }
+	}
+	if d.decodeFast(ctx, dst, b, d.fast.Decode) == nil {
+		dst.orient(orientation)
+		return true, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return true, err
+	}
+	if kind, ok := fastjpeg.ReadKind(b); ok && kind.Rare() {
+		return true, d.rareJPEG(ctx, dst, b, kind)
+	}
+	return false, nil
+}
+
+// decodeFast decodes by a method of d.fast, when there is memory for it.
+func (d *Decoder) decodeFast(ctx context.Context, dst *Image, b []byte,
+	by func(b []byte, room func(w, h, c int) []uint8) error) error {
+	none := func() {}
+	leave := none
+	defer func() { leave() }()
+	d.fast.Enter = func(bytes int64) bool {
+		leave() // what a header before this one needs
+		var err error
+		if leave, err = d.enter(ctx, bytes, b); err != nil {
+			leave = none
+		}
+		return err == nil
+	}
+	defer func() { d.fast.Enter = nil }()
+	return by(b, func(w, h, c int) []uint8 { dst.Reset(w, h, c); return dst.Pix })
+}
+
+var errJPEG = errors.New("the data are not valid JPEG, or end early")
+
+// rareJPEG reads a kind of JPEG that the standard library does not support.
+func (d *Decoder) rareJPEG(ctx context.Context, dst *Image, b []byte, kind fastjpeg.Kind) error {
+	// It needs as much memory as a progressive JPEG of four colours.
+	p := &Picture{file: b, Header: Header{jpeg: kind, format: &format{name: "JPEG"}}, source: &source{
+		cfg: image.Config{Width: kind.W, Height: kind.H, ColorModel: color.CMYKModel}}}
+	if err := p.refuse(d, nil); err != nil {
+		return err
+	}
+	if d.decodeFast(ctx, dst, b, d.fast.DecodeAny) != nil {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return p.format.fault(errJPEG)
+	}
+	dst.orient(tiffOrientation(jpegExif(b)))
+	return nil
+}
+
+// jpegConfig reads the size of a JPEG file. For an unsupported kind the error names the kind.
+func jpegConfig(b []byte) (image.Config, error) {
+	kind, ok := fastjpeg.ReadKind(b)
+	if !ok {
+		return jpeg.DecodeConfig(bytes.NewReader(b))
+	}
+	if name := kind.Unread(); name != "" {
+		return image.Config{}, jpeg.UnsupportedError(name)
+	}
+	if kind.W > 0 && kind.H == 0 {
+		return image.Config{}, jpeg.UnsupportedError("a height after the picture (DNL)")
+	}
+	if kind.Rare() {
+		return image.Config{Width: kind.W, Height: kind.H, ColorModel: color.CMYKModel}, nil
+	}
+	return jpeg.DecodeConfig(bytes.NewReader(b))
+}
+
+// jpegSegments yields the markers of a JPEG file and the content of their segments, up to the image data.
+func jpegSegments(b []byte) iter.Seq2[byte, []byte] {
+	return func(yield func(byte, []byte) bool) {
+		for at := 2; at+4 <= len(b); {
+			marker := b[at+1]
+			if b[at] != 0xff || marker == 0xff { // stray bytes, padding
+				at++
+				continue
+			}
+			if marker == 0xda || marker == 0xd9 { // image data, end
+				return
+			}
+			n := int(binary.BigEndian.Uint16(b[at+2:]))
+			if n < 2 || at+2+n > len(b) || !yield(marker, b[at+4:at+2+n]) {
+				return
+			}
+			at += 2 + n
+		}
+	}
+}
+
+// jpegExif returns the EXIF block of a JPEG file, or nil without one.
+func jpegExif(b []byte) []byte {
+	for marker, segment := range jpegSegments(b) {
+		if body, ok := bytes.CutPrefix(segment, []byte("Exif\x00\x00")); ok && marker == 0xe1 {
+			return body
+		}
+	}
+	return nil
+}
+
+// jpegColours joins the pieces of the ICC profile (ICC.1, annex B.4): each has its number, from 1, and how many there
+// are.
+func jpegColours(b []byte) (c colourSpace) {
+	var pieces [256][]byte
+	n, size := 0, 0
+	for marker, segment := range jpegSegments(b) {
+		body, ok := bytes.CutPrefix(segment, []byte("ICC_PROFILE\x00"))
+		if !ok || marker != 0xe2 || len(body) < 2 || pieces[body[0]] != nil {
+			continue
+		}
+		n = int(body[1])
+		pieces[body[0]] = body[2:]
+		size += len(body) - 2
+	}
+	if size > mostProfile {
+		return c
+	}
+	for _, piece := range pieces[min(1, n) : n+1] {
+		if piece == nil { // one is missing
+			return colourSpace{}
+		}
+		c.icc = append(c.icc, piece...)
+	}
+	return c
+}
