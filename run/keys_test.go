@@ -21,6 +21,7 @@ func TestBounds(t *testing.T) {
 		"data.fit":           {[]string{`""`, "stretch", "cover"}, []string{"fill"}},
 		"data.shorter":       {[]string{"0"}, []string{"-1"}},
 		"data.resample":      {[]string{`""`, "bilinear", "box"}, []string{"cubic"}},
+		"data.colours":       {[]string{`""`, "raw"}, []string{"p3"}},
 		"data.augment":       {[]string{"light"}, []string{"lite"}},
 		"data.pixels":        {[]string{"imagenet"}, []string{"imagnet"}},
 		"data.train_limit":   {[]string{"0"}, []string{"-1"}},

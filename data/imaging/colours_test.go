@@ -5,10 +5,15 @@ import (
 	"compress/zlib"
 	"context"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/format/colourspace"
 	"github.com/kindred-ml/kindred/test/budgettest"
 )
 
@@ -109,5 +114,97 @@ func TestColoursAVIF(t *testing.T) {
 	c := coloursOf(t, formatFile(t, "avif.avif"))
 	if c.cicp.primaries == 0 || c.cicp.transfer == 0 {
 		t.Errorf("%+v", c)
+	}
+}
+
+// The colours that a file declares become those of sRGB that LittleCMS, or the formulas, make of them. Others stay, and
+// a remark says why. One decoder reads all files, in any order.
+func TestColoursBecomeSRGB(t *testing.T) {
+	stay := map[string]string{"pq.png": "PQ (HDR)", "colours-in-grey.png": "greys", "damaged.png": "damaged",
+		"cmyk.jpg": "CMYK", "profile.jxl": "JPEG XL"}
+	var dec, raw Decoder
+	raw.RawColours = true
+	var im, stored Image
+	for name, want := range references(t, "colours") {
+		b, err := os.ReadFile(filepath.Join("testdata", "colours", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(dec.Decode(t.Context(), &im, b), raw.Decode(t.Context(), &stored, b)); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if im.W != want.W || im.H != want.H || im.C != want.C {
+			t.Errorf("%s: %d x %d x %d", name, im.W, im.H, im.C)
+			continue
+		}
+		if worst := im.differs(want.Pixels); worst > want.Tolerance {
+			t.Errorf("%s: differs from the reference by up to %d levels, allowed %d", name, worst, want.Tolerance)
+		}
+		changed := !slices.Equal(im.Pix, stored.Pix)
+		if remark := strings.Join(dec.Remarks(), ";"); stay[name] != "" {
+			if changed || !strings.Contains(remark, stay[name]) {
+				t.Errorf("%s: changed is %v, remark %q", name, changed, remark)
+			}
+		} else if strings.Contains(remark, "stored") || changed != (name != "gamma-srgb.png") {
+			t.Errorf("%s: changed is %v, remark %q", name, changed, remark)
+		}
+		if len(raw.Remarks()) > 0 && name != "profile-alpha.png" {
+			t.Errorf("%s: raw: %q", name, raw.Remarks())
+		}
+	}
+}
+
+// A file that declares nothing is read as it is after one that does.
+func TestColoursOfOneFileOnly(t *testing.T) {
+	var dec Decoder
+	var im, plain Image
+	p3, err := os.ReadFile(filepath.Join("testdata", "colours", "profile.png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := formatFile(t, "png-rgb.png")
+	if err := errors.Join(new(Decoder).Decode(t.Context(), &plain, b), dec.Decode(t.Context(), &im, p3),
+		dec.Decode(t.Context(), &im, b)); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(im.Pix, plain.Pix) {
+		t.Error("the profile of another file was used")
+	}
+}
+
+// Premultiplied colours are converted as they are without the alpha.
+func TestConvertPremultiplied(t *testing.T) {
+	space, err := colourspace.FromH273(12, 13)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := conversion{Converter: colourspace.NewConverter(space)}
+	for _, a := range []int{0, 1, 77, 128, 254, 255} {
+		plain := []uint8{200, 90, 30, uint8(a), 7, 7, 7, 255}
+		multiplied := slices.Clone(plain)
+		wide := make([]uint8, 16)
+		for i := range 8 {
+			x := int(plain[i])
+			if i < 3 {
+				x = (x*a + 127) / 255
+				multiplied[i] = uint8(x)
+			}
+			wide[2*i], wide[2*i+1] = uint8(x), uint8(x)
+		}
+		v.applyToRGBA(plain, 1, false)
+		v.applyToRGBA(multiplied, 1, true)
+		v.applyToRGBA(wide, 2, true)
+		for i := range 4 {
+			want := int(plain[i])
+			if i < 3 {
+				want = (want*a + 127) / 255
+			}
+			for _, got := range []uint8{multiplied[i], wide[2*i]} {
+				if d := int(got) - want; max(d, -d) > 2 {
+					t.Errorf("alpha %d: value %d is %d, want %d", a, i, got, want)
+				}
+			}
+		}
 	}
 }

@@ -30,9 +30,9 @@ type reference struct {
 	Pixels             []byte
 }
 
-func references(t testing.TB) map[string]reference {
+func references(t testing.TB, folder ...string) map[string]reference {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", "expected.json"))
+	b, err := os.ReadFile(filepath.Join(filepath.Join("testdata", filepath.Join(folder...)), "expected.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,15 +69,19 @@ func TestDecodeFormats(t *testing.T) {
 			continue
 		}
 		im.SetChannels(want.C)
-		worst := 0
-		for i, v := range im.Pix {
-			d := int(v) - int(want.Pixels[i])
-			worst = max(worst, d, -d)
-		}
-		if worst > want.Tolerance {
+		if worst := im.differs(want.Pixels); worst > want.Tolerance {
 			t.Errorf("%s: differs from PIL by up to %d levels, allowed %d", name, worst, want.Tolerance)
 		}
 	}
+}
+
+// differs returns the largest difference of the values of a picture.
+func (im *Image) differs(pixels []byte) (worst int) {
+	for i, v := range im.Pix {
+		d := int(v) - int(pixels[i])
+		worst = max(worst, d, -d)
+	}
+	return worst
 }
 
 // Go's own images of every model, against their At.

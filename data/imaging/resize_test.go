@@ -17,7 +17,7 @@ func pattern(w, h, c int) *Image {
 }
 
 // TestResizeIsPillows: with Rounded, every filter gives the bytes of Pillow and torchvision, which
-// testdata/resized.py has recorded.
+// testdata/resized.py has recorded. So do JPEG files whose chroma is enlarged smoothly.
 func TestResizeIsPillows(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("testdata", "resized.json"))
 	if err != nil {
@@ -30,6 +30,7 @@ func TestResizeIsPillows(t *testing.T) {
 		To      [2]int
 		Fit     *Fit
 		Shorter int
+		File    []byte // of JPEG; without it, the picture is pattern
 		Pixels  []byte
 	}
 	if err := json.Unmarshal(b, &cases); err != nil {
@@ -41,6 +42,12 @@ func TestResizeIsPillows(t *testing.T) {
 	for _, c := range cases {
 		filters[c.Filter] = true
 		im, got := pattern(c.W, c.H, c.C), new(Image)
+		if len(c.File) > 0 {
+			dec := Decoder{Smooth: true}
+			if err := dec.Decode(t.Context(), im, c.File); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if c.Fit != nil {
 			p, err := NewPipeline(Config{Width: c.To[0], Height: c.To[1], Fit: *c.Fit, Shorter: c.Shorter,
 				Filter: c.Filter, Rounded: true})

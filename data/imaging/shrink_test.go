@@ -48,6 +48,13 @@ func TestShrinkKeepsTwoPixelsForOne(t *testing.T) {
 		{Config{Width: 100, Height: 100, Augment: standard}, 924, 924, 2},
 		{Config{Width: 100, Height: 100, Augment: Augment{CropArea: [2]float64{1, 1}}}, 500, 300, 1},
 		{Config{Width: 224, Height: 224, Augment: standard}, 4032, 3024, 2},
+		{Config{Width: 64, Height: 64, Rounded: true}, 4000, 3000, 2},
+		{Config{Width: 64, Height: 64, Rounded: true}, 4002, 3001, 1},
+		{Config{Width: 64, Height: 64, Rounded: true}, 4001, 3002, 1},
+		{Config{Width: 64, Height: 64, Rounded: true}, 5400, 5402, 2},
+		{Config{Width: 64, Height: 64, Rounded: true}, 2558, 2558, 1},
+		{Config{Width: 16, Height: 16, Rounded: true}, 4000, 3000, 8},
+		{Config{Width: 224, Height: 224, Rounded: true}, 4032, 3024, 1},
 	} {
 		p, err := NewPipeline(c.cfg)
 		if err != nil {

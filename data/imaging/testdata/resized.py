@@ -4,6 +4,7 @@
 Needs Debian's python3-pil, python3-numpy and python3-torchvision. With a number as argument, as many random cases more
 are written, for a comparison that is not kept."""
 import base64
+import io
 import json
 import os
 import random
@@ -61,6 +62,21 @@ for name in FILTERS:
         keep(w, h, 3, name, cover(pattern(w, h, 3)), to=(side, side), fit="cover", shorter=shorter)
         stretch = transforms.Compose([transforms.Resize((shorter, shorter), filter), transforms.CenterCrop(side)])
         keep(w, h, 3, name, stretch(pattern(w, h, 3)), to=(side, side), fit="stretch", shorter=shorter)
+for name, subsampling in [("grey", None), ("444", 0), ("422", 1), ("420", 2)]:
+    w, h = 27, 21
+    x, y = np.meshgrid(np.arange(w), np.arange(h))
+    waves = [128 + 120 * np.sin(x * 0.3 + c) * np.cos(y * 0.2 * c) for c in range(3)]
+    photo = np.asarray(pattern(w, h, 3)) * 0.2 + np.stack(waves, -1) * 0.8
+    photo = Image.fromarray(photo.clip(0, 255).astype(np.uint8))
+    file = io.BytesIO()
+    if subsampling is None:
+        photo.convert("L").save(file, "JPEG", quality=85)
+    else:
+        photo.save(file, "JPEG", quality=85, subsampling=subsampling)
+    photo, file = Image.open(file), base64.b64encode(file.getvalue()).decode()
+    c = 1 if subsampling is None else 3
+    keep(w, h, c, "nearest", photo, to=(w, h), file=file)
+    keep(w, h, c, "bicubic", photo.resize((9, 7), 3), to=(9, 7), file=file)
 for k in range(int(sys.argv[1]) if len(sys.argv) > 1 else 0):
     rng = random.Random(k)
     size = lambda most: int(most ** rng.random())

@@ -2,22 +2,23 @@ package jpeg
 
 // The inverse cosine transform of Loeffler, Ligtenberg and Moschytz (1989): 12
 // multiplications per line of eight, in fixed point with fixBits fractional
-// bits. The pass over columns keeps 2 extra bits.
-const fixBits = 12
+// bits. The pass over columns keeps 2 extra bits. These are the precisions of libjpeg (jidctint.c), so that the
+// bytes are the same.
+const fixBits = 13
 
 const (
-	f0541 = 2217  // 0.541196100
-	f1847 = 7568  // 1.847759065
-	f0765 = 3135  // 0.765366865
-	f1175 = 4816  // 1.175875602
-	f0298 = 1223  // 0.298631336
-	f2053 = 8410  // 2.053119869
-	f3072 = 12586 // 3.072711026
-	f1501 = 6149  // 1.501321110
-	f0899 = 3686  // 0.899976223
-	f2562 = 10498 // 2.562915447
-	f1961 = 8035  // 1.961570560
-	f0390 = 1598  // 0.390180644
+	f0541 = 4433  // 0.541196100
+	f1847 = 15137 // 1.847759065
+	f0765 = 6270  // 0.765366865
+	f1175 = 9633  // 1.175875602
+	f0298 = 2446  // 0.298631336
+	f2053 = 16819 // 2.053119869
+	f3072 = 25172 // 3.072711026
+	f1501 = 12299 // 1.501321110
+	f0899 = 7373  // 0.899976223
+	f2562 = 20995 // 2.562915447
+	f1961 = 16069 // 1.961570560
+	f0390 = 3196  // 0.390180644
 )
 
 // corner[k] is the side of the square in the upper left that holds the first
