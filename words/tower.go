@@ -160,11 +160,11 @@ func (t *Tower) Embed(ctx context.Context, texts []string) (*mat.Dense, error) {
 
 // Cuts says which texts are longer than the tower takes, in a sentence for each.
 func (t *Tower) Cuts(texts []string) (notes []string) {
+	most := t.shape.length
 	for _, text := range texts {
-		_, whole, err := t.tokens.EncodeCut(t.canonical(text), t.shape.length)
-		if err == nil && whole > t.shape.length {
-			notes = append(notes, fmt.Sprintf("the text %.60q has %d tokens, but the text tower takes %d: what follows "+
-				"is cut off", text, whole, t.shape.length))
+		if _, whole, err := t.tokens.EncodeCut(t.canonical(text), most); err == nil && whole > most {
+			notes = append(notes, fmt.Sprintf(
+				"the text %.60q has %d tokens, but the text tower takes %d: what follows is cut off", text, whole, most))
 		}
 	}
 	return notes

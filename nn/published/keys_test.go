@@ -2,13 +2,15 @@ package published
 
 import (
 	"encoding/json"
-	"fmt"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // nested returns the text of a file whose part at path has one more value.
@@ -29,11 +31,33 @@ func nested(base string, path []string, key string, value any) string {
 	return string(text)
 }
 
+// reader returns a function that reads the text of a file in the folder of a network.
+func reader(t *testing.T, file string) func(text string) error {
+	dir, weights := t.TempDir(), "model.safetensors"
+	if file == openCLIPFile {
+		weights = "open_clip_model.safetensors"
+	}
+	config := filepath.Join(dir, file)
+	return func(text string) error {
+		if err := os.WriteFile(config, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if file != processorFile {
+			_, err := Read(filepath.Join(dir, weights), config)
+			return err
+		}
+		p, _, err := Beside(dir)
+		if err == nil && p.Unfit != "" {
+			err = errors.New(p.Unfit)
+		}
+		return err
+	}
+}
+
 // TestEveryKeyCounts: a value of another type is noticed, under every key that is said to be followed, compared with
 // the weights or refused, and under no other. So the table says what is done.
 func TestEveryKeyCounts(t *testing.T) {
 	const vit = `{"model_type": "vit", "hidden_size": 8}`
-	const convnext = `{"model_type": "convnext"}`
 	const clip = `{"model_type": "clip", "vision_config": {}, "text_config": {}}`
 	const timm = `{"architecture": "vit_base_patch16_224", "pretrained_cfg": {"input_size": [3, 8, 8]}, "model_args": {}}`
 	const open = `{"model_cfg": {"vision_cfg": {}, "text_cfg": {}}, "preprocess_cfg": {}}`
@@ -63,26 +87,7 @@ func TestEveryKeyCounts(t *testing.T) {
 		{imagesSection, openCLIPFile, open, []string{"preprocess_cfg"}, ""},
 		{processorSection, processorFile, processor, nil, ""},
 	} {
-		dir := t.TempDir()
-		read := func(text string) error {
-			config := filepath.Join(dir, c.file)
-			if err := os.WriteFile(config, []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
-			weights := "model.safetensors"
-			switch c.file {
-			case processorFile:
-				p, _, err := Beside(dir)
-				if err == nil && p.Unfit != "" {
-					err = fmt.Errorf("%s", p.Unfit)
-				}
-				return err
-			case openCLIPFile:
-				weights = "open_clip_model.safetensors"
-			}
-			_, err := Read(filepath.Join(dir, weights), config)
-			return err
-		}
+		read := reader(t, c.file)
 		if err := read(c.base); err != nil {
 			t.Fatalf("%s: %v", c.base, err)
 		}
@@ -109,14 +114,21 @@ func TestEveryKeyCounts(t *testing.T) {
 			t.Errorf("%s: an unknown key: %v", c.section, err)
 		}
 	}
-	for _, key := range strings.Fields(stages + " patch_size") {
+}
+
+// TestStages: the stages of a ConvNeXt are kept for the comparison with its weights.
+func TestStages(t *testing.T) {
+	for _, key := range strings.Fields("depths hidden_sizes num_stages patch_size") {
 		n := &Tower{from: map[string]string{}}
-		o, err := parse(configFile, []byte(nested(convnext, nil, key, 7)))
+		o, err := parse(configFile, []byte(nested(`{"model_type": "convnext"}`, nil, key, 7)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if n.parse(o); n.convNeXt == nil || o.err != nil {
 			t.Fatalf("%s: %v", key, o.err)
+		}
+		if err := n.Apply("convnext_tiny", &zoo.Options{Multiple: 1}); err == nil || !strings.Contains(err.Error(), key) {
+			t.Errorf("%s: %v", key, err)
 		}
 	}
 }
