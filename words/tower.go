@@ -164,7 +164,7 @@ func (t *Tower) Cuts(texts []string) (notes []string) {
 	for _, text := range texts {
 		if _, whole, err := t.tokens.EncodeCut(t.canonical(text), most); err == nil && whole > most {
 			notes = append(notes, fmt.Sprintf(
-				"the text %.60q has %d tokens, but the text tower takes %d: what follows is cut off", text, whole, most))
+				"the text %.60q has %d tokens, but the text tower takes %d: the rest is cut off", text, whole, most))
 		}
 	}
 	return notes

@@ -36,6 +36,18 @@ func fromImage(dst *Image, im image.Image) (over Background) {
 		return fromRGBA(dst, im.Pix, im.Stride, w, h, 8, true)
 	case *image.Paletted:
 		return fromPaletted(dst, im, w, h)
+	case *image.CMYK:
+		dst.Reset(w, h, 3)
+		for y := range h {
+			d := dst.Row(y)
+			for x := range w {
+				ink := im.Pix[y*im.Stride+4*x:][:4]
+				white := 255 - uint32(ink[3])
+				for c, v := range ink[:3] {
+					d[3*x+c] = uint8(white - (uint32(v)*white+127)/255)
+				}
+			}
+		}
 	case *image.YCbCr:
 		dst.Reset(w, h, 3)
 		for y := range h {

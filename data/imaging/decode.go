@@ -173,7 +173,8 @@ func (f *format) fault(err error) error {
 	case errors.As(err, &ofPNG):
 		return fmt.Errorf("PNG: %s is not supported: %s", string(ofPNG), convert)
 	case errors.As(err, &known):
-		return fmt.Errorf("%w: convert the file to PNG, such as by magick a.tif a.png", err)
+		ext := f.extensions[0]
+		return fmt.Errorf("%w: convert the file to PNG, such as by magick a%s a.png", err, ext)
 	case errors.As(err, &ofTIFF):
 		return fmt.Errorf("TIFF: %s is not supported: %s", string(ofTIFF), convert)
 	case errors.As(err, &ofHEIC):

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"image"
-	"image/color"
 	"image/jpeg"
 	"iter"
 
@@ -40,22 +39,6 @@ func (d *Decoder) decodeJPEG(ctx context.Context, dst *Image, b []byte) (done bo
 	if d.Shrink != nil && orientation >= 5 { // the stored picture lies on its side
 		d.fast.Shrink = func(w, h int) int { return d.Shrink(h, w) }
 	}
-	if d.decodeFast(ctx, dst, b, d.fast.Decode) == nil {
-		dst.orient(orientation)
-		return true, nil
-	}
-	if err := ctx.Err(); err != nil {
-		return true, err
-	}
-	if kind, ok := fastjpeg.ReadKind(b); ok && kind.Rare() {
-		return true, d.rareJPEG(ctx, dst, b, kind)
-	}
-	return false, nil
-}
-
-// decodeFast decodes by a method of d.fast, when there is memory for it.
-func (d *Decoder) decodeFast(ctx context.Context, dst *Image, b []byte,
-	by func(b []byte, room func(w, h, c int) []uint8) error) error {
 	none := func() {}
 	leave := none
 	defer func() { leave() }()
@@ -68,43 +51,19 @@ func (d *Decoder) decodeFast(ctx context.Context, dst *Image, b []byte,
 		return err == nil
 	}
 	defer func() { d.fast.Enter = nil }()
-	return by(b, func(w, h, c int) []uint8 { dst.Reset(w, h, c); return dst.Pix })
+	err = d.fast.Decode(b, func(w, h, c int) []uint8 { dst.Reset(w, h, c); return dst.Pix })
+	if err == nil {
+		dst.orient(orientation)
+	}
+	return err == nil || ctx.Err() != nil, ctx.Err()
 }
 
 var errJPEG = errors.New("the data are not valid JPEG, or end early")
 
-// rareJPEG reads a kind of JPEG that the standard library does not support.
-func (d *Decoder) rareJPEG(ctx context.Context, dst *Image, b []byte, kind fastjpeg.Kind) error {
-	// It needs as much memory as a progressive JPEG of four colours.
-	p := &Picture{file: b, Header: Header{jpeg: kind, format: &format{name: "JPEG"}}, source: &source{
-		cfg: image.Config{Width: kind.W, Height: kind.H, ColorModel: color.CMYKModel}}}
-	if err := p.refuse(d, nil); err != nil {
-		return err
-	}
-	if d.decodeFast(ctx, dst, b, d.fast.DecodeAny) != nil {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return p.format.fault(errJPEG)
-	}
-	dst.orient(tiffOrientation(jpegExif(b)))
-	return nil
-}
-
 // jpegConfig reads the size of a JPEG file. For an unsupported kind the error names the kind.
 func jpegConfig(b []byte) (image.Config, error) {
-	kind, ok := fastjpeg.ReadKind(b)
-	if !ok {
-		return jpeg.DecodeConfig(bytes.NewReader(b))
-	}
-	if name := kind.Unread(); name != "" {
-		return image.Config{}, jpeg.UnsupportedError(name)
-	}
-	if kind.W > 0 && kind.H == 0 {
-		return image.Config{}, jpeg.UnsupportedError("a height after the picture (DNL)")
-	}
-	if kind.Rare() {
-		return image.Config{Width: kind.W, Height: kind.H, ColorModel: color.CMYKModel}, nil
+	if kind, ok := fastjpeg.ReadKind(b); ok && kind.Unread() != "" {
+		return image.Config{}, unsupported(kind.Unread())
 	}
 	return jpeg.DecodeConfig(bytes.NewReader(b))
 }

@@ -73,9 +73,10 @@ var notRead = map[string]string{
 	"float.tif": "TIFF of floating-point numbers is not supported", "big.tif": "BigTIFF file is not supported",
 	"cmyk.tif": "CMYK in TIFF is not supported", "cmyk_lzw.tif": "CMYK in TIFF is not supported",
 	"jpeg.tif": "JPEG in TIFF is not supported", "zstd.tif": "Zstandard in TIFF is not supported",
-	"planar.tif":        "samples in planes of their own is not supported",
-	"min0_g32d.tif":     "CCITT compression of group 3 in two dimensions is not supported",
-	"min1_g32d.tif":     "CCITT compression of group 3 in two dimensions is not supported",
+	"planar.tif":    "samples in planes of their own is not supported",
+	"min0_g32d.tif": "CCITT compression of group 3 in two dimensions is not supported",
+	"min1_g32d.tif": "CCITT compression of group 3 in two dimensions is not supported",
+	"arith.jpg":     "JPEG with arithmetic coding is not supported", "cmyk_noadobe.jpg": "CMYK in JPEG that does not say",
 	"min0_none_lsb.tif": "bits in reverse order is not supported",
 }
 
@@ -97,7 +98,12 @@ func compareFolder(t *testing.T, dir string) {
 		}
 		d, im := Decoder{Smooth: true}, Image{}
 		err = d.Decode(context.Background(), &im, file)
-		if why := notRead[filepath.Base(name)]; why != "" {
+		base := filepath.Base(name)
+		why := notRead[base]
+		if strings.HasPrefix(base, "s_22_") || strings.HasPrefix(base, "s_11_2") {
+			why = "JPEG with colours of these sizes is not supported"
+		}
+		if why != "" {
 			if err == nil || !strings.Contains(err.Error(), why) {
 				t.Errorf("%s: %v, want %s", name, err, why)
 			}

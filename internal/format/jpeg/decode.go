@@ -13,10 +13,8 @@ const (
 	sof0 = 0xc0 // baseline
 	sof1 = 0xc1 // extended sequential
 	sof2 = 0xc2 // progressive
-	sof9 = 0xc9 // sequential, arithmetic coding
-	sofA = 0xca // progressive, arithmetic coding
-	dac  = 0xcc
 	dht  = 0xc4
+	dac  = 0xcc
 	rst0 = 0xd0
 	rst7 = 0xd7
 	soi  = 0xd8
@@ -31,17 +29,15 @@ const (
 
 // component is one colour component.
 type component struct {
-	id      uint8
-	h, v    int // sampling factors
-	quant   uint8
-	dc, ac  *huffman
-	size    int // side of what a block of 8 x 8 becomes
-	plane   []uint8
-	stride  int
-	lastDC  int32
-	coeffs  []int16  // where they are kept: blocks of 64 in zigzag order
-	coding  [2]uint8 // of arithmetic coding: the tables of DC and AC
-	context int      // of arithmetic coding: what the last DC difference was like
+	id     uint8
+	h, v   int // sampling factors
+	quant  uint8
+	dc, ac *huffman
+	size   int // side of what a block of 8 x 8 becomes
+	plane  []uint8
+	stride int
+	lastDC int32
+	coeffs []int16 // of a progressive file: blocks of 64 in zigzag order
 }
 
 // Decoder keeps tables and buffers between files. It serves one goroutine. The
@@ -60,8 +56,6 @@ type Decoder struct {
 	Done <-chan struct{}
 	// Smooth enlarges chroma by interpolation instead of repetition.
 	Smooth bool
-	// Inks makes DecodeAny return four colours as four channels, as they are stored.
-	Inks bool
 
 	w, h    int // of the file
 	shrink  int
@@ -71,23 +65,18 @@ type Decoder struct {
 	rows    int
 	hmax    int // the largest sampling factors
 	vmax    int
-	comps   [4]component
+	comps   [3]component
 	n       int // number of components
 	quant   [4][64]int32
 	hasQ    [4]bool
 	huff    [2][4]huffman
 	restart int
 	layers  bool // progressive: coefficients come in several scans
-	any     bool // see DecodeAny
-	adobe   int  // the transform that Adobe's segment names; -1 without one
-	jfif    bool
-	coder   *arithmetic // nil for Huffman coding
-	spare   *arithmetic // the last coder
 	part    part
 	passes  Passes // of the scans so far, where they are several
 	in      bits
 	block   [64]int32
-	wide    []uint8 // two rows of chroma, enlarged, or a row of each component
+	wide    []uint8 // two rows of chroma, enlarged
 	sums    []int32
 }
 
@@ -95,11 +84,6 @@ type Decoder struct {
 // channels (1 or 3) and returns the memory for the interleaved pixels. The sides of a
 // picture that shrinks are rounded to the nearest.
 func (d *Decoder) Decode(b []byte, grow func(w, h, c int) []uint8) error {
-	d.any = false
-	return d.decode(b, grow)
-}
-
-func (d *Decoder) decode(b []byte, grow func(w, h, c int) []uint8) error {
 	d.reset()
 	if len(b) < 2 || b[0] != 0xff || b[1] != soi {
 		return ErrUnsupported
@@ -111,7 +95,7 @@ func (d *Decoder) decode(b []byte, grow func(w, h, c int) []uint8) error {
 	if end || !d.plan(len(b)-at) {
 		return ErrUnsupported
 	}
-	if d.layers || d.any {
+	if d.layers {
 		err = d.scans(b, at)
 	} else {
 		err = d.scan(b[at:])
@@ -120,7 +104,7 @@ func (d *Decoder) decode(b []byte, grow func(w, h, c int) []uint8) error {
 		return err
 	}
 	w, h := d.reduced(d.w), d.reduced(d.h)
-	pix := grow(w, h, d.channels())
+	pix := grow(w, h, d.n)
 	if d.n == 1 {
 		c := &d.comps[0]
 		for y := range h {
@@ -128,13 +112,7 @@ func (d *Decoder) decode(b []byte, grow func(w, h, c int) []uint8) error {
 		}
 		return nil
 	}
-	converted := false
-	if d.any {
-		converted = d.convert(pix)
-	} else {
-		converted = d.toRGB(pix, w, h)
-	}
-	if !converted {
+	if !d.toRGB(pix, w, h) {
 		return ErrUnsupported
 	}
 	return nil
@@ -149,20 +127,12 @@ func (d *Decoder) Trim(most int64) {
 	}
 }
 
-// channels is the number of channels of the result.
-func (d *Decoder) channels() int {
-	if d.n == 4 && !d.Inks {
-		return 3
-	}
-	return d.n
-}
-
 // reduced is the length of a side in the result.
 func (d *Decoder) reduced(n int) int { return max(1, (n+d.shrink/2)/d.shrink) }
 
 func (d *Decoder) reset() {
 	d.n, d.restart, d.w, d.h, d.layers = 0, 0, 0, 0, false
-	d.adobe, d.jfif, d.coder, d.passes = -1, false, nil, Passes{}
+	d.passes = Passes{}
 	d.hasQ = [4]bool{}
 	d.block = [64]int32{} // which a file that ended early left as it was
 	for i := range d.huff {
@@ -197,11 +167,6 @@ func (d *Decoder) headers(b []byte, at int) (scan int, end bool, err error) {
 		case marker == sof0 || marker == sof1 || marker == sof2:
 			ok = d.frame(seg)
 			d.layers = marker == sof2
-		case d.any && (marker == sof9 || marker == sofA):
-			ok = d.frame(seg)
-			d.layers, d.coder = marker == sofA, d.newCoder()
-		case d.any && marker == dac:
-			ok = d.coder != nil && d.coder.conditioning(seg)
 		case marker == dht:
 			ok = d.huffmanTables(seg)
 		case marker == dqt:
@@ -217,10 +182,7 @@ func (d *Decoder) headers(b []byte, at int) (scan int, end bool, err error) {
 			}
 			return at, false, nil
 		case marker == appE && len(seg) >= 12 && string(seg[:5]) == "Adobe":
-			d.adobe = int(seg[11])
-			ok = d.any || d.adobe != 0 // YCbCr; else it is RGB or CMYK
-		case marker == app0 && len(seg) >= 5 && string(seg[:5]) == "JFIF\x00":
-			d.jfif = true
+			ok = seg[11] != 0 // YCbCr; else it is RGB or CMYK
 		case marker >= app0 && marker <= 0xef, marker == com:
 		default:
 			ok = false
@@ -238,7 +200,7 @@ func (d *Decoder) frame(seg []byte) bool {
 	}
 	d.h, d.w = int(binary.BigEndian.Uint16(seg[1:])), int(binary.BigEndian.Uint16(seg[3:]))
 	n := int(seg[5])
-	if d.w == 0 || d.h == 0 || d.MaxPixels > 0 && d.w > d.MaxPixels/d.h || n != 1 && n != 3 && !(n == 4 && d.any) ||
+	if d.w == 0 || d.h == 0 || d.MaxPixels > 0 && d.w > d.MaxPixels/d.h || n != 1 && n != 3 ||
 		len(seg) != 6+3*n {
 		return false
 	}
@@ -256,9 +218,6 @@ func (d *Decoder) frame(seg []byte) bool {
 		d.comps[0].h, d.comps[0].v = 1, 1
 		d.n, d.hmax, d.vmax = 1, 1, 1
 		return true
-	}
-	if d.any {
-		return d.anyFrame(n)
 	}
 	y, cb, cr := &d.comps[0], &d.comps[1], &d.comps[2]
 	if cb.h < 1 || cb.v < 1 || cr.h != cb.h || cr.v != cb.v || y.h > 4 || y.v > 4 || y.h < cb.h || y.v < cb.v ||
@@ -313,7 +272,7 @@ func (d *Decoder) huffmanTables(seg []byte) bool {
 // scanHeader requires the one scan of all components at full precision, or a layer
 // of a progressive file.
 func (d *Decoder) scanHeader(seg []byte) bool {
-	if d.layers || d.any {
+	if d.layers {
 		return d.layerHeader(seg)
 	}
 	if d.n == 0 || len(seg) != 4+2*d.n || int(seg[0]) != d.n {
@@ -339,7 +298,7 @@ func (d *Decoder) scanHeader(seg []byte) bool {
 // of the file.
 func (d *Decoder) plan(data int) bool {
 	d.shrink = 1
-	if d.Shrink != nil && !d.any {
+	if d.Shrink != nil {
 		d.shrink = d.Shrink(d.w, d.h)
 	}
 	d.cols, d.rows = (d.w+8*d.hmax-1)/(8*d.hmax), (d.h+8*d.vmax-1)/(8*d.vmax)
@@ -349,7 +308,7 @@ func (d *Decoder) plan(data int) bool {
 	if d.layers {
 		blocks = 8 * data
 	}
-	if d.cols*d.rows > blocks+64 && d.coder == nil { // arithmetic coding takes next to nothing
+	if d.cols*d.rows > blocks+64 {
 		return false
 	}
 	d.across, d.down = 1, 1
@@ -357,17 +316,17 @@ func (d *Decoder) plan(data int) bool {
 		c := &d.comps[i]
 		c.size = 8 / d.shrink
 		h, v := d.hmax/c.h, d.vmax/c.v
-		for h%2 == 0 && v%2 == 0 && c.size < 8 && !d.any { // chroma that need not be enlarged
+		for h%2 == 0 && v%2 == 0 && c.size < 8 { // chroma that need not be enlarged
 			h, v, c.size = h/2, v/2, 2*c.size
 		}
 		d.across, d.down = max(d.across, h), max(d.down, v)
 	}
-	need := int64(d.channels()) * int64(d.reduced(d.w)) * int64(d.reduced(d.h))
+	need := int64(d.n) * int64(d.reduced(d.w)) * int64(d.reduced(d.h))
 	for i := range d.n {
 		c := &d.comps[i]
 		blocks := int64(d.cols*c.h) * int64(d.rows*c.v)
 		need += blocks * int64(c.size*c.size)
-		if d.layers || d.any {
+		if d.layers {
 			need += blocks * 128
 		}
 	}

@@ -63,35 +63,22 @@ func (k *Kind) Unread() string {
 		return "lossless JPEG"
 	case 0xc5, 0xc6, 0xc7, 0xcd, 0xce, 0xcf:
 		return "hierarchical JPEG"
+	case 0xc9, 0xca:
+		return "JPEG with arithmetic coding"
 	}
 	switch {
 	case k.Bits != 8:
 		return "JPEG with samples of more than 8 bits"
 	case k.Components != 1 && k.Components != 3 && k.Components != 4:
 		return "JPEG of two or more than four colours"
-	case !k.whole():
-		return "JPEG whose colours have sizes that do not divide each other"
+	case k.W > 0 && k.H == 0:
+		return "JPEG with its height after the picture (DNL)"
+	case k.Components == 4 && k.adobe < 0:
+		return "CMYK in JPEG that does not say how (without Adobe's segment)"
+	case !k.hasUsualSizes():
+		return "JPEG with colours of these sizes"
 	}
 	return ""
-}
-
-// Rare reports whether only DecodeAny reads a file as libjpeg does: arithmetic coding, chroma of
-// uneven sizes, RGB whose colours have several sizes, four colours.
-func (k *Kind) Rare() bool {
-	if k.Unread() != "" {
-		return false
-	}
-	f := k.factors
-	switch {
-	case k.marker == sof9 || k.marker == sofA:
-		return true
-	case k.Components == 3:
-		rgb := !isYCbCr(k.names, k.adobe, k.jfif)
-		return f[1] != f[2] || rgb && f[0] != f[1] || f[0]>>4%(f[1]>>4) != 0 || f[0]&15%(f[1]&15) != 0
-	case k.Components == 4:
-		return true
-	}
-	return false
 }
 
 // Usual reports whether Decode reads a file, if it is not damaged: only then can it be made
@@ -102,13 +89,13 @@ func (k *Kind) Usual() bool {
 		if k.apart && k.marker != sof2 {
 			return false
 		}
-		return k.Bits == 8 && !k.Rare() && (k.Components == 1 || k.Components == 3 && isYCbCr(k.names, k.adobe, k.jfif))
+		return k.Unread() == "" && (k.Components == 1 || k.Components == 3 && k.isYCbCr())
 	}
 	return false
 }
 
 // Progressive reports whether the coefficients are kept until the file ends.
-func (k *Kind) Progressive() bool { return k.marker == sof2 || k.marker == sofA || k.Rare() }
+func (k *Kind) Progressive() bool { return k.marker == sof2 }
 
 // Bytes is at most what Decode takes for a picture whose sides are divided by shrink: planes and
 // pixels of the result, and the coefficients of a progressive file.
@@ -131,19 +118,32 @@ func (k *Kind) Bytes(shrink int) int64 {
 	return need
 }
 
-// whole reports whether every sampling factor divides the largest.
-func (k *Kind) whole() bool {
-	var h, v byte
-	for _, f := range k.factors {
-		if f>>4 == 0 || f&15 == 0 {
-			return false
-		}
-		h, v = max(h, f>>4), max(v, f&15)
+// hasUsualSizes reports whether image/jpeg or Decode knows the sampling factors: chroma that is at most as large as
+// luma, and CMYK whose black is as large as cyan.
+func (k *Kind) hasUsualSizes() bool {
+	f := k.factors
+	h, v := f[0]>>4, f[0]&15
+	switch {
+	case h < 1 || h > 4 || v < 1 || v > 4:
+		return false
+	case k.Components == 1:
+		return true
+	case f[1] != f[2] || f[1]>>4 == 0 || f[1]&15 == 0 || h%(f[1]>>4) != 0 || v%(f[1]&15) != 0:
+		return false
+	case k.Components == 4:
+		return f[1] == 0x11 && f[3] == f[0] && (f[0] == 0x11 || f[0] == 0x22)
 	}
-	for _, f := range k.factors {
-		if h%(f>>4) != 0 || v%(f&15) != 0 {
-			return false
-		}
+	return k.isYCbCr() || h != 3 && v < 3
+}
+
+// isYCbCr decides, as libjpeg does, whether three components are YCbCr: JFIF says yes, Adobe's segment says which, all
+// but 0 being so, and else the names of the components do.
+func (k *Kind) isYCbCr() bool {
+	switch {
+	case k.jfif:
+		return true
+	case k.adobe >= 0:
+		return k.adobe != 0
 	}
-	return true
+	return string(k.names) != "RGB"
 }

@@ -1,10 +1,10 @@
 package jpeg
 
-// part is what one scan holds, of a progressive file or of one whose coefficients are kept:
-// the coefficients from to to of some components, without their lowest low bits; or, if high
-// is not 0, the bit above these of coefficients that came before.
+// part is what one scan of a progressive file holds: the coefficients from to to of some components,
+// without their lowest low bits; or, if high is not 0, the bit above these of coefficients that came
+// before.
 type part struct {
-	comps    [4]*component
+	comps    [3]*component
 	n        int
 	from, to int
 	high     uint
@@ -23,11 +23,7 @@ func (d *Decoder) layerHeader(seg []byte) bool {
 	if p.low > 13 || p.high != 0 && p.high != p.low+1 || p.to > 63 {
 		return false
 	}
-	if !d.layers {
-		if p.from != 0 || p.to != 63 || p.high != 0 || p.low != 0 {
-			return false
-		}
-	} else if p.from == 0 && p.to != 0 || p.from > 0 && (p.to < p.from || p.n != 1) {
+	if p.from == 0 && p.to != 0 || p.from > 0 && (p.to < p.from || p.n != 1) {
 		return false
 	}
 	at := 0 // components come in the order of the frame
@@ -37,20 +33,17 @@ func (d *Decoder) layerHeader(seg []byte) bool {
 			at++
 		}
 		dc, ac := s[1]>>4, s[1]&15
-		if at == d.n || (dc > 3 || ac > 3) && d.coder == nil {
+		if at == d.n || dc > 3 || ac > 3 {
 			return false
 		}
 		c := &d.comps[at]
 		at++
-		p.comps[i], c.coding = c, [2]uint8{dc, ac}
+		p.comps[i] = c
 		if !d.hasQ[c.quant] {
 			return false
 		}
-		if d.coder != nil {
-			continue
-		}
 		c.dc, c.ac = &d.huff[0][dc], &d.huff[1][ac]
-		if p.from == 0 && p.high == 0 && !c.dc.ok || (p.from > 0 || !d.layers) && !c.ac.ok {
+		if p.from == 0 && p.high == 0 && !c.dc.ok || p.from > 0 && !c.ac.ok {
 			return false
 		}
 	}
@@ -143,7 +136,7 @@ func (d *Decoder) layer(data []byte) (used int, ok bool) {
 		side := func(n, own, all int) int { return ((n*own+all-1)/all + 7) / 8 }
 		cols, rows = side(d.w, c.h, d.hmax), side(d.h, c.v, d.vmax)
 	}
-	d.beginInterval(data)
+	d.beginInterval()
 	left, next, run := d.restart, byte(rst0), 0
 	for my := range rows {
 		if d.stopped() {
@@ -151,9 +144,10 @@ func (d *Decoder) layer(data []byte) (used int, ok bool) {
 		}
 		for mx := range cols {
 			if d.restart > 0 && left == 0 {
-				if !d.restartInterval(next) {
+				if !d.in.restart(next) {
 					return 0, false
 				}
+				d.beginInterval()
 				next, left, run = rst0|(next+1)&7, d.restart, 0
 			}
 			left--
@@ -175,35 +169,14 @@ func (d *Decoder) layer(data []byte) (used int, ok bool) {
 			}
 		}
 	}
-	if d.coder != nil {
-		return behind(data)
-	}
 	return d.in.finish()
 }
 
-// beginInterval begins a scan.
-func (d *Decoder) beginInterval(data []byte) {
-	if d.coder != nil {
-		d.coder.begin(data)
-	}
+// beginInterval begins a scan, or what follows a restart.
+func (d *Decoder) beginInterval() {
 	for i := range d.n {
-		d.comps[i].lastDC, d.comps[i].context = 0, 0
+		d.comps[i].lastDC = 0
 	}
-}
-
-// restartInterval passes the marker between two intervals of a scan.
-func (d *Decoder) restartInterval(marker byte) bool {
-	if d.coder == nil {
-		if !d.in.restart(marker) {
-			return false
-		}
-	} else if !d.coder.restart(marker) {
-		return false
-	}
-	for i := range d.n {
-		d.comps[i].lastDC, d.comps[i].context = 0, 0
-	}
-	return true
 }
 
 // block1 decodes what the scan has of block i of c. run is how many blocks from this
@@ -211,9 +184,6 @@ func (d *Decoder) restartInterval(marker byte) bool {
 func (d *Decoder) block1(c *component, i, run int) (int, bool) {
 	b := (*[64]int16)(c.coeffs[64*i : 64*i+64])
 	p, in := &d.part, &d.in
-	if d.coder != nil {
-		return 0, d.coder.block(p, c, b)
-	}
 	switch {
 	case p.from > 0 && p.high > 0:
 		return d.refine(c, b, run)
@@ -232,35 +202,7 @@ func (d *Decoder) block1(c *component, i, run int) (int, bool) {
 	}
 	c.lastDC += in.signed(uint(size))
 	b[0] = int16(c.lastDC << p.low)
-	if d.layers {
-		return 0, true
-	}
-	return d.rest(c, b)
-}
-
-// rest reads the other coefficients of a block that is not progressive.
-func (d *Decoder) rest(c *component, b *[64]int16) (int, bool) {
-	in := &d.in
-	for k := 1; k < 64; k++ {
-		in.fill()
-		s, ok := in.symbol(c.ac)
-		if !ok {
-			return 0, false
-		}
-		zeros, size := int(s>>4), uint(s&15)
-		if size == 0 {
-			if zeros != 15 {
-				break // end of block
-			}
-			k += 15
-			continue
-		}
-		if k += zeros; k > 63 {
-			return 0, false
-		}
-		b[k] = int16(in.signed(size))
-	}
-	return 0, !in.overrun()
+	return 0, true
 }
 
 // begin reads the first bits of a band of coefficients.

@@ -10,8 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/test/bounded"
 )
 
-// format is JPEG, decoded by Decode or, in kinds that it does not read, by DecodeAny. Its work are
-// the samples that the scans pass over.
+// format is JPEG, decoded by Decode. Its work are the samples that the scans pass over.
 func format(t testing.TB) *bounded.Format {
 	names, err := filepath.Glob(filepath.Join("testdata", "*.jpg"))
 	if err != nil || len(names) == 0 {
@@ -48,11 +47,6 @@ func readBounded(b []byte) (bounded.Cost, error) {
 	d := Decoder{Smooth: true}
 	p, err := decode(&d, b)
 	cost.Work = d.passes.Samples
-	if err != nil {
-		p, err = decodeAny(&d, b)
-		cost.Work = max(cost.Work, d.passes.Samples)
-		cost.Memory *= 2 // for a file that is tried twice, with and without its coefficients
-	}
 	if err == nil && (p.w != k.W || p.h != k.H) {
 		panic(fmt.Sprintf("%d x %d pixels of %d x %d", p.w, p.h, k.W, k.H))
 	}

@@ -94,9 +94,3 @@ func (k *Kind) units() (n, hmax, vmax int64) {
 	}
 	return ((int64(k.W) + 8*hmax - 1) / (8 * hmax)) * ((int64(k.H) + 8*vmax - 1) / (8 * vmax)), hmax, vmax
 }
-
-// UnitHeight returns the height in pixels of a unit, to which files round up the height.
-func (k *Kind) UnitHeight() int {
-	_, _, vmax := k.units()
-	return 8 * int(vmax)
-}
