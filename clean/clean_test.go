@@ -365,7 +365,8 @@ func TestDuplicates(t *testing.T) {
 		t.Errorf("%d copies found of %d: %v", len(copies), len(of), copies)
 	}
 	// The cut picture is no copy of a whole one.
-	if whole, err := Duplicates(t.Context(), prints, DuplicateOptions{X: x, Whole: true}); err != nil || len(whole) != 2 {
+	if whole, err := Duplicates(t.Context(), prints, DuplicateOptions{X: x, Whole: true}); err != nil ||
+		len(whole) != 2 {
 		t.Errorf("whole copies %v, %v", whole, err)
 	}
 	if g := Groups([]Copy{{1, 2, 1}, {4, 9, 1}, {2, 6, 1}}); fmt.Sprint(g) != "[[1 2 6] [4 9]]" {

@@ -58,7 +58,8 @@ func search(whole, part *Print, begin []window) (float64, window) {
 }
 
 // Pictures that are alike are copies if nearly nothing differs, or if their details are alike too. Of crops of
-// photographs 97 in 100 reach 0.89 in their details, and of pictures that were compressed or made brighter all but a few.
+// photographs 97 in 100 reach 0.89 in their details, and of pictures that were compressed or made brighter all but a
+// few.
 // Of different coins, which are alike as discs on a table, none does.
 const (
 	equal = 0.9995 // correlation of the whole

@@ -128,8 +128,10 @@ var networkKeys = []key{
 	},
 	{
 		Name: "network.resample", At: func(c *Config) any { return &c.Network.Resample },
-		Help:   "how pretrained position embeddings are fitted to data.size: timm, dino; empty: timm",
-		Values: []string{timmPositions, string(zoo.ResampleDINO)}, Checks: []check{keys.Listed},
+		Help: "how pretrained position embeddings are fitted to data.size: timm, dino, torch (as Hugging Face); " +
+			"empty: the pretrained network's, else timm",
+		Values: []string{timmPositions, string(zoo.ResampleDINO), string(zoo.ResampleTorch)},
+		Checks: []check{keys.Listed},
 	},
 	{
 		Name: "network.drop_path", At: func(c *Config) any { return &c.Network.DropPath },

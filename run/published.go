@@ -49,7 +49,7 @@ func importPublished(weights, config string, data DataConfig) (*Model, []string,
 		return nil, nil, err
 	}
 	o.Dim = projected(f)
-	if err := said.Tower.Apply(name, &o, o.Dim); err != nil {
+	if err := said.Tower.Apply(name, &o); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", weights, err)
 	}
 	cfg, notes := Default(), said.Notes
@@ -70,10 +70,10 @@ func importPublished(weights, config string, data DataConfig) (*Model, []string,
 		return nil, nil, err
 	}
 	if _, err := d.images(false); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", config, err)
+		return nil, nil, fmt.Errorf("%s: %w", filepath.Dir(config), err)
 	}
 	o.Input, o.NoHead = nn.Shape{H: d.Size, W: d.Size, C: d.Channels}, o.Dim == 0
-	net, err := newPublished(name, weights, o)
+	net, err := newPublished(name, weights, said.Tower.Positions, o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -101,7 +101,7 @@ func (s *started) describe() error {
 	if err != nil {
 		return err
 	}
-	if err := said.Tower.Apply(name, &o, projected(f)); err != nil {
+	if err := said.Tower.Apply(name, &o); err != nil {
 		return fmt.Errorf("%s: %w", weights, err)
 	}
 	if n.Name == "" {
@@ -110,6 +110,7 @@ func (s *started) describe() error {
 		n.Depth, n.Hidden = cmp.Or(n.Depth, o.Depth), cmp.Or(n.Hidden, o.Hidden)
 	}
 	n.Heads, n.Act, n.Eps = cmp.Or(n.Heads, o.Heads), cmp.Or(n.Act, string(o.Act)), cmp.Or(n.Eps, o.Eps)
+	n.Resample = cmp.Or(n.Resample, string(said.Tower.Positions))
 	n.Padding, n.Pool = cmp.Or(n.Padding, string(o.Padding)), cmp.Or(n.Pool, string(o.Pool))
 	o.NoHead = true
 	spec, err := zoo.Network(name, o)
@@ -136,7 +137,7 @@ func computed(n *published.Network, spec *nn.Spec) string {
 
 // newPublished makes the network that a file of weights was guessed to be for. All of its parameters must be in the
 // file, and all of the file in the network.
-func newPublished(name, weights string, o zoo.Options) (*nn.Net, error) {
+func newPublished(name, weights string, positions zoo.Resample, o zoo.Options) (*nn.Net, error) {
 	spec, err := zoo.Network(name, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", weights, err)
@@ -145,7 +146,7 @@ func newPublished(name, weights string, o zoo.Options) (*nn.Net, error) {
 	if err != nil {
 		return nil, err
 	}
-	report, err := importWeights(net, weights, zoo.ResampleTimm)
+	report, err := importWeights(net, weights, positions)
 	if err != nil {
 		return nil, err
 	}

@@ -175,7 +175,7 @@ func TestPublishedKeysCount(t *testing.T) {
 		{"laion_clip_h14", `"hidden_act":"gelu"`, `"hidden_act":"quick_gelu"`, ""},
 		{"laion_clip_h14", `"num_attention_heads":2`, `"num_attention_heads":1`, ""},
 		{"laion_clip_h14", `"num_attention_heads":2`, `"heads_of_attention":1`, "vision_config.heads_of_attention is 1"},
-		{"laion_clip_h14", `"projection_dim":24`, `"projection_dim":32`, "projection_dim is 32"},
+		{"laion_clip_h14", `"projection_dim":24`, `"projection_dim":32`, "same"},
 		{"laion_clip_h14", `"projection_dim":24`, `"projection_dim":24,"made_by":"us"`, "same"},
 		{"laion_clip_h14", `"hidden_act":"gelu",`, ``, ""}, // CLIP's is quick GELU
 		{"dinov2_base", `"use_swiglu_ffn":false`, `"use_swiglu_ffn":true`, "use_swiglu_ffn is true"},

@@ -22,6 +22,7 @@ const defaultScale = 100
 // Labels are labels as words, which photos are compared with.
 type Labels struct {
 	Names []string
+	Notes []string   // the texts that were cut off
 	rows  *mat.Dense // of unit length
 	logit logit
 }
@@ -45,6 +46,10 @@ func (t *Tower) Labels(ctx context.Context, names, templates []string) (*Labels,
 		for i, name := range names {
 			texts[i] = strings.ReplaceAll(template, Slot, name)
 		}
+		if err := t.distinguish(texts); err != nil {
+			return nil, err
+		}
+		l.Notes = append(l.Notes, t.Cuts(texts)...)
 		rows, err := t.Embed(ctx, texts)
 		if err == nil {
 			err = Unit(rows)

@@ -120,3 +120,31 @@ func TestLogit(t *testing.T) {
 		t.Error(l.Names)
 	}
 }
+
+// TestCuts: texts longer than the tower takes are named with their numbers of tokens, and labels that are equal after
+// the cut are refused.
+func TestCuts(t *testing.T) {
+	tower, err := Open("testdata/both")
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("boot ", 40)
+	notes := tower.Cuts([]string{"a boot", long + "red"})
+	if len(notes) != 1 || !strings.Contains(notes[0], "tokens, but the text tower takes 24") ||
+		!strings.Contains(notes[0], "boot boot") {
+		t.Errorf("%q", notes)
+	}
+	for names, want := range map[[2]string]string{
+		{long + "red", long + "blue"}: "are the same text after the text tower has cut them to 24 tokens",
+		{"Boot", "boot"}:              "are the same text for the text tower",
+		{"red " + long, "blue"}:       "",
+	} {
+		l, err := tower.Labels(t.Context(), names[:], []string{Template})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20q: %v, want %q", names, err, want)
+		}
+		if err == nil && len(l.Notes) != 1 {
+			t.Errorf("%q", l.Notes)
+		}
+	}
+}

@@ -216,7 +216,7 @@ func build(f *safetensors.File, s *shape) (*layers, error) {
 		return nil, fmt.Errorf("%d blocks and %d positions: must be 1 to %d and at most %d", depth, l.length, maxDepth,
 			maxLength)
 	}
-	if err := s.said.Check(published.Shape{"width": l.width, "depth": depth, "hidden": inner, "dim": l.dim,
+	if err := s.said.Check(published.Shape{"width": l.width, "depth": depth, "hidden": inner,
 		"vocab": int(s.vocab)}); err != nil {
 		return nil, err
 	}

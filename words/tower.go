@@ -129,7 +129,7 @@ func Sum(dir string) (string, error) {
 const together = 16
 
 // Embed returns an embedding for each text, as the tower computes it: not of unit length. Texts longer than the tower
-// takes are cut off.
+// takes are cut off: see Cuts.
 func (t *Tower) Embed(ctx context.Context, texts []string) (*mat.Dense, error) {
 	out := mat.New(len(texts), t.shape.dim)
 	for begin := 0; begin < len(texts); begin += together {
@@ -156,6 +156,41 @@ func (t *Tower) Embed(ctx context.Context, texts []string) (*mat.Dense, error) {
 		}
 	}
 	return out, nil
+}
+
+// Cuts says which texts are longer than the tower takes, in a sentence for each.
+func (t *Tower) Cuts(texts []string) (notes []string) {
+	most := t.shape.length
+	for _, text := range texts {
+		if _, whole, err := t.tokens.EncodeCut(t.canonical(text), most); err == nil && whole > most {
+			notes = append(notes, fmt.Sprintf(
+				"the text %.60q has %d tokens, but the text tower takes %d: the rest is cut off", text, whole, most))
+		}
+	}
+	return notes
+}
+
+// distinguish returns an error if the tower takes two texts for the same.
+func (t *Tower) distinguish(texts []string) error {
+	ids, _, err := t.ids(texts)
+	if err != nil {
+		return err
+	}
+	seen := map[string]string{}
+	for i, list := range ids {
+		key := fmt.Sprint(list)
+		other, ok := seen[key]
+		if ok && len(t.Cuts(texts[i:i+1])) > 0 {
+			return fmt.Errorf("%.200q and %.200q are the same text after the text tower has cut them to %d tokens: "+
+				"shorten them", other, texts[i], t.shape.length)
+		}
+		if ok {
+			return fmt.Errorf("%.200q and %.200q are the same text for the text tower, as its tokenizer reads them",
+				other, texts[i])
+		}
+		seen[key] = texts[i]
+	}
+	return nil
 }
 
 // ids returns the ids of texts, padded to the tower's length, and where their embeddings are taken.

@@ -90,8 +90,9 @@ func (f *identifyFlags) choose(ctx context.Context, a *app, photos []string) err
 	}
 	labels, err := tower.Labels(ctx, f.choices, f.templates)
 	if err != nil {
-		return err
+		return fmt.Errorf("--choices: %w", err)
 	}
+	a.remark(labels.Notes)
 	s, err := f.lookupFlags.photos(ctx, a, at, photos, f.data)
 	if err != nil {
 		return err

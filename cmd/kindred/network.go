@@ -215,10 +215,15 @@ func (f *modelFlags) model(ctx context.Context, a *app) (*run.Model, error) {
 			s.Name)
 	}
 	m, notes, err := f.open(a)
+	a.remark(notes)
+	return m, err
+}
+
+// remark prints remarks for the user.
+func (a *app) remark(notes []string) {
 	for _, n := range notes {
 		fmt.Fprintln(a.err, "kindred: "+escape.Text(n))
 	}
-	return m, err
 }
 
 func newNetwork(a *app) *cobra.Command {

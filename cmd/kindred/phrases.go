@@ -171,6 +171,7 @@ func (f *phrases) queries(ctx context.Context, a *app, look *lookupFlags, at *pl
 		if embedded, err = tower.Embed(ctx, spoken); err != nil {
 			return nil, err
 		}
+		a.remark(tower.Cuts(spoken))
 	}
 	photos := map[string][]float32{}
 	of := func(t phrase.Term) ([]float32, error) {

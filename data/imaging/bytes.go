@@ -56,9 +56,11 @@ func (p *Pipeline) applyBytes(dst []uint8, im *Image, h, w, c int, rng *rand.Ran
 	part := p.view(im, rng)
 	flip := rng != nil && a.Flip > 0 && rng.Float64() < a.Flip
 	if part.isWhole(im) {
-		copy(dst, im.Pix)
-		for y := 0; flip && y < h; y++ {
-			mirror(dst[y*w*c:(y+1)*w*c], c)
+		for y := range h { // a row may be longer than what is kept of it
+			row := dst[y*w*c : (y+1)*w*c]
+			if copy(row, im.Row(y)); flip {
+				mirror(row, c)
+			}
 		}
 	} else {
 		s.resizer.Filter, s.resizer.Rounded = p.cfg.Filter, p.cfg.Rounded

@@ -101,6 +101,8 @@ func preparation(m *onnx.Model) Preparation {
 			p.BGR = e.Value == blueFirst
 		case keyFit:
 			p.Fit = e.Value
+		case keyColours:
+			p.RawColours = e.Value == rawColours
 		case keyResample:
 			p.Resample = e.Value
 		case keyDistance:

@@ -55,9 +55,9 @@ func (t *Tower) HeadsOf(width int) (n int, from string, err error) {
 }
 
 // Apply sets the options of a network as the tower says, after comparing it with them: o is what zoo.Guess found in
-// the weights. dim is the length of the projection in the weights, 0 without one.
-func (t *Tower) Apply(name string, o *zoo.Options, dim int) (err error) {
-	if err := t.Check(shapeOf(name, o, dim)); err != nil {
+// the weights.
+func (t *Tower) Apply(name string, o *zoo.Options) error {
+	if err := t.Check(shapeOf(name, o)); err != nil {
 		return err
 	}
 	o.Act, o.Eps, o.Padding = t.Act, t.Eps, t.Padding
@@ -144,15 +144,13 @@ func (t *Tower) applyPool(transformer bool, o *zoo.Options) error {
 }
 
 // shapeOf returns what zoo.Guess found in the weights.
-func shapeOf(name string, o *zoo.Options, dim int) Shape {
+func shapeOf(name string, o *zoo.Options) Shape {
 	s := Shape{"channels": o.Input.C}
 	if o.Width == 0 {
 		return s
 	}
 	s["width"], s["depth"], s["hidden"], s["patch"], s["registers"] = o.Width, o.Depth, o.Hidden, o.Patch, o.Registers
-	if dim > 0 {
-		s["dim"] = dim
-	}
+	s["gated"] = map[bool]int{true: 1}[strings.HasSuffix(name, "plus")]
 	if !strings.HasPrefix(name, "dinov3") {
 		s["side"] = o.Input.H // rotary positions have no table
 	}

@@ -69,8 +69,8 @@ func tableOf(s section) keys {
 		return towerKeys()
 	case jointSection:
 		return commonKeys().with(obeyed, "model_type vision_config text_config vision_config_dict text_config_dict").
-			with(checked, "projection_dim").
-			with(ignored, "logit_scale_init_value logit_bias_init_value initializer_factor initializer_range")
+			with(ignored, `logit_scale_init_value logit_bias_init_value initializer_factor initializer_range
+				projection_dim`)
 	case timmSection:
 		return commonKeys().with(obeyed, "architecture global_pool pretrained_cfg model_args model_type").
 			with(ignored, `
@@ -95,9 +95,9 @@ func tableOf(s section) keys {
 	case openSection:
 		return keys{}.with(obeyed, "model_cfg preprocess_cfg")
 	case modelSection:
-		return keys{}.with(obeyed, "vision_cfg text_cfg quick_gelu").with(checked, "embed_dim").
+		return keys{}.with(obeyed, "vision_cfg text_cfg quick_gelu").
 			with(ignored, `
-			custom_text init_logit_bias init_logit_scale nonscalar_logit_scale multimodal_cfg cast_dtype
+			embed_dim custom_text init_logit_bias init_logit_scale nonscalar_logit_scale multimodal_cfg cast_dtype
 			output_dict model_type`)
 	case visionSection:
 		return visionKeys()
@@ -135,7 +135,7 @@ func towerKeys() keys {
 		with(obeyed, "model_type num_attention_heads hidden_act layer_norm_eps eos_token_id pad_token_id").
 		with(checked, `
 			hidden_size num_hidden_layers intermediate_size mlp_ratio patch_size image_size num_channels
-			num_register_tokens projection_dim use_gated_mlp depths hidden_sizes num_stages
+			num_register_tokens use_gated_mlp depths hidden_sizes num_stages
 			max_position_embeddings vocab_size`).
 		with(refused, "use_swiglu_ffn", false).with(refused, "vision_use_head", true).with(refused, "num_patches").
 		with(refused, "qkv_bias", true).with(refused, "query_bias", true).with(refused, "value_bias", true).
@@ -143,6 +143,7 @@ func towerKeys() keys {
 		with(refused, "attention_bias", true).with(refused, "rope_theta", 100.).
 		with(refused, "rope_parameters", map[string]any{"rope_theta": 100., "rope_type": "default"},
 			map[string]any{"rope_theta": 100.}).with(refused, "rope_scaling").
+		with(refused, "interpolate_antialias", true).with(refused, "interpolate_offset", 0.).
 		with(refused, "position_embedding_type", "absolute").with(refused, "use_mean_pooling", false).
 		with(ignored, `
 			hidden_dropout_prob attention_probs_dropout_prob attention_dropout dropout drop_path_rate
@@ -150,7 +151,7 @@ func towerKeys() keys {
 			mask_ratio norm_pix_loss decoder_hidden_size decoder_intermediate_size decoder_num_attention_heads
 			decoder_num_hidden_layers use_mask_token pooler_output_size pooler_act out_features out_indices
 			stage_names _out_features _out_indices apply_layernorm reshape_hidden_states pos_embed_shift
-			pos_embed_jitter pos_embed_rescale logit_scale_init_value projection_size`)
+			pos_embed_jitter pos_embed_rescale logit_scale_init_value projection_dim projection_size`)
 }
 
 // visionKeys are those of OpenCLIP's image tower.

@@ -54,9 +54,6 @@ func (t *Text) parseTransformers(o *object) {
 	t.setTransformers(part, f, o.file+": model_type "+kind)
 	t.mustBe("vocab", part, "vocab_size")
 	t.Length, t.Vocab = min(part.count("max_position_embeddings"), maxSide), part.count("vocab_size")
-	if part == o {
-		t.mustBe("dim", o, "projection_dim")
-	}
 	end, pad := part.id("eos_token_id"), part.id("pad_token_id")
 	switch {
 	case t.SigLIP:
@@ -107,6 +104,5 @@ func (t *Text) parseOpenCLIP(o *object) {
 	t.mustBe("width", part, "width")
 	t.mustBe("depth", part, "layers")
 	t.mustBe("vocab", part, "vocab_size")
-	t.mustBe("dim", model, "embed_dim")
 	o.err = cmp.Or(o.err, part.err, model.err)
 }

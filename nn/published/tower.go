@@ -19,6 +19,8 @@ type Tower struct {
 	Eps     float64
 	Padding zoo.Padding
 	Pool    string // timm's name: token, avg, map
+	// Positions says how a table of positions is resampled for images of another size.
+	Positions zoo.Resample
 
 	from      map[string]string // where the fields come from, by their names in Facts
 	perHead   int               // channels of a head, in place of Heads
@@ -36,7 +38,8 @@ type check struct {
 	want int
 }
 
-// Shape has the numbers that weights show: width, depth, hidden, patch, channels, registers, side, dim. What is not
+// Shape has the numbers that weights show: width, depth, hidden, patch, channels, registers, side, and whether the
+// perceptrons are gated (1 or 0). What is not
 // known is absent.
 type Shape map[string]int
 
@@ -108,12 +111,10 @@ func (t *Tower) parse(o *object) (unknown []string) {
 		}
 		v.check(true)
 		t.parseTransformers(v, baseType(o.text("model_type")))
-		t.mustBe("dim", o, "projection_dim")
 		o.err = cmp.Or(o.err, v.err)
 	default:
 		o.check(true)
 		t.parseTransformers(o, "")
-		t.mustBe("dim", o, "projection_dim")
 	}
 	return unknown
 }
@@ -162,6 +163,9 @@ func (t *Tower) parseTransformers(o *object, kind string) {
 		return
 	}
 	t.setTransformers(o, f, o.file+": model_type "+kind)
+	if kind != "dinov2_with_registers" { // which widens the kernel as timm does
+		t.Positions = zoo.ResampleTorch
+	}
 	if kind == "convnext" {
 		t.convNeXt = o
 	}
@@ -187,6 +191,10 @@ func (t *Tower) setTransformers(o *object, f family, from string) {
 	}
 	if side := o.extent("image_size").square(); side > 0 {
 		t.checks = append(t.checks, check{"side", o.source("image_size"), side})
+	}
+	if o.values["use_gated_mlp"] != nil {
+		gated := map[bool]int{true: 1}[o.truth("use_gated_mlp", false)]
+		t.checks = append(t.checks, check{"gated", o.source("use_gated_mlp"), gated})
 	}
 	t.setRatio(o)
 }
@@ -242,14 +250,12 @@ func (t *Tower) mustBe(what string, o *object, key string) {
 // parseTimm reads config.json of timm.
 func (t *Tower) parseTimm(o *object) {
 	if cfg := o.part("pretrained_cfg", pretrainedSection); cfg != nil {
-		cfg.check(true)
+		if cfg.check(true); o.values["architecture"] == nil {
+			t.setArchitecture(cfg, "architecture", cfg.text("architecture"))
+		}
 		o.err = cmp.Or(o.err, cfg.err)
 	}
-	name := o.text("architecture")
-	if a, _ := o.values["pretrained_cfg"].(map[string]any)["architecture"].(string); name == "" {
-		name = a
-	}
-	t.setArchitecture(o, "architecture", name)
+	t.setArchitecture(o, "architecture", o.text("architecture"))
 	if x := o.text("global_pool"); x != "" {
 		t.Pool, t.from[pooling] = x, o.source("global_pool")
 	}
@@ -325,7 +331,6 @@ func (t *Tower) parseOpenCLIP(o *object) {
 	} else {
 		t.setOpenCLIP(v, model.truth("quick_gelu", false), model.source("quick_gelu"))
 		t.perHead, t.from[heads] = cmp.Or(v.count("head_width"), 64), v.source("head_width")
-		t.mustBe("dim", model, "embed_dim")
 		t.Pool, t.from[pooling] = v.text("pool_type"), v.source("pool_type")
 		for key, what := range map[string]string{"layers": "depth", "width": "width", "patch_size": "patch",
 			"in_chans": "channels"} {

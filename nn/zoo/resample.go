@@ -17,9 +17,12 @@ const (
 	// ResampleDINO is bicubic from the four nearest positions, by the ratio of sizes
 	// that DINO and DINOv2 use: (new + 0.1) / old.
 	ResampleDINO Resample = "dino"
+	// ResampleTorch is bicubic from the four nearest positions, as PyTorch's interpolate
+	// is by default and Hugging Face's networks therefore are.
+	ResampleTorch Resample = "torch"
 )
 
-func resamples() []Resample { return []Resample{ResampleTimm, ResampleDINO} }
+func resamples() []Resample { return []Resample{ResampleTimm, ResampleDINO, ResampleTorch} }
 
 // MarshalText returns the name of the method.
 func (r Resample) MarshalText() ([]byte, error) { return spell.Write("resampling", r, resamples()) }
@@ -76,8 +79,11 @@ func taps(n, m int, how Resample) []tap {
 	list := make([]tap, m)
 	scale := float64(n) / float64(m)
 	for i := range list {
-		if how == ResampleDINO {
-			ratio := float64(n) / (float64(m) + 0.1)
+		if how != ResampleTimm {
+			ratio := scale
+			if how == ResampleDINO {
+				ratio = float64(n) / (float64(m) + 0.1)
+			}
 			x := ratio*(float64(i)+0.5) - 0.5
 			first := int(math.Floor(x))
 			for k := first - 1; k <= first+2; k++ {

@@ -279,7 +279,7 @@ func described(t *testing.T) func(text []byte) error {
 			return err
 		}
 		o := zoo.Options{Input: nn.Shape{H: 224, W: 224, C: 3}, Width: 160, Patch: 16, Depth: 2, Hidden: 640}
-		if err := n.Tower.Apply("vit_b16", &o, 4); err != nil {
+		if err := n.Tower.Apply("vit_b16", &o); err != nil {
 			return err
 		}
 		_, err = zoo.Network("vit_b16", o)

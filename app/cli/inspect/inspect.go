@@ -297,8 +297,9 @@ func spread(v []int) (s [3]int) {
 	return [3]int{v[0], v[len(v)/2], v[len(v)-1]}
 }
 
-// duplicates groups samples by picture: by equal pixels, or as copies of each other by the rule of clean.Duplicates. Parts of
-// pictures are left to kindred clean, which takes longer. If most pictures are line drawings, which are alike without being copies, only their pixels count.
+// duplicates groups samples by picture: by equal pixels, or as copies of each other by the rule of clean.Duplicates.
+// Parts of pictures are left to kindred clean, which takes longer. If most pictures are line drawings, which are alike
+// without being copies, only their pixels count.
 func duplicates(ctx context.Context, d *data.Dataset, prints []fingerprint) ([]Group, error) {
 	type pixels struct {
 		w, h, c int

@@ -38,22 +38,28 @@ type model interface {
 // Encode returns the ids of a text between those that the tokenizer puts around every text. If these are more than
 // most, the last ids of the text are left out. Bytes that are not UTF-8 count as U+FFFD, as in WHATWG's decoder.
 func (t *Tokenizer) Encode(text string, most int) ([]int32, error) {
+	ids, _, err := t.EncodeCut(text, most)
+	return ids, err
+}
+
+// EncodeCut is Encode, and returns how many ids the whole text has.
+func (t *Tokenizer) EncodeCut(text string, most int) (ids []int32, whole int, err error) {
 	if len(text) > maxText {
-		return nil, fmt.Errorf("the text has %d bytes: at most %d are allowed", len(text), maxText)
+		return nil, 0, fmt.Errorf("the text has %d bytes: at most %d are allowed", len(text), maxText)
 	}
 	around := len(t.before) + len(t.after)
 	if most < around {
-		return nil, fmt.Errorf("%d tokens are allowed, but the tokenizer adds %d to every text", most, around)
+		return nil, 0, fmt.Errorf("%d tokens are allowed, but the tokenizer adds %d to every text", most, around)
 	}
 	if !utf8.ValidString(text) {
 		valid, err := utf8text.UTF8.NewDecoder().String(text)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		text = valid
 	}
 	e := &effort{maxEffort}
-	ids := slices.Clone(t.before)
+	ids = slices.Clone(t.before)
 	for _, raw := range t.added[0].cut(e, text) {
 		if raw.token {
 			ids = append(ids, raw.id)
@@ -61,7 +67,7 @@ func (t *Tokenizer) Encode(text string, most int) ([]int32, error) {
 		}
 		normal, err := t.normalized(e, raw.text)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		for i, part := range t.added[1].cut(e, normal.text) {
 			if part.token {
@@ -69,12 +75,13 @@ func (t *Tokenizer) Encode(text string, most int) ([]int32, error) {
 				continue
 			}
 			if ids, err = t.encode(e, part.text, raw.first && normal.head > 0 && i == 0, ids); err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 		}
 	}
+	whole = len(ids) + len(t.after)
 	ids = ids[:min(len(ids), most-len(t.after))]
-	return append(ids, t.after...), nil
+	return append(ids, t.after...), whole, nil
 }
 
 // encode appends the ids of a normalized text without added tokens. first is set if it begins where the text does.

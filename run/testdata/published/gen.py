@@ -76,7 +76,8 @@ class Names:
 
 
 class Transformer:
-    def __init__(self, names, width, heads, hidden, patch, side, act, eps, cls=True, pre=False, dim=0, pool="", depth=2):
+    def __init__(self, names, width, heads, hidden, patch, side, act, eps, cls=True, pre=False, dim=0, pool="", depth=2,
+                 table=0):
         self.n, self.w, self.heads, self.act, self.eps = names, width, heads, ACT[act], eps
         self.patch, self.side, self.cls, self.pre, self.dim, self.pool, self.depth = patch, side, cls, pre, dim, pool, depth
         self.hidden, self.shapes = hidden, {}
@@ -87,7 +88,8 @@ class Transformer:
         add(b + n.of("patch") + ".weight", w, 3, patch, patch)
         if not pre:
             add(b + n.of("patch") + ".bias", w)
-        rows = (side // patch) ** 2 + cls
+        self.table = table or side // patch
+        rows = self.table ** 2 + cls
         if cls:
             add(b + n.of("cls"), *([w] if flat else [1, 1, w]))
         add(b + n.of("pos"), *([rows, w] if flat else [1, rows, w]))
@@ -132,7 +134,12 @@ class Transformer:
         x = x.flatten(2).transpose(1, 2)
         if self.cls:
             x = torch.cat([g[b + n.of("cls")].reshape(1, 1, w).expand(len(x), 1, w), x], 1)
-        x = x + g[b + n.of("pos")]
+        pos, now = g[b + n.of("pos")].reshape(1, -1, w), self.side // self.patch
+        if now != self.table:  # as transformers does
+            grid = pos[:, 1:].reshape(1, self.table, self.table, w).permute(0, 3, 1, 2)
+            grid = F.interpolate(grid, size=(now, now), mode="bicubic", align_corners=False)
+            pos = torch.cat([pos[:, :1], grid.flatten(2).transpose(1, 2)], 1)
+        x = x + pos
         if self.pre:
             x = ln(x, b + n.of("pre"))
         for i in range(self.depth):
@@ -302,6 +309,8 @@ def cases(full):
     t = tower("dinov2", "", (768, 12), 14, "gelu", 1e-6)
     yield "dinov2_base", t, hugging("dinov2", t, "gelu", mlp_ratio=4, qkv_bias=True, layerscale_value=1.0,
                                     use_swiglu_ffn=False, apply_layernorm=True), {"embeddings.mask_token": [1, t.w]}
+    t = tower("dinov2", "", (768, 12), 14, "gelu", 1e-6, table=37 if full else 7)
+    yield "dinov2_base_resized", t, {**hugging("dinov2", t, "gelu", mlp_ratio=4), "image_size": 14 * t.table}, {}
     for name, width, hidden, patch in ("so400m", 1152, 4304, 14), ("2_giant", 1536, 6144, 16):
         t = tower("clip", "vision_model.", (width, 16, hidden), patch, "gelu_tanh", 1e-6, cls=False, pool="hugging")
         yield "siglip" + name, t, hugging("siglip", t, "gelu_pytorch_tanh"), {}
