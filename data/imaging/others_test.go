@@ -73,10 +73,11 @@ var notRead = map[string]string{
 	"float.tif": "TIFF of floating-point numbers is not supported", "big.tif": "BigTIFF file is not supported",
 	"cmyk.tif": "CMYK in TIFF is not supported", "cmyk_lzw.tif": "CMYK in TIFF is not supported",
 	"jpeg.tif": "JPEG in TIFF is not supported", "zstd.tif": "Zstandard in TIFF is not supported",
-	"planar.tif":    "samples in planes of their own is not supported",
-	"min0_g32d.tif": "CCITT compression of group 3 in two dimensions is not supported",
-	"min1_g32d.tif": "CCITT compression of group 3 in two dimensions is not supported",
-	"arith.jpg":     "JPEG with arithmetic coding is not supported", "cmyk_noadobe.jpg": "CMYK in JPEG that does not say",
+	"planar.tif":        "samples in planes of their own is not supported",
+	"min0_g32d.tif":     "CCITT compression of group 3 in two dimensions is not supported",
+	"min1_g32d.tif":     "CCITT compression of group 3 in two dimensions is not supported",
+	"arith.jpg":         "JPEG with arithmetic coding is not supported",
+	"cmyk_noadobe.jpg":  "CMYK in JPEG that does not say",
 	"min0_none_lsb.tif": "bits in reverse order is not supported",
 }
 
