@@ -352,7 +352,7 @@ func TestDuplicates(t *testing.T) {
 			x.Row(i)[0] = float32(k) + 0.1
 		}
 	}
-	copies, err := Duplicates(t.Context(), prints, x, nil)
+	copies, err := Duplicates(t.Context(), prints, DuplicateOptions{X: x})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,6 +363,11 @@ func TestDuplicates(t *testing.T) {
 	}
 	if len(copies) != len(of) {
 		t.Errorf("%d copies found of %d: %v", len(copies), len(of), copies)
+	}
+	// The cut picture is no copy of a whole one.
+	if whole, err := Duplicates(t.Context(), prints, DuplicateOptions{X: x, Whole: true}); err != nil ||
+		len(whole) != 2 {
+		t.Errorf("whole copies %v, %v", whole, err)
 	}
 	if g := Groups([]Copy{{1, 2, 1}, {4, 9, 1}, {2, 6, 1}}); fmt.Sprint(g) != "[[1 2 6] [4 9]]" {
 		t.Errorf("groups %v", g)

@@ -7,9 +7,10 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// drawn reports whether fewer than half of the pixels are grey, of all pixels and of every other one.
+// Drawn reports whether a picture is a line drawing: fewer than half of the pixels are grey, of all pixels and of every
+// other one.
 // Then all pixels are compared with any part of any picture.
-func (p *Print) drawn() bool {
+func (p *Print) Drawn() bool {
 	return float64(p.whole.greys) < enough(1) && float64(p.half.greys) < enough(2)
 }
 

@@ -63,7 +63,7 @@ func TestPlainSearch(t *testing.T) {
 			x.Data[i] = float32(i / 8) // those beside each other are neighbours, most not alike at all
 		}
 		for _, by := range []*mat.Dense{nil, x} {
-			got, err := Duplicates(t.Context(), prints, by, nil)
+			got, err := Duplicates(t.Context(), prints, DuplicateOptions{X: by})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,9 +89,9 @@ func TestRepeated(t *testing.T) {
 	}
 	prints = append(prints, other)
 	last, times := 0, 0
-	copies, err := Duplicates(t.Context(), prints, nil, func(done, total int) {
+	copies, err := Duplicates(t.Context(), prints, DuplicateOptions{Progress: func(done, total int) {
 		last, times = done, total // two pictures: one range, one call
-	})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestRepeated(t *testing.T) {
 		}
 		nearly[i] = p
 	}
-	if copies, err = Duplicates(t.Context(), nearly, nil, nil); err != nil {
+	if copies, err = Duplicates(t.Context(), nearly, DuplicateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if g := Groups(copies); len(g) != 1 || len(g[0]) != n || len(copies) > 2*listed*n || len(copies) < listed*n/2 {
@@ -139,7 +139,7 @@ func TestDuplicatesStop(t *testing.T) {
 		prints = append(prints, NewPrint(drawing(rand.New(rand.NewPCG(k, 11)), 3, false)))
 	}
 	ctxtest.Stops(t, 3, func(ctx context.Context) error {
-		_, err := Duplicates(ctx, prints, nil, nil)
+		_, err := Duplicates(ctx, prints, DuplicateOptions{})
 		return err
 	})
 }
@@ -173,7 +173,7 @@ func TestKnownCopies(t *testing.T) {
 			}
 			names, prints = append(names, name), append(prints, NewPrint(&im))
 		}
-		copies, err := Duplicates(t.Context(), prints, nil, nil)
+		copies, err := Duplicates(t.Context(), prints, DuplicateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

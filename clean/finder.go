@@ -22,6 +22,7 @@ type finder struct {
 	item   []int   // index of the caller's picture, the first of equal ones
 	known  [][]int // neighbours in the embedding, ascending
 	begin  []window
+	whole  bool // parts of pictures are not searched
 }
 
 // newFinder makes a finder of the different pictures. same lists pictures that equal an earlier one.
@@ -99,8 +100,8 @@ func (w *worker) copies(i int) []Copy {
 		switch c := strokes.correlation(p, q); {
 		case isCopy(c, p, q, whole):
 			w.add(i, j, c)
-		case c < least:
-		case q.drawn():
+		case c < least, w.whole:
+		case q.Drawn():
 			if w.waiting = append(w.waiting, j); len(w.waiting) == batch {
 				w.flush(i)
 			}

@@ -1,6 +1,9 @@
 package clean
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // window is a square of a print.
 type window struct{ x, y, side float64 }
@@ -55,11 +58,12 @@ func search(whole, part *Print, begin []window) (float64, window) {
 }
 
 // Pictures that are alike are copies if nearly nothing differs, or if their details are alike too. Of crops of
-// photographs, 95 in 100 reach 0.9 in their details. Different coins, which are alike as discs on a table, have 0.79 in
-// the middle.
+// photographs 97 in 100 reach 0.89 in their details, and of pictures that were compressed or made brighter all but a
+// few.
+// Of different coins, which are alike as discs on a table, none does.
 const (
-	equal = 0.997 // correlation of the whole
-	fine  = 0.9   // correlation of the details
+	equal = 0.9995 // correlation of the whole
+	fine  = 0.89   // correlation of the details
 )
 
 // isCopy reports whether a whole picture and a window of another, whose correlation is c, are copies.
@@ -68,37 +72,45 @@ func isCopy(c float64, whole, of *Print, at window) bool {
 }
 
 // details returns the correlation of a whole picture with a window of another after the mean of the 5 x 5 pixels around
-// each pixel is taken off. Like correlation, it leaves out what is near to black or white, unless that is most.
+// each pixel is taken off. Strong differences, as at the border of a thing, are damped to what others are: d becomes
+// d / (|d| + m), with the median m of all |d|.
 func details(whole, of *Print, at window) float64 {
-	const reach = 2
 	var a, b [side * side]float64
 	for i, v := range whole.grey {
 		a[i] = float64(v)
 	}
 	sample(&b, of, at, 1)
-	var all, grey moments
+	var m moments
+	p, q := relief(&a), relief(&b)
+	for i, v := range p {
+		m.add(v, q[i])
+	}
+	return m.correlation()
+}
+
+// relief returns the damped details of a picture.
+func relief(of *[side * side]float64) []float64 {
+	const reach, inner = 2, side - 4
+	out, size := make([]float64, 0, inner*inner), make([]float64, 0, inner*inner)
 	for y := reach; y < side-reach; y++ {
 		for x := reach; x < side-reach; x++ {
-			var p, q float64
-			low, high := a[y*side+x], a[y*side+x]
+			sum := 0.0
 			for v := y - reach; v <= y+reach; v++ {
-				for i := v*side + x - reach; i <= v*side+x+reach; i++ {
-					p, q = p+a[i], q+b[i]
-					low, high = min(low, a[i], b[i]), max(high, a[i], b[i])
+				for _, p := range of[v*side+x-reach:][:2*reach+1] {
+					sum += p
 				}
 			}
-			const n = (2*reach + 1) * (2*reach + 1)
-			p, q = a[y*side+x]-p/n, b[y*side+x]-q/n
-			all.add(p, q)
-			if low >= darkest && high <= brightest {
-				grey.add(p, q)
-			}
+			d := of[y*side+x] - sum/((2*reach+1)*(2*reach+1))
+			out, size = append(out, d), append(size, math.Abs(d))
 		}
 	}
-	if 2*grey.n < all.n {
-		return all.correlation()
+	slices.Sort(size)
+	const rounding = 0.5
+	m := size[len(size)/2] + rounding
+	for i, d := range out {
+		out[i] = d / (math.Abs(d) + m)
 	}
-	return grey.correlation()
+	return out
 }
 
 // climb moves, enlarges and shrinks a window by steps from half a pixel to an eighth, as long as better

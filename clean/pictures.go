@@ -94,27 +94,36 @@ const (
 	listed = 50
 )
 
+// DuplicateOptions adjusts Duplicates.
+type DuplicateOptions struct {
+	// X is an embedding, a row for each picture, whose neighbours are compared too; nil without one.
+	X *mat.Dense
+	// Whole leaves parts of pictures alone: copies that were cropped are not found. That is much faster.
+	Whole bool
+	// Progress, if not nil, is called with the number of pictures that have been compared with all others.
+	// Several goroutines may call it at a time.
+	Progress func(done, total int)
+}
+
 // Duplicates finds pictures that are copies of each other, even if one was cropped at its edges by up to a
 // fifth of its width and height, compressed again, or made brighter or darker. It compares pictures whose
-// hashes differ little and, if x is not nil, neighbours in the embedding x (a row for each picture). The
-// measure is the correlation of the greys of one picture with the whole or a part of the other, which does
-// not depend on brightness and contrast. Pictures that are nil or of one grey are never copies.
+// hashes differ little, and neighbours in an embedding. The measures are the correlation of the greys of one picture
+// with the whole or a part of the other, which does not depend on brightness and contrast, and that of their details:
+// other shots of a thing have other details. Pictures that are nil or of one grey are never copies.
 //
 // Pictures with equal prints are listed as copies of the first of them, and only the first is compared with
 // others. Of the inexact copies of a picture, the 50 most alike before it and the 50 most alike after it are
 // listed. So n copies of a picture do not give n (n - 1) / 2 pairs, and Groups still finds all.
 //
-// Line drawings of the same thing are alike without being copies: check Likeness, or give x = nil. Pairs are
+// Line drawings of the same thing are alike without being copies: check Likeness, or give no embedding. Pairs are
 // in the order of their items.
-//
-// progress, if not nil, is called with the number of pictures that have been compared with all others.
-// Several goroutines may call it at a time.
-func Duplicates(ctx context.Context, prints []*Print, x *mat.Dense, progress func(done, total int)) ([]Copy, error) {
-	known, err := neighbours(ctx, prints, x)
+func Duplicates(ctx context.Context, prints []*Print, opt DuplicateOptions) ([]Copy, error) {
+	known, err := neighbours(ctx, prints, opt.X)
 	if err != nil {
 		return nil, err
 	}
 	f, found := newFinder(prints, known)
+	f.whole = opt.Whole
 	lists := make([][]Copy, len(f.prints))
 	var done atomic.Int64
 	const grain = 16
@@ -123,8 +132,8 @@ func Duplicates(ctx context.Context, prints []*Print, x *mat.Dense, progress fun
 		for i := lo; i < hi; i++ {
 			lists[i] = w.copies(i)
 		}
-		if n := done.Add(int64(hi - lo)); progress != nil {
-			progress(int(n), len(f.prints))
+		if n := done.Add(int64(hi - lo)); opt.Progress != nil {
+			opt.Progress(int(n), len(f.prints))
 		}
 	})
 	if err != nil {

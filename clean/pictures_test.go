@@ -88,8 +88,8 @@ func TestDrawn(t *testing.T) {
 		whole, half int
 		want        bool
 	}{{511, 127, true}, {512, 127, false}, {511, 128, false}, {0, 0, true}} {
-		if p := (&Print{whole: tally{greys: c.whole}, half: tally{greys: c.half}}); p.drawn() != c.want {
-			t.Errorf("%+v: %v", c, p.drawn())
+		if p := (&Print{whole: tally{greys: c.whole}, half: tally{greys: c.half}}); p.Drawn() != c.want {
+			t.Errorf("%+v: %v", c, p.Drawn())
 		}
 	}
 }
@@ -274,10 +274,10 @@ func TestHashesApart(t *testing.T) {
 			t.Fatal("the hashes are not as far apart as they should be")
 		}
 		prints := []*Print{one, other}
-		if got, err := Duplicates(t.Context(), prints, nil, nil); err != nil || len(got) != want {
+		if got, err := Duplicates(t.Context(), prints, DuplicateOptions{}); err != nil || len(got) != want {
 			t.Errorf("%d bits: %v, %v", differ, got, err)
 		}
-		if got, err := Duplicates(t.Context(), prints, line(0, 1), nil); err != nil || len(got) != 1 {
+		if got, err := Duplicates(t.Context(), prints, DuplicateOptions{X: line(0, 1)}); err != nil || len(got) != 1 {
 			t.Errorf("%d bits, neighbours: %v, %v", differ, got, err)
 		}
 	}
@@ -290,11 +290,11 @@ func TestDuplicatesProgress(t *testing.T) {
 		prints = append(prints, NewPrint(photo(k, 32, 32)))
 	}
 	told := make(chan int, 70)
-	if _, err := Duplicates(context.Background(), prints, nil, func(done, total int) {
+	if _, err := Duplicates(context.Background(), prints, DuplicateOptions{Progress: func(done, total int) {
 		if told <- done; total != 70 {
 			t.Errorf("of %d", total)
 		}
-	}); err != nil {
+	}}); err != nil {
 		t.Fatal(err)
 	}
 	close(told)
@@ -353,7 +353,7 @@ func TestViewsOfEquals(t *testing.T) {
 			} else {
 				found++
 			}
-			if got, _ := v.search(whole, scores, length); whole.drawn() && got != want {
+			if got, _ := v.search(whole, scores, length); whole.Drawn() && got != want {
 				t.Errorf("%s, %d pixels to the left: %v, want %v", name, shift, got, want)
 			}
 		}

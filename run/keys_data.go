@@ -137,7 +137,7 @@ var dataKeys = []key{
 	},
 	{
 		Name: "data.chroma", At: func(c *Config) any { return &c.Data.Chroma },
-		Help: "how colours of JPEG files are enlarged: repeat, or smooth as in libjpeg; empty: smooth for a " +
+		Help: "how colours of JPEG and AVIF files are enlarged: repeat, or smooth as in libjpeg; empty: smooth for a " +
 			"pretrained network, else repeat",
 		Values: []string{repeatChroma, smoothChroma}, Checks: []check{keys.Listed}, Begun: always,
 	},

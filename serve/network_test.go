@@ -120,7 +120,7 @@ func TestPicturesOfOtherFormats(t *testing.T) {
 		"damaged AVIF: the data are not valid, or end early":      "\x00\x00\x00\x18ftypavif\x00\x00\x00\x00mif1avif",
 		"damaged JPEG XL: the data are not valid, or end early":   "\xff\x0a\x00\x00",
 		"no decoder for PDF: convert the file to JPEG or PNG":     "%PDF-1.7",
-		"JPEG: lossless JPEG is not supported: convert the file": "\xff\xd8\xff\xc3\x00\x0b\x08\x00\x01\x00\x01\x01" +
+		"lossless JPEG is not supported: convert the file to PNG": "\xff\xd8\xff\xc3\x00\x0b\x08\x00\x01\x00\x01\x01" +
 			"\x01\x11\x00\xff\xda\x00\x00",
 	} {
 		a := do.form("POST", "/v1/search", []byte(file))

@@ -83,6 +83,12 @@ func openAVIF(ctx context.Context, b []byte, size int64) (*source, error) {
 					pix[i], pix[i+1] = pix[i+1], pix[i]
 				}
 			}
+			if o.smooth && f != nil && !isIdentity(f.Primary.Colour) && opaque(pix, len(pix), cfg.Width*cfg.Height, 1,
+				4*channel) {
+				kr, kb := lumaWeights(f.Primary.Colour.Matrix)
+				across, down := f.Chroma()
+				(&samples{pix, cfg.Width, cfg.Height, 4 * channel, channel == 2}).smoothChroma(across, down, kr, kb)
+			}
 			o.colours.applyToRGBA(pix, channel, true)
 			over = fromRGBA(&im, pix, 4*channel*cfg.Width, cfg.Width, cfg.Height, 4*channel, true)
 		}, pieces...)

@@ -36,9 +36,9 @@ type Decoder struct {
 	Buffer []byte
 	// Background is the background of the last picture, if it is transparent.
 	Background Background
-	// Smooth enlarges the chroma of JPEG files by interpolation. So do libjpeg and the programs
-	// that use it: Pillow, torchvision and TensorFlow. Networks trained there have seen such
-	// images. Without Smooth, chroma values are repeated.
+	// Smooth enlarges the chroma of JPEG and AVIF files by interpolation. So do libjpeg, libavif and the
+	// programs that use them: Pillow, torchvision and TensorFlow. Networks trained there have seen such
+	// images. Without Smooth, chroma values are repeated, as libheif does with HEIC files.
 	Smooth bool
 	// Shrink, if set, reduces JPEG files, and HEIC files in tiles, while they are decoded, which saves
 	// memory and, with JPEG, time. It takes the size of the upright picture and returns the divisor of
@@ -56,10 +56,12 @@ type Decoder struct {
 	converts conversion
 	// unconverted says why the colours of the last picture are not sRGB, "" if they are.
 	unconverted string
+	// usedBits are the bits that the values of the last picture use if they are few of 16, or 0.
+	usedBits int
 }
 
 // Forget forgets the remarks on the last picture.
-func (d *Decoder) Forget() { d.Background, d.unconverted = Opaque, "" }
+func (d *Decoder) Forget() { d.Background, d.unconverted, d.usedBits = Opaque, "", 0 }
 
 // Remarks says what became of the last picture that its user may not expect.
 func (d *Decoder) Remarks() (list []string) {
@@ -71,6 +73,9 @@ func (d *Decoder) Remarks() (list []string) {
 	}
 	if d.unconverted != "" {
 		list = append(list, "colours as they are stored: "+d.unconverted)
+	}
+	if d.usedBits > 0 {
+		list = append(list, remarkOnDepth(d.usedBits))
 	}
 	return list
 }
@@ -89,6 +94,8 @@ type source struct {
 	// jpeg is the kind of a JPEG file. Files of reducible kinds can be reduced while they are decoded.
 	jpeg      fastjpeg.Kind
 	reducible bool
+	// significant are the bits of a value that the file says have a meaning, or 0.
+	significant int
 	// check refuses a file that takes more work than its size explains. It may be nil.
 	check func(file []byte) error
 }

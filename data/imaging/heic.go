@@ -29,7 +29,8 @@ func isHEIF(b []byte) bool {
 	return false
 }
 
-// openHEIC reads the structure of a HEIC file. Its size is that before it is turned.
+// openHEIC reads the structure of a HEIC file. Its size is that before it is turned. Values of chroma are repeated, as
+// libheif does, and the programs that use it.
 func openHEIC(_ context.Context, b []byte, size int64) (*source, error) {
 	if !heic.Present() {
 		return nil, heic.ErrMissing
@@ -38,42 +39,57 @@ func openHEIC(_ context.Context, b []byte, size int64) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := image.Config{Width: f.Primary.W, Height: f.Primary.H, ColorModel: color.YCbCrModel}
-	x := &boxed{cfg: cfg, bytes: size, grid: partPixels(f)}
-	x.pixel.usual, x.pixel.most = 12, 16 // measured were 9
-	if g, ok := heic.Tiles(f); ok {
-		x.tiles = &tiles{f, g}
+	x := &boxed{cfg: image.Config{Width: f.Primary.W, Height: f.Primary.H, ColorModel: color.YCbCrModel}, bytes: size,
+		grid: partPixels(f)}
+	// Measured were 14 bytes, and 4 to put the opacity to the colours.
+	x.pixel.usual, x.pixel.most = 18, 22
+	opacity, multiplied := f.Opacity(f.Primary)
+	if opacity != nil {
+		x.pixel.usual, x.pixel.most = 24, 28
+	}
+	grid, bad := heic.Tiles(f, f.Primary)
+	if bad == nil {
+		x.tiles = &tiles{grid, f.Primary.Turns, opacity != nil}
 	}
 	x.run = func(ctx context.Context, o boxedOptions) (im Image, over Background, err error) {
-		c := &canvas{colour: f.Primary.Colour, smooth: o.smooth, shrink: 1}
-		if t := x.tiles; t != nil {
-			if !c.colour.Known {
-				c.colour = t.first().Colour
+		if bad != nil {
+			return im, over, bad
+		}
+		c := &canvas{colour: f.Primary.Colour, shrink: x.tiles.shrink(o.shrink), whole: image.Pt(grid.W, grid.H)}
+		if !c.colour.Known {
+			c.colour = grid.Tiles[0].Colour
+		}
+		if err := heic.Decode(ctx, f, f.Primary, o.limits, c.put); err != nil {
+			return im, over, err
+		}
+		if opacity != nil {
+			a := &canvas{shrink: c.shrink, whole: c.whole, isLuma: true}
+			if err := heic.Decode(ctx, f, opacity, o.limits, a.put); err != nil {
+				return im, over, err
 			}
-			c.shrink, c.whole = t.shrink(o.shrink), image.Pt(t.grid.W, t.grid.H)
+			over = c.cover(&a.im, multiplied, o.colours)
+		} else {
+			o.colours.apply(&c.im)
 		}
-		if err := heic.Decode(ctx, f, o.limits, c.put); err != nil {
-			return Image{}, Opaque, err
-		}
-		if x.tiles != nil {
-			err = c.im.turn(f.Primary.Turns, c.shrink)
-		}
-		o.colours.apply(&c.im)
-		return c.im, c.over, err
+		return c.im, over, c.im.turn(f.Primary.Turns, c.shrink)
 	}
-	return &source{cfg: cfg, inBox: x}, nil
+	return &source{cfg: x.cfg, inBox: x}, nil
 }
 
-// tiles is a HEIC file in tiles, which are decoded and reduced one by one.
+// tiles is a HEIC picture, whose tiles are decoded and reduced one by one.
 type tiles struct {
-	file *isobmff.File
-	grid isobmff.Grid
+	heic.Grid
+	turns  []isobmff.Turn
+	masked bool // it has an opacity
 }
 
-func (t *tiles) first() *isobmff.Item { return t.file.Item(t.file.Primary.Parts[0]) }
-
-// pixels returns the size of a tile.
-func (t *tiles) pixels() int64 { return budget.Product(int64(t.first().W), int64(t.first().H)) }
+// pixels returns the pixels of a tile, or of the whole of a picture whose colours and opacity are put together.
+func (t *tiles) pixels() int64 {
+	if t.masked {
+		return budget.Product(int64(t.W), int64(t.H))
+	}
+	return budget.Product(int64(t.Tiles[0].W), int64(t.Tiles[0].H))
+}
 
 // shrink returns by what the sides of the picture are divided: the largest divisor up to that of by, which gets the
 // sides of the upright picture, that divides the sides of the tiles. by may be nil.
@@ -81,16 +97,16 @@ func (t *tiles) shrink(by func(w, h int) int) int {
 	if by == nil {
 		return 1
 	}
-	w, h := t.grid.W, t.grid.H
-	for _, turn := range t.file.Primary.Turns {
+	w, h := t.W, t.H
+	for _, turn := range t.turns {
 		if turn.Orientation >= 5 {
 			w, h = h, w
 		} else if r, ok := turn.Crop.Rect(w, h); turn.Orientation == 0 && ok {
 			w, h = r.Dx(), r.Dy()
 		}
 	}
-	n, tile := by(w, h), t.first()
-	for n > 1 && (tile.W%n != 0 || tile.H%n != 0) {
+	n, tile := by(w, h), t.Tiles[0]
+	for n > 1 && len(t.Tiles) > 1 && (tile.W%n != 0 || tile.H%n != 0) {
 		n /= 2
 	}
 	return max(n, 1)
@@ -99,25 +115,30 @@ func (t *tiles) shrink(by func(w, h int) int) int {
 // canvas is a picture that is put together.
 type canvas struct {
 	im     Image
-	over   Background
 	colour isobmff.Colour
-	smooth bool
+	isLuma bool // only that is kept
 	shrink int
-	whole  image.Point // the size of the whole of a grid; zero for a picture in one piece
+	whole  image.Point // the size before it is reduced
 	part   Image
-	fast   chroma
 }
 
 // put takes a part of the picture, at a place in the whole before it is reduced.
 func (c *canvas) put(part image.Image, at image.Point) error {
 	to := &c.part
-	if c.whole == (image.Point{}) {
+	if c.shrink == 1 && part.Bounds().Size() == c.whole {
 		to = &c.im
 	}
-	if p, ok := part.(*image.YCbCr); ok {
-		c.fast.convert(to, p, c.colour, c.smooth)
-	} else {
-		c.over = fromImage(to, part)
+	p, ok := part.(*image.NRGBA)
+	switch {
+	case !ok:
+		fromImage(to, part)
+	case c.isLuma:
+		to.Reset(p.Rect.Dx(), p.Rect.Dy(), 1)
+		for i := range to.Pix {
+			to.Pix[i] = p.Pix[i/to.W*p.Stride+4*(i%to.W)+1]
+		}
+	default:
+		fromPlanes(to, p, c.colour)
 	}
 	if to == &c.im {
 		return nil
@@ -128,6 +149,18 @@ func (c *canvas) put(part image.Image, at image.Point) error {
 	to.SetChannels(c.im.C)
 	c.im.average(to, at, c.whole, c.shrink)
 	return nil
+}
+
+// cover puts the picture over a background by its opacity.
+func (c *canvas) cover(opacity *Image, multiplied bool, colours conversion) Background {
+	c.im.SetChannels(3)
+	pix := make([]uint8, 4*len(opacity.Pix))
+	for i, a := range opacity.Pix {
+		copy(pix[4*i:], c.im.Pix[3*i:3*i+3])
+		pix[4*i+3] = a
+	}
+	colours.applyToRGBA(pix, 1, multiplied)
+	return fromRGBA(&c.im, pix, 4*c.im.W, c.im.W, c.im.H, 4, multiplied)
 }
 
 // average sets the pixels of im that lie in part, at a place of the whole: each is the mean of shrink x shrink

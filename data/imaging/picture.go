@@ -101,6 +101,7 @@ func (p *Picture) decode(ctx context.Context, d *Decoder, dst *Image) error {
 	if err != nil {
 		return f.fault(err)
 	}
+	d.usedBits = scaleDepth(im, s.significant)
 	colours, converted := colours.applyTo(im)
 	if chroma, ok := im.(*image.YCbCr); d.Smooth && ok {
 		dst.Reset(im.Bounds().Dx(), im.Bounds().Dy(), 3)

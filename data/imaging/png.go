@@ -3,6 +3,7 @@ package imaging
 import (
 	"bytes"
 	"compress/zlib"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"image"
@@ -12,7 +13,7 @@ import (
 )
 
 var pngFormat = format{name: "PNG", extensions: []string{".png"}, mediaType: "image/png",
-	matches: starts("\x89PNG\r\n\x1a\n"), open: inGo(pngConfig, png.Decode), exif: pngExif, colours: pngColours}
+	matches: starts("\x89PNG\r\n\x1a\n"), open: openPNG, exif: pngExif, colours: pngColours}
 
 // pngSignature is the number of bytes before the first chunk of a PNG file, and pngAround of what is around the content
 // of a chunk: its length, four letters, and a CRC, which the decoder checks.
@@ -43,6 +44,22 @@ func pngConfig(b []byte) (image.Config, error) {
 		return image.Config{}, fmt.Errorf("%d chunks: more than the %d allowed for %d bytes", n, most, len(b))
 	}
 	return png.DecodeConfig(bytes.NewReader(b))
+}
+
+func openPNG(ctx context.Context, b []byte, size int64) (*source, error) {
+	s, err := inGo(pngConfig, png.Decode)(ctx, b, size)
+	if err != nil {
+		return nil, err
+	}
+	for name, c := range pngChunks(b) {
+		if name == "IDAT" {
+			break
+		}
+		if name == "sBIT" && len(c) > 0 && c[0] <= 16 { // those of other channels are the same in practice
+			s.significant = int(c[0])
+		}
+	}
+	return s, nil
 }
 
 // pngExif finds the chunk eXIf, which may be before or after the image data (PNG, third edition, section 11.3.5.5).

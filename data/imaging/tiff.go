@@ -118,8 +118,8 @@ func (f *tiffFile) refused() string {
 		return fmt.Sprintf("TIFF with %d samples a pixel", f.samples)
 	case f.isFax() && bits != 1:
 		return "CCITT compression of grey"
-	case f.compression == tiffG3 && f.get(tiffG3Options, 0)&3 != 0:
-		return "CCITT compression of group 3 in two dimensions"
+	case f.compression == tiffG3 && f.get(tiffG3Options, 0) != 0:
+		return "CCITT compression of group 3 in two dimensions, or with fill bits,"
 	case !f.isFax() && f.get(tiffFillOrder, 1) == 2:
 		return "TIFF with its bits in reverse order"
 	case predictor != 1 && (predictor != 2 || bits == 1 || f.isFax() || f.compression < tiffLZW ||

@@ -131,7 +131,7 @@ func kernels() []Package {
 			"internal/kernel/simd github.com/klauspost/cpuid/v2"},
 		{"internal/kernel/scan", "kernels over a row of similarities: extremes, thresholds, exponentials",
 			"internal/kernel/simd"},
-		{"internal/kernel/pix", "kernels from 8-bit pixels to normalised float32", "internal/kernel/simd"},
+		{"internal/kernel/pix", "kernels of 8-bit pixels: resampling, normalization, colours", "internal/kernel/simd"},
 		{"internal/kernel/fft", "Fourier transforms of many sequences together, in float64",
 			"internal/kernel/simd"},
 		{"internal/kernel/bf16", "bfloat16 products: AMX, AVX512_BF16, plain Go with the same rounding",
@@ -161,7 +161,7 @@ func formats() []Package {
 		{"internal/format/onnx", "the ONNX format: graphs of operators and their weights",
 			"internal/base/budget internal/base/escape internal/base/regular format/safetensors " +
 				"google.golang.org/protobuf"},
-		{"internal/format/jpeg", "a fast JPEG decoder that reuses memory", "internal/base/budget"},
+		{"internal/format/jpeg", "a fast JPEG decoder that reuses memory", "internal/base/budget internal/kernel/pix"},
 		{"internal/format/wasm", "runs decoders compiled to WebAssembly in a sandbox, with bounded memory and work",
 			"internal/base/budget github.com/edsrzf/mmap-go github.com/tetratelabs/wazero"},
 		{"internal/format/isobmff", "the structure of HEIC and AVIF files", "internal/base/budget"},
@@ -466,7 +466,7 @@ func experiments() []Package {
 func programs() []Package {
 	return []Package{
 		{"app/cli/inspect", "`kindred data info`: what is in a data set",
-			"internal/base/budget internal/base/par internal/base/atomic app/quality data data/imaging " +
+			"internal/base/budget internal/base/par internal/base/atomic app/quality clean data data/imaging " +
 				"golang.org/x/image"},
 		{"app/cli/progress", "progress bars of a training run",
 			"train github.com/schollz/progressbar/v3 golang.org/x/term"},

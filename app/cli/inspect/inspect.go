@@ -5,9 +5,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"image"
 	"slices"
 	"sync"
 
+	"github.com/kindred-ml/kindred/clean"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/base/budget"
@@ -81,7 +83,7 @@ type Unreadable struct {
 }
 
 // Group is a group of samples with the same picture: the same pixels, or, if Near, the same
-// up to size and compression.
+// up to size, compression, brightness and its edges; see clean.Duplicates.
 type Group struct {
 	Names  []string `json:"names"`
 	Labels []string `json:"labels"`
@@ -132,7 +134,11 @@ func Inspect(ctx context.Context, d *data.Dataset, opt Options) (*Report, error)
 		return nil, err
 	}
 	r.Images = summarise(d, all, prints)
-	r.Images.Duplicates = append(r.Images.Duplicates, duplicates(d, prints)...)
+	groups, err := duplicates(ctx, d, prints)
+	if err != nil {
+		return nil, err
+	}
+	r.Images.Duplicates = append(r.Images.Duplicates, groups...)
 	if r.Images.Bursts, r.Images.NotSearched, err = bursts(ctx, d); err != nil {
 		return nil, err
 	}
@@ -192,24 +198,16 @@ func labels(d *data.Dataset, c *data.Column) Labels {
 	return l
 }
 
-// thumb is the side of the thumbnails that near duplicates are found by.
-const thumb = 16
-
 // memoryOf is the number of bytes for a sample while a set is examined: its fingerprint, its entries in
 // tables, and an error.
-const memoryOf = 1 << 10
+const memoryOf = 2 << 10
 
 // fingerprint is what the examination keeps of an image.
 type fingerprint struct {
 	w, h, c int
 	pixels  [32]byte
-	// rises has a bit for every pair of neighbours in a row of the thumbnail: does it
-	// get brighter? There is a word for every two rows, a band. flat marks pictures that
-	// these bits cannot distinguish, such as line drawings.
-	rises [thumb / 2]uint32
-	small [thumb * thumb]uint8
-	flat  bool
-	err   error
+	print   *clean.Print
+	err     error
 }
 
 // look takes the fingerprints of the samples at the given positions.
@@ -256,24 +254,18 @@ func (e *eye) look(ctx context.Context, d *data.Dataset, i int, p *fingerprint) 
 	p.w, p.h, p.c = im.W, im.H, im.C
 	p.pixels = sha256.Sum256(im.Pix)
 	im.SetChannels(1)
-	e.resizer.Resize(&e.small, im, imaging.Box{X1: float64(im.W), Y1: float64(im.H)}, thumb, thumb)
-	p.small = [thumb * thumb]uint8(e.small.Pix)
-	steps := 0
-	for y := range thumb {
-		row := e.small.Row(y)
-		for x := range thumb - 1 {
-			rise := int(row[x+1]) - int(row[x])
-			band := &p.rises[y/2]
-			*band <<= 1
-			if rise > 0 {
-				*band |= 1
-			}
-			if max(rise, -rise) > 2 {
-				steps++
-			}
-		}
+	p.print = clean.NewPrint(e.reduce(im))
+}
+
+// reduce reduces a large picture of greys, which makes its print much faster.
+func (e *eye) reduce(im *imaging.Image) image.Image {
+	const side = 128
+	if im.W > 2*side || im.H > 2*side {
+		box := imaging.Box{X1: float64(im.W), Y1: float64(im.H)}
+		e.resizer.Resize(&e.small, im, box, min(im.W, side), min(im.H, side))
+		im = &e.small
 	}
-	p.flat = steps < thumb*(thumb-1)/3
+	return &image.Gray{Pix: im.Pix, Stride: im.W, Rect: im.Bounds()}
 }
 
 // summarise sums up the fingerprints of the samples at the given positions.
@@ -305,77 +297,57 @@ func spread(v []int) (s [3]int) {
 	return [3]int{v[0], v[len(v)/2], v[len(v)-1]}
 }
 
-// band is one band of a fingerprint; pictures that share one are compared.
-type band struct {
-	at    int
-	rises uint32
-}
-
-// duplicates groups samples by picture: by equal pixels, or by thumbnails that
-// differ little.
-func duplicates(d *data.Dataset, prints []fingerprint) []Group {
+// duplicates groups samples by picture: by equal pixels, or as copies of each other by the rule of clean.Duplicates.
+// Parts of pictures are left to kindred clean, which takes longer. If most pictures are line drawings, which are alike
+// without being copies, only their pixels count.
+func duplicates(ctx context.Context, d *data.Dataset, prints []fingerprint) ([]Group, error) {
 	type pixels struct {
 		w, h, c int
 		sum     [32]byte
 	}
-	group := make([]int, len(prints)) // the sample whose group this one is in
-	near := make(map[int]bool)
-	byPixels := make(map[pixels]int)
-	byBand := make(map[band][]int)
+	first := make(map[pixels]int)
+	different := make([]*clean.Print, len(prints)) // nil for pixels that an earlier sample has
+	var pairs []clean.Copy
+	drawn := 0
 	for i := range prints {
 		p := &prints[i]
-		group[i] = i
 		if p.err != nil {
 			continue
 		}
 		key := pixels{p.w, p.h, p.c, p.pixels}
-		if first, ok := byPixels[key]; ok {
-			group[i] = group[first]
+		if j, ok := first[key]; ok {
+			pairs = append(pairs, clean.Copy{A: j, B: i, Likeness: 1})
 			continue
 		}
-		byPixels[key] = i
-		if p.flat {
-			continue
-		}
-		if j, ok := nearest(prints, byBand, p); ok {
-			group[i] = group[j]
-			near[group[j]] = true
-			continue
-		}
-		for k, r := range p.rises {
-			byBand[band{k, r}] = append(byBand[band{k, r}], i)
+		first[key], different[i] = i, p.print
+		if p.print.Drawn() {
+			drawn++
 		}
 	}
-	members := make(map[int][]int)
-	for i, g := range group {
-		members[g] = append(members[g], i)
+	if 2*drawn > len(first) {
+		for i, p := range different {
+			if p != nil && p.Drawn() {
+				different[i] = nil
+			}
+		}
+	}
+	copies, err := clean.Duplicates(ctx, different, clean.DuplicateOptions{Whole: true})
+	if err != nil {
+		return nil, err
+	}
+	near := make(map[int]bool)
+	for _, c := range copies {
+		near[c.A] = true
 	}
 	var out []Group
-	for g, list := range members {
-		if len(list) > 1 {
-			out = append(out, describe(d, list, near[g]))
-		}
+	for _, list := range clean.Groups(append(pairs, copies...)) {
+		out = append(out, describe(d, list, slices.ContainsFunc(list, func(i int) bool { return near[i] })))
 	}
 	slices.SortFunc(out, func(a, b Group) int {
 		// Conflicts first, then leaks, then by name.
 		return cmp.Or(-compare(a.Conflict, b.Conflict), -compare(a.Leak, b.Leak), slices.Compare(a.Names, b.Names))
 	})
-	return out
-}
-
-// nearest finds a picture that p may be a copy of. Of a band that many pictures share
-// only the latest pictures are compared, as such a band distinguishes little.
-func nearest(prints []fingerprint, byBand map[band][]int, p *fingerprint) (int, bool) {
-	const latest = 32
-	for k, r := range p.rises {
-		list := byBand[band{k, r}]
-		for _, j := range list[max(0, len(list)-latest):] {
-			if distance(&prints[j].small, &p.small) < 4 {
-				return j, true
-			}
-		}
-	}
-	return 0, false
+	return out, nil
 }
 
 func compare(a, b bool) int {
@@ -386,15 +358,6 @@ func compare(a, b bool) int {
 		return 1
 	}
 	return -1
-}
-
-// distance is the mean difference of two thumbnails in grey levels.
-func distance(a, b *[thumb * thumb]uint8) int {
-	sum := 0
-	for i := range a {
-		sum += max(int(a[i])-int(b[i]), int(b[i])-int(a[i]))
-	}
-	return sum / len(a)
 }
 
 func describe(d *data.Dataset, list []int, near bool) Group {

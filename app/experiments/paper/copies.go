@@ -142,7 +142,7 @@ func (m *material) copies(ctx context.Context, of alteration, most int) ([]train
 		name string
 		x    *mat.Dense
 	}{{"hashes", nil}, {"both", both}} {
-		pairs, err := clean.Duplicates(ctx, prints, by.x, nil)
+		pairs, err := clean.Duplicates(ctx, prints, clean.DuplicateOptions{X: by.x})
 		if err != nil {
 			return nil, err
 		}

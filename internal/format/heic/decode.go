@@ -13,11 +13,16 @@ import (
 
 var errData = errors.New("the data are not valid, or end early")
 
-// Decode decodes the picture of f, and calls put with it, or with each tile of a grid and the place of the tile's
-// corner. A tile is as stored: the Turns of f.Primary are to be applied to the whole. Any other picture has been
-// turned. Pictures are *image.YCbCr, *image.Gray or *image.NRGBA; put must not keep them.
-func Decode(ctx context.Context, f *isobmff.File, limits wasm.Limits,
+// Decode decodes a picture of f, which may be the opacity of another one: an item of HEVC, or a grid of such items. It
+// calls put with each tile as it is stored, and the place of its corner. A tile is *image.Gray, or *image.NRGBA with
+// Cr as red, Y as green and Cb as blue; put must not keep it. Chroma of fewer pixels is repeated. The Turns of the item
+// are to be applied to the whole.
+func Decode(ctx context.Context, f *isobmff.File, of *isobmff.Item, limits wasm.Limits,
 	put func(im image.Image, at image.Point) error) error {
+	g, err := Tiles(f, of)
+	if err != nil {
+		return err
+	}
 	m, err := load()
 	if err != nil {
 		return err
@@ -27,31 +32,15 @@ func Decode(ctx context.Context, f *isobmff.File, limits wasm.Limits,
 	if err := d.start(); err != nil {
 		return err
 	}
-	g, ok := Tiles(f)
-	if !ok {
-		head, data, err := f.Picture()
-		if err != nil {
-			return err
-		}
-		im, err := d.decode(head, data)
-		if err != nil {
-			return err
-		}
-		return put(im, image.Point{})
-	}
-	if err := f.CheckGrid(f.Primary); err != nil {
-		return err
-	}
-	size := image.Pt(f.Item(f.Primary.Parts[0]).W, f.Item(f.Primary.Parts[0]).H)
+	size := g.Tiles[0].Size()
 	bytes := int64(0)
-	for _, id := range f.Primary.Parts {
-		bytes += f.Size(f.Item(id))
+	for _, it := range g.Tiles {
+		bytes += f.Size(it)
 	}
 	if most := wasm.MostBytes(int64(g.W) * int64(g.H)); bytes > most {
 		return fmt.Errorf("tiles of %d bytes, more than the %d of any picture of %d x %d", bytes, most, g.W, g.H)
 	}
-	for k, id := range f.Primary.Parts {
-		it := f.Item(id)
+	for k, it := range g.Tiles {
 		// The decoder loses some of its memory with each picture.
 		if d.run.Used() > limits.Memory/2 {
 			if err := d.start(); err != nil {
@@ -80,20 +69,40 @@ func Decode(ctx context.Context, f *isobmff.File, limits wasm.Limits,
 	return nil
 }
 
-// Tiles returns the grid of a picture, if it is one whose tiles can be decoded one by one. A grid of another size than
-// its item says is not, so that who checks the size of the item has checked that of the grid.
-func Tiles(f *isobmff.File) (isobmff.Grid, bool) {
-	if f.Primary.Type != "grid" {
-		return isobmff.Grid{}, false
-	}
-	g, ok := f.Grid(f.Primary)
-	ok = ok && g.W == f.Primary.W && g.H == f.Primary.H
-	for _, id := range f.Primary.Parts {
-		it := f.Item(id)
-		ok = ok && it != nil && it.Type == "hvc1" && len(it.Turns) == 0
-	}
-	return g, ok
+// Grid is a picture of tiles, row by row, which are cut off at the right and at the bottom. An item of HEVC is a grid
+// of one tile.
+type Grid struct {
+	Columns, W, H int
+	Tiles         []*isobmff.Item
 }
+
+// Tiles returns the tiles of an item. A grid of another size than its item says is refused, so that who checks the size
+// of the item has checked that of the grid.
+func Tiles(f *isobmff.File, of *isobmff.Item) (Grid, error) {
+	out := Grid{1, of.W, of.H, []*isobmff.Item{of}}
+	switch of.Type {
+	case "hvc1":
+		return out, nil
+	case "grid":
+	default:
+		return out, Unsupported(fmt.Sprintf("a picture of type %q", of.Type))
+	}
+	g, ok := f.Grid(of)
+	if !ok || g.W != of.W || g.H != of.H {
+		return out, errGrid
+	}
+	out.Columns, out.Tiles = g.Columns, nil
+	for _, id := range of.Parts {
+		it := f.Item(id)
+		if it == nil || it.Type != "hvc1" || len(it.Turns) > 0 {
+			return out, Unsupported("a grid of something other than plain pictures of HEVC")
+		}
+		out.Tiles = append(out.Tiles, it)
+	}
+	return out, f.CheckGrid(of)
+}
+
+var errGrid = errors.New("the description of a grid is missing or damaged, or is of another size")
 
 // decoder decodes files of one picture in the memory of a run.
 type decoder struct {
@@ -143,9 +152,6 @@ func (d *decoder) put(pieces ...[]byte) (err error) {
 	return d.run.Write(d.in, pieces...)
 }
 
-// narrow is the width of pictures that libde265 decodes wrongly in the sandbox: those of a single column of blocks.
-const narrow = 64
-
 // Unsupported is the error of a valid file that the decoder cannot read.
 type Unsupported string
 
@@ -154,10 +160,9 @@ func (u Unsupported) Error() string { return string(u) + " is not supported" }
 // resultBytes are width, height, colour space, chroma, and whether colours are multiplied by alpha.
 const resultBytes = 20
 
-// The numbers of libheif's heif_colorspace and heif_chroma.
+// Numbers of libheif's heif_colorspace.
 const (
-	ycbcr, rgb, monochrome     = 0, 1, 2
-	chroma420, c422, chroma444 = 1, 2, 3
+	rgb, monochrome = 1, 2
 )
 
 // call runs decode, which asks for the size of the primary item and the form of its pixels.
@@ -186,7 +191,8 @@ func (d *decoder) call(configOnly, out uint64) ([5]int, error) {
 //	int decode(uint8_t *in, int size, int config_only, uint32_t *width, uint32_t *height, uint32_t *colorspace,
 //	    uint32_t *chroma, uint32_t *is_premultiplied, uint8_t *out)
 //
-// The rows of planes are padded to 16 bytes.
+// The rows of planes are padded to 16 bytes. Asked for planes of chroma, libheif 1.18.2 averages them after it has
+// enlarged them, wrongly at the borders. Asked for green, blue and red in their place it does not touch them.
 func (d *decoder) decode(pieces ...[]byte) (image.Image, error) {
 	if err := d.put(pieces...); err != nil {
 		return nil, err
@@ -199,31 +205,12 @@ func (d *decoder) decode(pieces ...[]byte) (image.Image, error) {
 	if most := 1 << 24; w <= 0 || h <= 0 || w > most || h > most {
 		return nil, errData
 	}
-	if w <= narrow {
-		return nil, Unsupported(fmt.Sprintf("a picture or tile of %d pixels in width", w))
-	}
 	size := image.Rect(0, 0, w, h)
 	padded := func(n int) int { return (n + 15) / 16 * 16 }
 	var im image.Image
 	var n int64
 	var fill func(b []byte)
 	switch v[2] {
-	case ycbcr:
-		p := &image.YCbCr{Rect: size, YStride: padded(w), CStride: padded((w + 1) / 2)}
-		ch := h
-		switch v[3] {
-		case chroma420:
-			p.SubsampleRatio, ch = image.YCbCrSubsampleRatio420, (h+1)/2
-		case c422:
-			p.SubsampleRatio = image.YCbCrSubsampleRatio422
-		case chroma444:
-			p.SubsampleRatio, p.CStride = image.YCbCrSubsampleRatio444, p.YStride
-		default:
-			return nil, Unsupported(fmt.Sprintf("chroma of kind %d", v[3]))
-		}
-		luma, chroma := p.YStride*h, p.CStride*ch
-		im, n = p, int64(luma)+2*int64(chroma)
-		fill = func(b []byte) { p.Y, p.Cb, p.Cr = b[:luma], b[luma:luma+chroma], b[luma+chroma:] }
 	case monochrome:
 		p := &image.Gray{Rect: size, Stride: padded(w)}
 		im, n = p, int64(p.Stride)*int64(h)

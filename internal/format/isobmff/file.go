@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"image"
 	"iter"
 	"maps"
 	"slices"
@@ -39,6 +40,8 @@ type Item struct {
 	Colour Colour
 	// Bits is the largest number of bits of a channel, or 0 if the file does not say.
 	Bits int
+	// Across and Down are the pixels that share a value of chroma, or 0 if the file does not say.
+	Across, Down int
 	// Parts are the pictures that a grid is made of.
 	Parts []uint32
 
@@ -49,6 +52,9 @@ type Item struct {
 	located      bool // the box iloc has been read for it
 	inside       bool // the extents are in the box idat
 }
+
+// Size returns the size of a picture before it is turned.
+func (it *Item) Size() image.Point { return image.Pt(it.W, it.H) }
 
 type extent struct{ at, n uint64 }
 
@@ -160,6 +166,30 @@ func Parse(b []byte) (*File, error) {
 
 // Item returns an item that the picture is made of, or nil if the picture has none of this number.
 func (f *File) Item(id uint32) *Item { return f.items[id] }
+
+// Chroma returns the pixels that share a value of chroma, of the picture or of the first part of it that says so. They
+// are 0 if none does.
+func (f *File) Chroma() (across, down int) {
+	for _, id := range append([]uint32{f.Primary.ID}, f.Primary.Parts...) {
+		if it := f.items[id]; it != nil && it.Across > 0 {
+			return it.Across, it.Down
+		}
+	}
+	return 0, 0
+}
+
+// Opacity returns the item of the opacity of another one, or nil for an opaque picture, and whether the colours have
+// been multiplied by it.
+func (f *File) Opacity(it *Item) (opacity *Item, multiplied bool) {
+	is := func(id uint32) bool { return id == it.ID }
+	for _, r := range f.references {
+		if r.kind == "auxl" && r.to.contain(is) {
+			opacity = f.items[r.from]
+		}
+		multiplied = multiplied || r.kind == "prem" && r.from == it.ID
+	}
+	return opacity, multiplied
+}
 
 // width returns how many bytes the number of an item has: four, or two in boxes of the first version.
 func width(version int) int {

@@ -93,7 +93,9 @@ func (it *Item) property(x box) {
 	case "av1C":
 		const high, twelve = 1 << 6, 1 << 5
 		c.uint(2)
-		switch b := c.int(1); {
+		b := c.int(1)
+		it.Across, it.Down = 1+b>>3&1, 1+b>>2&1
+		switch {
 		case b&high != 0 && b&twelve != 0:
 			it.Bits = max(it.Bits, 12)
 		case b&high != 0:

@@ -43,7 +43,7 @@ func (f *File) Picture() (head, data []byte, err error) {
 		for k := range all[i] {
 			all[i][k].at -= begin
 		}
-		w.add(it, all[i], func(box) bool { return true })
+		w.add(it, all[i], func(box) bool { return true }, nil)
 	}
 	for _, r := range f.references {
 		w.refer(r)
@@ -54,21 +54,16 @@ func (f *File) Picture() (head, data []byte, err error) {
 }
 
 // TileHead returns the beginning of a file whose picture is an item alone, as it is stored. The item's content, of so
-// many bytes, is to follow it.
+// many bytes, is to follow it. The picture is said to have green, blue and red in place of luma and chroma, so that a
+// decoder returns these as they are.
 func (f *File) TileHead(it *Item, size int) ([]byte, error) {
+	const unspecified, identity, fullRange = 2, 0, 1 << 7
 	w := writer{f: f, numbers: map[int]int{}}
 	shown := *it // the tiles of a grid are hidden
 	shown.hidden = false
 	w.add(&shown, []extent{{0, uint64(size)}}, func(p box) bool {
-		switch p.name {
-		case "hvcC", "ispe", "pixi":
-			return true
-		case "colr":
-			const nclx = 11 // bytes; a profile does not change how it is decoded
-			return len(p.b) == nclx && string(p.b[:4]) == "nclx"
-		}
-		return false
-	})
+		return p.name == "hvcC" || p.name == "ispe" || p.name == "pixi"
+	}, plainBox("colr", []byte("nclx"), u16(unspecified), u16(unspecified), u16(identity), []byte{fullRange}))
 	const most = 8 << 10 // much more than the parameters of an encoder
 	if len(w.properties) > most {
 		return nil, fmt.Errorf("a tile with properties of %d bytes, more than %d", len(w.properties), most)
@@ -89,8 +84,9 @@ type writer struct {
 	bases      []int // where in iloc the place of the data is to be
 }
 
-// add adds an item whose content lies in pieces of the data, with the properties of a kind.
-func (w *writer) add(it *Item, pieces []extent, kept func(box) bool) {
+// add adds an item whose content lies in pieces of the data, with the properties of a kind and, if it is not nil, one
+// more, which has no number in f.
+func (w *writer) add(it *Item, pieces []extent, kept func(box) bool, more []byte) {
 	w.count++
 	flags := byte(0)
 	if it.hidden {
@@ -118,6 +114,11 @@ func (w *writer) add(it *Item, pieces []extent, kept func(box) bool) {
 		}
 		w.ipma[count]++
 		w.ipma = append(w.ipma, u16(w.numbers[old]|int(a&essential))...)
+	}
+	if more != nil {
+		w.properties = append(w.properties, more...)
+		w.ipma[count]++
+		w.ipma = append(w.ipma, u16(len(w.numbers)+1)...)
 	}
 }
 

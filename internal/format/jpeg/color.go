@@ -1,9 +1,9 @@
 package jpeg
 
-// chromaTerms are what a chroma value adds to the colours, rounded:
-// R = Y + 1.402 Cr, G = Y - 0.344136 Cb - 0.714136 Cr, B = Y + 1.772 Cb
-// (ITU-R 601 in full range, as JFIF has it). Green's two parts keep 16
-// fractional bits until they are added.
+import "github.com/kindred-ml/kindred/internal/kernel/pix"
+
+// chromaTerms are what a chroma value adds to the colours, rounded, as in pix.RGB.
+// Green's two parts keep 16 fractional bits until they are added.
 type chromaTerms struct {
 	red, blue [256]int16
 	greenCb   [256]int32
@@ -13,10 +13,10 @@ type chromaTerms struct {
 var chroma = func() (t chromaTerms) {
 	for i := range 256 {
 		c := int32(i - 128)
-		t.red[i] = int16((91881*c + 1<<15) >> 16)
-		t.blue[i] = int16((116130*c + 1<<15) >> 16)
-		t.greenCb[i] = -22554 * c
-		t.greenCr[i] = -46802*c + 1<<15
+		t.red[i] = int16((pix.CrRed*c + 1<<15) >> 16)
+		t.blue[i] = int16((pix.CbBlue*c + 1<<15) >> 16)
+		t.greenCb[i] = pix.CbGreen * c
+		t.greenCr[i] = pix.CrGreen*c + 1<<15
 	}
 	return t
 }()
@@ -27,29 +27,25 @@ func interpolates(w, across int) bool { return across == 1 || (w+across-1)/acros
 
 // toRGB converts the planes to interleaved pixels, w x h of them. It is false if Done is closed
 // before the last row.
-func (d *Decoder) toRGB(pix []uint8, w, h int) bool {
+func (d *Decoder) toRGB(rgb []uint8, w, h int) bool {
 	luma, cb, cr := &d.comps[0], &d.comps[1], &d.comps[2]
 	if d.Smooth && d.across*d.down > 1 && d.across <= 2 && d.down <= 2 && interpolates(w, d.across) {
 		p := planes{w: w, h: h, across: d.across, down: d.down, y: luma.plane, cb: cb.plane, cr: cr.plane,
 			yStride: luma.stride, cStride: cb.stride}
-		return p.smooth(pix, d, d.Done)
+		return p.smooth(rgb, d, d.Done)
 	}
 	for y := range h {
 		if d.stopped() {
 			return false
 		}
 		cy := y / d.down
-		out := pix[y*w*3 : (y+1)*w*3]
+		out := rgb[y*w*3 : (y+1)*w*3]
 		yRow := luma.plane[y*luma.stride:][:w]
 		bRow := cb.plane[cy*cb.stride:][:cb.stride]
 		rRow := cr.plane[cy*cr.stride:][:len(bRow)]
 		switch d.across {
 		case 1:
-			bRow, rRow = bRow[:len(yRow)], rRow[:len(yRow)]
-			for x, v := range yRow {
-				r, g, b := terms(bRow[x], rRow[x])
-				put(out[3*x:], int32(v), r, g, b)
-			}
+			pix.RGB(out, yRow, bRow, rRow)
 		case 2:
 			pairs := w / 2
 			for x := range pairs {

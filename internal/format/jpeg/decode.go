@@ -77,7 +77,6 @@ type Decoder struct {
 	in      bits
 	block   [64]int32
 	wide    []uint8 // two rows of chroma, enlarged
-	sums    []int32
 }
 
 // Decode decodes b. grow is called once with the width, height and number of

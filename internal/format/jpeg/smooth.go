@@ -1,6 +1,10 @@
 package jpeg
 
-import "image"
+import (
+	"image"
+
+	"github.com/kindred-ml/kindred/internal/kernel/pix"
+)
 
 // planes is a picture as JPEG has it: one chroma value for across x down pixels,
 // each 1 or 2.
@@ -14,7 +18,7 @@ type planes struct {
 // Decoder with Smooth does. It is false, and nothing is done, for pictures whose
 // chroma has more than 1 x 1, 2 x 1, 1 x 2 or 2 x 2 pixels a value, or rows of one or
 // two values.
-func (d *Decoder) ToRGB(pix []uint8, im *image.YCbCr) bool {
+func (d *Decoder) ToRGB(rgb []uint8, im *image.YCbCr) bool {
 	p := planes{w: im.Rect.Dx(), h: im.Rect.Dy(), across: 1, down: 1, y: im.Y, cb: im.Cb, cr: im.Cr,
 		yStride: im.YStride, cStride: im.CStride}
 	switch im.SubsampleRatio {
@@ -28,21 +32,20 @@ func (d *Decoder) ToRGB(pix []uint8, im *image.YCbCr) bool {
 	default:
 		return false
 	}
-	if im.Rect.Min != (image.Point{}) || len(pix) < 3*p.w*p.h || !interpolates(p.w, p.across) {
+	if im.Rect.Min != (image.Point{}) || len(rgb) < 3*p.w*p.h || !interpolates(p.w, p.across) {
 		return false
 	}
-	return p.smooth(pix, d, nil)
+	return p.smooth(rgb, d, nil)
 }
 
 // smooth converts with chroma weighted by distance, in libjpeg's integers: of two
 // values across or down the nearer counts 3/4 and the farther 1/4, of four 9/16,
 // 3/16, 3/16 and 1/16; beyond the border its own value stands in. What is rounded
 // alternates with the column. It is false if done is closed before the last row.
-func (p *planes) smooth(pix []uint8, d *Decoder, done <-chan struct{}) bool {
+func (p *planes) smooth(rgb []uint8, d *Decoder, done <-chan struct{}) bool {
 	cols, rows := (p.w+p.across-1)/p.across, (p.h+p.down-1)/p.down
 	if need := 2*p.w + 2*p.across; len(d.wide) < need {
 		d.wide = make([]uint8, need)
-		d.sums = make([]int32, need)
 	}
 	wide := [2][]uint8{d.wide[:p.w+p.across], d.wide[p.w+p.across:]}
 	for y := range p.h {
@@ -55,49 +58,32 @@ func (p *planes) smooth(pix []uint8, d *Decoder, done <-chan struct{}) bool {
 			far = min(max(near-1+2*(y&1), 0), rows-1)
 		}
 		for i, plane := range [2][]uint8{p.cb, p.cr} {
-			p.row(wide[i], plane[near*p.cStride:][:cols], plane[far*p.cStride:][:cols], d.sums[:cols], int32(1+y&1))
+			p.row(wide[i], plane[near*p.cStride:][:cols], plane[far*p.cStride:][:cols], 1+y&1)
 		}
-		out, luma := pix[3*y*p.w:][:3*p.w], p.y[y*p.yStride:][:p.w]
-		for x, v := range luma {
-			r, g, b := terms(wide[0][x], wide[1][x])
-			put(out[3*x:3*x+3:3*x+3], int32(v), r, g, b)
-		}
+		pix.RGB(rgb[3*y*p.w:][:3*p.w], p.y[y*p.yStride:][:p.w], wide[0], wide[1])
 	}
 	return true
 }
 
 // row makes one row of chroma as wide as the picture from the rows next to it; half
 // is what is added before a division by 4 that is down only.
-func (p *planes) row(out, near, far []uint8, sums []int32, half int32) {
-	for i, v := range near[:len(sums)] {
-		sums[i] = int32(v)
-	}
-	if p.down == 2 {
-		for i, v := range far[:len(sums)] {
-			sums[i] = 3*sums[i] + int32(v)
+func (p *planes) row(out, near, far []uint8, half int) {
+	switch {
+	case p.across == 2 && p.down == 2:
+		pix.Widen(out[:2*len(near)], near, far)
+	case p.down == 2:
+		for i, v := range near {
+			out[i] = uint8((3*int(v) + int(far[i]) + half) >> 2)
 		}
-	}
-	if p.across == 1 {
-		for i, s := range sums {
-			if p.down == 2 {
-				s = (s + half) >> 2
-			}
-			out[i] = uint8(s)
+	case p.across == 1:
+		copy(out, near)
+	default:
+		left := int(near[0])
+		for i, v := range near {
+			s, right := int(v), int(near[min(i+1, len(near)-1)])
+			o := out[2*i : 2*i+2 : 2*i+2]
+			o[0], o[1] = uint8((3*s+left+1)>>2), uint8((3*s+right+2)>>2)
+			left = s
 		}
-		return
-	}
-	shift, even, odd := uint(2), int32(1), int32(2)
-	if p.down == 2 {
-		shift, even, odd = 4, 8, 7
-	}
-	left := sums[0]
-	for i, s := range sums {
-		right := s
-		if i+1 < len(sums) {
-			right = sums[i+1]
-		}
-		o := out[2*i : 2*i+2 : 2*i+2]
-		o[0], o[1] = uint8((3*s+left+even)>>shift), uint8((3*s+right+odd)>>shift)
-		left = s
 	}
 }

@@ -33,3 +33,13 @@ func gatherFixedVector(dst *uint8, src *uint8, first *int32, weights *int32, n i
 //
 //go:noescape
 func blendFixedVector(dst *uint8, src *uint8, stride int, weights *int32, taps int, blocks int)
+
+// widenVector makes 32*blocks values of 16*blocks values of two rows, reading one more at both ends.
+//
+//go:noescape
+func widenVector(dst *uint8, near *uint8, far *uint8, blocks int)
+
+// rgbVector converts 8*blocks pixels, and touches four bytes behind them.
+//
+//go:noescape
+func rgbVector(dst *uint8, y *uint8, cb *uint8, cr *uint8, blocks int)

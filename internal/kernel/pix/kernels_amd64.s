@@ -232,3 +232,161 @@ tap:
 	JNE          block
 	VZEROUPPER
 	RET
+
+// func widenVector(dst *uint8, near *uint8, far *uint8, blocks int)
+// Requires: AVX, AVX2
+TEXT ·widenVector(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         near+8(FP), CX
+	MOVQ         far+16(FP), DX
+	MOVQ         blocks+24(FP), BX
+	MOVL         $0x00080008, SI
+	VMOVD        SI, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0x00070007, SI
+	VMOVD        SI, X1
+	VPBROADCASTD X1, Y1
+
+block:
+	VPMOVZXBW (CX), Y2
+	VPMOVZXBW (DX), Y3
+	VPADDW    Y2, Y3, Y3
+	VPADDW    Y2, Y3, Y3
+	VPADDW    Y2, Y3, Y3
+	VPMOVZXBW -1(CX), Y2
+	VPMOVZXBW -1(DX), Y4
+	VPADDW    Y2, Y4, Y4
+	VPADDW    Y2, Y4, Y4
+	VPADDW    Y2, Y4, Y4
+	VPMOVZXBW 1(CX), Y2
+	VPMOVZXBW 1(DX), Y5
+	VPADDW    Y2, Y5, Y5
+	VPADDW    Y2, Y5, Y5
+	VPADDW    Y2, Y5, Y5
+	VPADDW    Y3, Y3, Y2
+	VPADDW    Y3, Y2, Y2
+	VPADDW    Y2, Y4, Y4
+	VPADDW    Y0, Y4, Y4
+	VPSRLW    $0x04, Y4, Y4
+	VPADDW    Y2, Y5, Y5
+	VPADDW    Y1, Y5, Y5
+	VPSRLW    $0x04, Y5, Y5
+	VPSLLW    $0x08, Y5, Y5
+	VPOR      Y4, Y5, Y5
+	VMOVDQU   Y5, (AX)
+	ADDQ      $0x20, AX
+	ADDQ      $0x10, CX
+	ADDQ      $0x10, DX
+	DECQ      BX
+	JNE       block
+	VZEROUPPER
+	RET
+
+// func rgbVector(dst *uint8, y *uint8, cb *uint8, cr *uint8, blocks int)
+// Requires: AVX, AVX2
+TEXT ·rgbVector(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         cb+16(FP), DX
+	MOVQ         cr+24(FP), BX
+	MOVQ         blocks+32(FP), SI
+	VMOVDQU      rgbOrder<>+0(SB), Y0
+	MOVL         $0x00000080, DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, Y1
+	MOVL         $0x00008000, DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+	MOVL         $0x000000ff, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Y3
+	VPXOR        Y4, Y4, Y4
+	MOVL         $0x000166e9, DI
+	VMOVD        DI, X5
+	VPBROADCASTD X5, Y5
+	MOVL         $0x0001c5a2, DI
+	VMOVD        DI, X6
+	VPBROADCASTD X6, Y6
+	MOVL         $0xffffa7e6, DI
+	VMOVD        DI, X7
+	VPBROADCASTD X7, Y7
+	MOVL         $0xffff492e, DI
+	VMOVD        DI, X8
+	VPBROADCASTD X8, Y8
+
+block:
+	VPMOVZXBD    (CX), Y9
+	VPMOVZXBD    (DX), Y10
+	VPMOVZXBD    (BX), Y11
+	VPSUBD       Y1, Y10, Y10
+	VPSUBD       Y1, Y11, Y11
+	VPMULLD      Y5, Y11, Y12
+	VPMULLD      Y6, Y10, Y13
+	VPMULLD      Y7, Y10, Y10
+	VPMULLD      Y8, Y11, Y11
+	VPADDD       Y11, Y10, Y10
+	VPADDD       Y2, Y12, Y12
+	VPSRAD       $0x10, Y12, Y12
+	VPADDD       Y9, Y12, Y12
+	VPMAXSD      Y4, Y12, Y12
+	VPMINSD      Y3, Y12, Y12
+	VPADDD       Y2, Y10, Y10
+	VPSRAD       $0x10, Y10, Y10
+	VPADDD       Y9, Y10, Y10
+	VPMAXSD      Y4, Y10, Y10
+	VPMINSD      Y3, Y10, Y10
+	VPADDD       Y2, Y13, Y13
+	VPSRAD       $0x10, Y13, Y13
+	VPADDD       Y9, Y13, Y13
+	VPMAXSD      Y4, Y13, Y13
+	VPMINSD      Y3, Y13, Y13
+	VPSLLD       $0x08, Y10, Y10
+	VPSLLD       $0x10, Y13, Y13
+	VPOR         Y10, Y12, Y12
+	VPOR         Y13, Y12, Y12
+	VPSHUFB      Y0, Y12, Y12
+	VMOVDQU      X12, (AX)
+	VEXTRACTI128 $0x01, Y12, X11
+	VMOVDQU      X11, 12(AX)
+	ADDQ         $0x18, AX
+	ADDQ         $0x08, CX
+	ADDQ         $0x08, DX
+	ADDQ         $0x08, BX
+	DECQ         SI
+	JNE          block
+	VZEROUPPER
+	RET
+
+DATA rgbOrder<>+0(SB)/1, $0x00
+DATA rgbOrder<>+1(SB)/1, $0x01
+DATA rgbOrder<>+2(SB)/1, $0x02
+DATA rgbOrder<>+3(SB)/1, $0x04
+DATA rgbOrder<>+4(SB)/1, $0x05
+DATA rgbOrder<>+5(SB)/1, $0x06
+DATA rgbOrder<>+6(SB)/1, $0x08
+DATA rgbOrder<>+7(SB)/1, $0x09
+DATA rgbOrder<>+8(SB)/1, $0x0a
+DATA rgbOrder<>+9(SB)/1, $0x0c
+DATA rgbOrder<>+10(SB)/1, $0x0d
+DATA rgbOrder<>+11(SB)/1, $0x0e
+DATA rgbOrder<>+12(SB)/1, $0x80
+DATA rgbOrder<>+13(SB)/1, $0x80
+DATA rgbOrder<>+14(SB)/1, $0x80
+DATA rgbOrder<>+15(SB)/1, $0x80
+DATA rgbOrder<>+16(SB)/1, $0x00
+DATA rgbOrder<>+17(SB)/1, $0x01
+DATA rgbOrder<>+18(SB)/1, $0x02
+DATA rgbOrder<>+19(SB)/1, $0x04
+DATA rgbOrder<>+20(SB)/1, $0x05
+DATA rgbOrder<>+21(SB)/1, $0x06
+DATA rgbOrder<>+22(SB)/1, $0x08
+DATA rgbOrder<>+23(SB)/1, $0x09
+DATA rgbOrder<>+24(SB)/1, $0x0a
+DATA rgbOrder<>+25(SB)/1, $0x0c
+DATA rgbOrder<>+26(SB)/1, $0x0d
+DATA rgbOrder<>+27(SB)/1, $0x0e
+DATA rgbOrder<>+28(SB)/1, $0x80
+DATA rgbOrder<>+29(SB)/1, $0x80
+DATA rgbOrder<>+30(SB)/1, $0x80
+DATA rgbOrder<>+31(SB)/1, $0x80
+GLOBL rgbOrder<>(SB), RODATA|NOPTR, $32

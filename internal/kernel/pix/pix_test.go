@@ -164,6 +164,10 @@ func TestMismatchPanics(t *testing.T) {
 		func() { GatherFixed(make([]uint8, 8), make([]uint8, 9), []int32{0}, nil, 1) },
 		func() { BlendFixed(make([]uint8, 8), make([]uint8, 8), 8, []int32{1, 1}) },
 		func() { BlendFixed(make([]uint8, 8), make([]uint8, 8), 8, nil) },
+		func() { Widen(make([]uint8, 8), make([]uint8, 4), make([]uint8, 3)) },
+		func() { Widen(make([]uint8, 7), make([]uint8, 4), make([]uint8, 4)) },
+		func() { RGB(make([]uint8, 11), make([]uint8, 4), make([]uint8, 4), make([]uint8, 4)) },
+		func() { RGB(make([]uint8, 12), make([]uint8, 4), make([]uint8, 3), make([]uint8, 4)) },
 		func() { Affine(f, make([]uint8, 7), f, f) },
 	} {
 		func() {

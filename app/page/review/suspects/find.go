@@ -186,7 +186,7 @@ func (r *Report) copies(ctx context.Context, s *review.Subjects, x *mat.Dense, o
 	if o.Prints == nil {
 		return nil
 	}
-	found, err := clean.Duplicates(ctx, o.Prints, x, o.Compared)
+	found, err := clean.Duplicates(ctx, o.Prints, clean.DuplicateOptions{X: x, Progress: o.Compared})
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,8 @@ func main() {
 	colors()
 	gatherFixed()
 	blendFixed()
+	widen()
+	rgb()
 	Generate()
 	if err := armKernels().Write("../pix"); err != nil {
 		log.Fatal(err)
@@ -185,11 +187,7 @@ func colors() {
 
 // half is a half in fixed point, which rounds when it is added before the shift by precision.
 func half() reg.VecVirtual {
-	bits, half := GP32(), YMM()
-	MOVL(U32(1<<(precision-1)), bits)
-	VMOVD(bits, half.AsX())
-	VPBROADCASTD(half.AsX(), half)
-	return half
+	return broadcast(1 << (precision - 1))
 }
 
 // gatherFixed emits gather with weights in fixed point. A pixel is loaded and stored with a fourth
@@ -277,6 +275,119 @@ func blendFixed() {
 	VMOVDQU(upper, Mem{Base: dst})
 	ADDQ(U8(16), dst)
 	ADDQ(U8(16), src)
+	DECQ(blocks)
+	JNE(LabelRef("block"))
+	VZEROUPPER()
+	RET()
+}
+
+// broadcast returns a register with a number in all 32-bit lanes.
+func broadcast(v int32) reg.VecVirtual {
+	bits, all := GP32(), YMM()
+	MOVL(U32(uint32(v)), bits)
+	VMOVD(bits, all.AsX())
+	VPBROADCASTD(all.AsX(), all)
+	return all
+}
+
+// widen emits the interpolation of chroma: 16 values of two rows become 32. The values before and
+// behind them are read too.
+func widen() {
+	TEXT("widenVector", NOSPLIT, "func(dst, near, far *uint8, blocks int)")
+	Pragma("noescape")
+	Doc("widenVector makes 32*blocks values of 16*blocks values of two rows, reading one more at both ends.")
+	dst := Load(Param("dst"), GP64())
+	near := Load(Param("near"), GP64())
+	far := Load(Param("far"), GP64())
+	blocks := Load(Param("blocks"), GP64())
+	even, odd := broadcast(8<<16|8), broadcast(7<<16|7)
+	// sum is three times the near row and the far one, from a column on.
+	sum := func(disp int) reg.VecVirtual {
+		n, s := YMM(), YMM()
+		VPMOVZXBW(Mem{Base: near, Disp: disp}, n)
+		VPMOVZXBW(Mem{Base: far, Disp: disp}, s)
+		VPADDW(n, s, s)
+		VPADDW(n, s, s)
+		VPADDW(n, s, s)
+		return s
+	}
+	Label("block")
+	middle, left, right := sum(0), sum(-1), sum(1)
+	thrice := YMM()
+	VPADDW(middle, middle, thrice)
+	VPADDW(middle, thrice, thrice)
+	VPADDW(thrice, left, left)
+	VPADDW(even, left, left)
+	VPSRLW(U8(4), left, left)
+	VPADDW(thrice, right, right)
+	VPADDW(odd, right, right)
+	VPSRLW(U8(4), right, right)
+	VPSLLW(U8(8), right, right)
+	VPOR(left, right, right)
+	VMOVDQU(right, Mem{Base: dst})
+	ADDQ(U8(32), dst)
+	ADDQ(U8(16), near)
+	ADDQ(U8(16), far)
+	DECQ(blocks)
+	JNE(LabelRef("block"))
+	VZEROUPPER()
+	RET()
+}
+
+// rgb emits the conversion of YCbCr to interleaved RGB, 8 pixels at a time. Four pixels are stored
+// with four bytes behind them.
+func rgb() {
+	TEXT("rgbVector", NOSPLIT, "func(dst, y, cb, cr *uint8, blocks int)")
+	Pragma("noescape")
+	Doc("rgbVector converts 8*blocks pixels, and touches four bytes behind them.")
+	dst := Load(Param("dst"), GP64())
+	luma := Load(Param("y"), GP64())
+	cb := Load(Param("cb"), GP64())
+	cr := Load(Param("cr"), GP64())
+	blocks := Load(Param("blocks"), GP64())
+	mask := GLOBL("rgbOrder", RODATA|NOPTR)
+	for lane := range 2 {
+		for i, v := range []uint8{0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 128, 128, 128, 128} {
+			DATA(16*lane+i, U8(v))
+		}
+	}
+	order := YMM()
+	VMOVDQU(mask, order)
+	middle, half, high, zero := broadcast(128), broadcast(1<<15), broadcast(255), YMM()
+	VPXOR(zero, zero, zero)
+	crRed, cbBlue, cbGreen, crGreen := broadcast(91881), broadcast(116130), broadcast(-22554), broadcast(-46802)
+	Label("block")
+	y, b, r := YMM(), YMM(), YMM()
+	VPMOVZXBD(Mem{Base: luma}, y)
+	VPMOVZXBD(Mem{Base: cb}, b)
+	VPMOVZXBD(Mem{Base: cr}, r)
+	VPSUBD(middle, b, b)
+	VPSUBD(middle, r, r)
+	red, green, blue, t := YMM(), YMM(), YMM(), YMM()
+	VPMULLD(crRed, r, red)
+	VPMULLD(cbBlue, b, blue)
+	VPMULLD(cbGreen, b, green)
+	VPMULLD(crGreen, r, t)
+	VPADDD(t, green, green)
+	for _, c := range []reg.VecVirtual{red, green, blue} {
+		VPADDD(half, c, c)
+		VPSRAD(U8(16), c, c)
+		VPADDD(y, c, c)
+		VPMAXSD(zero, c, c)
+		VPMINSD(high, c, c)
+	}
+	VPSLLD(U8(8), green, green)
+	VPSLLD(U8(16), blue, blue)
+	VPOR(green, red, red)
+	VPOR(blue, red, red)
+	VPSHUFB(order, red, red)
+	VMOVDQU(red.AsX(), Mem{Base: dst})
+	VEXTRACTI128(U8(1), red, t.AsX())
+	VMOVDQU(t.AsX(), Mem{Base: dst, Disp: 12})
+	ADDQ(U8(24), dst)
+	for _, p := range []reg.Register{luma, cb, cr} {
+		ADDQ(U8(8), p)
+	}
 	DECQ(blocks)
 	JNE(LabelRef("block"))
 	VZEROUPPER()
