@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -224,6 +225,45 @@ func TestTensorsWithoutLayers(t *testing.T) {
 		_, _, err := Import(g.write(t), "", DataConfig{Pixels: "unit", Size: g.Side})
 		if err == nil || !strings.Contains(err.Error(), extra) {
 			t.Errorf("%s: %v", g.Name, err)
+		}
+	}
+}
+
+// TestTrainPublished: training from a folder of weights computes as its configuration says, with and without a name
+// of the network, and keeps that in the run's configuration.
+func TestTrainPublished(t *testing.T) {
+	for _, g := range readGoldens(t) {
+		want, ok := map[string]NetworkConfig{
+			"laion_clip_h14":     {Name: "clip_vit_b32", Heads: 2, Act: "gelu", Eps: 1e-5, Resample: "torch"},
+			"tf_efficientnet_b0": {Name: "efficientnet_b0", Eps: 1e-3, Padding: "same"},
+			"open_clip_bigG14":   {Name: "clip_vit_b32", Heads: 2, Act: "gelu", Eps: 1e-5},
+		}[g.Name]
+		if !ok {
+			continue
+		}
+		dir := g.write(t)
+		for _, name := range []string{"", want.Name} {
+			cfg := Default()
+			cfg.Network.Pretrained, cfg.Network.Name, cfg.Data.Size = dir, name, g.Side
+			if name != "" && want.Heads > 0 {
+				cfg.Network.Width, cfg.Network.Patch, cfg.Network.Depth = 160, 14, 2
+				cfg.Network.Hidden = 640
+				if g.Name == "open_clip_bigG14" {
+					cfg.Network.Width, cfg.Network.Hidden = 208, 1024
+				}
+			}
+			s, err := Plan(t.Context(), cfg, Options{Dataset: photos(8, 10, 64)})
+			if err != nil {
+				t.Errorf("%s %q: %v", g.Name, name, err)
+				continue
+			}
+			n := s.Config.Network
+			got := NetworkConfig{Name: n.Name, Heads: n.Heads, Act: n.Act, Eps: n.Eps, Padding: n.Padding,
+				Resample: n.Resample}
+			said := strings.Contains(strings.Join(s.Notes, "\n"), "config.json: ")
+			if !reflect.DeepEqual(got, want) || !said || s.Imported == nil || len(s.Imported.MisShaped) > 0 {
+				t.Errorf("%s %q: %+v, want %+v; %q", g.Name, name, got, want, s.Notes)
+			}
 		}
 	}
 }

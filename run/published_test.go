@@ -62,7 +62,7 @@ func TestPublished(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	write("preprocessor_config.json", `{"do_normalize": true, "image_mean": [0.5, 0.5, 0.5],`+
-		`"image_std": [0.5, 0.5, 0.5], "crop_size": 32, "do_center_crop": true, "size": {"shortest_edge": 40}}`)
+		`"image_std": [0.5, 0.5, 0.5], "crop_size": 32, "do_center_crop": true, "size": {"shortest_edge": 40}, "resample": 2}`)
 	if m, notes, err = Import(dir, "", DataConfig{}); err != nil || len(notes) != 0 ||
 		m.Config.Data.Pixels == usualPixels || m.Config.Data.Shorter != 40 || m.Config.Data.Fit != "cover" {
 		t.Errorf("%+v, %q, %v", m.Config.Data, notes, err)

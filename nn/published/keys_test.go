@@ -127,8 +127,8 @@ func TestStages(t *testing.T) {
 		if n.parse(o); n.convNeXt == nil || o.err != nil {
 			t.Fatalf("%s: %v", key, o.err)
 		}
-		if err := n.Apply("convnext_tiny", &zoo.Options{Multiple: 1}); err == nil || !strings.Contains(err.Error(),
-			key) {
+		err = n.Apply("convnext_tiny", &zoo.Options{Multiple: 1})
+		if err == nil || !strings.Contains(err.Error(), key) {
 			t.Errorf("%s: %v", key, err)
 		}
 	}

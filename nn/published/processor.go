@@ -60,7 +60,9 @@ func parseProcessor(o *object) (p Preparation, notes []string) {
 	for _, name := range unknownKeys {
 		notes = append(notes, fmt.Sprintf("%s: the key %s is not known here: it is left alone", o.file, name))
 	}
-	readSides(o, class, &p)
+	if readSides(o, class, &p); p.Fit != "" && p.Resample == "" {
+		notes = append(notes, fmt.Sprintf("%s names neither resample nor its class: bilinear is assumed", o.file))
+	}
 	return p, notes
 }
 
