@@ -418,3 +418,55 @@ func BenchmarkPhotos(b *testing.B) {
 		})
 	}
 }
+
+// TestHEICOpacity: a picture whose opacity is its own values, whole, in tiles, reduced and turned.
+func TestHEICOpacity(t *testing.T) {
+	heif.Decoder(t)
+	b := formatFile(t, "heic-grey.heic")
+	grey := decoded(t, b, &Decoder{})
+	w, h := grey.W, grey.H
+	coded := func(id uint32, properties ...[]byte) heif.Item {
+		return heif.Item{ID: id, Type: "hvc1", Content: heif.Data(t, b),
+			Properties: append([][]byte{heif.Size(w, h), heif.Property(t, b, "hvcC")}, properties...)}
+	}
+	alpha := heif.Full("auxC", 0, 0, []byte("urn:mpeg:hevc:2015:auxid:1\x00"))
+	of := []heif.Reference{{Type: "auxl", To: []uint32{1}}}
+	one := &heif.File{Brand: "heic", Primary: 1, Items: []heif.Item{coded(1, heif.Box("irot", []byte{1})),
+		coded(2, alpha)}}
+	one.Items[1].References = of
+	grid := func(id uint32, parts []uint32, properties ...[]byte) heif.Item {
+		return heif.Item{ID: id, Type: "grid", Inside: true, Content: heif.Grid(1, 2, 2*w-3, h-1), Parts: parts,
+			Properties: append([][]byte{heif.Size(2*w-3, h-1)}, properties...)}
+	}
+	tiles := &heif.File{Brand: "heic", Primary: 1, Items: []heif.Item{grid(1, []uint32{3, 4}),
+		grid(2, []uint32{5, 6}, alpha), coded(3), coded(4), coded(5), coded(6)}}
+	tiles.Items[1].References = of
+	for name, f := range map[string]*heif.File{"one": one, "tiles": tiles} {
+		for _, by := range []int{1, 4} {
+			d := &Decoder{Shrink: func(int, int) int { return by }}
+			im := decoded(t, f.Bytes(), d)
+			if d.Background == Opaque || im.C != 3 {
+				t.Fatalf("%s: background %d, %d channels", name, d.Background, im.C)
+			}
+			if by > 1 {
+				if want := (max(w, 2*w-3)*h + by*by - 1) / by / by; name == "tiles" && im.W*im.H > 2*want {
+					t.Errorf("%s by %d: %d x %d", name, by, im.W, im.H)
+				}
+				continue
+			}
+			under := 255 * (2 - int(d.Background)) // on white or on black
+			for y := range h - 1 {
+				for x := range w - 3 {
+					v := int(grey.Pix[y*w+x])
+					at := y*im.W + x
+					if name == "one" { // turned against the clock
+						at = (w-1-x)*im.W + y
+					}
+					if got, want := int(im.Pix[3*at]), (v*v+127)/255+(255-v)*under/255; max(got-want, want-got) > 1 {
+						t.Fatalf("%s: %d, %d of %d is %v, want %d", name, x, y, v, im.Pix[3*at:3*at+3], want)
+					}
+				}
+			}
+		}
+	}
+}

@@ -130,20 +130,21 @@ func (s *samples) smoothChroma(across, down int, kr, kb float64) {
 		}
 		return min(max(at/2+2*(at&1)-1, 0), n-1)
 	}
+	mixed := make([][2]int32, cols) // of two rows of blocks
 	for y := range s.h {
 		near, far := blocks[y/down*cols:][:cols], blocks[next(y, down, rows)*cols:][:cols]
+		for i, v := range near {
+			mixed[i] = [2]int32{3*v[0] + far[i][0], 3*v[1] + far[i][1]}
+		}
 		for x := range s.w {
 			own, beside := x/across, next(x, across, cols)
-			var change [2]int32
-			for c := range change {
-				v := 9*near[own][c] + 3*near[beside][c] + 3*far[own][c] + far[beside][c]
-				change[c] = v/16 - near[own][c]
-			}
+			toRed := (3*mixed[own][0]+mixed[beside][0])/16 - near[own][0]
+			toBlue := (3*mixed[own][1]+mixed[beside][1])/16 - near[own][1]
 			const half = 1 << (places - 1)
 			i := y*s.w + x
-			s.add(i, 0, (change[0]+half)>>places)
-			s.add(i, 2, (change[1]+half)>>places)
-			s.add(i, 1, (-(red*change[0]+blue*change[1])/green+half)>>places)
+			s.add(i, 0, (toRed+half)>>places)
+			s.add(i, 1, (-(red*toRed+blue*toBlue)/green+half)>>places)
+			s.add(i, 2, (toBlue+half)>>places)
 		}
 	}
 }

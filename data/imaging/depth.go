@@ -35,9 +35,8 @@ func (d depth16) each(use func(v []uint8)) {
 // scaleDepth scales values that a program has written as they were measured, such as 0 to 4095 of 12 bits, to 16 bits,
 // if the file says that so many bits are significant (the chunk sBIT of PNG). Those of a file that follows the standard
 // are scaled already, and then have no bits below the significant ones unless they are large. Without such a statement
-// the values are left as they are, as the picture may be a dark one, and the bits that they use are returned if that
-// are
-// few.
+// the values are left as they are, as the picture may be a dark one. It returns the bits that the values use if they
+// are few, and 0 otherwise.
 func scaleDepth(im image.Image, significant int) (used int) {
 	const few = 14
 	var all, most uint16

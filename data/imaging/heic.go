@@ -55,7 +55,8 @@ func openHEIC(_ context.Context, b []byte, size int64) (*source, error) {
 		if bad != nil {
 			return im, over, bad
 		}
-		c := &canvas{colour: f.Primary.Colour, shrink: x.tiles.shrink(o.shrink), whole: image.Pt(grid.W, grid.H)}
+		c := &canvas{colour: f.Primary.Colour, isLuma: grid.Tiles[0].IsGrey, shrink: x.tiles.shrink(o.shrink),
+			whole: image.Pt(grid.W, grid.H)}
 		if !c.colour.Known {
 			c.colour = grid.Tiles[0].Colour
 		}
@@ -71,7 +72,8 @@ func openHEIC(_ context.Context, b []byte, size int64) (*source, error) {
 		} else {
 			o.colours.apply(&c.im)
 		}
-		return c.im, over, c.im.turn(f.Primary.Turns, c.shrink)
+		err = c.im.turn(f.Primary.Turns, c.shrink)
+		return c.im, over, err
 	}
 	return &source{cfg: x.cfg, inBox: x}, nil
 }

@@ -42,6 +42,8 @@ type Item struct {
 	Bits int
 	// Across and Down are the pixels that share a value of chroma, or 0 if the file does not say.
 	Across, Down int
+	// IsGrey is set for a picture of HEVC without chroma.
+	IsGrey bool
 	// Parts are the pictures that a grid is made of.
 	Parts []uint32
 

@@ -101,6 +101,10 @@ func (it *Item) property(x box) {
 		case b&high != 0:
 			it.Bits = max(it.Bits, 10)
 		}
+	case "hvcC":
+		c.skip(16)
+		chroma := c.int(1) & 3
+		it.IsGrey = chroma == 0 && !c.bad
 	case "colr":
 		it.colour(c)
 	case "auxC":
