@@ -115,7 +115,7 @@ func readers(t *testing.T) []reader {
 	}
 	return []reader{
 		{name: "pictures", often: 12, alone: true, valid: copied("data/imaging/testdata/formats/*",
-			"internal/format/jpeg/testdata/*"), read: content(func(b []byte) error {
+			"internal/format/jpeg/testdata/[^a]*.jpg"), read: content(func(b []byte) error {
 			var im imaging.Image
 			return (&imaging.Decoder{MaxPixels: 1 << 20}).Decode(ctx, &im, b)
 		})},
