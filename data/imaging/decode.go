@@ -46,8 +46,8 @@ type Decoder struct {
 	// keep their size.
 	Shrink func(w, h int) int
 	// RawColours leaves the values of pixels as they are stored. Otherwise those of a file that declares another colour
-	// space are converted to sRGB in linear light: profiles (ICC) of curves and a matrix, gamma and chromaticities
-	// (PNG), and code points (PNG, AVIF, HEIC, JPEG XL). Other spaces stay; see Remarks.
+	// space are converted to sRGB in linear light: profiles (ICC) of curves and a matrix, gamma and chromaticities,
+	// and code points (ITU-T H.273). Other spaces stay; see Remarks.
 	RawColours bool
 
 	fast fastjpeg.Decoder
