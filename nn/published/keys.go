@@ -56,12 +56,6 @@ func (k keys) with(what use, names string, only ...any) keys {
 	return k
 }
 
-// and adds the rows of another part.
-func (k keys) and(other keys) keys {
-	maps.Copy(k, other)
-	return k
-}
-
 // tableOf returns the rows of a section: what transformers 4 and 5, timm 1 and OpenCLIP 3 write.
 func tableOf(s section) keys {
 	switch s {

@@ -2,31 +2,10 @@ package jpeg
 
 import (
 	"bytes"
-	"image/png"
 	"os"
 	"path/filepath"
 	"testing"
 )
-
-func pngPixels(t *testing.T, name string) []uint8 {
-	t.Helper()
-	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	im, err := png.Decode(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []uint8
-	for y := range im.Bounds().Dy() {
-		for x := range im.Bounds().Dx() {
-			r, g, b, _ := im.At(x, y).RGBA()
-			out = append(out, uint8(r>>8), uint8(g>>8), uint8(b>>8))
-		}
-	}
-	return out
-}
 
 // TestUnread: kinds that nothing here reads have a name, and those that image/jpeg reads have none.
 func TestUnread(t *testing.T) {
