@@ -208,3 +208,21 @@ func TestConvertPremultiplied(t *testing.T) {
 		}
 	}
 }
+
+// Files that declare sRGB, or nothing, are as they are without a conversion, whatever else their headers hold: opacity,
+// animation, 16 bits.
+func TestColoursOfUsualFiles(t *testing.T) {
+	var dec, raw Decoder
+	raw.RawColours = true
+	var im, stored Image
+	for name := range references(t) {
+		b := formatFile(t, name)
+		if err := errors.Join(dec.Decode(t.Context(), &im, b), raw.Decode(t.Context(), &stored, b)); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if strings.Contains(strings.Join(dec.Remarks(), ";"), "stored") || !slices.Equal(im.Pix, stored.Pix) {
+			t.Errorf("%s: %q", name, dec.Remarks())
+		}
+	}
+}
