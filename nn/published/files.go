@@ -74,7 +74,7 @@ func Beside(path string) (p Preparation, notes []string, err error) {
 		if o == nil {
 			continue
 		}
-		said, also := parsePreparation(o)
+		said, also := parsePreparation(o, dirs)
 		if o.err != nil {
 			return p, nil, fmt.Errorf("%s: %w: correct it, or move the network to a folder without it", at, o.err)
 		}
@@ -84,11 +84,15 @@ func Beside(path string) (p Preparation, notes []string, err error) {
 	return p, notes, nil
 }
 
-// parsePreparation reads the preparation that one of the files states.
-func parsePreparation(o *object) (Preparation, []string) {
+// parsePreparation reads the preparation that one of the files in the folders states.
+func parsePreparation(o *object, dirs []string) (Preparation, []string) {
 	switch o.file {
 	case processorFile:
-		return parseProcessor(o)
+		modelType := ""
+		if config, _, err := readFirst(dirs, configFile); err == nil && config != nil { // errors are Beside's
+			modelType, _ = config.values["model_type"].(string)
+		}
+		return parseProcessor(o, modelType)
 	case openCLIPFile:
 		return parseOpenCLIP(o), nil
 	}

@@ -16,23 +16,34 @@ type processor struct {
 	name     string // without FeatureExtractor, ImageProcessor, and Fast or Pil
 	square   bool   // a size that is one number is that of a square, not of the shorter side
 	resample string // by default
+	models   string // model_type of the networks whose class it is, where a file names none
 }
 
 // processors are those whose preparation is what their keys say.
 func processors() []processor {
 	return []processor{
-		{"Beit", true, "bicubic"}, {"Bit", false, "bicubic"}, {"CLIP", false, "bicubic"},
-		{"ChineseCLIP", false, "bicubic"}, {"ConvNext", false, "bilinear"}, {"DINOv3ViT", true, "bilinear"},
-		{"DeiT", true, "bicubic"}, {"EfficientNet", true, "nearest"}, {"MobileNetV1", false, "bilinear"},
-		{"MobileNetV2", false, "bilinear"}, {"MobileViT", false, "bilinear"}, {"Siglip", true, "bicubic"},
-		{"ViT", true, "bilinear"}, {"Blip", true, "bicubic"}, {"Pvt", true, "bilinear"},
-		{"Perceiver", true, "bicubic"}, {"PoolFormer", false, "bicubic"}, {"Swin2SR", true, ""},
+		{"Beit", true, "bicubic", "beit"}, {"Bit", false, "bicubic", "bit dinov2 dinov2_with_registers"},
+		{"CLIP", false, "bicubic", "clip clip_vision_model"}, {"ChineseCLIP", false, "bicubic", "chinese_clip"},
+		{"ConvNext", false, "bilinear", "convnext convnextv2 resnet"}, {"DINOv3ViT", true, "bilinear", "dinov3_vit"},
+		{"DeiT", true, "bicubic", "deit"}, {"EfficientNet", true, "nearest", "efficientnet"},
+		{"MobileNetV1", false, "bilinear", "mobilenet_v1"}, {"MobileNetV2", false, "bilinear", "mobilenet_v2"},
+		{"MobileViT", false, "bilinear", "mobilevit mobilevitv2"},
+		{"Siglip", true, "bicubic", "siglip siglip_vision_model"}, {"ViT", true, "bilinear", "vit vit_mae vit_msn"},
+		{"Blip", true, "bicubic", "blip blip-2"}, {"Pvt", true, "bilinear", "pvt"},
+		{"Perceiver", true, "bicubic", "perceiver"}, {"PoolFormer", false, "bicubic", "poolformer"},
+		{"Swin2SR", true, "", "swin2sr"},
 	}
 }
 
-// processorOf finds the class that a file names; nil if it names none or an unknown one.
-func processorOf(o *object) (p *processor, unknown string) {
+// processorOf finds the class that a file names, or without a name that of the network's model_type; nil if it names an
+// unknown one.
+func processorOf(o *object, modelType string) (p *processor, unknown string) {
 	name := cmp.Or(o.text("image_processor_type"), o.text("feature_extractor_type"))
+	for _, known := range processors() {
+		if name == "" && slices.Contains(strings.Fields(known.models), modelType) {
+			return &known, ""
+		}
+	}
 	short := name
 	for _, end := range []string{"Fast", "Pil", "ImageProcessor", "FeatureExtractor"} {
 		short = strings.TrimSuffix(short, end)
@@ -45,9 +56,9 @@ func processorOf(o *object) (p *processor, unknown string) {
 	return nil, name
 }
 
-// parseProcessor reads preprocessor_config.json.
-func parseProcessor(o *object) (p Preparation, notes []string) {
-	class, unknown := processorOf(o)
+// parseProcessor reads preprocessor_config.json of a network with the given model_type in config.json.
+func parseProcessor(o *object, modelType string) (p Preparation, notes []string) {
+	class, unknown := processorOf(o, modelType)
 	if unknown != "" && o.values["image_mean"] != nil {
 		notes = append(notes, fmt.Sprintf("%s: the class %s is not known here: its keys are read as those of others",
 			o.file, escaped(unknown)))
@@ -61,7 +72,9 @@ func parseProcessor(o *object) (p Preparation, notes []string) {
 		notes = append(notes, fmt.Sprintf("%s: the key %s is not known here: it is left alone", o.file, name))
 	}
 	if readSides(o, class, &p); p.Fit != "" && p.Resample == "" {
-		notes = append(notes, fmt.Sprintf("%s names neither resample nor its class: bilinear is assumed", o.file))
+		notes = append(notes,
+			fmt.Sprintf("%s names neither resample nor its class, and config.json no model_type that tells "+
+			"it: bilinear is assumed", o.file))
 	}
 	return p, notes
 }

@@ -173,3 +173,23 @@ func TestProblemsBeside(t *testing.T) {
 		}
 	}
 }
+
+// A preprocessor that names neither its class nor a resampling has those of its network's model_type. Its class counts
+// before that.
+func TestProcessorOfModelType(t *testing.T) {
+	const half = `"image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.5, 0.5], "size": 224`
+	for _, c := range []struct{ text, modelType, resample, fit string }{
+		{half, "clip", "bicubic", "cover"}, {half, "vit", "bilinear", "stretch"}, {half, "dinov2", "bicubic", "cover"},
+		{half, "siglip", "bicubic", "stretch"}, {half, "convnext", "bilinear", "cover"},
+		{half + `, "resample": 1`, "clip", "lanczos", "cover"},
+		{half + `, "image_processor_type": "ViTImageProcessor"`, "clip", "bilinear", "stretch"},
+		{half, "another", "", "stretch"},
+	} {
+		p, notes, err := besideOf(t, map[string]string{processorFile: "{" + c.text + "}",
+			configFile: `{"model_type": "` + c.modelType + `"}`})
+		assumed := strings.Contains(strings.Join(notes, " "), "bilinear is assumed")
+		if err != nil || p.Resample != c.resample || p.Fit != c.fit || assumed != (c.resample == "") {
+			t.Errorf("%s of %s: %+v, %q, %v", c.text, c.modelType, p, notes, err)
+		}
+	}
+}
