@@ -74,7 +74,7 @@ func parseProcessor(o *object, modelType string) (p Preparation, notes []string)
 	if readSides(o, class, &p); p.Fit != "" && p.Resample == "" {
 		notes = append(notes,
 			fmt.Sprintf("%s names neither resample nor its class, and config.json no model_type that tells "+
-			"it: bilinear is assumed", o.file))
+				"it: bilinear is assumed", o.file))
 	}
 	return p, notes
 }
