@@ -6,6 +6,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/nn/published"
 	"github.com/kindred-ml/kindred/run/internal/keys"
 )
 
@@ -22,7 +23,7 @@ const (
 // The values of data.colours.
 const (
 	srgbColours = "srgb"
-	rawColours  = "raw"
+	rawColours  = published.Raw
 )
 
 // dataKeys are the keys of section data: what to train and test on.

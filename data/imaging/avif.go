@@ -14,7 +14,7 @@ import (
 )
 
 var avifFormat = format{name: "AVIF", extensions: []string{".avif"}, mediaType: "image/avif", matches: isAVIF,
-	open: openAVIF, exif: boxExif, colours: boxColours, sandboxed: true,
+	open: openAVIF, exif: boxExif, sandboxed: true,
 	structure: func(b []byte, size int64) int64 {
 		return budget.Sum(isobmff.StructureBytes(b, size), wasm.HeaderLimits(size).Memory)
 	}}
@@ -97,7 +97,11 @@ func openAVIF(ctx context.Context, b []byte, size int64) (*source, error) {
 		}
 		return im, over, err
 	}
-	return &source{cfg: cfg, inBox: x}, nil
+	s := &source{cfg: cfg, inBox: x}
+	if f != nil {
+		s.colours = func() colourSpace { return boxColours(f) }
+	}
+	return s, nil
 }
 
 // partPixels returns the pixels of the pictures that the picture of a file is made of.

@@ -65,11 +65,7 @@ func (x *boxed) decode(ctx context.Context, o boxedOptions) (Image, Background, 
 }
 
 // boxColours returns what the lists of a file of boxes say about its colours.
-func boxColours(b []byte) (c colourSpace) {
-	f, err := isobmff.Parse(b)
-	if err != nil {
-		return c
-	}
+func boxColours(f *isobmff.File) (c colourSpace) {
 	colour := f.Primary.Colour
 	if len(f.Primary.Parts) > 0 && !colour.Known && colour.ICC == nil {
 		if it := f.Item(f.Primary.Parts[0]); it != nil {

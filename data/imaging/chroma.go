@@ -82,18 +82,22 @@ func (s *samples) at(pixel, channel int) int32 {
 	return int32(s.pix[pixel*s.size+channel])
 }
 
-// add adds to a channel of a pixel.
-func (s *samples) add(pixel, channel int, v int32) {
-	if v == 0 {
-		return
-	}
-	if v += s.at(pixel, channel); s.wide {
+// set sets a channel of a pixel, to the nearest value that there is.
+func (s *samples) set(pixel, channel int, v int32) {
+	if s.wide {
 		v = min(max(v, 0), math.MaxUint16)
 		p := s.pix[pixel*s.size+2*channel:]
 		p[0], p[1] = uint8(v>>8), uint8(v)
 		return
 	}
 	s.pix[pixel*s.size+channel] = uint8(min(max(v, 0), math.MaxUint8))
+}
+
+// add adds to a channel of a pixel.
+func (s *samples) add(pixel, channel int, v int32) {
+	if v != 0 {
+		s.set(pixel, channel, s.at(pixel, channel)+v)
+	}
 }
 
 // smoothChroma enlarges the chroma of a picture again whose decoder repeated each value for across x down pixels, 1 or

@@ -2,7 +2,6 @@ package imaging
 
 import (
 	"bytes"
-	"errors"
 	"image"
 	"image/color"
 	"math"
@@ -80,13 +79,13 @@ type conversion struct {
 	why string
 }
 
-// conversionOf returns the conversion to sRGB of a file of format f. Files of a camera have the same profile, so that
-// of the last file is kept.
-func (d *Decoder) conversionOf(f *format, b []byte) conversion {
-	if f.colours == nil || d.RawColours {
+// conversionOf returns the conversion to sRGB of a file that declares these colours. Files of a camera have the same
+// profile, so that of the last file is kept.
+func (d *Decoder) conversionOf(declared func() colourSpace) conversion {
+	if d.RawColours {
 		return conversion{}
 	}
-	says := f.colours(b)
+	says := declared()
 	if d.said.equal(&says) {
 		return d.converts
 	}
@@ -97,17 +96,15 @@ func (d *Decoder) conversionOf(f *format, b []byte) conversion {
 	} else if s != nil {
 		d.converts.Converter = colourspace.NewConverter(s)
 	}
-	says.icc = bytes.Clone(says.icc) // b may change
+	says.icc = bytes.Clone(says.icc) // the file may change
 	d.said = says
 	return d.converts
 }
 
-var errGrey = errors.New("its colour space is one of greys")
-
 // fits forgets a conversion that is not one for pictures of c channels.
 func (v conversion) fits(c int) conversion {
 	if v.Converter != nil && !v.Fits(c) {
-		return conversion{why: errGrey.Error()}
+		return conversion{why: "its colour space is one of greys"}
 	}
 	return v
 }
@@ -170,39 +167,23 @@ func (v conversion) applyToRGBA(pix []uint8, size int, premultiplied bool) conve
 		v.rows(pix, 4, size)
 		return v
 	}
-	most := uint32(math.MaxUint8)
+	most := int64(math.MaxUint8)
 	if size == 2 {
 		most = math.MaxUint16
 	}
-	at := func(b []uint8) uint32 {
-		if size == 2 {
-			return uint32(b[0])<<8 | uint32(b[1])
-		}
-		return uint32(b[0])
-	}
-	put := func(b []uint8, v uint32) {
-		if size == 2 {
-			b[0], b[1] = uint8(v>>8), uint8(v)
-			return
-		}
-		b[0] = uint8(v)
-	}
-	for i := 0; i+4*size <= len(pix); i += 4 * size {
-		p := pix[i : i+4*size]
-		a := at(p[3*size:])
-		if a == 0 {
-			continue
-		}
-		for k := range 3 {
-			if c := p[k*size:]; a < most {
-				put(c, min((at(c)*most+a/2)/a, most))
+	p := samples{pix: pix, size: 4 * size, wide: size == 2}
+	for i := range len(pix) / p.size {
+		a := int64(p.at(i, 3))
+		// scale multiplies the colours by a fraction, rounded.
+		scale := func(by, of int64) {
+			for c := range 3 {
+				p.set(i, c, int32((int64(p.at(i, c))*by+of/2)/of))
 			}
 		}
-		v.rows(p, 4, size)
-		for k := range 3 {
-			if c := p[k*size:]; a < most {
-				put(c, uint32((uint64(at(c))*uint64(a)+uint64(most/2))/uint64(most)))
-			}
+		if a > 0 {
+			scale(most, a)
+			v.rows(pix[i*p.size:][:p.size], 4, size)
+			scale(a, most)
 		}
 	}
 	return v

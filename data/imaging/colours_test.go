@@ -36,7 +36,7 @@ func coloursOf(t testing.TB, b []byte) colourSpace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.format.colours(b)
+	return p.colours()
 }
 
 func deflated(b []byte) []byte {

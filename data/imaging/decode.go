@@ -87,6 +87,8 @@ type source struct {
 	decode func(ctx context.Context) (image.Image, error)
 	// orientation is how the picture of decode is turned, by the file's EXIF.
 	orientation int
+	// colours returns what the structure says about the colours, in place of the format. It may be nil.
+	colours func() colourSpace
 	// inBox is set for the formats whose decoders run in a sandbox.
 	inBox *boxed
 	// bytes is the memory for decoding where the format knows it better than from cfg, or 0.
@@ -221,7 +223,7 @@ func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 	if f.quick != nil {
 		if done, err := f.quick(d, ctx, dst, b); done {
 			if err == nil {
-				d.unconverted = d.conversionOf(f, b).apply(dst).why
+				d.unconverted = d.conversionOf(func() colourSpace { return f.colours(b) }).apply(dst).why
 			}
 			return err
 		}

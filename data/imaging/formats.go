@@ -30,7 +30,8 @@ type format struct {
 	open func(ctx context.Context, b []byte, size int64) (*source, error)
 	// exif returns the EXIF block of a file, or nil without one. It is nil for formats without EXIF.
 	exif func(b []byte) []byte
-	// colours returns what a file says about its colours. It is nil for formats whose colours are sRGB.
+	// colours returns what a file says about its colours. It is nil for formats whose colours are sRGB, and for those
+	// whose source tells.
 	colours func(b []byte) colourSpace
 
 	// quick decodes usual files with the buffers of a Decoder. It returns false for files that open is for.

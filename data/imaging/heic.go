@@ -11,7 +11,7 @@ import (
 )
 
 var heicFormat = format{name: "HEIC", extensions: []string{".heic", ".heif", ".hif"}, mediaType: "image/heic",
-	matches: isHEIF, open: openHEIC, exif: boxExif, colours: boxColours, sandboxed: true,
+	matches: isHEIF, open: openHEIC, exif: boxExif, sandboxed: true,
 	structure: isobmff.StructureBytes,
 	missing: func() error {
 		if heic.Present() {
@@ -75,7 +75,7 @@ func openHEIC(_ context.Context, b []byte, size int64) (*source, error) {
 		err = c.im.turn(f.Primary.Turns, c.shrink)
 		return c.im, over, err
 	}
-	return &source{cfg: x.cfg, inBox: x}, nil
+	return &source{cfg: x.cfg, inBox: x, colours: func() colourSpace { return boxColours(f) }}, nil
 }
 
 // tiles is a HEIC picture, whose tiles are decoded and reduced one by one.

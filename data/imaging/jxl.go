@@ -12,7 +12,7 @@ import (
 
 var jxlFormat = format{name: "JPEG XL", extensions: []string{".jxl"}, mediaType: "image/jxl",
 	matches: func(b []byte) bool { return brand(b) == "jxl " || starts("\xff\x0a", "\x00\x00\x00\x0cJXL ")(b) },
-	open:    openJXL, exif: jxl.Exif, colours: jxlColours, sandboxed: true,
+	open:    openJXL, exif: jxl.Exif, sandboxed: true,
 	structure: func(_ []byte, size int64) int64 {
 		return budget.Sum(size, wasm.HeaderLimits(jxl.HeaderBytes).Memory)
 	}}
@@ -48,13 +48,8 @@ func openJXL(ctx context.Context, b []byte, size int64) (*source, error) {
 		}, stream)
 		return im, over, err
 	}
-	return &source{cfg: cfg, inBox: x}, nil
-}
-
-// jxlColours returns the colour space of the codestream. The decoder leaves colours in it.
-func jxlColours(b []byte) (c colourSpace) {
-	if stream, err := jxl.Codestream(b); err == nil {
-		c.other, c.err = jxl.Colours(stream[:min(len(stream), jxl.HeaderBytes)])
-	}
-	return c
+	return &source{cfg: cfg, inBox: x, colours: func() (c colourSpace) { // the decoder leaves colours in their space
+		c.other, c.err = jxl.Colours(header)
+		return c
+	}}, nil
 }

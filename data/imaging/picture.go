@@ -50,6 +50,17 @@ func open(ctx context.Context, f *format, b []byte, size int64) (*Picture, error
 // File returns the file.
 func (p *Picture) File() []byte { return p.file }
 
+// colours returns what the file says about its colours.
+func (p *Picture) colours() colourSpace {
+	switch {
+	case p.source.colours != nil:
+		return p.source.colours()
+	case p.format.colours != nil:
+		return p.format.colours(p.file)
+	}
+	return colourSpace{}
+}
+
 // Decode decodes the picture as Decoder.Decode does, by the settings of d.
 func (p *Picture) Decode(ctx context.Context, d *Decoder, dst *Image) error {
 	if p.format.quick != nil {
@@ -76,7 +87,7 @@ func (p *Picture) decode(ctx context.Context, d *Decoder, dst *Image) error {
 		return err
 	}
 	defer leave()
-	colours := d.conversionOf(f, p.file)
+	colours := d.conversionOf(p.colours)
 	defer func() { d.unconverted = colours.why }()
 	if s.inBox != nil {
 		err := safely(func() (err error) { // the picture is upright

@@ -31,13 +31,10 @@ const (
 	keyFit      = "kindred.fit"
 	keyShorter  = "kindred.shorter"
 	keyResample = "kindred.resample"
-	keyColours  = "kindred.colours" // "raw"
+	keyColours  = "kindred.colours" // published.Raw
 	keyDistance = "kindred.distance"
 	keyExported = "kindred.exported"
 )
-
-// rawColours is the value of keyColours for colours that are not converted.
-const rawColours = "raw"
 
 // blueFirst is the value of keyOrder for blue, green, red. The key is absent for red, green, blue.
 const blueFirst = "bgr"
@@ -66,7 +63,7 @@ func Entries(p *Preparation, in nn.Shape) []Entry {
 	}
 	add(keyResample, p.Resample)
 	if p.RawColours {
-		add(keyColours, rawColours)
+		add(keyColours, published.Raw)
 	}
 	add(keyDistance, p.Distance)
 	add(keyExported, p.Exported)
@@ -102,7 +99,7 @@ func preparation(m *onnx.Model) Preparation {
 		case keyFit:
 			p.Fit = e.Value
 		case keyColours:
-			p.RawColours = e.Value == rawColours
+			p.RawColours = e.Value == published.Raw
 		case keyResample:
 			p.Resample = e.Value
 		case keyDistance:

@@ -63,18 +63,24 @@ func Beside(path string) (p Preparation, notes []string, err error) {
 	if open {
 		files = []string{openCLIPFile, processorFile, configFile}
 	}
+	config, configPath, err := readFirst(dirs, configFile) // its model_type tells the class of a preprocessor
+	if err != nil {
+		return p, nil, err
+	}
 	for _, name := range files {
 		if name == openCLIPFile && !open && p.Pixels != "" {
 			continue
 		}
-		o, at, err := readFirst(dirs, name)
-		if err != nil {
-			return p, nil, err
+		o, at := config, configPath
+		if name != configFile {
+			if o, at, err = readFirst(dirs, name); err != nil {
+				return p, nil, err
+			}
 		}
 		if o == nil {
 			continue
 		}
-		said, also := parsePreparation(o, dirs)
+		said, also := parsePreparation(o, config)
 		if o.err != nil {
 			return p, nil, fmt.Errorf("%s: %w: correct it, or move the network to a folder without it", at, o.err)
 		}
@@ -84,12 +90,12 @@ func Beside(path string) (p Preparation, notes []string, err error) {
 	return p, notes, nil
 }
 
-// parsePreparation reads the preparation that one of the files in the folders states.
-func parsePreparation(o *object, dirs []string) (Preparation, []string) {
+// parsePreparation reads the preparation that one of the files states. config is config.json, or nil.
+func parsePreparation(o, config *object) (Preparation, []string) {
 	switch o.file {
 	case processorFile:
 		modelType := ""
-		if config, _, err := readFirst(dirs, configFile); err == nil && config != nil { // errors are Beside's
+		if config != nil {
 			modelType, _ = config.values["model_type"].(string)
 		}
 		return parseProcessor(o, modelType)

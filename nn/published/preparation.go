@@ -48,6 +48,9 @@ type Preparation struct {
 	Source string
 }
 
+// Raw is the text of RawColours, in metadata and as a value of data.colours.
+const Raw = "raw"
+
 // The values of Preparation.Fit.
 const (
 	cover   = "cover"
