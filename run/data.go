@@ -12,6 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/option"
+	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -216,8 +217,13 @@ func (c *DataConfig) images(augment bool) (imaging.Config, error) {
 			return imaging.Config{}, err
 		}
 	}
-	if c.Fit == "cover" {
-		img.Fit = imaging.Cover
+	if c.Fit != "" {
+		if err := img.Fit.UnmarshalText([]byte(c.Fit)); err != nil {
+			return imaging.Config{}, err
+		}
+	}
+	if err := spell.Check("treatment of colours", c.Colours, []string{"", srgbColours, rawColours}); err != nil {
+		return imaging.Config{}, err
 	}
 	if augment {
 		a, err := imaging.ParseAugment(c.Augment)

@@ -433,3 +433,16 @@ func TestSaved(t *testing.T) {
 		}
 	}
 }
+
+// A preparation that is not known is an error before any photo is read, wherever the network is from.
+func TestImportOfUnknownPreparation(t *testing.T) {
+	folder := save(t, nn.Shape{H: 12, W: 12, C: 3}, map[string]string{"pixels": "unit"})
+	for word, data := range map[string]DataConfig{"coverr": {Fit: "coverr"}, "adobe": {Colours: "adobe"},
+		"cubic": {Resample: "cubic"}, "imagnet": {Pixels: "imagnet"}} {
+		for _, path := range []string{tiny(t), folder} {
+			if _, _, err := Import(path, "", data); err == nil || !strings.Contains(err.Error(), word) {
+				t.Errorf("%s, %s: %v", path, word, err)
+			}
+		}
+	}
+}
