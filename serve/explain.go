@@ -39,8 +39,8 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	e := api.Explanation{Collection: a.collection.Name, Distance: a.info.Distance, Label: label, Itself: itself,
-		Notes: []string{}}
+	e := api.Explanation{Found: api.Found{Head: a.head(), Answer: api.Answer{Query: cmp.Or(a.ID, a.Text),
+		Itself: itself}}, Label: label, Notes: []string{}}
 	if a.item != nil && label != "" {
 		e.Class, _ = classOf(a.item, label)
 	}

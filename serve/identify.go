@@ -122,11 +122,12 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 	for _, v := range got.nearest {
 		distances.Observe(v)
 	}
-	return reply(w, http.StatusOK, api.Identified{Collection: c.Name, Photos: len(got.nearest), Items: g.Items,
-		Classes: g.Classes, Label: got.Label, Probability: got.Probability, RunnerUp: got.RunnerUp,
-		RunnerUpProbability: got.RunnerUpProbability, Unknown: got.Unknown, Nearest: got.Nearest, Within: got.Within,
-		Set: got.Set, Itself: got.itself,
-		ByClass: got.byClass})
+	return reply(w, http.StatusOK, api.Identified{
+		IdentificationHead: api.IdentificationHead{Head: api.Head{Schema: api.Schema, Gallery: c.Name, Items: g.Items,
+			Distance: info.Distance}, Classes: g.Classes, FPIR: a.FPIR, Coverage: a.Coverage, ByClass: got.byClass},
+		Identification: api.Identification{Photos: len(got.nearest), Label: got.Label, Probability: got.Probability,
+			RunnerUp: got.RunnerUp, RunnerUpProbability: got.RunnerUpProbability, Unknown: got.Unknown,
+			Nearest: got.Nearest, Within: got.Within, Set: got.Set, Itself: got.itself}})
 }
 
 // recognition is a decision with the distance of each photo's nearest item, and the number of classes in

@@ -1,12 +1,14 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"net/http"
 	"strconv"
 	"strings"
 
+	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/serve/api"
@@ -166,12 +168,18 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	found := api.Found{Collection: a.collection.Name, Distance: a.info.Distance, Neighbours: a.shown(hits),
-		Itself: itself}
+	found := api.Found{Head: a.head(), Answer: api.Answer{Query: cmp.Or(a.ID, a.Text), Neighbours: a.shown(hits),
+		Itself: itself}}
 	if a.Vectors {
 		found.Vector = a.Vector
 	}
 	return reply(w, http.StatusOK, found)
+}
+
+// head returns the beginning of an answer.
+func (a *asked) head() api.Head {
+	return api.Head{Schema: api.Schema, Gallery: a.collection.Name, Items: a.info.Items, Distance: a.info.Distance,
+		Least: a.Least}
 }
 
 // nearest searches and records the time of the search.
@@ -189,8 +197,9 @@ func (s *Server) nearest(ctx context.Context, a *asked, q store.Query) ([]store.
 // It leaves out neighbours below the requested probability.
 func (a *asked) shown(hits []store.Hit) []api.Neighbour {
 	out := []api.Neighbour{}
+	label := a.collection.label(&a.info)
 	for _, h := range hits {
-		n := api.Neighbour{Hit: h}
+		n := api.Neighbour{Hit: h, Region: mirror.Region(h.Columns), Label: store.FormatValue(h.Columns[label])}
 		if a.among != nil {
 			p := a.among.Same(h.Distance)
 			if p < a.Least { // farther neighbours are below it too

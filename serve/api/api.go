@@ -99,14 +99,16 @@ type Info struct {
 	Review string `json:"review,omitempty"`
 }
 
-// Search is the body of POST /v1/search and POST /v1/explain, with exactly one of Vector,
-// ID and Text. With a picture, the other fields are values of the form.
+// Search is the body of POST /v1/search and POST /v1/explain, with exactly one of Vector, ID, Text and Terms. With
+// pictures, the other fields are values of the form, Terms as JSON. Without Terms there is one picture.
 type Search struct {
 	Vector []float32 `json:"vector,omitempty"`
 	ID     string    `json:"id,omitempty"`
 	Text   string    `json:"text,omitempty"` // words; of a collection with Words
-	K      int       `json:"k,omitempty"`    // default 10
-	Filter string    `json:"filter,omitempty"`
+	// Terms are added up, or subtracted, to one query.
+	Terms  []Term `json:"terms,omitempty"`
+	K      int    `json:"k,omitempty"` // default 10
+	Filter string `json:"filter,omitempty"`
 	// Columns limits the columns of the answer; nil means all columns.
 	Columns []string `json:"columns,omitempty"`
 	// Vectors requests the vectors of the query and of the neighbours.
@@ -117,24 +119,33 @@ type Search struct {
 	// ExceptItself leaves out items that are the query itself: the same file, a copy of it or, if one of the
 	// two has no file here, an equal vector. The answer has their ids.
 	ExceptItself bool `json:"except_itself,omitempty"`
+	Arrange
+	// Explain requests Answer.Explain.
+	Explain bool `json:"explain,omitempty"`
 }
 
-// Neighbour is an item found.
-type Neighbour struct {
-	store.Hit
-	// Same is the probability that it shows the same thing as the query; it is set if the
-	// collection has a calibration.
-	Same *float64 `json:"same,omitempty"`
+// Arrange changes which of the nearest items are shown, and in which order. The zero value shows the K nearest.
+type Arrange struct {
+	// GroupBy is a column: of the items with the same value only the first is shown.
+	GroupBy string `json:"group_by,omitempty"`
+	// Collapse is a distance: of items at most this far from one that is shown only that one is shown.
+	Collapse float64 `json:"collapse,omitempty"`
+	// Others is the most items of Neighbour.Others; it needs GroupBy or Collapse.
+	Others int `json:"others,omitempty"`
+	// Diverse, above 0 and below 1, is the weight of being unlike the neighbours before (maximal marginal relevance).
+	Diverse float64 `json:"diverse,omitempty"`
+	// Rerank orders the first items anew: alpha-qe (query expansion) or k-reciprocal.
+	Rerank string `json:"rerank,omitempty"`
 }
 
-// Found is the answer of POST /v1/search, nearest first.
-type Found struct {
-	Collection string      `json:"collection"`
-	Distance   string      `json:"distance"`
-	Vector     []float32   `json:"vector,omitempty"` // vector of the query
-	Neighbours []Neighbour `json:"neighbours"`
-	// Itself are the ids of the items that are the query and were left out, as was asked.
-	Itself []string `json:"itself,omitempty"`
+// Term is a part of a query that is a sum of vectors of unit length: an item, words, a vector or a picture.
+type Term struct {
+	ID     string    `json:"id,omitempty"`
+	Text   string    `json:"text,omitempty"`
+	Vector []float32 `json:"vector,omitempty"`
+	// Picture is the number of a picture of the form, from 0.
+	Picture *int `json:"picture,omitempty"`
+	Minus   bool `json:"minus,omitempty"` // subtract it
 }
 
 // Items is the body of POST and PUT /v1/items.

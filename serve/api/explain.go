@@ -2,15 +2,11 @@ package api
 
 // Explanation is the answer of POST /v1/explain: why these neighbours.
 type Explanation struct {
-	Collection string `json:"collection"`
-	Distance   string `json:"distance"`
+	Found
 	// Label is the column of the classes; "" without such a column.
 	Label string `json:"label"`
 	// Class is the class of the query item; "" without one.
-	Class      string      `json:"class"`
-	Neighbours []Neighbour `json:"neighbours"`
-	// Itself lists the ids of items that are the query, left out as requested.
-	Itself []string `json:"itself,omitempty"`
+	Class string `json:"class"`
 	// Shares counts the neighbours by class, the largest first.
 	Shares    []Share   `json:"shares"`
 	Distances Distances `json:"distances"`

@@ -20,10 +20,29 @@ type Identify struct {
 
 // Identified is the answer of POST /v1/identify.
 type Identified struct {
-	Collection string `json:"collection"`
-	Photos     int    `json:"photos"`
-	Items      int    `json:"items"` // number of items of the gallery with a label
-	Classes    int    `json:"classes"`
+	IdentificationHead
+	Identification
+}
+
+// IdentificationHead says what was decided by. It begins every answer of an identification. Items is the number of items
+// with a label.
+type IdentificationHead struct {
+	Head
+	Classes int `json:"classes"`
+	// FPIR is the share of unknown photos that may get a label; 0 with a closed calibration.
+	FPIR     float64 `json:"fpir"`
+	Coverage float64 `json:"coverage,omitempty"` // of Identification.Set
+	// ByClass is the number of classes whose own items the sets were computed from.
+	ByClass int `json:"by_class,omitempty"`
+}
+
+// Identification is the decision about a photo, or about several photos of one thing.
+type Identification struct {
+	// Query is the photo; "" for pictures and vectors in a request.
+	Query string `json:"query,omitempty"`
+	// Photos is the number of photos of the thing, and Names has their names, if there are several and they have names.
+	Photos int      `json:"photos"`
+	Names  []string `json:"names,omitempty"`
 	// Label is the likeliest class, even if Unknown, and Probability the probability that it is
 	// right. RunnerUp is the next likeliest class; "" if no other class is near.
 	Label               string  `json:"label"`
@@ -40,8 +59,6 @@ type Identified struct {
 	Set []string `json:"set,omitzero"`
 	// Itself has the ids of the items that are the photos: they have no vote.
 	Itself []string `json:"itself,omitempty"`
-	// ByClass is the number of classes whose own items the set was computed from.
-	ByClass int `json:"by_class,omitempty"`
 }
 
 // Calibration describes the meaning of a collection's distances.

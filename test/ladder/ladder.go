@@ -71,7 +71,7 @@ func Floors() []Floor {
 		{"formats", "file formats, read within limits",
 			"format internal/format", formats()},
 		{"library", "packages for other programs; they share internal/compute and internal/jobs",
-			".", library()},
+			". serve/api", library()},
 		{"pages", "reports, the page of a server, and the collections of photos behind them",
 			"app", pages()},
 		{"services", "search over HTTP; downloads",
@@ -310,6 +310,8 @@ func searching() []Package {
 	return []Package{
 		{"store", "items, filters, and the interface of stores",
 			"internal/base/classname internal/base/escape internal/base/spell"},
+		{"serve/api", "the messages of `kindred serve` and of searches, and a client",
+			"internal/format/strictjson store"},
 		{"internal/compute/exact/nearest", "exact nearest rows among rows coded beforehand",
 			"internal/base/par internal/base/mapped internal/kernel/dot16 mat internal/compute/exact " +
 				"internal/compute/exact/coded internal/compute/cosine"},
@@ -422,7 +424,6 @@ func services() []Package {
 		{"app/remote/remotedata", "data sets at s3:// and https://, read whole or by ranges",
 			"internal/base/braces internal/base/budget internal/format/zipfile app/remote/download data " +
 				"github.com/minio/minio-go/v7"},
-		{"serve/api", "the messages of `kindred serve`, and a client", "internal/format/strictjson store"},
 		{"serve", "the HTTP server: search, changes, access, limits, metrics",
 			"internal/base/atomic internal/base/budget internal/base/classname internal/base/escape " +
 				"internal/base/option internal/base/regular app/page/review internal/format/strictjson mat embedding " +
