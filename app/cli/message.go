@@ -1,6 +1,10 @@
 package cli
 
-import "github.com/kindred-ml/kindred/internal/base/option"
+import (
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/base/option"
+)
 
 // flags maps the options that errors of the library name to the flags of the command
 // line.
@@ -25,11 +29,15 @@ var flags = map[string]string{
 
 // Message is a command's message for an error: its text, with options of the library
 // replaced by the command's flags.
-func Message(err error) string {
-	return option.Text(err, func(name string) string {
-		if flag, ok := flags[name]; ok {
-			return flag
-		}
+func Message(err error) string { return option.Text(err, flagOf) }
+
+// flagOf returns the flag for an option of the library or, if the name has no package, for a setting of a command.
+func flagOf(name string) string {
+	switch flag, ok := flags[name]; {
+	case ok:
+		return flag
+	case strings.Contains(name, "."):
 		return name
-	})
+	}
+	return "--" + name
 }

@@ -37,6 +37,14 @@ func TestMessage(t *testing.T) {
 	}
 }
 
+// TestMessageOfSettings: settings that do not apply are named as flags.
+func TestMessageOfSettings(t *testing.T) {
+	err := UsageError{&option.Inapplicable{Setting: "scratch", To: "an index", Reason: "the index ranks"}}
+	if want := "--scratch does not apply to an index: the index ranks"; Message(err) != want {
+		t.Errorf("%q, want %q", Message(err), want)
+	}
+}
+
 // TestFlagsOfOptions: every option that the library's errors name has a flag, and the
 // table has no others.
 func TestFlagsOfOptions(t *testing.T) {
