@@ -14,7 +14,7 @@ type Among struct {
 // counts as having as many items as the classes of the calibration had photos.
 func (c *Calibration) Among(g Gallery, strangers float64) (*Among, error) {
 	if strangers == 0 {
-		strangers = defaultStrangers
+		strangers = DefaultStrangers
 	}
 	if !(strangers > 0 && strangers < 1) {
 		return nil, fmt.Errorf("a share of strangers of %v: it lies between 0 and 1", strangers)

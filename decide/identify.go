@@ -92,9 +92,10 @@ type IdentifyOptions struct {
 	Coverage float64
 }
 
+// The defaults of IdentifyOptions.
 const (
-	defaultFPIR      = 0.05
-	defaultStrangers = 0.5
+	DefaultFPIR      = 0.05
+	DefaultStrangers = 0.5
 )
 
 // Decision is the decision about the photos of one thing.
@@ -141,10 +142,10 @@ func (c *Calibration) Decider(g Gallery, opt IdentifyOptions) (*Decider, error) 
 		return c.knownDecider(g, opt)
 	}
 	if opt.FPIR == 0 {
-		opt.FPIR = defaultFPIR
+		opt.FPIR = DefaultFPIR
 	}
 	if opt.Strangers == 0 {
-		opt.Strangers = defaultStrangers
+		opt.Strangers = DefaultStrangers
 	}
 	if !(opt.Strangers > 0 && opt.Strangers < 1) {
 		return nil, fmt.Errorf("a share of strangers of %v: it lies between 0 and 1", opt.Strangers)

@@ -107,7 +107,7 @@ func (c *Calibration) knownDecider(g Gallery, opt IdentifyOptions) (*Decider, er
 		return nil, c.asClosed("a rate of strangers")
 	case !d.closed:
 		if opt.FPIR == 0 {
-			opt.FPIR = defaultFPIR
+			opt.FPIR = DefaultFPIR
 		}
 		var err error
 		if d.unknown[0], err = d.At(opt.FPIR, 1); err != nil {

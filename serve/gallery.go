@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -23,7 +23,7 @@ func (s *Server) gallery(ctx context.Context, c *collection, info *store.Info) (
 		return &labels{Gallery: decide.Gallery{Items: info.Items}}, nil
 	}
 	got, err := c.counted.get(ctx, c.background, info.Version, func(ctx context.Context) (labels, error) {
-		count, err := (&gallery.Items{Store: c.Store, Label: label}).Counts(ctx)
+		count, err := (&lookup.Items{Store: c.Store, Label: label}).Counts(ctx)
 		if err != nil {
 			return labels{}, fmt.Errorf("collection %s: counting labels: %w", c.Name, err)
 		}
@@ -40,7 +40,7 @@ const mostMeasured = 250_000
 func (s *Server) measures(ctx context.Context, c *collection, info *store.Info, of *labels) (*decide.Measures, error) {
 	label := c.label(info)
 	m, err := c.measured.get(ctx, c.background, info.Version, func(ctx context.Context) (*decide.Measures, error) {
-		m, err := (&gallery.Items{Store: c.Store, Label: label}).Measured(ctx, of.count)
+		m, err := (&lookup.Items{Store: c.Store, Label: label}).Measured(ctx, of.count)
 		if err != nil {
 			err = fmt.Errorf("collection %s: comparing the items of a class: %w", c.Name, err)
 		}

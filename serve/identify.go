@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/escape"
@@ -244,7 +244,7 @@ func (s *Server) voters(ctx context.Context, c *collection, d *decide.Decider, p
 		return slices.ContainsFunc(all.photos, func(p *asked) bool { return p.is(h) })
 	}
 	for k := min(d.Voters(), s.limits.K); ; k = min(4*k, s.limits.K) {
-		hits, itself, err := gallery.Others(ctx, k, s.limits.K, func(k int) ([]store.Hit, error) {
+		hits, itself, err := lookup.Others(ctx, k, s.limits.K, func(k int) ([]store.Hit, error) {
 			defer s.metrics.searching()()
 			return c.Store.Search(ctx, store.Query{Vector: photo.Vector, K: k, Vectors: true})
 		}, same)

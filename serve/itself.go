@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/internal/compute/itself"
@@ -22,7 +22,7 @@ func (s *Server) found(ctx context.Context, a *asked, q store.Query) (hits []sto
 		return hits, nil, err
 	}
 	q.Vectors = true
-	return gallery.Others(ctx, q.K, s.limits.K, func(k int) ([]store.Hit, error) {
+	return lookup.Others(ctx, q.K, s.limits.K, func(k int) ([]store.Hit, error) {
 		q.K = k
 		return s.nearest(ctx, a, q)
 	}, a.is)

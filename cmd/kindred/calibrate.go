@@ -16,8 +16,8 @@ import (
 
 	"github.com/kindred-ml/kindred/app/cli"
 	"github.com/kindred-ml/kindred/app/cli/calibrate"
-	"github.com/kindred-ml/kindred/app/cli/calibrations"
-	"github.com/kindred-ml/kindred/app/cli/origin"
+	"github.com/kindred-ml/kindred/app/calibrations"
+	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/app/cli/progress"
 	"github.com/kindred-ml/kindred/app/remote/remotedata"
 	"github.com/kindred-ml/kindred/data"

@@ -12,10 +12,10 @@ import (
 
 	"github.com/kindred-ml/kindred/app/cli"
 	"github.com/kindred-ml/kindred/app/cli/calibrate"
-	"github.com/kindred-ml/kindred/app/cli/calibrations"
+	"github.com/kindred-ml/kindred/app/calibrations"
 	"github.com/kindred-ml/kindred/app/cli/identify"
-	"github.com/kindred-ml/kindred/app/cli/origin"
-	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/origin"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
@@ -126,7 +126,7 @@ func (f *identifyFlags) add(cmd *cobra.Command) {
 	f.modelFlags.add(cmd)
 }
 
-// from returns the gallery. Embeddings need no network if the queries are embeddings too.
+// from returns the lookup. Embeddings need no network if the queries are embeddings too.
 func (f *identifyFlags) from() source {
 	if f.choices != nil {
 		return byChoice
@@ -259,10 +259,10 @@ func (f *identifyFlags) learn(at *place, to *identify.Asked) (err error) {
 	return err
 }
 
-// compare checks that the network of --vector and that of the calibration are the network of the gallery.
-func (f *identifyFlags) compare(a *app, at *place, asked *identify.Asked, queries *gallery.Set) (err error) {
+// compare checks that the network of --vector and that of the calibration are the network of the lookup.
+func (f *identifyFlags) compare(a *app, at *place, asked *identify.Asked, queries *lookup.Set) (err error) {
 	all := at.party(cmp.Or(f.index, f.in))
-	if t, ok := asked.Gallery.(*gallery.Table); ok && f.embeddings != "" {
+	if t, ok := asked.Gallery.(*lookup.Table); ok && f.embeddings != "" {
 		all = origin.OfTable(t.Table, f.embeddings)
 		if at.model == nil { // nothing else names the network
 			at.of.Source = all.Network
@@ -284,14 +284,14 @@ func (f *identifyFlags) compare(a *app, at *place, asked *identify.Asked, querie
 
 // queries embeds the photos to identify, or reads their embeddings.
 func (f *identifyFlags) queries(ctx context.Context, a *app, at *place, photos []string, to *identify.Asked) (
-	s *gallery.Set, err error) {
+	s *lookup.Set, err error) {
 	if f.vectors == "" {
 		if s, err = f.photos(ctx, a, at, photos, f.data); err == nil {
 			to.Queries = s.Queries()
 		}
 		return s, err
 	}
-	s = &gallery.Set{}
+	s = &lookup.Set{}
 	if s.Table, err = formats().Read(f.vectors); err != nil {
 		return nil, err
 	}
@@ -300,13 +300,13 @@ func (f *identifyFlags) queries(ctx context.Context, a *app, at *place, photos [
 	}
 	to.Queries = s.Queries()
 	if at.items != nil { // items of an index are not compared with photos
-		to.Queries, err = gallery.ByVector(s.Table, f.vectors, at.of.Dim)
+		to.Queries, err = lookup.ByVector(s.Table, f.vectors, at.of.Dim)
 	}
 	return s, err
 }
 
 // gallery returns the open index or store, or a table. It compares by the calibration's distance.
-func (f *identifyFlags) gallery(ctx context.Context, a *app, at *place, by rank.Distance) (gallery.Gallery, error) {
+func (f *identifyFlags) gallery(ctx context.Context, a *app, at *place, by rank.Distance) (lookup.Gallery, error) {
 	const noLabels = "identify needs a gallery with labels"
 	if at.items != nil {
 		count, err := at.items.Counts(ctx)

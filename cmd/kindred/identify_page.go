@@ -10,7 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/app/cli/identify"
 	"github.com/kindred-ml/kindred/app/cli/results"
-	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/app/page/report"
 	"github.com/kindred-ml/kindred/app/page/report/retrieval"
 	"github.com/kindred-ml/kindred/decide"
@@ -33,11 +33,11 @@ func identifyPage(i int) string {
 type identifySheet struct {
 	f *identifyFlags
 	*identify.Asked
-	queries *gallery.Set
+	queries *lookup.Set
 	res     *identify.Result
 	same    *decide.Among
 	// query and item show the pictures of both sides.
-	query, item func(p gallery.Picture) (report.Picture, error)
+	query, item func(p lookup.Picture) (report.Picture, error)
 }
 
 // write writes the pages and returns their paths.
@@ -229,7 +229,7 @@ func (s *identifySheet) set(q *identify.Query) string {
 }
 
 // row returns a photo with the neighbours that voted and the text about their votes.
-func (s *identifySheet) row(i int, voters []gallery.Neighbour, label string) (report.Query, string,
+func (s *identifySheet) row(i int, voters []lookup.Neighbour, label string) (report.Query, string,
 	error) {
 	var row report.Query
 	var err error

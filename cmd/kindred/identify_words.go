@@ -8,7 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/kindred-ml/kindred/app/cli/origin"
+	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/data"
 	towers "github.com/kindred-ml/kindred/words"
 )

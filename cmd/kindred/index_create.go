@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/app/cli"
-	"github.com/kindred-ml/kindred/app/cli/calibrations"
+	"github.com/kindred-ml/kindred/app/calibrations"
 	"github.com/kindred-ml/kindred/app/cli/items"
-	"github.com/kindred-ml/kindred/app/cli/origin"
+	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/app/cli/work"
-	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
@@ -289,7 +289,7 @@ func (a *app) createStore(ctx context.Context, f *indexCreateFlags, s *itemSourc
 		return err
 	}
 	model := func() (*run.Model, error) { return s.model, nil }
-	err = a.fill(ctx, &gallery.Items{Store: to, Name: to.name, Model: model}, s, &f.itemFlags)
+	err = a.fill(ctx, &lookup.Items{Store: to, Name: to.name, Model: model}, s, &f.itemFlags)
 	return errors.Join(err, to.Close())
 }
 
@@ -302,7 +302,7 @@ type indexAdded struct {
 }
 
 // fill adds the items of a source and reports the result.
-func (a *app) fill(ctx context.Context, to *gallery.Items, s *itemSource, f *itemFlags) error {
+func (a *app) fill(ctx context.Context, to *lookup.Items, s *itemSource, f *itemFlags) error {
 	meter := a.newMeter("embedding", countUnit)
 	defer meter.close()
 	d := &items.Adder{To: to, Update: f.update, Prefix: f.prefix, Columns: s.columns, Progress: meter.count,
@@ -348,7 +348,7 @@ func (a *app) fill(ctx context.Context, to *gallery.Items, s *itemSource, f *ite
 
 // itemSource is the source of items: photos and a network, or a table.
 type itemSource struct {
-	gallery.Set
+	lookup.Set
 	model   *run.Model
 	columns *items.Columns
 	shared  *work.Shared // nil without a queue

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/cli/calibrations"
+	"github.com/kindred-ml/kindred/app/calibrations"
 	"github.com/kindred-ml/kindred/app/cli/reembed"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"

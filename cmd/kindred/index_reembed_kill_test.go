@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/app/cli/origin"
+	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/app/cli/reembed"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/store"

@@ -14,7 +14,7 @@ import (
 
 	"github.com/kindred-ml/kindred/app/cli"
 	"github.com/kindred-ml/kindred/app/cli/items"
-	"github.com/kindred-ml/kindred/app/cli/origin"
+	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/app/mirror/changes"
 	"github.com/kindred-ml/kindred/app/mirror/watch"

@@ -14,7 +14,7 @@ import (
 	pq "github.com/parquet-go/parquet-go"
 
 	"github.com/kindred-ml/kindred/app/cli/items"
-	"github.com/kindred-ml/kindred/app/cli/origin"
+	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/run"

@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/kindred-ml/kindred/app/cli/calibrations"
+	"github.com/kindred-ml/kindred/app/calibrations"
 	"github.com/kindred-ml/kindred/app/cli/items"
-	"github.com/kindred-ml/kindred/app/cli/origin"
-	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/origin"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/app/remote/remotedata"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
@@ -48,11 +48,11 @@ func (f *lookupFlags) source() source {
 	return 0
 }
 
-// place is an open gallery. Its network is known before a table is made, so that queries are embedded first:
+// place is an open lookup. Its network is known before a table is made, so that queries are embedded first:
 // an unreadable photo is then an error before the gallery is embedded.
 type place struct {
 	model func() (*run.Model, error) // returns the network that embeds queries
-	items *gallery.Items             // an index or a store; nil of a table
+	items *lookup.Items             // an index or a store; nil of a table
 	of    *calibrations.Of           // where the calibration is
 	close func() error
 }
@@ -125,7 +125,7 @@ func (a *app) placeAt(ctx context.Context, url, dir string) (*place, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	of.Notes = a.err
-	g := &gallery.Items{Store: s, Name: s.name, Model: func() (*run.Model, error) { return m, nil }}
+	g := &lookup.Items{Store: s, Name: s.name, Model: func() (*run.Model, error) { return m, nil }}
 	return &place{model: g.Network, items: g, of: of, close: s.Close}, nil
 }
 
@@ -135,13 +135,13 @@ func (p *place) party(name string) origin.Party {
 }
 
 // photos embeds the photos to look up: the photos at the given paths, or the photos of a data set.
-func (f *lookupFlags) photos(ctx context.Context, a *app, p *place, paths []string, set string) (*gallery.Set, error) {
+func (f *lookupFlags) photos(ctx context.Context, a *app, p *place, paths []string, set string) (*lookup.Set, error) {
 	m, err := p.model()
 	if err != nil {
 		return nil, err
 	}
 	m.Config.Data.Strict = f.strict // without strict, unreadable photos are reported and the others answered
-	s := &gallery.Set{}
+	s := &lookup.Set{}
 	if set != "" {
 		s.Data, s.Root, err = (&photoFlags{set, f.dataDir, f.outside}).openFor(ctx, m, f.strict)
 	} else {
@@ -166,7 +166,7 @@ func (f *photoFlags) openFor(ctx context.Context, m *run.Model, strict bool) (*d
 }
 
 // embedSet embeds the photos of a set.
-func (a *app) embedSet(ctx context.Context, m *run.Model, s *gallery.Set) error {
+func (a *app) embedSet(ctx context.Context, m *run.Model, s *lookup.Set) error {
 	e, err := a.embed(ctx, m, s.Data.All())
 	if err != nil {
 		s.Close()
@@ -178,14 +178,14 @@ func (a *app) embedSet(ctx context.Context, m *run.Model, s *gallery.Set) error 
 
 // table embeds the photos of --in, or reads embeddings, whose photos --in names. labelled leaves out items without a
 // label.
-func (f *lookupFlags) table(ctx context.Context, a *app, p *place, labelled bool) (t *gallery.Table, err error) {
+func (f *lookupFlags) table(ctx context.Context, a *app, p *place, labelled bool) (t *lookup.Table, err error) {
 	var m *run.Model
 	if p.model != nil {
 		if m, err = p.model(); err != nil {
 			return nil, err
 		}
 	}
-	t = &gallery.Table{Set: &gallery.Set{}, Name: cmp.Or(f.embeddings, f.in)}
+	t = &lookup.Table{Set: &lookup.Set{}, Name: cmp.Or(f.embeddings, f.in)}
 	if f.embeddings != "" {
 		if t.Table, err = formats().Read(f.embeddings); err == nil {
 			err = origin.Check(t.Table, f.embeddings, m, "the network "+f.by())

@@ -11,7 +11,7 @@ import (
 
 	"github.com/kindred-ml/kindred/app/cli"
 	"github.com/kindred-ml/kindred/app/cli/results"
-	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/app/page/report"
 	"github.com/kindred-ml/kindred/app/page/report/photo"
 	"github.com/kindred-ml/kindred/app/page/report/retrieval"
@@ -53,7 +53,7 @@ type foundItem struct {
 }
 
 // rankedItem names a query and its neighbours, which are items of g.
-func rankedItem(g *gallery.Table, q retrieval.Ranked) queryItems {
+func rankedItem(g *lookup.Table, q retrieval.Ranked) queryItems {
 	out := queryItems{Path: g.Table.RowName(q.Query), Row: g.Table.Row(q.Query), Label: g.Label(q.Query)}
 	for k, row := range q.Row {
 		j := int(row)

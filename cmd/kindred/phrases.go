@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/cli/origin"
+	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/app/cli/phrase"
-	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/escape"
@@ -36,7 +36,7 @@ func (f *towerFlag) add(cmd *cobra.Command, usage string) {
 const towerNow = "folder of the text tower that was trained together with the network; default: the one that the " +
 	"index remembers"
 
-// open opens the tower for a gallery.
+// open opens the tower for a lookup.
 func (f *towerFlag) open(p *place, by string) (*towers.Tower, error) {
 	m, err := p.network()
 	if err != nil {
@@ -148,7 +148,7 @@ func (f *phrases) wanted() (all []string) {
 
 // queries returns the queries that are words or sums.
 func (f *phrases) queries(ctx context.Context, a *app, look *lookupFlags, at *place, by rank.Distance) (
-	list []gallery.Query, err error) {
+	list []lookup.Query, err error) {
 	if len(f.alone()) == len(f.all) {
 		return nil, nil
 	}
@@ -195,7 +195,7 @@ func (f *phrases) queries(ctx context.Context, a *app, look *lookupFlags, at *pl
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, gallery.Query{Name: p.String(), Path: p.Photo(), Vector: v})
+		list = append(list, lookup.Query{Name: p.String(), Path: p.Photo(), Vector: v})
 	}
 	return list, nil
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/cli/calibrations"
-	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/calibrations"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 )
@@ -44,7 +44,7 @@ func (f *sameFlags) check() error {
 
 // among reads the calibration of a gallery and returns it with its file. It returns nil if the calibration is missing
 // and no flag needs it. A calibration for other distances that no flag named is left out with a remark.
-func (f *sameFlags) among(ctx context.Context, a *app, of *calibrations.Of, g gallery.Gallery, in *gallery.Info) (
+func (f *sameFlags) among(ctx context.Context, a *app, of *calibrations.Of, g lookup.Gallery, in *lookup.Info) (
 	*decide.Among, string, error) {
 	of.Distance, of.Dim = in.Distance.String(), in.Dim
 	of.Gallery = func() (decide.Gallery, error) { return g.Labels(ctx) }

@@ -12,9 +12,9 @@ import (
 
 	"github.com/kindred-ml/kindred/app/cli"
 	"github.com/kindred-ml/kindred/app/cli/items"
-	"github.com/kindred-ml/kindred/app/cli/origin"
+	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/app/cli/results"
-	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/app/page/report"
 	"github.com/kindred-ml/kindred/app/page/report/retrieval"
 	"github.com/kindred-ml/kindred/data"
@@ -144,7 +144,7 @@ it shows the same thing, and --least 0.9 leaves out neighbours below it.
 	return cmd
 }
 
-// addGallery adds the flags that name the gallery.
+// addGallery adds the flags that name the lookup.
 func (f *searchFlags) addGallery(fs flags) {
 	fs.text(&f.index, "index", "", "index, instead of a network and a gallery (kindred index search)", folders)
 	fs.text(&f.store, "store", "", "store of a database, instead of a gallery: "+storeForm, nothing)
@@ -226,7 +226,7 @@ func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules 
 	if judged == 0 {
 		file = ""
 	}
-	answers, err := g.Nearest(ctx, list, gallery.Options{K: f.k, Exact: f.exact, Filter: where})
+	answers, err := g.Nearest(ctx, list, lookup.Options{K: f.k, Exact: f.exact, Filter: where})
 	if err != nil {
 		if wrong := (*store.FilterError)(nil); errors.As(err, &wrong) {
 			err = usageError(err)
@@ -237,7 +237,7 @@ func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules 
 	for i := range answers[:judged] { // the distances of words have no calibration
 		answers[i].Judge(among, f.same.least)
 	}
-	table, ok := g.(*gallery.Table)
+	table, ok := g.(*lookup.Table)
 	if !ok {
 		res := items.Answers{Index: in.Name, Queries: answers, Items: in.Items, Distance: in.Distance,
 			LeftOut: queries.LeftOut, Calibration: file, Least: f.same.least}
@@ -258,11 +258,11 @@ func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules 
 }
 
 // printSearch prints the answers of a table.
-func (a *app) printSearch(res *searchResult, answers []gallery.Answer) error {
+func (a *app) printSearch(res *searchResult, answers []lookup.Answer) error {
 	if a.json {
 		return a.printJSON(res)
 	}
-	err := items.Write(a.out, "gallery", answers, res.Least, func(n *gallery.Neighbour) (distance, name, about string) {
+	err := items.Write(a.out, "gallery", answers, res.Least, func(n *lookup.Neighbour) (distance, name, about string) {
 		return retrieval.Distance(res.Distance, n.Value), n.Name(), n.Label
 	})
 	if err == nil && len(res.Files) > 0 {
@@ -272,9 +272,9 @@ func (a *app) printSearch(res *searchResult, answers []gallery.Answer) error {
 }
 
 // asked embeds the photos to look up, and reads the items and vectors to look up.
-func (f *searchFlags) asked(ctx context.Context, a *app, at *place) (*gallery.Set, []gallery.Query, error) {
-	s := &gallery.Set{}
-	var list []gallery.Query
+func (f *searchFlags) asked(ctx context.Context, a *app, at *place) (*lookup.Set, []lookup.Query, error) {
+	s := &lookup.Set{}
+	var list []lookup.Query
 	if photos := f.phrases.alone(); len(photos) > 0 {
 		var err error
 		if s, err = f.photos(ctx, a, at, photos, ""); err != nil {
@@ -291,7 +291,7 @@ func (f *searchFlags) asked(ctx context.Context, a *app, at *place) (*gallery.Se
 		var t *embedding.Table
 		if t, err = formats().Read(f.vectors); err == nil {
 			list = append(list, more...)
-			more, err = gallery.ByVector(t, f.vectors, at.of.Dim)
+			more, err = lookup.ByVector(t, f.vectors, at.of.Dim)
 		}
 		if err == nil {
 			err = origin.Meet(origin.OfTable(t, f.vectors), at.party(at.items.Name), f.forceNetwork, a.err)
@@ -320,7 +320,7 @@ func (f *searchFlags) metric(ctx context.Context, at *place) (rank.Distance, err
 }
 
 // gallery returns the open index or store, or a table.
-func (f *searchFlags) gallery(ctx context.Context, a *app, at *place, by rank.Distance) (gallery.Gallery, error) {
+func (f *searchFlags) gallery(ctx context.Context, a *app, at *place, by rank.Distance) (lookup.Gallery, error) {
 	if at.items != nil {
 		return at.items, nil
 	}
@@ -333,7 +333,7 @@ func (f *searchFlags) gallery(ctx context.Context, a *app, at *place, by rank.Di
 }
 
 // newSearchResult returns the result of a search in a table.
-func newSearchResult(g *gallery.Table, answers []gallery.Answer) *searchResult {
+func newSearchResult(g *lookup.Table, answers []lookup.Answer) *searchResult {
 	res := &searchResult{Gallery: g.Table.Rows(), Distance: g.Distance, GalleryLeftOut: g.LeftOut}
 	for _, a := range answers {
 		q := searchedQuery{Query: a.Query, Itself: a.Itself, Neighbours: []searchedItem{}}
@@ -346,7 +346,7 @@ func newSearchResult(g *gallery.Table, answers []gallery.Answer) *searchResult {
 }
 
 // sayOlder prints remarks about items of older contents of the queries' files.
-func (f *searchFlags) sayOlder(a *app, answers []gallery.Answer, name string) {
+func (f *searchFlags) sayOlder(a *app, answers []lookup.Answer, name string) {
 	way := ""
 	if f.store == "" {
 		way = fmt.Sprintf(": '%s' updates it", commandLine("kindred", "index", "sync", "PHOTOS", "--index", name))
@@ -364,8 +364,8 @@ func (a *app) sayUnread(name string, err error) {
 }
 
 // writePage writes the page and the picture and returns their paths.
-func (f *searchFlags) writePage(ctx context.Context, a *app, queries *gallery.Set, g *gallery.Table,
-	judged bool, answers []gallery.Answer) (files []string, err error) {
+func (f *searchFlags) writePage(ctx context.Context, a *app, queries *lookup.Set, g *lookup.Table,
+	judged bool, answers []lookup.Answer) (files []string, err error) {
 	// Every picture of the page is held until the page is written.
 	const pictureBytes = 1 << 20
 	what := fmt.Sprintf("--neighbours %d of %d photos", f.k, len(answers))

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/app/cli/calibrations"
+	"github.com/kindred-ml/kindred/app/calibrations"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/mat"

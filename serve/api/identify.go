@@ -24,8 +24,8 @@ type Identified struct {
 	Identification
 }
 
-// IdentificationHead says what was decided by. It begins every answer of an identification. Items is the number of items
-// with a label.
+// IdentificationHead says what was decided by. It begins every answer of an identification. Items is the number of
+// items with a label.
 type IdentificationHead struct {
 	Head
 	Classes int `json:"classes"`

@@ -480,14 +480,14 @@ func programs() []Package {
 		{"app/cli/results", "the output files of a command, written together",
 			"internal/base/atomic internal/base/regular internal/format/strictjson"},
 		{"app/cli/explain", "`kindred loss`: a loss on one batch", "embedding mat objective"},
-		{"app/cli/origin", "which network made a set of vectors",
+		{"app/origin", "which network made a set of vectors",
 			"internal/base/escape internal/base/regular nn embedding index run words"},
 		{"app/cli/phrase", "what a search looks up: photos, words, and sums of both", "data/imaging"},
-		{"app/cli/calibrations", "finds the calibration of a network, an index or embeddings",
-			"internal/base/regular decide embedding index run app/cli/origin"},
+		{"app/calibrations", "finds the calibration of a network, an index or embeddings",
+			"internal/base/regular decide embedding index run app/origin"},
 		{"app/cli/calibrate", "learns a calibration from a run, an index or embeddings",
 			"internal/base/escape internal/base/spell mat nn/optim data embedding eval/rank decide store index run " +
-				"app/cli app/cli/origin"},
+				"app/cli app/origin"},
 		{"app/cli/work", "the jobs of workers: shards of embed, index and eval, runs of experiments and sweeps",
 			"internal/base/atomic internal/base/budget internal/base/lock internal/base/regular internal/base/within " +
 				"app/experiments/paper data embedding eval/rank internal/jobs mat run sweep train " +

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/kindred-ml/kindred/app/cli/work"
-	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/index"
@@ -18,7 +18,7 @@ import (
 
 // Adder adds items to a gallery and counts them.
 type Adder struct {
-	To      *gallery.Items
+	To      *lookup.Items
 	Update  bool   // replace items whose ids exist already
 	Prefix  string // beginning of the ids
 	Columns *Columns
@@ -144,7 +144,7 @@ func (d *Adder) checkClash(ctx context.Context, t *embedding.Table) error {
 		if err != nil {
 			return err
 		}
-		if !there || len(e.Vector) != t.X.Cols || gallery.Apart(e.Vector, t.X.Row(i), info.Distance) < rounding {
+		if !there || len(e.Vector) != t.X.Cols || lookup.Apart(e.Vector, t.X.Row(i), info.Distance) < rounding {
 			continue
 		}
 		if numbers {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/app/page/report/retrieval"
 	"github.com/kindred-ml/kindred/data"
@@ -18,7 +18,7 @@ import (
 // Answers are the answers to all queries of a command.
 type Answers struct {
 	Index    string           `json:"index"`
-	Queries  []gallery.Answer `json:"queries"`
+	Queries  []lookup.Answer `json:"queries"`
 	Items    int              `json:"items"`
 	Distance rank.Distance    `json:"distance"`
 	LeftOut  []data.LeftOut   `json:"left_out,omitempty"`
@@ -30,15 +30,15 @@ type Answers struct {
 
 // Write writes the answers for a terminal, the fields of items in the order of columns.
 func (a *Answers) Write(to io.Writer, columns []store.Column) error {
-	return Write(to, "index", a.Queries, a.Least, func(n *gallery.Neighbour) (distance, name, about string) {
+	return Write(to, "index", a.Queries, a.Least, func(n *lookup.Neighbour) (distance, name, about string) {
 		return fmt.Sprintf("%.4g", n.Distance), n.Name(), fields(columns, n.Fields)
 	})
 }
 
-// Write writes answers for a terminal. where names the gallery. of returns the distance of a neighbour, its name and
+// Write writes answers for a terminal. where names the lookup. of returns the distance of a neighbour, its name and
 // further text.
-func Write(to io.Writer, where string, answers []gallery.Answer, least float64,
-	of func(n *gallery.Neighbour) (distance, name, about string)) error {
+func Write(to io.Writer, where string, answers []lookup.Answer, least float64,
+	of func(n *lookup.Neighbour) (distance, name, about string)) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	for i, q := range answers {
 		if i > 0 {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
@@ -41,7 +41,7 @@ func (d *Adder) look(ctx context.Context, p *data.Part) (l looked, err error) {
 }
 
 // taken returns the existing columns: those of the gallery, and those of the file of columns.
-func (d *Adder) taken(info gallery.Info) []store.Column {
+func (d *Adder) taken(info lookup.Info) []store.Column {
 	out := slices.Clone(info.Columns)
 	for _, c := range d.Columns.values {
 		out = append(out, store.Column{Name: c.name, Kind: c.kind})

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/mat"
@@ -17,7 +17,7 @@ import (
 )
 
 // galleries are an empty index and an empty store of a database, of vectors of 2 numbers.
-func galleries(t *testing.T) map[string]*gallery.Items {
+func galleries(t *testing.T) map[string]*lookup.Items {
 	t.Helper()
 	x, err := index.Create(filepath.Join(t.TempDir(), "ix"), index.Config{Dim: 2})
 	if err != nil {
@@ -25,7 +25,7 @@ func galleries(t *testing.T) map[string]*gallery.Items {
 	}
 	t.Cleanup(func() { x.Close() })
 	none := func() (*run.Model, error) { return nil, nil }
-	return map[string]*gallery.Items{"index": OfIndex(x),
+	return map[string]*lookup.Items{"index": OfIndex(x),
 		"database": {Store: &storetest.Memory{Dim: 2}, Name: "db", Model: none}}
 }
 
@@ -177,8 +177,8 @@ func TestColumns(t *testing.T) {
 // TestWrite: fields come in the order of the columns, quoted where they would be read otherwise.
 func TestWrite(t *testing.T) {
 	p := 0.97
-	a := Answers{Least: 0.5, Queries: []gallery.Answer{
-		{Query: "q.jpg", Itself: []string{"a", "b"}, Neighbours: []gallery.Neighbour{
+	a := Answers{Least: 0.5, Queries: []lookup.Answer{
+		{Query: "q.jpg", Itself: []string{"a", "b"}, Neighbours: []lookup.Neighbour{
 			{ID: "c", Path: "p/c.jpg", Distance: 0.5, Same: &p, Fields: map[string]any{"z": "two words", "n": 2.5}},
 			{ID: "d", Distance: 1},
 		}},

@@ -3,8 +3,8 @@ package items
 import (
 	"context"
 
-	"github.com/kindred-ml/kindred/app/cli/origin"
-	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/origin"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
@@ -15,7 +15,7 @@ const putSize = 500
 
 // write writes items. A database counts them as an index does, apart from items that others
 // write at the same time.
-func write(ctx context.Context, to *gallery.Items, list []store.Item, opt index.AddOptions) (index.Added, error) {
+func write(ctx context.Context, to *lookup.Items, list []store.Item, opt index.AddOptions) (index.Added, error) {
 	if to.Index != nil {
 		return to.Index.Add(ctx, list, opt)
 	}
@@ -63,8 +63,8 @@ func write(ctx context.Context, to *gallery.Items, list []store.Item, opt index.
 	return done, flush()
 }
 
-// OfIndex returns an open index, with its network, as a gallery.
-func OfIndex(x *index.Index) *gallery.Items {
-	return &gallery.Items{Store: x.Store(false), Name: x.Dir(), Index: x,
+// OfIndex returns an open index, with its network, as a lookup.
+func OfIndex(x *index.Index) *lookup.Items {
+	return &lookup.Items{Store: x.Store(false), Name: x.Dir(), Index: x,
 		Model: func() (*run.Model, error) { return origin.Load(x) }}
 }

@@ -4,6 +4,7 @@
 package itself
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"io"
 	"math"
@@ -29,32 +30,75 @@ func Is(query, item []float32, evidence ...Evidence) bool {
 	return sameBits(query, item)
 }
 
+// Files opens the regular file of an item. It returns nil if there is none, or if it may not be read.
+type Files func(path string) *os.File
+
 // Query is a photo that items are compared with.
 type Query struct {
 	vector []float32
-	path   string
-	info   os.FileInfo // nil if there is no such file
+	info   os.FileInfo                   // of its file; nil without one
+	size   int64                         // of its content
+	open   func() (io.ReadCloser, error) // nil: the content is not known
+	files  Files                         // opens the files of items; nil: any regular file
 	sum    func() ([sha256.Size]byte, bool)
 }
 
 // New is a query with an embedding and the path of its file, "" if it has none or it is not known.
 func New(path string, vector []float32) *Query {
-	q := &Query{vector: vector, path: path, info: regularInfo(path)}
+	q := &Query{vector: vector, info: regularInfo(path)}
+	if q.info != nil {
+		q.size, q.open = q.info.Size(), func() (io.ReadCloser, error) { return regular.Open(path) }
+	}
 	q.sum = sync.OnceValues(q.read)
 	return q
 }
 
-// HasFile reports whether the query is a file that exists.
-func (q *Query) HasFile() bool { return q.info != nil }
+// NewContent is a query with an embedding and the content of a picture that is not a file here. files opens the files
+// of the items.
+func NewContent(content []byte, vector []float32, files Files) *Query {
+	q := &Query{vector: vector, size: int64(len(content)), files: files}
+	q.open = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
+	q.sum = sync.OnceValues(q.read)
+	return q
+}
 
-// Sum returns the SHA-256 of the query's file, or false if it has no file that can be read.
+// NewItem is a query that is itself an item with an embedding and the path of its file. files opens its file, and those
+// of the other items.
+func NewItem(path string, vector []float32, files Files) *Query {
+	if files == nil {
+		return New(path, vector)
+	}
+	q := &Query{vector: vector, files: files}
+	if f := files(path); f != nil {
+		defer f.Close()
+		if info, err := f.Stat(); err == nil {
+			q.info, q.size = info, info.Size()
+			q.open = func() (io.ReadCloser, error) { return opened(files(path)) }
+		}
+	}
+	q.sum = sync.OnceValues(q.read)
+	return q
+}
+
+// opened returns a file, or an error if there is none.
+func opened(f *os.File) (io.ReadCloser, error) {
+	if f == nil {
+		return nil, os.ErrNotExist
+	}
+	return f, nil
+}
+
+// HasContent reports whether the content of the query is known: its file exists, or its picture was given.
+func (q *Query) HasContent() bool { return q.open != nil }
+
+// Sum returns the SHA-256 of the query's content, or false if it cannot be read.
 func (q *Query) Sum() (sum [sha256.Size]byte, ok bool) { return q.sum() }
 
 func (q *Query) read() (sum [sha256.Size]byte, ok bool) {
-	if q.info == nil {
+	if q.open == nil {
 		return sum, false
 	}
-	f, err := regular.Open(q.path)
+	f, err := q.open()
 	if err != nil {
 		return sum, false
 	}
@@ -87,31 +131,48 @@ func (q *Query) Is(path string, vector []float32, evidence ...Evidence) bool {
 // Has reports whether the file at a path is the query's file or has the same content. known is false if one of both
 // does not exist.
 func (q *Query) Has(path string) (same, known bool) {
-	info := regularInfo(path)
-	if q.info == nil || info == nil {
+	if q.open == nil {
 		return false, false
 	}
-	return os.SameFile(q.info, info) || q.info.Size() == info.Size() && sameContent(q.path, path), true
+	if q.files != nil {
+		f := q.files(path)
+		if f == nil {
+			return false, false
+		}
+		defer f.Close()
+		info, err := f.Stat()
+		return err == nil && info.Size() == q.size && q.hasContent(f), err == nil
+	}
+	info := regularInfo(path)
+	switch {
+	case info == nil:
+		return false, false
+	case os.SameFile(q.info, info):
+		return true, true
+	case q.size != info.Size():
+		return false, true
+	}
+	f, err := regular.Open(path)
+	if err != nil {
+		return false, true // one that cannot be read is no copy
+	}
+	defer f.Close()
+	return q.hasContent(f), true
+}
+
+// hasContent compares a file with the query's content byte by byte.
+func (q *Query) hasContent(f *os.File) bool {
+	mine, err := q.open()
+	if err != nil {
+		return false
+	}
+	defer mine.Close()
+	return regular.SameContent(mine, f)
 }
 
 // sameBits reports whether two embeddings are equal in every bit.
 func sameBits(a, b []float32) bool {
 	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
-}
-
-// sameContent compares two files byte by byte. One that cannot be read is no copy.
-func sameContent(a, b string) bool {
-	f, err := regular.Open(a)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	g, err := regular.Open(b)
-	if err != nil {
-		return false
-	}
-	defer g.Close()
-	return regular.SameContent(f, g)
 }
 
 // Place is the whole path of a file, "" of none.

@@ -3,7 +3,7 @@ package retrieval
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/app/page/report"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/base/spell"
@@ -11,17 +11,17 @@ import (
 
 // Found holds query photos and the photos found nearest to them.
 type Found struct {
-	Queries *gallery.Set
-	Gallery *gallery.Table
+	Queries *lookup.Set
+	Gallery *lookup.Table
 	Judged  bool    // gives the probability that a neighbour shows the same thing; nil without one
 	Least   float64 // neighbours with a lower probability were left out
 	By      string  // the network that makes the embeddings
-	// Query and Item are the results of Shown for the queries and for the gallery.
-	Query, Item func(p gallery.Picture) (report.Picture, error)
+	// Query and Item are the results of Shown for the queries and for the lookup.
+	Query, Item func(p lookup.Picture) (report.Picture, error)
 }
 
 // Page returns the page, and its rows as a figure.
-func (f *Found) Page(found []gallery.Answer) (page report.Page, rows report.Retrieval, err error) {
+func (f *Found) Page(found []lookup.Answer) (page report.Page, rows report.Retrieval, err error) {
 	for i := range found {
 		q := report.Query{}
 		if q.Item, err = f.Query(f.Queries.Picture(i)); err != nil {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/app/page/report"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
@@ -36,15 +36,15 @@ func TestFoundPage(t *testing.T) {
 	items := &embedding.Table{X: mat.New(3, 1), Files: []string{here, damaged, filepath.Join(dir, "gone.png")},
 		Columns: []embedding.Column{embedding.NewColumn("label", []string{"a", "b", "c"})}}
 	var told []string
-	f := &Found{Queries: &gallery.Set{Table: &embedding.Table{X: mat.New(1, 1), Files: []string{"query.png"}}},
-		Gallery: &gallery.Table{Set: &gallery.Set{Table: items, Data: d}}, By: "the network", Least: 0.9}
+	f := &Found{Queries: &lookup.Set{Table: &embedding.Table{X: mat.New(1, 1), Files: []string{"query.png"}}},
+		Gallery: &lookup.Table{Set: &lookup.Set{Table: items, Data: d}}, By: "the network", Least: 0.9}
 	shown := func(ctx context.Context) {
 		tell := func(name string, _ error) { told = append(told, name) }
 		f.Query = Shown(ctx, filepath.Join(dir, "search.html"), tell)
 		f.Item = f.Query
 	}
 	shown(t.Context())
-	found := []gallery.Answer{{Neighbours: []gallery.Neighbour{{Row: 0, Value: 4}, {Row: 1, Value: 9},
+	found := []lookup.Answer{{Neighbours: []lookup.Neighbour{{Row: 0, Value: 4}, {Row: 1, Value: 9},
 		{Row: 2, Value: 16}}}}
 	page, rows, err := f.Page(found)
 	if err != nil {
@@ -80,7 +80,7 @@ func TestFoundPage(t *testing.T) {
 // A set of features has no pictures, which is an error of the whole page.
 func TestShownOfFeatures(t *testing.T) {
 	show := Shown(t.Context(), "page.html", func(string, error) { t.Error("told") })
-	if _, err := show(gallery.Picture{Data: &data.Dataset{Name: "rows"}}); err == nil ||
+	if _, err := show(lookup.Picture{Data: &data.Dataset{Name: "rows"}}); err == nil ||
 		!strings.Contains(err.Error(), "holds features, not pictures") {
 		t.Error(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"image"
 	"os"
 
-	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/app/page/report"
 	"github.com/kindred-ml/kindred/app/page/report/photo"
 	"github.com/kindred-ml/kindred/data"
@@ -15,12 +15,12 @@ import (
 // Shown returns a function for a page in a file, which returns the link and the picture of a photo. A photo that
 // does not exist any more has no link. unread is called for the first photo that cannot be read. A name that is not
 // a file has no picture, without a call of unread.
-func Shown(ctx context.Context, file string, unread func(name string, err error)) func(p gallery.Picture) (
+func Shown(ctx context.Context, file string, unread func(name string, err error)) func(p lookup.Picture) (
 	report.Picture, error) {
 	told := false
 	var set *data.Dataset
 	var named func(name string) (image.Image, error)
-	return func(p gallery.Picture) (out report.Picture, err error) {
+	return func(p lookup.Picture) (out report.Picture, err error) {
 		out = report.Picture{Name: embedding.Item{Path: p.Name, Region: p.Region}.Name(), Label: p.Label}
 		st, missing := os.Stat(p.Name)
 		here := missing == nil && st.Mode().IsRegular()

@@ -1,4 +1,4 @@
-package gallery
+package lookup
 
 import (
 	"cmp"
@@ -10,7 +10,9 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/compute/itself"
 	"github.com/kindred-ml/kindred/run"
+	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -26,6 +28,11 @@ type Items struct {
 	Index *index.Index
 	// Label is the column of the classes; "": label.
 	Label string
+	// Files opens the files of items; nil: any regular file. Most is the most items that one search may bring; 0: no
+	// limit. Timed, if set, is called before each search of the store, and its result after it.
+	Files itself.Files
+	Most  int
+	Timed func() func()
 	// Unkept, if set, is called with the error if the measures of an index could not be saved in its folder.
 	Unkept func(err error)
 }
@@ -139,6 +146,12 @@ func (g *Items) Measured(ctx context.Context, count map[string]int) (*decide.Mea
 }
 
 // Picture returns the file of the item's path, or else of its id.
-func (g *Items) Picture(n *Neighbour) Picture {
+func (g *Items) Picture(n *api.Neighbour) Picture {
 	return Picture{Name: cmp.Or(n.Path, n.ID), Label: n.Label, Region: n.Region}
+}
+
+func (g *Items) name(n *api.Neighbour) string { return n.ID }
+
+func (g *Items) value(n *api.Neighbour, column string) string {
+	return store.FormatValue(n.Item.Value(column))
 }

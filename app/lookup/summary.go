@@ -1,4 +1,4 @@
-package identify
+package lookup
 
 import (
 	"fmt"
@@ -28,14 +28,14 @@ const Sure = 0.9
 
 // The modes of a calibration.
 const (
-	Open   = "open"
-	Closed = "closed"
+	ModeOpen   = "open"
+	ModeClosed = "closed"
 )
 
 // summarise counts the decisions, and computes the effect of other rates.
-func summarise(a *Asked, opt *Options, res *Result) *Summary {
+func summarise(a *Identifier, res *Decisions) *Summary {
 	d, says := a.Decider, a.Says
-	s := &Summary{Mode: Open, From: says.From}
+	s := &Summary{Mode: ModeOpen, From: says.From}
 	var nearest []float64
 	photos := 1
 	for i := range res.Queries {
@@ -52,11 +52,11 @@ func summarise(a *Asked, opt *Options, res *Result) *Summary {
 		s.Nearest = nearest[(len(nearest)-1)/2]
 	}
 	if d.Closed() {
-		s.Mode, s.From = Closed, ""
+		s.Mode, s.From = ModeClosed, ""
 		s.Why = "every photo gets a label, unknown photos too: "
-		if c := says.Closed; !opt.Closed && c.Gate != nil {
+		if c := says.Closed; !a.Basis.Closed && c.Gate != nil {
 			s.Why += fmt.Sprintf("the gallery has classes that the calibration does not know (it knows %d)", c.Classes)
-		} else if opt.Closed {
+		} else if a.Basis.Closed {
 			s.Why += "because of --closed"
 		} else {
 			s.Why += "the calibration is closed; kindred calibrate prints how to recognise unknown photos"
@@ -68,12 +68,12 @@ func summarise(a *Asked, opt *Options, res *Result) *Summary {
 		way = "photos whose nearest item is farther are unknown"
 	}
 	s.Why = fmt.Sprintf("to admit at most %g %% of unknown photos, a label needs a distance of %.4g or less; the "+
-		"median photo has its nearest item at %.4g: %s", 100*opt.FPIR, s.Within, s.Nearest, way)
+		"median photo has its nearest item at %.4g: %s", 100*res.FPIR, s.Within, s.Nearest, way)
 	if t, err := d.Unknown(photos); err == nil && t.Drift > 0 {
 		s.Drift = t.Drift
 		s.Why += "; " + t.Condition()
 	}
-	for _, rate := range AskedRates() {
+	for _, rate := range SummaryRates() {
 		s.Rates = append(s.Rates, rateOf(d, rate, photos, nearest))
 	}
 	return s

@@ -1,5 +1,4 @@
-// Package phrase reads what a search looks up: photos, words, and sums of both.
-package phrase
+package lookup
 
 import (
 	"fmt"
@@ -9,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/run"
 )
 
 // Term is a photo or words.
@@ -67,19 +69,6 @@ func Parse(args, texts []string) ([]Phrase, error) {
 // IsPhoto reports whether the phrase is a photo alone, or a folder of photos.
 func (p Phrase) IsPhoto() bool { return len(p) == 1 && p[0].Photo != "" }
 
-// Photo returns the photo that others are added to or subtracted from; "" if there are several or none.
-func (p Phrase) Photo() (path string) {
-	for _, t := range p {
-		if t.Photo != "" && !t.Minus {
-			if path != "" {
-				return ""
-			}
-			path = t.Photo
-		}
-	}
-	return path
-}
-
 func (p Phrase) String() string {
 	var b strings.Builder
 	for i, t := range p {
@@ -94,28 +83,41 @@ func (p Phrase) String() string {
 	return b.String()
 }
 
-// Vector returns the sum of the terms' vectors, each of unit length, and itself of unit length.
-func (p Phrase) Vector(of func(t Term) ([]float32, error)) ([]float32, error) {
+// Summand is a query that is added to others, or subtracted.
+type Summand struct {
+	Query
+	Minus bool
+}
+
+// AddUp returns the query for the sum of the terms' vectors, each of unit length, and itself of unit length. Items that
+// are one of the added terms are the query itself.
+func AddUp(name string, terms []Summand) (*Query, error) {
+	q := &Query{Name: name, Summed: true, From: "words, embedded by the text tower"}
+	if len(terms) > 1 {
+		q.From = "the sum of vectors of unit length, itself of unit length"
+	}
 	var sum []float64
-	for _, t := range p {
-		v, err := of(t)
-		if err != nil {
-			return nil, err
-		}
+	for _, t := range terms {
 		length := 0.0
-		for _, x := range v {
+		for _, x := range t.Vector {
 			length += float64(x) * float64(x)
 		}
 		if length = math.Sqrt(length); !(length > 0) || math.IsInf(length, 0) {
-			return nil, fmt.Errorf("%s has no direction: its embedding has the length %v", Phrase{t}, length)
+			return nil, fmt.Errorf("%s has no direction: its embedding has the length %v", t.Name, length)
 		}
 		if sum == nil {
-			sum = make([]float64, len(v))
+			sum = make([]float64, len(t.Vector))
+		}
+		if len(t.Vector) != len(sum) {
+			return nil, fmt.Errorf("%s has %d numbers, and %s has %d: both must be of one network", t.Name,
+				len(t.Vector), terms[0].Name, len(sum))
 		}
 		if t.Minus {
 			length = -length
+		} else if !t.Summed {
+			q.Terms = append(q.Terms, t.Query)
 		}
-		for i, x := range v {
+		for i, x := range t.Vector {
 			sum[i] += float64(x) / length
 		}
 	}
@@ -125,11 +127,22 @@ func (p Phrase) Vector(of func(t Term) ([]float32, error)) ([]float32, error) {
 	}
 	// What rounding leaves of a difference of equal vectors is no direction.
 	if length = math.Sqrt(length); length < 1e-6 {
-		return nil, fmt.Errorf("%s: the sum is zero, which is near to nothing", p)
+		return nil, fmt.Errorf("%s: the sum is zero, which is near to nothing", name)
 	}
-	out := make([]float32, len(sum))
+	q.Vector = make([]float32, len(sum))
 	for i, x := range sum {
-		out[i] = float32(x / length)
+		q.Vector[i] = float32(x / length)
 	}
-	return out, nil
+	return q, nil
+}
+
+// CanSum reports whether a network and a distance compare vectors of unit length with the items of a gallery as they
+// should be.
+func CanSum(m *run.Model, by rank.Distance) bool {
+	return by == rank.Cosine || m != nil && isUnitLength(m.Net.Spec())
+}
+
+// isUnitLength reports whether a network's embeddings have unit length, so that all distances rank them alike.
+func isUnitLength(s *nn.Spec) bool {
+	return len(s.Layers) > 0 && s.Layers[len(s.Layers)-1].Kind == nn.L2Normalize
 }

@@ -1,4 +1,4 @@
-package identify
+package lookup
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/gallery"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/mat"
@@ -40,11 +40,11 @@ func things(from, to, each int) (*mat.Dense, []string) {
 
 // counted is a gallery that remembers how many neighbours were asked for, and of how many queries.
 type counted struct {
-	gallery.Gallery
+	lookup.Gallery
 	most, queries int
 }
 
-func (c *counted) Nearest(ctx context.Context, list []gallery.Query, opt gallery.Options) ([]gallery.Answer, error) {
+func (c *counted) Nearest(ctx context.Context, list []lookup.Query, opt lookup.Options) ([]lookup.Answer, error) {
 	if !opt.Exact {
 		return nil, errors.New("not exact")
 	}
@@ -69,12 +69,12 @@ func asked(t *testing.T) (*Asked, *counted) {
 	}
 	items, classes := things(100, 140, 40)
 	classes[5] = "" // an item without a label
-	g := &counted{Gallery: &gallery.Table{Set: &gallery.Set{Table: &embedding.Table{X: items,
+	g := &counted{Gallery: &lookup.Table{Set: &lookup.Set{Table: &embedding.Table{X: items,
 		Columns: []embedding.Column{embedding.NewColumn("label", classes)}}}, Name: "G.csv"}}
 	a := &Asked{Gallery: g, Says: says, File: "C.json"}
 	photos, of := things(104, 142, 8)
 	for i := range 300 {
-		a.Queries = append(a.Queries, gallery.Query{Name: of[i], Vector: photos.Row(i)})
+		a.Queries = append(a.Queries, lookup.Query{Name: of[i], Vector: photos.Row(i)})
 	}
 	return a, g
 }

@@ -1,4 +1,4 @@
-package identify
+package lookup
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 )
 
-// AskedRates returns the shares of unknown photos that summaries have a line for.
-func AskedRates() []float64 { return []float64{0.01, 0.05, 0.1, 0.2, 0.5} }
+// SummaryRates returns the shares of unknown photos that summaries have a line for.
+func SummaryRates() []float64 { return []float64{0.01, 0.05, 0.1, 0.2, 0.5} }
 
 // Rate is a share of unknown photos admitted, with its distance and its effect.
 type Rate struct {
@@ -24,7 +24,7 @@ type Rate struct {
 // GateRates returns the rates of a gate, for a gallery like that of the calibration.
 func GateRates(g *decide.Gate) []Rate {
 	var out []Rate
-	for _, rate := range AskedRates() {
+	for _, rate := range SummaryRates() {
 		line := Rate{FPIR: rate}
 		if t, err := g.Unknown(rate, g.Items); err == nil {
 			line.Distance, line.Known = t.Distance, t.TrueMatch

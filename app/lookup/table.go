@@ -1,4 +1,4 @@
-package gallery
+package lookup
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -28,33 +29,82 @@ func (t *Table) Info(context.Context) (Info, error) {
 	return in, nil
 }
 
-// Nearest ranks exactly.
-func (t *Table) Nearest(ctx context.Context, queries []Query, opt Options) ([]Answer, error) {
+// near ranks exactly.
+func (t *Table) near(ctx context.Context, queries []Query, k int, opt *Options) ([]api.Answer, error) {
 	x := mat.New(len(queries), t.Table.X.Cols)
 	for i := range queries {
 		copy(x.Row(i), queries[i].Vector)
 	}
+	terms := 0
+	for i := range queries {
+		terms = max(terms, len(queries[i].Terms))
+	}
 	found, err := rank.NearestPhotos(ctx, rank.Photos{X: x, Path: func(i int) string { return queries[i].Path }},
-		rank.Photos{X: t.Table.X, Path: t.Whole}, opt.K, rank.Options{Distance: t.Distance, Memory: t.Memory})
+		rank.Photos{X: t.Table.X, Path: t.Whole}, k+spare*terms, rank.Options{Distance: t.Distance, Memory: t.Memory})
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Answer, len(found))
+	rows := t.Table.Rows()
+	out := make([]api.Answer, len(found))
 	for i, f := range found {
-		a := Answer{Query: queries[i].Name, Passed: t.Table.Rows(), Exact: true, self: f.Self,
-			Neighbours: make([]Neighbour, len(f.Row))}
+		t.leaveOutTerms(&queries[i], &f)
+		f.Row = f.Row[:min(k, len(f.Row))]
+		a := api.Answer{Query: queries[i].Name, Passed: &rows, Exact: true, Neighbours: make([]api.Neighbour, len(f.Row))}
 		for _, j := range f.Self {
 			a.Itself = append(a.Itself, t.named(j))
 		}
 		for k, row := range f.Row {
 			j := int(row)
-			a.Neighbours[k] = Neighbour{ID: t.Table.ItemID(j), Row: j, Path: t.Path(j), Region: t.Region(j),
-				Label: t.Label(j), Value: f.Value[k],
-				Distance: t.Distance.From(f.Value[k])}
+			a.Neighbours[k] = api.Neighbour{Hit: store.Hit{Item: store.Item{ID: t.Table.ItemID(j), Path: t.Path(j),
+				Vector: t.Table.X.Row(j)}, Distance: t.Distance.From(f.Value[k])}, Region: t.Region(j), Row: &j,
+				Label: t.Label(j)}
+			if !opt.bare {
+				a.Neighbours[k].Columns = t.columns(j)
+			}
 		}
 		out[i] = a
 	}
 	return out, nil
+}
+
+// leaveOutTerms leaves out the items that are a term of a sum.
+func (t *Table) leaveOutTerms(q *Query, f *rank.Found) {
+	if len(q.Terms) == 0 {
+		return
+	}
+	m := newMatcher(q, nil)
+	var rows []int32
+	var values []float64
+	for k, row := range f.Row {
+		h := store.Hit{Item: store.Item{Path: t.Whole(int(row)), Vector: t.Table.X.Row(int(row))}}
+		if is, _ := m.is(&h); is || m.isPlace(&h) {
+			f.Self = append(f.Self, int(row))
+			continue
+		}
+		rows, values = append(rows, row), append(values, f.Value[k])
+	}
+	f.Row, f.Value = rows, values
+}
+
+// columns returns the labels of item i by their columns; nil without any.
+func (t *Table) columns(i int) map[string]any {
+	if len(t.Table.Columns) == 0 {
+		return nil
+	}
+	out := make(map[string]any, len(t.Table.Columns))
+	for k := range t.Table.Columns {
+		out[t.Table.Columns[k].Name] = t.Table.Columns[k].At(i)
+	}
+	return out
+}
+
+func (t *Table) name(n *api.Neighbour) string { return t.named(*n.Row) }
+
+func (t *Table) value(n *api.Neighbour, column string) string {
+	if c := t.Table.Column(column); c != nil {
+		return c.At(*n.Row)
+	}
+	return ""
 }
 
 // named returns the name of item i: its file and region, or its id.
@@ -92,14 +142,20 @@ func (t *Table) Measures(ctx context.Context, coverage float64) (m *decide.Measu
 }
 
 // Picture returns the picture of a neighbour, which is in the data set if the photos are known.
-func (t *Table) Picture(n *Neighbour) Picture { return t.Set.Picture(n.Row) }
+func (t *Table) Picture(n *api.Neighbour) Picture { return t.Set.Picture(*n.Row) }
 
 // Foreign returns the first query that is itself in the table, but with an embedding farther away than 5 % of its
 // length. Then another network made the table. ok is false without such a query.
-func (t *Table) Foreign(queries []Query, answers []Answer) (query int, ok bool) {
+func (t *Table) Foreign(queries []Query, answers []api.Answer) (query int, ok bool) {
+	rows := map[string]int{}
 	for i := range answers {
-		for _, j := range answers[i].self {
-			if Apart(queries[i].Vector, t.Table.X.Row(j), rank.Euclidean) > 0.05 {
+		if len(rows) == 0 && len(answers[i].Itself) > 0 {
+			for j := range t.Table.Rows() {
+				rows[t.named(j)] = j
+			}
+		}
+		for _, name := range answers[i].Itself {
+			if j := rows[name]; Apart(queries[i].Vector, t.Table.X.Row(j), rank.Euclidean) > 0.05 {
 				return i, true
 			}
 		}

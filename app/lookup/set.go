@@ -1,8 +1,6 @@
-package gallery
+package lookup
 
 import (
-	"cmp"
-	"fmt"
 	"path/filepath"
 
 	"github.com/kindred-ml/kindred/data"
@@ -66,28 +64,6 @@ func (s *Set) Label(i int) string {
 		return ""
 	}
 	return s.Table.Columns[0].At(i)
-}
-
-// Queries returns a query for every photo. Photos without a path are named by their ids.
-func (s *Set) Queries() []Query {
-	list := make([]Query, s.Table.Rows())
-	for i := range list {
-		path := s.Path(i)
-		list[i] = Query{Name: cmp.Or(path, s.Table.RowName(i)), Path: path, Vector: s.Table.X.Row(i)}
-	}
-	return list
-}
-
-// ByVector returns the queries for the embeddings of a file, without paths. The embeddings must have dim numbers.
-func ByVector(t *embedding.Table, file string, dim int) ([]Query, error) {
-	if t.X == nil || t.X.Cols != dim {
-		return nil, fmt.Errorf("%s has no embeddings of %d numbers, the length in the index", file, dim)
-	}
-	list := make([]Query, t.X.Rows)
-	for i := range list {
-		list[i] = Query{Name: t.RowName(i), Vector: t.X.Row(i)}
-	}
-	return list, nil
 }
 
 // Picture is the place of a photo's picture: in a data set if there is one, else in a file.
