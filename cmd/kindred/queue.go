@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -138,8 +137,7 @@ func (f *queueFlags) open(ctx context.Context, a *app, report func(queue.Status)
 	if f.queue == "" {
 		return nil, usagef("missing --queue: nats://HOST:PORT,... or a folder")
 	}
-	info, _ := debug.ReadBuildInfo()
-	v := newVersion(info)
+	v := thisVersion()
 	o := queue.Options{URL: f.queue, Name: f.name, Lease: f.lease, Credentials: f.creds, CA: f.ca,
 		Cert: f.cert, Key: f.key, Report: report,
 		Lane: strings.Join([]string{v.Version, v.Commit, v.Go, v.Platform, v.ISA}, " "),
