@@ -59,7 +59,7 @@ func (f *queueFlags) addLeader(cmd *cobra.Command) {
 	f.add(cmd)
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		const flags = "queue-name queue-creds queue-ca queue-cert queue-key queue-secret workers shard"
-		return refuse(cmd, anywhere, []rule{{flags, anywhere, "queue", "it applies to the jobs of a queue"}})
+		return refuse(cmd, "", rule{flags, true, "queue", "it applies to the jobs of a queue"})
 	}
 	cmd.Flags().IntVar(&f.workers, "workers", -1, "jobs of the queue that this process does itself at a time "+
 		"(default: 1 if --queue is a folder, else 0)")

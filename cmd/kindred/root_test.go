@@ -57,7 +57,7 @@ func TestExitStatus(t *testing.T) {
 		{"panic", []string{"try"}, nil, exitFailure, `internal error: boom \x1b[2J` + "\n"},
 		{"stack of a panic", []string{"try"}, nil, exitFailure, "kindred.boom("},
 		{"version of a panic", []string{"try"}, nil, exitFailure, thisVersion().String() + "command kindred try\n"},
-		{"a panic is reported", []string{"try", "--memory", "9GiB"}, nil, exitFailure, "command kindred try --memory 9GiB\n"},
+		{"command of a panic", []string{"try", "--memory", "9GiB"}, nil, exitFailure, "kindred try --memory 9GiB\n"},
 	} {
 		result = tc.err
 		code, out, errOut := runArgs(t, tc.args...)
