@@ -55,7 +55,7 @@ func (s *Server) newCollection(c Collection) *collection {
 	}
 	own := &collection{Collection: c, background: newBackground(s.background, s.log), projected: &projected{}}
 	if c.Embedder != nil {
-		own.coalescer = newCoalescer(c.Embedder, s.limits.Time, s.metrics)
+		own.coalescer = newCoalescer(c.Embedder, s.limits.Time, s.metrics, s.log)
 		own.running.Go(func() { own.coalescer.run(own.ctx) })
 	}
 	return own

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -143,6 +145,7 @@ type coalescer struct {
 	time    time.Duration // time limit of a batch
 	jobs    chan *job
 	metrics *metrics
+	log     *slog.Logger
 }
 
 // job is a picture on its way to its vector.
@@ -160,8 +163,8 @@ const (
 	left          // abandoned by its request
 )
 
-func newCoalescer(by Embedder, time time.Duration, m *metrics) *coalescer {
-	return &coalescer{by: by, time: time, jobs: make(chan *job), metrics: m}
+func newCoalescer(by Embedder, time time.Duration, m *metrics, log *slog.Logger) *coalescer {
+	return &coalescer{by: by, time: time, jobs: make(chan *job), metrics: m, log: log}
 }
 
 // embed returns the picture's vector. When ctx ends it returns at once, unless the picture is being
@@ -238,12 +241,13 @@ func (c *coalescer) batch(ctx context.Context, queue []*job) {
 	}
 }
 
-// together embeds the jobs in one batch. A panic of the network becomes an error.
+// together embeds the jobs in one batch. A panic of the network becomes an error, and its stack is logged.
 func (c *coalescer) together(ctx context.Context, jobs []*job) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.time)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
+			c.log.Error("panic", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			err = fmt.Errorf("embedding %d pictures: panic: %v", len(jobs), p)
 		}
 	}()

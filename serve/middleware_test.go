@@ -52,7 +52,8 @@ func TestRecorder(t *testing.T) {
 // A handler that panics is answered for, unless it has begun to answer, and net/http's own panic
 // goes on; a request keeps its id if that is one.
 func TestOutermost(t *testing.T) {
-	s := newServer(t, Options{})
+	var log bytes.Buffer
+	s := newServer(t, Options{Log: slog.New(slog.NewJSONHandler(&log, nil))})
 	answer := func(id string, h http.HandlerFunc) *httptest.ResponseRecorder {
 		r, w := httptest.NewRequest("GET", "/", nil), httptest.NewRecorder()
 		r.Header.Set("X-Request-Id", id)
@@ -63,6 +64,9 @@ func TestOutermost(t *testing.T) {
 	if w := answer(id, func(http.ResponseWriter, *http.Request) { panic("a defect") }); w.Code != 500 ||
 		!strings.Contains(w.Body.String(), "the server failed") || w.Header().Get("X-Request-Id") != id {
 		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+	}
+	if !strings.Contains(log.String(), "serve.TestOutermost") {
+		t.Errorf("the log has no stack: %s", log.String())
 	}
 	w := answer("a b", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201); panic("a defect") })
 	if w.Code != 201 || w.Body.Len() > 0 || len(w.Header().Get("X-Request-Id")) != 16 {

@@ -67,7 +67,9 @@ func TestCoalescing(t *testing.T) {
 		}
 		return nil
 	}}
-	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: filled(t, 5), Embedder: e}}})
+	var log bytes.Buffer
+	s := newServer(t, Options{Collections: []Collection{{Name: "things", Store: filled(t, 5), Embedder: e}},
+		Log: slog.New(slog.NewJSONHandler(&log, nil))})
 	do := &caller{t: t, s: s}
 	picture := pngOf(t, plain(8, 8, red))
 	var wg sync.WaitGroup
@@ -109,6 +111,9 @@ func TestCoalescing(t *testing.T) {
 	wg.Wait()
 	e.before = func(int) error { panic("a defect") }
 	do.form("POST", "/v1/search", picture).want(t, 500, "internal")
+	if !strings.Contains(log.String(), "serve.TestCoalescing") {
+		t.Errorf("the log has no stack of the network's panic: %s", log.String())
+	}
 }
 
 func waitFor(t testing.TB, f func() bool) {

@@ -123,7 +123,7 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 	if err != nil {
 		return err
 	}
-	file := cmp.Or(f.out, calibrations.File(arg, of != ofFile))
+	file := cmp.Or(f.out, calibrations.File(arg, of != fileBasis))
 	if f.check != "" {
 		return a.checkCalibration(ctx, f, of, arg, file)
 	}
@@ -152,7 +152,7 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 	opt.Progress = func(done float64) { meter().count(int(1000*done), 1000) }
 	c, err := s.Learn(ctx, opt)
 	meter().close()
-	if err == nil && of == ofFile {
+	if err == nil && of == fileBasis {
 		c.Content, err = regular.Digest(arg)
 	}
 	if err != nil {
@@ -183,90 +183,106 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 	return a.answer(res, func() error { return a.printCalibration(c, res, arg) })
 }
 
-// refused returns the source to calibrate, or a usage error for flags that have wrong values or do not apply to it.
-func (f *calibrateFlags) refused(arg string) (of source, err error) {
+// refused returns the basis, or a usage error for flags that have wrong values or do not apply to it.
+func (f *calibrateFlags) refused(arg string) (of basis, err error) {
 	for _, rate := range f.fmr {
 		if !(rate > 0 && rate < 1) {
-			return 0, usagef("--fmr %g: want rates between 0 and 1", rate)
+			return "", usagef("--fmr %g: want rates between 0 and 1", rate)
 		}
 	}
 	if err := cmp.Or(atLeast("trials", f.trials, 0), atLeast("folds", f.opt.Folds, 0)); err != nil {
-		return 0, err
+		return "", err
 	}
 	if f.opt.Folds == 1 {
-		return 0, usagef("--folds 1: want at least 2, or 0 for none")
+		return "", usagef("--folds 1: want at least 2, or 0 for none")
 	}
 	st, err := stat(arg, aRun, anIndex, someVectors)
 	if err != nil {
-		return 0, err
+		return "", err
 	}
-	of = ofRun
+	of = runBasis
 	switch {
 	case !st.IsDir():
-		of = ofFile
+		of = fileBasis
 	case isIndex(arg):
-		of = inIndex
+		of = indexBasis
 	}
-	labelled := of
-	if isEmbeddings(f.check) {
-		labelled |= ofFile
-	}
-	if err := refuse(f.cmd, labelled, []rule{
-		{"folds", ofRun, "", "it trains a run again: give the folder of a run"},
-		{"labels", ofFile, "", ownLabels},
-		{"data allow-seen", ofRun | inIndex, "", "it has no network, and does not record which classes training saw"},
-		{"data-dir allow-outside", ofRun | inIndex, "", forASet},
-		{origin.ForceFlag, anywhere | ofRun | ofFile, "check seen", forAFile},
-	}); err != nil {
-		return 0, err
-	}
-	if f.forceNetwork && f.seen == "" && of != ofFile && !isEmbeddings(f.check) {
-		return 0, usagef("--%s does not apply to --check %s: %s", origin.ForceFlag, f.check, forAFile)
+	withFile := of == fileBasis || isEmbeddings(f.check)
+	if err := cmp.Or(refuse(f.cmd, string(of),
+		rule{"folds", of == runBasis, "", trainsARun},
+		rule{"labels", withFile, "", ownLabels},
+		rule{"data allow-seen", of != fileBasis, "",
+			"it has no network, and does not record which classes training saw"},
+		rule{"data-dir allow-outside", of != fileBasis, "", forASet},
+		rule{origin.ForceFlag, true, "check seen", forAFile},
+	), refuse(f.cmd, "--check "+f.check, rule{origin.ForceFlag, withFile || f.seen != "", "", forAFile})); err != nil {
+		return "", err
 	}
 	if f.opt.AllowSeen && f.photos.data != "" {
-		return 0, usagef("--allow-seen applies to photos of a run and to items of an index; photos of --data must " +
+		return "", usagef("--allow-seen applies to photos of a run and to items of an index; photos of --data must " +
 			"be of other classes")
 	}
-	way := toLearn
+	act := toLearn
 	switch {
 	case f.check != "":
-		way = byCheck | toLabelled | toUnlabelled
+		act = toCheck
 	case f.trials > 0:
-		way = byTrials
+		act = toTry
 	case f.opt.Folds > 0:
-		way = byFolds
+		act = toCrossFit
 	}
-	return of, f.fit(way)
+	return of, f.fit(act)
 }
 
-// fit refuses flags that do not apply to the way of calibrating.
-func (f *calibrateFlags) fit(way source) error {
-	const toWrite = toLearn | byFolds
-	return refuse(f.cmd, way, []rule{
-		{"folds", toWrite, "", "it makes a new calibration"},
-		{"trials", toLearn | byTrials, "", "they split the classes that a new calibration is learned from"},
-		{"fmr", ^byFolds, "", "unknown photos have their own rate (--fpir of kindred identify)"},
-		{"data", ^byFolds, "", "its unknown photos are photos of the run"},
-		{"allow-seen", ^byFolds, "", "its unknown photos are photos that a fold's training did not see"},
-		{"data allow-seen", ^toLabelled, "", "labelled photos are compared with the calibration's promises"},
-		{"distance", toWrite | byTrials, "", "the calibration has its own distance"},
-		{"seen", byTrials | toLabelled, "", "only --trials and --check of labelled photos compare with it"},
-		{"out", ^byTrials, "", "nothing is written"},
-		{"force", toWrite, "", "nothing is written"},
-	})
+// basis is what a calibration is learned from, as messages name it.
+type basis string
+
+const (
+	runBasis   basis = "a run"
+	indexBasis basis = "an index"
+	fileBasis  basis = "a file of embeddings"
+)
+
+// What kindred calibrate does, as messages name it.
+const (
+	toLearn           = "a new calibration"
+	toCrossFit        = "--folds"
+	toTry             = "--trials"
+	toCheck           = "--check" // before the photos are open
+	toCheckLabelled   = "--check of photos with labels"
+	toCheckUnlabelled = "--check of photos without labels"
+)
+
+// fit refuses flags that do not apply to what the command does.
+func (f *calibrateFlags) fit(act string) error {
+	writes := act == toLearn || act == toCrossFit
+	return refuse(f.cmd, act,
+		rule{"folds", writes, "", "it makes a new calibration"},
+		rule{"trials", act == toLearn || act == toTry, "",
+			"they split the classes that a new calibration is learned from"},
+		rule{"fmr", act != toCrossFit, "", "unknown photos have their own rate (--fpir of kindred identify)"},
+		rule{"data", act != toCrossFit, "", "its unknown photos are photos of the run"},
+		rule{"allow-seen", act != toCrossFit, "", "its unknown photos are photos that a fold's training did not see"},
+		rule{"data allow-seen", act != toCheckLabelled, "",
+			"labelled photos are compared with the calibration's promises"},
+		rule{"distance", writes || act == toTry, "", "the calibration has its own distance"},
+		rule{"seen", !writes && act != toCheckUnlabelled, "",
+			"only --trials and --check of labelled photos compare with it"},
+		rule{"out", act != toTry, "", "nothing is written"},
+		rule{"force", writes, "", "nothing is written"})
 }
 
 // open reads or embeds the photos to calibrate on.
-func (f *calibrateFlags) open(ctx context.Context, a *app, of source, arg, file string) (*calibrate.Set, error) {
+func (f *calibrateFlags) open(ctx context.Context, a *app, of basis, arg, file string) (*calibrate.Set, error) {
 	f.setOptions(a)
 	switch of {
-	case ofFile:
+	case fileBasis:
 		t, err := a.labelled(arg, f.labels, oneColumn(f.opt.Column), f.opt.Strict)
 		if err != nil {
 			return nil, err
 		}
 		return calibrate.OfTable(t, arg, f.opt)
-	case inIndex:
+	case indexBasis:
 		x, err := a.readIndex(arg)
 		if err != nil {
 			return nil, err

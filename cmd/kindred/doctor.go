@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -65,8 +64,7 @@ exit status is 1 if a folder cannot be used.`,
 }
 
 func (a *app) examine() error {
-	info, _ := debug.ReadBuildInfo()
-	h := health{version: newVersion(info), BFloat16: bf16.Active().String(), Cores: runtime.NumCPU(),
+	h := health{version: thisVersion(), BFloat16: bf16.Active().String(), Cores: runtime.NumCPU(),
 		Used: runtime.GOMAXPROCS(0), Memory: budget.Limit(), Sets: []string{}, Weights: []string{},
 		Environment: []string{}, Problems: []string{}}
 	h.folders()
@@ -136,9 +134,7 @@ func (h *health) folders() {
 }
 
 func (a *app) printHealth(h *health) error {
-	if err := a.writeVersion(h.version); err != nil {
-		return err
-	}
+	fmt.Fprint(a.out, h.version)
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	line := func(what, format string, args ...any) {
 		fmt.Fprintf(w, "%s\t%s\n", what, escape.Name(fmt.Sprintf(format, args...)))

@@ -60,18 +60,15 @@ as the arguments.`,
 		Args: func(_ *cobra.Command, args []string) error { return f.take(args, &f.data, "the data set", "--data") },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.in = cmd.InOrStdin()
-			of := inPhotos
-			switch {
-			case f.data == "-":
-				of = ofList
-			case f.queued.queue != "":
-				of = byQueue
+			list, queued, what := f.data == "-", f.queued.queue != "", "jobs of a queue (--queue)"
+			if list {
+				what = "a list of files (-)"
 			}
-			rules := []rule{{"data-dir allow-outside", inPhotos | byQueue, "", forASet},
-				{"data-labels", inPhotos, "", "it names the labels of a file of features on this machine"},
-				{"keep", inPhotos | ofList, "", "the cache is that of this machine"},
-				{"queue", byQueue, "", "workers cannot read it"}}
-			if err := refuse(cmd, of, rules); err != nil {
+			if err := refuse(cmd, what,
+				rule{"data-dir allow-outside", !list, "", forASet},
+				rule{"data-labels", !list && !queued, "", "it names the labels of a file of features on this machine"},
+				rule{"keep", list || !queued, "", "the cache is that of this machine"},
+				rule{"queue", !list, "", "workers cannot read it"}); err != nil {
 				return err
 			}
 			return runEmbed(cmd.Context(), a, &f)

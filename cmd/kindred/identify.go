@@ -142,7 +142,7 @@ func (f *identifyFlags) check(cmd *cobra.Command, photos []string) error {
 	if f.from() == 0 {
 		return usagef("missing --index, --in, --embeddings or --choices: the gallery or the labels")
 	}
-	if err := refuse(cmd, f.from(), []rule{
+	if err := refuseOf(cmd, f.from(), []sourceRule{
 		{"in embeddings", inTable, "", oneGallery},
 		{"run network", byNetwork | byChoice, "", ownNetwork},
 		{networkFlagNames, byNetwork | byChoice, "",

@@ -53,21 +53,18 @@ func (f *itemFlags) add(cmd *cobra.Command) {
 
 // check refuses flags that do not apply to the items to add.
 func (f *itemFlags) check(cmd *cobra.Command) error {
-	of := inPhotos
-	switch {
-	case f.photos.data == "" && f.embeddings == "":
-		return usagef("missing photos (--data), or --embeddings: the items to add")
-	case f.photos.data == "":
-		of = ofFile
-	case f.embeddings != "":
-		of = inEmbeddings
+	what := "a file of embeddings (--embeddings)"
+	if f.photos.data == "" {
+		what = "a file of embeddings"
+		if f.embeddings == "" {
+			return usagef("missing photos (--data), or --embeddings: the items to add")
+		}
 	}
-	return refuse(cmd, of, []rule{
-		{"labels", anywhere | ofFile, "embeddings", ownLabels},
-		{origin.ForceFlag, anywhere | ofFile, "embeddings", forAFile},
-		{"allow-outside strict queue", inPhotos, "", "photos are not read"},
-		{"data-dir", inPhotos | inEmbeddings, "", forASet},
-	})
+	return refuse(cmd, what,
+		rule{"labels", true, "embeddings", ownLabels},
+		rule{origin.ForceFlag, true, "embeddings", forAFile},
+		rule{"allow-outside strict queue", f.embeddings == "", "", "photos are not read"},
+		rule{"data-dir", f.photos.data != "", "", forASet})
 }
 
 type indexCreateFlags struct {
@@ -122,10 +119,7 @@ interrupted, kindred index add goes on; if it fails, it removes what it made.`,
 
 // createIndex makes an index and fills it.
 func (a *app) createIndex(cmd *cobra.Command, f *indexCreateFlags) (err error) {
-	ctx, to := cmd.Context(), inIndex
-	if f.store != "" {
-		to = inStore
-	}
+	ctx, to := cmd.Context(), "an index"
 	switch {
 	case f.out == "" && f.store == "":
 		return usagef("missing --out: the folder of the index, or --store: a store of a database")
@@ -133,12 +127,14 @@ func (a *app) createIndex(cmd *cobra.Command, f *indexCreateFlags) (err error) {
 		return usagef("give --out or --store, not both")
 	}
 	if f.store != "" {
+		to = "a store of a database (--store)"
 		if _, _, err := splitStore(f.store); err != nil {
 			return err
 		}
 	}
-	if err := cmp.Or(f.check(cmd), refuse(cmd, to, append(f.storeFlags.rules(),
-		rule{"words", inIndex, "", "a store remembers no text tower: give --words to the search"}))); err != nil {
+	rules := append(f.storeFlags.rules(f.store != ""),
+		rule{"words", f.store == "", "", "a store remembers no text tower: give --words to the search"})
+	if err := cmp.Or(f.check(cmd), refuse(cmd, to, rules...)); err != nil {
 		return err
 	}
 	if f.words.dir != "" && f.network == "" {
@@ -149,9 +145,9 @@ func (a *app) createIndex(cmd *cobra.Command, f *indexCreateFlags) (err error) {
 		if f.embeddings == "" {
 			return usagef("missing argument RUN, or --network: the network that embeds the photos")
 		}
-		if err := refuse(cmd, ofFile, []rule{{networkFlagNames, byNetwork, "",
-			"it applies to --network, which is missing"},
-			{origin.ForceFlag, byNetwork, "", "the index takes the network that the file names"}}); err != nil {
+		if err := refuse(cmd, "a file of embeddings",
+			rule{networkFlagNames, false, "", "it applies to --network, which is missing"},
+			rule{origin.ForceFlag, false, "", "the index takes the network that the file names"}); err != nil {
 			return err
 		}
 	}

@@ -41,7 +41,7 @@ the options of addresses.`,
 			if f.to == "" {
 				return usagef("missing --to: want %s", storeForm)
 			}
-			if err := cmp.Or(atLeast("batch", f.batch, 1), refuse(cmd, inStore, f.rules())); err != nil {
+			if err := cmp.Or(atLeast("batch", f.batch, 1), refuse(cmd, "", f.rules(true)...)); err != nil {
 				return err
 			}
 			return a.push(cmd.Context(), args[0], &f)

@@ -38,7 +38,7 @@ that it shows the same thing, and --least 0.9 leaves out neighbours below it.`,
 			if f.store == "" {
 				f.index, args = args[0], args[1:]
 			}
-			return f.search(cmd, a, args, []rule{
+			return f.search(cmd, a, args, []sourceRule{
 				{"run", inStore, "", ownNetwork},
 				{"exact", inIndex, "", "the database decides how it searches"},
 				{origin.ForceFlag, anywhere, "vector", forAFile},

@@ -157,7 +157,8 @@ func TestIndexOfEmbeddings(t *testing.T) {
 	}
 	// Other commands have other flags, or none, in place of photos.
 	for _, way := range []string{"", ": use --vector"} {
-		p, err := (&lookupFlags{index: ix, way: way}).open(t.Context(), &app{}, inIndex)
+		f := &lookupFlags{index: ix, way: way}
+		p, err := f.open(t.Context(), &app{}, f.source())
 		if err != nil {
 			t.Fatal(err)
 		}

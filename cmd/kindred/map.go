@@ -60,8 +60,7 @@ Methods:
   kindred map --embeddings E.npy --labels Y.npy --sample 20000 --out map-of-a-million`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			rules := []rule{{"data-dir allow-outside", anywhere, "data", forASet}}
-			if err := refuse(cmd, inVectors, rules); err != nil {
+			if err := refuse(cmd, "", rule{"data-dir allow-outside", true, "data", forASet}); err != nil {
 				return err
 			}
 			for _, flag := range []string{"perplexity", "iterations", "sample"} {

@@ -80,8 +80,7 @@ Without --data only labels are shown.`,
 		Example: `  kindred neighbours --embeddings runs/a/embeddings.npy --labels runs/a/labels.csv --data mnist --out rows`,
 		Args:    exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			rules := []rule{{"data-dir allow-outside", anywhere, "data", forASet}}
-			if err := refuse(cmd, inVectors, rules); err != nil {
+			if err := refuse(cmd, "", rule{"data-dir allow-outside", true, "data", forASet}); err != nil {
 				return err
 			}
 			switch {

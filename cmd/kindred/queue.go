@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -60,7 +59,7 @@ func (f *queueFlags) addLeader(cmd *cobra.Command) {
 	f.add(cmd)
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		const flags = "queue-name queue-creds queue-ca queue-cert queue-key queue-secret workers shard"
-		return refuse(cmd, anywhere, []rule{{flags, anywhere, "queue", "it applies to the jobs of a queue"}})
+		return refuse(cmd, "", rule{flags, true, "queue", "it applies to the jobs of a queue"})
 	}
 	cmd.Flags().IntVar(&f.workers, "workers", -1, "jobs of the queue that this process does itself at a time "+
 		"(default: 1 if --queue is a folder, else 0)")
@@ -138,8 +137,7 @@ func (f *queueFlags) open(ctx context.Context, a *app, report func(queue.Status)
 	if f.queue == "" {
 		return nil, usagef("missing --queue: nats://HOST:PORT,... or a folder")
 	}
-	info, _ := debug.ReadBuildInfo()
-	v := newVersion(info)
+	v := thisVersion()
 	o := queue.Options{URL: f.queue, Name: f.name, Lease: f.lease, Credentials: f.creds, CA: f.ca,
 		Cert: f.cert, Key: f.key, Report: report,
 		Lane: strings.Join([]string{v.Version, v.Commit, v.Go, v.Platform, v.ISA}, " "),

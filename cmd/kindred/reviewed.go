@@ -51,17 +51,19 @@ func (f *reviewFlags) open(ctx context.Context, a *app, arg string) (*reviewed.I
 	if err != nil {
 		return nil, err
 	}
-	of, rules := ofRun, []rule{{"labels label", ofFile, "", "a run uses the labels that it was trained with"},
-		{"folds", ofRun, "", "it trains a run again: give the folder of a run"}}
+	what, needs := "a run", ""
 	if !st.IsDir() {
-		of, rules = ofFile, append(rules, rule{"data-dir allow-outside", ofFile, "data", forASet})
+		what, needs = "a file of embeddings", "data"
 	}
-	if err := refuse(f.cmd, of, rules); err != nil {
+	if err := refuse(f.cmd, what,
+		rule{"labels label", !st.IsDir(), "", "a run uses the labels that it was trained with"},
+		rule{"folds", st.IsDir(), "", trainsARun},
+		rule{"data-dir allow-outside", true, needs, forASet}); err != nil {
 		return nil, err
 	}
 	var r *reviewed.Items
 	distance := rank.Euclidean
-	if of == ofRun {
+	if st.IsDir() {
 		r, distance, err = f.openRun(ctx, a, arg)
 	} else {
 		r, err = f.openTable(ctx, a, arg)

@@ -103,8 +103,7 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) (code in
 	root.SetErr(a.err)
 	defer func() {
 		if r := recover(); r != nil {
-			fmt.Fprintf(errOut, "kindred: internal error: %v\nThis is a bug in kindred: please report it with the "+
-				"command line above.\n", r)
+			a.reportPanic(r, args)
 			code = exitFailure
 		}
 	}()
@@ -139,6 +138,13 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) (code in
 	}
 	fmt.Fprintf(errOut, "kindred: %s\n", escape.Text(escape.Message(cli.Message(err))))
 	return exitFailure
+}
+
+// reportPanic prints what the authors need to find the cause of a panic. It is called while the panic is recovered.
+func (a *app) reportPanic(value any, args []string) {
+	fmt.Fprintf(a.err, "kindred: internal error: %v\n\n%s\n%scommand %s\n\nThis is a bug in kindred: please report it "+
+		"with all lines above, but without passwords, at\nhttps://github.com/kindred-ml/kindred/issues\n", value,
+		debug.Stack(), thisVersion(), commandLine(append([]string{"kindred"}, args...)...))
 }
 
 // checkedWriter keeps the first error of its writes, so that a command fails if its

@@ -25,6 +25,9 @@ func runArgs(t *testing.T, args ...string) (code int, out, errOut string) {
 	return code, o.String(), e.String()
 }
 
+// boom panics with text that would clear a terminal.
+func boom() { panic("boom \x1b[2J") }
+
 func TestExitStatus(t *testing.T) {
 	saved := commands
 	defer func() { commands = saved }()
@@ -32,7 +35,7 @@ func TestExitStatus(t *testing.T) {
 	commands = []func(*app) *cobra.Command{func(*app) *cobra.Command {
 		return &cobra.Command{Use: "try", RunE: func(*cobra.Command, []string) error {
 			if result == nil {
-				panic("boom")
+				boom()
 			}
 			return result
 		}}
@@ -51,7 +54,10 @@ func TestExitStatus(t *testing.T) {
 		{"failure", []string{"try"}, errors.New("disk on fire"), exitFailure, "disk on fire"},
 		{"usage", []string{"try"}, usagef("k must be positive, got %d", -1), exitUsage, "k must be positive, got -1"},
 		{"interrupt", []string{"try"}, context.Canceled, exitFailure, "interrupted"},
-		{"panic", []string{"try"}, nil, exitFailure, "internal error: boom"},
+		{"panic", []string{"try"}, nil, exitFailure, `internal error: boom \x1b[2J` + "\n"},
+		{"stack of a panic", []string{"try"}, nil, exitFailure, "kindred.boom("},
+		{"version of a panic", []string{"try"}, nil, exitFailure, thisVersion().String() + "command kindred try\n"},
+		{"command of a panic", []string{"try", "--memory", "9GiB"}, nil, exitFailure, "kindred try --memory 9GiB\n"},
 	} {
 		result = tc.err
 		code, out, errOut := runArgs(t, tc.args...)

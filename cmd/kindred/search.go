@@ -113,7 +113,7 @@ it shows the same thing, and --least 0.9 leaves out neighbours below it.
 			if f.source() == 0 {
 				return usagef("missing --in, or --embeddings: the gallery to search")
 			}
-			return f.search(cmd, a, photos, []rule{
+			return f.search(cmd, a, photos, []sourceRule{
 				{"in embeddings", inTable, "", oneGallery},
 				{"index", inIndex, "", oneGallery},
 				{"run", byNetwork | inStore, "", ownNetwork},
@@ -158,8 +158,8 @@ func (f *searchFlags) addGallery(fs flags) {
 }
 
 // check refuses flags with wrong values or that do not apply, and parses the filter.
-func (f *searchFlags) check(cmd *cobra.Command, photos []string, rules []rule) (*store.Filter, error) {
-	if err := refuse(cmd, f.source(), rules); err != nil {
+func (f *searchFlags) check(cmd *cobra.Command, photos []string, rules []sourceRule) (*store.Filter, error) {
+	if err := refuseOf(cmd, f.source(), rules); err != nil {
 		return nil, err
 	}
 	if len(photos)+len(f.ids)+len(f.texts) == 0 && f.vectors == "" {
@@ -179,7 +179,7 @@ func (f *searchFlags) check(cmd *cobra.Command, photos []string, rules []rule) (
 }
 
 // search answers the queries and prints the answers.
-func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules []rule) error {
+func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules []sourceRule) error {
 	ctx := cmd.Context()
 	where, err := f.check(cmd, photos, rules)
 	if err != nil {

@@ -205,7 +205,7 @@ func (f *serveFlags) refuse(cmd *cobra.Command, dirs []string) error {
 	if len(f.stores) > 0 {
 		of |= inStore
 	}
-	return refuse(cmd, cmp.Or(of, inReview), []rule{
+	return refuseOf(cmd, cmp.Or(of, inReview), []sourceRule{
 		{"run", inStore, "", ownNetwork},
 		{"sync", inIndex, "", "only an index can follow a folder"},
 		{"sync-every", anywhere, "sync", "it sets how often that folder is compared"},

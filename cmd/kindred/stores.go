@@ -107,10 +107,10 @@ func (f *storeFlags) add(cmd *cobra.Command) {
 	fs.BoolVar(&f.cfg.Half, "half", false, "keep vectors of a new store in float16, half the size")
 }
 
-// rules returns when the flags apply.
-func (f *storeFlags) rules() []rule {
-	return []rule{{"hnsw links build half", inStore, "", "it controls how a store of a database is made"},
-		{"links build", inStore, "hnsw", "it applies to the graph"}}
+// rules returns when the flags apply, to a store or to an index.
+func (f *storeFlags) rules(store bool) []rule {
+	return []rule{{"hnsw links build half", store, "", "it controls how a store of a database is made"},
+		{"links build", store, "hnsw", "it applies to the graph"}}
 }
 
 // ensure opens the store at an address, or makes it for vectors of a length. It prints what precision

@@ -57,7 +57,7 @@ func (a *app) tryCalibration(ctx context.Context, f *calibrateFlags, s *calibrat
 }
 
 // checkCalibration compares the calibration in a file with new photos.
-func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of source, arg, file string) error {
+func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of basis, arg, file string) error {
 	c, err := calibrations.Load(file, arg)
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of source
 		return usagef("--check needs an open calibration, as it compares classes that training did not see: "+
 			"%s is closed; make an open one with --data", file)
 	}
-	if of == ofFile && f.out == "" {
+	if of == fileBasis && f.out == "" {
 		if err := f.checkContent(c, arg); err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of source
 	res := &calibrated{File: file, Classes: c.Classes, Photos: c.Photos, Distance: c.Distance,
 		Thresholds: []decide.Threshold{}}
 	if len(t.Columns) == 0 {
-		if err := f.fit(toUnlabelled); err != nil {
+		if err := f.fit(toCheckUnlabelled); err != nil {
 			return err
 		}
 		from, err := f.open(ctx, a, of, arg, file)
@@ -93,7 +93,7 @@ func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of source
 		}
 		return a.answer(res, func() error { return trials.WriteDrift(a.out, res.Drift) })
 	}
-	if err := f.fit(toLabelled); err != nil {
+	if err := f.fit(toCheckLabelled); err != nil {
 		return err
 	}
 	ask, err := f.ask(ctx, a, arg, decide.Options{Distance: c.Distance, Source: c.Source, Seed: a.seed})
@@ -144,19 +144,25 @@ func (f *calibrateFlags) fits(a *app, c *decide.Calibration, file string, t *emb
 }
 
 // openNew reads or embeds the photos to compare with a calibration. The table has no columns if there are no labels.
-func (f *calibrateFlags) openNew(ctx context.Context, a *app, of source, arg string) (*embedding.Table,
+func (f *calibrateFlags) openNew(ctx context.Context, a *app, of basis, arg string) (*embedding.Table,
 	*calibrations.Of, error) {
-	look, in := lookupFlags{labels: f.labels, column: f.opt.Column, dataDir: f.photos.dataDir,
-		outside: f.photos.outside, strict: f.opt.Strict}, inPhotos
-	switch {
-	case of == ofFile || isEmbeddings(f.check):
-		look.embeddings, in = f.check, inVectors
-	case of == inIndex:
-		look.in, look.index, in = f.check, arg, inIndex
-	default:
-		look.in, look.run = f.check, arg
+	look := lookupFlags{labels: f.labels, column: f.opt.Column, dataDir: f.photos.dataDir,
+		outside: f.photos.outside, strict: f.opt.Strict}
+	if of == fileBasis || isEmbeddings(f.check) {
+		look.embeddings = f.check
+		t, err := look.table(ctx, a, &place{}, true)
+		if err != nil {
+			return nil, nil, err
+		}
+		return t.Table, &calibrations.Of{}, nil
 	}
-	at, err := look.open(ctx, a, in)
+	look.in = f.check
+	if of == indexBasis {
+		look.index = arg
+	} else {
+		look.run = arg
+	}
+	at, err := look.open(ctx, a, look.source())
 	if err != nil {
 		return nil, nil, err
 	}

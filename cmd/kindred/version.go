@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -61,17 +62,18 @@ func newVersionCommand(a *app) *cobra.Command {
 }
 
 func (a *app) printVersion() error {
-	info, _ := debug.ReadBuildInfo()
-	v := newVersion(info)
-	return a.answer(v, func() error { return a.writeVersion(v) })
+	v := thisVersion()
+	return a.answerf(v, "%s", v)
 }
 
-func (a *app) writeVersion(v version) error {
-	commit := v.Commit
-	if commit == "" {
-		commit = "unknown (built outside a checkout, or without -buildvcs)"
-	}
-	_, err := fmt.Fprintf(a.out, "kindred %s\ncommit  %s\n%s, %s\nkernels %s\n", v.Version, commit, v.Go, v.Platform,
-		v.ISA)
-	return err
+// thisVersion is the version of the running program.
+func thisVersion() version {
+	info, _ := debug.ReadBuildInfo()
+	return newVersion(info)
+}
+
+// String is the text of kindred version.
+func (v version) String() string {
+	return fmt.Sprintf("kindred %s\ncommit  %s\n%s, %s\nkernels %s\n", v.Version,
+		cmp.Or(v.Commit, "unknown (built outside a checkout, or without -buildvcs)"), v.Go, v.Platform, v.ISA)
 }
