@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"mime/multipart"
 	"net/http"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -216,8 +218,8 @@ const (
 )
 
 // readForm reads a form with up to most pictures in fields image and values in the given
-// fields. The body is in memory, and its parts are slices of about the same size.
-func readForm(r *http.Request, boundary string, most int, fields ...string) (*form, error) {
+// fields, which scan reads. The body is in memory, and its parts are slices of about the same size.
+func readForm(r *http.Request, boundary string, most int, fields map[string]any) (*form, error) {
 	const way = "Send the picture as the field image of multipart/form-data."
 	f := &form{most: most, values: map[string]string{}}
 	rec := receivedOf(r)
@@ -241,11 +243,11 @@ func readForm(r *http.Request, boundary string, most int, fields ...string) (*fo
 	if len(f.pictures) == 0 {
 		return nil, badRequest.is(way, "the form has no picture")
 	}
-	return f, nil
+	return f, f.scan(fields)
 }
 
 // take reads one part.
-func (f *form) take(part *multipart.Part, name string, rec *received, fields []string) error {
+func (f *form) take(part *multipart.Part, name string, rec *received, fields map[string]any) error {
 	const way = "GET /openapi.json describes the form."
 	limit := int64(maxValue)
 	switch {
@@ -257,7 +259,7 @@ func (f *form) take(part *multipart.Part, name string, rec *received, fields []s
 		if err := rec.loan.take(limit, "the form"); err != nil {
 			return err
 		}
-	case !slices.Contains(fields, name):
+	case fields[name] == nil:
 		return badRequest.is(way, "the form has the unknown field %q", escape.Within(name, 64))
 	}
 	content, err := io.ReadAll(io.LimitReader(part, limit+1))
@@ -282,17 +284,46 @@ func (f *form) take(part *multipart.Part, name string, rec *received, fields []s
 	return nil
 }
 
-// number reads a value of the form, 0 if it is left out.
-func (f *form) number(name string) (float64, error) {
-	text, ok := f.values[name]
-	if !ok {
-		return 0, nil
+// scan reads the values of the form that are there into what the map has for their names: a *string, *int, *float64,
+// **bool, *bool, *[]string of texts with commas between them, or another type as JSON.
+func (f *form) scan(into map[string]any) error {
+	for _, name := range slices.Sorted(maps.Keys(f.values)) {
+		text := f.values[name]
+		var err error
+		want := "a number"
+		switch to := into[name].(type) {
+		case *string:
+			*to = text
+		case *int:
+			want = "a whole number"
+			*to, err = strconv.Atoi(text)
+		case *float64:
+			*to, err = strconv.ParseFloat(text, 64)
+		case *bool:
+			want = "true or false"
+			*to, err = strconv.ParseBool(text)
+		case **bool:
+			want = "true or false"
+			var v bool
+			v, err = strconv.ParseBool(text)
+			*to = &v
+		case *[]string:
+			*to = []string{}
+			for part := range strings.SplitSeq(text, ",") {
+				if part = strings.TrimSpace(part); part != "" {
+					*to = append(*to, part)
+				}
+			}
+		default:
+			if err := decodeJSON([]byte(text), to, "Send "+name+" as JSON; GET /openapi.json describes it."); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return badRequest.is("Send "+want+".", "%s is %q", name, escape.Within(text, 32))
+		}
 	}
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return 0, badRequest.is("Send a number.", "%s is %q", name, escape.Within(text, 32))
-	}
-	return v, nil
+	return nil
 }
 
 // reply sends v as JSON. Go's encoder escapes <, > and &, so that a browser that takes the answer for a

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/diagnose"
 	"github.com/kindred-ml/kindred/eval/rank"
@@ -32,29 +33,27 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	label := a.collection.label(&a.info)
-	q := a.query(max(a.K, min(around, s.limits.K)))
-	q.Vectors = true
-	hits, itself, err := s.found(r.Context(), a, q)
+	info, err := a.collection.Store.Info(r.Context())
 	if err != nil {
 		return err
 	}
-	e := api.Explanation{Found: api.Found{Head: a.head(), Answer: api.Answer{Query: cmp.Or(a.ID, a.Text),
-		Itself: itself}}, Label: label, Notes: []string{}}
-	if a.item != nil && label != "" {
-		e.Class, _ = classOf(a.item, label)
+	e := api.Explanation{Label: a.collection.label(&info), Notes: []string{}}
+	if it := a.query.Item; it != nil && e.Label != "" {
+		e.Class = store.FormatValue(it.Columns[e.Label])
 	}
-	e.Neighbours = a.shown(hits[:min(a.K, len(hits))])
-	near := hits[:len(e.Neighbours)]
-	e.Shares, e.Distances = shares(near, label), distances(near)
+	if e.Found, err = s.answer(r.Context(), a); err != nil {
+		return err
+	}
+	e.Shares, e.Distances = shares(e.Neighbours), distances(e.Neighbours)
 	e.Notes = append(e.Notes, notes(&e)...)
 	e.Notes = append(e.Notes, likelihood(e.Neighbours, a.closed)...)
-	if label != "" {
-		e.Neighbourhood, err = s.neighbourhood(r.Context(), a, label, hits)
+	if e.Label != "" {
+		e.Neighbourhood, err = s.neighbourhood(r.Context(), a, e.Label)
 		if p := (*undiagnosed)(nil); err != nil && !errors.As(err, &p) {
 			return err
 		}
 	}
+	a.chooseColumns(e.Neighbours)
 	return reply(w, http.StatusOK, e)
 }
 
@@ -80,32 +79,21 @@ func likelihood(near []api.Neighbour, closed bool) []string {
 		decide.Percent(first), decide.Percent(last), from)}
 }
 
-// classOf returns the class of an item as text.
-func classOf(it *store.Item, label string) (string, bool) {
-	v, ok := it.Columns[label]
-	if !ok {
-		return "", false
-	}
-	return fmt.Sprint(v), true
-}
-
-// shares counts the hits by class.
-func shares(hits []store.Hit, label string) []api.Share {
+// shares counts neighbours by class.
+func shares(near []api.Neighbour) []api.Share {
 	by := map[string]*api.Share{}
-	for i := range hits {
-		class, ok := classOf(&hits[i].Item, label)
-		if !ok {
+	for _, n := range near {
+		if n.Label == "" {
 			continue
 		}
-		d := hits[i].Distance
-		sh := by[class]
+		sh := by[n.Label]
 		if sh == nil {
-			sh = &api.Share{Class: class, Nearest: d}
-			by[class] = sh
+			sh = &api.Share{Class: n.Label, Nearest: n.Distance, Farthest: n.Distance}
+			by[n.Label] = sh
 		}
 		sh.Count++
-		sh.Share = float64(sh.Count) / float64(len(hits))
-		sh.Farthest = d // hits come nearest first
+		sh.Share = float64(sh.Count) / float64(len(near))
+		sh.Nearest, sh.Farthest = min(sh.Nearest, n.Distance), max(sh.Farthest, n.Distance)
 	}
 	out := []api.Share{}
 	for _, class := range slices.Sorted(maps.Keys(by)) {
@@ -115,13 +103,17 @@ func shares(hits []store.Hit, label string) []api.Share {
 	return out
 }
 
-func distances(hits []store.Hit) api.Distances {
-	n := len(hits)
+func distances(near []api.Neighbour) api.Distances {
+	n := len(near)
 	if n == 0 {
 		return api.Distances{}
 	}
-	d := api.Distances{Nearest: hits[0].Distance, Median: (hits[(n-1)/2].Distance + hits[n/2].Distance) / 2,
-		Farthest: hits[n-1].Distance}
+	sorted := make([]float64, n)
+	for i := range near {
+		sorted[i] = near[i].Distance
+	}
+	slices.Sort(sorted) // neighbours may be arranged
+	d := api.Distances{Nearest: sorted[0], Median: (sorted[(n-1)/2] + sorted[n/2]) / 2, Farthest: sorted[n-1]}
 	if d.Farthest > 0 {
 		d.Contrast = (d.Farthest - d.Nearest) / d.Farthest
 	}
@@ -165,20 +157,15 @@ type undiagnosed struct{ error }
 
 // neighbourhood diagnoses the items around the query. If they are of one class, it adds the
 // nearest items of other classes, to compare the class's width with.
-func (s *Server) neighbourhood(ctx context.Context, a *asked, label string, hits []store.Hit) (*api.Neighbourhood,
-	error) {
-	hits = hits[:min(around, len(hits))]
+func (s *Server) neighbourhood(ctx context.Context, a *asked, label string) (*api.Neighbourhood, error) {
+	hits, err := s.around(ctx, a, around, "")
+	if err != nil {
+		return nil, err
+	}
 	if one, ok := single(hits, label); ok {
-		q := a.query(min(beyond, s.limits.K))
-		q.Vectors = true
 		column, named := store.FilterName(label)
-		if other := column + " != " + store.FilterValue(one); q.Filter == "" {
-			q.Filter = other
-		} else {
-			q.Filter = "(" + q.Filter + ") and " + other
-		}
 		if _, text := one.(string); text && named {
-			more, err := s.nearest(ctx, a, q)
+			more, err := s.around(ctx, a, beyond, column+" != "+store.FilterValue(one))
 			if err != nil {
 				return nil, err
 			}
@@ -190,7 +177,7 @@ func (s *Server) neighbourhood(ctx context.Context, a *asked, label string, hits
 		return nil, &undiagnosed{errors.New("no item around the query has a class")}
 	}
 	opt := diagnose.Options{MaxK: 16, Seed: 1}
-	if a.info.Distance == "cosine" {
+	if a.info.Distance == rank.Cosine {
 		opt.Distance = rank.Cosine
 	}
 	res, err := diagnose.Run(ctx, in, opt)
@@ -213,8 +200,27 @@ func (s *Server) neighbourhood(ctx context.Context, a *asked, label string, hits
 	return out, nil
 }
 
-// single returns the one class of all hits that have one.
-func single(hits []store.Hit, label string) (class any, ok bool) {
+// around returns up to k items around the query that pass a filter too, with their vectors.
+func (s *Server) around(ctx context.Context, a *asked, k int, filter string) ([]api.Neighbour, error) {
+	opt := lookup.Options{K: min(k, s.limits.K), WithItself: a.opt.WithItself, Vectors: true, Filter: a.opt.Filter}
+	if filter != "" {
+		if a.Filter != "" {
+			filter = "(" + a.Filter + ") and " + filter
+		}
+		var err error
+		if opt.Filter, err = store.ParseFilter(filter); err != nil {
+			return nil, err
+		}
+	}
+	answers, err := lookup.Nearest(ctx, s.gallery(a.collection), []lookup.Query{a.query}, opt)
+	if err != nil {
+		return nil, err
+	}
+	return answers[0].Neighbours, nil
+}
+
+// single returns the one class of all neighbours that have one.
+func single(hits []api.Neighbour, label string) (class any, ok bool) {
 	for i := range hits {
 		v, has := hits[i].Columns[label]
 		switch {
@@ -228,14 +234,14 @@ func single(hits []store.Hit, label string) (class any, ok bool) {
 	return class, ok
 }
 
-// labelled returns the vectors of the hits that have a class, and of the query item.
-func labelled(a *asked, label string, hits []store.Hit) (diagnose.Input, map[int64]string) {
+// labelled returns the vectors of the neighbours that have a class, and of the query item.
+func labelled(a *asked, label string, hits []api.Neighbour) (diagnose.Input, map[int64]string) {
 	ids, names := map[string]int64{}, map[int64]string{}
 	var in diagnose.Input
 	var rows [][]float32
 	add := func(it *store.Item) {
-		class, ok := classOf(it, label)
-		if !ok {
+		class := store.FormatValue(it.Columns[label])
+		if class == "" {
 			return
 		}
 		id, known := ids[class]
@@ -246,13 +252,13 @@ func labelled(a *asked, label string, hits []store.Hit) (diagnose.Input, map[int
 		in.Labels = append(in.Labels, id)
 		rows = append(rows, it.Vector)
 	}
-	if a.item != nil {
-		add(a.item)
+	if a.query.Item != nil {
+		add(a.query.Item)
 	}
 	for i := range hits {
 		add(&hits[i].Item)
 	}
-	in.X, in.Names = mat.New(len(rows), len(a.Vector)), names
+	in.X, in.Names = mat.New(len(rows), len(a.query.Vector)), names
 	for i, v := range rows {
 		copy(in.X.Row(i), v)
 	}

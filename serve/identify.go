@@ -12,7 +12,6 @@ import (
 	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -49,20 +48,10 @@ func fitting(collections []Collection) error {
 	return nil
 }
 
-// among returns the probabilities of a calibration for a collection.
-func (s *Server) among(ctx context.Context, c *collection, says *decide.Calibration, info *store.Info) (*decide.Among,
-	error) {
-	g, err := s.gallery(ctx, c, info)
-	if err != nil {
-		return nil, err
-	}
-	return says.Among(g.Gallery, 0)
-}
-
 // together has one or several photos of one thing, with the options of the request.
 type together struct {
 	api.Identify
-	photos []*asked
+	queries []lookup.Query
 }
 
 // recognise answers POST /v1/identify.
@@ -75,206 +64,141 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	info, err := c.Store.Info(r.Context())
+	ctx, g := r.Context(), s.gallery(c)
+	in, err := g.Info(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.look(r.Context(), c, a, &info); err != nil {
-		return err
+	for i := range a.queries {
+		if n := len(a.queries[i].Vector); n != in.Dim {
+			return &store.DimensionError{Have: n, Want: in.Dim}
+		}
 	}
 	says := c.says()
 	if says == nil {
 		return uncalibrated(c)
 	}
-	label := c.label(&info)
-	if label == "" {
+	if !slices.ContainsFunc(in.Columns, func(have store.Column) bool { return have.Name == cmp.Or(c.Label, "label") }) {
 		return invalid.is("Give the items a column of classes, or name their column when the server starts.",
 			"the collection %s has no column of classes", c.Name)
 	}
-	g, err := s.gallery(r.Context(), c, &info)
+	known, err := s.labels(ctx, c)
 	if err != nil {
 		return err
 	}
-	on := basis{says: says, labels: g, opt: decide.IdentifyOptions{FPIR: a.FPIR, Strangers: a.Strangers,
-		Coverage: a.Coverage}}
-	byNew := says.Basis(g.Gallery, on.opt) == decide.ByNew
-	if !byNew && a.ByClass != nil && *a.ByClass {
-		return invalid.is("Leave by_class out.", "the calibration of the collection %s is closed, and its sets "+
-			"use its photos of all classes", c.Name)
+	basis := lookup.Basis{Says: says, Known: &known.Gallery, ByClass: a.ByClass == nil || *a.ByClass,
+		IdentifyOptions: decide.IdentifyOptions{FPIR: a.FPIR, Strangers: a.Strangers, Coverage: a.Coverage}}
+	measured, err := basis.Check("the calibration of the collection "+c.Name, a.given)
+	if err != nil {
+		return err
 	}
-	on.byItem = byNew && a.Coverage > 0 && (a.ByClass == nil || *a.ByClass)
-	if on.byItem || byNew && g.Items <= mostMeasured {
-		if on.items, err = s.measures(r.Context(), c, &info, g); err != nil {
+	if basis.ByClass || measured && known.Items <= mostMeasured {
+		if basis.Measures, err = s.measures(ctx, c, known); err != nil {
 			return err
 		}
 	}
-	got, err := s.decide(r.Context(), c, on, a, label)
-	var far *farError
-	if errors.As(err, &far) && on.byItem && a.ByClass == nil {
-		on.byItem = false
-		got, err = s.decide(r.Context(), c, on, a, label)
+	d, got, err := s.decide(ctx, c, g, basis, a)
+	var far *lookup.FarError
+	if errors.As(err, &far) && basis.ByClass && a.ByClass == nil {
+		basis.ByClass = false
+		d, got, err = s.decide(ctx, c, g, basis, a)
 	}
 	if err != nil {
 		return err
 	}
 	distances := s.metrics.nearest(c.Name, says)
 	s.metrics.decided.WithLabelValues(c.Name, strconv.FormatBool(got.Unknown)).Inc()
-	for _, v := range got.nearest {
+	for _, v := range got.NearestOf {
 		distances.Observe(v)
 	}
-	return reply(w, http.StatusOK, api.Identified{
-		IdentificationHead: api.IdentificationHead{Head: api.Head{Schema: api.Schema, Gallery: c.Name, Items: g.Items,
-			Distance: info.Distance}, Classes: g.Classes, FPIR: a.FPIR, Coverage: a.Coverage, ByClass: got.byClass},
-		Identification: api.Identification{Photos: len(got.nearest), Label: got.Label, Probability: got.Probability,
-			RunnerUp: got.RunnerUp, RunnerUpProbability: got.RunnerUpProbability, Unknown: got.Unknown,
-			Nearest: got.Nearest, Within: got.Within, Set: got.Set, Itself: got.itself}})
+	head := api.IdentificationHead{Head: in.Head(), Classes: known.Classes, FPIR: basis.FPIR, Coverage: a.Coverage,
+		ByClass: d.ByClass()}
+	head.Items = known.Items
+	return reply(w, http.StatusOK, api.Identified{IdentificationHead: head, Identification: got.Identification})
 }
 
-// recognition is a decision with the distance of each photo's nearest item, and the number of classes in
-// its set that use their own items.
-type recognition struct {
-	decide.Decision
-	nearest []float64
-	itself  []string // ids of the items that are the photos and have no vote
-	byClass int
+// given reports whether the request has an option.
+func (a *together) given(setting string) bool {
+	return map[string]bool{"fpir": a.FPIR != 0, "strangers": a.Strangers != 0,
+		"by-class": a.ByClass != nil && *a.ByClass}[setting]
 }
 
 // decide looks up the photos and decides.
-func (s *Server) decide(ctx context.Context, c *collection, on basis, a *together, label string) (*recognition, error) {
+func (s *Server) decide(ctx context.Context, c *collection, g lookup.Gallery, basis lookup.Basis, a *together) (
+	*decide.Decider, *lookup.Decision, error) {
 	const way = "Ask for a larger rate or a smaller coverage; GET /v1/info has the promises."
-	d, err := c.decider(on)
-	var closed *decide.ClosedError
-	if errors.As(err, &closed) {
-		return nil, invalid.is("Leave fpir and strangers out, or make an open calibration.", "%v", err)
-	}
+	d, err := c.decider(basis)
 	if err != nil {
-		return nil, invalid.is(way, "%v", err)
+		return nil, nil, invalid.is(way, "%v", err)
 	}
-	out := &recognition{byClass: d.ByClass()}
-	var photos [][]decide.Neighbour
-	for _, p := range a.photos {
-		near, same, err := s.voters(ctx, c, d, p, a, label)
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range same {
-			if !slices.Contains(out.itself, id) {
-				out.itself = append(out.itself, id)
-			}
-		}
-		photos, out.nearest = append(photos, near), append(out.nearest, near[0].Distance)
+	got, err := lookup.Decide(ctx, g, d, a.queries, lookup.DecideOptions{Together: true})
+	var none *lookup.NoItemsError
+	var far *lookup.FarError
+	switch {
+	case err == nil:
+		return d, &got[0], nil
+	case errors.As(err, &none):
+		err = invalid.is("Add items first.", "the collection %v", err)
+	case errors.As(err, &far):
+		err = &farProblem{invalid.is("Ask for a smaller coverage, without by_class, or start the server "+
+			"with more neighbours allowed.", "%v", err), far}
 	}
-	if out.Decision, err = d.Decide(photos); err != nil {
-		return nil, invalid.is(way, "%v", err)
-	}
-	return out, nil
+	return nil, nil, err
 }
+
+// farProblem is the problem of a *lookup.FarError.
+type farProblem struct {
+	*problem
+	far *lookup.FarError
+}
+
+func (e *farProblem) Unwrap() []error { return []error{e.problem, e.far} }
 
 // askTogether reads a request to identify: JSON, or a form with pictures.
 func (s *Server) askTogether(r *http.Request, c *collection) (*together, error) {
+	ctx := r.Context()
 	t, params, err := mediaType(r)
 	if err != nil {
 		return nil, err
 	}
 	a := &together{}
-	if t != "multipart/form-data" {
-		if err := readJSON(r, &a.Identify); err != nil {
+	if t == "multipart/form-data" {
+		f, err := readForm(r, params["boundary"], mostTogether, map[string]any{"fpir": &a.FPIR, "strangers": &a.Strangers,
+			"coverage": &a.Coverage, "by_class": &a.ByClass})
+		if err != nil {
 			return nil, err
 		}
-		switch n := len(a.Vectors) + len(a.IDs); {
-		case n == 0:
-			return nil, invalid.is("GET /openapi.json describes the body.",
-				"there are neither pictures, nor vectors, nor ids")
-		case n > mostTogether:
-			return nil, tooLarge.is("Send fewer photos of one thing.", "%d photos, and %d are allowed", n, mostTogether)
-		}
-		for _, v := range a.Vectors {
-			a.photos = append(a.photos, &asked{collection: c, Search: api.Search{Vector: v}})
+		for _, picture := range f.pictures {
+			v, err := s.embed(ctx, c, picture, receivedOf(r).loan)
+			if err != nil {
+				return nil, err
+			}
+			a.queries = append(a.queries, lookup.Query{Content: picture, Vector: v})
 		}
 		return a, nil
 	}
-	f, err := readForm(r, params["boundary"], mostTogether, "fpir", "strangers", "coverage", "by_class")
-	if err != nil {
+	if err := readJSON(r, &a.Identify); err != nil {
 		return nil, err
 	}
-	for name, to := range map[string]*float64{"fpir": &a.FPIR, "strangers": &a.Strangers, "coverage": &a.Coverage} {
-		if *to, err = f.number(name); err != nil {
-			return nil, err
-		}
+	switch n := len(a.Vectors) + len(a.IDs); {
+	case n == 0:
+		return nil, invalid.is("GET /openapi.json describes the body.",
+			"there are neither pictures, nor vectors, nor ids")
+	case n > mostTogether:
+		return nil, tooLarge.is("Send fewer photos of one thing.", "%d photos, and %d are allowed", n, mostTogether)
 	}
-	if text, ok := f.values["by_class"]; ok {
-		byClass, err := strconv.ParseBool(text)
-		if err != nil {
-			return nil, badRequest.is("Send true or false.", "by_class is %q", escape.Within(text, 32))
-		}
-		a.ByClass = &byClass
+	for _, v := range a.Vectors {
+		a.queries = append(a.queries, lookup.Query{Vector: v})
 	}
-	for _, picture := range f.pictures {
-		v, err := s.embed(r.Context(), c, picture, receivedOf(r).loan)
+	for _, id := range a.IDs {
+		q, err := s.item(ctx, c, id)
 		if err != nil {
 			return nil, err
 		}
-		a.photos = append(a.photos, &asked{collection: c, picture: picture, Search: api.Search{Vector: v}})
+		a.queries = append(a.queries, *q)
 	}
 	return a, nil
 }
-
-// look gets the vectors of items, and checks the lengths of all vectors.
-func (s *Server) look(ctx context.Context, c *collection, a *together, info *store.Info) error {
-	for _, id := range a.IDs {
-		it, err := c.Store.Get(ctx, id)
-		if err != nil {
-			return err
-		}
-		a.photos = append(a.photos, &asked{collection: c, item: &it, Search: api.Search{Vector: it.Vector}})
-	}
-	for _, p := range a.photos {
-		if len(p.Vector) != info.Dim {
-			return &store.DimensionError{Have: len(p.Vector), Want: info.Dim}
-		}
-	}
-	return nil
-}
-
-// voters finds the neighbours that decide about a photo: those that vote, and, for a set, all neighbours that
-// may belong to a class in it. Items that are one of the photos themselves have no vote, and their ids are returned.
-func (s *Server) voters(ctx context.Context, c *collection, d *decide.Decider, photo *asked, all *together,
-	label string) ([]decide.Neighbour, []string, error) {
-	same := func(h *store.Hit) bool {
-		return slices.ContainsFunc(all.photos, func(p *asked) bool { return p.is(h) })
-	}
-	for k := min(d.Voters(), s.limits.K); ; k = min(4*k, s.limits.K) {
-		hits, itself, err := lookup.Others(ctx, k, s.limits.K, func(k int) ([]store.Hit, error) {
-			defer s.metrics.searching()()
-			return c.Store.Search(ctx, store.Query{Vector: photo.Vector, K: k, Vectors: true})
-		}, same)
-		if err != nil {
-			return nil, nil, err
-		}
-		enough := len(hits) < k || hits[len(hits)-1].Distance > d.Reach()
-		switch {
-		case len(hits) == 0:
-			return nil, nil, invalid.is("Add items first.", "the collection %s has no items besides the photos", c.Name)
-		case !enough && k < s.limits.K:
-			continue
-		case !enough:
-			return nil, nil, &farError{invalid.is("Ask for a smaller coverage, without by_class, or start the server "+
-				"with more neighbours allowed.", "a set of this coverage needs more than %d neighbours, which is the "+
-				"limit", k)}
-		}
-		near := make([]decide.Neighbour, len(hits))
-		for i := range hits {
-			class := cmp.Or(store.FormatValue(hits[i].Columns[label]), decide.Unlabelled)
-			near[i] = decide.Neighbour{Label: class, Distance: hits[i].Distance}
-		}
-		return near, itself, nil
-	}
-}
-
-// farError is the problem that classes of a set may lie farther than the allowed neighbours.
-type farError struct{ *problem }
-
-func (e *farError) Unwrap() error { return e.problem }
 
 // calibration returns the promises for a collection as it is now; nil without a calibration.
 func (s *Server) calibration(ctx context.Context, c *collection, info *store.Info) (*api.Calibration, error) {
@@ -289,25 +213,26 @@ func (s *Server) calibration(ctx context.Context, c *collection, info *store.Inf
 			out.FalseMatches = append(out.FalseMatches, *threshold(t))
 		}
 	}
-	g, err := s.gallery(ctx, c, info)
+	known, err := s.labels(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	var opt decide.IdentifyOptions // 5 % of unknown photos, the default of requests
-	by := of.Basis(g.Gallery, opt)
+	basis := lookup.Basis{Says: of, Known: &known.Gallery} // 5 % of unknown photos, the default of requests
+	by := of.Basis(known.Gallery, basis.IdentifyOptions)
 	if by == decide.ByGate {
 		out.LabelECE = of.Closed.Vote.Reliability.ECE
 	}
 	if by == decide.ByClosed || c.label(info) == "" {
 		return out, nil
 	}
-	on := basis{says: of, labels: g, opt: opt}
-	if by == decide.ByNew && g.Items <= mostMeasured {
-		if on.items, err = s.measures(ctx, c, info, g); err != nil {
-			return nil, err
-		}
+	measured, err := basis.Check("", func(string) bool { return false })
+	if err == nil && measured && known.Items <= mostMeasured {
+		basis.Measures, err = s.measures(ctx, c, known)
 	}
-	if d, err := c.decider(on); err == nil {
+	if err != nil {
+		return nil, err
+	}
+	if d, err := c.decider(basis); err == nil {
 		if t, err := d.Unknown(1); err == nil {
 			out.Unknown = threshold(t)
 		}

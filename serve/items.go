@@ -129,25 +129,19 @@ func (s *Server) checkItems(items []store.Item, dim int) error {
 // form's, else a digest of the file, so that sending it again changes
 // nothing.
 func (s *Server) pictured(r *http.Request, c *collection, boundary, id string) (store.Item, *upload, error) {
-	fields := []string{"id", "columns"}
-	if id != "" {
-		fields = fields[1:]
+	it := store.Item{ID: id}
+	fields := map[string]any{"columns": &it.Columns}
+	if id == "" {
+		fields["id"] = &it.ID
 	}
-	f, err := readForm(r, boundary, 1, fields...)
+	f, err := readForm(r, boundary, 1, fields)
 	if err != nil {
 		return store.Item{}, nil, err
 	}
-	it := store.Item{ID: id}
 	if text, ok := f.values["columns"]; ok {
-		if err := decodeJSON([]byte(text), &it.Columns, "Send the columns as a JSON object."); err != nil {
-			return it, nil, err
-		}
 		if err := exactClasses(it.Columns, []byte(text)); err != nil {
 			return it, nil, err
 		}
-	}
-	if it.ID == "" {
-		it.ID = f.values["id"]
 	}
 	if it.ID == "" {
 		sum := sha256.Sum256(f.pictures[0])

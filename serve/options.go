@@ -59,6 +59,9 @@ type Collection struct {
 	// Words makes vectors of texts; nil: the collection takes no words, and NoWords says why.
 	Words   Words
 	NoWords string
+	// UnitLength reports that the vectors have unit length, so that sums can be looked up under any distance. Under
+	// cosine distance they always can.
+	UnitLength bool
 	// Folders hold the pictures that may be shown, and that requests may name as an
 	// item's path. Without folders, the server shows the picture at any path in the
 	// store, but requests cannot give an item a new path.

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -92,6 +94,10 @@ func problemOf(err error) *problem {
 			"%v", filter)
 	case errors.As(err, &item):
 		p = invalid.is("Correct the item; nothing of the request was written.", "%v", item)
+	case option.IsUsage(err):
+		p = invalid.is("GET /openapi.json describes the request.", "%s", option.Text(err, func(setting string) string {
+			return strings.ReplaceAll(setting, "-", "_")
+		}))
 	case errors.Is(err, store.ErrReadOnly):
 		p = forbidden.is("Use the program that has the index open, or start the server without its read-only option.",
 			"the collection is read-only")

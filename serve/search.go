@@ -3,14 +3,12 @@ package serve
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
+	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/app/mirror"
-	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/app/lookup"
+	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -22,24 +20,20 @@ const defaultK = 10
 type asked struct {
 	api.Search
 	collection *collection
-	info       store.Info
-	item       *store.Item        // the query, if it is an item
-	picture    []byte             // the query, if it is a picture
-	sum        *[sha256.Size]byte // of the picture, once it is needed
-	among      *decide.Among      // nil without a calibration
-	closed     bool               // the calibration is closed
+	pictures   [][]byte
+	info       lookup.Info
+	query      lookup.Query
+	opt        lookup.Options
+	closed     bool // the calibration is closed
 }
 
-// query returns the search for k items.
-func (a *asked) query(k int) store.Query {
-	q := store.Query{Vector: a.Vector, K: k, Filter: a.Filter, Vectors: a.Vectors}
-	if a.item != nil {
-		q.Except = []string{a.item.ID}
-	}
-	return q
+// gallery returns a collection as a gallery of lookups.
+func (s *Server) gallery(c *collection) *lookup.Items {
+	return &lookup.Items{Store: c.Store, Name: c.Name, Label: c.Label, Files: c.openFile, Most: s.limits.K,
+		Timed: s.metrics.searching}
 }
 
-// ask reads a search: JSON, or a form with a picture.
+// ask reads a search: JSON, or a form with pictures.
 func (s *Server) ask(r *http.Request) (*asked, error) {
 	c, err := s.named(r)
 	if err != nil {
@@ -51,102 +45,90 @@ func (s *Server) ask(r *http.Request) (*asked, error) {
 		return nil, err
 	}
 	if t == "multipart/form-data" {
-		if a.picture, err = a.readForm(r, params["boundary"]); err != nil {
-			return nil, err
-		}
-	} else if err := readJSON(r, &a.Search); err != nil {
-		return nil, err
+		err = a.readForm(r, params["boundary"])
+	} else {
+		err = readJSON(r, &a.Search)
 	}
-	if err := s.checkSearch(a); err != nil {
-		return nil, err
-	}
-	if a.info, err = c.Store.Info(r.Context()); err != nil {
-		return nil, err
-	}
-	switch {
-	case a.picture != nil:
-		a.Vector, err = s.embed(r.Context(), c, a.picture, receivedOf(r).loan)
-	case a.Text != "":
-		a.Vector, err = s.embedText(r.Context(), c, a.Text)
-	case a.ID != "":
-		var it store.Item
-		if it, err = c.Store.Get(r.Context(), a.ID); err == nil {
-			a.item, a.Vector = &it, it.Vector
-		}
+	if err == nil {
+		err = s.checkSearch(a)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if len(a.Vector) != a.info.Dim {
-		return nil, &store.DimensionError{Have: len(a.Vector), Want: a.info.Dim}
+	ctx := r.Context()
+	if a.info, err = s.gallery(c).Info(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.makeQuery(r, a); err != nil {
+		return nil, err
+	}
+	if len(a.query.Vector) != a.info.Dim {
+		return nil, &store.DimensionError{Have: len(a.query.Vector), Want: a.info.Dim}
 	}
 	says := c.says()
-	if says == nil || a.Text != "" { // the distances of words have no calibration
+	if says == nil || a.query.Summed { // the distances of words have no calibration
 		return a, nil
 	}
 	a.closed = says.IsClosed()
-	a.among, err = s.among(r.Context(), c, says, &a.info)
+	g, err := s.labels(ctx, c)
+	if err == nil {
+		a.opt.Same, err = says.Among(g.Gallery, 0)
+	}
 	return a, err
 }
 
-// readForm reads a search with a picture.
-func (a *asked) readForm(r *http.Request, boundary string) (picture []byte, err error) {
-	f, err := readForm(r, boundary, 1, "k", "filter", "columns", "vectors", "least", "except_itself")
+// readForm reads a search with pictures.
+func (a *asked) readForm(r *http.Request, boundary string) error {
+	k := 0
+	f, err := readForm(r, boundary, mostTogether, map[string]any{"k": &k, "filter": &a.Filter, "columns": &a.Columns,
+		"vectors": &a.Vectors, "least": &a.Least, "except_itself": &a.ExceptItself, "terms": &a.Terms,
+		"group_by": &a.GroupBy, "collapse": &a.Collapse, "others": &a.Others, "diverse": &a.Diverse,
+		"rerank": &a.Rerank, "explain": &a.Explain})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	a.Filter = f.values["filter"]
-	if text, ok := f.values["columns"]; ok {
-		a.Columns = []string{}
-		for name := range strings.SplitSeq(text, ",") {
-			if name = strings.TrimSpace(name); name != "" {
-				a.Columns = append(a.Columns, name)
-			}
-		}
+	if a.K = k; f.values["k"] != "" && k == 0 {
+		a.K = -1 // an explicit 0 is an error; left out, it means the default
 	}
-	if text, ok := f.values["k"]; ok {
-		if a.K, err = strconv.Atoi(text); err != nil {
-			return nil, badRequest.is("Send a whole number.", "k is %q", escape.Within(text, 32))
-		}
-		if a.K == 0 {
-			a.K = -1 // an explicit 0 is an error; left out, it means the default
-		}
+	a.pictures = f.pictures
+	if n := len(a.pictures); n > 1 && a.Terms == nil {
+		return badRequest.is("Give terms, or send one picture.", "the form has more than 1 picture, and no terms")
 	}
-	for name, to := range map[string]*bool{"vectors": &a.Vectors, "except_itself": &a.ExceptItself} {
-		if text, ok := f.values[name]; ok {
-			if *to, err = strconv.ParseBool(text); err != nil {
-				return nil, badRequest.is("Send true or false.", "%s is %q", name, escape.Within(text, 32))
-			}
-		}
-	}
-	a.Least, err = f.number("least")
-	return f.pictures[0], err
+	return nil
 }
 
+// describesSearch is the way out of a wrong search.
+const describesSearch = "GET /openapi.json describes a search."
+
 func (s *Server) checkSearch(a *asked) error {
-	const way = "GET /openapi.json describes a search."
-	switch given := b2i(a.Vector != nil) + b2i(a.ID != "") + b2i(a.Text != ""); {
-	case a.picture != nil:
+	const way = describesSearch
+	switch given := b2i(a.Vector != nil) + b2i(a.ID != "") + b2i(a.Text != "") + b2i(a.Terms != nil); {
 	case given > 1:
-		return invalid.is(way, "the search has more than one of a vector, an id and a text")
-	case given == 0:
-		return invalid.is(way, "the search has neither a picture, nor a vector, nor an id, nor a text")
+		return invalid.is(way, "the search has more than one of a vector, an id, a text and terms")
+	case given == 0 && a.pictures == nil:
+		return invalid.is(way, "the search has neither a picture, nor a vector, nor an id, nor a text, nor terms")
 	case a.Text != "" && strings.TrimSpace(a.Text) == "", len(a.Text) > maxWords:
 		return invalid.is(way, "text must have words, and at most %d bytes", maxWords)
-	case a.Text != "" && a.Least > 0:
-		return invalid.is(way, "least applies to pictures: the distances of words have no calibration")
-	}
-	if !(a.Least >= 0 && a.Least <= 1) {
-		return invalid.is(way, "least must be a probability, from 0 to 1")
-	}
-	if a.Least > 0 && a.collection.says() == nil {
-		return uncalibrated(a.collection)
+	case (a.Text != "" || a.Terms != nil) && a.Least > 0:
+		return invalid.is(way, "least applies to pictures: the distances of words and sums have no calibration")
 	}
 	if a.K == 0 {
 		a.K = min(defaultK, s.limits.K)
 	}
 	if a.K < 1 || a.K > s.limits.K {
 		return invalid.is(way, "k must be from 1 to %d", s.limits.K)
+	}
+	filter, err := store.ParseFilter(a.Filter)
+	if err != nil {
+		return err
+	}
+	a.opt = lookup.Options{K: a.K, Filter: filter, WithItself: !a.ExceptItself, Vectors: a.Vectors, Least: a.Least,
+		Arrange: a.Arrange}
+	if err := a.opt.Validate(); err != nil {
+		return err
+	}
+	if a.Least > 0 && a.collection.says() == nil {
+		return uncalibrated(a.collection)
 	}
 	return nil
 }
@@ -158,62 +140,124 @@ func b2i(b bool) int {
 	return 0
 }
 
+// makeQuery makes the query of a search.
+func (s *Server) makeQuery(r *http.Request, a *asked) error {
+	if a.Terms == nil {
+		one := api.Term{ID: a.ID, Text: a.Text, Vector: a.Vector}
+		if a.pictures != nil {
+			one.Picture = new(int)
+		}
+		q, err := s.term(r, a, &one)
+		if err == nil {
+			a.query = *q
+		}
+		return err
+	}
+	if len(a.Terms) == 0 || len(a.Terms) > mostTogether {
+		return invalid.is(describesSearch, "%d terms: want 1 to %d", len(a.Terms), mostTogether)
+	}
+	if by := a.info.Distance; by != rank.Cosine && !a.collection.UnitLength {
+		return invalid.is("Search by a picture, an id or a vector.", "sums need cosine distance or vectors of unit length, "+
+			"and the distance of the collection %s is %s", a.collection.Name, by)
+	}
+	used := make([]bool, len(a.pictures))
+	terms := make([]lookup.Summand, len(a.Terms))
+	for i := range a.Terms {
+		t := &a.Terms[i]
+		if n := b2i(t.Vector != nil) + b2i(t.ID != "") + b2i(t.Text != "") + b2i(t.Picture != nil); n != 1 {
+			return invalid.is(describesSearch, "terms[%d] has %d of a vector, an id, a text and a picture: want one", i, n)
+		}
+		if p := t.Picture; p != nil {
+			if *p < 0 || *p >= len(a.pictures) {
+				return invalid.is(describesSearch, "terms[%d] has the picture %d, but the form has %d pictures, counted "+
+					"from 0", i, *p, len(a.pictures))
+			}
+			used[*p] = true
+		}
+		q, err := s.term(r, a, t)
+		if err != nil {
+			return err
+		}
+		terms[i] = lookup.Summand{Query: *q, Minus: t.Minus}
+	}
+	for p, is := range used {
+		if !is {
+			return invalid.is(describesSearch, "no term has the picture %d of the form", p)
+		}
+	}
+	q, err := lookup.AddUp("", terms)
+	if err != nil {
+		return invalid.is(describesSearch, "terms: %v", err)
+	}
+	a.query = *q
+	return nil
+}
+
+// term makes the query of one term.
+func (s *Server) term(r *http.Request, a *asked, t *api.Term) (*lookup.Query, error) {
+	ctx, c := r.Context(), a.collection
+	switch {
+	case t.Picture != nil:
+		v, err := s.embed(ctx, c, a.pictures[*t.Picture], receivedOf(r).loan)
+		return &lookup.Query{Content: a.pictures[*t.Picture], Vector: v, From: "the picture, embedded by the network"}, err
+	case t.Text != "":
+		v, err := s.embedText(ctx, c, t.Text)
+		return &lookup.Query{Name: t.Text, Vector: v, Summed: true, From: "words, embedded by the text tower"}, err
+	case t.ID != "":
+		return s.item(ctx, c, t.ID)
+	}
+	return &lookup.Query{Vector: t.Vector, From: "the vector of the request"}, nil
+}
+
+// item returns the query for an item.
+func (s *Server) item(ctx context.Context, c *collection, id string) (*lookup.Query, error) {
+	it, err := c.Store.Get(ctx, id)
+	return &lookup.Query{Name: id, Item: &it, Vector: it.Vector, From: "the item's vector"}, err
+}
+
+// answer searches.
+func (s *Server) answer(ctx context.Context, a *asked) (api.Found, error) {
+	if a.Explain {
+		in, err := a.collection.Store.Info(ctx)
+		if err != nil {
+			return api.Found{}, err
+		}
+		gallery := fmt.Sprintf("%s: %d items, of %s", a.info.Name, a.info.Items, cmp.Or(in.Network, "a network that is "+
+			"not known"))
+		a.opt.Explain = lookup.Explain(&a.info, gallery, &a.opt, "")
+	}
+	answers, err := lookup.Nearest(ctx, s.gallery(a.collection), []lookup.Query{a.query}, a.opt)
+	if err != nil {
+		return api.Found{}, err
+	}
+	out := api.Found{Head: a.info.Head(), Answer: answers[0]}
+	out.Least = a.Least
+	return out, nil
+}
+
 // search answers POST /v1/search.
 func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
 	a, err := s.ask(r)
 	if err != nil {
 		return err
 	}
-	hits, itself, err := s.found(r.Context(), a, a.query(a.K))
+	found, err := s.answer(r.Context(), a)
 	if err != nil {
 		return err
 	}
-	found := api.Found{Head: a.head(), Answer: api.Answer{Query: cmp.Or(a.ID, a.Text), Neighbours: a.shown(hits),
-		Itself: itself}}
 	if a.Vectors {
-		found.Vector = a.Vector
+		found.Vector = a.query.Vector
 	}
+	a.chooseColumns(found.Neighbours)
 	return reply(w, http.StatusOK, found)
 }
 
-// head returns the beginning of an answer.
-func (a *asked) head() api.Head {
-	return api.Head{Schema: api.Schema, Gallery: a.collection.Name, Items: a.info.Items, Distance: a.info.Distance,
-		Least: a.Least}
-}
-
-// nearest searches and records the time of the search.
-func (s *Server) nearest(ctx context.Context, a *asked, q store.Query) ([]store.Hit, error) {
-	timer := s.metrics.searching()
-	defer timer()
-	hits, err := a.collection.Store.Search(ctx, q)
-	if hits == nil {
-		hits = []store.Hit{}
+// chooseColumns leaves only the requested columns of neighbours.
+func (a *asked) chooseColumns(near []api.Neighbour) {
+	for i := range near {
+		near[i].Item.Columns = chosen(near[i].Item.Columns, a.Search.Columns)
+		a.chooseColumns(near[i].Others)
 	}
-	return hits, err
-}
-
-// shown returns the neighbours with the requested columns and their probabilities of being the same thing.
-// It leaves out neighbours below the requested probability.
-func (a *asked) shown(hits []store.Hit) []api.Neighbour {
-	out := []api.Neighbour{}
-	label := a.collection.label(&a.info)
-	for _, h := range hits {
-		n := api.Neighbour{Hit: h, Region: mirror.Region(h.Columns), Label: store.FormatValue(h.Columns[label])}
-		if a.among != nil {
-			p := a.among.Same(h.Distance)
-			if p < a.Least { // farther neighbours are below it too
-				break
-			}
-			n.Same = new(p)
-		}
-		n.Columns = chosen(h.Columns, a.Columns)
-		if !a.Vectors {
-			n.Vector = nil
-		}
-		out = append(out, n)
-	}
-	return out
 }
 
 // chosen returns the columns with the given names; nil names mean all columns.

@@ -2,7 +2,6 @@ package lookup
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/words"
 )
@@ -74,15 +74,15 @@ type WordsError struct {
 	Err   error
 }
 
-func (e *WordsError) Error() string {
-	return fmt.Sprintf("%q is not a file, so it is looked up as words: %v", e.Words, e.Err)
+func (e *WordsError) Error() string { return e.Named(func(setting string) string { return setting }) }
+
+// Named is Error with other names for settings.
+func (e *WordsError) Named(name func(setting string) string) string {
+	return fmt.Sprintf("%q is not a file, so it is looked up as words: %s", e.Words, option.Text(e.Err, name))
 }
 
 // Unwrap returns the reason.
 func (e *WordsError) Unwrap() error { return e.Err }
-
-// ErrNotCosine is the error of a sum in a gallery whose distance does not fit sums.
-var ErrNotCosine = errors.New("words and sums need cosine distance")
 
 // Sums returns the queries of phrases that are words or sums. Photos alone are left out.
 func (s *Source) Sums(ctx context.Context, all []Phrase) (list []Query, err error) {
@@ -106,8 +106,8 @@ func (s *Source) Sums(ctx context.Context, all []Phrase) (list []Query, err erro
 		}
 	}
 	if !CanSum(m, by) {
-		return nil, fmt.Errorf("%w, but the distance here is %s: --distance cosine, also of kindred index create",
-			ErrNotCosine, by)
+		return nil, &option.Invalid{Setting: "distance", Value: by.String(), Want: "cosine for words and sums, also of " +
+			"kindred index create"}
 	}
 	if tower != nil {
 		if embedded, err = tower.Embed(ctx, spoken); err != nil {

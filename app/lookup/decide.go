@@ -105,11 +105,7 @@ func (q *Decision) decide(d *decide.Decider, near [][]api.Neighbour, opt DecideO
 	photos := make([][]decide.Neighbour, len(near))
 	for k := range near {
 		var voters []api.Neighbour
-		for i := range near[k] {
-			n := &near[k][i]
-			n.Label = cmp.Or(n.Label, decide.Unlabelled)
-			photos[k] = append(photos[k], decide.Neighbour{Label: n.Label, Distance: n.Distance})
-		}
+		photos[k] = Votes(near[k])
 		if opt.Voters {
 			voters = slices.Clone(near[k][:min(len(near[k]), d.Voters())])
 		}
@@ -123,6 +119,15 @@ func (q *Decision) decide(d *decide.Decider, near [][]api.Neighbour, opt DecideO
 		said.RunnerUpProbability
 	q.Unknown, q.Nearest, q.Within, q.Set = said.Unknown, said.Nearest, said.Within, said.Set
 	return err
+}
+
+// Votes returns neighbours as a Decider takes them.
+func Votes(near []api.Neighbour) []decide.Neighbour {
+	out := make([]decide.Neighbour, len(near))
+	for i, n := range near {
+		out[i] = decide.Neighbour{Label: cmp.Or(n.Label, decide.Unlabelled), Distance: n.Distance}
+	}
+	return out
 }
 
 // decideTogether decides about all queries as photos of one thing. Items that are one of them have no vote about the

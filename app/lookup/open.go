@@ -15,6 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
 	"github.com/kindred-ml/kindred/words"
@@ -91,9 +92,9 @@ func Open(ctx context.Context, spec *Spec, host Host) (*Source, error) {
 	return s, err
 }
 
-// UseIndex returns the Source of an open index, which the caller closes.
-func UseIndex(x *index.Index, dir string, notes io.Writer) (*Source, error) {
-	s := &Source{Spec: &Spec{Index: dir}, kind: Index, host: notesOnly{w: notes}}
+// UseIndex returns the Source of an open index in a folder, which the caller closes. column is Spec.Column.
+func UseIndex(x *index.Index, dir, column string, notes io.Writer) (*Source, error) {
+	s := &Source{Spec: &Spec{Index: dir, Column: column}, kind: Index, host: notesOnly{w: notes}}
 	return s, s.useIndex(x)
 }
 
@@ -189,11 +190,38 @@ func (s *Source) Tower() (*words.Tower, error) {
 	case s.Items != nil && s.Items.Index != nil:
 		return origin.TowerOfIndex(s.Items.Index, m, s.Words)
 	case m == nil:
-		return nil, errors.New("--run is missing: the network that made the embeddings of the store")
+		return nil, &option.Missing{Setting: "run", Reason: "the network that made the embeddings of the store"}
 	case s.Words == "":
-		return nil, errors.New("words need the text tower that was trained together with the network: --words FOLDER")
+		return nil, &option.Missing{Setting: "words", Reason: "the folder of the text tower that was trained together " +
+			"with the network"}
 	}
 	return origin.TowerOf(m, s.By(), s.Words)
+}
+
+// RememberedTower opens the text tower that an index remembers. Without one, why says for people why words cannot be
+// looked up; err has what the owner of the index can mend.
+func (s *Source) RememberedTower(by rank.Distance) (t *words.Tower, why string, err error) {
+	m, err := s.Network()
+	trained := (*origin.TrainedError)(nil)
+	switch {
+	case err != nil:
+		return nil, "its network cannot be read", err
+	case s.Items == nil || s.Items.Index == nil:
+		return nil, "a store of a database remembers no text tower", nil
+	case m == nil:
+		return nil, "it has no network", nil
+	case !CanSum(m, by):
+		return nil, fmt.Sprintf("its distance is %s, not cosine", by), nil
+	}
+	switch t, err = s.Tower(); {
+	case err == nil:
+		return t, "", nil
+	case errors.As(err, &trained):
+		return nil, "its network was trained here, which moved photos away from where their words are", nil
+	case s.Items.Index.Info().Network.Words == "":
+		return nil, "it remembers no text tower", nil
+	}
+	return nil, "its text tower cannot be opened; the log of the server says why", err
 }
 
 // Metric returns the distance of the gallery, before it is made.

@@ -139,10 +139,10 @@ func AddUp(name string, terms []Summand) (*Query, error) {
 // CanSum reports whether a network and a distance compare vectors of unit length with the items of a gallery as they
 // should be.
 func CanSum(m *run.Model, by rank.Distance) bool {
-	return by == rank.Cosine || m != nil && isUnitLength(m.Net.Spec())
+	return by == rank.Cosine || m != nil && IsUnitLength(m.Net.Spec())
 }
 
-// isUnitLength reports whether a network's embeddings have unit length, so that all distances rank them alike.
-func isUnitLength(s *nn.Spec) bool {
+// IsUnitLength reports whether a network's embeddings have unit length, so that all distances rank them alike.
+func IsUnitLength(s *nn.Spec) bool {
 	return len(s.Layers) > 0 && s.Layers[len(s.Layers)-1].Kind == nn.L2Normalize
 }

@@ -28,14 +28,21 @@ const (
 	forAFile    = "it accepts a file of embeddings of another network"
 )
 
-// refuse returns a usage error if a flag is given that does not apply to what the command works on.
-func refuse(cmd *cobra.Command, what string, rules ...rule) error {
-	given := func(name string) bool {
+// givenFlags reports whether a flag is on the command line, with a value.
+func givenFlags(cmd *cobra.Command) func(name string) bool {
+	return func(name string) bool {
 		f := cmd.Flags().Lookup(name)
 		return f != nil && f.Changed && f.Value.String() != ""
 	}
+}
+
+// refuse returns a usage error if a flag is given that does not apply to what the command works on.
+func refuse(cmd *cobra.Command, what string, rules ...rule) error {
+	given := givenFlags(cmd)
 	for _, r := range rules {
-		needs := strings.Fields(r.needs)
+		needs := slices.DeleteFunc(strings.Fields(r.needs), func(name string) bool {
+			return cmd.Flags().Lookup(name) == nil
+		})
 		for name := range strings.FieldsSeq(r.flags) {
 			switch {
 			case !given(name):

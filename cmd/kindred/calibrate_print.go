@@ -5,7 +5,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/kindred-ml/kindred/app/cli/calibrate"
-	"github.com/kindred-ml/kindred/app/cli/identify"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/escape"
@@ -39,25 +39,25 @@ type closedSet struct {
 	ECE     float64 `json:"ece"`
 	Chance  float64 `json:"chance"`
 	// Strangers, StrangerClasses and Rates describe the gate that recognises unknown photos.
-	Strangers       int             `json:"strangers,omitempty"`
-	StrangerClasses int             `json:"stranger_classes,omitempty"`
-	Rates           []identify.Rate `json:"rates,omitempty"`
+	Strangers       int           `json:"strangers,omitempty"`
+	StrangerClasses int           `json:"stranger_classes,omitempty"`
+	Rates           []lookup.Rate `json:"rates,omitempty"`
 }
 
 func newCalibrated(c *decide.Calibration, file string) *calibrated {
-	res := &calibrated{File: file, Mode: identify.Open, From: c.From, Classes: c.Classes, Photos: c.Photos,
+	res := &calibrated{File: file, Mode: lookup.ModeOpen, From: c.From, Classes: c.Classes, Photos: c.Photos,
 		Copies: c.Copies, Distance: c.Distance, ECE: c.Reliability.ECE, VoteECE: c.Vote.Reliability.ECE,
 		Thresholds: []decide.Threshold{}}
 	k := c.Closed
 	if c.IsClosed() && k.Gate == nil {
-		res.Mode = identify.Closed
+		res.Mode = lookup.ModeClosed
 	}
 	if k != nil {
 		res.Closed = &closedSet{Photos: k.Photos, Items: k.Items, Classes: k.Classes, Right: k.Right,
 			ECE: k.Vote.Reliability.ECE, Chance: k.Vote.Reliability.Chance}
 		if k.Gate != nil {
 			res.Closed.Strangers, res.Closed.StrangerClasses = k.Gate.Photos, k.Gate.Classes
-			res.Closed.Rates = identify.GateRates(k.Gate)
+			res.Closed.Rates = lookup.GateRates(k.Gate)
 		}
 	}
 	return res

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/cli/identify"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/decide"
 )
 
@@ -159,7 +159,7 @@ func TestOpenRun(t *testing.T) {
 	for _, way := range [][]string{{"--folds", "2"}, {"--data", "others"}, {"--allow-seen"}} {
 		var made calibrated
 		ranJSON(t, &made, append([]string{"calibrate", "run", "--force"}, way...)...)
-		if made.Mode != identify.Open || made.Closed == nil || len(made.Closed.Rates) != len(identify.AskedRates()) {
+		if made.Mode != identify.Open || made.Closed == nil || len(made.Closed.Rates) != len(lookup.SummaryRates()) {
 			t.Fatalf("%v: %+v", way, made)
 		}
 		for _, of := range []struct {
@@ -170,7 +170,7 @@ func TestOpenRun(t *testing.T) {
 			ranJSON(t, &got, "identify", "--data", of.photos, "--run", "run", "--in", "photos", "--fpir", "0.2")
 			s := got.Summary
 			if s.Mode != identify.Open || s.Named < of.least || s.Named > of.most ||
-				s.Named+s.Unknown != len(got.Queries) || len(s.Rates) != len(identify.AskedRates()) {
+				s.Named+s.Unknown != len(got.Queries) || len(s.Rates) != len(lookup.SummaryRates()) {
 				t.Errorf("%v, %s: %+v", way, of.photos, s)
 			}
 			for _, r := range s.Rates {

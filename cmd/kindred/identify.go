@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -12,30 +11,26 @@ import (
 
 	"github.com/kindred-ml/kindred/app/cli"
 	"github.com/kindred-ml/kindred/app/cli/calibrate"
-	"github.com/kindred-ml/kindred/app/calibrations"
-	"github.com/kindred-ml/kindred/app/cli/identify"
-	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
 type identifyFlags struct {
-	lookupFlags
-	outDir
-	choiceFlags
-	calibration, data, table string
-	opt                      identify.Options
-	shown, voters            int // photos, and neighbours of each, on the pages
+	look              lookupFlags
+	to                outDir
+	choices           choiceFlags
+	calibration       string
+	data, table       string
+	opt               lookup.IdentifyOptions
+	shown, neighbours int // photos, and neighbours of each, on the pages
 }
 
 func newIdentify(a *app) *cobra.Command {
-	var f identifyFlags
-	f.way = ": use --vector"
+	f := identifyFlags{look: lookupFlags{a: a}}
+	f.look.spec.Way = ": use --vector"
 	cmd := &cobra.Command{
 		Use:               "identify PHOTO... --index INDEX | --run DIR --in PATH | --embeddings FILE | --choices A,B",
 		ValidArgsFunction: anyFile,
@@ -73,7 +68,7 @@ fill more pages.`,
   kindred identify front.jpg back.jpg --together --index photos.index --out why
   kindred identify --data new-photos/ --index photos.index --table decisions.csv`,
 		Args: func(_ *cobra.Command, photos []string) error {
-			if len(photos) == 0 && f.vectors+f.data == "" {
+			if len(photos) == 0 && f.look.spec.Vector+f.data == "" {
 				return usagef("missing argument PHOTO, --data or --vector: the photos to identify")
 			}
 			return nil
@@ -83,10 +78,10 @@ fill more pages.`,
 			if err := f.check(cmd, photos); err != nil {
 				return err
 			}
-			if f.choices != nil {
-				return f.choose(cmd.Context(), a, photos)
+			if f.look.spec.Choices {
+				return f.choose(cmd.Context(), photos)
 			}
-			return f.identify(cmd.Context(), a, photos)
+			return f.identify(cmd.Context(), photos)
 		},
 	}
 	f.add(cmd)
@@ -95,20 +90,20 @@ fill more pages.`,
 
 // add adds the flags.
 func (f *identifyFlags) add(cmd *cobra.Command) {
-	fs := flagsOf(cmd)
-	fs.text(&f.index, "index", "", "gallery and network: an index", folders)
-	fs.text(&f.in, "in", "", "gallery: a folder of classes, a manifest, an archive or a data set by name", dataSets)
-	fs.embeddings(&f.embeddings, "gallery: embeddings with labels")
-	fs.labels(&f.labels, "labels of --embeddings")
-	fs.column(&f.column, "column of labels; "+firstColumn+"; label for an index")
-	fs.vector(&f.vectors, "embeddings by the same network, instead of photos")
-	fs.forceNetwork(&f.forceNetwork)
+	fs, spec := flagsOf(cmd), &f.look.spec
+	fs.text(&spec.Index, "index", "", "gallery and network: an index", folders)
+	fs.text(&spec.In, "in", "", "gallery: a folder of classes, a manifest, an archive or a data set by name", dataSets)
+	fs.embeddings(&spec.Embeddings, "gallery: embeddings with labels")
+	fs.labels(&spec.Labels, "labels of --embeddings")
+	fs.column(&spec.Column, "column of labels; "+firstColumn+"; label for an index")
+	fs.vector(&spec.Vector, "embeddings by the same network, instead of photos")
+	fs.forceNetwork(&spec.ForceNetwork)
 	fs.text(&f.data, "data", "", "data set by name or path, instead of photos", dataSets)
-	fs.dataDir(&f.dataDir)
+	fs.dataDir(&f.look.dataDir)
 	fs.text(&f.calibration, "calibration", "", "file of the calibration; default: in the folder of the index or "+
 		"the run, or beside --embeddings", anyFile)
-	fs.Float64Var(&f.opt.FPIR, "fpir", 0.05, "share of unknown photos that may get a label")
-	fs.Float64Var(&f.opt.Strangers, "strangers", 0.5,
+	fs.Float64Var(&f.opt.FPIR, "fpir", decide.DefaultFPIR, "share of unknown photos that may get a label")
+	fs.Float64Var(&f.opt.Strangers, "strangers", decide.DefaultStrangers,
 		"expected share of photos whose class is not in the gallery")
 	fs.Float64Var(&f.opt.Coverage, "coverage", 0,
 		"also print a set of labels that contains the right one with this probability")
@@ -117,105 +112,81 @@ func (f *identifyFlags) add(cmd *cobra.Command) {
 		"enough (19 for 0.95), else from the classes of the calibration")
 	fs.BoolVar(&f.opt.Together, "together", false, "all photos are of one thing")
 	fs.text(&f.table, "table", "", "file to write the decisions to, the undecided first (.csv)", anyFile)
-	f.outDir.add(cmd, "folder for identify.html, which shows why; created if missing", "table")
+	f.to.add(cmd, "folder for identify.html, which shows why; created if missing", "table")
 	fs.IntVar(&f.shown, "queries", 200, "decisions to show on the pages of --out, the undecided first")
-	fs.IntVar(&f.voters, "neighbours", 12, "neighbours to show of each photo on the pages of --out")
-	fs.outside(&f.outside)
-	cli.AddStrict(fs.FlagSet, &f.strict)
-	f.choiceFlags.add(fs)
-	f.modelFlags.add(cmd)
-}
-
-// from returns the lookup. Embeddings need no network if the queries are embeddings too.
-func (f *identifyFlags) from() source {
-	if f.choices != nil {
-		return byChoice
-	}
-	if of := f.source(); of != inEmbeddings || f.by() != "" || f.vectors == "" {
-		return of
-	}
-	return inVectors
+	fs.IntVar(&f.neighbours, "neighbours", 12, "neighbours to show of each photo on the pages of --out")
+	fs.outside(&f.look.outside)
+	cli.AddStrict(fs.FlagSet, &spec.Strict)
+	f.choices.add(fs)
+	addTower(cmd, &spec.Words, towerNow+" of --index")
+	f.look.network.add(cmd)
 }
 
 // check refuses flags with wrong values and flags that do not apply.
 func (f *identifyFlags) check(cmd *cobra.Command, photos []string) error {
-	if f.from() == 0 {
+	spec := &f.look.spec
+	spec.Choices, spec.Memory = f.choices.labels != nil, 256<<20
+	kind := spec.Kind()
+	if kind == lookup.None {
 		return usagef("missing --index, --in, --embeddings or --choices: the gallery or the labels")
 	}
-	if err := refuseOf(cmd, f.from(), []sourceRule{
-		{"in embeddings", inTable, "", oneGallery},
-		{"run network", byNetwork | byChoice, "", ownNetwork},
-		{networkFlagNames, byNetwork | byChoice, "",
-			"photos are not embedded by a network of --network"},
-		{"vector calibration fpir strangers coverage closed together table out", anywhere, "",
-			"the network decides, without a gallery and a calibration"},
-		{"words template", byChoice, "", "labels are those of a gallery; --choices gives words"},
-		{"labels", inEmbeddings | inVectors, "", ownLabels},
-		{"column", inEmbeddings | inVectors | inIndex, "", ownLabels},
-		{"data-dir allow-outside", anywhere | byChoice, "in data", forASet},
-		{"by-class", anywhere, "coverage", "it needs the sets of labels"},
-		{"queries neighbours", anywhere, "out", "it applies to the pages"},
-		{"force", anywhere, "out table", "it replaces results of --out"},
-		{origin.ForceFlag, anywhere, "embeddings vector", forAFile},
-	}); err != nil {
+	if err := cmp.Or(f.look.check(cmd), refuse(cmd, kind.String(),
+		rule{"words template", spec.Choices, "", "labels are those of a gallery; --choices gives words"},
+		rule{"by-class", !spec.Choices, "coverage", "it needs the sets of labels"},
+		rule{"queries neighbours", !spec.Choices, "out", "it applies to the pages"},
+		rule{"force", !spec.Choices, "out table", "it replaces results of --out"})); err != nil {
 		return err
 	}
-	if f.choices != nil {
-		if f.data != "" && len(photos) > 0 {
-			return usagef("give photos or --data")
-		}
-		if f.index != "" && f.by() != "" {
-			return usagef("--run and --network do not apply to an index: %s", ownNetwork)
-		}
-		return f.choiceFlags.check(&f.lookupFlags)
-	}
-	if f.source() == inPhotos && f.by()+f.calibration == "" { // before a network is fetched
-		return usagef("missing --calibration: kindred calibrate makes one")
-	}
-	if f.vectors != "" && len(photos) > 0 || f.data != "" && len(photos) > 0 || f.vectors != "" && f.data != "" {
+	if f.data != "" && len(photos) > 0 || spec.Vector != "" && (len(photos) > 0 || f.data != "") {
 		return usagef("give photos, --data or --vector")
 	}
-	return cmp.Or(atLeast("queries", f.shown, 1), atLeast("neighbours", f.voters, 1), f.checkShares())
+	if spec.Choices {
+		if spec.Index != "" && f.look.network.by() != "" {
+			return usagef("--run and --network do not apply to an index: it contains its network")
+		}
+		return f.choices.check(spec)
+	}
+	if kind == lookup.Photos && f.look.network.by()+f.calibration == "" { // before a network is fetched
+		return usagef("missing --calibration: kindred calibrate makes one")
+	}
+	return cmp.Or(atLeast("queries", f.shown, 1), atLeast("neighbours", f.neighbours, 1), f.checkShares())
 }
 
-func (f *identifyFlags) identify(ctx context.Context, a *app, photos []string) error {
-	table := outFiles{f.output}
+func (f *identifyFlags) identify(ctx context.Context, photos []string) error {
+	a, table := f.look.a, outFiles{f.to.output}
 	if err := table.prepare(f.table); err != nil {
 		return err
 	}
-	if err := cmp.Or(f.settle("", identifyPage(0)), f.begin()); err != nil {
+	if err := cmp.Or(f.to.settle("", identifyPage(0)), f.to.begin()); err != nil {
 		return err
 	}
-	at, err := f.open(ctx, a, f.from())
+	source, err := lookup.Open(ctx, &f.look.spec, &f.look)
 	if err != nil {
 		return err
 	}
-	defer at.close()
-	asked := &identify.Asked{}
-	if err := f.learn(at, asked); err != nil {
-		return err
-	}
-	queries, err := f.queries(ctx, a, at, photos, asked)
+	defer source.Close()
+	says, path, err := source.LoadCalibration(f.calibration)
 	if err != nil {
 		return err
 	}
-	defer queries.Close()
-	a.sayLeftOut(queries.LeftOut)
-	if asked.Gallery, err = f.gallery(ctx, a, at, asked.Says.Distance); err != nil {
-		return err
-	}
-	if err := f.compare(a, at, asked, queries); err != nil {
-		return err
-	}
-	f.opt.Voters = f.dir != ""
-	res, err := asked.Run(ctx, &f.opt)
+	set, queries, err := f.ask(ctx, source, photos)
 	if err != nil {
 		return err
 	}
-	res.LeftOut = queries.LeftOut
-	if f.dir != "" {
-		s := identifySheet{f: f, Asked: asked, queries: queries, res: res}
-		if s.same, err = asked.Says.Among(asked.Known, f.opt.Strangers); err != nil {
+	defer set.Close()
+	by, err := source.Identifier(ctx, set, queries, says, f.calibration, path)
+	if err != nil {
+		return err
+	}
+	f.opt.Voters = f.to.dir != ""
+	res, err := by.Run(ctx, &f.opt)
+	if err != nil {
+		return err
+	}
+	res.LeftOut = set.LeftOut
+	if f.to.dir != "" {
+		s := identifySheet{f: f, Identifier: by, queries: set, res: res}
+		if s.same, err = says.Among(*by.Basis.Known, f.opt.Strangers); err != nil {
 			return err
 		}
 		if res.Files, err = s.write(ctx, a); err != nil {
@@ -239,91 +210,13 @@ func (f *identifyFlags) identify(ctx context.Context, a *app, photos []string) e
 	return a.printSummary(res)
 }
 
-// learn reads the calibration of the gallery, or the file of --calibration.
-func (f *identifyFlags) learn(at *place, to *identify.Asked) (err error) {
-	of := at.of
-	if of.File == "" && f.embeddings != "" {
-		of.File, of.From = calibrations.File(f.embeddings, false), f.embeddings
+// ask embeds the photos to identify, or reads their embeddings.
+func (f *identifyFlags) ask(ctx context.Context, source *lookup.Source, photos []string) (*lookup.Set, []lookup.Query,
+	error) {
+	if f.look.spec.Vector != "" {
+		return source.VectorFile()
 	}
-	if to.File = cmp.Or(f.calibration, of.File); to.File == "" {
-		return usagef("missing --calibration: kindred calibrate makes one")
-	}
-	to.Says, err = calibrations.Load(to.File, of.From)
-	switch missing := (*calibrations.MissingError)(nil); {
-	case f.calibration != "":
-		return regular.Want(err, to.File, "a file of a calibration, as kindred calibrate writes it")
-	case f.index != "" && errors.As(err, &missing):
-		return fmt.Errorf("%w; for an index of photos that a run was trained on, --calibration names the file of "+
-			"the run (RUN/%s)", err, decide.FileName)
-	}
-	return err
-}
-
-// compare checks that the network of --vector and that of the calibration are the network of the lookup.
-func (f *identifyFlags) compare(a *app, at *place, asked *identify.Asked, queries *lookup.Set) (err error) {
-	all := at.party(cmp.Or(f.index, f.in))
-	if t, ok := asked.Gallery.(*lookup.Table); ok && f.embeddings != "" {
-		all = origin.OfTable(t.Table, f.embeddings)
-		if at.model == nil { // nothing else names the network
-			at.of.Source = all.Network
-		}
-	}
-	if f.vectors != "" {
-		if err := origin.Meet(origin.OfTable(queries.Table, f.vectors), all, f.forceNetwork, a.err); err != nil {
-			return err
-		}
-	}
-	if f.calibration == "" && at.of.From == f.embeddings {
-		if err := at.of.CheckContent(asked.Says); err != nil {
-			return fmt.Errorf("%w with --calibration", err)
-		}
-	}
-	asked.Source, err = at.of.SourceFor(asked.Says, asked.File)
-	return err
-}
-
-// queries embeds the photos to identify, or reads their embeddings.
-func (f *identifyFlags) queries(ctx context.Context, a *app, at *place, photos []string, to *identify.Asked) (
-	s *lookup.Set, err error) {
-	if f.vectors == "" {
-		if s, err = f.photos(ctx, a, at, photos, f.data); err == nil {
-			to.Queries = s.Queries()
-		}
-		return s, err
-	}
-	s = &lookup.Set{}
-	if s.Table, err = formats().Read(f.vectors); err != nil {
-		return nil, err
-	}
-	if s.Table.X == nil {
-		return nil, s.Table.NoEmbeddings()
-	}
-	to.Queries = s.Queries()
-	if at.items != nil { // items of an index are not compared with photos
-		to.Queries, err = lookup.ByVector(s.Table, f.vectors, at.of.Dim)
-	}
-	return s, err
-}
-
-// gallery returns the open index or store, or a table. It compares by the calibration's distance.
-func (f *identifyFlags) gallery(ctx context.Context, a *app, at *place, by rank.Distance) (lookup.Gallery, error) {
-	const noLabels = "identify needs a gallery with labels"
-	if at.items != nil {
-		count, err := at.items.Counts(ctx)
-		if err == nil && len(count) == 0 {
-			err = fmt.Errorf("no item of %s has a value of %s: %s", f.index, cmp.Or(f.column, "label"), noLabels)
-		}
-		return at.items, err
-	}
-	t, err := f.lookupFlags.table(ctx, a, at, true)
-	if err != nil {
-		return nil, err
-	}
-	if len(t.Table.Columns) == 0 {
-		return nil, fmt.Errorf("%s has no labels: %s", cmp.Or(f.embeddings, f.in), noLabels)
-	}
-	t.Distance, t.Memory = by, 256<<20
-	return t, nil
+	return source.Photos(ctx, photos, f.data)
 }
 
 // checkShares refuses shares outside (0, 1) before photos are embedded. The library's zero value is the default.
@@ -344,7 +237,7 @@ func (f *identifyFlags) checkShares() error {
 	return nil
 }
 
-func (a *app) printIdentified(res *identify.Result) error {
+func (a *app) printIdentified(res *lookup.Decisions) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, q := range res.Queries {
 		said := fmt.Sprintf("%s\t%.1f %%", q.Label, 100*q.Probability)
@@ -370,7 +263,7 @@ func (a *app) printIdentified(res *identify.Result) error {
 }
 
 // printSummary prints how many photos have a label and what other rates would give, to standard error.
-func (a *app) printSummary(res *identify.Result) error {
+func (a *app) printSummary(res *lookup.Decisions) error {
 	s := res.Summary
 	n := len(res.Queries)
 	fmt.Fprintf(a.err, "\n%d of %s named, %d unknown (%s); %s\n", s.Named, spell.Count(n, "decision"), s.Unknown,
@@ -379,8 +272,8 @@ func (a *app) printSummary(res *identify.Result) error {
 		fmt.Fprintf(a.err, "%d of %s are also items of the gallery: each is left out of its own answer\n", itself,
 			spell.Count(n, "decision"))
 	}
-	if s.Mode == identify.Closed {
-		_, err := fmt.Fprintf(a.err, "%d have a probability of %g or more\n", s.Sure, identify.Sure)
+	if s.Mode == lookup.ModeClosed {
+		_, err := fmt.Fprintf(a.err, "%d have a probability of %g or more\n", s.Sure, lookup.Sure)
 		return err
 	}
 	if s.From == calibrate.FromSeen {

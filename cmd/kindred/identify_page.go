@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/kindred-ml/kindred/app/cli/identify"
 	"github.com/kindred-ml/kindred/app/cli/results"
 	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/app/page/report"
@@ -16,6 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/serve/api"
 )
 
 // identifyPhotos is the number of decisions on a page.
@@ -32,9 +32,9 @@ func identifyPage(i int) string {
 // identifySheet lays decisions out for pages.
 type identifySheet struct {
 	f *identifyFlags
-	*identify.Asked
+	*lookup.Identifier
 	queries *lookup.Set
-	res     *identify.Result
+	res     *lookup.Decisions
 	same    *decide.Among
 	// query and item show the pictures of both sides.
 	query, item func(p lookup.Picture) (report.Picture, error)
@@ -51,15 +51,15 @@ func (s *identifySheet) write(ctx context.Context, a *app) ([]string, error) {
 	for _, q := range rows {
 		photos += len(q.Of)
 	}
-	shown := int64(min(s.f.voters, s.Decider.Voters())) + 1
-	what := fmt.Sprintf("--neighbours %d of %d photos", s.f.voters, photos)
+	shown := int64(min(s.f.neighbours, s.Decider.Voters())) + 1
+	what := fmt.Sprintf("--neighbours %d of %d photos", s.f.neighbours, photos)
 	if err := planned(what, int64(min(photos, identifyPhotos)), shown, pictureBytes); err != nil {
 		return nil, err
 	}
 	if err := planned(what, int64(photos), shown, thumbBytes); err != nil {
 		return nil, err
 	}
-	file := filepath.Join(s.f.dir, identifyPage(0))
+	file := filepath.Join(s.f.to.dir, identifyPage(0))
 	s.query, s.item = retrieval.Shown(ctx, file, a.sayUnread), retrieval.Shown(ctx, file, a.sayUnread)
 	var names []string
 	for i := 0; i == 0 || i*identifyPhotos < len(rows); i++ {
@@ -79,20 +79,20 @@ func (s *identifySheet) write(ctx context.Context, a *app) ([]string, error) {
 		}
 		files = append(files, made...)
 	}
-	paths, err := results.Put(s.f.dir, s.f.signature(), files...)
+	paths, err := results.Put(s.f.to.dir, s.f.to.signature(), files...)
 	if err != nil {
 		return nil, err
 	}
 	for i := len(names); err == nil; i++ { // an earlier command may have written more
-		err = os.Remove(filepath.Join(s.f.dir, identifyPage(i)))
+		err = os.Remove(filepath.Join(s.f.to.dir, identifyPage(i)))
 	}
 	return paths, nil
 }
 
 // page lays out some of the shown decisions.
-func (s *identifySheet) page(rows []identify.Query, shown int) (report.Page, error) {
+func (s *identifySheet) page(rows []lookup.Decision, shown int) (report.Page, error) {
 	lead := fmt.Sprintf("%s looked up among %d items of %d classes by %s distance; %d unknown.",
-		spell.Count(len(s.res.Queries), "decision"), s.res.Gallery, s.res.Classes, s.res.Distance,
+		spell.Count(len(s.res.Queries), "decision"), s.res.Items, s.res.Classes, s.res.Distance,
 		s.res.Summary.Unknown)
 	if shown < len(s.res.Queries) {
 		lead += fmt.Sprintf(" The %d least decided are shown.", shown)
@@ -142,7 +142,7 @@ func (s *identifySheet) learned() string {
 }
 
 // decision is one decision with its reasons and the neighbours that voted.
-func (s *identifySheet) decision(q *identify.Query) (report.Section, error) {
+func (s *identifySheet) decision(q *lookup.Decision) (report.Section, error) {
 	said := fmt.Sprintf("%s, %s", q.Label, decide.Percent(q.Probability))
 	v := report.Verdict{Text: said, Tone: report.Good}
 	if q.Unknown {
@@ -181,7 +181,7 @@ func (s *identifySheet) decision(q *identify.Query) (report.Section, error) {
 }
 
 // bound describes the distance that decides about unknown, and its promise.
-func (s *identifySheet) bound(q *identify.Query) string {
+func (s *identifySheet) bound(q *lookup.Decision) string {
 	if s.Decider.Closed() {
 		return fmt.Sprintf("The nearest item is at %.4g. Every photo gets a label, as the calibration is closed.",
 			q.Nearest)
@@ -213,7 +213,7 @@ func (s *identifySheet) bound(q *identify.Query) string {
 }
 
 // set describes a prediction set.
-func (s *identifySheet) set(q *identify.Query) string {
+func (s *identifySheet) set(q *lookup.Decision) string {
 	const most = 20
 	labels := q.Set
 	more := ""
@@ -229,7 +229,7 @@ func (s *identifySheet) set(q *identify.Query) string {
 }
 
 // row returns a photo with the neighbours that voted and the text about their votes.
-func (s *identifySheet) row(i int, voters []lookup.Neighbour, label string) (report.Query, string,
+func (s *identifySheet) row(i int, voters []api.Neighbour, label string) (report.Query, string,
 	error) {
 	var row report.Query
 	var err error
@@ -237,14 +237,14 @@ func (s *identifySheet) row(i int, voters []lookup.Neighbour, label string) (rep
 		return row, "", err
 	}
 	row.Item.Name = cmp.Or(row.Item.Name, s.Queries[i].Name)
-	weights, rest := s.Decider.Weights(identify.Neighbours(voters))
+	weights, rest := s.Decider.Weights(lookup.Votes(voters))
 	hidden, won := 0.0, 0.0
 	for k := range voters {
 		n := &voters[k]
 		if n.Label == label {
 			won += weights[k]
 		}
-		if k >= s.f.voters {
+		if k >= s.f.neighbours {
 			hidden += weights[k]
 			continue
 		}
@@ -252,7 +252,7 @@ func (s *identifySheet) row(i int, voters []lookup.Neighbour, label string) (rep
 		if err != nil {
 			return row, "", err
 		}
-		p.Distance = fmt.Sprintf("%.4g; %s; vote: %s", n.Distance, retrieval.Same(s.same.Same(n.Distance)),
+		p.Distance = fmt.Sprintf("%.4g; %s; vote: %s", n.Distance, lookup.SameText(s.same.Same(n.Distance)),
 			decide.Percent(weights[k]))
 		row.Neighbours = append(row.Neighbours, p)
 	}

@@ -2,44 +2,38 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/kindred-ml/kindred/app/origin"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/data"
 	towers "github.com/kindred-ml/kindred/words"
 )
 
 // choiceFlags give labels as words.
-type choiceFlags struct {
-	choices, templates []string
-	tower              towerFlag
-}
+type choiceFlags struct{ labels, templates []string }
 
 func (f *choiceFlags) add(fs flags) {
-	fs.list(&f.choices, "choices", nil, "labels as words, with commas between them, instead of a gallery: the text "+
+	fs.list(&f.labels, "choices", nil, "labels as words, with commas between them, instead of a gallery: the text "+
 		"tower of --words decides", nothing)
 	fs.repeated(&f.templates, "template", "text around each label of --choices, with {} for the label; may be "+
 		"repeated, and the mean decides (default \""+towers.Template+"\")", nothing)
-	f.tower.add(fs.cmd, towerNow+" of --index")
 }
 
 // check refuses labels and templates with wrong values.
-func (f *choiceFlags) check(l *lookupFlags) error {
-	l.joint = f.tower.dir != ""
-	if l.index == "" && l.by() == "" {
+func (f *choiceFlags) check(spec *lookup.Spec) error {
+	if spec.Index == "" && spec.By() == "" {
 		return usagef("--choices needs --network, or --index: the network that embeds the photos")
 	}
-	if len(f.choices) < 2 {
-		return usagef("--choices %s: want two labels or more", strings.Join(f.choices, ","))
+	if len(f.labels) < 2 {
+		return usagef("--choices %s: want two labels or more", strings.Join(f.labels, ","))
 	}
-	for i, c := range f.choices {
-		f.choices[i] = strings.TrimSpace(c)
-		if f.choices[i] == "" || slices.Contains(f.choices[:i], f.choices[i]) {
-			return usagef("--choices: label %d is %q: must not be empty or occur twice", i+1, f.choices[i])
+	for i, c := range f.labels {
+		f.labels[i] = strings.TrimSpace(c)
+		if f.labels[i] == "" || slices.Contains(f.labels[:i], f.labels[i]) {
+			return usagef("--choices: label %d is %q: must not be empty or occur twice", i+1, f.labels[i])
 		}
 	}
 	if f.templates == nil {
@@ -74,33 +68,30 @@ type chosenLabel struct {
 }
 
 // choose gives each photo the likeliest of labels that are words.
-func (f *identifyFlags) choose(ctx context.Context, a *app, photos []string) error {
-	of := inPhotos
-	if f.index != "" {
-		of = inIndex
-	}
-	at, err := f.open(ctx, a, of)
+func (f *identifyFlags) choose(ctx context.Context, photos []string) error {
+	a := f.look.a
+	source, err := lookup.Open(ctx, &f.look.spec, &f.look)
 	if err != nil {
 		return err
 	}
-	defer at.close()
-	tower, err := f.choiceFlags.tower.open(at, f.by())
+	defer source.Close()
+	tower, err := source.Tower()
 	if err != nil {
-		return trainedIsUsage(err)
+		return err
 	}
-	labels, err := tower.Labels(ctx, f.choices, f.templates)
+	labels, err := tower.Labels(ctx, f.choices.labels, f.choices.templates)
 	if err != nil {
 		return fmt.Errorf("--choices: %w", err)
 	}
 	a.remark(labels.Notes)
-	s, err := f.lookupFlags.photos(ctx, a, at, photos, f.data)
+	s, queries, err := source.Photos(ctx, photos, f.data)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	a.sayLeftOut(s.LeftOut)
-	res := &chosen{Queries: []chosenQuery{}, Templates: f.templates, LeftOut: s.LeftOut, Together: labels.Together()}
-	for _, q := range s.Queries() {
+	res := &chosen{Queries: []chosenQuery{}, Templates: f.choices.templates, LeftOut: s.LeftOut,
+		Together: labels.Together()}
+	for _, q := range queries {
 		p, err := labels.Probabilities(q.Vector)
 		if err != nil {
 			return fmt.Errorf("%s: %w", q.Name, err)
@@ -134,13 +125,5 @@ func (a *app) printChoices(res *chosen) error {
 	}
 	_, err := fmt.Fprintln(a.err, "the probabilities are the network's own, among these labels: they have no stated "+
 		"error, and no photo is unknown")
-	return err
-}
-
-// trainedIsUsage makes the error about a network that takes no words one of usage.
-func trainedIsUsage(err error) error {
-	if trained := (*origin.TrainedError)(nil); errors.As(err, &trained) {
-		return usageError(err)
-	}
 	return err
 }

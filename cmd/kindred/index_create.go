@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/cli"
 	"github.com/kindred-ml/kindred/app/calibrations"
+	"github.com/kindred-ml/kindred/app/cli"
 	"github.com/kindred-ml/kindred/app/cli/items"
-	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/app/cli/work"
 	"github.com/kindred-ml/kindred/app/lookup"
+	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
@@ -72,7 +72,7 @@ type indexCreateFlags struct {
 	itemFlags
 	storeFlags
 	out, distance, store string
-	words                towerFlag
+	words                string
 }
 
 func newIndexCreate(a *app) *cobra.Command {
@@ -110,7 +110,7 @@ interrupted, kindred index add goes on; if it fails, it removes what it made.`,
 	f.storeFlags.add(cmd)
 	flagsOf(cmd).distance(&f.distance, "", "that of the run's scores; cosine for a network that was not trained here; "+
 		"euclidean for embeddings", anyDistance...)
-	f.words.add(cmd, "folder of the text tower that was trained together with --network (CLIP, SigLIP), to search "+
+	addTower(cmd, &f.words, "folder of the text tower that was trained together with --network (CLIP, SigLIP), to search "+
 		"by words")
 	f.modelFlags.add(cmd)
 	f.itemFlags.add(cmd)
@@ -137,9 +137,9 @@ func (a *app) createIndex(cmd *cobra.Command, f *indexCreateFlags) (err error) {
 	if err := cmp.Or(f.check(cmd), refuse(cmd, to, rules...)); err != nil {
 		return err
 	}
-	if f.words.dir != "" && f.network == "" {
+	if f.words != "" && f.network == "" {
 		return usagef("--words %s applies to --network: a text tower belongs to a network that was trained together "+
-			"with it and no further", f.words.dir)
+			"with it and no further", f.words)
 	}
 	if f.run+f.network == "" {
 		if f.embeddings == "" {
@@ -151,7 +151,7 @@ func (a *app) createIndex(cmd *cobra.Command, f *indexCreateFlags) (err error) {
 			return err
 		}
 	}
-	f.joint = f.words.dir != ""
+	f.joint = f.words != ""
 	cfg := index.Config{}
 	if f.distance != "" {
 		if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {
@@ -235,7 +235,7 @@ func (a *app) makeIndex(ctx context.Context, f *indexCreateFlags, s *itemSource,
 	}
 	begun = true
 	defer func() { err = cmp.Or(err, x.Close()) }()
-	return a.fill(ctx, items.OfIndex(x), s, &f.itemFlags)
+	return a.fill(ctx, lookup.OfIndex(x), s, &f.itemFlags)
 }
 
 // claim makes the folder of --out and locks it, if it holds no index.
@@ -266,7 +266,7 @@ func (a *app) equip(f *indexCreateFlags, m *run.Model, cfg *index.Config) (err e
 	if cfg.Network, err = origin.Save(m, f.out, f.by()); err != nil {
 		return err
 	}
-	if err := f.words.rememberTower(a, m, f.network, &cfg.Network); err != nil {
+	if err := a.rememberTower(f.words, m, f.network, &cfg.Network); err != nil {
 		return err
 	}
 	of, err := calibrations.OfNetwork(m, f.run, f.network)
@@ -450,7 +450,7 @@ in the index; kindred index sync removes them.`,
 					return err
 				}
 				defer s.Close()
-				return a.fill(cmd.Context(), items.OfIndex(x), s, &f)
+				return a.fill(cmd.Context(), lookup.OfIndex(x), s, &f)
 			})
 		},
 	}

@@ -23,7 +23,7 @@ import (
 
 type reembedFlags struct {
 	modelFlags
-	words       towerFlag
+	words       string
 	distance    string
 	dropMissing bool
 }
@@ -54,7 +54,7 @@ applies to one network: kindred calibrate INDEX makes a new one, and the old one
 	fs.distance(&f.distance, "", "that of the run's scores; cosine for a network that was not trained here",
 		anyDistance...)
 	fs.BoolVar(&f.dropMissing, "drop-missing", false, "remove items whose photos are missing or unreadable")
-	f.words.add(cmd, "folder of the text tower that was trained together with --network (CLIP, SigLIP), to search "+
+	addTower(cmd, &f.words, "folder of the text tower that was trained together with --network (CLIP, SigLIP), to search "+
 		"by words")
 	f.modelFlags.add(cmd)
 	return cmd
@@ -65,9 +65,9 @@ func (f *reembedFlags) check() (by rank.Distance, err error) {
 	switch {
 	case f.run+f.network == "":
 		return 0, usagef("missing --run or --network: the network that embeds the photos")
-	case f.words.dir != "" && f.network == "":
+	case f.words != "" && f.network == "":
 		return 0, usagef("--words %s applies to --network: a text tower belongs to a network that was trained "+
-			"together with it and no further", f.words.dir)
+			"together with it and no further", f.words)
 	case f.distance != "":
 		if by, err = rank.ParseDistance(f.distance); err != nil {
 			return 0, usageError(err)
@@ -100,7 +100,7 @@ func (a *app) reembedIndex(ctx context.Context, dir string, f *reembedFlags) err
 	if short != nil { // readIndex has said what to do
 		return fmt.Errorf("%s is not changed while acknowledged changes are missing from it", dir)
 	}
-	f.joint = f.words.dir != ""
+	f.joint = f.words != ""
 	m, err := f.model(ctx, a)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (a *app) reembedIndex(ctx context.Context, dir string, f *reembedFlags) err
 	}
 	meter := a.newMeter("embedding", countUnit)
 	opt := reembed.Options{Model: m, Name: cmp.Or(f.run, f.network), Distance: by, DropMissing: f.dropMissing,
-		Describe: func(n *index.Network) error { return f.words.rememberTower(a, m, f.network, n) },
+		Describe: func(n *index.Network) error { return a.rememberTower(f.words, m, f.network, n) },
 		Progress: meter.stage,
 		Remark:   func(text string) { fmt.Fprintln(a.err, escape.Text(text)) }}
 	done, err := reembed.Run(ctx, dir, opt)

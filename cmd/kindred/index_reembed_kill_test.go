@@ -21,8 +21,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/app/cli/reembed"
+	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/store"
 )

@@ -21,7 +21,7 @@ import (
 
 type neighboursFlags struct {
 	outDir
-	lookupFlags
+	look                lookupFlags
 	distance            string
 	queries, k, scratch int
 }
@@ -65,7 +65,7 @@ func rankedItem(g *lookup.Table, q retrieval.Ranked) queryItems {
 }
 
 func newNeighbours(a *app) *cobra.Command {
-	var f neighboursFlags
+	f := neighboursFlags{look: lookupFlags{a: a}}
 	cmd := &cobra.Command{
 		Use:   "neighbours --embeddings FILE [--data SET] --out DIR",
 		Short: "Show random and worst queries with their nearest neighbours",
@@ -84,7 +84,7 @@ Without --data only labels are shown.`,
 				return err
 			}
 			switch {
-			case f.embeddings == "":
+			case f.look.spec.Embeddings == "":
 				return usagef("missing --embeddings")
 			case f.dir == "":
 				return usagef("missing --out")
@@ -97,17 +97,17 @@ Without --data only labels are shown.`,
 		},
 	}
 	fs := flagsOf(cmd)
-	fs.embeddings(&f.embeddings, "embeddings, one per row")
-	fs.labels(&f.labels, "labels")
-	fs.column(&f.column, "column of labels that defines a right neighbour; "+firstColumn)
-	fs.outside(&f.outside)
-	fs.text(&f.in, "data", "", "data set of the pictures, by name or path", dataSets)
-	fs.dataDir(&f.dataDir)
+	fs.embeddings(&f.look.spec.Embeddings, "embeddings, one per row")
+	fs.labels(&f.look.spec.Labels, "labels")
+	fs.column(&f.look.spec.Column, "column of labels that defines a right neighbour; "+firstColumn)
+	fs.outside(&f.look.outside)
+	fs.text(&f.look.spec.In, "data", "", "data set of the pictures, by name or path", dataSets)
+	fs.dataDir(&f.look.dataDir)
 	fs.distance(&f.distance, "euclidean", "", anyDistance...)
 	fs.IntVar(&f.queries, "queries", 8, "random queries to show, and worst queries to show")
 	fs.IntVar(&f.k, "neighbours", 8, "neighbours to show of each query")
 	fs.scratch(&f.scratch)
-	cli.AddStrictRows(fs.FlagSet, &f.strict)
+	cli.AddStrictRows(fs.FlagSet, &f.look.spec.Strict)
 	f.add(cmd, "folder to write to; created if missing")
 	return cmd
 }
@@ -133,7 +133,13 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if err := f.settle("", "neighbours.html", "random.png", "worst.png"); err != nil {
 		return err
 	}
-	g, err := f.table(ctx, a, &place{}, true)
+	f.look.spec.Vector = f.look.spec.Embeddings // its rows are the queries
+	source, err := lookup.Open(ctx, &f.look.spec, &f.look)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	g, err := source.Table(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -142,10 +148,10 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	set := g.Table
 	switch {
 	case len(set.Columns) == 0:
-		return fmt.Errorf("%s has no labels, which define a right neighbour", f.embeddings)
-	case f.in != "" && set.Files == nil:
-		return fmt.Errorf("--data %s: neither %s nor the labels name the items; give labels with a column path", f.in,
-			f.embeddings)
+		return fmt.Errorf("%s has no labels, which define a right neighbour", f.look.spec.Embeddings)
+	case f.look.spec.In != "" && set.Files == nil:
+		return fmt.Errorf("--data %s: neither %s nor the labels name the items; give labels with a column path", f.look.spec.In,
+			f.look.spec.Embeddings)
 	}
 	// Every picture of the page is held until the page is written.
 	const pictureBytes = 1 << 20
@@ -183,7 +189,7 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if err != nil {
 		return err
 	}
-	about := fmt.Sprintf("%d items of %d classes from %s", all.Items, all.Classes, measured(f.embeddings))
+	about := fmt.Sprintf("%d items of %d classes from %s", all.Items, all.Classes, measured(f.look.spec.Embeddings))
 	page := neighboursPage(pair, about, f.distance, res.Column)
 	if res.Files, err = f.put(results.Of("neighbours.html", htmlOf(page)),
 		drawing("random.png", report.PNG, sheet(pair.Random)),

@@ -15,7 +15,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/kindred-ml/kindred/app/cli"
+	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
 // Exit statuses of every command.
@@ -112,6 +114,7 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) (code in
 		err = fmt.Errorf("writing the result: %w", results.err)
 	}
 	var usage cli.UsageError
+	var trained *origin.TrainedError
 	switch {
 	case err == nil:
 		return exitOK
@@ -131,7 +134,7 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) (code in
 		return exitFailure
 	case errors.Is(err, syscall.EPIPE): // the reader of the results has gone
 		return exitSignal + int(syscall.SIGPIPE)
-	case errors.As(err, &usage) || isCobraUsage(err):
+	case errors.As(err, &usage) || option.IsUsage(err) || errors.As(err, &trained) || isCobraUsage(err):
 		fmt.Fprintf(errOut, "kindred: %s\nTry 'kindred %s--help'.\n", escape.Text(escape.Message(cli.Message(err))),
 			commandPath(root, args))
 		return exitUsage

@@ -6,72 +6,37 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/app/cli"
-	"github.com/kindred-ml/kindred/app/cli/items"
-	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/app/cli/results"
 	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/app/page/report"
 	"github.com/kindred-ml/kindred/app/page/report/retrieval"
-	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
 
+// searchFlags say what to look up, in what, and which neighbours to show.
 type searchFlags struct {
-	lookupFlags
-	outDir
-	ids        []string // items of an index or a store to look up
-	filter     string
-	exact      bool
-	distance   string // distance in a table
-	k, scratch int
-	same       sameFlags
-	phrases
-}
-
-// searchResult is what kindred search --json prints.
-type searchResult struct {
-	Queries  []searchedQuery `json:"queries"`
-	Gallery  int             `json:"gallery"`
-	Distance rank.Distance   `json:"distance"`
-	// LeftOut lists queries, and GalleryLeftOut photos of the gallery, without an
-	// embedding.
-	LeftOut        []data.LeftOut `json:"left_out,omitempty"`
-	GalleryLeftOut []data.LeftOut `json:"gallery_left_out,omitempty"`
-	// Calibration is the file that probabilities come from. Neighbours with a probability below Least
-	// are not shown.
-	Calibration string   `json:"calibration,omitempty"`
-	Least       float64  `json:"least,omitempty"`
-	Files       []string `json:"files,omitempty"`
-}
-
-type searchedQuery struct {
-	Query string `json:"query"`
-	// Itself lists the photos of the gallery that are the query; they are left out.
-	Itself     []string       `json:"itself,omitempty"`
-	Neighbours []searchedItem `json:"neighbours"`
-}
-
-type searchedItem struct {
-	Path     string  `json:"path"`
-	Region   string  `json:"region,omitempty"`
-	Row      int     `json:"row"`
-	Label    string  `json:"label"` // "" if it is not known
-	Distance float64 `json:"distance"`
-	// Same is the probability that it shows the same thing; nil without a calibration.
-	Same *float64 `json:"same,omitempty"`
+	look        lookupFlags
+	opt         lookup.Options
+	to          outDir
+	ids, texts  []string
+	filter      string
+	scratch     int
+	calibration string
+	strangers   float64
+	explain     bool
+	phrases     []lookup.Phrase
 }
 
 func newSearch(a *app) *cobra.Command {
-	var f searchFlags
-	f.way = ": use --id or --vector of kindred index search"
+	f := searchFlags{look: lookupFlags{a: a}}
+	f.look.spec.Way = ": use --id or --vector of kindred index search"
 	cmd := &cobra.Command{
 		Use:               "search PHOTO|WORDS... [--run DIR] --in PATH | --embeddings FILE",
 		ValidArgsFunction: anyFile,
@@ -95,11 +60,14 @@ answer. Photos that cannot be read are listed, and the others are answered; with
 If there is a calibration (kindred calibrate), each neighbour has the probability that
 it shows the same thing, and --least 0.9 leaves out neighbours below it.
 
+` + arrangeHelp + `
+
 --out DIR writes the photos with their neighbours as search.html and search.png.`,
 		Example: `  kindred search photo.jpg --run runs/photos --in photos/
   kindred search photo.jpg --in photos/
   kindred search more/ --run runs/photos --in photos/ --neighbours 5 --out found
   kindred search photo.jpg --index photos.index --least 0.9
+  kindred search photo.jpg --index photos.index --group-by label --diverse 0.3
   kindred search "a red boot" --index photos.index
   kindred embed --run runs/photos --data photos/ --out photos.parquet
   kindred search photo.jpg --run runs/photos --embeddings photos.parquet --in photos/ --json`,
@@ -110,108 +78,185 @@ it shows the same thing, and --least 0.9 leaves out neighbours below it.
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, photos []string) error {
-			if f.source() == 0 {
+			if f.look.spec.Kind() == lookup.None {
 				return usagef("missing --in, or --embeddings: the gallery to search")
 			}
-			return f.search(cmd, a, photos, []sourceRule{
-				{"in embeddings", inTable, "", oneGallery},
-				{"index", inIndex, "", oneGallery},
-				{"run", byNetwork | inStore, "", ownNetwork},
-				{"network offline " + networkFlagNames, byNetwork, "", ownNetwork},
-				{"distance", byNetwork, "", ownDistance},
-				{"labels column", inEmbeddings, "", ownLabels},
-				{"scratch", byNetwork, "", "the index or the database ranks it, not this command"},
-				{"out", byNetwork, "", "pages show only results among photos or embeddings"},
-				{"force", byNetwork, "out", "it replaces results of --out"},
-				{"data-dir allow-outside", byNetwork, "in", forASet},
-				{origin.ForceFlag, byNetwork, "embeddings", forAFile},
-			})
+			return f.search(cmd, photos)
 		},
 	}
-	fs := flagsOf(cmd)
-	f.addGallery(fs)
-	fs.IntVar(&f.k, "neighbours", 10, "photos to find for each query")
-	fs.distance(&f.distance, "", "that of the run's scores; cosine for a network that was not trained here",
+	fs, spec := flagsOf(cmd), &f.look.spec
+	fs.text(&spec.Index, "index", "", "index, instead of a network and a gallery (kindred index search)", folders)
+	fs.text(&spec.Store, "store", "", "store of a database, instead of a gallery: "+storeForm, nothing)
+	fs.text(&spec.In, "in", "", "gallery: a folder of photos, a manifest, an archive or a data set by name",
+		dataSets)
+	fs.embeddings(&spec.Embeddings, "embeddings of the gallery, by the same network")
+	fs.forceNetwork(&spec.ForceNetwork)
+	fs.labels(&spec.Labels, "labels of --embeddings")
+	fs.column(&spec.Column, "column of labels to show; "+firstColumn+"; label for an index")
+	fs.dataDir(&f.look.dataDir)
+	fs.distance(&spec.Distance, "", "that of the run's scores; cosine for a network that was not trained here",
 		anyDistance...)
 	fs.scratch(&f.scratch)
-	f.outDir.add(cmd, "folder for search.html and search.png; created if missing")
-	f.modelFlags.add(cmd)
-	fs.BoolVar(&f.offline, "offline", false, "do not fetch the default network, used without --run and --network")
-	fs.outside(&f.outside)
-	cli.AddStrict(fs.FlagSet, &f.strict)
-	f.same.add(cmd)
-	f.phrases.add(cmd)
+	f.to.add(cmd, "folder for search.html and search.png; created if missing")
+	f.look.network.add(cmd)
+	fs.BoolVar(&f.look.network.offline, "offline", false,
+		"do not fetch the default network, used without --run and --network")
+	fs.outside(&f.look.outside)
+	f.add(cmd, "photos")
 	return cmd
 }
 
-// addGallery adds the flags that name the lookup.
-func (f *searchFlags) addGallery(fs flags) {
-	fs.text(&f.index, "index", "", "index, instead of a network and a gallery (kindred index search)", folders)
-	fs.text(&f.store, "store", "", "store of a database, instead of a gallery: "+storeForm, nothing)
-	fs.text(&f.in, "in", "", "gallery: a folder of photos, a manifest, an archive or a data set by name",
-		dataSets)
-	fs.embeddings(&f.embeddings, "embeddings of the gallery, by the same network")
-	fs.forceNetwork(&f.forceNetwork)
-	fs.labels(&f.labels, "labels of --embeddings")
-	fs.column(&f.column, "column of labels of --embeddings to show; "+firstColumn)
-	fs.dataDir(&f.dataDir)
+func newIndexSearch(a *app) *cobra.Command {
+	f := searchFlags{look: lookupFlags{a: a}, scratch: 1}
+	f.look.spec.Way = ": use --id or --vector"
+	cmd := &cobra.Command{
+		Use:               "search INDEX [PHOTO|WORDS...] | --store URL [PHOTO|WORDS...]",
+		ValidArgsFunction: anyFile,
+		Short:             "Find the items nearest to photos, words, items or embeddings",
+		Long: `search prints the items of an index that are nearest to photos, to items of the index
+(--id), or to embeddings (--vector). It embeds photos with the index's own network. A
+photo or an item of --id that is in the index, as the same file or as a copy, is left out
+of its own answer; so are the items with the very embedding of --vector.
+--filter is applied before ranking. --store searches a store of a database instead, with
+the network of --run for photos.
+
+` + wordsHelp + `
+
+If the index has a calibration (kindred calibrate), each neighbour has the probability
+that it shows the same thing, and --least 0.9 leaves out neighbours below it.
+
+` + arrangeHelp,
+		Example: `  kindred index search photos.index photo.jpg
+  kindred index search photos.index --id cat/00.jpg --neighbours 5 --json
+  kindred index search photos.index photo.jpg --filter 'label != "cat"'
+  kindred index search photos.index photo.jpg --collapse 0.02 --others 3`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 && f.look.spec.Store == "" {
+				return usagef("missing argument INDEX, or --store: the gallery to search")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.look.spec.Store == "" {
+				f.look.spec.Index, args = args[0], args[1:]
+			}
+			return f.search(cmd, args)
+		},
+	}
+	fs, spec := flagsOf(cmd), &f.look.spec
+	fs.repeated(&f.ids, "id", "look up an item of the index; may be repeated", nothing)
+	fs.vector(&spec.Vector, "look up the embeddings in a file, made by the network of the index")
+	fs.forceNetwork(&spec.ForceNetwork)
+	fs.text(&f.filter, "filter", "", "find only items that pass this filter: "+filterHelp, nothing)
+	fs.BoolVar(&f.opt.Exact, "exact", false, "search all lists of an index with lists, for exact results")
+	fs.text(&spec.Store, "store", "", "store of a database, instead of an index: "+storeForm, nothing)
+	fs.text(&f.look.network.run, "run", "", "run whose network made the embeddings of --store, for photos", runFolders)
+	f.add(cmd, "items")
+	return cmd
 }
 
-// check refuses flags with wrong values or that do not apply, and parses the filter.
-func (f *searchFlags) check(cmd *cobra.Command, photos []string, rules []sourceRule) (*store.Filter, error) {
-	if err := refuseOf(cmd, f.source(), rules); err != nil {
-		return nil, err
+// arrangeHelp describes the flags that choose among more than the nearest neighbours.
+const arrangeHelp = `--group-by COLUMN shows only the first neighbour with each value, and --collapse DISTANCE
+only the first of near copies, both with the number of the others; --others N lists them
+too. --diverse W prefers neighbours that are unlike those before them. --rerank orders the
+200 nearest anew (or twice --neighbours): alpha-qe adds the nearest to the query,
+k-reciprocal prefers items that find each other. The order is re-rank, collapse, group,
+diversify. Printed distances are those from the query.`
+
+// add adds the flags that both commands have; what names the neighbours.
+func (f *searchFlags) add(cmd *cobra.Command, what string) {
+	fs := flagsOf(cmd)
+	fs.IntVar(&f.opt.K, "neighbours", 10, what+" to find for each query")
+	cli.AddStrict(fs.FlagSet, &f.look.spec.Strict)
+	fs.Float64Var(&f.opt.Least, "least", 0,
+		"show only neighbours that are the same thing with at least this probability, by the calibration")
+	fs.Float64Var(&f.strangers, "strangers", 0.5,
+		"expected share of queries whose class is not in the gallery; probabilities depend on it")
+	fs.text(&f.calibration, "calibration", "",
+		"file of the calibration; default: in the folder of the index or the run, or beside the network", anyFile)
+	fs.repeated(&f.texts, "text", "words to look up, also if a file has this name; may be repeated", nothing)
+	addTower(cmd, &f.look.spec.Words, towerNow)
+	fs.text(&f.opt.GroupBy, "group-by", "", "column: show only the first neighbour with each value", nothing)
+	fs.Float64Var(&f.opt.Collapse, "collapse", 0,
+		"distance up to which a neighbour counts as a copy of an earlier one and is not shown; 0: show all")
+	fs.IntVar(&f.opt.Others, "others", 0, "further members to list of each group of --group-by or --collapse")
+	fs.Float64Var(&f.opt.Diverse, "diverse", 0, "weight, above 0 and below 1, of being unlike the neighbours before "+
+		"(maximal marginal relevance); 0: order by distance")
+	fs.text(&f.opt.Rerank, "rerank", "", "order the nearest anew by alpha-qe or k-reciprocal; default: by distance",
+		words(lookup.AlphaQE, lookup.KReciprocal))
+	fs.BoolVar(&f.explain, "explain", false,
+		"also print from which files, network, distance and calibration the numbers come")
+}
+
+// check refuses flags with wrong values or that do not apply, and reads the queries.
+func (f *searchFlags) check(cmd *cobra.Command, args []string) (err error) {
+	given, spec := givenFlags(cmd), &f.look.spec
+	if err := cmp.Or(f.look.check(cmd),
+		refuse(cmd, "", rule{"force", true, "out", "it replaces results of --out"})); err != nil {
+		return err
 	}
-	if len(photos)+len(f.ids)+len(f.texts) == 0 && f.vectors == "" {
-		return nil, usagef("missing PHOTO, words, --id or --vector: the queries")
+	if len(args)+len(f.ids)+len(f.texts) == 0 && spec.Vector == "" {
+		return usagef("missing PHOTO, words, --id or --vector: the queries")
 	}
-	if err := cmp.Or(f.parse(photos, &f.outDir, &f.same), atLeast("neighbours", f.k, 1),
-		mebibytes("scratch", f.scratch), f.same.check()); err != nil {
-		return nil, err
+	if f.phrases, err = lookup.Parse(args, f.texts); err != nil {
+		return usageError(err)
 	}
-	f.joint = f.tower.dir != ""
-	if f.distance != "" {
-		if _, err := rank.ParseDistance(f.distance); err != nil {
-			return nil, usageError(err)
+	plain := len(lookup.PhotosAlone(f.phrases)) == len(f.phrases)
+	switch {
+	case lookup.Words(f.phrases) == nil && spec.Words != "":
+		return usagef("--words %s applies to words, and every query is a photo", spec.Words)
+	case !plain && f.to.dir != "":
+		return usagef("--out %s applies to photos alone: leave it out to look up words or sums", f.to.dir)
+	case !plain && (f.opt.Least > 0 || f.calibration != "" || given("strangers")):
+		return usagef("--least, --strangers and --calibration apply to photos alone: the distances of words and sums " +
+			"have no calibration")
+	}
+	spec.GroupBy, spec.Memory = f.opt.GroupBy, int64(f.scratch)<<20
+	if err := cmp.Or(atLeast("neighbours", f.opt.K, 1), mebibytes("scratch", f.scratch)); err != nil {
+		return err
+	}
+	if !(f.strangers > 0 && f.strangers < 1) {
+		return usagef("--strangers %g: want a share between 0 and 1", f.strangers)
+	}
+	if err := f.opt.Validate(); err != nil {
+		return err
+	}
+	if spec.Distance != "" {
+		if _, err := rank.ParseDistance(spec.Distance); err != nil {
+			return usageError(err)
 		}
 	}
-	return parseFilter(f.filter)
+	f.opt.Filter, err = parseFilter(f.filter)
+	return err
 }
 
 // search answers the queries and prints the answers.
-func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules []sourceRule) error {
+func (f *searchFlags) search(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
-	where, err := f.check(cmd, photos, rules)
+	if err := f.check(cmd, args); err != nil {
+		return err
+	}
+	if err := f.to.settle("", "search.html", "search.png"); err != nil {
+		return err
+	}
+	source, err := lookup.Open(ctx, &f.look.spec, &f.look)
 	if err != nil {
 		return err
 	}
-	if err := f.settle("", "search.html", "search.png"); err != nil {
+	defer source.Close()
+	if err := f.to.begin(); err != nil {
 		return err
 	}
-	at, err := f.open(ctx, a, f.source())
+	photos, queries, err := f.ask(ctx, source)
 	if err != nil {
 		return err
 	}
-	defer at.close()
-	if err := f.begin(); err != nil {
-		return err
-	}
-	queries, list, err := f.asked(ctx, a, at)
+	defer photos.Close()
+	by, err := source.Metric(ctx)
 	if err != nil {
 		return err
 	}
-	defer queries.Close()
-	judged := len(list)
-	by, err := f.metric(ctx, at)
-	if err != nil {
-		return err
-	}
-	more, err := f.phrases.queries(ctx, a, &f.lookupFlags, at, by)
-	if err != nil {
-		return err
-	}
-	list = append(list, more...)
-	g, err := f.gallery(ctx, a, at, by)
+	g, err := source.Gallery(ctx, by, false)
 	if err != nil {
 		return err
 	}
@@ -219,166 +264,124 @@ func (f *searchFlags) search(cmd *cobra.Command, a *app, photos []string, rules 
 	if err != nil {
 		return err
 	}
-	among, file, err := f.same.among(ctx, a, at.of, g, &in)
+	file, err := source.Judge(ctx, g, &f.opt, f.calibration, f.strangers, f.judges(cmd))
 	if err != nil {
 		return err
 	}
-	if judged == 0 {
+	if len(queries) > 0 && queries[0].Summed { // as all are
 		file = ""
 	}
-	answers, err := g.Nearest(ctx, list, lookup.Options{K: f.k, Exact: f.exact, Filter: where})
+	if f.explain {
+		f.opt.Explain = source.Explain(&in, &f.opt, file)
+	}
+	answers, err := lookup.Nearest(ctx, g, queries, f.opt)
 	if err != nil {
 		if wrong := (*store.FilterError)(nil); errors.As(err, &wrong) {
 			err = usageError(err)
 		}
 		return err
 	}
-	f.sayOlder(a, answers, in.Name)
-	for i := range answers[:judged] { // the distances of words have no calibration
-		answers[i].Judge(among, f.same.least)
+	f.sayOlder(answers, in.Name)
+	res := lookup.Results{Head: in.Head(), Queries: answers, LeftOut: photos.LeftOut}
+	res.Calibration, res.Least = file, f.opt.Least
+	if t, ok := g.(*lookup.Table); ok {
+		res.GalleryLeftOut = t.LeftOut
+		f.sayForeign(t, queries, answers)
 	}
-	table, ok := g.(*lookup.Table)
-	if !ok {
-		res := items.Answers{Index: in.Name, Queries: answers, Items: in.Items, Distance: in.Distance,
-			LeftOut: queries.LeftOut, Calibration: file, Least: f.same.least}
-		return a.answer(res, func() error { return res.Write(a.out, in.Columns) })
-	}
-	if i, ok := table.Foreign(list[:judged], answers[:judged]); ok && f.embeddings != "" {
-		fmt.Fprintf(a.err, "%s has another embedding in %s: was it made by another network than %s?\n",
-			escape.Name(list[i].Path), escape.Name(f.embeddings), escape.Name(f.by()))
-	}
-	res := newSearchResult(table, answers)
-	res.LeftOut, res.Calibration, res.Least = queries.LeftOut, file, f.same.least
-	if f.dir != "" {
-		if res.Files, err = f.writePage(ctx, a, queries, table, among != nil, answers); err != nil {
+	if f.to.dir != "" {
+		if res.Files, err = f.writePage(ctx, photos, g, &in, answers); err != nil {
 			return err
 		}
 	}
-	return a.printSearch(res, answers)
+	return f.look.a.answer(res, func() error { return res.Print(f.look.a.out, g, &in) })
 }
 
-// printSearch prints the answers of a table.
-func (a *app) printSearch(res *searchResult, answers []lookup.Answer) error {
-	if a.json {
-		return a.printJSON(res)
+// judges returns the flag that needs a calibration; "" without one.
+func (f *searchFlags) judges(cmd *cobra.Command) string {
+	given := givenFlags(cmd)
+	switch {
+	case f.opt.Least > 0:
+		return "least"
+	case given("strangers"):
+		return "strangers"
+	case f.calibration != "":
+		return "calibration"
 	}
-	err := items.Write(a.out, "gallery", answers, res.Least, func(n *lookup.Neighbour) (distance, name, about string) {
-		return retrieval.Distance(res.Distance, n.Value), n.Name(), n.Label
-	})
-	if err == nil && len(res.Files) > 0 {
-		_, err = fmt.Fprintf(a.out, "\nwritten %s\n", strings.Join(res.Files, " "))
-	}
-	return err
+	return ""
 }
 
-// asked embeds the photos to look up, and reads the items and vectors to look up.
-func (f *searchFlags) asked(ctx context.Context, a *app, at *place) (*lookup.Set, []lookup.Query, error) {
-	s := &lookup.Set{}
-	var list []lookup.Query
-	if photos := f.phrases.alone(); len(photos) > 0 {
-		var err error
-		if s, err = f.photos(ctx, a, at, photos, ""); err != nil {
+// ask returns the queries, with the photos among them, which the caller closes. Photos come first, as the page has them.
+func (f *searchFlags) ask(ctx context.Context, source *lookup.Source) (photos *lookup.Set, list []lookup.Query, err error) {
+	photos = &lookup.Set{}
+	if paths := lookup.PhotosAlone(f.phrases); len(paths) > 0 {
+		if photos, list, err = source.Photos(ctx, paths, ""); err != nil {
 			return nil, nil, err
 		}
-		a.sayLeftOut(s.LeftOut)
-		list = s.Queries()
 	}
-	if len(f.ids) == 0 && f.vectors == "" {
-		return s, list, nil
+	more := func(l []lookup.Query, e error) {
+		list, err = append(list, l...), cmp.Or(err, e)
 	}
-	more, err := at.items.ByID(ctx, f.ids)
-	if err == nil && f.vectors != "" {
-		var t *embedding.Table
-		if t, err = formats().Read(f.vectors); err == nil {
-			list = append(list, more...)
-			more, err = lookup.ByVector(t, f.vectors, at.of.Dim)
+	if len(f.ids) > 0 {
+		more(source.Items.ByID(ctx, f.ids))
+	}
+	if f.look.spec.Vector != "" && err == nil {
+		set, rows, e := source.VectorFile()
+		if e == nil {
+			e = source.MeetVectors(set.Table, source.Party(source.Items.Name))
 		}
-		if err == nil {
-			err = origin.Meet(origin.OfTable(t, f.vectors), at.party(at.items.Name), f.forceNetwork, a.err)
-		}
+		more(rows, e)
+	}
+	if err == nil {
+		more(source.Sums(ctx, f.phrases))
 	}
 	if err != nil {
-		s.Close()
+		photos.Close()
 	}
-	return s, append(list, more...), err
+	return photos, list, err
 }
 
-// metric returns the distance of a gallery, before it is made.
-func (f *searchFlags) metric(ctx context.Context, at *place) (rank.Distance, error) {
-	if at.items != nil {
-		in, err := at.items.Info(ctx)
-		return in.Distance, err
-	}
-	if f.distance != "" {
-		return rank.ParseDistance(f.distance)
-	}
-	m, err := at.model()
-	if err != nil {
-		return 0, err
-	}
-	return m.Distance()
-}
-
-// gallery returns the open index or store, or a table.
-func (f *searchFlags) gallery(ctx context.Context, a *app, at *place, by rank.Distance) (lookup.Gallery, error) {
-	if at.items != nil {
-		return at.items, nil
-	}
-	t, err := f.table(ctx, a, at, false)
-	if err != nil {
-		return nil, err
-	}
-	t.Memory, t.Distance = int64(f.scratch)<<20, by
-	return t, nil
-}
-
-// newSearchResult returns the result of a search in a table.
-func newSearchResult(g *lookup.Table, answers []lookup.Answer) *searchResult {
-	res := &searchResult{Gallery: g.Table.Rows(), Distance: g.Distance, GalleryLeftOut: g.LeftOut}
-	for _, a := range answers {
-		q := searchedQuery{Query: a.Query, Itself: a.Itself, Neighbours: []searchedItem{}}
-		for _, n := range a.Neighbours {
-			q.Neighbours = append(q.Neighbours, searchedItem{n.Path, n.Region, n.Row, n.Label, n.Distance, n.Same})
+// sayForeign prints a remark if another network made the embeddings.
+func (f *searchFlags) sayForeign(t *lookup.Table, queries []lookup.Query, answers []api.Answer) {
+	if file := f.look.spec.Embeddings; file != "" {
+		if i, ok := t.Foreign(queries, answers); ok {
+			fmt.Fprintf(f.look.a.err, "%s has another embedding in %s: was it made by another network than %s?\n",
+				escape.Name(queries[i].Path), escape.Name(file), escape.Name(f.look.network.by()))
 		}
-		res.Queries = append(res.Queries, q)
 	}
-	return res
 }
 
 // sayOlder prints remarks about items of older contents of the queries' files.
-func (f *searchFlags) sayOlder(a *app, answers []lookup.Answer, name string) {
+func (f *searchFlags) sayOlder(answers []api.Answer, name string) {
 	way := ""
-	if f.store == "" {
+	if f.look.spec.Store == "" {
 		way = fmt.Sprintf(": '%s' updates it", commandLine("kindred", "index", "sync", "PHOTOS", "--index", name))
 	}
 	for _, q := range answers {
 		if n := len(q.Older); n > 0 {
-			fmt.Fprintf(a.err, "%s: the index has an older content of this file, which is not left out, under %s%s\n",
+			fmt.Fprintf(f.look.a.err, "%s: the index has an older content of this file, which is not left out, under %s%s\n",
 				escape.Name(q.Query), firstNames(q.Older), way)
 		}
 	}
 }
 
-func (a *app) sayUnread(name string, err error) {
-	fmt.Fprintf(a.err, "no picture of %s: %s\n", escape.Name(name), escape.Text(cli.Message(err)))
-}
-
 // writePage writes the page and the picture and returns their paths.
-func (f *searchFlags) writePage(ctx context.Context, a *app, queries *lookup.Set, g *lookup.Table,
-	judged bool, answers []lookup.Answer) (files []string, err error) {
+func (f *searchFlags) writePage(ctx context.Context, photos *lookup.Set, g lookup.Gallery, in *lookup.Info,
+	answers []api.Answer) (files []string, err error) {
 	// Every picture of the page is held until the page is written.
 	const pictureBytes = 1 << 20
-	what := fmt.Sprintf("--neighbours %d of %d photos", f.k, len(answers))
-	shown := int64(min(f.k, g.Table.Rows())) + 1
-	if err := planned(what, int64(len(answers)), shown, pictureBytes); err != nil {
+	what := fmt.Sprintf("--neighbours %d of %d photos", f.opt.K, len(answers))
+	if err := planned(what, int64(len(answers)), int64(min(f.opt.K, in.Items))+1, pictureBytes); err != nil {
 		return nil, err
 	}
-	file := filepath.Join(f.dir, "search.html")
-	out := retrieval.Found{Queries: queries, Gallery: g, Judged: judged, Least: f.same.least, By: f.by(),
-		Query: retrieval.Shown(ctx, file, a.sayUnread), Item: retrieval.Shown(ctx, file, a.sayUnread)}
+	file, by := filepath.Join(f.to.dir, "search.html"), f.look.network.by()
+	if f.look.spec.Index != "" {
+		by = f.look.spec.Index
+	}
+	out := retrieval.Found{Queries: photos, Gallery: g, Info: in, Judged: f.opt.Same != nil, Least: f.opt.Least, By: by,
+		Query: retrieval.Shown(ctx, file, f.look.a.sayUnread), Item: retrieval.Shown(ctx, file, f.look.a.sayUnread)}
 	page, rows, err := out.Page(answers)
 	if err != nil {
 		return nil, err
 	}
-	return f.put(results.Of("search.html", htmlOf(page)), drawing("search.png", report.PNG, sheet(rows)))
+	return f.to.put(results.Of("search.html", htmlOf(page)), drawing("search.png", report.PNG, sheet(rows)))
 }

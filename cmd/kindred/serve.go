@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/app/page"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/decide"
@@ -198,19 +199,19 @@ func (f *serveFlags) logger(a *app) (*slog.Logger, error) {
 
 // refuse refuses flags that do not apply to the served data.
 func (f *serveFlags) refuse(cmd *cobra.Command, dirs []string) error {
-	var of source
-	if len(dirs) > 0 {
-		of |= inIndex
+	served := len(dirs)+len(f.stores) > 0
+	what := "a review without an index"
+	switch {
+	case len(dirs) > 0:
+		what = lookup.Index.String()
+	case served:
+		what = lookup.Store.String()
 	}
-	if len(f.stores) > 0 {
-		of |= inStore
-	}
-	return refuseOf(cmd, cmp.Or(of, inReview), []sourceRule{
-		{"run", inStore, "", ownNetwork},
-		{"sync", inIndex, "", "only an index can follow a folder"},
-		{"sync-every", anywhere, "sync", "it sets how often that folder is compared"},
-		{"label pictures uploads max-items max-k max-pixels", inItems, "", "a review has no items"},
-	})
+	return refuse(cmd, what,
+		rule{"run", len(f.stores) > 0, "", "an index contains its network"},
+		rule{"sync", len(dirs) > 0, "", "only an index can follow a folder"},
+		rule{"sync-every", true, "sync", "it sets how often that folder is compared"},
+		rule{"label pictures uploads max-items max-k max-pixels", served, "", "a review has no items"})
 }
 
 // check refuses flags that contradict each other.
@@ -388,13 +389,13 @@ func (f *serveFlags) collections(ctx context.Context, a *app, dirs []string, opt
 		opt.Collections = append(opt.Collections, c)
 	}
 	for _, url := range f.stores {
-		p, err := a.placeAt(ctx, url, f.run)
+		source, err := lookup.Open(ctx, &lookup.Spec{Store: url, Run: f.run, Column: f.label}, &lookupFlags{a: a})
 		if err != nil {
 			return nil, nil, err
 		}
-		open = append(open, p.close)
-		c := serve.Collection{Name: p.items.Name, Store: p.items.Store, Uploads: f.uploads}
-		if err := f.equip(ctx, &c, p, opt.Log); err != nil {
+		open = append(open, source.Close)
+		c := serve.Collection{Name: source.Items.Name, Store: source.Items.Store, Uploads: f.uploads}
+		if err := f.equip(ctx, &c, source, opt.Log); err != nil {
 			return nil, nil, err
 		}
 		opt.Collections = append(opt.Collections, c)
@@ -402,28 +403,37 @@ func (f *serveFlags) collections(ctx context.Context, a *app, dirs []string, opt
 	return all, end, nil
 }
 
-// equip gives a collection its network and calibration, if it has them, and the settings of the flags.
-func (f *serveFlags) equip(ctx context.Context, c *serve.Collection, p *place, log *slog.Logger) error {
+// equip gives a collection its network and calibration, if it has them, and the settings of the flags. What only the
+// owner of the server can mend is in the log.
+func (f *serveFlags) equip(ctx context.Context, c *serve.Collection, source *lookup.Source, log *slog.Logger) error {
 	c.Folders, c.Label = f.pictures, f.label
-	m, err := p.items.Model()
+	m, err := source.Network()
 	if m != nil {
 		c.Embedder = serve.Network(m)
 	}
 	if err != nil {
 		return err
 	}
-	in, err := p.items.Info(ctx)
+	in, err := source.Items.Info(ctx)
 	if err != nil {
 		return err
 	}
-	equipWords(c, p, m, in.Distance, log)
-	if p.of.File == "" {
+	c.UnitLength = m != nil && lookup.IsUnitLength(m.Net.Spec())
+	tower, why, err := source.RememberedTower(in.Distance)
+	if c.NoWords = why; tower != nil {
+		c.Words = tower
+	}
+	if err != nil {
+		log.Warn("no words", "collection", c.Name, "error", err)
+	}
+	if source.Calibration.File == "" {
 		return nil
 	}
-	quiet := *p.of // the server reads new calibrations while it writes its log
-	quiet.Notes = nil
-	of := func(says *decide.Calibration) (embedding.Network, error) { return quiet.SourceFor(says, quiet.File) }
-	c.CalibrationFile, err = serve.OpenCalibration(p.of.File, of, in.Distance.String(), in.Dim)
+	of := *source.Calibration // the server reads new calibrations while it writes its log
+	of.Notes = nil
+	c.CalibrationFile, err = serve.OpenCalibration(of.File, func(says *decide.Calibration) (embedding.Network, error) {
+		return of.SourceFor(says, of.File)
+	}, in.Distance.String(), in.Dim)
 	return err
 }
 

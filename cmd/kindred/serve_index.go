@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/serve"
@@ -55,11 +56,11 @@ func (h *servedIndex) collection(ctx context.Context, x *index.Index) (c serve.C
 			return c, err
 		}
 	}
-	p, err := h.a.placeOf(x, h.dir)
+	source, err := lookup.UseIndex(x, h.dir, h.f.label, h.a.err)
 	if err != nil {
 		return c, err
 	}
-	return c, h.f.equip(ctx, &c, p, h.log)
+	return c, h.f.equip(ctx, &c, source, h.log)
 }
 
 // lookEvery is the time between two looks whether another process asks for the index, or has replaced it.

@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/kindred-ml/kindred/app/cli/calibrate"
 	"github.com/kindred-ml/kindred/app/calibrations"
-	"github.com/kindred-ml/kindred/app/origin"
+	"github.com/kindred-ml/kindred/app/cli/calibrate"
 	"github.com/kindred-ml/kindred/app/cli/trials"
+	"github.com/kindred-ml/kindred/app/lookup"
+	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
 )
@@ -146,31 +147,25 @@ func (f *calibrateFlags) fits(a *app, c *decide.Calibration, file string, t *emb
 // openNew reads or embeds the photos to compare with a calibration. The table has no columns if there are no labels.
 func (f *calibrateFlags) openNew(ctx context.Context, a *app, of basis, arg string) (*embedding.Table,
 	*calibrations.Of, error) {
-	look := lookupFlags{labels: f.labels, column: f.opt.Column, dataDir: f.photos.dataDir,
-		outside: f.photos.outside, strict: f.opt.Strict}
-	if of == fileBasis || isEmbeddings(f.check) {
-		look.embeddings = f.check
-		t, err := look.table(ctx, a, &place{}, true)
-		if err != nil {
-			return nil, nil, err
-		}
-		return t.Table, &calibrations.Of{}, nil
+	look := lookupFlags{a: a, dataDir: f.photos.dataDir, outside: f.photos.outside, spec: lookup.Spec{Labels: f.labels,
+		Column: f.opt.Column, Strict: f.opt.Strict}}
+	switch {
+	case of == fileBasis || isEmbeddings(f.check):
+		look.spec.Embeddings, look.spec.Vector = f.check, f.check
+	case of == indexBasis:
+		look.spec.In, look.spec.Index = f.check, arg
+	default:
+		look.spec.In, look.spec.Run, look.network.run = f.check, arg, arg
 	}
-	look.in = f.check
-	if of == indexBasis {
-		look.index = arg
-	} else {
-		look.run = arg
-	}
-	at, err := look.open(ctx, a, look.source())
+	source, err := lookup.Open(ctx, &look.spec, &look)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer at.close()
-	t, err := look.table(ctx, a, at, true)
+	defer source.Close()
+	t, err := source.Table(ctx, true)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer t.Close()
-	return t.Table, at.of, nil
+	return t.Table, source.Calibration, nil
 }

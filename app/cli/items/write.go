@@ -3,10 +3,8 @@ package items
 import (
 	"context"
 
-	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/index"
-	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -61,10 +59,4 @@ func write(ctx context.Context, to *lookup.Items, list []store.Item, opt index.A
 		}
 	}
 	return done, flush()
-}
-
-// OfIndex returns an open index, with its network, as a lookup.
-func OfIndex(x *index.Index) *lookup.Items {
-	return &lookup.Items{Store: x.Store(false), Name: x.Dir(), Index: x,
-		Model: func() (*run.Model, error) { return origin.Load(x) }}
 }

@@ -1,6 +1,9 @@
 package option
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Invalid is the error for a setting with a wrong value.
 type Invalid struct {
@@ -15,4 +18,28 @@ func (e *Invalid) Error() string { return e.Named(func(setting string) string { 
 // Named is Error with another name for the setting.
 func (e *Invalid) Named(name func(setting string) string) string {
 	return fmt.Sprintf("%s %s: want %s", name(e.Setting), e.Value, e.Want)
+}
+
+// Missing is the error for a setting that is needed and not given.
+type Missing struct {
+	Setting string // name of the setting, as in Inapplicable
+	Reason  string // what it is needed for
+}
+
+// Error names the setting as a request does.
+func (e *Missing) Error() string { return e.Named(func(setting string) string { return setting }) }
+
+// Named is Error with another name for the setting.
+func (e *Missing) Named(name func(setting string) string) string {
+	return fmt.Sprintf("%s is missing: %s", name(e.Setting), e.Reason)
+}
+
+// IsUsage reports whether an error is an Inapplicable, an Invalid or a Missing: the user can correct a setting.
+func IsUsage(err error) bool {
+	return is[*Inapplicable](err) || is[*Invalid](err) || is[*Missing](err)
+}
+
+func is[E error](err error) bool {
+	var e E
+	return errors.As(err, &e)
 }

@@ -7,21 +7,23 @@ import (
 	"github.com/kindred-ml/kindred/app/page/report"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/serve/api"
 )
 
 // Found holds query photos and the photos found nearest to them.
 type Found struct {
 	Queries *lookup.Set
-	Gallery *lookup.Table
-	Judged  bool    // gives the probability that a neighbour shows the same thing; nil without one
-	Least   float64 // neighbours with a lower probability were left out
-	By      string  // the network that makes the embeddings
+	Gallery lookup.Gallery
+	Info    *lookup.Info // of Gallery
+	Judged  bool         // gives the probability that a neighbour shows the same thing; nil without one
+	Least   float64      // neighbours with a lower probability were left out
+	By      string       // the network that makes the embeddings
 	// Query and Item are the results of Shown for the queries and for the lookup.
 	Query, Item func(p lookup.Picture) (report.Picture, error)
 }
 
 // Page returns the page, and its rows as a figure.
-func (f *Found) Page(found []lookup.Answer) (page report.Page, rows report.Retrieval, err error) {
+func (f *Found) Page(found []api.Answer) (page report.Page, rows report.Retrieval, err error) {
 	for i := range found {
 		q := report.Query{}
 		if q.Item, err = f.Query(f.Queries.Picture(i)); err != nil {
@@ -33,9 +35,9 @@ func (f *Found) Page(found []lookup.Answer) (page report.Page, rows report.Retri
 			if err != nil {
 				return page, rows, err
 			}
-			p.Distance = Distance(f.Gallery.Distance, n.Value)
+			p.Distance = lookup.DistanceText(f.Info.Distance, n.Distance)
 			if n.Same != nil {
-				p.Distance = Same(*n.Same)
+				p.Distance = lookup.SameText(*n.Same)
 			}
 			q.Neighbours = append(q.Neighbours, p)
 		}
@@ -56,10 +58,7 @@ func (f *Found) Page(found []lookup.Answer) (page report.Page, rows report.Retri
 		Title: "Photos and their nearest photos",
 		Lead: fmt.Sprintf("%s looked up among %d by %s distance between the embeddings that %s "+
 			"makes. A photo that is itself among them is left out of its answer.", searched,
-			f.Gallery.Table.Rows(), f.Gallery.Distance, f.By),
+			f.Info.Items, f.Info.Distance, f.By),
 		Sections: []report.Section{{Blocks: []report.Block{rows}}},
 	}, rows, nil
 }
-
-// Same returns the text of the probability that a neighbour shows the same thing.
-func Same(p float64) string { return "the same: " + decide.Percent(p) }

@@ -7,10 +7,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/app/page/report"
 	"github.com/kindred-ml/kindred/app/page/report/photo"
 	"github.com/kindred-ml/kindred/eval/rank"
@@ -181,12 +181,4 @@ func (c *Config) picture(i int, labels []int64) (report.Picture, error) {
 
 // Distance returns the text for the value of a neighbour from rank.Nearest: the
 // Euclidean distance, the cosine or the product.
-func Distance(d rank.Distance, value float64) string {
-	switch d {
-	case rank.Cosine:
-		return fmt.Sprintf("cosine %.3f", value)
-	case rank.Dot:
-		return fmt.Sprintf("product %.4g", value)
-	}
-	return fmt.Sprintf("distance %.4g", math.Sqrt(max(0, value)))
-}
+func Distance(d rank.Distance, value float64) string { return lookup.DistanceText(d, d.From(value)) }

@@ -1,0 +1,105 @@
+package lookup
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/kindred-ml/kindred/app/mirror"
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/serve/api"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// DistanceText returns a distance with its name: distance 0.71, cosine 0.749, product 3.2.
+func DistanceText(by rank.Distance, distance float64) string {
+	switch by {
+	case rank.Cosine:
+		return fmt.Sprintf("cosine %.3f", 1-distance)
+	case rank.Dot:
+		return fmt.Sprintf("product %.4g", -distance)
+	}
+	return fmt.Sprintf("distance %.4g", distance)
+}
+
+// SameText returns the text of the probability that a neighbour shows the same thing.
+func SameText(p float64) string { return "the same: " + decide.Percent(p) }
+
+// Print writes the answers for a terminal. For a table, neighbours have their labels, else their columns in the order of
+// the gallery's.
+func (r *Results) Print(to io.Writer, g Gallery, in *Info) error {
+	_, isTable := g.(*Table)
+	where := "index"
+	if isTable {
+		where = "gallery"
+	}
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	line := func(rank string, n *api.Neighbour) {
+		distance, about := fmt.Sprintf("%.4g", n.Distance), columnsText(in.Columns, n.Columns)
+		if isTable {
+			distance, about = DistanceText(in.Distance, n.Distance), n.Label
+		}
+		fmt.Fprintf(w, "%s\t%s", rank, distance)
+		if n.Same != nil {
+			fmt.Fprintf(w, "\t%s", SameText(*n.Same))
+		}
+		if n.Count > 1 {
+			about = strings.TrimSpace(fmt.Sprintf("%s (and %d more)", about, n.Count-1))
+		}
+		fmt.Fprintf(w, "\t%s\t%s\n", NameOf(n), about)
+	}
+	for i := range r.Queries {
+		q := &r.Queries[i]
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintln(w, q.Query)
+		if len(q.Itself) > 0 {
+			fmt.Fprintf(w, "left out, as it is the photo itself in the %s: %s\n", where, strings.Join(q.Itself, ", "))
+		}
+		for k := range q.Neighbours {
+			n := &q.Neighbours[k]
+			line(fmt.Sprintf("%3d", k+1), n)
+			for j := range n.Others {
+				line("   ", &n.Others[j])
+			}
+		}
+		if len(q.Neighbours) == 0 && r.Least > 0 {
+			fmt.Fprintf(w, "no neighbour is the same thing with a probability of %g or more\n", r.Least)
+		}
+		if e := q.Explain; e != nil {
+			fmt.Fprintf(w, "query: %s\ngallery: %s\ndistance: %s\n", e.Query, e.Gallery, e.Distance)
+			if e.Same != "" {
+				fmt.Fprintf(w, "the same: %s\n", e.Same)
+			}
+			fmt.Fprintf(w, "steps: %s\n", strings.Join(e.Steps, "; "))
+		}
+	}
+	if len(r.Files) > 0 {
+		fmt.Fprintf(w, "\nwritten %s\n", strings.Join(r.Files, " "))
+	}
+	return w.Flush()
+}
+
+// columnsText writes an item's columns for people, in the order of the gallery's.
+func columnsText(columns []store.Column, of map[string]any) string {
+	var out []string
+	for _, c := range columns {
+		v := of[c.Name]
+		if v == nil || strings.HasPrefix(c.Name, mirror.Prefix) { // columns that only kindred index sync needs
+			continue
+		}
+		text := store.FormatValue(v)
+		if c.Kind == store.Text && strings.ContainsAny(text, " =\"") {
+			quoted, err := json.Marshal(text)
+			if err == nil {
+				text = string(quoted)
+			}
+		}
+		out = append(out, c.Name+"="+text)
+	}
+	return strings.Join(out, " ")
+}
