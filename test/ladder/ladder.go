@@ -279,6 +279,8 @@ func measuring() []Package {
 		{"eval/rank", "the exact ranks of every query's positives in a gallery",
 			"internal/base/budget internal/base/regular internal/base/spell internal/base/par mat " +
 				"internal/compute/exact internal/compute/itself"},
+		{"internal/compute/rerank", "candidates of a search re-ranked, made diverse, grouped by near copies",
+			"internal/base/budget internal/base/par mat eval/rank"},
 		{"eval/cluster", "k-means, and scores of a clustering against labels",
 			"internal/base/spell internal/base/par internal/kernel/dot16 mat internal/compute/exact"},
 		{"internal/compute/ward", "agglomerative clustering by Ward's criterion", "mat"},
