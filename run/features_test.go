@@ -13,6 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/base/home"
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -317,12 +318,15 @@ func TestFrozenRefusals(t *testing.T) {
 			t.Errorf("%v: error %v", c.set, err)
 		}
 	}
-	lost := func(context.Context, string) (Start, error) { return Start{}, errors.New("no network here") }
+	lost := func(context.Context, string) (Start, error) {
+		return Start{}, option.Errorf("no network here without %s", option.Option("weights.Home"))
+	}
+	flag := func(string) string { return "--weights-dir" }
 	for _, opts := range []Options{{}, {Weights: lost}} {
 		opts.Dataset = photos(4, 10, 64)
 		_, err := assemble(t.Context(), frozenConfig(t), opts)
 		if err == nil || !strings.Contains(err.Error(), "body would stay random") ||
-			strings.Contains(err.Error(), "no network here") != (opts.Weights != nil) {
+			strings.HasSuffix(option.Text(err, flag), "here without --weights-dir") != (opts.Weights != nil) {
 			t.Errorf("a frozen body without weights: error %v", err)
 		}
 		tr, err := assemble(t.Context(), frozenConfig(t, "network.pretrained=none", "network.name=conv4"), opts)

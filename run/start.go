@@ -11,6 +11,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/base/within"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
 	"github.com/kindred-ml/kindred/nn/published"
@@ -96,7 +97,7 @@ func (s *started) find(ctx context.Context, look func() shape) error {
 		err := fmt.Errorf("network.freeze=%s: the body would stay random: name a start by "+
 			"network.pretrained, or ask for random features by network.pretrained=%s", wholeBody, none)
 		if missing != nil {
-			err = fmt.Errorf("%w; %w", err, missing)
+			err = option.Errorf("%w; %w", err, missing)
 		}
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/kindred-ml/kindred/app/remote/weights"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
 // AddGlobals adds the flags that every command of a program has.
@@ -58,9 +57,6 @@ type UsageError struct{ Err error }
 
 func (u UsageError) Error() string { return u.Err.Error() }
 func (u UsageError) Unwrap() error { return u.Err }
-
-// Named is Error with other names for options of the library.
-func (u UsageError) Named(name func(option string) string) string { return option.Text(u.Err, name) }
 
 // Usagef makes a UsageError.
 func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }

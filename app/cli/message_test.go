@@ -45,8 +45,8 @@ func TestMessageOfSettings(t *testing.T) {
 	}
 }
 
-// TestFlagsOfOptions: every option that the library's errors name has a flag, and the
-// table has no others.
+// TestFlagsOfOptions: every option that the library's errors name has a flag and a command that shows it, and the table
+// has no others.
 func TestFlagsOfOptions(t *testing.T) {
 	pattern := regexp.MustCompile(`option\.Option(?:\(| = )"([^"]+)"`)
 	named := map[string]bool{option.Override: true}
@@ -63,9 +63,16 @@ func TestFlagsOfOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	shown, err := os.ReadFile(filepath.Join("..", "..", "cmd", "kindred", "options_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name := range named {
 		if flags[name] == "" {
 			t.Errorf("no flag for %s", name)
+		}
+		if !strings.Contains(string(shown), fmt.Sprintf("\tat(%q, ", name)) {
+			t.Errorf("no command shows the flag for %s", name)
 		}
 	}
 	for name := range flags {

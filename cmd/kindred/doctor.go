@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kindred-ml/kindred/app/cli"
 	"github.com/kindred-ml/kindred/app/remote/weights"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/budget"
@@ -103,7 +104,7 @@ var (
 func (h *health) folders() {
 	problem := func(err error) {
 		if err != nil {
-			h.Problems = append(h.Problems, err.Error())
+			h.Problems = append(h.Problems, cli.Message(err))
 		}
 	}
 	var err error

@@ -15,6 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/app/cli/contents"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/format/onnx"
 	"github.com/kindred-ml/kindred/internal/format/torchfile"
 	"github.com/kindred-ml/kindred/nn"
@@ -206,7 +207,7 @@ func (f *modelFlags) model(ctx context.Context, a *app) (*run.Model, error) {
 	if f.network == "" {
 		s, err := a.findWeights(cli.Weights{Dir: f.weightsDir, Offline: f.offline})(ctx, "")
 		if err != nil {
-			return nil, fmt.Errorf("no network to compare the photos: give --run or --network; %w\n"+
+			return nil, option.Errorf("no network to compare the photos: give --run or --network; %w\n"+
 				"--network model.onnx is an ONNX file on this machine, --run DIR a run that was trained here", err)
 		}
 		f.network = s.Name

@@ -35,7 +35,7 @@ type named struct {
 	args   []any
 }
 
-func (e *named) Unwrap() error { return errors.Unwrap(e.error) }
+func (e *named) Unwrap() error { return e.error }
 
 // Named returns the message with other names for its options and those of the errors that it wraps.
 func (e *named) Named(name func(option string) string) string {
@@ -55,31 +55,30 @@ func (e *named) Named(name func(option string) string) string {
 	return fmt.Errorf(e.format, args...).Error()
 }
 
-// Text is the message of err, with every option that it or a wrapped error names
-// replaced by name(option).
+// Text is the message of err, with every option that it or a wrapped error names replaced by name(option). An error
+// that has no method Named must end with the message of the error that it wraps, as those of fmt.Errorf("x: %w"), or
+// have a line for each, as those of errors.Join. One that continues after that message is made by Errorf: package fmt
+// does not keep where it was.
 func Text(err error, name func(option string) string) string {
 	text := err.Error()
-	var inner []error
 	switch e := err.(type) {
 	case interface {
-		Named(func(string) string) string
+		Named(name func(option string) string) string
 	}:
 		return e.Named(name)
 	case interface{ Unwrap() error }:
-		inner = []error{e.Unwrap()}
-	case interface{ Unwrap() []error }:
-		inner = e.Unwrap()
-	}
-	at := 0 // what is before has been replaced
-	for _, e := range inner {
-		if e == nil {
-			continue
+		if inner := e.Unwrap(); inner != nil {
+			if context, ok := strings.CutSuffix(text, inner.Error()); ok {
+				return context + Text(inner, name)
+			}
 		}
-		was := e.Error()
-		if k := strings.Index(text[at:], was); k >= 0 && was != "" {
-			now := Text(e, name)
-			text = text[:at+k] + now + text[at+k+len(was):]
-			at += k + len(now)
+	case interface{ Unwrap() []error }:
+		if joined := errors.Join(e.Unwrap()...); joined != nil && joined.Error() == text {
+			var lines []string
+			for _, inner := range e.Unwrap() {
+				lines = append(lines, Text(inner, name))
+			}
+			return strings.Join(lines, "\n")
 		}
 	}
 	return text

@@ -33,7 +33,7 @@ func TestText(t *testing.T) {
 		{errors.New("run.Options.Force stands here by chance"), "run.Options.Force stands here by chance",
 			"run.Options.Force stands here by chance"},
 		{taken, "a%b holds a run: run.Options.Resume or run.Options.Force", "a%b holds a run: --resume a b or --force"},
-		{fmt.Errorf("before: %w, after", taken),
+		{Errorf("before: %w, after", taken),
 			"before: a%b holds a run: run.Options.Resume or run.Options.Force, after",
 			"before: a%b holds a run: --resume a b or --force, after"},
 		{Errorf("%w; %s", Errorf("%w, %s", fs.ErrNotExist, force), other),
@@ -44,8 +44,15 @@ func TestText(t *testing.T) {
 			"override train.lr=x: train.lr: no number\na%b holds a run: run.Options.Resume or run.Options.Force",
 			"a%b holds a run: --resume a b or --force\n--set train.lr=x: train.lr: no number\n" +
 				"a%b holds a run: --resume a b or --force"},
-		{fmt.Errorf("%w and %w", Errorf("%s", force), Errorf("%s", force)), "run.Options.Force and run.Options.Force",
+		{Errorf("%w and %w", Errorf("%s", force), Errorf("%s", force)), "run.Options.Force and run.Options.Force",
 			"--force and --force"},
+		{fmt.Errorf("a: %w", fmt.Errorf("b: %w", Errorf("%s", force))), "a: b: run.Options.Force", "a: b: --force"},
+		{fmt.Errorf("a: %w", errors.Join(Errorf("%s", force), fs.ErrClosed)),
+			"a: run.Options.Force\nfile already closed", "a: --force\nfile already closed"},
+		// Package fmt does not keep where the wrapped message is.
+		{fmt.Errorf("%w, after", Errorf("%s", force)), "run.Options.Force, after", "run.Options.Force, after"},
+		{fmt.Errorf("%w and %w", Errorf("%s", force), Errorf("%s", force)), "run.Options.Force and run.Options.Force",
+			"run.Options.Force and run.Options.Force"},
 		{hidden{taken}, "something else", "something else"},
 		{hidden{nil}, "something else", "something else"},
 	} {
@@ -58,6 +65,9 @@ func TestText(t *testing.T) {
 	}
 	if err := Errorf("%w: %s", context.Canceled, force); !errors.Is(err, context.Canceled) {
 		t.Error("the wrapped error is lost")
+	}
+	if err := Errorf("%w: %w", fs.ErrClosed, context.Canceled); !errors.Is(err, context.Canceled) {
+		t.Error("the second of the wrapped errors is lost")
 	}
 	if err := Errorf("%v: %s", context.Canceled, force); errors.Is(err, context.Canceled) {
 		t.Error("what was not wrapped is")
