@@ -1,7 +1,9 @@
 package serve_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log"
 	"net/http/httptest"
@@ -28,7 +30,23 @@ func Example() {
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
-	fmt.Println(w.Code, w.Body)
+	var answer bytes.Buffer
+	if err := json.Indent(&answer, bytes.TrimSpace(w.Body.Bytes()), "", "  "); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(w.Code, answer.String())
 	// Output:
-	// 200 {"collection":"shoes","distance":"euclidean","neighbours":[{"id":"boot","distance":0.141421374149721}]}
+	// 200 {
+	//   "schema": 1,
+	//   "gallery": "shoes",
+	//   "items": 2,
+	//   "distance": "euclidean",
+	//   "neighbours": [
+	//     {
+	//       "id": "boot",
+	//       "distance": 0.141421374149721,
+	//       "label": ""
+	//     }
+	//   ]
+	// }
 }

@@ -74,7 +74,7 @@ func (c *Client) Ready(ctx context.Context) error {
 	return err
 }
 
-// Search finds the items nearest to q.Vector, or to the item q.ID.
+// Search finds the items nearest to q.Vector, the item q.ID, the words q.Text or the sum q.Terms.
 func (c *Client) Search(ctx context.Context, q Search) (*Found, error) {
 	r, err := withJSON(http.MethodPost, "/v1/search", q)
 	return call[Found](ctx, c, r, err)
@@ -82,7 +82,12 @@ func (c *Client) Search(ctx context.Context, q Search) (*Found, error) {
 
 // SearchPicture finds the items nearest to a picture: the content of an image file.
 func (c *Client) SearchPicture(ctx context.Context, picture []byte, q Search) (*Found, error) {
-	r, err := asked("/v1/search", picture, q)
+	return c.SearchPictures(ctx, [][]byte{picture}, q)
+}
+
+// SearchPictures finds the items nearest to the sum q.Terms, some of which are pictures by their number.
+func (c *Client) SearchPictures(ctx context.Context, pictures [][]byte, q Search) (*Found, error) {
+	r, err := asked("/v1/search", pictures, q)
 	return call[Found](ctx, c, r, err)
 }
 
@@ -120,28 +125,40 @@ func (c *Client) Explain(ctx context.Context, q Search) (*Explanation, error) {
 
 // ExplainPicture searches like SearchPicture and explains the result.
 func (c *Client) ExplainPicture(ctx context.Context, picture []byte, q Search) (*Explanation, error) {
-	r, err := asked("/v1/explain", picture, q)
+	r, err := asked("/v1/explain", [][]byte{picture}, q)
 	return call[Explanation](ctx, c, r, err)
 }
 
-func asked(path string, picture []byte, q Search) (request, error) {
+// asked returns a search with pictures as a form. Zero values are left out.
+func asked(path string, pictures [][]byte, q Search) (request, error) {
 	if q.Vector != nil || q.ID+q.Text != "" {
-		return request{}, errors.New("a search with a picture takes neither a vector nor an id")
+		return request{}, errors.New("a search with pictures takes no vector, id or text: make it a term of a sum")
 	}
-	values := map[string]string{"filter": q.Filter, "columns": strings.Join(q.Columns, ",")}
-	if q.K != 0 {
-		values["k"] = strconv.Itoa(q.K)
+	values := map[string]string{"filter": q.Filter, "columns": strings.Join(q.Columns, ","), "group_by": q.GroupBy,
+		"rerank": q.Rerank}
+	for name, v := range map[string]int{"k": q.K, "others": q.Others} {
+		if v != 0 {
+			values[name] = strconv.Itoa(v)
+		}
 	}
-	if q.Vectors {
-		values["vectors"] = "true"
+	for name, v := range map[string]float64{"least": q.Least, "collapse": q.Collapse, "diverse": q.Diverse} {
+		if v != 0 {
+			values[name] = number(v)
+		}
 	}
-	if q.Least != 0 {
-		values["least"] = number(q.Least)
+	for name, v := range map[string]bool{"vectors": q.Vectors, "except_itself": q.ExceptItself, "explain": q.Explain} {
+		if v {
+			values[name] = "true"
+		}
 	}
-	if q.ExceptItself {
-		values["except_itself"] = "true"
+	if q.Terms != nil {
+		b, err := json.Marshal(q.Terms)
+		if err != nil {
+			return request{}, err
+		}
+		values["terms"] = string(b)
 	}
-	return withPicture(http.MethodPost, path, picture, values)
+	return withPictures(http.MethodPost, path, pictures, values)
 }
 
 // Add adds items. If an id exists already, the error is an *Error with the code conflict, and no

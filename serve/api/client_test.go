@@ -233,7 +233,7 @@ func TestRetries(t *testing.T) {
 			io.Copy(io.Discard, r.Body)
 			n := int(sent.Add(1))
 			if n > len(c.codes) {
-				io.WriteString(w, `{"ids":["x"],"collection":"c","distance":"dot","neighbours":[]}`)
+				io.WriteString(w, `{"ids":["x"],"schema":1,"gallery":"c","items":0,"distance":"dot","neighbours":[]}`)
 				return
 			}
 			code, after := c.codes[n-1], 0

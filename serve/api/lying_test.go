@@ -312,7 +312,8 @@ func TestListsEnd(t *testing.T) {
 // TestMissingFields: every field that a right answer has, unless it may be left out, is missed by
 // its name.
 func TestMissingFields(t *testing.T) {
-	right := `{"collection":"c","distance":"dot","label":"l","class":"k","neighbours":[{"id":"a","distance":0.5}],` +
+	right := `{"schema":1,"gallery":"c","items":1,"distance":"dot","label":"l","class":"k","neighbours":[{"id":"a",` +
+		`"label":"k","distance":0.5}],` +
 		`"shares":[{"class":"k","count":1,"share":1,"nearest":0.5,"farthest":0.5}],"distances":{"nearest":0.5,` +
 		`"median":0.5,"farthest":0.5,"contrast":0.5},"notes":[],"neighbourhood":{"rows":1,"state":"s","score":0.5,` +
 		`"text":"t","reasons":[],"spread":0.5,"compactness":0.5,"recall":0.5,"classes":[{"class":"k","rows":1,` +

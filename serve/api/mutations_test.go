@@ -26,7 +26,7 @@ func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // TestMutations changes answers of a server.
 func TestMutations(t *testing.T) {
-	const hit = `{"id":"a","distance":0.5,"path":"p","columns":{"price":2},"vector":[0.5,1.5],"same":0.5}`
+	const hit = `{"id":"a","label":"l","distance":0.5,"path":"p","columns":{"price":2},"vector":[0.5,1.5],"same":0.5}`
 	var readers []mutations.Reader
 	for _, c := range []struct {
 		name, text string
@@ -35,7 +35,8 @@ func TestMutations(t *testing.T) {
 		{"info", `{"version":"v","limits":{"body_bytes":1,"pixels":2,"items":3,"k":4},"collections":[{"name":"c","items":1,` +
 			`"dim":2,"distance":"cosine","columns":[{"name":"n","kind":"text"}],"label":"","network":"","uploads":true,` +
 			`"side":224,"read_only":false,"version":3,"browse":true}]}`, calls()["Info"]},
-		{"found", `{"collection":"c","distance":"dot","neighbours":[` + hit + "," + hit + `],"itself":["b"]}`, calls()["Search"]},
+		{"found", `{"schema":1,"gallery":"c","items":2,"distance":"dot","neighbours":[` + hit + "," + hit + `],"itself":["b"]}`,
+			calls()["Search"]},
 		{"list", `{"items":[{"id":"a","columns":{"b":true}},{"id":"c"}],"next":"c","passed":7}`,
 			func(ctx context.Context, c *api.Client) error { _, err := c.List(ctx, store.Page{}); return err }},
 		{"map", `{"collection":"c","state":"ready","version":1,"items":2,"stale":false,"method":"tsne","placed":2,` +
