@@ -11,11 +11,11 @@ import (
 	"github.com/kindred-ml/kindred/test/storetest"
 )
 
-// hitsOf makes hits of classes, "" for none, at distances of 1, 2, ... times a step.
-func hitsOf(step float64, classes ...string) []store.Hit {
-	var out []store.Hit
+// hitsOf makes neighbours of classes, "" for none, at distances of 1, 2, ... times a step.
+func hitsOf(step float64, classes ...string) []api.Neighbour {
+	var out []api.Neighbour
 	for i, c := range classes {
-		h := store.Hit{Distance: step * float64(i+1)}
+		h := api.Neighbour{Label: c, Hit: store.Hit{Distance: step * float64(i+1)}}
 		if c != "" {
 			h.Columns = map[string]any{"kind": c}
 		}
@@ -27,14 +27,14 @@ func hitsOf(step float64, classes ...string) []store.Hit {
 // Classes are counted with the nearest and the farthest of each, the most frequent first, of
 // equals by name; the shares are of all hits.
 func TestShares(t *testing.T) {
-	got := shares(hitsOf(1, "b", "a", "", "c", "c", "a", "c", ""), "kind")
+	got := shares(hitsOf(1, "b", "a", "", "c", "c", "a", "c", ""))
 	want := []api.Share{{Class: "c", Count: 3, Share: 3. / 8, Nearest: 4, Farthest: 7},
 		{Class: "a", Count: 2, Share: 2. / 8, Nearest: 2, Farthest: 6},
 		{Class: "b", Count: 1, Share: 1. / 8, Nearest: 1, Farthest: 1}}
 	if !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if got := shares(hitsOf(1, "", ""), "kind"); got == nil || len(got) != 0 {
+	if got := shares(hitsOf(1, "", "")); got == nil || len(got) != 0 {
 		t.Errorf("of none %v", got)
 	}
 }
@@ -50,7 +50,7 @@ func TestDistances(t *testing.T) {
 		{4, 1, api.Distances{Nearest: 1, Median: 2.5, Farthest: 4, Contrast: 0.75}},
 		{5, 1, api.Distances{Nearest: 1, Median: 3, Farthest: 5, Contrast: 0.8}},
 		{3, 0, api.Distances{}},
-		{2, -1, api.Distances{Nearest: -1, Median: -1.5, Farthest: -2}}, // minus a product
+		{2, -1, api.Distances{Nearest: -2, Median: -1.5, Farthest: -1}}, // minus a product
 	} {
 		if got := distances(hitsOf(c.step, make([]string, c.n)...)); got != c.want {
 			t.Errorf("%d hits: %+v, want %+v", c.n, got, c.want)

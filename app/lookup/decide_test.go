@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/serve/api"
 )
 
 const dim = 6
@@ -40,20 +40,20 @@ func things(from, to, each int) (*mat.Dense, []string) {
 
 // counted is a gallery that remembers how many neighbours were asked for, and of how many queries.
 type counted struct {
-	lookup.Gallery
+	Gallery
 	most, queries int
 }
 
-func (c *counted) Nearest(ctx context.Context, list []lookup.Query, opt lookup.Options) ([]lookup.Answer, error) {
+func (c *counted) near(ctx context.Context, list []Query, k int, opt *Options) ([]api.Answer, error) {
 	if !opt.Exact {
 		return nil, errors.New("not exact")
 	}
-	c.most, c.queries = max(c.most, opt.K), max(c.queries, len(list))
-	return c.Gallery.Nearest(ctx, list, opt)
+	c.most, c.queries = max(c.most, k), max(c.queries, len(list))
+	return c.Gallery.near(ctx, list, k, opt)
 }
 
 // asked is 300 photos of 38 classes, two of which are not in the gallery of 40.
-func asked(t *testing.T) (*Asked, *counted) {
+func asked(t *testing.T) (*Identifier, *counted) {
 	t.Helper()
 	x, names := things(0, 60, 8)
 	ids, labels := map[string]int64{}, make([]int64, len(names))
@@ -69,19 +69,19 @@ func asked(t *testing.T) (*Asked, *counted) {
 	}
 	items, classes := things(100, 140, 40)
 	classes[5] = "" // an item without a label
-	g := &counted{Gallery: &lookup.Table{Set: &lookup.Set{Table: &embedding.Table{X: items,
+	g := &counted{Gallery: &Table{Set: &Set{Table: &embedding.Table{X: items,
 		Columns: []embedding.Column{embedding.NewColumn("label", classes)}}}, Name: "G.csv"}}
-	a := &Asked{Gallery: g, Says: says, File: "C.json"}
+	a := &Identifier{Gallery: g, Says: says, File: "C.json"}
 	photos, of := things(104, 142, 8)
 	for i := range 300 {
-		a.Queries = append(a.Queries, lookup.Query{Name: of[i], Vector: photos.Row(i)})
+		a.Queries = append(a.Queries, Query{Name: of[i], Vector: photos.Row(i)})
 	}
 	return a, g
 }
 
 // options are what the command line says without a flag.
-func options() *Options {
-	o := &Options{ByClass: true, Given: func(string) bool { return false }}
+func options() *IdentifyOptions {
+	o := &IdentifyOptions{ByClass: true, Given: func(string) bool { return false }}
 	o.FPIR, o.Strangers = 0.05, 0.5
 	return o
 }
@@ -93,9 +93,9 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(res.Queries) != 300 || res.Gallery != 1600 || res.Classes != 41 || g.most != a.Decider.Voters() ||
+	if len(res.Queries) != 300 || res.Items != 1600 || res.Classes != 41 || g.most != a.Decider.Voters() ||
 		g.queries != block {
-		t.Fatalf("%d of %d, %d: %d neighbours of %d", len(res.Queries), res.Gallery, res.Classes, g.most, g.queries)
+		t.Fatalf("%d of %d, %d: %d neighbours of %d", len(res.Queries), res.Items, res.Classes, g.most, g.queries)
 	}
 	right := 0
 	for i, q := range res.Queries {
@@ -106,7 +106,7 @@ func TestRun(t *testing.T) {
 			right++
 		}
 	}
-	if s := res.Summary; right < 100 || s.Named+s.Unknown != 300 || len(s.Rates) != len(AskedRates()) {
+	if s := res.Summary; right < 100 || s.Named+s.Unknown != 300 || len(s.Rates) != len(SummaryRates()) {
 		t.Errorf("%d right, %+v", right, s)
 	}
 	wide := options()
@@ -136,7 +136,7 @@ func TestTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if q := res.Queries; len(q) != 1 || q[0].Label != "thing 104" || len(q[0].Photos) != 8 || len(q[0].Of) != 8 {
+	if q := res.Queries; len(q) != 1 || q[0].Label != "thing 104" || q[0].Photos != 8 || len(q[0].Names) != 8 || len(q[0].Of) != 8 {
 		t.Errorf("%+v", res.Queries)
 	}
 	a.Queries = nil
@@ -147,13 +147,15 @@ func TestTogether(t *testing.T) {
 
 // What cannot be decided by the calibration is refused with the way out.
 func TestRefused(t *testing.T) {
-	for want, change := range map[string]func(*Asked, *Options){
-		"possible rates: --fpir": func(_ *Asked, o *Options) { o.FPIR = 1e-6 },
-		"another network made them": func(a *Asked, _ *Options) {
+	for want, change := range map[string]func(*Identifier, *IdentifyOptions){
+		"possible rates: --fpir": func(_ *Identifier, o *IdentifyOptions) { o.FPIR = 1e-6 },
+		"another network made them": func(a *Identifier, _ *IdentifyOptions) {
 			a.Queries[299].Vector = make([]float32, dim+1)
 		},
-		"closed":   func(_ *Asked, o *Options) { o.Closed = true }, // a calibration without a closed set
-		"C.json: ": func(a *Asked, _ *Options) { a.Source.Fingerprint, a.Says.Source.Fingerprint = "another", "one" },
+		"closed": func(_ *Identifier, o *IdentifyOptions) { o.Closed = true }, // a calibration without a closed set
+		"C.json: ": func(a *Identifier, _ *IdentifyOptions) {
+			a.Source.Fingerprint, a.Says.Source.Fingerprint = "another", "one"
+		},
 	} {
 		a, _ := asked(t)
 		opt := options()
@@ -166,10 +168,11 @@ func TestRefused(t *testing.T) {
 
 // The table has the undecided first.
 func TestWrite(t *testing.T) {
-	res := &Result{Queries: []Query{{Query: "sure", Decision: decide.Decision{Label: "a", Probability: 0.99}},
-		{Query: "unsure", Decision: decide.Decision{Label: "b", Probability: 0.6, RunnerUp: "a",
+	res := &Decisions{Queries: []Decision{
+		{Identification: api.Identification{Query: "sure", Label: "a", Probability: 0.99}},
+		{Identification: api.Identification{Query: "unsure", Label: "b", Probability: 0.6, RunnerUp: "a",
 			Set: []string{"b", "a"}}},
-		{Query: "strange", Decision: decide.Decision{Label: "c", Probability: 0.9, Unknown: true}}}}
+		{Identification: api.Identification{Query: "strange", Label: "c", Probability: 0.9, Unknown: true}}}}
 	var b bytes.Buffer
 	if err := res.Write(&b); err != nil {
 		t.Fatal(err)

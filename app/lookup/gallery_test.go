@@ -47,7 +47,7 @@ func TestGalleries(t *testing.T) {
 			in.Columns[0] != (store.Column{Name: "label", Kind: store.Text}) {
 			t.Errorf("%s: %+v, %v", name, in, err)
 		}
-		got, err := g.Nearest(t.Context(), queries, Options{K: 3})
+		got, err := Nearest(t.Context(), g, queries, Options{K: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestForeign(t *testing.T) {
 		{[]float32{4, 3, 3, 4}, 0, true},
 	} {
 		g := &Table{Set: &Set{Table: &embedding.Table{X: mat.Of(2, 2, c.gallery), Files: []string{"a", "b"}}}}
-		answers, err := g.Nearest(t.Context(), queries, Options{K: 1})
+		answers, err := Nearest(t.Context(), g, queries, Options{K: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,38 +49,34 @@ func TestParse(t *testing.T) {
 		}
 	}
 	if all, _ := Parse([]string{"x.jpg", "+", "with laces", "-", "red"}, nil); all[0].String() !=
-		"x.jpg + with laces - red" || all[0].IsPhoto() || all[0].Photo() != "x.jpg" {
+		"x.jpg + with laces - red" || all[0].IsPhoto() {
 		t.Error(all[0])
-	}
-	for _, c := range []struct {
-		of   Phrase
-		want string
-	}{{Phrase{w("a"), minus(p("x"))}, ""}, {Phrase{p("x"), p("y")}, ""}, {Phrase{w("a"), p("y"), minus(p("x"))}, "y"}} {
-		if got := c.of.Photo(); got != c.want {
-			t.Errorf("%s: %q, want %q", c.of, got, c.want)
-		}
 	}
 }
 
-func TestVector(t *testing.T) {
-	vectors := map[string][]float32{"east": {5, 0}, "north": {0, 0.25}, "zero": {0, 0}, "nan": {float32(math.NaN()), 1}}
-	of := func(t Term) ([]float32, error) { return vectors[t.Words], nil }
+func TestAddUp(t *testing.T) {
+	east, north := Query{Name: "east", Vector: []float32{5, 0}}, Query{Name: "north", Vector: []float32{0, 0.25}}
 	half := float32(math.Sqrt(0.5))
 	for _, c := range []struct {
-		phrase Phrase
-		want   []float32
+		terms []Summand
+		want  []float32
+		parts int
 	}{
-		{Phrase{{Words: "east"}}, []float32{1, 0}},
-		{Phrase{{Words: "east"}, {Words: "north"}}, []float32{half, half}},
-		{Phrase{{Words: "east"}, {Words: "north", Minus: true}}, []float32{half, -half}},
+		{[]Summand{{Query: east}}, []float32{1, 0}, 1},
+		{[]Summand{{Query: east}, {Query: north}}, []float32{half, half}, 2},
+		{[]Summand{{Query: east}, {Query: north, Minus: true}}, []float32{half, -half}, 1},
+		{[]Summand{{Query: Query{Summed: true, Vector: []float32{0, 3}}}, {Query: east}}, []float32{half, half}, 1},
 	} {
-		if got, err := c.phrase.Vector(of); err != nil || !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, %v", c.phrase, got, err)
+		got, err := AddUp("sum", c.terms)
+		if err != nil || !slices.Equal(got.Vector, c.want) || !got.Summed || len(got.parts()) != c.parts {
+			t.Errorf("%+v: %+v, %v", c.terms, got, err)
 		}
 	}
-	for _, p := range []Phrase{{{Words: "zero"}}, {{Words: "nan"}}, {{Words: "east"}, {Words: "east", Minus: true}}} {
-		if got, err := p.Vector(of); err == nil {
-			t.Errorf("%s: %v", p, got)
+	for _, bad := range [][]Summand{{{Query: Query{Vector: []float32{0, 0}}}},
+		{{Query: Query{Vector: []float32{float32(math.NaN()), 1}}}}, {{Query: east}, {Query: east, Minus: true}},
+		{{Query: east}, {Query: Query{Vector: []float32{1}}}}} {
+		if got, err := AddUp("sum", bad); err == nil {
+			t.Errorf("%+v: %+v", bad, got)
 		}
 	}
 }

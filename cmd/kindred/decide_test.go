@@ -78,7 +78,7 @@ func TestClosedRun(t *testing.T) {
 	decideRun(t)
 	var made calibrated
 	ranJSON(t, &made, "calibrate", "run")
-	if k := made.Closed; made.Mode != identify.Closed || k == nil || k.Classes != 20 || k.Photos != 40 ||
+	if k := made.Closed; made.Mode != lookup.ModeClosed || k == nil || k.Classes != 20 || k.Photos != 40 ||
 		k.Items != 160 || k.Right < 0.9 {
 		t.Fatalf("%+v %+v", made, made.Closed)
 	}
@@ -90,7 +90,7 @@ func TestClosedRun(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	for _, gallery := range [][]string{{"--run", "run", "--in", "photos"}, {"--index", "ix"}} {
-		var got identify.Result
+		var got lookup.Decisions
 		ranJSON(t, &got, append([]string{"identify", "--data", "new", "--coverage", "0.9"}, gallery...)...)
 		right := 0
 		for _, q := range got.Queries {
@@ -98,7 +98,7 @@ func TestClosedRun(t *testing.T) {
 				right++
 			}
 		}
-		if s := got.Summary; right < 18 || s.Named != 20 || s.Unknown != 0 || s.Mode != identify.Closed ||
+		if s := got.Summary; right < 18 || s.Named != 20 || s.Unknown != 0 || s.Mode != lookup.ModeClosed ||
 			s.Rates != nil || !strings.Contains(s.Why, "unknown photos too") {
 			t.Errorf("%v: %d right, %+v", gallery, right, got.Summary)
 		}
@@ -159,17 +159,17 @@ func TestOpenRun(t *testing.T) {
 	for _, way := range [][]string{{"--folds", "2"}, {"--data", "others"}, {"--allow-seen"}} {
 		var made calibrated
 		ranJSON(t, &made, append([]string{"calibrate", "run", "--force"}, way...)...)
-		if made.Mode != identify.Open || made.Closed == nil || len(made.Closed.Rates) != len(lookup.SummaryRates()) {
+		if made.Mode != lookup.ModeOpen || made.Closed == nil || len(made.Closed.Rates) != len(lookup.SummaryRates()) {
 			t.Fatalf("%v: %+v", way, made)
 		}
 		for _, of := range []struct {
 			photos      string
 			least, most int // named
 		}{{"new", 8, 20}, {"strange", 0, 10}} {
-			var got identify.Result
+			var got lookup.Decisions
 			ranJSON(t, &got, "identify", "--data", of.photos, "--run", "run", "--in", "photos", "--fpir", "0.2")
 			s := got.Summary
-			if s.Mode != identify.Open || s.Named < of.least || s.Named > of.most ||
+			if s.Mode != lookup.ModeOpen || s.Named < of.least || s.Named > of.most ||
 				s.Named+s.Unknown != len(got.Queries) || len(s.Rates) != len(lookup.SummaryRates()) {
 				t.Errorf("%v, %s: %+v", way, of.photos, s)
 			}
@@ -184,7 +184,7 @@ func TestOpenRun(t *testing.T) {
 			strings.Contains(stderr, "more unknown photos are admitted") != (way[0] == "--allow-seen") {
 			t.Errorf("%v: %s", way, stderr)
 		}
-		var closed identify.Result
+		var closed lookup.Decisions
 		ranJSON(t, &closed, "identify", "--data", "new", "--run", "run", "--in", "photos", "--closed")
 		if closed.Summary.Named != 20 {
 			t.Errorf("%v: --closed names %d of 20", way, closed.Summary.Named)
@@ -260,7 +260,7 @@ func TestKeptClasses(t *testing.T) {
 	decideRun(t, "--set", "data.validation=classes:0.5")
 	var made calibrated
 	ranJSON(t, &made, "calibrate", "run")
-	if made.Mode != identify.Open || made.From != "kept for validation" || made.Classes != 10 || made.Closed == nil ||
+	if made.Mode != lookup.ModeOpen || made.From != "kept for validation" || made.Classes != 10 || made.Closed == nil ||
 		made.Closed.StrangerClasses != 10 || made.Closed.Classes != 20 {
 		t.Fatalf("%+v %+v", made, made.Closed)
 	}
@@ -277,7 +277,7 @@ func TestKeptClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	var again calibrated
-	if said := ranJSON(t, &again, "calibrate", "run", "--force"); again.Mode != identify.Open || again.Closed != nil ||
+	if said := ranJSON(t, &again, "calibrate", "run", "--force"); again.Mode != lookup.ModeOpen || again.Closed != nil ||
 		!strings.Contains(said, "were not found") {
 		t.Errorf("%+v %s", again, said)
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/app/cli/inspect"
-	"github.com/kindred-ml/kindred/app/cli/items"
+	"github.com/kindred-ml/kindred/app/lookup"
 )
 
 // camerad is a JPEG file of a picture of its own, whose EXIF block has a model and a time.
@@ -78,10 +78,10 @@ func TestExifComesAlong(t *testing.T) {
 		t.Errorf("%v\n%s", err, b)
 	}
 	must(t, "index", "create", "--run", runDir, "--data", dir, "--out", ix)
-	var got items.Answers
+	var got lookup.Results
 	kindredJSON(t, &got, "index", "search", ix, "--id", "c0/0.jpg", "--neighbours", "16", "--filter",
 		`taken >= 2024-05-01 and taken < 2024-05-02`)
-	if n := got.Queries[0].Neighbours; len(n) != 2 || n[0].Fields["taken"].(string)[:10] != "2024-05-01" {
+	if n := got.Queries[0].Neighbours; len(n) != 2 || n[0].Columns["taken"].(string)[:10] != "2024-05-01" {
 		t.Errorf("%+v", n)
 	}
 	// A photo of another day in the same place.

@@ -76,11 +76,11 @@ func TestCalibrateAndIdentify(t *testing.T) {
 	if code != exitOK {
 		t.Fatal(stderr)
 	}
-	var got identify.Result
+	var got lookup.Decisions
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Queries) != 32 || got.Classes != 20 || got.Gallery != 160 {
+	if len(got.Queries) != 32 || got.Classes != 20 || got.Items != 160 {
 		t.Fatalf("%+v", got)
 	}
 	right, let := 0, 0
@@ -106,7 +106,7 @@ func TestCalibrateAndIdentify(t *testing.T) {
 	for flag, want := range map[string]int{"--by-class": 20, "--by-class=false": 0} {
 		code, stdout, stderr := runArgs(t, "identify", "--vector", photos, "--embeddings", gallery, "--calibration",
 			made.File, "--coverage", "0.8", flag, "--json")
-		var got identify.Result
+		var got lookup.Decisions
 		if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != exitOK || got.ByClass != want {
 			t.Errorf("%s: %d classes by their own items, want %d: %v %s", flag, got.ByClass, want, err, stderr)
 		}
@@ -206,7 +206,7 @@ func TestIdentifyInIndex(t *testing.T) {
 	byClass := func(coverage string, want int) {
 		t.Helper()
 		code, out, stderr := runArgs(t, "identify", "--vector", photos, "--index", ix, "--coverage", coverage, "--json")
-		var got identify.Result
+		var got lookup.Decisions
 		if err := json.Unmarshal([]byte(out), &got); err != nil || code != exitOK || got.ByClass != want {
 			t.Errorf("%d classes by their own items, want %d: %v %s", got.ByClass, want, err, stderr)
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/cli/items"
+	"github.com/kindred-ml/kindred/app/lookup"
 )
 
 // TestIndexColumnsByTheirTypes: decimals, dates and times of a database's Parquet file are filtered by
@@ -35,7 +35,7 @@ func TestIndexColumnsByTheirTypes(t *testing.T) {
 		`t < "10:00:02"`:                              "p1",
 		`u64 = "18446744073709551612"`:                "p2",
 	} {
-		var got items.Answers
+		var got lookup.Results
 		kindredJSON(t, &got, "index", "search", ix, "--id", "p0", "--filter", filter)
 		var ids []string
 		for _, n := range got.Queries[0].Neighbours {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/cli/items"
 	"github.com/kindred-ml/kindred/app/cli/reembed"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/compute/itself"
 	"github.com/kindred-ml/kindred/store"
@@ -71,7 +71,7 @@ func TestIndexReembed(t *testing.T) {
 	if kindredJSON(t, &info, "index", "info", ix); info.Dim != 12 || info.Lists == nil || info.Lists.Lists != 2 {
 		t.Errorf("%+v", info.Info)
 	}
-	var found items.Answers
+	var found lookup.Results
 	kindredJSON(t, &found, "index", "search", ix, filepath.Join(dir, "c0", "1.png"))
 	if q := found.Queries[0]; len(q.Itself) != 1 || len(q.Neighbours) != 10 {
 		t.Errorf("%+v", q)

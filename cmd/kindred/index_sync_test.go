@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/app/cli/items"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/lock"
@@ -415,7 +415,7 @@ func TestIndexSearchReplaced(t *testing.T) {
 			}
 		}
 	}
-	var found items.Answers
+	var found lookup.Results
 	put(t, photo, picture(t, 2))
 	kindredJSON(t, &found, "index", "search", ix, photo, "--neighbours", "20")
 	q := found.Queries[0]
@@ -423,7 +423,7 @@ func TestIndexSearchReplaced(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 	// Among the photos themselves, embedded now, it is itself.
-	var among searchResult
+	var among lookup.Results
 	kindredJSON(t, &among, "search", photo, "--run", runDir, "--in", dir)
 	if q := among.Queries[0]; len(q.Itself) != 1 {
 		t.Errorf("%+v", q)

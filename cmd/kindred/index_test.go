@@ -13,7 +13,7 @@ import (
 
 	pq "github.com/parquet-go/parquet-go"
 
-	"github.com/kindred-ml/kindred/app/cli/items"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/lock"
@@ -61,7 +61,7 @@ func TestIndexOfPhotos(t *testing.T) {
 	if err := os.RemoveAll(runDir); err != nil {
 		t.Fatal(err)
 	}
-	var got items.Answers
+	var got lookup.Results
 	kindredJSON(t, &got, "index", "search", ix, one, "--neighbours", "5")
 	q := got.Queries[0]
 	if len(q.Neighbours) != 5 || len(q.Itself) != 1 || q.Itself[0] != "c0/1.png" || !q.Exact {
@@ -72,14 +72,14 @@ func TestIndexOfPhotos(t *testing.T) {
 			t.Errorf("neighbour %d: %+v, want %+v", i, g, n)
 		}
 	}
-	var alias items.Answers
+	var alias lookup.Results
 	kindredJSON(t, &alias, "search", one, "--index", ix, "--neighbours", "5")
 	if fmt.Sprintf("%+v", alias) != fmt.Sprintf("%+v", got) {
 		t.Errorf("kindred search --index finds %+v", alias)
 	}
 	kindredJSON(t, &got, "index", "search", ix, "--id", "c0/1.png", "--filter", `price < 20 and not sale`)
-	if q := got.Queries[0]; len(q.Neighbours) != 1 || q.Neighbours[0].ID != "c1/1.png" || q.Passed != 1 ||
-		q.Neighbours[0].Fields["tag"] != "009" {
+	if q := got.Queries[0]; len(q.Neighbours) != 1 || q.Neighbours[0].ID != "c1/1.png" || *q.Passed != 1 ||
+		q.Neighbours[0].Columns["tag"] != "009" {
 		t.Errorf("%+v", q)
 	}
 	code, _, stderr := runArgs(t, "index", "search", ix, "--id", "c0/1.png", "--filter", `prise < 20`)
@@ -128,7 +128,7 @@ func TestIndexOfEmbeddings(t *testing.T) {
 	}
 	var added indexAdded
 	kindredJSON(t, &added, "index", "create", "--embeddings", e, "--out", ix)
-	var got items.Answers
+	var got lookup.Results
 	kindredJSON(t, &got, "index", "search", ix, "--vector", e, "--neighbours", "2")
 	if len(got.Queries) != 3 || got.Queries[0].Neighbours[0].ID != "b" || got.Queries[0].Neighbours[0].Distance != 1 ||
 		got.Queries[0].Itself[0] != "a" {
@@ -157,16 +157,16 @@ func TestIndexOfEmbeddings(t *testing.T) {
 	}
 	// Other commands have other flags, or none, in place of photos.
 	for _, way := range []string{"", ": use --vector"} {
-		f := &lookupFlags{index: ix, way: way}
-		p, err := f.open(t.Context(), &app{}, f.source())
+		look := &lookupFlags{a: &app{}, spec: lookup.Spec{Index: ix, Way: way}}
+		source, err := lookup.Open(t.Context(), &look.spec, look)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := ix + " has no network, so photos cannot be embedded" + way
-		if _, err = p.model(); err == nil || err.Error() != want {
+		if _, _, err := source.Photos(t.Context(), []string{home}, ""); err == nil || err.Error() != want {
 			t.Errorf("%q: %v", way, err)
 		}
-		if err := p.close(); err != nil {
+		if err := source.Close(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -214,9 +214,9 @@ func TestIndexColumnsOfParquet(t *testing.T) {
 	}
 	put(t, "P.parquet", b.Bytes())
 	program(t, "index create --embeddings E.csv --out E.index --columns P.parquet")
-	var got items.Answers
+	var got lookup.Results
 	kindredJSON(t, &got, "index", "search", "E.index", "--id", "a", "--filter", "price < 20")
-	if q := got.Queries[0]; q.Passed != 1 || q.Neighbours[0].ID != "b" {
+	if q := got.Queries[0]; *q.Passed != 1 || q.Neighbours[0].ID != "b" {
 		t.Errorf("%+v", q)
 	}
 }

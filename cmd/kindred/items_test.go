@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/test/storetest"
@@ -107,7 +108,7 @@ func TestBoxesAreItems(t *testing.T) {
 		t.Errorf("add --update: %s", out)
 	}
 	out, _ := program(t, "search bx/0.png --run run --in bx/manifest.csv --neighbours 20 --json")
-	var found searchResult
+	var found lookup.Results
 	if err := json.Unmarshal([]byte(out), &found); err != nil || len(found.Queries[0].Neighbours) != 12 ||
 		found.Queries[0].Neighbours[0].Region == "" {
 		t.Errorf("search: %s, %v", out, err)

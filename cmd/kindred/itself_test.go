@@ -58,14 +58,14 @@ func TestItselfIsKnown(t *testing.T) {
 	part(t, at("all.csv"), at("plain.csv"), some, false)
 	must(t, "calibrate", at("c.csv"), "--out", at("c.json"))
 	must(t, "index", "create", "--embeddings", at("g.csv"), "--out", at("g.index"))
-	answers := map[string][]identify.Query{}
+	answers := map[string][]lookup.Decision{}
 	for _, gallery := range [][2]string{{"--embeddings", at("g.csv")}, {"--index", at("g.index")}} {
 		for _, queries := range []string{"q.csv", "plain.csv"} {
 			what := gallery[0] + " " + queries
 			args := []string{"identify", gallery[0], gallery[1], "--vector", at(queries), "--calibration", at("c.json"),
 				"--fpir", "0.5"}
 			code, stdout, stderr := runArgs(t, append(args, "--json")...)
-			var res identify.Result
+			var res lookup.Decisions
 			if err := json.Unmarshal([]byte(stdout), &res); code != exitOK || err != nil {
 				t.Fatal(what, stderr, err)
 			}
@@ -103,7 +103,7 @@ func itselfTogether(t *testing.T, at func(name string) string) {
 	for _, gallery := range [][2]string{{"--embeddings", at("g.csv")}, {"--index", at("g.index")}} {
 		code, stdout, stderr := runArgs(t, "identify", gallery[0], gallery[1], "--vector", at("one.csv"),
 			"--calibration", at("c.json"), "--fpir", "0.5", "--together", "--out", at("page"+gallery[0]), "--json")
-		var res identify.Result
+		var res lookup.Decisions
 		if err := json.Unmarshal([]byte(stdout), &res); code != exitOK || err != nil || len(res.Queries) != 1 {
 			t.Fatal(stderr, err)
 		}

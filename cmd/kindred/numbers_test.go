@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/cli/items"
+	"github.com/kindred-ml/kindred/app/lookup"
 )
 
 // Prices as Python writes them are numbers; one that is none makes texts of all, and
@@ -25,13 +25,13 @@ func TestIndexOfPythonsNumbers(t *testing.T) {
 	var added indexAdded
 	kindredJSON(t, &added, "index", "create", "--embeddings", e, "--columns", filepath.Join(dir, "columns.csv"),
 		"--out", ix)
-	var got items.Answers
+	var got lookup.Results
 	kindredJSON(t, &got, "index", "search", ix, "--id", "c", "--filter", "price < 20")
-	if q := got.Queries[0]; q.Passed != 2 || len(q.Neighbours) != 2 {
+	if q := got.Queries[0]; *q.Passed != 2 || len(q.Neighbours) != 2 {
 		t.Errorf("%+v", q)
 	}
 	kindredJSON(t, &got, "index", "search", ix, "--id", "a", "--filter", "price = 1e20")
-	if q := got.Queries[0]; q.Passed != 1 || q.Neighbours[0].ID != "c" {
+	if q := got.Queries[0]; *q.Passed != 1 || q.Neighbours[0].ID != "c" {
 		t.Errorf("%+v", q)
 	}
 	code, _, stderr := runArgs(t, "index", "search", ix, "--id", "a", "--filter", "size < 20")

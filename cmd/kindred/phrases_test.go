@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/cli/items"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/nn"
@@ -94,7 +94,7 @@ func rewriteConfig(t *testing.T, dir string, change func(string) string) {
 }
 
 // found runs kindred index search with --json.
-func found(t *testing.T, args ...string) (res items.Answers) {
+func found(t *testing.T, args ...string) (res lookup.Results) {
 	t.Helper()
 	code, stdout, stderr := runArgs(t, append([]string{"index", "search", "--json"}, args...)...)
 	if code != exitOK {
@@ -153,7 +153,7 @@ func nearestTo(t *testing.T, dir string, v []float64) (ids []string, vectors map
 	return ids, vectors
 }
 
-func idsOf(res items.Answers, query int) (ids []string) {
+func idsOf(res lookup.Results, query int) (ids []string) {
 	for _, n := range res.Queries[query].Neighbours {
 		ids = append(ids, n.ID)
 	}

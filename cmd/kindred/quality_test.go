@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/app/cli/inspect"
-	"github.com/kindred-ml/kindred/app/cli/items"
+	"github.com/kindred-ml/kindred/app/lookup"
 )
 
 // noise is a picture of noise up to a grey.
@@ -61,7 +61,7 @@ func TestQuality(t *testing.T) {
 	must(t, "train", "--data", dir, "--out", runDir, "--set", "data.split=images:0.3", "--set", "train.epochs=1",
 		"--set", "network.name=mlp", "--set", "network.width=8")
 	must(t, "index", "create", "--run", runDir, "--data", dir, "--out", ix, "--columns", table)
-	var got items.Answers
+	var got lookup.Results
 	kindredJSON(t, &got, "index", "search", ix, "--id", "c0/1.png", "--neighbours", "30", "--filter",
 		"defective and dark >= 0.5")
 	if n := got.Queries[0].Neighbours; len(n) != 1 || n[0].ID != "c0/dark.png" {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/cli/items"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/decide"
 )
 
@@ -21,7 +21,7 @@ func TestSearchLeast(t *testing.T) {
 	if code, _, stderr := runArgs(t, "index", "create", "--embeddings", catalogue, "--out", ix); code != exitOK {
 		t.Fatal(stderr)
 	}
-	ask := func(args ...string) (got items.Answers) {
+	ask := func(args ...string) (got lookup.Results) {
 		t.Helper()
 		args = append([]string{"index", "search", ix, "--vector", photos, "--neighbours", "20", "--json"}, args...)
 		code, out, stderr := runArgs(t, args...)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/app/remote/weights"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
@@ -15,6 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
+	"github.com/kindred-ml/kindred/serve/api"
 )
 
 // searchRun trains a little on photos and returns their folder and the run's.
@@ -30,7 +32,7 @@ func searchRun(t *testing.T) (dir, run string) {
 }
 
 // searchFor runs kindred search with --json.
-func searchFor(t *testing.T, args ...string) (res searchResult, stderr string) {
+func searchFor(t *testing.T, args ...string) (res lookup.Results, stderr string) {
 	t.Helper()
 	code, stdout, stderr := runArgs(t, append([]string{"search", "--json"}, args...)...)
 	if code != exitOK {
@@ -42,7 +44,7 @@ func searchFor(t *testing.T, args ...string) (res searchResult, stderr string) {
 	return res, stderr
 }
 
-func pathsOf(q searchedQuery) (paths []string) {
+func pathsOf(q api.Answer) (paths []string) {
 	for _, n := range q.Neighbours {
 		paths = append(paths, n.Path)
 	}
@@ -54,7 +56,7 @@ func TestSearch(t *testing.T) {
 	one, two := filepath.Join(dir, "c0", "1.png"), filepath.Join(dir, "c2", "4.png")
 	out := filepath.Join(t.TempDir(), "found")
 	res, _ := searchFor(t, one, two, "--run", run, "--in", dir, "--out", out)
-	if len(res.Queries) != 2 || res.Gallery != 18 || res.Queries[0].Query != filepath.ToSlash(one) {
+	if len(res.Queries) != 2 || res.Items != 18 || res.Queries[0].Query != filepath.ToSlash(one) {
 		t.Fatalf("%+v", res)
 	}
 	for _, q := range res.Queries {
@@ -158,7 +160,7 @@ func TestSearchAndEmbedWithASavedNetwork(t *testing.T) {
 		}
 	}
 	res, _ := searchFor(t, filepath.Join(dir, "c0", "1.png"), "--network", saved, "--pixels", "inverted", "--in", dir)
-	if len(res.Queries) != 1 || len(res.Queries[0].Neighbours) != 10 || res.Distance != rank.Cosine {
+	if len(res.Queries) != 1 || len(res.Queries[0].Neighbours) != 10 || res.Distance != rank.Cosine.String() {
 		t.Errorf("%+v", res)
 	}
 	// An index compares by the same, and by what the network's description says.
@@ -202,7 +204,7 @@ func TestSearchInAFlatFolder(t *testing.T) {
 	put(t, broken, []byte("no picture either"))
 	res, stderr := searchFor(t, broken, copied, "none.jpg", filepath.Join(dir, "c2", "5.png"), "--run", run, "--in",
 		flat)
-	if len(res.Queries) != 2 || res.Gallery != 4 || len(res.Queries[0].Neighbours) != 3 ||
+	if len(res.Queries) != 2 || res.Items != 4 || len(res.Queries[0].Neighbours) != 3 ||
 		len(res.Queries[1].Neighbours) != 4 || res.Queries[1].Itself != nil {
 		t.Fatalf("%+v", res)
 	}

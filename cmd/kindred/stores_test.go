@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
 
-	"github.com/kindred-ml/kindred/app/cli/items"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
@@ -60,7 +60,7 @@ func TestStoreCommands(t *testing.T) {
 	for _, of := range [][]string{{"index", "search", dir, photo},
 		{"index", "search", "--store", url, "--run", run, photo},
 		{"index", "search", "--store", pushed, "--run", run, photo}} {
-		var got items.Answers
+		var got lookup.Results
 		if err := json.Unmarshal([]byte(ok(append(of, ask...)...)), &got); err != nil {
 			t.Fatal(err)
 		}

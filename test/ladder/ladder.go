@@ -376,9 +376,14 @@ func pages() []Package {
 		{"app/mirror", "brings an index in line with a folder of photos, in one change",
 			"internal/base/atomic internal/base/budget internal/base/classname internal/base/regular " +
 				"internal/format/strictjson app/mirror/changes embedding data data/imaging index run store"},
-		{"app/gallery", "one interface to search in photos, embeddings, an index or a store",
-			"internal/base/spell internal/compute/itself mat data embedding eval/rank app/mirror decide store index " +
-				"run golang.org/x/sync"},
+		{"app/origin", "which network made a set of vectors",
+			"internal/base/escape internal/base/regular nn embedding index run words"},
+		{"app/calibrations", "finds the calibration of a network, an index or embeddings",
+			"internal/base/regular decide embedding index run app/origin"},
+		{"app/lookup", "looks up photos, words, items and vectors: nearest, the same, who",
+			"internal/base/escape internal/base/option internal/base/regular internal/base/spell " +
+				"internal/compute/itself internal/compute/rerank mat nn data data/imaging embedding eval/rank decide " +
+				"store serve/api index run words app/mirror app/origin app/calibrations golang.org/x/sync"},
 		{"app/page/webmap", "the map of items on pages: a script and a style sheet", ""},
 		{"app/page/look", "colours, type and security rules of all pages", "maragu.dev/gomponents"},
 		{"app/page/report", "figures and self-contained HTML from plain structs",
@@ -395,7 +400,7 @@ func pages() []Package {
 		{"app/page/review/suspects", "the results of clean as tables and as a review page; folds trained for it",
 			"internal/base/spell app/quality mat data run clean app/page/review"},
 		{"app/page/report/retrieval", "pages of queries with their neighbours",
-			"mat embedding data eval/rank decide internal/base/spell app/gallery app/page/report " +
+			"mat embedding data eval/rank decide internal/base/spell serve/api app/lookup app/page/report " +
 				"app/page/report/photo"},
 		{"app/page/report/maps", "embeddings placed in the plane, for pages",
 			"mat embedding projection app/page/report"},
@@ -431,7 +436,7 @@ func services() []Package {
 				"internal/base/option internal/base/regular app/page/review internal/format/strictjson mat embedding " +
 				"data data/imaging " +
 				"eval/rank eval/diagnose " +
-				"projection decide embedding internal/compute/itself app/gallery app/mirror run store serve/api " +
+				"projection decide embedding internal/compute/itself app/lookup app/mirror run store serve/api " +
 				"words github.com/prometheus/client_golang golang.org/x/image golang.org/x/time"},
 	}
 }
@@ -482,11 +487,6 @@ func programs() []Package {
 		{"app/cli/results", "the output files of a command, written together",
 			"internal/base/atomic internal/base/regular internal/format/strictjson"},
 		{"app/cli/explain", "`kindred loss`: a loss on one batch", "embedding mat objective"},
-		{"app/origin", "which network made a set of vectors",
-			"internal/base/escape internal/base/regular nn embedding index run words"},
-		{"app/cli/phrase", "what a search looks up: photos, words, and sums of both", "data/imaging"},
-		{"app/calibrations", "finds the calibration of a network, an index or embeddings",
-			"internal/base/regular decide embedding index run app/origin"},
 		{"app/cli/calibrate", "learns a calibration from a run, an index or embeddings",
 			"internal/base/escape internal/base/spell mat nn/optim data embedding eval/rank decide store index run " +
 				"app/cli app/origin"},
@@ -496,12 +496,10 @@ func programs() []Package {
 				"internal/format/strictjson"},
 		{"app/cli/items", "adds photos and embeddings to an index or a store, and prints search results",
 			"internal/base/budget mat embedding embedding/parquet data data/imaging eval/rank decide store index run " +
-				"app/mirror app/gallery app/page/report/retrieval app/cli/origin app/cli/work"},
+				"app/mirror app/lookup app/page/report/retrieval app/origin app/cli/work"},
 		{"app/cli/reembed", "gives an index the vectors of another network, in one change",
-			"internal/base/lock internal/base/par data embedding eval/rank store index run app/mirror app/cli/origin " +
+			"internal/base/lock internal/base/par data embedding eval/rank store index run app/mirror app/origin " +
 				"app/cli/work"},
-		{"app/cli/identify", "identifies photos in a labelled gallery",
-			"data decide embedding eval/rank app/gallery app/cli"},
 		{"app/cli/reviewed", "the items that discover and clean examine",
 			"mat embedding data eval/rank run app/page/review app/page/report/photo app/cli/items"},
 		{"app/cli/card", "the model card and the metadata of an exported network",

@@ -25,7 +25,7 @@ func galleries(t *testing.T) map[string]*lookup.Items {
 	}
 	t.Cleanup(func() { x.Close() })
 	none := func() (*run.Model, error) { return nil, nil }
-	return map[string]*lookup.Items{"index": OfIndex(x),
+	return map[string]*lookup.Items{"index": lookup.OfIndex(x),
 		"database": {Store: &storetest.Memory{Dim: 2}, Name: "db", Model: none}}
 }
 
@@ -170,29 +170,6 @@ func TestColumns(t *testing.T) {
 		}
 		if _, err := ReadColumns(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
-		}
-	}
-}
-
-// TestWrite: fields come in the order of the columns, quoted where they would be read otherwise.
-func TestWrite(t *testing.T) {
-	p := 0.97
-	a := Answers{Least: 0.5, Queries: []lookup.Answer{
-		{Query: "q.jpg", Itself: []string{"a", "b"}, Neighbours: []lookup.Neighbour{
-			{ID: "c", Path: "p/c.jpg", Distance: 0.5, Same: &p, Fields: map[string]any{"z": "two words", "n": 2.5}},
-			{ID: "d", Distance: 1},
-		}},
-		{Query: "r.jpg"},
-	}}
-	var b strings.Builder
-	if err := a.Write(&b, []store.Column{{Name: "n", Kind: store.Number}, {Name: "z", Kind: store.Text}}); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"q.jpg\nleft out, as it is the photo itself in the index: a, b\n", "p/c.jpg  " +
-		"n=2.5 z=\"two words\"",
-		"97 %", "\n\nr.jpg\nno neighbour is the same thing with a probability of 0.5 or more\n"} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("%q lacks %q", b.String(), want)
 		}
 	}
 }

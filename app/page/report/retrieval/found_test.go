@@ -16,6 +16,8 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/serve/api"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // TestFoundPage: each query stands before its neighbours, with a link to each photo that is
@@ -37,15 +39,16 @@ func TestFoundPage(t *testing.T) {
 		Columns: []embedding.Column{embedding.NewColumn("label", []string{"a", "b", "c"})}}
 	var told []string
 	f := &Found{Queries: &lookup.Set{Table: &embedding.Table{X: mat.New(1, 1), Files: []string{"query.png"}}},
-		Gallery: &lookup.Table{Set: &lookup.Set{Table: items, Data: d}}, By: "the network", Least: 0.9}
+		Gallery: &lookup.Table{Set: &lookup.Set{Table: items, Data: d}}, By: "the network", Least: 0.9,
+		Info: &lookup.Info{Items: 3}}
 	shown := func(ctx context.Context) {
 		tell := func(name string, _ error) { told = append(told, name) }
 		f.Query = Shown(ctx, filepath.Join(dir, "search.html"), tell)
 		f.Item = f.Query
 	}
 	shown(t.Context())
-	found := []lookup.Answer{{Neighbours: []lookup.Neighbour{{Row: 0, Value: 4}, {Row: 1, Value: 9},
-		{Row: 2, Value: 16}}}}
+	found := []api.Answer{{Neighbours: []api.Neighbour{{Row: new(0), Hit: store.Hit{Distance: 2}},
+		{Row: new(1), Hit: store.Hit{Distance: 3}}, {Row: new(2), Hit: store.Hit{Distance: 4}}}}}
 	page, rows, err := f.Page(found)
 	if err != nil {
 		t.Fatal(err)
