@@ -41,19 +41,31 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
 	if it := a.query.Item; it != nil && e.Label != "" {
 		e.Class = store.FormatValue(it.Columns[e.Label])
 	}
+	// One search brings the neighbours and the items around, unless fewer or others are shown than the nearest.
+	k, arranged := a.opt.K, a.opt.Least > 0 || a.Arrange != (api.Arrange{})
+	if !arranged {
+		a.opt.K, a.opt.Vectors = max(k, min(around, s.limits.K)), true
+	}
 	if e.Found, err = s.answer(r.Context(), a); err != nil {
 		return err
 	}
+	near := e.Neighbours
+	e.Neighbours = near[:min(k, len(near))]
 	e.Shares, e.Distances = shares(e.Neighbours), distances(e.Neighbours)
 	e.Notes = append(e.Notes, notes(&e)...)
 	e.Notes = append(e.Notes, likelihood(e.Neighbours, a.closed)...)
 	if e.Label != "" {
-		e.Neighbourhood, err = s.neighbourhood(r.Context(), a, e.Label)
+		if arranged {
+			near, err = s.around(r.Context(), a, around, "")
+		}
+		if err == nil {
+			e.Neighbourhood, err = s.neighbourhood(r.Context(), a, e.Label, near[:min(around, len(near))])
+		}
 		if p := (*undiagnosed)(nil); err != nil && !errors.As(err, &p) {
 			return err
 		}
 	}
-	a.chooseColumns(e.Neighbours)
+	a.show(e.Neighbours)
 	return reply(w, http.StatusOK, e)
 }
 
@@ -157,11 +169,8 @@ type undiagnosed struct{ error }
 
 // neighbourhood diagnoses the items around the query. If they are of one class, it adds the
 // nearest items of other classes, to compare the class's width with.
-func (s *Server) neighbourhood(ctx context.Context, a *asked, label string) (*api.Neighbourhood, error) {
-	hits, err := s.around(ctx, a, around, "")
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) neighbourhood(ctx context.Context, a *asked, label string, hits []api.Neighbour) (*api.Neighbourhood,
+	error) {
 	if one, ok := single(hits, label); ok {
 		column, named := store.FilterName(label)
 		if _, text := one.(string); text && named {

@@ -248,15 +248,18 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
 	if a.Vectors {
 		found.Vector = a.query.Vector
 	}
-	a.chooseColumns(found.Neighbours)
+	a.show(found.Neighbours)
 	return reply(w, http.StatusOK, found)
 }
 
-// chooseColumns leaves only the requested columns of neighbours.
-func (a *asked) chooseColumns(near []api.Neighbour) {
+// show leaves only what was requested of neighbours.
+func (a *asked) show(near []api.Neighbour) {
 	for i := range near {
 		near[i].Item.Columns = chosen(near[i].Item.Columns, a.Search.Columns)
-		a.chooseColumns(near[i].Others)
+		if !a.Vectors {
+			near[i].Vector = nil
+		}
+		a.show(near[i].Others)
 	}
 }
 

@@ -85,7 +85,7 @@ func (e *NoItemsError) Error() string { return e.Gallery + " has no items beside
 // Decide decides about every query, or about all queries together. Items that are one of the queries decided about have
 // no vote. The errors include a *FarError and a *NoItemsError.
 func Decide(ctx context.Context, g Gallery, d *decide.Decider, queries []Query, opt DecideOptions) ([]Decision, error) {
-	if opt.Together && len(queries) > 0 {
+	if opt.Together && len(queries) > 1 {
 		one, err := decideTogether(ctx, g, d, queries, opt)
 		return []Decision{one}, err
 	}
@@ -150,7 +150,7 @@ func decideTogether(ctx context.Context, g Gallery, d *decide.Decider, queries [
 	}
 	for i := range near {
 		near[i] = slices.DeleteFunc(near[i], func(n api.Neighbour) bool { return itself[g.name(&n)] })
-		if q.Of = append(q.Of, i); n > 1 && queries[i].Name != "" {
+		if q.Of = append(q.Of, i); queries[i].Name != "" {
 			q.Names = append(q.Names, queries[i].Name)
 		}
 	}
