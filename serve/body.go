@@ -315,7 +315,8 @@ func (f *form) scan(into map[string]any) error {
 				}
 			}
 		default:
-			if err := decodeJSON([]byte(text), to, "Send "+name+" as JSON; GET /openapi.json describes it."); err != nil {
+			if err := decodeJSON([]byte(text), to, "Send "+name+" as JSON; GET /openapi.json describes "+
+				"it."); err != nil {
 				return err
 			}
 		}

@@ -61,7 +61,8 @@ func TestItself(t *testing.T) {
 	}{
 		{"a picture", true, api.Search{}, []string{"copy", "photo"},
 			[]string{"lost file", "near", "no file", "other bytes", "other size"}}, // embedded, it is (0.9999, 0, 0)
-		{"an item", false, api.Search{ID: "photo", ExceptItself: true}, []string{"copy", "lost file", "no file", "photo"},
+		{"an item", false, api.Search{ID: "photo", ExceptItself: true}, []string{"copy", "lost file", "no file",
+			"photo"},
 			[]string{"near", "other bytes", "other size"}},
 		{"an item without a file", false, api.Search{ID: "no file", ExceptItself: true},
 			[]string{"copy", "lost file", "no file", "other bytes", "other size", "photo"}, []string{"near"}},

@@ -157,7 +157,8 @@ func (s *Server) makeQuery(r *http.Request, a *asked) error {
 		return invalid.is(describesSearch, "%d terms: want 1 to %d", len(a.Terms), mostTogether)
 	}
 	if by := a.info.Distance; by != rank.Cosine && !a.collection.UnitLength {
-		return invalid.is("Search by a picture, an id or a vector.", "sums need cosine distance or vectors of unit length, "+
+		return invalid.is("Search by a picture, an id or a vector.", "sums need cosine distance or vectors of unit "+
+			"length, "+
 			"and the distance of the collection %s is %s", a.collection.Name, by)
 	}
 	used := make([]bool, len(a.pictures))
@@ -165,11 +166,13 @@ func (s *Server) makeQuery(r *http.Request, a *asked) error {
 	for i := range a.Terms {
 		t := &a.Terms[i]
 		if n := b2i(t.Vector != nil) + b2i(t.ID != "") + b2i(t.Text != "") + b2i(t.Picture != nil); n != 1 {
-			return invalid.is(describesSearch, "terms[%d] has %d of a vector, an id, a text and a picture: want one", i, n)
+			return invalid.is(describesSearch, "terms[%d] has %d of a vector, an id, a text and a picture: want one", i,
+				n)
 		}
 		if p := t.Picture; p != nil {
 			if *p < 0 || *p >= len(a.pictures) {
-				return invalid.is(describesSearch, "terms[%d] has the picture %d, but the form has %d pictures, counted "+
+				return invalid.is(describesSearch, "terms[%d] has the picture %d, but the form has %d pictures, "+
+					"counted "+
 					"from 0", i, *p, len(a.pictures))
 			}
 			used[*p] = true
@@ -199,7 +202,8 @@ func (s *Server) term(r *http.Request, a *asked, t *api.Term) (*lookup.Query, er
 	switch {
 	case t.Picture != nil:
 		v, err := s.embed(ctx, c, a.pictures[*t.Picture], receivedOf(r).loan)
-		return &lookup.Query{Content: a.pictures[*t.Picture], Vector: v, From: "the picture, embedded by the network"}, err
+		return &lookup.Query{Content: a.pictures[*t.Picture], Vector: v, From: "the picture, embedded by the network"},
+			err
 	case t.Text != "":
 		v, err := s.embedText(ctx, c, t.Text)
 		return &lookup.Query{Name: t.Text, Vector: v, Summed: true, From: "words, embedded by the text tower"}, err
@@ -222,7 +226,8 @@ func (s *Server) answer(ctx context.Context, a *asked) (api.Found, error) {
 		if err != nil {
 			return api.Found{}, err
 		}
-		gallery := fmt.Sprintf("%s: %d items, of %s", a.info.Name, a.info.Items, cmp.Or(in.Network, "a network that is "+
+		gallery := fmt.Sprintf("%s: %d items, of %s", a.info.Name, a.info.Items, cmp.Or(in.Network, "a network that "+
+			"is "+
 			"not known"))
 		a.opt.Explain = lookup.Explain(&a.info, gallery, &a.opt, "")
 	}

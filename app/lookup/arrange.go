@@ -65,7 +65,8 @@ type arranger struct {
 // check refuses a group by a column that no item has.
 func (r *arranger) check(columns []store.Column) error {
 	name := r.opt.GroupBy
-	if name == "" || name == "path" || slices.ContainsFunc(columns, func(c store.Column) bool { return c.Name == name }) {
+	if name == "" || name == "path" || slices.ContainsFunc(columns,
+		func(c store.Column) bool { return c.Name == name }) {
 		return nil
 	}
 	var have []string
@@ -222,8 +223,8 @@ func scores(near []api.Neighbour) []float64 {
 	return out
 }
 
-// gather keeps the first neighbour of each group. leader returns the position of the first one in the group of the i-th,
-// and is called in order. It counts the others, and lists up to most of them.
+// gather keeps the first neighbour of each group. leader returns the position of the first one in the group of the
+// i-th, and is called in order. It counts the others, and lists up to most of them.
 func gather(near []api.Neighbour, leader func(i int) int, most int) []api.Neighbour {
 	var out []api.Neighbour
 	place := make([]int, len(near)) // of a leader in out

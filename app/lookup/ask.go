@@ -106,7 +106,8 @@ func (s *Source) Sums(ctx context.Context, all []Phrase) (list []Query, err erro
 		}
 	}
 	if !CanSum(m, by) {
-		return nil, &option.Invalid{Setting: "distance", Value: by.String(), Want: "cosine for words and sums, also of " +
+		return nil, &option.Invalid{Setting: "distance", Value: by.String(), Want: "cosine for words and sums, also " +
+			"of " +
 			"kindred index create"}
 	}
 	if tower != nil {

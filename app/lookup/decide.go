@@ -21,9 +21,9 @@ type Basis struct {
 	decide.IdentifyOptions
 }
 
-// Check refuses options that do not apply to the calibration and the gallery, with an *option.Inapplicable. given reports
-// whether an option is given: fpir, strangers or by-class. It sets the others to their defaults, or to zero where they
-// do not apply. file names the calibration. measured reports whether Measures are used.
+// Check refuses options that do not apply to the calibration and the gallery, with an *option.Inapplicable. given
+// reports whether an option is given: fpir, strangers or by-class. It sets the others to their defaults, or to zero
+// where they do not apply. file names the calibration. measured reports whether Measures are used.
 func (b *Basis) Check(file string, given func(setting string) bool) (measured bool, err error) {
 	by := b.Says.Basis(*b.Known, b.IdentifyOptions)
 	for _, of := range []struct {
@@ -38,7 +38,8 @@ func (b *Basis) Check(file string, given func(setting string) bool) (measured bo
 			"them, so sets use the photos of the calibration"},
 	} {
 		if given(of.setting) && !of.applies {
-			return false, &option.Inapplicable{Setting: of.setting, To: file + ", which was learned from photos of the " +
+			return false, &option.Inapplicable{Setting: of.setting, To: file + ", which was learned from photos of " +
+				"the " +
 				"classes of the gallery", Reason: of.why}
 		}
 	}

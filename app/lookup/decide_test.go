@@ -136,7 +136,8 @@ func TestTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if q := res.Queries; len(q) != 1 || q[0].Label != "thing 104" || q[0].Photos != 8 || len(q[0].Names) != 8 || len(q[0].Of) != 8 {
+	if q := res.Queries; len(q) != 1 || q[0].Label != "thing 104" || q[0].Photos != 8 || len(q[0].Names) != 8 ||
+		len(q[0].Of) != 8 {
 		t.Errorf("%+v", res.Queries)
 	}
 	a.Queries = nil

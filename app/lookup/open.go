@@ -41,8 +41,8 @@ type Host interface {
 	KeepLabelled(t *embedding.Table, name string, strict bool) (*embedding.Table, error)
 }
 
-// Source is a gallery that is open, or whose network is loaded: a table is made by Gallery, so that queries are embedded
-// first, and an unreadable photo is an error before the gallery is embedded.
+// Source is a gallery that is open, or whose network is loaded: a table is made by Gallery, so that queries are
+// embedded first, and an unreadable photo is an error before the gallery is embedded.
 type Source struct {
 	*Spec
 	// Calibration says where the calibration is.
@@ -192,7 +192,8 @@ func (s *Source) Tower() (*words.Tower, error) {
 	case m == nil:
 		return nil, &option.Missing{Setting: "run", Reason: "the network that made the embeddings of the store"}
 	case s.Words == "":
-		return nil, &option.Missing{Setting: "words", Reason: "the folder of the text tower that was trained together " +
+		return nil, &option.Missing{Setting: "words", Reason: "the folder of the text tower that was trained " +
+			"together " +
 			"with the network"}
 	}
 	return origin.TowerOf(m, s.By(), s.Words)

@@ -28,8 +28,8 @@ func DistanceText(by rank.Distance, distance float64) string {
 // SameText returns the text of the probability that a neighbour shows the same thing.
 func SameText(p float64) string { return "the same: " + decide.Percent(p) }
 
-// Print writes the answers for a terminal. For a table, neighbours have their labels, else their columns in the order of
-// the gallery's.
+// Print writes the answers for a terminal. For a table, neighbours have their labels, else their columns in the order
+// of the gallery's.
 func (r *Results) Print(to io.Writer, g Gallery, in *Info) error {
 	_, isTable := g.(*Table)
 	where := "index"

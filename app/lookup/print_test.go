@@ -14,12 +14,14 @@ func TestPrint(t *testing.T) {
 	p := 0.97
 	r := Results{Head: api.Head{Least: 0.5}, Queries: []api.Answer{
 		{Query: "q.jpg", Itself: []string{"a", "b"}, Neighbours: []api.Neighbour{
-			{Hit: store.Hit{Item: store.Item{ID: "c", Path: "p/c.jpg", Columns: map[string]any{"z": "two words", "n": 2.5}},
+			{Hit: store.Hit{Item: store.Item{ID: "c", Path: "p/c.jpg", Columns: map[string]any{"z": "two words",
+				"n": 2.5}},
 				Distance: 0.5}, Same: &p, Count: 3, Others: []api.Neighbour{{Hit: store.Hit{Item: store.Item{ID: "e"},
 				Distance: 0.75}}}},
 			{Hit: store.Hit{Item: store.Item{ID: "d"}, Distance: 1}, Count: 1},
 		}},
-		{Query: "r.jpg", Explain: &api.Provenance{Query: "the photo", Gallery: "an index", Steps: []string{"one", "two"}}},
+		{Query: "r.jpg", Explain: &api.Provenance{Query: "the photo", Gallery: "an index", Steps: []string{"one",
+			"two"}}},
 	}}
 	var b strings.Builder
 	in := &Info{Columns: []store.Column{{Name: "n", Kind: store.Number}, {Name: "z", Kind: store.Text}}}

@@ -145,7 +145,8 @@ func (m matcher) isPlace(h *store.Hit) bool {
 func (p *part) is(h *store.Hit) (is, older bool) {
 	region := mirror.Region(h.Columns)
 	switch { // a part of a picture is another item
-	case p.item != nil && region != mirror.Region(p.item.Columns), p.item == nil && region != "" && p.content.HasContent():
+	case p.item != nil && region != mirror.Region(p.item.Columns), p.item == nil && region != "" &&
+		p.content.HasContent():
 		return false, false
 	}
 	digest := func() (same, known bool) {

@@ -49,7 +49,8 @@ func (t *Table) near(ctx context.Context, queries []Query, k int, opt *Options) 
 	for i, f := range found {
 		t.leaveOutTerms(&queries[i], &f)
 		f.Row = f.Row[:min(k, len(f.Row))]
-		a := api.Answer{Query: queries[i].Name, Passed: &rows, Exact: true, Neighbours: make([]api.Neighbour, len(f.Row))}
+		a := api.Answer{Query: queries[i].Name, Passed: &rows, Exact: true, Neighbours: make([]api.Neighbour,
+			len(f.Row))}
 		for _, j := range f.Self {
 			a.Itself = append(a.Itself, t.named(j))
 		}

@@ -277,7 +277,8 @@ func TestKeptClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	var again calibrated
-	if said := ranJSON(t, &again, "calibrate", "run", "--force"); again.Mode != lookup.ModeOpen || again.Closed != nil ||
+	if said := ranJSON(t, &again, "calibrate", "run", "--force"); again.Mode != lookup.ModeOpen ||
+		again.Closed != nil ||
 		!strings.Contains(said, "were not found") {
 		t.Errorf("%+v %s", again, said)
 	}

@@ -110,7 +110,8 @@ interrupted, kindred index add goes on; if it fails, it removes what it made.`,
 	f.storeFlags.add(cmd)
 	flagsOf(cmd).distance(&f.distance, "", "that of the run's scores; cosine for a network that was not trained here; "+
 		"euclidean for embeddings", anyDistance...)
-	addTower(cmd, &f.words, "folder of the text tower that was trained together with --network (CLIP, SigLIP), to search "+
+	addTower(cmd, &f.words, "folder of the text tower that was trained together with --network (CLIP, SigLIP), to "+
+		"search "+
 		"by words")
 	f.modelFlags.add(cmd)
 	f.itemFlags.add(cmd)

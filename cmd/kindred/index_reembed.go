@@ -54,7 +54,8 @@ applies to one network: kindred calibrate INDEX makes a new one, and the old one
 	fs.distance(&f.distance, "", "that of the run's scores; cosine for a network that was not trained here",
 		anyDistance...)
 	fs.BoolVar(&f.dropMissing, "drop-missing", false, "remove items whose photos are missing or unreadable")
-	addTower(cmd, &f.words, "folder of the text tower that was trained together with --network (CLIP, SigLIP), to search "+
+	addTower(cmd, &f.words, "folder of the text tower that was trained together with --network (CLIP, SigLIP), to "+
+		"search "+
 		"by words")
 	f.modelFlags.add(cmd)
 	return cmd

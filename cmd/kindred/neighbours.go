@@ -150,7 +150,8 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	case len(set.Columns) == 0:
 		return fmt.Errorf("%s has no labels, which define a right neighbour", f.look.spec.Embeddings)
 	case f.look.spec.In != "" && set.Files == nil:
-		return fmt.Errorf("--data %s: neither %s nor the labels name the items; give labels with a column path", f.look.spec.In,
+		return fmt.Errorf("--data %s: neither %s nor the labels name the items; give labels with a column path",
+			f.look.spec.In,
 			f.look.spec.Embeddings)
 	}
 	// Every picture of the page is held until the page is written.

@@ -310,8 +310,10 @@ func (f *searchFlags) judges(cmd *cobra.Command) string {
 	return ""
 }
 
-// ask returns the queries, with the photos among them, which the caller closes. Photos come first, as the page has them.
-func (f *searchFlags) ask(ctx context.Context, source *lookup.Source) (photos *lookup.Set, list []lookup.Query, err error) {
+// ask returns the queries, with the photos among them, which the caller closes. Photos come first, as the page has
+// them.
+func (f *searchFlags) ask(ctx context.Context, source *lookup.Source) (photos *lookup.Set, list []lookup.Query,
+	err error) {
 	photos = &lookup.Set{}
 	if paths := lookup.PhotosAlone(f.phrases); len(paths) > 0 {
 		if photos, list, err = source.Photos(ctx, paths, ""); err != nil {
@@ -358,7 +360,8 @@ func (f *searchFlags) sayOlder(answers []api.Answer, name string) {
 	}
 	for _, q := range answers {
 		if n := len(q.Older); n > 0 {
-			fmt.Fprintf(f.look.a.err, "%s: the index has an older content of this file, which is not left out, under %s%s\n",
+			fmt.Fprintf(f.look.a.err, "%s: the index has an older content of this file, which is not left out, under "+
+				"%s%s\n",
 				escape.Name(q.Query), firstNames(q.Older), way)
 		}
 	}
