@@ -458,6 +458,8 @@ func experiments() []Package {
 		{"app/experiments/promises",
 			"tries the promises of decide, discover and clean on random classes: `make promises`",
 			"clean decide discover eval eval/rank mat gonum.org/v1/gonum"},
+		{"app/experiments/reranking", "measures re-ranking on files of embeddings, beside the first search",
+			"internal/base/par internal/compute/rerank embedding embedding/parquet eval/rank mat"},
 		{"app/experiments/paper", "the papers' experiments: definitions, statements, runners, documents",
 			"internal/base/home internal/base/par internal/base/spell internal/base/atomic internal/base/lock " +
 				"internal/base/within internal/format/yamltext internal/jobs embedding mat train run sweep " +

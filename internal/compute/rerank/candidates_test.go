@@ -78,7 +78,7 @@ func TestOrder(t *testing.T) {
 }
 
 func TestLongFunctionsStop(t *testing.T) {
-	c := draw("normal", 1500, rank.Cosine)
+	c := draw("normal", 900, rank.Cosine)
 	distance := c.fromRow(c.Query)
 	for name, compute := range map[string]func(ctx context.Context) error{
 		"KReciprocal": func(ctx context.Context) error {

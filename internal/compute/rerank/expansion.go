@@ -10,7 +10,7 @@ import (
 
 // Defaults of AlphaQE.
 const (
-	ExpandedBy = 10  // n, the number of candidates that the query is expanded by
+	ExpandedBy = 2   // n, the number of candidates that the query is expanded by
 	Alpha      = 3.0 // the power of their cosines
 )
 

@@ -12,11 +12,11 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Defaults of KReciprocal, those of the paper.
+// Defaults of KReciprocal. k1 and k2 are those of the paper.
 const (
 	K1     = 20  // neighbours that must be mutual
 	K2     = 6   // neighbours whose vectors of weights are averaged
-	Lambda = 0.3 // weight of the first distance
+	Lambda = 0.6 // weight of the first distance; 0.3 in the paper
 )
 
 // rowGrain is the number of rows that a core takes at a time.

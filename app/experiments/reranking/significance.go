@@ -1,0 +1,72 @@
+package main
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// gains returns how far a measure of each query is above that of the first search.
+func gains(first, other []score, measure int) []float64 {
+	out := make([]float64, len(first))
+	for i := range out {
+		out[i] = other[i][measure] - first[i][measure]
+	}
+	return out
+}
+
+// signFlip returns the two-sided p of a mean gain, by a paired permutation test over classes: the queries of a class
+// depend on each other, so each draw gives the sum of their gains one random sign. It counts the draws, with that of
+// the data, whose mean is at least as far from 0.
+func signFlip(class []int64, gain []float64, draws int, seed uint64) float64 {
+	at := map[int64]int{}
+	var sums []float64
+	for i, y := range class {
+		if _, ok := at[y]; !ok {
+			at[y] = len(sums)
+			sums = append(sums, 0)
+		}
+		sums[at[y]] += gain[i]
+	}
+	observed, size := 0.0, 0.0
+	for _, v := range sums {
+		observed += v
+		size += math.Abs(v)
+	}
+	least := math.Abs(observed) - 1e-12*size // as a draw of the same signs rounds otherwise
+	rng, extreme := rand.New(rand.NewPCG(seed, 0x51f1)), 1
+	for range draws {
+		sum := 0.0
+		for _, v := range sums {
+			if rng.Uint64()&1 == 0 {
+				v = -v
+			}
+			sum += v
+		}
+		if math.Abs(sum) >= least {
+			extreme++
+		}
+	}
+	return float64(extreme) / float64(draws+1)
+}
+
+// holm corrects p for their number (Holm 1979): the i-th smallest of n is multiplied by n - i + 1, and is at least as
+// large as the smaller ones, at most 1.
+func holm(p []float64) []float64 {
+	order := make([]int, len(p))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		if p[a] < p[b] {
+			return -1
+		}
+		return 1
+	})
+	out, least := make([]float64, len(p)), 0.0
+	for i, at := range order {
+		least = max(least, min(1, p[at]*float64(len(p)-i)))
+		out[at] = least
+	}
+	return out
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// With four classes, 2 of the 16 signs give a sum as far from 0 as that of gains that are all above 0.
+func TestSignFlip(t *testing.T) {
+	class := []int64{7, 7, 8, 9, 9, 9, 4}
+	for _, c := range []struct {
+		gain []float64
+		want float64
+	}{
+		{[]float64{1, 1, 1, 1, 1, 1, 1}, 2. / 16},
+		{[]float64{1, 1, 1, 1, 1, 1, -1}, 6. / 16}, // sums 2, 1, 3, -1: six signs are 5 or 7 from 0
+		{[]float64{1, -1, 0, 1, -1, 0, 0}, 1},      // no class gains
+		{[]float64{0, 0, 0, 0, 0, 0, 0}, 1},
+	} {
+		if got := signFlip(class, c.gain, 40_000, 1); math.Abs(got-c.want) > 0.01 {
+			t.Errorf("gains %v: p %g, want %g", c.gain, got, c.want)
+		}
+	}
+}
+
+// Without a difference, p is below 0.1 in a tenth of the trials, although queries of a class agree.
+func TestSignFlipLevel(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	var class []int64
+	for y := range int64(15) {
+		class = append(class, slices.Repeat([]int64{y}, 8)...)
+	}
+	below := 0
+	for trial := range 400 {
+		gain := make([]float64, len(class))
+		for i := range gain {
+			if i%8 == 0 {
+				gain[i] = rng.NormFloat64()
+			} else {
+				gain[i] = gain[i-1]
+			}
+		}
+		if signFlip(class, gain, 200, uint64(trial)) < 0.1 {
+			below++
+		}
+	}
+	if below < 20 || below > 64 { // 40, and four standard deviations of 6
+		t.Errorf("%d of 400 below 0.1", below)
+	}
+}
+
+// By hand: 0.01 x 4, 0.02 x 3, 0.03 x 2, and 0.04,
+// which is raised to the one before.
+func TestHolm(t *testing.T) {
+	got := holm([]float64{0.04, 0.01, 0.03, 0.02})
+	for i, want := range []float64{0.06, 0.04, 0.06, 0.06} {
+		if math.Abs(got[i]-want) > 1e-15 {
+			t.Errorf("%v", got)
+		}
+	}
+	if got := holm([]float64{0.6, 0.5}); got[0] != 1 || got[1] != 1 {
+		t.Errorf("%v, want 1, 1", got)
+	}
+}
