@@ -151,7 +151,7 @@ class Index:
             document = run_command("index", "search", *flags({**settings, **options}), "--", self.path, *asked,
                                    progress=progress)
         with understood("index search"):
-            rows = rows_of(document, vectors is not None, written)
+            rows = rows_of(document, vectors is not None, [written])
         return shown(rows, Neighbour, as_frame)
 
     def info(self):
