@@ -119,4 +119,4 @@ def identify(photos=None, run=None, in_=None, index=None, network=None, embeddin
         document = run_command("identify", *flags(settings), *asked, progress=progress)
     with understood("identify"):
         rows = decisions(document, vectors is not None, [queries])
-    return shown(rows, Identification, as_frame)
+    return shown(rows, Identification, as_frame, document)

@@ -152,7 +152,7 @@ class Index:
                                    progress=progress)
         with understood("index search"):
             rows = rows_of(document, vectors is not None, [written])
-        return shown(rows, Neighbour, as_frame)
+        return shown(rows, Neighbour, as_frame, document)
 
     def info(self):
         """Return what the index holds: items, columns, network, bytes.

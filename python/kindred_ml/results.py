@@ -102,15 +102,7 @@ class Kind:
 
 
 class Rows(list):
-    """A list of dataclasses, such as :class:`Neighbour`, that a notebook shows with pictures.
-
-    Attributes
-    ----------
-    document : dict or None
-        What the command printed, of a search or an identification.
-    """
-
-    document = None
+    """A list of dataclasses, such as :class:`Neighbour`, that a notebook shows with pictures."""
 
     def _repr_html_(self):
         return table([row.shown() if isinstance(row, Neighbour) else dataclasses.asdict(row) for row in self])
@@ -123,7 +115,6 @@ def neighbours(document, vectors=False, written=()):
     folders ``written`` were images in memory: ``photo 0``.
     """
     out = Rows()
-    out.document = document
     for k, answer in enumerate(read(_Searched, document).queries):
         query = f"vector {k}" if vectors else called(answer.query or "", *written)
         for rank, n in enumerate(answer.neighbours, 1):
@@ -134,14 +125,14 @@ def neighbours(document, vectors=False, written=()):
 
 def decisions(document, vectors=False, written=()):
     """The rows of the answer of ``kindred identify``; ``vectors`` and ``written`` as in :func:`neighbours`."""
-    out = Rows(dataclasses.replace(d, query=f"vector {k}" if vectors else called(d.query or "", *written))
-               for k, d in enumerate(read(_Decided, document).queries))
-    out.document = document
-    return out
+    return Rows(dataclasses.replace(d, query=f"vector {k}" if vectors else called(d.query or "", *written))
+                for k, d in enumerate(read(_Decided, document).queries))
 
 
-def shown(rows, kind, as_frame):
+def shown(rows, kind, as_frame, document, **more):
     """Return rows as they are wanted.
+
+    Their ``attrs["document"]`` is what the command printed, of a frame without its ``queries``, which are the rows.
 
     Parameters
     ----------
@@ -151,11 +142,20 @@ def shown(rows, kind, as_frame):
     as_frame : bool or None
         Whether to make a pandas frame; None: if pandas is installed. The frame has the fields of ``kind.FIRST`` first,
         and leaves out other fields that may be missing where no row has a value. The columns of items follow.
+    document : dict
+    **more
+        Further ``attrs``.
     """
     if as_frame is None:
         as_frame = importlib.util.find_spec("pandas") is not None
-    if not as_frame:
-        return rows
+    out = rows
+    if as_frame:  # pandas copies attrs with every part of a frame
+        out, document = _framed(rows, kind), {k: v for k, v in document.items() if k != "queries"}
+    out.attrs = {"document": document, **more}
+    return out
+
+
+def _framed(rows, kind):
     from .frame import PhotoFrame
     first = getattr(kind, "FIRST", ())
     columns = dict.fromkeys(first)

@@ -51,4 +51,4 @@ def search(photo, run=None, in_=None, network=None, embeddings=None, neighbours=
         document = run_command("search", *flags(settings), "--", *photo_paths(photo, queries), progress=progress)
         with understood("search"):
             rows = rows_of(document, written=(queries, os.path.join(folder, "photos")))
-    return shown(rows, Neighbour, as_frame)
+    return shown(rows, Neighbour, as_frame, document)
