@@ -16,12 +16,15 @@
   const photos = []; // { blob, crop, sent }: crop in shares of the photo, or null; sent as the server gets it, by size
   let info = null, state = {};
   const collectionOf = name => info.collections.find(c => c.name === name);
+  // What a search is asked for, besides the nearest items.
+  const arranged = { "": () => ({}), group: c => c.label ? { group_by: c.label } : {}, diverse: () => ({ diverse: 0.5 }), rerank: () => ({ rerank: "k-reciprocal" }) };
   const read = () => {
     const q = new URLSearchParams(location.search), photo = history.state?.photo;
     const known = name => info.collections.some(c => c.name === name) ? name : "";
     return {
       collection: known(q.get("collection")) || info.collections[0].name, versus: known(q.get("versus")), id: q.get("id") ?? "", text: q.get("text") ?? "",
       filter: q.get("filter") ?? "", k: q.get("k") ?? "20", seed: /^\d{1,15}$/.test(q.get("seed")) ? q.get("seed") : "1", photo: photos[photo] ? photo : undefined,
+      arrange: Object.hasOwn(arranged, q.get("arrange")) ? q.get("arrange") : "",
     };
   };
   const address = s => {
@@ -29,6 +32,7 @@
     for (const name of ["collection", "versus", "id", "text", "filter"]) if (s[name]) q.set(name, s[name]);
     if (s.collection === info.collections[0].name) q.delete("collection");
     if (s.k !== "20") q.set("k", s.k);
+    if (s.arrange) q.set("arrange", s.arrange);
     if (s.seed !== "1" && !s.id && !s.text) q.set("seed", s.seed);
     return `${location.pathname}${q.size ? `?${q}` : ""}`;
   };
@@ -175,7 +179,8 @@
 
   // --- searching ---
   const body = async (s, collection) => {
-    const json = of => ({ body: JSON.stringify({ ...of, k: +s.k, ...(s.filter && { filter: s.filter }) }), headers: { "Content-Type": "application/json" } });
+    const more = { ...(s.filter && { filter: s.filter }), ...arranged[s.arrange](collectionOf(collection)) };
+    const json = of => ({ body: JSON.stringify({ ...of, k: +s.k, ...more }), headers: { "Content-Type": "application/json" } });
     let photo = s.photo !== undefined ? await sent(photos[s.photo], collection) : null;
     if (!photo && s.text) return json({ text: s.text });
     if (!photo && collection !== s.collection) {
@@ -188,7 +193,7 @@
     form.set("image", photo, "photo");
     form.set("k", s.k);
     form.set("except_itself", "true");
-    if (s.filter) form.set("filter", s.filter);
+    for (const [name, value] of Object.entries(more)) form.set(name, value);
     return { body: form };
   };
   const find = async (s, collection, why) =>
@@ -207,6 +212,7 @@
     $("filter").value = s.filter;
     if (s.text) $("id").value = s.text;
     $("k").value = s.k;
+    $("arrange").value = s.arrange;
     describe();
     query(s);
     $("further").hidden = true;
@@ -326,8 +332,8 @@
   const list = (answer, named, both) => {
     const box = el("div", { className: "list" });
     if (named) {
-      const c = collectionOf(answer.collection);
-      box.append(el("h2", { textContent: `${answer.collection}${c.network ? ` (${c.network})` : ""}` }));
+      const c = collectionOf(answer.gallery);
+      box.append(el("h2", { textContent: `${answer.gallery}${c.network ? ` (${c.network})` : ""}` }));
     }
     if (answer.notes) {
       box.append(el("div", { className: "notes" }, el("ul", {}, ...answer.notes.map(n => el("li", { textContent: n.replaceAll(" %", "\u00a0%") })))));
@@ -341,7 +347,8 @@
     for (const [i, h] of answer.neighbours.entries()) {
       // Without a calibration only the distance is shown.
       const far = `distance ${short(h.distance)}`, said = h.same === undefined ? [far] : [`the same: ${percent(h.same)}`, far];
-      hits.append(tile(h, answer.collection, i, said, both(h.id)));
+      if (h.count > 1) said.push(`and ${number(h.count - 1)} more of ${h.label || "its group"}`);
+      hits.append(tile(h, answer.gallery, i, said, both(h.id)));
     }
     box.append(hits);
     if (!answer.notes && answer.neighbours.length) box.append(el("button", { type: "button", textContent: "Why these?", onclick: () => { why = true; refresh(); } }));
@@ -369,8 +376,8 @@
     const term = `${word(name)} ${op} ${literal(v)}`;
     go({ filter: state.filter && !state.filter.includes(term) ? `(${state.filter}) and ${term}` : term });
   };
-  $("filters").addEventListener("submit", e => { e.preventDefault(); go({ filter: $("filter").value.trim(), k: $("k").value }); });
-  $("k").addEventListener("change", () => go({ k: $("k").value }));
+  $("filters").addEventListener("submit", e => { e.preventDefault(); go({ filter: $("filter").value.trim(), k: $("k").value, arrange: $("arrange").value }); });
+  for (const name of ["k", "arrange"]) $(name).addEventListener("change", () => go({ [name]: $(name).value }));
   $("add").addEventListener("click", () => {
     const column = collectionOf(state.collection).columns.find(c => c.name === $("column").value), text = $("value").value.trim();
     if (!column || !text) return;

@@ -4,6 +4,7 @@ The package starts the kindred binary and exchanges files with it; see docs/pyth
 repository.
 """
 
+from .answers import Identification
 from .binary import find
 from .client import Client
 from .command import run
@@ -15,12 +16,12 @@ from .evaluation import evaluate
 from .findings import clean, discover, report
 from .index import Index
 from .mapping import Map, draw_map
-from .results import Decision, Kind, Neighbour, Suspect
+from .results import Kind, Neighbour, Suspect
 from .searching import search
 
-__all__ = ["Client", "Decision", "Embedder", "Index", "Kind", "KindredError", "KindredWarning", "Map", "Neighbour",
-           "ServerError", "Suspect", "calibrate", "clean", "discover", "draw_map", "embed", "evaluate", "find",
-           "identify", "report", "run", "search"]
+__all__ = ["Client", "Embedder", "Identification", "Index", "Kind", "KindredError", "KindredWarning", "Map",
+           "Neighbour", "ServerError", "Suspect", "calibrate", "clean", "discover", "draw_map", "embed", "evaluate",
+           "find", "identify", "report", "run", "search"]
 
 
 def __getattr__(name):

@@ -1,10 +1,11 @@
 """What a server answers, as its openapi.json describes it: a dataclass for each schema.
 
-A field that an answer may leave out is None then. ``class`` is a word of Python's: that field is called
-``class_``.
+Commands answer searches and identifications the same way: see :mod:`kindred_ml.results`. A field that an answer may
+leave out is None then. ``class`` is a word of Python's: that field is called ``class_``.
 """
 
 import dataclasses
+import functools
 import json
 import math
 import re
@@ -102,31 +103,113 @@ class Item:
     vector: Optional[np.ndarray] = None
 
 
+def _always(kind):
+    """A field that every answer has, in a class after fields that may be missing."""
+    return dataclasses.field(default_factory=kind)
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
-class Hit:
-    """An item that was found, with the probability ``same`` where there is a calibration."""
+class Neighbour:
+    """An item that was found.
+
+    Attributes
+    ----------
+    id : str
+    label : str
+        Its class; empty if it is not known.
+    distance : float
+    path : str or None
+        Where its photo is.
+    region : str or None
+        The part of the photo; None for all of it.
+    row : int or None
+        Its row in the table that a command searched.
+    columns : dict or None
+        Values by column. Those called ``file.`` are what ``kindred index sync`` knows the photo's file by; frames
+        leave them out.
+    vector : array or None
+    same : float or None
+        The probability that it shows the same thing, where there is a calibration.
+    score : float or None
+        With ``rerank``, the distance after re-ranking, which orders the neighbours.
+    count : int or None
+        With ``group_by`` or ``collapse``, the number of items found that it stands for.
+    others : list of Neighbour or None
+        With ``others``, further ones of these.
+    """
 
     id: str
+    label: str
     distance: float
     path: Optional[str] = None
+    region: Optional[str] = None
+    row: Optional[int] = None
     columns: Optional[Dict] = None
     vector: Optional[np.ndarray] = None
     same: Optional[float] = None
+    score: Optional[float] = None
+    count: Optional[int] = None
+    others: Optional[List["Neighbour"]] = None
+
+    def shown(self):
+        """Return the row of a table for a notebook."""
+        return {"path": self.path, "id": self.id, "label": self.label, "distance": self.distance, "same": self.same,
+                "score": self.score, "count": self.count,
+                **{k: v for k, v in (self.columns or {}).items() if not k.startswith("file.")}}
+
+
+@dataclasses.dataclass(frozen=True)
+class Provenance:
+    """Where the numbers of an answer come from, in words."""
+
+    query: str
+    gallery: str
+    distance: str
+    steps: List[str]
+    same: Optional[str] = None
+
+
+# The version of the answers to searches and identifications that this package reads.
+_SCHEMA = 1
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Found:
-    """What a search found, nearest first. A notebook shows it with pictures whose files are here."""
+class Head:
+    """What was searched: the beginning of every answer to a search or an identification."""
 
-    collection: str
+    schema: int
+    gallery: str
+    items: int
     distance: str
-    neighbours: List[Hit]
+    calibration: Optional[str] = None
+    least: Optional[float] = None
+
+    def __post_init__(self):
+        if self.schema != _SCHEMA:
+            raise ValueError(f"schema is {self.schema}: this kindred_ml reads {_SCHEMA}; install the version of that "
+                             "kindred")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Answer:
+    """The answer to one query. A notebook shows it with pictures whose files are here."""
+
+    neighbours: List[Neighbour] = _always(list)
+    query: Optional[str] = None
     vector: Optional[np.ndarray] = None
     itself: Optional[List[str]] = None
+    older: Optional[List[str]] = None
+    passed: Optional[int] = None
+    exact: Optional[bool] = None
+    explain: Optional[Provenance] = None
 
     def _repr_html_(self):
-        return table([{"id": n.id, "path": n.path, "distance": n.distance, "same": n.same, **(n.columns or {})}
-                      for n in self.neighbours])
+        return table([n.shown() for n in self.neighbours])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Found(Answer, Head):
+    """What a search found."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,24 +224,64 @@ class Listed:
     passed: Optional[int] = None
 
 
-@dataclasses.dataclass(frozen=True)
-class Identified:
-    """The class of a photo, or that it is unknown."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class IdentificationHead(Head):
+    """What decided: the beginning of every answer to an identification."""
 
-    collection: str
-    photos: int
-    items: int
-    classes: int
-    label: str
-    probability: float
-    unknown: bool
-    nearest: float
-    within: float
+    classes: int = _always(int)
+    fpir: float = _always(float)
+    coverage: Optional[float] = None
+    by_class: Optional[int] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Identification:
+    """What is on a photo, or on several photos of one thing.
+
+    Attributes
+    ----------
+    query : str or None
+        The photo.
+    label : str
+        The likeliest label, also where it is unknown.
+    probability : float
+        That the label is right.
+    unknown : bool
+        Whether nothing is near enough to tell it from what no class of the gallery holds.
+    runner_up : str or None
+        The next likeliest label.
+    runner_up_probability : float or None
+    nearest : float
+        The distance of the nearest item; the median of several photos.
+    within : float
+        The largest distance for a label; 0 if every photo gets one.
+    photos : int
+        The number of photos of the thing.
+    names : list of str or None
+        The names of several photos.
+    set : list of str or None
+        With coverage, the labels that hold the right one with that probability.
+    itself : list of str or None
+        The items of the gallery that are the photo. They have no vote.
+    """
+
+    query: Optional[str] = None
+    label: str = _always(str)
+    probability: float = _always(float)
+    unknown: bool = _always(bool)
     runner_up: Optional[str] = None
     runner_up_probability: Optional[float] = None
+    nearest: float = _always(float)
+    within: float = _always(float)
+    photos: int = _always(int)
+    names: Optional[List[str]] = None
     set: Optional[List[str]] = None
-    by_class: int = 0
     itself: Optional[List[str]] = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Identified(Identification, IdentificationHead):
+    """The decision of a server."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -201,19 +324,15 @@ class Neighbourhood:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Found):
     """The result of a search with its explanation."""
 
-    collection: str
-    distance: str
-    label: str
-    class_: str
-    neighbours: List[Hit]
-    shares: List[Share]
-    distances: Dict
-    notes: List[str]
+    label: str = _always(str)
+    class_: str = _always(str)
+    shares: List[Share] = _always(list)
+    distances: Dict = _always(dict)
+    notes: List[str] = _always(list)
     neighbourhood: Optional[Neighbourhood] = None
-    itself: Optional[List[str]] = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -332,16 +451,22 @@ def read(kind, document, where=""):
     """
     if not isinstance(document, dict):
         raise _not("an object", document, where)
-    hints = typing.get_type_hints(kind)
     values = {}
-    for field in dataclasses.fields(kind):
-        name = field.name.rstrip("_")
-        place = f"{where}.{name}" if where else name
-        if name in document:
-            values[field.name] = _value(hints[field.name], document[name], place)
-        elif field.default is dataclasses.MISSING:
+    for name, key, hint, optional in _fields(kind):
+        place = f"{where}.{key}" if where else key
+        if key in document:
+            values[name] = _value(hint, document[key], place)
+        elif not optional:
             raise ValueError(f"{place} is missing")
     return kind(**values)
+
+
+@functools.lru_cache(maxsize=None)
+def _fields(kind):
+    """The fields of a dataclass: name, key in the document, type, and whether it may be missing."""
+    hints = typing.get_type_hints(kind)
+    return [(f.name, f.name.rstrip("_"), hints[f.name], f.default is not dataclasses.MISSING)
+            for f in dataclasses.fields(kind)]
 
 
 _WANT = {str: "a text", bool: "true or false", int: "a whole number", float: "a number", dict: "an object",
@@ -372,7 +497,7 @@ def _value(hint, value, where):
     if origin is list:
         inner = typing.get_args(hint)[0]
         return [_value(inner, v, f"{where}[{k}]") for k, v in enumerate(value)]
-    return value
+    return float(value) if origin is float else value
 
 
 # The largest float32.

@@ -107,9 +107,10 @@ class Client:
 
     # Questions.
 
-    def search(self, photo=None, id=None, vector=None, k=None, filter=None, columns=None, vectors=False, least=None,
-               except_itself=False):
-        """Find the items nearest to a photo, an item or a vector.
+    def search(self, photo=None, id=None, vector=None, k=None, filter=None, columns=None, vectors=None, least=None,
+               except_itself=None, *, text=None, like=None, unlike=(), group_by=None, collapse=None, others=None,
+               diverse=None, rerank=None, explain=None):
+        """Find the items nearest to a photo, an item, a vector, words or a sum.
 
         Parameters
         ----------
@@ -124,25 +125,43 @@ class Client:
             Which items count: ``'price < 20 and category = "shoe"'``.
         columns : sequence of str, optional
             The columns of the answer; by default all.
-        vectors : bool
+        vectors : bool, optional
             Whether vectors are in the answer.
         least : float, optional
             Leaves out what is the same thing with a smaller probability.
-        except_itself : bool
+        except_itself : bool, optional
             Whether to leave out the items that are the query itself: the same file, a copy of it or, where one
             of both has no file at the server, an equal vector. ``itself`` of the answer has their ids.
+        text : str, optional
+            Words, of a collection that takes them.
+        like, unlike : sequence, optional
+            The query is the sum of what is in ``like`` less what is in ``unlike``, each of unit length: photos, and
+            dicts such as ``{"id": "boot"}``, ``{"text": "with laces"}`` and ``{"vector": x}``.
+        group_by : str, optional
+            A column: of the items with the same value only the first is shown.
+        collapse : float, optional
+            A distance: of items at most this far from one that is shown only that one is shown.
+        others : int, optional
+            The most further items of each such group to be listed with it.
+        diverse : float, optional
+            The weight, from 0 to 1, of being unlike the neighbours before.
+        rerank : 'alpha-qe' or 'k-reciprocal', optional
+            Orders the first items anew.
+        explain : bool, optional
+            Whether ``explain`` of the answer says where its numbers come from.
 
         Returns
         -------
         Found
         """
-        return self._asked(Found, "/v1/search", photo, id, vector, k, filter, columns, vectors, least, except_itself)
+        return self._asked(Found, "/v1/search", photo, id, vector, text, like, unlike, columns, k=k, filter=filter,
+                           vectors=vectors, least=least, except_itself=except_itself, group_by=group_by,
+                           collapse=collapse, others=others, diverse=diverse, rerank=rerank, explain=explain)
 
-    def explain(self, photo=None, id=None, vector=None, k=None, filter=None, columns=None, vectors=False, least=None,
-                except_itself=False):
+    def explain(self, photo=None, id=None, vector=None, k=None, *, text=None, like=None, unlike=(), columns=None,
+                **options):
         """Find as :meth:`search` does, with an explanation. The answer is an ``Explanation``."""
-        return self._asked(Explanation, "/v1/explain", photo, id, vector, k, filter, columns, vectors, least,
-                           except_itself)
+        return self._asked(Explanation, "/v1/explain", photo, id, vector, text, like, unlike, columns, k=k, **options)
 
     def identify(self, photos=None, ids=None, vectors=None, fpir=None, strangers=None, coverage=None,
                  by_class=None):
@@ -323,18 +342,20 @@ class Client:
 
     # How requests are sent.
 
-    def _asked(self, kind, path, photo, id, vector, k, filter, columns, vectors, least, except_itself):
-        if sum(asked is not None for asked in (photo, id, vector)) != 1:
-            raise ValueError("a search takes a photo, an id or a vector")
-        values = {"k": k, "filter": filter, "least": least, "vectors": True if vectors else None,
-                  "except_itself": True if except_itself else None}
-        if photo is not None:
+    def _asked(self, kind, path, photo, id, vector, text, like, unlike, columns, **values):
+        if sum(asked is not None for asked in (photo, id, vector, text, like)) != 1:
+            raise ValueError("a search takes one of a photo, an id, a vector, a text and like")
+        if like is None and len(unlike):
+            raise ValueError("unlike is subtracted from like: give both")
+        values = {name: None if value is False else value for name, value in values.items()}
+        photos = [] if photo is None else [photo]
+        terms = None if like is None else [*_terms(like, photos), *_terms(unlike, photos, minus=True)]
+        if photos:
+            values["terms"] = None if terms is None else json.dumps(terms)
             values["columns"] = None if columns is None else ",".join(columns)
-            return self._form(kind, "POST", path, [photo], values)
-        values["columns"] = None if columns is None else list(columns)
-        values["id"] = id
-        if vector is not None:
-            values["vector"] = np.asarray(vector, dtype=np.float32).ravel().tolist()
+            return self._form(kind, "POST", path, photos, values)
+        values.update(id=id, text=text, terms=terms, vector=None if vector is None else _vector(vector),
+                      columns=None if columns is None else list(columns))
         return self._send(kind, "POST", path, values)
 
     def _photo(self, method, photo, id, columns):
@@ -493,6 +514,23 @@ def _check_text(value, name="the request", encode=lambda text: text.encode("utf-
                                f"{e.start}: only whole characters of Unicode can be sent: correct the text") from e
 
 
+def _terms(parts, photos, **sign):
+    """The terms of a sum as the server reads them. Those that are photos are added to photos."""
+    for part in listed(parts):
+        if isinstance(part, dict) and "bytes" not in part:
+            part = {**part, "vector": _vector(part["vector"])} if "vector" in part else part
+        else:
+            photos.append(part)
+            part = {"picture": len(photos) - 1}
+        _check_text(part, "a term")
+        yield {**part, **sign}
+
+
+def _vector(values):
+    """A vector as JSON has it."""
+    return np.asarray(values, dtype=np.float32).ravel().tolist()
+
+
 def _item(id):
     _check_text(id, "id")
     return "/v1/items/" + urllib.parse.quote(id, safe="")
@@ -504,5 +542,5 @@ def _document(item):
         item = {"id": item.id, "path": item.path, "columns": item.columns, "vector": item.vector}
     item = {k: v for k, v in item.items() if v is not None}
     if "vector" in item:
-        item["vector"] = np.asarray(item["vector"], dtype=np.float32).ravel().tolist()
+        item["vector"] = _vector(item["vector"])
     return item

@@ -3,9 +3,10 @@
 import os
 import tempfile
 
+from .answers import Identification
 from .command import flags, run as run_command, understood
 from .files import photo_paths, photo_set, write_embeddings
-from .results import Decision, decisions, shown
+from .results import decisions, shown
 
 
 def calibrate(target, labels=None, data=None, fmr=(1e-2, 1e-3), distance=None, out=None, force=False, progress=None,
@@ -92,8 +93,8 @@ def identify(photos=None, run=None, in_=None, index=None, network=None, embeddin
 
     Returns
     -------
-    pandas.DataFrame or list of Decision
-        A row for each photo, with the columns of :class:`Decision`.
+    pandas.DataFrame or list of Identification
+        A row for each photo, with the columns of :class:`Identification`.
     """
     if (photos is None) == (vectors is None):
         raise ValueError("identify takes either photos or vectors")
@@ -117,5 +118,5 @@ def identify(photos=None, run=None, in_=None, index=None, network=None, embeddin
         asked = [] if photos is None else ["--", *photo_paths(photos, queries)]
         document = run_command("identify", *flags(settings), *asked, progress=progress)
     with understood("identify"):
-        rows = decisions(document, vectors is not None, queries)
-    return shown(rows, Decision, as_frame)
+        rows = decisions(document, vectors is not None, [queries])
+    return shown(rows, Identification, as_frame, document)

@@ -52,7 +52,7 @@ def clean(target, labels=None, photos=None, data=None, out=None, apply=None, for
         with understood("clean"):
             rows = Rows(Suspect(s["row"], called(s["path"], written), s["label"], s["suggested"], s["score"],
                                 image.sub(r"\1", s["reason"]), s["id"]) for s in document["suspects"])
-    return _with(shown(rows, Suspect, as_frame), document)
+    return shown(rows, Suspect, as_frame, document)
 
 
 def discover(target, labels=None, photos=None, data=None, out=None, force=False, as_frame=None, progress=None,
@@ -83,7 +83,7 @@ def discover(target, labels=None, photos=None, data=None, out=None, force=False,
                 kinds = [row["kind"] for row in csv.DictReader(file)]
             rows = Rows(Kind(c["label"], k["kind"], k["items"], k["stability"], c["p"], called(k["exemplar"], written))
                         for c in document["classes"] for k in c["kinds"])
-    return _with(shown(rows, Kind, as_frame), document, kinds=kinds)
+    return shown(rows, Kind, as_frame, document, kinds=kinds)
 
 
 def report(*runs, out=None, data=None, force=False, progress=None, **options):
@@ -139,9 +139,3 @@ def _run(command, target, labels, photos, out, settings, folder, progress):
     if not kept:
         document.pop("files", None)  # which are gone
     return document, out
-
-
-def _with(found, document, **more):
-    """Give rows or a frame what belongs to them."""
-    found.attrs = {"document": document, **more}
-    return found

@@ -149,8 +149,8 @@ def written(photo, k, folder, what):
     return path
 
 
-def called(path, folder):
-    """Return what answers call a photo: its path or, of one that was written into a folder, ``photo 3``."""
-    if path and os.path.dirname(os.path.normpath(path)) == os.path.normpath(folder):
+def called(path, *folders):
+    """Return what answers call a photo: its path or, of one that was written into one of the folders, ``photo 3``."""
+    if path and os.path.dirname(os.path.normpath(path)) in map(os.path.normpath, folders):
         return os.path.splitext(os.path.basename(path))[0]
     return path

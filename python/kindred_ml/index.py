@@ -151,8 +151,8 @@ class Index:
             document = run_command("index", "search", *flags({**settings, **options}), "--", self.path, *asked,
                                    progress=progress)
         with understood("index search"):
-            rows = rows_of(document, vectors is not None, written)
-        return shown(rows, Neighbour, as_frame)
+            rows = rows_of(document, vectors is not None, [written])
+        return shown(rows, Neighbour, as_frame, document)
 
     def info(self):
         """Return what the index holds: items, columns, network, bytes.

@@ -2,15 +2,17 @@
 
 import dataclasses
 import importlib.util
-from typing import Dict, List, Optional
+from typing import List
 
+from . import answers
+from .answers import Answer, Head, Identification, IdentificationHead, read
 from .images import called
 from .pictures import table
 
 
-@dataclasses.dataclass(frozen=True)
-class Neighbour:
-    """A photo or an item that was found.
+@dataclasses.dataclass(frozen=True, eq=False)
+class Neighbour(answers.Neighbour):
+    """A photo or an item that a command found: what :class:`kindred_ml.answers.Neighbour` has, and two more.
 
     Attributes
     ----------
@@ -18,66 +20,29 @@ class Neighbour:
         What was asked with.
     rank : int
         1 for the nearest.
-    path : str
-        Where the photo is; empty if it is not known.
-    label : str
-        Its class; empty if it has none.
-    distance : float
-    same : float or None
-        The probability that it shows the same thing, where the network has a calibration.
-    id : str
-        Of an index, the item's id.
-    fields : dict
-        Of an index, the item's columns. Those called ``file.`` are what ``kindred index sync`` knows the photo's
-        file by; frames leave them out.
     """
 
-    query: str
-    rank: int
-    path: str
-    label: str
-    distance: float
-    same: Optional[float] = None
-    id: str = ""
-    fields: Dict = dataclasses.field(default_factory=dict)
+    query: str = ""
+    rank: int = 0
+
+    FIRST = ("query", "rank", "path", "label", "distance")
+
+    def shown(self):
+        return {"query": self.query, "rank": self.rank, **super().shown()}
 
 
 @dataclasses.dataclass(frozen=True)
-class Decision:
-    """What is on a photo.
+class _Searched(Head):
+    """What ``kindred search`` and ``kindred index search`` print."""
 
-    Attributes
-    ----------
-    query : str
-        The photo.
-    label : str
-        The likeliest label, also where it is unknown.
-    probability : float
-        That the label is right.
-    unknown : bool
-        Whether nothing is near enough to tell it from what no class of the gallery holds.
-    runner_up : str
-    runner_up_probability : float
-    nearest : float
-        The distance of the nearest photo of the gallery.
-    within : float
-        The distance that it had to be within.
-    set : list of str or None
-        With coverage, the labels that hold the right one with that probability.
-    itself : list of str or None
-        The items of the gallery that are the photo. They have no vote.
-    """
+    queries: List[Answer] = dataclasses.field(default_factory=list)
 
-    query: str
-    label: str
-    probability: float
-    unknown: bool
-    runner_up: str
-    runner_up_probability: float
-    nearest: float
-    within: float
-    set: Optional[List[str]] = None
-    itself: Optional[List[str]] = None
+
+@dataclasses.dataclass(frozen=True)
+class _Decided(IdentificationHead):
+    """What ``kindred identify`` prints."""
+
+    queries: List[Identification] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,34 +105,34 @@ class Rows(list):
     """A list of dataclasses, such as :class:`Neighbour`, that a notebook shows with pictures."""
 
     def _repr_html_(self):
-        return table([dataclasses.asdict(row) for row in self])
+        return table([row.shown() if isinstance(row, Neighbour) else dataclasses.asdict(row) for row in self])
 
 
-def neighbours(document, vectors=False, written=""):
+def neighbours(document, vectors=False, written=()):
     """The rows of the answer of ``kindred search`` or ``kindred index search``.
 
     With ``vectors`` the queries were no photos but rows of an array: ``vector 0``, ``vector 1``. Photos in the
-    folder ``written`` were images in memory: ``photo 0``.
+    folders ``written`` were images in memory: ``photo 0``.
     """
     out = Rows()
-    for k, query in enumerate(document["queries"]):
-        name = f"vector {k}" if vectors else called(query["query"], written)
-        for rank, n in enumerate(query.get("neighbours") or [], 1):
-            out.append(Neighbour(name, rank, called(n.get("path", ""), written), n.get("label", ""),
-                                 float(n["distance"]), n.get("same"), n.get("id", ""), n.get("fields") or {}))
+    for k, answer in enumerate(read(_Searched, document).queries):
+        query = f"vector {k}" if vectors else called(answer.query or "", *written)
+        for rank, n in enumerate(answer.neighbours, 1):
+            named = {"id": called(n.id, *written), "path": called(n.path, *written)}
+            out.append(Neighbour(**{**vars(n), **named}, query=query, rank=rank))
     return out
 
 
-def decisions(document, vectors=False, written=""):
+def decisions(document, vectors=False, written=()):
     """The rows of the answer of ``kindred identify``; ``vectors`` and ``written`` as in :func:`neighbours`."""
-    return Rows(Decision(f"vector {k}" if vectors else called(q["query"], written), q["label"], q["probability"],
-                         q["unknown"], q.get("runner_up", ""), q.get("runner_up_probability", 0.0), q["nearest"],
-                         q["within"], q.get("set"), q.get("itself"))
-                for k, q in enumerate(document["queries"]))
+    return Rows(dataclasses.replace(d, query=f"vector {k}" if vectors else called(d.query or "", *written))
+                for k, d in enumerate(read(_Decided, document).queries))
 
 
-def shown(rows, kind, as_frame):
+def shown(rows, kind, as_frame, document, **more):
     """Return rows as they are wanted.
+
+    Their ``attrs["document"]`` is what the command printed, of a frame without its ``queries``, which are the rows.
 
     Parameters
     ----------
@@ -175,20 +140,32 @@ def shown(rows, kind, as_frame):
     kind : type
         Of the rows, whose fields are the frame's columns.
     as_frame : bool or None
-        Whether to make a pandas frame; None: if pandas is installed. The frame has an index's columns
-        beside its own, and neither ``same`` nor ``id``, ``set`` and ``itself`` where no row has one.
+        Whether to make a pandas frame; None: if pandas is installed. The frame has the fields of ``kind.FIRST`` first,
+        and leaves out other fields that may be missing where no row has a value. The columns of items follow.
+    document : dict
+    **more
+        Further ``attrs``.
     """
     if as_frame is None:
         as_frame = importlib.util.find_spec("pandas") is not None
-    if not as_frame:
-        return rows
+    out = rows
+    if as_frame:  # pandas copies attrs with every part of a frame
+        out, document = _framed(rows, kind), {k: v for k, v in document.items() if k != "queries"}
+    out.attrs = {"document": document, **more}
+    return out
+
+
+def _framed(rows, kind):
     from .frame import PhotoFrame
-    columns = {f.name: [getattr(row, f.name) for row in rows] for f in dataclasses.fields(kind)}
-    fields = columns.pop("fields", [])
-    for name in ("same", "id", "set", "itself"):
-        if not any(value not in (None, "", []) for value in columns.get(name, [])):
-            columns.pop(name, None)
-    for name in dict.fromkeys(name for row in fields for name in row):
+    first = getattr(kind, "FIRST", ())
+    columns = dict.fromkeys(first)
+    for field in dataclasses.fields(kind):
+        values = [getattr(row, field.name) for row in rows]
+        if field.name in first or field.default is dataclasses.MISSING or \
+                any(v is not None and v != "" and v != [] for v in values):
+            columns[field.name] = values
+    items = columns.pop("columns", [])
+    for name in dict.fromkeys(name for item in items for name in item or {}):
         if name not in columns and not name.startswith("file."):
-            columns[name] = [row.get(name) for row in fields]
+            columns[name] = [(item or {}).get(name) for item in items]
     return PhotoFrame(columns)

@@ -5,7 +5,6 @@ import tempfile
 
 from .command import flags, run as run_command, understood
 from .files import photo_paths, photo_set
-from .images import called
 from .results import Neighbour, neighbours as rows_of, shown
 
 
@@ -51,7 +50,5 @@ def search(photo, run=None, in_=None, network=None, embeddings=None, neighbours=
         queries = os.path.join(folder, "queries")
         document = run_command("search", *flags(settings), "--", *photo_paths(photo, queries), progress=progress)
         with understood("search"):
-            for query in document["queries"]:
-                query["query"] = called(query["query"], queries)
-            rows = rows_of(document, written=os.path.join(folder, "photos"))
-    return shown(rows, Neighbour, as_frame)
+            rows = rows_of(document, written=(queries, os.path.join(folder, "photos")))
+    return shown(rows, Neighbour, as_frame, document)

@@ -93,7 +93,7 @@ def test_search(client, trained, paths):
     assert others.itself == ["kind0/0.png"] and by_path.itself is None
     assert [n.id for n in others.neighbours][:2] == [n.id for n in by_path.neighbours[1:]]
     assert client.explain(paths[0], k=3, except_itself=True).itself == others.itself
-    with pytest.raises(ValueError, match="a photo, an id or a vector"):
+    with pytest.raises(ValueError, match="one of a photo, an id, a vector, a text and like"):
         client.search(paths[0], id="kind0/0.png")
 
 
@@ -281,17 +281,28 @@ def test_a_full_server_is_asked_again(bad):
 def test_answers_are_those_of_the_description(client):
     """Every dataclass has the fields of its schema; those that may be missing have a default."""
     schemas = client.openapi()["components"]["schemas"]
+
+    def whole(schema):
+        """The properties and the required ones of a schema, with those of the schemas that it consists of."""
+        if "$ref" in schema:
+            schema = schemas[schema["$ref"].rpartition("/")[2]]
+        properties, required = dict(schema.get("properties", {})), set(schema.get("required", []))
+        for part in schema.get("allOf", []):
+            more = whole(part)
+            properties, required = {**properties, **more[0]}, required | more[1]
+        return properties, required
+
     kinds = [k for _, k in inspect.getmembers(answers, dataclasses.is_dataclass)]
     assert len(kinds) > 10
     for kind in kinds:
-        schema = schemas[kind.__name__]
+        properties, required = whole(schemas[kind.__name__])
         fields = {f.name.rstrip("_"): f.default is dataclasses.MISSING for f in dataclasses.fields(kind)}
-        assert set(fields) == set(schema["properties"]), kind
-        assert {name for name, wanted in fields.items() if wanted} == set(schema["required"]), kind
+        assert set(fields) == set(properties), kind
+        assert {name for name, wanted in fields.items() if wanted} == required, kind
         hints = typing.get_type_hints(kind)
         names = {"string": str, "integer": int, "number": float, "boolean": bool}
         for name, hint in ((n.rstrip("_"), h) for n, h in hints.items()):
-            want = names.get(schema["properties"][name].get("type"))
+            want = names.get(properties[name].get("type"))
             inner = next((h for h in typing.get_args(hint) if h is not type(None)), hint) \
                 if typing.get_origin(hint) is typing.Union else hint
             assert want is None or inner is want, (kind, name)

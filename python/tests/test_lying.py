@@ -388,7 +388,9 @@ def test_ids_of_a_map_have_an_end():
             Client(server.address).map_ids(1)
 
 
-HIT = {"id": "a", "distance": 0.5, "path": "p", "columns": {"price": 2}, "vector": [0.5, 1.5], "same": 0.5}
+HEAD = {"schema": 1, "gallery": "c", "items": 1, "distance": "cosine"}
+HIT = {"id": "a", "label": "l", "distance": 0.5, "path": "p", "columns": {"price": 2}, "vector": [0.5, 1.5],
+       "same": 0.5, "count": 2, "others": [{"id": "b", "label": "l", "distance": 0.5}]}
 THRESHOLD = {"rate": 0.5, "distance": 0.5, "measured": 0.5, "bound": 0.5, "true_match": 0.5}
 RIGHT = {
     "info": {"version": "v", "limits": {"k": 5}, "review": "r", "collections": [
@@ -398,14 +400,15 @@ RIGHT = {
              "classes": 60, "photos": 100, "ece": 0.5, "label_ece": 0.5, "false_matches": [THRESHOLD],
              "unknown": THRESHOLD}, "following": {"folder": "f", "state": "failed", "embedded": 1, "to_embed": 2,
                                                   "current": "2026-11-27T12:03:00Z", "error": "e"}}]},
-    "search": {"collection": "c", "distance": "cosine", "neighbours": [HIT], "vector": [0.5], "itself": ["b"]},
-    "explain": {"collection": "c", "distance": "cosine", "label": "l", "class": "k", "neighbours": [HIT],
+    "search": {**HEAD, "neighbours": [HIT], "vector": [0.5], "itself": ["b"],
+               "explain": {"query": "q", "gallery": "g", "distance": "d", "steps": ["s"]}},
+    "explain": {**HEAD, "label": "l", "class": "k", "neighbours": [HIT],
                 "notes": ["n"], "shares": [{"class": "k", "count": 1, "share": 0.5, "nearest": 0.5, "farthest": 0.5}],
                 "distances": {"nearest": 0.5}, "neighbourhood": {
                     "rows": 1, "state": "s", "score": 0.5, "text": "t", "reasons": ["r"], "spread": 0.5,
                     "compactness": 0.5, "recall": 0.5, "classes": [
                         {"class": "k", "rows": 2, "intra": 0.5, "other": 0.5, "nearest": "m", "modes": 1}]}},
-    "identify": {"collection": "c", "photos": 1, "items": 1, "classes": 2, "label": "l", "probability": 0.5,
+    "identify": {**HEAD, "classes": 2, "fpir": 0.5, "photos": 1, "label": "l", "probability": 0.5,
                  "unknown": False, "nearest": 0.5, "within": 0.5, "set": ["l"]},
     "page": {"items": [{"id": "a", "path": "p", "columns": {"b": 1}, "vector": [0.5]}], "next": "", "passed": 5},
     "get": {"id": "a", "vector": [0.5]},
@@ -455,7 +458,8 @@ def named(where):
 
 
 OPTIONAL = {"vector", "path", "columns", "same", "itself", "neighbourhood", "calibration", "review", "set", "passed",
-            "of", "numbers", "side", "following", "current", "error"}  # wherever they stand
+            "of", "numbers", "side", "following", "current", "error", "count", "others",
+            "explain"}  # wherever they stand
 SOMETIMES = {"classes", "unknown"}  # in some of the dataclasses
 
 

@@ -43,7 +43,7 @@ def test_frame(trained, photos, paths):
 def test_pictures_are_in_the_page_and_texts_are_escaped(tmp_path):
     bad = tmp_path / "<b>&.png"
     bad.write_bytes(photo(0, 0))
-    html = Rows([Neighbour(str(bad), 1, str(tmp_path / "gone.png"), "<script>", 0.25)])._repr_html_()
+    html = Rows([Neighbour("a", "<script>", 0.25, str(tmp_path / "gone.png"), query=str(bad), rank=1)])._repr_html_()
     assert "<script>" not in html and "&lt;script&gt;" in html and "&lt;b&gt;&amp;.png" in html and "gone.png" in html
     [content] = re.findall(r"base64,([^\"]+)", html)
     assert base64.b64decode(content) == bad.read_bytes()
@@ -72,7 +72,8 @@ def test_a_page_is_bounded(monkeypatch, tmp_path):
     monkeypatch.setattr(pictures, "PICTURES", 2)
     for k in range(5):
         (tmp_path / f"{k}.png").write_bytes(photo(0, k))
-    html = Rows([Neighbour("q", 1, str(tmp_path / f"{k}.png"), "", 0.0) for k in range(5)])._repr_html_()
+    rows = Rows(Neighbour("a", "", 0.0, str(tmp_path / f"{k}.png"), query="q", rank=1) for k in range(5))
+    html = rows._repr_html_()
     assert html.count("<img") == 1 and html.count("<tr>") == 4 and "2 more rows" in html
 
 
@@ -101,7 +102,7 @@ def test_index_of_photos(kindred, trained, photos, paths, tmp_path):
     assert len(index) == 32 and index.info()["dim"] == 128
     [found] = index.search(paths[0], neighbours=1, as_frame=False)
     [same] = index.search(ids="kind0/0.png", neighbours=1, as_frame=False)
-    assert (found.id, found.fields) == (same.id, same.fields) and telling(found.fields) == {"label": "kind0"}
+    assert (found.id, found.columns) == (same.id, same.columns) and telling(found.columns) == {"label": "kind0"}
     assert same.query == "kind0/0.png"
     [vector] = index.search(vectors=trained.transform([paths[0]]), neighbours=1, as_frame=False)
     assert vector.id == found.id and vector.query == "vector 0" and vector.distance > 0  # without the item itself
@@ -123,7 +124,7 @@ def test_index_of_photos(kindred, trained, photos, paths, tmp_path):
 def test_index_of_a_list_with_labels(kindred, trained, photos, paths, labels, tmp_path):
     index = kindred_ml.Index.create(tmp_path / "a.index", paths, labels=labels, run=trained.run_, progress=False)
     found = index.search(paths[0], neighbours=1, as_frame=False)
-    assert [telling(n.fields) for n in found] == [{"label": "kind0"}] and len(index) == 32
+    assert [telling(n.columns) for n in found] == [{"label": "kind0"}] and len(index) == 32
     with pytest.raises(ValueError, match="labels are for a list"):
         kindred_ml.Index.create(tmp_path / "b.index", photos, labels=labels, run=trained.run_)
 
@@ -145,7 +146,7 @@ def test_index_of_embeddings(kindred, tmp_path, monkeypatch):
     kinds = {c["name"]: c["kind"] for c in index.info()["columns"]}
     assert kinds == {"label": "text", "price": "number", "new": "bool"}
     found = index.search(ids=ids[0], filter="price < 3", as_frame=False)
-    assert [(n.id, n.fields) for n in found] == [(ids[1], {"label": "a", "new": False, "price": 2.5})]
+    assert [(n.id, n.columns) for n in found] == [(ids[1], {"label": "a", "new": False, "price": 2.5})]
     index.add(embeddings=np.ones((2, 4)), ids=["e", "f"], labels=["c", "c"])
     assert len(index) == 6
     monkeypatch.setattr("kindred_ml.index._LONGEST", 8)  # several commands
