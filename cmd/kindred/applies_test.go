@@ -98,15 +98,15 @@ func searchTrials() lookingCommand {
 			"index":         {"--index ix", "index", "", ""},
 			"store":         {"--store @", "store", "", ""},
 			"labels":        {"--labels other.csv", "", "embeddings", ""},
-			"column":        {"--column other", "", "embeddings", ""},
+			"column":        {"--column other", "index store", "embeddings", ""},
 			"force-network": {"--force-network", "embeddings", "", ""},
 			cli.DataDir:     {"--data-dir sets", "run network", "", ""},
 			"allow-outside": {"--allow-outside", "run network", "", ""},
 			"distance":      {"--distance dot", "", ofTables, ""},
 			"scratch":       {"--scratch 5", ofTables, "", ""},
 			"neighbours":    {"--neighbours 2", "", everySource, ""},
-			"out":           {"--out #", "", ofTables, ""},
-			"force":         {"--force --out #", "", ofTables, ""},
+			"out":           {"--out #", "", everySource, ""},
+			"force":         {"--force --out #", "", everySource, ""},
 			"strict":        {"--strict", everySource, "", ""},
 			"least":         {"--least 0.999 --calibration C-$.json", "", everySource, ""},
 			"strangers":     {"--strangers 0.9 --calibration C-$.json", "", everySource, ""},
@@ -114,6 +114,13 @@ func searchTrials() lookingCommand {
 			// All other networks were trained here.
 			"text":  {"--text boot --words tower", "", "network", ""},
 			"words": {"--words tower --text boot", "", "network", ""},
+			// Of the few photos of one class, each is a group of its own.
+			"group-by": {"--group-by label --neighbours 1", "", everySource, ""},
+			"collapse": {"--collapse 0.0001", everySource, "", ""},
+			"others":   {"--others 1 --group-by label", "", everySource, ""},
+			"diverse":  {"--diverse 0.9", "", everySource, ""},
+			"rerank":   {"--rerank k-reciprocal", everySource, "", ""},
+			"explain":  {"--explain", "", everySource, ""},
 		}),
 	}
 }
@@ -139,6 +146,12 @@ func indexSearchTrials() lookingCommand {
 			"calibration":   {"--calibration C-$.json", "", "index store", ""},
 			"text":          {"--text boot --words tower", "", "", ""}, // the network was trained here
 			"words":         {"--words tower --text boot", "", "", ""},
+			"group-by":      {"--group-by label", "", "index store", ""},
+			"collapse":      {"--collapse 0.0001", "index store", "", ""},
+			"others":        {"--others 1 --group-by label", "", "index store", ""},
+			"diverse":       {"--diverse 0.9", "", "index store", ""},
+			"rerank":        {"--rerank k-reciprocal", "index store", "", ""},
+			"explain":       {"--explain", "", "index store", ""},
 		},
 	}
 }

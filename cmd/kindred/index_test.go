@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -74,7 +74,7 @@ func TestIndexOfPhotos(t *testing.T) {
 	}
 	var alias lookup.Results
 	kindredJSON(t, &alias, "search", one, "--index", ix, "--neighbours", "5")
-	if fmt.Sprintf("%+v", alias) != fmt.Sprintf("%+v", got) {
+	if !reflect.DeepEqual(alias, got) {
 		t.Errorf("kindred search --index finds %+v", alias)
 	}
 	kindredJSON(t, &got, "index", "search", ix, "--id", "c0/1.png", "--filter", `price < 20 and not sale`)
