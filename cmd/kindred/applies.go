@@ -19,9 +19,7 @@ type rule struct {
 
 // The reasons that several rules share.
 const (
-	oneGallery  = "give one gallery"
 	ownNetwork  = "an index contains its network, and a store uses that of --run"
-	ownDistance = "it uses the distance that it was made with"
 	ownLabels   = "it names the labels of a file of embeddings"
 	forASet     = "it controls how a data set of photos is opened"
 	trainsARun  = "it trains a run again: give the folder of a run"
