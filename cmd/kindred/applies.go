@@ -19,11 +19,10 @@ type rule struct {
 
 // The reasons that several rules share.
 const (
-	ownNetwork  = "an index contains its network, and a store uses that of --run"
-	ownLabels   = "it names the labels of a file of embeddings"
-	forASet     = "it controls how a data set of photos is opened"
-	trainsARun  = "it trains a run again: give the folder of a run"
-	forAFile    = "it accepts a file of embeddings of another network"
+	ownLabels  = "it names the labels of a file of embeddings"
+	forASet    = "it controls how a data set of photos is opened"
+	trainsARun = "it trains a run again: give the folder of a run"
+	forAFile   = "it accepts a file of embeddings of another network"
 )
 
 // givenFlags reports whether a flag is on the command line, with a value.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/data"
