@@ -158,8 +158,7 @@ func (s *Server) makeQuery(r *http.Request, a *asked) error {
 	}
 	if by := a.info.Distance; by != rank.Cosine && !a.collection.UnitLength {
 		return invalid.is("Search by a picture, an id or a vector.", "sums need cosine distance or vectors of unit "+
-			"length, "+
-			"and the distance of the collection %s is %s", a.collection.Name, by)
+			"length, and the distance of the collection %s is %s", a.collection.Name, by)
 	}
 	used := make([]bool, len(a.pictures))
 	terms := make([]lookup.Summand, len(a.Terms))
@@ -172,8 +171,7 @@ func (s *Server) makeQuery(r *http.Request, a *asked) error {
 		if p := t.Picture; p != nil {
 			if *p < 0 || *p >= len(a.pictures) {
 				return invalid.is(describesSearch, "terms[%d] has the picture %d, but the form has %d pictures, "+
-					"counted "+
-					"from 0", i, *p, len(a.pictures))
+					"counted from 0", i, *p, len(a.pictures))
 			}
 			used[*p] = true
 		}
@@ -227,8 +225,7 @@ func (s *Server) answer(ctx context.Context, a *asked) (api.Found, error) {
 			return api.Found{}, err
 		}
 		gallery := fmt.Sprintf("%s: %d items, of %s", a.info.Name, a.info.Items, cmp.Or(in.Network, "a network that "+
-			"is "+
-			"not known"))
+			"is not known"))
 		a.opt.Explain = lookup.Explain(&a.info, gallery, &a.opt, "")
 	}
 	answers, err := lookup.Nearest(ctx, s.gallery(a.collection), []lookup.Query{a.query}, a.opt)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/base/spell"
@@ -71,7 +72,9 @@ func (r *arranger) check(columns []store.Column) error {
 	}
 	var have []string
 	for _, c := range columns {
-		have = append(have, c.Name)
+		if !strings.HasPrefix(c.Name, mirror.Prefix) {
+			have = append(have, c.Name)
+		}
 	}
 	want := "a column of the gallery, which has none"
 	if have != nil {

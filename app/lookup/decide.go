@@ -39,8 +39,7 @@ func (b *Basis) Check(file string, given func(setting string) bool) (measured bo
 	} {
 		if given(of.setting) && !of.applies {
 			return false, &option.Inapplicable{Setting: of.setting, To: file + ", which was learned from photos of " +
-				"the " +
-				"classes of the gallery", Reason: of.why}
+				"the classes of the gallery", Reason: of.why}
 		}
 	}
 	b.FPIR, b.Strangers = cmp.Or(b.FPIR, decide.DefaultFPIR), cmp.Or(b.Strangers, decide.DefaultStrangers)

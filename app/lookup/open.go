@@ -193,8 +193,7 @@ func (s *Source) Tower() (*words.Tower, error) {
 		return nil, &option.Missing{Setting: "run", Reason: "the network that made the embeddings of the store"}
 	case s.Words == "":
 		return nil, &option.Missing{Setting: "words", Reason: "the folder of the text tower that was trained " +
-			"together " +
-			"with the network"}
+			"together with the network"}
 	}
 	return origin.TowerOf(m, s.By(), s.Words)
 }

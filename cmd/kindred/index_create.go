@@ -111,8 +111,7 @@ interrupted, kindred index add goes on; if it fails, it removes what it made.`,
 	flagsOf(cmd).distance(&f.distance, "", "that of the run's scores; cosine for a network that was not trained here; "+
 		"euclidean for embeddings", anyDistance...)
 	addTower(cmd, &f.words, "folder of the text tower that was trained together with --network (CLIP, SigLIP), to "+
-		"search "+
-		"by words")
+		"search by words")
 	f.modelFlags.add(cmd)
 	f.itemFlags.add(cmd)
 	return cmd

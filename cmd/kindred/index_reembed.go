@@ -55,8 +55,7 @@ applies to one network: kindred calibrate INDEX makes a new one, and the old one
 		anyDistance...)
 	fs.BoolVar(&f.dropMissing, "drop-missing", false, "remove items whose photos are missing or unreadable")
 	addTower(cmd, &f.words, "folder of the text tower that was trained together with --network (CLIP, SigLIP), to "+
-		"search "+
-		"by words")
+		"search by words")
 	f.modelFlags.add(cmd)
 	return cmd
 }
