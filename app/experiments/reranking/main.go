@@ -90,7 +90,11 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 
 // measureFile prints the lines of a file.
 func (s *settings) measureFile(ctx context.Context, file string, w io.Writer) error {
-	t, err := (embedding.Formats{parquet.Format{}}).Read(file)
+	var names []string
+	if s.label != "" {
+		names = []string{s.label}
+	}
+	t, err := (embedding.Formats{parquet.Format{}}).Load(file, "", names)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -68,20 +67,10 @@ func (s *settings) methods() []method {
 
 // choose returns the items to use, with their labels.
 func (s *settings) choose(t *embedding.Table) (*mat.Dense, []int64, error) {
-	if t.X == nil || len(t.Columns) == 0 {
-		return nil, nil, errors.New("want embeddings and labels")
-	}
-	column := &t.Columns[0]
-	if s.label != "" {
-		if column = t.Column(s.label); column == nil {
-			return nil, nil, fmt.Errorf("no column %q: the columns are %s", s.label,
-				strings.Join(t.ColumnNames(), ", "))
-		}
-	}
-	all, _ := embedding.Unify(column)
+	all := t.Labels()[0]
 	taken := map[int64]int{}
 	var rows []int
-	for i, y := range all[0] {
+	for i, y := range all {
 		if (t.Files == nil || s.paths.MatchString(t.Files[i])) && (s.each == 0 || taken[y] < s.each) {
 			taken[y]++
 			rows = append(rows, i)
@@ -93,7 +82,7 @@ func (s *settings) choose(t *embedding.Table) (*mat.Dense, []int64, error) {
 	x, labels := mat.New(len(rows), t.X.Cols), make([]int64, len(rows))
 	for k, i := range rows {
 		copy(x.Row(k), t.X.Row(i))
-		labels[k] = all[0][i]
+		labels[k] = all[i]
 	}
 	return x, labels, nil
 }

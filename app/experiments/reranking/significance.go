@@ -3,7 +3,8 @@ package main
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
+
+	"github.com/kindred-ml/kindred/internal/compute/rerank"
 )
 
 // gains returns how far a measure of each query is above that of the first search.
@@ -16,8 +17,9 @@ func gains(first, other []score, measure int) []float64 {
 }
 
 // signFlip returns the two-sided p of a mean gain, by a paired permutation test over classes: the queries of a class
-// depend on each other, so each draw gives the sum of their gains one random sign. It counts the draws, with that of
-// the data, whose mean is at least as far from 0.
+// depend on each other, so the sum of their gains gets one sign. p is the share of all signs whose mean is at least as
+// far from 0 as that of the data. If there are more signs than draws, it is that share of random ones and those of the
+// data.
 func signFlip(class []int64, gain []float64, draws int, seed uint64) float64 {
 	at := map[int64]int{}
 	var sums []float64
@@ -33,19 +35,30 @@ func signFlip(class []int64, gain []float64, draws int, seed uint64) float64 {
 		observed += v
 		size += math.Abs(v)
 	}
-	least := math.Abs(observed) - 1e-12*size // as a draw of the same signs rounds otherwise
-	rng, extreme := rand.New(rand.NewPCG(seed, 0x51f1)), 1
-	for range draws {
+	least := math.Abs(observed) - 1e-12*size // as the signs of the data may round otherwise
+	farther := func(positive func(k int) bool) int {
 		sum := 0.0
-		for _, v := range sums {
-			if rng.Uint64()&1 == 0 {
+		for k, v := range sums {
+			if !positive(k) {
 				v = -v
 			}
 			sum += v
 		}
 		if math.Abs(sum) >= least {
-			extreme++
+			return 1
 		}
+		return 0
+	}
+	if all := 1 << min(len(sums), 62); all <= draws {
+		extreme := 0
+		for signs := range all {
+			extreme += farther(func(k int) bool { return signs>>k&1 == 1 })
+		}
+		return float64(extreme) / float64(all)
+	}
+	rng, extreme := rand.New(rand.NewPCG(seed, 0x51f1)), 1
+	for range draws {
+		extreme += farther(func(int) bool { return rng.Uint64()&1 == 1 })
 	}
 	return float64(extreme) / float64(draws+1)
 }
@@ -53,18 +66,8 @@ func signFlip(class []int64, gain []float64, draws int, seed uint64) float64 {
 // holm corrects p for their number (Holm 1979): the i-th smallest of n is multiplied by n - i + 1, and is at least as
 // large as the smaller ones, at most 1.
 func holm(p []float64) []float64 {
-	order := make([]int, len(p))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int {
-		if p[a] < p[b] {
-			return -1
-		}
-		return 1
-	})
 	out, least := make([]float64, len(p)), 0.0
-	for i, at := range order {
+	for i, at := range rerank.Order(p) {
 		least = max(least, min(1, p[at]*float64(len(p)-i)))
 		out[at] = least
 	}

@@ -19,8 +19,22 @@ func TestSignFlip(t *testing.T) {
 		{[]float64{1, -1, 0, 1, -1, 0, 0}, 1},      // no class gains
 		{[]float64{0, 0, 0, 0, 0, 0, 0}, 1},
 	} {
-		if got := signFlip(class, c.gain, 40_000, 1); math.Abs(got-c.want) > 0.01 {
+		if got := signFlip(class, c.gain, 16, 1); got != c.want {
 			t.Errorf("gains %v: p %g, want %g", c.gain, got, c.want)
+		}
+	}
+}
+
+// Drawn signs agree with all of them, for any seed.
+func TestSignFlipDraws(t *testing.T) {
+	class, gain := make([]int64, 13), make([]float64, 13)
+	for i := range class {
+		class[i], gain[i] = int64(i), float64(i%5)-1
+	}
+	want := signFlip(class, gain, 1<<13, 1)
+	for seed := range uint64(3) {
+		if got := signFlip(class, gain, 1<<13-1, seed); got == want || math.Abs(got-want) > 0.02 {
+			t.Errorf("seed %d: p %g, of all signs %g", seed, got, want)
 		}
 	}
 }
