@@ -179,6 +179,7 @@ func (s *Server) makeQuery(r *http.Request, a *asked) error {
 		if err != nil {
 			return err
 		}
+		q.Name = cmp.Or(q.Name, fmt.Sprintf("terms[%d]", i))
 		terms[i] = lookup.Summand{Query: *q, Minus: t.Minus}
 	}
 	for p, is := range used {
@@ -186,11 +187,12 @@ func (s *Server) makeQuery(r *http.Request, a *asked) error {
 			return invalid.is(describesSearch, "no term has the picture %d of the form", p)
 		}
 	}
-	q, err := lookup.AddUp("", terms)
+	q, err := lookup.AddUp("terms", terms)
 	if err != nil {
-		return invalid.is(describesSearch, "terms: %v", err)
+		return invalid.is(describesSearch, "%v", err)
 	}
 	a.query = *q
+	a.query.Name = ""
 	return nil
 }
 

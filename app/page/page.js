@@ -17,7 +17,7 @@
   let info = null, state = {};
   const collectionOf = name => info.collections.find(c => c.name === name);
   // What a search is asked for, besides the nearest items.
-  const arranged = { "": () => ({}), group: c => c.label ? { group_by: c.label } : {}, diverse: () => ({ diverse: 0.5 }), rerank: () => ({ rerank: "k-reciprocal" }) };
+  const arranged = { "": () => ({}), group: c => c.label ? { group_by: c.label } : {}, diverse: () => ({ diverse: 0.3 }), rerank: () => ({ rerank: "k-reciprocal" }) };
   const read = () => {
     const q = new URLSearchParams(location.search), photo = history.state?.photo;
     const known = name => info.collections.some(c => c.name === name) ? name : "";
@@ -338,9 +338,10 @@
     if (answer.notes) {
       box.append(el("div", { className: "notes" }, el("ul", {}, ...answer.notes.map(n => el("li", { textContent: n.replaceAll(" %", "\u00a0%") })))));
     }
-    if (answer.itself?.length) {
-      const few = answer.itself.slice(0, 5).flatMap(id => [" ", el("button", { type: "button", textContent: id, onclick: () => walk(id) })]);
-      box.append(el("p", { className: "itself" }, "Left out because they are the same picture:", ...few, answer.itself.length > 5 ? ` and ${number(answer.itself.length - 5)} more` : ""));
+    const same = (answer.itself ?? []).filter(id => id !== answer.query);
+    if (same.length) {
+      const few = same.slice(0, 5).flatMap(id => [" ", el("button", { type: "button", textContent: id, onclick: () => walk(id) })]);
+      box.append(el("p", { className: "itself" }, "Left out because they are the same picture:", ...few, same.length > 5 ? ` and ${number(same.length - 5)} more` : ""));
     }
     if (!answer.neighbours.length) box.append(el("p", { textContent: state.filter ? "No other item passes this filter." : "There is no other item." }));
     const hits = el("ul", { className: "hits" });

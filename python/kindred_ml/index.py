@@ -112,8 +112,8 @@ class Index:
             return int(document["removed"])
 
     def search(self, photos=None, ids=None, vectors=None, neighbours=10, filter=None, as_frame=None, progress=False,
-               **options):
-        """Find the items nearest to photos, to items or to embeddings.
+               text=None, **options):
+        """Find the items nearest to photos, to items, to embeddings or to words.
 
         Parameters
         ----------
@@ -130,16 +130,18 @@ class Index:
             Whether to answer with a pandas frame; by default if pandas is installed.
         progress
             See :func:`kindred_ml.command.run`.
+        text : str or sequence of str, optional
+            Words, if the index has a text tower.
         **options
-            Further flags of the command, such as ``exact=True``.
+            Further flags of the command, such as ``exact=True`` or ``group_by="label"``.
 
         Returns
         -------
         pandas.DataFrame or list of Neighbour
         """
-        if sum(asked is not None for asked in (photos, ids, vectors)) != 1:
-            raise ValueError("search takes photos, ids or vectors")
-        settings = {"neighbours": neighbours, "filter": filter}
+        if sum(asked is not None for asked in (photos, ids, vectors, text)) != 1:
+            raise ValueError("search takes photos, ids, vectors or text")
+        settings = {"neighbours": neighbours, "filter": filter, "text": text}
         with tempfile.TemporaryDirectory(prefix="kindred-") as folder:
             if ids is not None:
                 settings["id"] = [ids] if isinstance(ids, str) else list(ids)

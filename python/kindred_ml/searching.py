@@ -8,14 +8,14 @@ from .files import photo_paths, photo_set
 from .results import Neighbour, neighbours as rows_of, shown
 
 
-def search(photo, run=None, in_=None, network=None, embeddings=None, neighbours=10, as_frame=None, progress=None,
-           **options):
-    """Find the photos of a gallery that look most like others: ``kindred search``.
+def search(photo=None, run=None, in_=None, network=None, embeddings=None, neighbours=10, as_frame=None, progress=None,
+           text=None, **options):
+    """Find the photos of a gallery that look most like others, or like words: ``kindred search``.
 
     Parameters
     ----------
-    photo : str, path, image or sequence of these
-        What to look for, as :func:`kindred_ml.embed` takes photos.
+    photo : str, path, image or sequence of these, optional
+        What to look for, as :func:`kindred_ml.embed` takes photos; or ``text``.
     run : str or path, optional
         The folder of a finished run, whose network compares.
     in_ : str, path or sequence of photos
@@ -32,8 +32,10 @@ def search(photo, run=None, in_=None, network=None, embeddings=None, neighbours=
         Whether to answer with a pandas frame; by default if pandas is installed.
     progress
         See :func:`kindred_ml.command.run`.
+    text : str or sequence of str, optional
+        Words to look for; ``words`` is the folder of the network's text tower.
     **options
-        Further flags of the command, such as ``distance="cosine"``.
+        Further flags of the command, such as ``distance="cosine"`` or ``group_by="label"``.
 
     Returns
     -------
@@ -41,14 +43,18 @@ def search(photo, run=None, in_=None, network=None, embeddings=None, neighbours=
         A row for each photo found, with the columns of :class:`Neighbour`. A notebook shows it with
         pictures.
     """
+    if (photo is None) == (text is None):
+        raise ValueError("search takes either a photo or text")
     with tempfile.TemporaryDirectory(prefix="kindred-") as folder:
-        settings = {"run": run, "network": network, "embeddings": embeddings, "neighbours": neighbours}
+        settings = {"run": run, "network": network, "embeddings": embeddings, "neighbours": neighbours,
+                    "text": text}
         if in_ is not None:
             settings["in"], more = photo_set(in_, folder)
             settings.update(more)
         settings.update(options)
         queries = os.path.join(folder, "queries")
-        document = run_command("search", *flags(settings), "--", *photo_paths(photo, queries), progress=progress)
+        asked = [] if photo is None else ["--", *photo_paths(photo, queries)]
+        document = run_command("search", *flags(settings), *asked, progress=progress)
         with understood("search"):
             rows = rows_of(document, written=(queries, os.path.join(folder, "photos")))
     return shown(rows, Neighbour, as_frame, document)

@@ -42,17 +42,19 @@ def started(kindred, *arguments):
 
 @pytest.fixture(scope="module")
 def serving(kindred, trained, photos, tmp_path_factory):
-    """The address of a server of two collections: photos, and embeddings with a calibration."""
+    """The address of a server: photos, embeddings with a calibration, and a few with cosine distance."""
     folder = tmp_path_factory.mktemp("served")
     index = kindred_ml.Index.create(folder / "photos.index", photos, run=trained.run_, progress=False)
     random = np.random.default_rng(0)
     y = np.repeat(np.arange(60), 6)
+    corners = kindred_ml.Index.create(folder / "corners.index", embeddings=np.vstack([np.eye(3), [1, 1, 0]]),
+                                      ids=["x", "y", "z", "xy"], labels=["a", "a", "b", "b"], distance="cosine")
     X = 3 * random.normal(size=(60, 8))[y] + random.normal(size=(360, 8))
     names = [f"person {k}" for k in y]
     people = kindred_ml.Index.create(folder / "people.index", embeddings=X, labels=names,
                                      ids=[f"p/{k}" for k in range(360)])
     kindred_ml.calibrate(X, names, out=os.path.join(people.path, "calibration.json"))
-    with started(kindred, index.path, people.path, "--rate", "-1") as address:
+    with started(kindred, index.path, people.path, corners.path, "--rate", "-1") as address:
         yield address
 
 
@@ -64,7 +66,7 @@ def client(serving):
 def test_info(client):
     assert client.ready()
     info = client.info()
-    first, second = info.collections
+    first, second, _ = info.collections
     assert (first.name, first.items, first.dim, first.label, first.uploads) == ("photos", 32, 128, "label", True)
     assert first.calibration is None and answers.Column("label", "text") in first.columns
     assert {c.name for c in first.columns} - set(FILE) == {"label"}
@@ -95,6 +97,34 @@ def test_search(client, trained, paths):
     assert client.explain(paths[0], k=3, except_itself=True).itself == others.itself
     with pytest.raises(ValueError, match="one of a photo, an id, a vector, a text and like"):
         client.search(paths[0], id="kind0/0.png")
+
+
+def test_sums_and_groups(serving):
+    client = Client(serving, collection="corners")
+    found = client.search(like=[{"id": "x"}, {"vector": np.float32([0, 5, 0])}], explain=True)
+    assert [n.id for n in found.neighbours][0] == "xy" and found.neighbours[0].distance == pytest.approx(0, abs=1e-6)
+    assert (found.schema, found.gallery, found.items, found.distance) == (1, "corners", 4, "cosine")
+    assert "sum" in found.explain.query and found.explain.steps
+    assert client.search(like=[{"id": "xy"}], unlike=[{"id": "x"}]).neighbours[0].id == "y"
+    groups = client.search(vector=[1, 0.1, 0], group_by="label", others=1).neighbours
+    assert [(n.id, n.count, [o.id for o in n.others]) for n in groups] == [("x", 2, ["y"]), ("xy", 2, ["z"])]
+    assert [n.id for n in client.search(vector=[1, 0.1, 0], k=2).neighbours] == ["x", "xy"]
+    assert [n.id for n in client.search(vector=[1, 0.1, 0], k=2, diverse=0.9).neighbours] == ["x", "y"]
+    assert client.search(id="x", rerank="k-reciprocal").neighbours[0].score is not None
+    assert client.explain(vector=[1, 0.1, 0], k=3, collapse=0.5).neighbours[0].count == 2
+    with pytest.raises(kindred_ml.ServerError, match="picture|network"):
+        client.search(like=[photo(0, 0), {"text": "red"}])
+    with pytest.raises(ValueError, match="give both"):
+        client.search(id="x", unlike=[{"id": "y"}])
+    with pytest.raises(kindred_ml.KindredError, match=r"a\\ud800.*only whole characters"):
+        client.search(like=[{"text": HALF}])
+
+
+def test_a_sum_of_photos(client, paths):
+    with open(paths[8], "rb") as file:
+        found = client.search(like=[paths[0], {"id": "kind0/1.png"}], unlike=[file.read()], k=3, except_itself=True)
+    assert set(found.itself) == {"kind0/0.png", "kind0/1.png"}  # what is subtracted may be found
+    assert len(found.neighbours) == 3 and not {n.id for n in found.neighbours} & set(found.itself)
 
 
 def test_look_around(client):

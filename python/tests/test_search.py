@@ -29,11 +29,31 @@ def test_search_in_a_list(trained, paths):
     assert sorted(n.path for n in rows) == paths[1:4]
 
 
+def test_one_of_each_group(trained, photos, paths):
+    found = kindred_ml.search(paths[0], run=trained.run_, in_=photos, group_by="label", others=2, explain=True,
+                              as_frame=False, progress=False)
+    assert sorted(n.label for n in found) == ["kind0", "kind1", "kind2", "kind3"]
+    assert sorted(n.count for n in found) == [7, 8, 8, 8] and {len(n.others) for n in found} == {2}
+    assert {n.label for n in found[0].others} == {found[0].label} and found[0].others[0].distance >= found[0].distance
+    document = found.attrs["document"]
+    assert document["schema"] == 1 and document["items"] == 32 and document["gallery"] == str(photos)
+    assert any("group" in step for step in document["queries"][0]["explain"]["steps"])
+    with pytest.raises(kindred_ml.KindredError, match="--others"):
+        kindred_ml.search(paths[0], run=trained.run_, in_=photos, others=2, progress=False)
+
+
+def test_answers_of_another_version(monkeypatch):
+    answer = {"schema": 2, "gallery": "g", "items": 0, "distance": "dot", "queries": []}
+    monkeypatch.setattr("kindred_ml.index.run_command", lambda *arguments, **options: answer)
+    with pytest.raises(kindred_ml.KindredError, match="schema is 2: this kindred_ml reads 1; install"):
+        kindred_ml.Index("x.index").search(ids="a")
+
+
 def test_frame(trained, photos, paths):
     pd = pytest.importorskip("pandas", reason="needs pandas")
     frame = kindred_ml.search(paths[:2], run=trained.run_, in_=photos, neighbours=3, progress=False)
     assert isinstance(frame, pd.DataFrame)
-    assert list(frame.columns) == ["query", "rank", "path", "label", "distance"]
+    assert list(frame.columns) == ["query", "rank", "path", "label", "distance", "id", "row"]
     assert len(frame) == 6 and frame.distance.dtype == float
     near = frame[frame["rank"] == 1]
     assert near._repr_html_().count("data:image/png;base64,") == len(set(near["query"])) + len(near)
@@ -115,10 +135,16 @@ def test_index_of_photos(kindred, trained, photos, paths, tmp_path):
     assert len(index) == 64 - 17
     with pytest.raises(ValueError, match="either ids or a filter"):
         index.remove()
-    with pytest.raises(ValueError, match="photos, ids or vectors"):
+    with pytest.raises(ValueError, match="photos, ids, vectors or text"):
         index.search()
     with pytest.raises(kindred_ml.KindredError):
         kindred_ml.Index(tmp_path / "nowhere").info()
+    for asked in (lambda: index.search(text=["red", "blue"]),
+                  lambda: kindred_ml.search(run=trained.run_, in_=photos, text="red", progress=False)):
+        with pytest.raises(kindred_ml.KindredError, match="looked up as words"):
+            asked()
+    with pytest.raises(ValueError, match="either a photo or text"):
+        kindred_ml.search(paths[0], text="red")
 
 
 def test_index_of_a_list_with_labels(kindred, trained, photos, paths, labels, tmp_path):
@@ -195,5 +221,6 @@ def test_decisions_frame(kindred, far_classes, tmp_path):
     other = kindred_ml.identify(vectors=X[:3] + 0.1, embeddings=tmp_path / "E.npz", labels=tmp_path / "other.npy")
     assert other["label"].tolist() == ["100"] * 3
     assert list(frame.columns) == ["query", "label", "probability", "unknown", "runner_up", "runner_up_probability",
-                                   "nearest", "within"]
+                                   "nearest", "within", "photos"]
+    assert frame.attrs["document"]["summary"]["named"] == 3 and "queries" not in frame.attrs["document"]
     assert frame["label"].tolist() == ["0"] * 3
