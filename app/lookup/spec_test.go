@@ -14,7 +14,8 @@ func TestKind(t *testing.T) {
 	}{
 		{Spec{}, None}, {Spec{In: "p"}, Photos}, {Spec{Embeddings: "e", In: "p"}, Vectors},
 		{Spec{Embeddings: "e", Vector: "v"}, Rows}, {Spec{Embeddings: "e", Vector: "v", Run: "r"}, Vectors},
-		{Spec{Index: "i", In: "p"}, Index}, {Spec{Index: "i", Store: "s"}, Store}, {Spec{Choices: true, Index: "i"}, Labels},
+		{Spec{Index: "i", In: "p"}, Index}, {Spec{Index: "i", Store: "s"}, Store}, {Spec{Choices: true, Index: "i"},
+			Labels},
 	} {
 		if got := c.of.Kind(); got != c.want {
 			t.Errorf("%+v: %v, want %v", c.of, got, c.want)
@@ -38,7 +39,8 @@ func TestValidate(t *testing.T) {
 		{Spec{Index: "i"}, "column", ""}, {Spec{Store: "s"}, "run", ""}, {Spec{In: "p"}, "network", ""},
 	} {
 		err := c.of.Validate(func(setting string) bool { return setting == c.given })
-		if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || !option.IsUsage(err)) {
+		if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) ||
+			!option.IsUsage(err)) {
 			t.Errorf("%+v with %s: %v", c.of, c.given, err)
 		}
 	}
