@@ -96,6 +96,9 @@ func problemOf(err error) *problem {
 		p = invalid.is("Correct the item; nothing of the request was written.", "%v", item)
 	case option.IsUsage(err):
 		p = invalid.is("GET /openapi.json describes the request.", "%s", option.Text(err, func(setting string) string {
+			if setting == "neighbours" {
+				return "k"
+			}
 			return strings.ReplaceAll(setting, "-", "_")
 		}))
 	case errors.Is(err, store.ErrReadOnly):

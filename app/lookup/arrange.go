@@ -27,8 +27,12 @@ const (
 // many neighbours it is twice their number.
 const Reranked = 200
 
-// mostOthers bounds Arrange.Others.
-const mostOthers = 1000
+const (
+	mostOthers   = 1000 // bound on Arrange.Others
+	mostArranged = 2000 // bound on Options.K with Arrange
+	// mostSearched bounds the search for groups: columns may have fewer values than K.
+	mostSearched = 64 * Reranked
+)
 
 // isArranged reports whether more than the K nearest items must be known.
 func (o *Options) isArranged() bool { return o.Arrange != (api.Arrange{}) }
@@ -47,6 +51,8 @@ func (o *Options) Validate() error {
 		return invalid("diverse", o.Diverse, "a weight of 0 or more and below 1")
 	case o.Others < 0 || o.Others > mostOthers:
 		return invalid("others", o.Others, fmt.Sprintf("0 to %d", mostOthers))
+	case o.isArranged() && o.K > mostArranged:
+		return invalid("neighbours", o.K, fmt.Sprintf("at most %d to re-rank, collapse, group or diversify", mostArranged))
 	case o.Rerank != "" && o.Rerank != AlphaQE && o.Rerank != KReciprocal:
 		return invalid("rerank", o.Rerank, AlphaQE+" or "+KReciprocal)
 	case o.Others > 0 && o.GroupBy == "" && o.Collapse == 0:

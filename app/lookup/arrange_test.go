@@ -163,6 +163,7 @@ func TestValidateOptions(t *testing.T) {
 		"collapse NaN: want":                       {Arrange: api.Arrange{Collapse: nan}},
 		"diverse 1: want":                          {Arrange: api.Arrange{Diverse: 1}},
 		"diverse NaN: want":                        {Arrange: api.Arrange{Diverse: nan}},
+		"neighbours 3000: want at most 2000":       {K: 3000, Arrange: api.Arrange{Diverse: 0.5}},
 		"others -1: want":                          {Arrange: api.Arrange{Others: -1, GroupBy: "label"}},
 		"rerank x: want alpha-qe or k-reciprocal":  {Arrange: api.Arrange{Rerank: "x"}},
 		"others applies to group-by or collapse, ": {Arrange: api.Arrange{Others: 1}},

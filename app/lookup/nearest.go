@@ -49,8 +49,7 @@ func Nearest(ctx context.Context, g Gallery, queries []Query, opt Options) ([]ap
 	for i := range todo {
 		todo[i] = i
 	}
-	for k := r.width(); len(todo) > 0; k *= 4 {
-		k = most(g, k)
+	for k := most(g, r.width()); len(todo) > 0; k = most(g, min(4*k, max(k, mostSearched))) {
 		some := make([]Query, len(todo))
 		for j, i := range todo {
 			some[j] = queries[i]
@@ -67,7 +66,7 @@ func Nearest(ctx context.Context, g Gallery, queries []Query, opt Options) ([]ap
 				return nil, err
 			}
 			out[i] = answers[j]
-			if !complete && len(out[i].Neighbours) < opt.K && found == k && k < most(g, 4*k) {
+			if !complete && len(out[i].Neighbours) < opt.K && found == k && k < min(most(g, 4*k), mostSearched) {
 				again = append(again, i)
 			}
 		}
