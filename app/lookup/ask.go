@@ -90,7 +90,7 @@ func (s *Source) Sums(ctx context.Context, all []Phrase) (list []Query, err erro
 	if len(sums) == 0 {
 		return nil, nil
 	}
-	m, err := s.Network()
+	m, err := s.Model()
 	if err != nil {
 		return nil, err
 	}

@@ -165,8 +165,8 @@ func (s *Source) loadNetwork(ctx context.Context) error {
 	return nil
 }
 
-// Network returns the network that embeds queries; nil if it is not known.
-func (s *Source) Network() (*run.Model, error) {
+// Model returns the network that embeds queries; nil if it is not known.
+func (s *Source) Model() (*run.Model, error) {
 	switch {
 	case s.Items != nil:
 		return s.Items.Model()
@@ -183,7 +183,7 @@ func (s *Source) Party(name string) origin.Party {
 
 // Tower opens the text tower.
 func (s *Source) Tower() (*words.Tower, error) {
-	m, err := s.Network()
+	m, err := s.Model()
 	switch {
 	case err != nil:
 		return nil, err
@@ -201,7 +201,7 @@ func (s *Source) Tower() (*words.Tower, error) {
 // RememberedTower opens the text tower that an index remembers. Without one, why says for people why words cannot be
 // looked up; err has what the owner of the index can mend.
 func (s *Source) RememberedTower(by rank.Distance) (t *words.Tower, why string, err error) {
-	m, err := s.Network()
+	m, err := s.Model()
 	trained := (*origin.TrainedError)(nil)
 	switch {
 	case err != nil:

@@ -407,7 +407,7 @@ func (f *serveFlags) collections(ctx context.Context, a *app, dirs []string, opt
 // owner of the server can mend is in the log.
 func (f *serveFlags) equip(ctx context.Context, c *serve.Collection, source *lookup.Source, log *slog.Logger) error {
 	c.Folders, c.Label = f.pictures, f.label
-	m, err := source.Network()
+	m, err := source.Model()
 	if m != nil {
 		c.Embedder = serve.Network(m)
 	}
