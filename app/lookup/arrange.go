@@ -69,8 +69,12 @@ type arranger struct {
 	opt *Options
 }
 
-// check refuses a group by a column that no item has.
+// check refuses copies under the dot distance, and groups by a column that no item has.
 func (r *arranger) check(columns []store.Column) error {
+	if r.opt.Collapse > 0 && r.by == rank.Dot {
+		return &option.Inapplicable{Setting: "collapse", To: "a gallery with dot distance",
+			Reason: "copies have no small distance there"}
+	}
 	name := r.opt.GroupBy
 	if name == "" || name == "path" || slices.ContainsFunc(columns,
 		func(c store.Column) bool { return c.Name == name }) {
@@ -156,13 +160,17 @@ func (r *arranger) arrange(ctx context.Context, q *Query, a *api.Answer) (steps 
 		note("the %d nearest were ordered by %s", len(near), o.Rerank)
 	}
 	if o.Collapse > 0 {
-		leaders, err := r.candidates(q, near).NearCopies(ctx, o.Collapse)
+		leaders := 0 // all
+		if o.GroupBy == "" && o.Diverse == 0 {
+			leaders = o.K
+		}
+		leader, err := r.candidates(q, near).NearCopies(ctx, o.Collapse, leaders)
 		if err != nil {
 			return nil, err
 		}
 		n := len(near)
-		near = gather(near, func(i int) int { return leaders[i] }, o.Others)
-		note("%d items at most %g from a nearer one were collapsed", n-len(near), o.Collapse)
+		near = gather(near, func(i int) int { return leader[i] }, o.Others)
+		note("of %d items those at most %g from a nearer one were collapsed", n, o.Collapse)
 	}
 	if o.GroupBy != "" {
 		first, n := map[string]int{}, len(near)
@@ -240,6 +248,9 @@ func gather(near []api.Neighbour, leader func(i int) int, most int) []api.Neighb
 	for i := range near {
 		n := near[i]
 		lead := leader(i)
+		if lead < 0 { // it is in no group that is shown
+			continue
+		}
 		if lead == i {
 			place[i] = len(out)
 			n.Count = max(1, n.Count)

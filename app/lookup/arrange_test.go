@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/serve/api"
@@ -178,6 +179,16 @@ func TestValidateOptions(t *testing.T) {
 		if err == nil || err.Error() != "group-by colour: want a column of the gallery: label" {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// Copies have no small distance under the dot product.
+func TestCollapseDot(t *testing.T) {
+	g := &Table{Set: &Set{Table: &embedding.Table{X: mat.New(2, 2)}}, Distance: rank.Dot}
+	_, err := Nearest(t.Context(), g, []Query{{Vector: []float32{0, 0}}}, Options{K: 1,
+		Arrange: api.Arrange{Collapse: 1}})
+	if err == nil || !strings.HasPrefix(err.Error(), "collapse does not apply to a gallery with dot distance") {
+		t.Error(err)
 	}
 }
 

@@ -90,7 +90,7 @@ func TestLongFunctionsStop(t *testing.T) {
 			return err
 		},
 		"NearCopies": func(ctx context.Context) error {
-			_, err := c.NearCopies(ctx, 0.1)
+			_, err := c.NearCopies(ctx, 0.1, 0)
 			return err
 		},
 	} {
@@ -110,7 +110,7 @@ func TestThreads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := c.NearCopies(t.Context(), 0.05)
+		d, err := c.NearCopies(t.Context(), 0.05, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ func TestRanges(t *testing.T) {
 	_, errs["lambda NaN"] = c.KReciprocal(ctx, 1, 1, math.NaN())
 	_, errs["k"] = c.Diverse(ctx, make([]float64, 4), -1, 0.5)
 	_, errs["lambda below"] = c.Diverse(ctx, make([]float64, 4), 1, -0.1)
-	_, errs["within"] = c.NearCopies(ctx, math.NaN())
+	_, errs["within"] = c.NearCopies(ctx, math.NaN(), 0)
 	for name, err := range errs {
 		if err == nil {
 			t.Errorf("%s: no error", name)
