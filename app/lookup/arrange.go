@@ -52,7 +52,8 @@ func (o *Options) Validate() error {
 	case o.Others < 0 || o.Others > mostOthers:
 		return invalid("others", o.Others, fmt.Sprintf("0 to %d", mostOthers))
 	case o.isArranged() && o.K > mostArranged:
-		return invalid("neighbours", o.K, fmt.Sprintf("at most %d to re-rank, collapse, group or diversify", mostArranged))
+		return invalid("neighbours", o.K, fmt.Sprintf("at most %d to re-rank, collapse, group or diversify",
+			mostArranged))
 	case o.Rerank != "" && o.Rerank != AlphaQE && o.Rerank != KReciprocal:
 		return invalid("rerank", o.Rerank, AlphaQE+" or "+KReciprocal)
 	case o.Others > 0 && o.GroupBy == "" && o.Collapse == 0:
