@@ -106,8 +106,8 @@ func (s *Source) Sums(ctx context.Context, all []Phrase) (list []Query, err erro
 		}
 	}
 	if !CanSum(m, by) {
-		return nil, &option.Invalid{Setting: "distance", Value: by.String(), Want: "cosine for words and sums, " +
-			"also of kindred index create"}
+		return nil, &option.Invalid{Setting: "distance", Value: by.String(), Want: "cosine for words and sums; " +
+			"an index has that of kindred index create"}
 	}
 	if tower != nil {
 		if embedded, err = tower.Embed(ctx, spoken); err != nil {

@@ -228,7 +228,7 @@ func TestSearchByWords(t *testing.T) {
 	refused(t, exitFailure, "the sum is zero", "index", "search", ix, "boot", "-", "boot")
 	refused(t, exitFailure, "+ and - join single photos", "index", "search", ix, "boot", "+",
 		filepath.Join(photos, "c1"))
-	refused(t, exitUsage, "but the distance here is euclidean", "search", "boot", "--network", net, "--in", photos,
+	refused(t, exitUsage, "--distance euclidean: want cosine for words and sums", "search", "boot", "--network", net, "--in", photos,
 		"--distance", "euclidean", "--words", towerDir)
 	refused(t, exitUsage, "--out o applies to photos alone", "search", "boot", "--network", net, "--in", photos,
 		"--words", towerDir, "--out", "o")
@@ -282,7 +282,7 @@ func TestTowerOfAnIndex(t *testing.T) {
 	refused(t, exitUsage, "was trained here", "index", "search", in("run"), "a red boot", "--words", towerDir)
 	refused(t, exitUsage, "was trained here", "search", "a red boot", "--run", run, "--in", photos, "--distance",
 		"cosine", "--words", towerDir)
-	refused(t, exitFailure, `"a red boot" is not a file, so it is looked up as words: words need the text tower`, "search",
+	refused(t, exitUsage, `"a red boot" is not a file, so it is looked up as words: --words is missing`, "search",
 		"a red boot", "--network", net, "--in", photos)
 	refused(t, exitFailure, "no.jpg", "search", "no.jpg", "--network", net, "--in", photos)
 }
