@@ -228,7 +228,8 @@ func TestSearchByWords(t *testing.T) {
 	refused(t, exitFailure, "the sum is zero", "index", "search", ix, "boot", "-", "boot")
 	refused(t, exitFailure, "+ and - join single photos", "index", "search", ix, "boot", "+",
 		filepath.Join(photos, "c1"))
-	refused(t, exitUsage, "--distance euclidean: want cosine for words and sums", "search", "boot", "--network", net, "--in", photos,
+	refused(t, exitUsage, "--distance euclidean: want cosine for words and sums", "search", "boot", "--network", net,
+		"--in", photos,
 		"--distance", "euclidean", "--words", towerDir)
 	refused(t, exitUsage, "--out o applies to photos alone", "search", "boot", "--network", net, "--in", photos,
 		"--words", towerDir, "--out", "o")
