@@ -9,6 +9,23 @@ import numpy as np
 from .images import is_image, listed, written
 
 
+def sum_arguments(like, unlike, folder):
+    """Return the arguments of a search for a sum: photos, and words as ``{"text": words}``, added and subtracted.
+
+    Photos that are no files are written to ``folder``.
+    """
+    terms = [*((term, "+") for term in like), *((term, "-") for term in unlike)]
+    if not like or isinstance(like, str) or isinstance(unlike, str):
+        raise ValueError("like and unlike are lists of photos and of {'text': words}; like has one or more")
+    paths = iter(photo_paths([term for term, _ in terms if not isinstance(term, dict)], folder))
+    out = []
+    for term, sign in terms:
+        if isinstance(term, dict) and set(term) != {"text"}:
+            raise ValueError(f"a term is {term!r}: want a photo or {{'text': words}}")
+        out += [sign, term["text"] if isinstance(term, dict) else next(paths)]
+    return out[1:]
+
+
 def photo_paths(photos, folder=None, what="photo"):
     """Return absolute paths of photos, which must be there.
 

@@ -6,7 +6,7 @@ import os
 import tempfile
 
 from .command import flags, run as run_command, understood
-from .files import photo_paths, photo_set, write_embeddings
+from .files import photo_paths, photo_set, sum_arguments, write_embeddings
 from .results import Neighbour, neighbours as rows_of, shown
 
 # The longest list of ids in one command, in characters: Windows takes 32,767 of all arguments.
@@ -112,7 +112,7 @@ class Index:
             return int(document["removed"])
 
     def search(self, photos=None, ids=None, vectors=None, neighbours=10, filter=None, as_frame=None, progress=False,
-               text=None, **options):
+               text=None, like=None, unlike=(), **options):
         """Find the items nearest to photos, to items, to embeddings or to words.
 
         Parameters
@@ -132,6 +132,9 @@ class Index:
             See :func:`kindred_ml.command.run`.
         text : str or sequence of str, optional
             Words, if the index has a text tower.
+        like, unlike : sequence, optional
+            The query is the sum of what is in ``like`` less what is in ``unlike``, each of unit length: photos, and
+            words as ``{"text": "with laces"}``.
         **options
             Further flags of the command, such as ``exact=True`` or ``group_by="label"``.
 
@@ -139,8 +142,8 @@ class Index:
         -------
         pandas.DataFrame or list of Neighbour
         """
-        if sum(asked is not None for asked in (photos, ids, vectors, text)) != 1:
-            raise ValueError("search takes photos, ids, vectors or text")
+        if sum(asked is not None for asked in (photos, ids, vectors, text, like)) != 1:
+            raise ValueError("search takes photos, ids, vectors, text or like")
         settings = {"neighbours": neighbours, "filter": filter, "text": text}
         with tempfile.TemporaryDirectory(prefix="kindred-") as folder:
             if ids is not None:
@@ -150,6 +153,8 @@ class Index:
                 write_embeddings(settings["vector"], vectors)
             written = os.path.join(folder, "photos")
             asked = [] if photos is None else photo_paths(photos, written)
+            if like is not None:
+                asked = sum_arguments(like, unlike, written)
             document = run_command("index", "search", *flags({**settings, **options}), "--", self.path, *asked,
                                    progress=progress)
         with understood("index search"):

@@ -4,12 +4,12 @@ import os
 import tempfile
 
 from .command import flags, run as run_command, understood
-from .files import photo_paths, photo_set
+from .files import photo_paths, photo_set, sum_arguments
 from .results import Neighbour, neighbours as rows_of, shown
 
 
 def search(photo=None, run=None, in_=None, network=None, embeddings=None, neighbours=10, as_frame=None, progress=None,
-           text=None, **options):
+           text=None, like=None, unlike=(), **options):
     """Find the photos of a gallery that look most like others, or like words: ``kindred search``.
 
     Parameters
@@ -34,6 +34,9 @@ def search(photo=None, run=None, in_=None, network=None, embeddings=None, neighb
         See :func:`kindred_ml.command.run`.
     text : str or sequence of str, optional
         Words to look for; ``words`` is the folder of the network's text tower.
+    like, unlike : sequence, optional
+        The query is the sum of what is in ``like`` less what is in ``unlike``, each of unit length: photos, and
+        words as ``{"text": "with laces"}``.
     **options
         Further flags of the command, such as ``distance="cosine"`` or ``group_by="label"``.
 
@@ -43,8 +46,8 @@ def search(photo=None, run=None, in_=None, network=None, embeddings=None, neighb
         A row for each photo found, with the columns of :class:`Neighbour`. A notebook shows it with
         pictures.
     """
-    if (photo is None) == (text is None):
-        raise ValueError("search takes either a photo or text")
+    if sum(asked is not None for asked in (photo, text, like)) != 1:
+        raise ValueError("search takes either a photo, text or like")
     with tempfile.TemporaryDirectory(prefix="kindred-") as folder:
         settings = {"run": run, "network": network, "embeddings": embeddings, "neighbours": neighbours,
                     "text": text}
@@ -54,6 +57,8 @@ def search(photo=None, run=None, in_=None, network=None, embeddings=None, neighb
         settings.update(options)
         queries = os.path.join(folder, "queries")
         asked = [] if photo is None else ["--", *photo_paths(photo, queries)]
+        if like is not None:
+            asked = ["--", *sum_arguments(like, unlike, queries)]
         document = run_command("search", *flags(settings), *asked, progress=progress)
         with understood("search"):
             rows = rows_of(document, written=(queries, os.path.join(folder, "photos")))

@@ -135,7 +135,7 @@ def test_index_of_photos(kindred, trained, photos, paths, tmp_path):
     assert len(index) == 64 - 17
     with pytest.raises(ValueError, match="either ids or a filter"):
         index.remove()
-    with pytest.raises(ValueError, match="photos, ids, vectors or text"):
+    with pytest.raises(ValueError, match="photos, ids, vectors, text or like"):
         index.search()
     with pytest.raises(kindred_ml.KindredError):
         kindred_ml.Index(tmp_path / "nowhere").info()
@@ -143,8 +143,25 @@ def test_index_of_photos(kindred, trained, photos, paths, tmp_path):
                   lambda: kindred_ml.search(run=trained.run_, in_=photos, text="red", progress=False)):
         with pytest.raises(kindred_ml.KindredError, match="looked up as words"):
             asked()
-    with pytest.raises(ValueError, match="either a photo or text"):
+    with pytest.raises(ValueError, match="either a photo, text or like"):
         kindred_ml.search(paths[0], text="red")
+
+
+def test_sums(kindred, trained, photos, paths, tmp_path):
+    index = kindred_ml.Index.create(tmp_path / "sums.index", photos=photos, run=trained.run_, distance="cosine", progress=False)
+    image = np.full((16, 16), 90, dtype=np.uint8)
+    for asked in (lambda **q: index.search(as_frame=False, **q),
+                  lambda **q: kindred_ml.search(run=trained.run_, in_=photos, distance="cosine", progress=False,
+                                                as_frame=False, **q)):
+        rows = asked(like=[paths[0], paths[1]], unlike=[image], neighbours=3)
+        assert len(rows) == 3 and " + " in rows[0].query and " - " in rows[0].query
+        assert not {paths[0], paths[1]} & {row.path for row in rows}  # they are the query
+        with pytest.raises(ValueError, match="want a photo or"):
+            asked(like=[{"id": "x"}])
+        with pytest.raises(ValueError, match="like has one or more"):
+            asked(like=[])
+        with pytest.raises(kindred_ml.KindredError, match="looked up as words"):
+            asked(like=[paths[0], {"text": "in snow"}])
 
 
 def test_index_of_a_list_with_labels(kindred, trained, photos, paths, labels, tmp_path):
