@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"net/http"
@@ -77,9 +78,7 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 // label returns the column of the items' classes; "" without such a column.
 func (c *collection) label(info *store.Info) string {
 	name := c.Label
-	if name == "" {
-		name = "label"
-	}
+	name = cmp.Or(name, "label")
 	for _, have := range info.Columns {
 		if have.Name == name {
 			return name

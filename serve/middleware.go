@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -118,13 +119,9 @@ func (s *Server) outermost(next http.Handler) http.Handler {
 // finish logs and counts an answer.
 func (s *Server) finish(r *http.Request, rec *recorder, v *visit, took time.Duration) {
 	status := rec.status
-	if status == 0 {
-		status = http.StatusOK
-	}
+	status = cmp.Or(status, http.StatusOK)
 	routeName := v.route
-	if routeName == "" {
-		routeName = "none"
-	}
+	routeName = cmp.Or(routeName, "none")
 	s.metrics.requests.WithLabelValues(routeName, strconv.Itoa(status)).Inc()
 	s.metrics.seconds.WithLabelValues(routeName).Observe(took.Seconds())
 	level := slog.LevelInfo

@@ -54,9 +54,7 @@ const Method = "Five turns each of kindred and of every variant of every peer, o
 // name that the processor reports.
 func NewRecord(name string) *Record {
 	model := processor()
-	if name == "" {
-		name = model
-	}
+	name = cmp.Or(name, model)
 	r := &Record{
 		Processor: name, Model: model, Cores: runtime.GOMAXPROCS(0), Level: simd.Active().String(),
 		Taken: time.Now().Format(time.DateOnly), Go: runtime.Version(), Method: Method,

@@ -126,9 +126,7 @@ func (o *benchOptions) before() (*bench.Record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--record names a file that is not a record: %w; name another", err)
 	}
-	if o.processor == "" {
-		o.processor = before.Processor
-	}
+	o.processor = cmp.Or(o.processor, before.Processor)
 	return before, nil
 }
 

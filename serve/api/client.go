@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,15 +76,9 @@ func NewClient(address string, opt ClientOptions) (*Client, error) {
 		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}
 	opt.HTTP = &client
-	if opt.MaxAnswer == 0 {
-		opt.MaxAnswer = 64 << 20
-	}
-	if opt.Retries == 0 {
-		opt.Retries = 4
-	}
-	if opt.MaxWait == 0 {
-		opt.MaxWait = 30 * time.Second
-	}
+	opt.MaxAnswer = cmp.Or(opt.MaxAnswer, 64<<20)
+	opt.Retries = cmp.Or(opt.Retries, 4)
+	opt.MaxWait = cmp.Or(opt.MaxWait, 30*time.Second)
 	return &Client{base: strings.TrimSuffix(address, "/"), opt: opt}, nil
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -36,12 +37,8 @@ type Axes struct {
 
 func (a Axes) size() (w, h float64) {
 	w, h = a.Width, a.Height
-	if w == 0 {
-		w = 340
-	}
-	if h == 0 {
-		h = 280
-	}
+	w = cmp.Or(w, 340)
+	h = cmp.Or(h, 280)
 	return w, h
 }
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -123,9 +124,7 @@ func (m Map) html(r *renderer) (g.Node, error) {
 		return nil, err
 	}
 	d := mapData{Step: max(1, m.Step), File: m.File, Folder: m.Folder, Columns: []mapLabels{}}
-	if d.File == "" {
-		d.File = "items"
-	}
+	d.File = cmp.Or(d.File, "items")
 	at := make([]byte, 0, 8*len(m.X))
 	for i := range m.X {
 		at = binary.LittleEndian.AppendUint32(at, math.Float32bits(float32(m.X[i])))

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 
@@ -40,12 +41,7 @@ func (t Triplets) draw(c draw.Canvas, dpi float64) error {
 		}
 		return categorical[bad], disc
 	}
-	if t.X == "" {
-		t.X = "S(anchor, positive)"
-	}
-	if t.Y == "" {
-		t.Y = "S(anchor, negative)"
-	}
+	t.X, t.Y = cmp.Or(t.X, "S(anchor, positive)"), cmp.Or(t.Y, "S(anchor, negative)")
 	if t.XRange == (Range{}) && t.YRange == (Range{}) && !e.empty() {
 		// Cosines mostly fill [0, 1]; show more only where the data needs it.
 		lo := min(0, e.x.Min, e.y.Min)

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -71,9 +72,7 @@ func (u *Unavailable) Error() string {
 }
 
 func (g *Getter) fill() {
-	if g.Installed == "" {
-		g.Installed = data.DebianHome
-	}
+	g.Installed = cmp.Or(g.Installed, data.DebianHome)
 	if g.Sets == nil {
 		g.Sets = Catalog()
 	}

@@ -87,9 +87,7 @@ func convolutional() []Entry {
 		e.Trained, e.Measured = imagenet1k, ByItself
 		e.License, e.Home = "BSD-3-Clause", home
 		e.Size, e.Pixels, e.Resample = 224, "imagenet", cmp.Or(e.Resample, "bilinear")
-		if e.Shorter == 0 {
-			e.Shorter = 256
-		}
+		e.Shorter = cmp.Or(e.Shorter, 256)
 	}
 	return list
 }

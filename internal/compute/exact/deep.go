@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/bits"
@@ -57,9 +58,7 @@ func DeepFits(n int, memory int64) bool { return deepTogether(n, memory/2) > 0 }
 func NewDeep(sp *Space, self Self, depth int, memory int64) *Deep {
 	n, d := sp.g.Rows, sp.g.Cols
 	others := self.Others(n)
-	if depth == 0 {
-		depth = others
-	}
+	depth = cmp.Or(depth, others)
 	padded := (n + dot16.KeyColumns - 1) / dot16.KeyColumns * dot16.KeyColumns
 	r := &Deep{sp: sp, self: self, depth: min(depth, others), together: max(deepTogether(n, memory/2), dot16.KeyRows),
 		order: shuffled(n), place: make([]int32, n), Progress: func(float64) {}}

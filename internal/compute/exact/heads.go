@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -43,9 +44,7 @@ type Heads struct {
 func NewHeads(sp *Space, self Self, depth int, memory int64, begin Kind) *Heads {
 	n := sp.g.Rows
 	others := self.Others(n)
-	if depth == 0 {
-		depth = others
-	}
+	depth = cmp.Or(depth, others)
 	r := &Heads{sp: sp, self: self, depth: min(depth, others), kept: begin, order: shuffled(n)}
 	if r.kept == Automatic {
 		r.kept = coded.Suited(sp.g.Cols)

@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -391,9 +392,7 @@ func (p *parsed) attr(msg []byte, a *Attr) error {
 		}
 		return nil
 	})
-	if a.Type == 0 {
-		a.Type = seen
-	}
+	a.Type = cmp.Or(a.Type, seen)
 	switch a.Type {
 	case AttrFloat, AttrInt, AttrString, AttrFloats, AttrInts, AttrStrings:
 	case AttrTensor:

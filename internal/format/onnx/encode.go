@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -21,9 +22,7 @@ func (m *Model) Write(w io.Writer) error {
 	}
 	var e encoder
 	ir := m.IRVersion
-	if ir == 0 {
-		ir = irVersion
-	}
+	ir = cmp.Or(ir, irVersion)
 	e.integer(1, ir)
 	e.text(2, m.Producer)
 	e.text(3, m.ProducerVersion)

@@ -1,6 +1,7 @@
 package isometry
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -24,12 +25,8 @@ func NearestHaus(ctx context.Context, f Set, o Options) (Nearest, error) {
 		return out, nil
 	}
 	starts, steps := o.Starts, o.Steps
-	if starts == 0 {
-		starts = 6
-	}
-	if steps == 0 {
-		steps = 1500
-	}
+	starts = cmp.Or(starts, 6)
+	steps = cmp.Or(steps, 1500)
 	rng := rand.New(rand.NewPCG(o.Seed, 78))
 	w := d.Diameter()
 	out.Found = math.Inf(1)

@@ -1,6 +1,7 @@
 package isometry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,9 +57,7 @@ func nearestTS(ctx context.Context, f Set, o Options) (Nearest, error) {
 		return out, nil
 	}
 	dim := o.Dim
-	if dim == 0 {
-		dim = f.Dim
-	}
+	dim = cmp.Or(dim, f.Dim)
 	out.Lower = loss / 2
 	if dim == 1 && f.Dim == 1 && f.N() <= 6 {
 		v, g, err := Line(ctx, f)
@@ -66,12 +65,8 @@ func nearestTS(ctx context.Context, f Set, o Options) (Nearest, error) {
 		return out, err
 	}
 	starts, steps := o.Starts, o.Steps
-	if starts == 0 {
-		starts = 5
-	}
-	if steps == 0 {
-		steps = 60
-	}
+	starts = cmp.Or(starts, 5)
+	steps = cmp.Or(steps, 60)
 	rng := rand.New(rand.NewPCG(o.Seed, 77))
 	w := d.Diameter()
 	out.Found = w

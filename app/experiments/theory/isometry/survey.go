@@ -38,15 +38,9 @@ type Survey struct {
 
 func (s Survey) sizes() (random, searches, steps int) {
 	random, searches, steps = s.Random, s.Searches, s.Steps
-	if random == 0 {
-		random = 2000
-	}
-	if searches == 0 {
-		searches = 24
-	}
-	if steps == 0 {
-		steps = 120
-	}
+	random = cmp.Or(random, 2000)
+	searches = cmp.Or(searches, 24)
+	steps = cmp.Or(steps, 120)
 	return random, searches, steps
 }
 

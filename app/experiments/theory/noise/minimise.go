@@ -45,19 +45,11 @@ func (m Minimum) Widest() float64 { return slices.Max(m.Diameters) }
 // returns ctx.Err(), wrapped, once that is done.
 func Minimise(ctx context.Context, m Model, l Loss, s Search) ([]Minimum, error) {
 	dim := max(s.Dim, 0)
-	if dim == 0 {
-		dim = 2
-	}
+	dim = cmp.Or(dim, 2)
 	restarts, iterations, spread := s.Restarts, s.Iterations, s.Spread
-	if restarts == 0 {
-		restarts = 8
-	}
-	if iterations == 0 {
-		iterations = 4000
-	}
-	if spread == 0 {
-		spread = 1
-	}
+	restarts = cmp.Or(restarts, 8)
+	iterations = cmp.Or(iterations, 4000)
+	spread = cmp.Or(spread, 1)
 	out := make([]Minimum, restarts)
 	failed := make([]error, restarts)
 	err := par.ForContext(ctx, restarts, 1, func(lo, _ int) {

@@ -1,6 +1,7 @@
 package noise
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -26,9 +27,7 @@ func ModeCost(l Loss, t, s, modes int, p, apart, beta float64) (float64, error) 
 	if err != nil {
 		return 0, err
 	}
-	if apart == 0 {
-		apart = 1
-	}
+	apart = cmp.Or(apart, 1)
 	a := l.alpha()
 	cost := func(beta float64) float64 { return easyLevels(m, l, s, s/modes-1, apart*a, beta) }
 	if !l.Easy {

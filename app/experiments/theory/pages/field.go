@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -125,12 +126,8 @@ func (o *FieldOptions) fill() {
 	if len(o.Entangle) == 0 {
 		o.Entangle = []float64{0, 0.4, 0.8}
 	}
-	if o.Grid == 0 {
-		o.Grid = 200
-	}
-	if o.Config.Rate == 0 {
-		o.Config.Rate = 0.1
-	}
+	o.Grid = cmp.Or(o.Grid, 200)
+	o.Config.Rate = cmp.Or(o.Config.Rate, 0.1)
 }
 
 // fieldDrawing is what Field has drawn so far.

@@ -65,15 +65,9 @@ func toySet() isometry.Set {
 // done it returns ctx.Err(), wrapped.
 func Isometry(ctx context.Context, o IsometryOptions, dir string, progress Progress) (*IsometryResult, error) {
 	start := time.Now()
-	if o.Searches == 0 {
-		o.Searches = 18
-	}
-	if o.Steps == 0 {
-		o.Steps = 80
-	}
-	if o.Iterations == 0 {
-		o.Iterations = 150
-	}
+	o.Searches = cmp.Or(o.Searches, 18)
+	o.Steps = cmp.Or(o.Steps, 80)
+	o.Iterations = cmp.Or(o.Iterations, 150)
 	out, err := newFolder(dir)
 	if err != nil {
 		return nil, err

@@ -148,12 +148,8 @@ func (s snapshot) load(column string) (*mat.Dense, []int64, error) {
 // Once ctx is done it returns ctx.Err(), wrapped.
 func Live(ctx context.Context, o LiveOptions, dir string, progress Progress) (*LiveResult, error) {
 	start := time.Now()
-	if o.Loss == "" {
-		o.Loss = "first"
-	}
-	if o.Anchors == 0 {
-		o.Anchors = 600
-	}
+	o.Loss = cmp.Or(o.Loss, "first")
+	o.Anchors = cmp.Or(o.Anchors, 600)
 	l, err := FieldLoss(o.Loss)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -77,21 +78,11 @@ var (
 // returns ctx.Err(), wrapped.
 func Noise(ctx context.Context, o NoiseOptions, dir string, progress Progress) (*NoiseResult, error) {
 	start := time.Now()
-	if o.Classes == 0 {
-		o.Classes = 2
-	}
-	if o.PerClass == 0 {
-		o.PerClass = 6
-	}
-	if o.Dim == 0 {
-		o.Dim = 2
-	}
-	if o.Restarts == 0 {
-		o.Restarts = 4
-	}
-	if o.Draws == 0 {
-		o.Draws = 4000
-	}
+	o.Classes = cmp.Or(o.Classes, 2)
+	o.PerClass = cmp.Or(o.PerClass, 6)
+	o.Dim = cmp.Or(o.Dim, 2)
+	o.Restarts = cmp.Or(o.Restarts, 4)
+	o.Draws = cmp.Or(o.Draws, 4000)
 	if _, err := noise.Balanced(o.Classes, o.PerClass, 0.5); err != nil {
 		return nil, err
 	}
@@ -215,9 +206,7 @@ func noiseCases(ctx context.Context, r *NoiseResult, o NoiseOptions, tick func(s
 		}
 		best := found[0]
 		alpha := c.l.Alpha
-		if alpha == 0 {
-			alpha = 1
-		}
+		alpha = cmp.Or(alpha, 1)
 		r.Cases = append(r.Cases, NoiseCase{c.name, best.Value, best.Widest() / alpha, c.says})
 		if err := tick("conditions"); err != nil {
 			return err

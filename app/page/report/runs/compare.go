@@ -94,9 +94,7 @@ func (c *Comparison) name() {
 				parts = append(parts, k[strings.LastIndex(k, ".")+1:]+" "+g.Runs[0].setting(k))
 			}
 			g.Name = strings.Join(parts, ", ")
-			if g.Name == "" {
-				g.Name = "all seeds"
-			}
+			g.Name = cmp.Or(g.Name, "all seeds")
 		}
 		if used[g.Name]++; used[g.Name] > 1 {
 			g.Name = fmt.Sprintf("%s (%d)", g.Name, used[g.Name])

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -143,9 +144,7 @@ func (c *Comparison) best() (column string, kept bool) {
 		if strings.HasPrefix(m, run.ValidationSet.String()+"_") {
 			return m, false
 		}
-		if column == "" {
-			column = m
-		}
+		column = cmp.Or(column, m)
 	}
 	return column, false
 }

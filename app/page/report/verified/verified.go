@@ -3,6 +3,7 @@
 package verified
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -91,9 +92,7 @@ func distances(c *eval.Counts) report.Lines {
 		low, high = min(low, d), max(high, d)
 	}
 	width := (high - low) / bins
-	if width == 0 {
-		width = 1
-	}
+	width = cmp.Or(width, 1)
 	var x, genuine, impostor []float64
 	for b := range bins {
 		x = append(x, low+(float64(b)+0.5)*width)
