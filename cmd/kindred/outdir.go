@@ -207,9 +207,7 @@ func (o *outDir) put(texts ...results.Text) (paths []string, err error) {
 }
 
 // made records that the command made files of the folder.
-func (o *outDir) made(names ...string) error {
-	return results.Record(o.signature(), o.paths(names)...)
-}
+func (o *outDir) made(names ...string) error { return results.Record(o.signature(), o.paths(names)...) }
 
 func (o *outDir) paths(names []string) []string {
 	return each(names, func(name string) string { return filepath.Join(o.dir, name) })

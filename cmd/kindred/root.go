@@ -41,9 +41,7 @@ type resumable struct {
 
 func (r resumable) Unwrap() error { return r.error }
 
-func usagef(format string, args ...any) error {
-	return usageError(fmt.Errorf(format, args...))
-}
+func usagef(format string, args ...any) error { return usageError(fmt.Errorf(format, args...)) }
 
 // app is what all commands share: the output streams and the global flags.
 // Results go to out, progress and remarks to err.
@@ -176,9 +174,7 @@ func interruption(err error) string {
 
 // isCobraUsage reports whether cobra made the error for an unknown command. Errors
 // of flags and arguments are wrapped where they arise.
-func isCobraUsage(err error) bool {
-	return strings.HasPrefix(err.Error(), "unknown command ")
-}
+func isCobraUsage(err error) bool { return strings.HasPrefix(err.Error(), "unknown command ") }
 
 func commandPath(root *cobra.Command, args []string) string {
 	cmd, _, err := root.Find(args)

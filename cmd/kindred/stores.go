@@ -76,9 +76,7 @@ type remote struct {
 	name string
 }
 
-func newRemote(s closable, name string) *remote {
-	return &remote{store.Patient(s, patience), s, name}
-}
+func newRemote(s closable, name string) *remote { return &remote{store.Patient(s, patience), s, name} }
 
 // openStore opens the store at an address.
 func openStore(ctx context.Context, url string) (*remote, error) {

@@ -11,9 +11,7 @@ const (
 )
 
 // engines returns the engines that were measured. Qdrant was not.
-func engines() []engine {
-	return []engine{folder(), pgvector(), weaviate()}
-}
+func engines() []engine { return []engine{folder(), pgvector(), weaviate()} }
 
 func folder() engine {
 	// A number of a vector takes four bytes, and one more as an integer for the search.

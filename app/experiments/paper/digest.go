@@ -178,6 +178,4 @@ func (out *Outcome) over(series, key string) Summary {
 }
 
 // meanStd returns a summary as a cell.
-func meanStd(s Summary) report.Cell {
-	return report.MeanStd(float64(s.Mean), float64(s.Std), s.N, 1)
-}
+func meanStd(s Summary) report.Cell { return report.MeanStd(float64(s.Mean), float64(s.Std), s.N, 1) }

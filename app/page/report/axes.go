@@ -53,9 +53,7 @@ func (a Axes) name() string {
 }
 
 // usable reports whether x can be shown on an axis.
-func usable(x float64, log bool) bool {
-	return !math.IsNaN(x) && !math.IsInf(x, 0) && (!log || x > 0)
-}
+func usable(x float64, log bool) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) && (!log || x > 0) }
 
 // extent collects the range of the values that are added.
 type extent struct{ x, y Range }

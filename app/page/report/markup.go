@@ -76,9 +76,7 @@ func (d document) node() g.Node {
 	return g.Group{g.Raw("<!DOCTYPE html>\n"), h.HTML(h.Lang("en"), line, head, line, body, line), line}
 }
 
-func (s section) entry() g.Node {
-	return some(s.title, h.Li(h.A(h.Href("#"+s.id), g.Text(s.title))))
-}
+func (s section) entry() g.Node { return some(s.title, h.Li(h.A(h.Href("#"+s.id), g.Text(s.title)))) }
 
 func (s section) node() g.Node {
 	return g.Group{line,

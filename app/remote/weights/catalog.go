@@ -54,9 +54,7 @@ const (
 // the plain recipe. The later ones are better classifiers, by label smoothing
 // among other things, which makes features worse for other sets (Kornblith et al.
 // 2021, "Why do better loss functions lead to less transferable features?").
-func Catalog() []Entry {
-	return append(convolutional(), transformers()...)
-}
+func Catalog() []Entry { return append(convolutional(), transformers()...) }
 
 func convolutional() []Entry {
 	const home = "https://pytorch.org/vision/stable/models.html"

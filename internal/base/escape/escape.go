@@ -30,23 +30,17 @@ func Shown(s string) string {
 
 // Markdown makes s plain text on one line of Markdown, a cell of a table or not:
 // it starts no tag, no link, no code and no further cell.
-func Markdown(s string) string {
-	return markdown.Replace(HTML(s))
-}
+func Markdown(s string) string { return markdown.Replace(HTML(s)) }
 
 var markdown = strings.NewReplacer(`\`, `\\`, "|", `\|`, "[", `\[`, "]", `\]`, "`", "\\`", "\n", " ", "\t", " ")
 
 // Name makes s plain text on one line of a terminal: characters that would move
 // the cursor, change colours or the direction of text, line breaks and invalid
 // UTF-8 are written as \n, \x1b or \u202e.
-func Name(s string) string {
-	return spell(s, func(rune) bool { return false })
-}
+func Name(s string) string { return spell(s, func(rune) bool { return false }) }
 
 // Text is Name for text of several lines: line breaks and tabs stay.
-func Text(s string) string {
-	return spell(s, func(r rune) bool { return r == '\n' || r == '\t' })
-}
+func Text(s string) string { return spell(s, func(r rune) bool { return r == '\n' || r == '\t' }) }
 
 // spell replaces characters that a terminal must not see, except those that keep accepts.
 func spell(s string, keep func(rune) bool) string {

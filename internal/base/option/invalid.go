@@ -35,9 +35,7 @@ func (e *Missing) Named(name func(setting string) string) string {
 }
 
 // IsUsage reports whether an error is an Inapplicable, an Invalid or a Missing: the user can correct a setting.
-func IsUsage(err error) bool {
-	return is[*Inapplicable](err) || is[*Invalid](err) || is[*Missing](err)
-}
+func IsUsage(err error) bool { return is[*Inapplicable](err) || is[*Invalid](err) || is[*Missing](err) }
 
 func is[E error](err error) bool {
 	var e E

@@ -84,9 +84,7 @@ func (c *nearness) below(near float32) float64 {
 }
 
 // least returns a near score that every item with an exact score of at least floor reaches.
-func (c *nearness) least(floor float64) float64 {
-	return floor - 2*c.band(floor)
-}
+func (c *nearness) least(floor float64) float64 { return floor - 2*c.band(floor) }
 
 // window bounds the near scores of items that may be on either side of an item with the
 // given near score.

@@ -292,9 +292,7 @@ func (k *tileTask) thresholds(b *buffer, tl tile, mirror bool) bool {
 }
 
 // lock returns the lock on what the sink keeps for block b of a side.
-func (k *tileTask) lock(b int, s *side) *sync.Mutex {
-	return &k.r.locks[(s.lo+b*block-k.r.lo)/block]
-}
+func (k *tileTask) lock(b int, s *side) *sync.Mutex { return &k.r.locks[(s.lo+b*block-k.r.lo)/block] }
 
 // count counts the pairs of a panel that passed the filter.
 func (k *tileTask) count(b *buffer, tl tile, p, end, i0, j0, width int, mirror bool) {

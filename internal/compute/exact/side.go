@@ -139,6 +139,4 @@ func (sd *side) band(r int, other coded.Extent, s *Space) float64 {
 	return b
 }
 
-func (sd *side) blockRange(b int) (lo, hi int) {
-	return b * block, min((b+1)*block, sd.n)
-}
+func (sd *side) blockRange(b int) (lo, hi int) { return b * block, min((b+1)*block, sd.n) }

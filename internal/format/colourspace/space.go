@@ -138,6 +138,4 @@ func encode(l float64) float64 {
 }
 
 // Gamma returns the curve v^g.
-func Gamma(g float64) Curve {
-	return func(v float64) float64 { return math.Pow(v, g) }
-}
+func Gamma(g float64) Curve { return func(v float64) float64 { return math.Pow(v, g) } }

@@ -34,9 +34,7 @@ func Map(ctx context.Context, l Loss, c Config, lo float64, n int) (Grid, error)
 }
 
 // Centre returns the similarity at the centre of row or column k.
-func (g Grid) Centre(k int) float64 {
-	return g.Lo + (1-g.Lo)*(float64(k)+0.5)/float64(g.N)
-}
+func (g Grid) Centre(k int) float64 { return g.Lo + (1-g.Lo)*(float64(k)+0.5)/float64(g.N) }
 
 // Shares are the shares of a square's area in which a step moves the wrong
 // way. A change of at most 1e-12 is no movement.
