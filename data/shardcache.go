@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/gob"
 	"encoding/hex"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,8 +78,5 @@ func (c *shardCache) put(where string, f *ranged, x *tarIndex) {
 		return
 	}
 	sum := sha256.Sum256(b.Bytes())
-	_ = atomic.WriteFile(c.path(where), func(w io.Writer) error {
-		_, err := w.Write(append(sum[:], b.Bytes()...))
-		return err
-	})
+	_ = atomic.WriteFile(c.path(where), atomic.Bytes(append(sum[:], b.Bytes()...)))
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -70,10 +69,7 @@ func WriteNetwork(path string, format Format, t *Table) error {
 	if err != nil {
 		return err
 	}
-	return atomic.WriteFile(NetworkFile(path), func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return atomic.WriteFile(NetworkFile(path), atomic.Bytes(text))
 }
 
 func parseNetworkFile(path string) (file networkFile, err error) {

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/kindred-ml/kindred/embedding/internal/columns"
+	"github.com/kindred-ml/kindred/internal/base/atomic"
 )
 
 // writeNPYTable writes the embeddings of t, or its only column of labels.
@@ -60,7 +61,7 @@ func writeNPZ(w io.Writer, t *Table) error {
 		if err != nil {
 			return err
 		}
-		err = put(networkEntry, zip.Deflate, func(w io.Writer) error { _, err := w.Write(text); return err })
+		err = put(networkEntry, zip.Deflate, atomic.Bytes(text))
 		if err != nil {
 			return err
 		}

@@ -34,10 +34,7 @@ func writeDead(files atomic.Files, path string, n int, live bitmap) error {
 		b = le.AppendUint64(b, w)
 	}
 	le.PutUint32(b[12:], deadSum(b))
-	return files.Write(path, func(w io.Writer) error {
-		_, err := w.Write(b)
-		return err
-	})
+	return files.Write(path, atomic.Bytes(b))
 }
 
 func deadSum(b []byte) uint32 {

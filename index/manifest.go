@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -201,8 +200,5 @@ func (m *manifest) write(files atomic.Files, dir string) error {
 	if err != nil {
 		return err
 	}
-	return files.Write(filepath.Join(dir, manifestFile), func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return files.Write(filepath.Join(dir, manifestFile), atomic.Bytes(text))
 }

@@ -144,18 +144,7 @@ func limit(p *data.Part, n int) *data.Part {
 			keep = append(keep, i)
 		}
 	}
-	return subset(p, keep)
-}
-
-// subset returns the part with the samples at the given positions.
-func subset(p *data.Part, pos []int) *data.Part {
-	out := &data.Part{Data: p.Data, LabelClasses: p.LabelClasses, FineClasses: p.FineClasses}
-	for _, i := range pos {
-		out.Index = append(out.Index, p.Index[i])
-		out.Label = append(out.Label, p.Label[i])
-		out.Fine = append(out.Fine, p.Fine[i])
-	}
-	return out
+	return p.Subset(keep)
 }
 
 // groupColumn returns the column of a manifest that data.group names, or "" for a rule.

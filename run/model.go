@@ -43,11 +43,7 @@ func Load(dir string) (*Model, error) {
 // folder, for Load.
 func (m *Model) Save(dir string) error {
 	f := &Folder{dir: dir}
-	err := atomic.WriteFile(f.ConfigPath(), func(w io.Writer) error {
-		_, err := w.Write(m.Config.YAML())
-		return err
-	})
-	if err != nil {
+	if err := atomic.WriteFile(f.ConfigPath(), atomic.Bytes(m.Config.YAML())); err != nil {
 		return err
 	}
 	return m.Net.Save(dir)

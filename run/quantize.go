@@ -114,7 +114,7 @@ func (m *Model) calibrated(ctx context.Context, p *data.Part, opt *QuantizeOptio
 	rnd := rand.New(rand.NewPCG(opt.Seed, 0x6b9))
 	pos := rnd.Perm(p.Len())[:min(n, p.Len())]
 	slices.Sort(pos)
-	part := subset(p, pos)
+	part := p.Subset(pos)
 	f, err := newFeed(part, m.Config.Data, opt.Seed, false, false)
 	if err != nil {
 		return nil, nil, err

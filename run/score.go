@@ -88,7 +88,7 @@ func spread(p *data.Part, n int) *data.Part {
 	for i := range pos {
 		pos[i] = i * p.Len() / n
 	}
-	return subset(p, pos)
+	return p.Subset(pos)
 }
 
 // columns returns the label columns that can be scored and their names: the fine label, and the

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/internal/format/plaintext"
@@ -288,7 +289,7 @@ func (v *events) write(f *Folder, history []train.Epoch, times []timing) error {
 			text = appendEpoch(text, v.began.Add(took[history[i].Epoch]), &history[i])
 		}
 		v.written, v.size = len(history), int64(len(text))
-		return f.write(eventsFile, func(w io.Writer) error { _, err := w.Write(text); return err })
+		return f.write(eventsFile, atomic.Bytes(text))
 	}
 	var text []byte
 	for i := v.written; i < len(history); i++ {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -47,11 +46,7 @@ func (c *collection) keep(id string, picture []byte) (*upload, error) {
 	if err := os.MkdirAll(c.Uploads, 0o777); err != nil {
 		return nil, err
 	}
-	err := atomic.WriteFile(u.path, func(w io.Writer) error {
-		_, err := w.Write(picture)
-		return err
-	})
-	if err != nil {
+	if err := atomic.WriteFile(u.path, atomic.Bytes(picture)); err != nil {
 		return nil, err
 	}
 	u.made = true

@@ -430,9 +430,5 @@ func readFile(path string) ([]byte, error) {
 }
 
 func writeJSON(files atomic.Files, path string, v any) error {
-	return files.Write(path, func(w io.Writer) error {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(v)
-	})
+	return files.Write(path, atomic.JSON(v))
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -71,11 +70,7 @@ func (r *Record) Busy() bool { return r.Load != nil && *r.Load > 0.5*float64(r.C
 
 // Save writes a record as JSON.
 func (r *Record) Save(path string) error {
-	return atomic.WriteFile(path, func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
-	})
+	return atomic.WriteFile(path, atomic.JSON(r))
 }
 
 // Records reads all records of a folder, in the order of their files' names.

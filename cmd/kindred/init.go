@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -101,10 +100,7 @@ func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
 	}
 	b.WriteByte('\n')
 	b.Write(plan.Config.Annotate(cfg))
-	if err := a.writeFile(f.out, func(w io.Writer) error {
-		_, err := w.Write(b.Bytes())
-		return err
-	}); err != nil {
+	if err := a.writeFile(f.out, atomic.Bytes(b.Bytes())); err != nil {
 		return err
 	}
 	if isStdout(f.out) {

@@ -227,5 +227,5 @@ func (t *localTask) Open(ctx context.Context, name string) (io.ReadCloser, error
 }
 
 func writeWhole(path string, b []byte) error {
-	return atomic.WriteFile(path, func(w io.Writer) error { _, err := w.Write(b); return err })
+	return atomic.WriteFile(path, atomic.Bytes(b))
 }

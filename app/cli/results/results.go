@@ -107,8 +107,7 @@ func Put(dir, by string, files ...File) (paths []string, err error) {
 	}
 	for _, f := range files {
 		path := filepath.Join(dir, f.Name)
-		err := atomic.WriteFile(path, func(w io.Writer) error { _, err := w.Write(f.Data); return err })
-		if err != nil {
+		if err := atomic.WriteFile(path, atomic.Bytes(f.Data)); err != nil {
 			return nil, err
 		}
 		paths = append(paths, path)
@@ -165,7 +164,7 @@ func record(dir, by string, sums map[string]string) error {
 		return err
 	}
 	path := filepath.Join(dir, NoteName)
-	return atomic.WriteFile(path, func(w io.Writer) error { _, err := w.Write(text); return err })
+	return atomic.WriteFile(path, atomic.Bytes(text))
 }
 
 // Check returns an error if a file that is not a note has the name of the note.

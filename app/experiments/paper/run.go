@@ -3,9 +3,7 @@ package paper
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"time"
@@ -163,13 +161,9 @@ func oneAtATime(o *Options) {
 }
 
 func writeText(path, text string) error {
-	return atomic.WriteFile(path, func(w io.Writer) error { _, err := io.WriteString(w, text); return err })
+	return atomic.WriteFile(path, atomic.Bytes([]byte(text)))
 }
 
 func writeJSON(path string, v any) error {
-	return atomic.WriteFile(path, func(w io.Writer) error {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(v)
-	})
+	return atomic.WriteFile(path, atomic.JSON(v))
 }

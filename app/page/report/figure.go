@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"strings"
@@ -133,10 +132,7 @@ func WriteFigure(path string, f Figure) error {
 	if err != nil {
 		return err
 	}
-	return atomic.WriteFile(path, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
+	return atomic.WriteFile(path, atomic.Bytes(data))
 }
 
 // paint draws f and turns a panic of the plot library (it has no other way to

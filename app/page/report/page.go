@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
-	"io"
 	"slices"
 
 	g "maragu.dev/gomponents"
@@ -107,8 +106,5 @@ func (p Page) WriteFile(path string) error {
 	if err != nil {
 		return err
 	}
-	return atomic.WriteFile(path, func(w io.Writer) error {
-		_, err := w.Write(html)
-		return err
-	})
+	return atomic.WriteFile(path, atomic.Bytes(html))
 }

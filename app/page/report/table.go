@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -225,12 +226,7 @@ func (t Table) check() error {
 // numeric reports whether a column holds numbers. Texts among them, such as a signed
 // difference, are then aligned like numbers.
 func (t Table) numeric(k int) bool {
-	for _, r := range t.Rows {
-		if k < len(r.Cells) && r.Cells[k].kind >= measured {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Rows, func(r Row) bool { return k < len(r.Cells) && r.Cells[k].kind >= measured })
 }
 
 // class returns the style of a column on a page: numbers, prose that wraps, or short texts.
@@ -281,24 +277,14 @@ func (t Table) stacked() bool {
 
 // names reports whether any cell is a Name.
 func (t Table) names() bool {
-	for _, r := range t.Rows {
-		for _, c := range r.Cells {
-			if c.kind == naming {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Rows, func(r Row) bool {
+		return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.kind == naming })
+	})
 }
 
 // grouped reports whether any column has a group.
 func (t Table) grouped() bool {
-	for _, c := range t.Columns {
-		if c.Group != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Group != "" })
 }
 
 // titles returns the columns' names with their groups in front.

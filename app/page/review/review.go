@@ -11,7 +11,6 @@ import (
 	"image"
 	"image/jpeg"
 	"image/png"
-	"io"
 	"path/filepath"
 	"strings"
 	"unicode"
@@ -135,11 +134,7 @@ func (p *Page) WriteFiles(dir string) error {
 		if err != nil {
 			return err
 		}
-		err = atomic.WriteFile(filepath.Join(dir, name), func(w io.Writer) error {
-			_, err := w.Write(text)
-			return err
-		})
-		if err != nil {
+		if err := atomic.WriteFile(filepath.Join(dir, name), atomic.Bytes(text)); err != nil {
 			return err
 		}
 	}

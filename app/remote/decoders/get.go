@@ -11,7 +11,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -117,10 +116,7 @@ func (g *Getter) Get(ctx context.Context) (*Result, error) {
 		return nil, fmt.Errorf("the decoder was not fetched: %w; to provide it yourself, unpack %s to %s", err, address,
 			path)
 	}
-	if err := atomic.WriteFile(path, func(w io.Writer) error {
-		_, err := w.Write(code)
-		return err
-	}); err != nil {
+	if err := atomic.WriteFile(path, atomic.Bytes(code)); err != nil {
 		return nil, err
 	}
 	return &Result{path, way, sum}, nil

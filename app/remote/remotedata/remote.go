@@ -30,6 +30,7 @@ import (
 	"io/fs"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
@@ -40,12 +41,9 @@ import (
 
 // Is tells whether a data set is named by an address of a kind that Open knows.
 func Is(what string) bool {
-	for _, scheme := range []string{"s3://", "https://", "http://"} {
-		if strings.HasPrefix(what, scheme) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"s3://", "https://", "http://"}, func(scheme string) bool {
+		return strings.HasPrefix(what, scheme)
+	})
 }
 
 // Open is data.Open for addresses, too. The end of ctx also ends what is read from the data set later.

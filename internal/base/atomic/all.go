@@ -1,7 +1,6 @@
 package atomic
 
 import (
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,7 +16,7 @@ func WriteAll(dir string, files map[string][]byte) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			return err
 		}
-		if err := WriteFile(path, func(w io.Writer) error { _, err := w.Write(files[name]); return err }); err != nil {
+		if err := WriteFile(path, Bytes(files[name])); err != nil {
 			return err
 		}
 	}

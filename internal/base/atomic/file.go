@@ -3,6 +3,7 @@
 package atomic
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -328,4 +329,18 @@ func (files Files) Remove(path string) error {
 		return err
 	}
 	return nil
+}
+
+// Bytes returns the function that writes b, for WriteFile.
+func Bytes(b []byte) func(io.Writer) error {
+	return func(w io.Writer) error { _, err := w.Write(b); return err }
+}
+
+// JSON returns the function that writes v as indented JSON, for WriteFile.
+func JSON(v any) func(io.Writer) error {
+	return func(w io.Writer) error {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(v)
+	}
 }

@@ -127,21 +127,15 @@ func (c *Comparison) Metrics() []string {
 }
 
 // scores returns the scores of the networks that the runs ended with.
-func (g *Group) scores(column string) []float64 {
-	var out []float64
-	for _, r := range g.Runs {
-		if v, err := r.Score(column); err == nil {
-			out = append(out, v)
-		}
-	}
-	return out
-}
+func (g *Group) scores(column string) []float64 { return g.values((*Run).Score, column) }
 
 // last returns the runs' last values of a column.
-func (g *Group) last(column string) []float64 {
+func (g *Group) last(column string) []float64 { return g.values((*Run).Last, column) }
+
+func (g *Group) values(of func(r *Run, column string) (float64, error), column string) []float64 {
 	var out []float64
 	for _, r := range g.Runs {
-		if v, err := r.Last(column); err == nil {
+		if v, err := of(r, column); err == nil {
 			out = append(out, v)
 		}
 	}
@@ -150,12 +144,9 @@ func (g *Group) last(column string) []float64 {
 
 // percent reports whether a column's values are shares, which are shown in per cent.
 func percent(column string) bool {
-	for _, w := range []string{"recall", "precision", "map"} {
-		if strings.Contains(column, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"recall", "precision", "map"}, func(w string) bool {
+		return strings.Contains(column, w)
+	})
 }
 
 // Scores returns the tables of final scores, with a row per group: a table for every
@@ -263,12 +254,7 @@ func (c *Comparison) measured(set string) string {
 // sizes reports whether the groups' sets have different sizes, so that the table needs
 // them.
 func (c *Comparison) sizes(set string) bool {
-	for _, g := range c.Groups {
-		if g.sizes[set] != c.Groups[0].sizes[set] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Groups, func(g Group) bool { return g.sizes[set] != c.Groups[0].sizes[set] })
 }
 
 // items returns the word for a run's samples.
