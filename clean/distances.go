@@ -44,9 +44,7 @@ func Outliers(ctx context.Context, x *mat.Dense, k int, level float64) ([]Odd, e
 	if x == nil || x.Rows < 3 {
 		return nil, nil
 	}
-	if k == 0 {
-		k = min(10, x.Rows-1)
-	}
+	k = cmp.Or(k, min(10, x.Rows-1))
 	if !(level > 0 && level < 1) {
 		return nil, fmt.Errorf("clean: outliers at the level %g, want more than 0 and less than 1", level)
 	}
@@ -137,9 +135,7 @@ func Overlaps(ctx context.Context, x *mat.Dense, labels []int64, k int, least fl
 	if x.Rows < 3 {
 		return nil, nil
 	}
-	if k == 0 {
-		k = min(10, x.Rows-1)
-	}
+	k = cmp.Or(k, min(10, x.Rows-1))
 	nb, err := rank.Nearest(ctx, x, nil, k, rank.Options{})
 	if err != nil {
 		return nil, err

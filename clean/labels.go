@@ -192,12 +192,8 @@ func (o *Options) settle(labels []int64) (y []int, ids []int64, err error) {
 	if o.Neighbours < 0 || o.Rounds < 0 {
 		return nil, nil, fmt.Errorf("clean: %d neighbours, %d rounds", o.Neighbours, o.Rounds)
 	}
-	if o.Neighbours == 0 {
-		o.Neighbours = 15
-	}
-	if o.Rounds == 0 {
-		o.Rounds = 3
-	}
+	o.Neighbours = cmp.Or(o.Neighbours, 15)
+	o.Rounds = cmp.Or(o.Rounds, 3)
 	y, ids = dense(labels)
 	if len(ids) < 2 {
 		return nil, nil, errors.New("clean: finding wrong labels needs at least two classes")

@@ -76,12 +76,8 @@ func NewHierarchical(coarse, fine []int64, cfg HierarchyConfig) (*Hierarchical, 
 	if h.cfg.Coarse == 0 {
 		h.cfg.Coarse = min(4, len(h.coarse))
 	}
-	if h.cfg.Fine == 0 {
-		h.cfg.Fine = 2
-	}
-	if h.cfg.PerClass == 0 {
-		h.cfg.PerClass = 4
-	}
+	h.cfg.Fine = cmp.Or(h.cfg.Fine, 2)
+	h.cfg.PerClass = cmp.Or(h.cfg.PerClass, 4)
 	h.cfg.Views = max(h.cfg.Views, 1)
 	if h.cfg.Coarse > len(h.coarse) {
 		return nil, fmt.Errorf("sampling: %d coarse classes a batch, but the training set has %d", h.cfg.Coarse,

@@ -110,9 +110,7 @@ func (g *glimpse) prepare() {
 const still = moves / 2
 
 // movement returns movement number m. The movement by -dx and -dy has the number moves-1-m.
-func movement(m int) (dx, dy int) {
-	return m%(2*farthest+1) - farthest, m/(2*farthest+1) - farthest
-}
+func movement(m int) (dx, dy int) { return m%(2*farthest+1) - farthest, m/(2*farthest+1) - farthest }
 
 // moved returns the correlation of the greys of two pictures where they overlap if o is moved. Its
 // sums are whole numbers, so it has the same bits on every machine.

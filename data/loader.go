@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -132,12 +133,8 @@ func NewLoader(p *Part, cfg LoaderConfig) (*Loader, error) {
 	if d.Boxes != nil {
 		w, h = 0, 0
 	}
-	if c == 0 {
-		c = 3
-	}
-	if cfg.Image.Channels == 0 {
-		cfg.Image.Channels = c
-	}
+	c = cmp.Or(c, 3)
+	cfg.Image.Channels = cmp.Or(cfg.Image.Channels, c)
 	pipeline, err := imaging.NewPipeline(cfg.Image)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"image"
@@ -383,9 +384,7 @@ func manifestRole(get func(string) (string, bool)) (role Split, has bool, err er
 	_, q := get("is_query")
 	_, g := get("is_gallery")
 	if !has && (q || g) {
-		if role == 0 {
-			role = Train
-		}
+		role = cmp.Or(role, Train)
 		has = true
 	}
 	return role, has, nil

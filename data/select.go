@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -125,9 +126,7 @@ func (d *Dataset) SelectContext(ctx context.Context, s Selection) (*Selected, er
 		return nil, err
 	}
 	fineName := s.Fine
-	if fineName == "" {
-		fineName = "fine"
-	}
+	fineName = cmp.Or(fineName, "fine")
 	fine, err := d.Labels(fineName)
 	if err != nil {
 		return nil, err

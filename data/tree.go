@@ -70,9 +70,7 @@ type folder struct {
 
 func (f folder) where() string { return f.dir }
 
-func (f folder) path(name string) string {
-	return filepath.Join(f.dir, filepath.FromSlash(name))
-}
+func (f folder) path(name string) string { return filepath.Join(f.dir, filepath.FromSlash(name)) }
 
 func (f folder) has(name string) bool {
 	info, err := f.in.Stat(f.path(name))

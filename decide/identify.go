@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -141,12 +142,8 @@ func (c *Calibration) Decider(g Gallery, opt IdentifyOptions) (*Decider, error) 
 	if c.Basis(g, opt) != ByNew {
 		return c.knownDecider(g, opt)
 	}
-	if opt.FPIR == 0 {
-		opt.FPIR = DefaultFPIR
-	}
-	if opt.Strangers == 0 {
-		opt.Strangers = DefaultStrangers
-	}
+	opt.FPIR = cmp.Or(opt.FPIR, DefaultFPIR)
+	opt.Strangers = cmp.Or(opt.Strangers, DefaultStrangers)
 	if !(opt.Strangers > 0 && opt.Strangers < 1) {
 		return nil, fmt.Errorf("a share of strangers of %v: it lies between 0 and 1", opt.Strangers)
 	}

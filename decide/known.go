@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,9 +107,7 @@ func (c *Calibration) knownDecider(g Gallery, opt IdentifyOptions) (*Decider, er
 	case d.closed && opt.FPIR != 0:
 		return nil, c.asClosed("a rate of strangers")
 	case !d.closed:
-		if opt.FPIR == 0 {
-			opt.FPIR = DefaultFPIR
-		}
+		opt.FPIR = cmp.Or(opt.FPIR, DefaultFPIR)
 		var err error
 		if d.unknown[0], err = d.At(opt.FPIR, 1); err != nil {
 			return nil, err

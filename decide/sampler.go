@@ -30,9 +30,7 @@ type Sampler struct {
 
 // NewSampler returns a Sampler. count has the number of items of each label, and is kept. dim is the length of the
 // vectors.
-func NewSampler(count map[string]int, dim int) *Sampler {
-	return newSampler(count, dim, sampleBytes)
-}
+func NewSampler(count map[string]int, dim int) *Sampler { return newSampler(count, dim, sampleBytes) }
 
 func newSampler(count map[string]int, dim, bytes int) *Sampler {
 	largest := 0

@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -165,9 +166,7 @@ func (o *Options) settle() error {
 			*d.of = d.usual
 		}
 	}
-	if o.Level == 0 {
-		o.Level = 0.05
-	}
+	o.Level = cmp.Or(o.Level, 0.05)
 	return nil
 }
 
@@ -233,9 +232,7 @@ func (o *Options) groups(ctx context.Context, y, even *mat.Dense, u *usual, rng 
 func (o *Options) again(ctx context.Context, y *mat.Dense, k int) ([]int, error) {
 	if o.Method == Density {
 		least := o.Least
-		if least == 0 {
-			least = max(5, y.Rows/50)
-		}
+		least = cmp.Or(least, max(5, y.Rows/50))
 		return dense(ctx, distances(y), max(3, least/2), least)
 	}
 	merges, err := ward.Tree(ctx, ward.Squared(y))
@@ -248,9 +245,7 @@ func (o *Options) again(ctx context.Context, y *mat.Dense, k int) ([]int, error)
 // most returns the largest number of groups of n rows.
 func (o *Options) most(n int) int {
 	least := o.Least
-	if least == 0 {
-		least = 4
-	}
+	least = cmp.Or(least, 4)
 	return max(2, min(o.Most, n/least))
 }
 

@@ -135,9 +135,7 @@ func share(part, all int64) float64 { return float64(part) / float64(all) }
 
 // At returns the rates of a threshold, which is lowered to a number of 20 significant
 // bits. NaN accepts nothing.
-func (c *Counts) At(threshold float64) Rates {
-	return c.rates(c.down(number(threshold)))
-}
+func (c *Counts) At(threshold float64) Rates { return c.rates(c.down(number(threshold))) }
 
 // number returns a threshold that can be compared. NaN becomes a threshold that accepts nothing.
 func number(threshold float64) float64 {

@@ -26,6 +26,4 @@ func (c *Counts) Curve(most int) []Rates {
 const farthest = 8
 
 // deviate returns the normal deviate of a rate.
-func deviate(p float64) float64 {
-	return min(max(math.Sqrt2*math.Erfinv(2*p-1), -farthest), farthest)
-}
+func deviate(p float64) float64 { return min(max(math.Sqrt2*math.Erfinv(2*p-1), -farthest), farthest) }

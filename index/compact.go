@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,9 +42,7 @@ func (x *Index) Compact(ctx context.Context, opt CompactOptions) error {
 	case opt.Recall < 0 || opt.Recall > 1 || opt.Recall != opt.Recall:
 		return inputf("a recall of %g: want a share from 0 to 1", opt.Recall)
 	}
-	if opt.Recall == 0 {
-		opt.Recall = 0.95
-	}
+	opt.Recall = cmp.Or(opt.Recall, 0.95)
 	if opt.Progress == nil {
 		opt.Progress = func(string, float64) {}
 	}

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -44,9 +45,7 @@ type Result struct {
 // arrive while others are running share the next pass over the vectors. The error is
 // an *InputError or a *store.FilterError if the query is invalid.
 func (x *Index) Search(ctx context.Context, q Query) (*Result, error) {
-	if q.K == 0 {
-		q.K = 10
-	}
+	q.K = cmp.Or(q.K, 10)
 	if q.K < 0 {
 		return nil, inputf("%d nearest items: want at least 1", q.K)
 	}

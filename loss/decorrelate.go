@@ -1,6 +1,7 @@
 package loss
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -72,9 +73,7 @@ func (l *Decorrelate) Learn(_, dim int, seed uint64) error {
 		}
 	}
 	hidden := l.Hidden
-	if hidden == 0 {
-		hidden = 512
-	}
+	hidden = cmp.Or(hidden, 512)
 	rng := rand.New(rand.NewPCG(seed, 0x6465636f72))
 	start := func(name string, k int, std float64, shape ...int) *Param {
 		p := newParam(fmt.Sprintf("adversary%d.%s", k, name), option.Or(l.Rate, 0), shape...)

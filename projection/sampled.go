@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -30,9 +31,7 @@ const sampleRows = 50_000
 // It returns the errors of TSNE.Run, and an error for a sample of fewer than 1 row.
 func (c Sampled) Run(ctx context.Context, x *mat.Dense) (*Map, error) {
 	most := c.Rows
-	if most == 0 {
-		most = sampleRows
-	}
+	most = cmp.Or(most, sampleRows)
 	if most < 1 {
 		return nil, fmt.Errorf("projection: a map of a sample of %d rows, want at least 1", most)
 	}

@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -73,15 +74,9 @@ func (c TSNE) withDefaults(n int) (TSNE, error) {
 		return c, fmt.Errorf("projection: perplexity %g with %d rows: want at least 1 and less than the number of "+
 			"rows (about a third of it at most is sensible)", c.Perplexity, n)
 	}
-	if c.Iterations == 0 {
-		c.Iterations = 1000
-	}
-	if c.Early == 0 {
-		c.Early = min(250, c.Iterations/4)
-	}
-	if c.Exaggeration == 0 {
-		c.Exaggeration = 12
-	}
+	c.Iterations = cmp.Or(c.Iterations, 1000)
+	c.Early = cmp.Or(c.Early, min(250, c.Iterations/4))
+	c.Exaggeration = cmp.Or(c.Exaggeration, 12)
 	if c.LearningRate == 0 {
 		c.LearningRate = max(float64(n)/48, 50)
 	}

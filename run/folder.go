@@ -247,9 +247,7 @@ func (f *Folder) Snapshots(s Set) ([]Snapshot, error) {
 }
 
 // missing returns an error that wraps fs.ErrNotExist.
-func missing(format string, args ...any) error {
-	return &missingError{fmt.Sprintf(format, args...)}
-}
+func missing(format string, args ...any) error { return &missingError{fmt.Sprintf(format, args...)} }
 
 type missingError struct{ text string }
 

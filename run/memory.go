@@ -78,9 +78,7 @@ func (p MemoryPlan) largest() string {
 }
 
 // check compares the plan with the limit of package budget.
-func (p MemoryPlan) check() error {
-	return budget.Check("the run ("+p.largest()+")", p.Total())
-}
+func (p MemoryPlan) check() error { return budget.Check("the run ("+p.largest()+")", p.Total()) }
 
 // pairTables is the number of tables of batch x references that a step needs at once:
 // similarities, distances, and the weights of both.

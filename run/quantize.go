@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,9 +106,7 @@ func (m *Model) Quantize(ctx context.Context, opt QuantizeOptions) (*Quantized, 
 // calibrated returns the network in 8 bits, and the last batch that it was calibrated on.
 func (m *Model) calibrated(ctx context.Context, p *data.Part, opt *QuantizeOptions) (*train.Batch, *nn.Net, error) {
 	n := opt.Photos
-	if n == 0 {
-		n = quantizePhotos
-	}
+	n = cmp.Or(n, quantizePhotos)
 	if n < 1 {
 		return nil, nil, fmt.Errorf("calibration on %d photos: must be at least 1", n)
 	}
@@ -159,9 +158,7 @@ func positions(n int) []int {
 // measure scores the model on a set.
 func (m *Model) measure(ctx context.Context, s *scored, to *Measured, opt *QuantizeOptions, stage string) error {
 	to.Precision = m.Config.Network.Precision
-	if to.Precision == "" {
-		to.Precision = "float32"
-	}
+	to.Precision = cmp.Or(to.Precision, "float32")
 	feedOf := func(p *data.Part, name string) (*feed, error) {
 		f, err := newFeed(p, m.Config.Data, m.Config.Train.Seed, false, false)
 		if err == nil && opt.Progress != nil {

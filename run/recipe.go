@@ -282,6 +282,4 @@ func epochsFor(drawn, samples int) int {
 
 // patienceFor returns the default of train.patience from a pretrained start, for evaluations
 // that are the given number of steps apart.
-func patienceFor(steps int) int {
-	return max((patientSteps+steps-1)/max(steps, 1), patientEvaluations)
-}
+func patienceFor(steps int) int { return max((patientSteps+steps-1)/max(steps, 1), patientEvaluations) }

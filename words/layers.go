@@ -1,6 +1,7 @@
 package words
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -223,9 +224,7 @@ func build(f *safetensors.File, s *shape) (*layers, error) {
 	if s.heads, _, err = s.said.HeadsOf(l.width); err != nil {
 		return nil, err
 	}
-	if s.heads == 0 {
-		s.heads = max(1, l.width/64)
-	}
+	s.heads = cmp.Or(s.heads, max(1, l.width/64))
 	s.length, s.dim = l.length, l.dim
 	spec := l.spec(s, depth, inner, state["head.bias"] != nil)
 	if l.net, err = nn.New(spec, nn.Options{Freeze: tops(spec)}); err != nil {

@@ -171,9 +171,7 @@ func (a *Augment) smallestCrop(w, h float64) (cw, ch float64) {
 func uniform(rng *rand.Rand, lo, hi float64) float64 { return lo + rng.Float64()*(hi-lo) }
 
 // bends reports whether an affine map is drawn.
-func (a *Augment) bends() bool {
-	return a.Rotate > 0 || a.Shear > 0 || a.Move > 0 || a.Scale[1] > 0
-}
+func (a *Augment) bends() bool { return a.Rotate > 0 || a.Shear > 0 || a.Move > 0 || a.Scale[1] > 0 }
 
 // jitters reports whether the colours are changed.
 func (a *Augment) jitters() bool {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,12 +104,8 @@ func KMeans(ctx context.Context, x *mat.Dense, cfg Config) (*Result, error) {
 	if err := finite(x); err != nil {
 		return nil, err
 	}
-	if cfg.Restarts == 0 {
-		cfg.Restarts = 1
-	}
-	if cfg.Iterations == 0 {
-		cfg.Iterations = 100
-	}
+	cfg.Restarts = cmp.Or(cfg.Restarts, 1)
+	cfg.Iterations = cmp.Or(cfg.Iterations, 100)
 	res, err := restarts(ctx, x, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("k-means of %d rows with %d clusters: %w", x.Rows, cfg.K, err)

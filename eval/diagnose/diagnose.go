@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,18 +45,10 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
-	if o.Margin == 0 {
-		o.Margin = 0.2
-	}
-	if o.Anchors == 0 {
-		o.Anchors = 5000
-	}
-	if o.PerClass == 0 {
-		o.PerClass = 400
-	}
-	if o.MaxK == 0 {
-		o.MaxK = 2000
-	}
+	o.Margin = cmp.Or(o.Margin, 0.2)
+	o.Anchors = cmp.Or(o.Anchors, 5000)
+	o.PerClass = cmp.Or(o.PerClass, 400)
+	o.MaxK = cmp.Or(o.MaxK, 2000)
 	if o.Progress == nil {
 		o.Progress = func(string) {}
 	}
