@@ -33,11 +33,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	info, err := a.collection.Store.Info(r.Context())
-	if err != nil {
-		return err
-	}
-	e := api.Explanation{Label: a.collection.label(&info), Notes: []string{}}
+	e := api.Explanation{Label: a.collection.label(&a.store), Notes: []string{}}
 	if it := a.query.Item; it != nil && e.Label != "" {
 		e.Class = store.FormatValue(it.Columns[e.Label])
 	}
@@ -221,7 +217,7 @@ func (s *Server) around(ctx context.Context, a *asked, k int, filter string) ([]
 			return nil, err
 		}
 	}
-	answers, err := lookup.Nearest(ctx, s.gallery(a.collection), []lookup.Query{a.query}, opt)
+	answers, err := lookup.Nearest(ctx, s.gallery(a.collection, &a.store), []lookup.Query{a.query}, opt)
 	if err != nil {
 		return nil, err
 	}

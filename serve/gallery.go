@@ -6,20 +6,17 @@ import (
 
 	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // labels returns the counts of a collection's labels, current or a short time old. Without labels it has only
 // the number of items.
-func (s *Server) labels(ctx context.Context, c *collection) (*labels, error) {
-	info, err := c.Store.Info(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if c.label(&info) == "" {
+func (s *Server) labels(ctx context.Context, c *collection, info *store.Info) (*labels, error) {
+	if c.label(info) == "" {
 		return &labels{Gallery: decide.Gallery{Items: info.Items}}, nil
 	}
 	return c.counted.get(ctx, c.background, info.Version, func(ctx context.Context) (labels, error) {
-		count, err := s.gallery(c).Counts(ctx)
+		count, err := s.gallery(c, info).Counts(ctx)
 		if err != nil {
 			return labels{}, fmt.Errorf("collection %s: counting labels: %w", c.Name, err)
 		}
@@ -38,13 +35,9 @@ type labels struct {
 const mostMeasured = 250_000
 
 // measures returns the distances between items, current or a short time old.
-func (s *Server) measures(ctx context.Context, c *collection, of *labels) (*decide.Measures, error) {
-	info, err := c.Store.Info(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (s *Server) measures(ctx context.Context, c *collection, info *store.Info, of *labels) (*decide.Measures, error) {
 	m, err := c.measured.get(ctx, c.background, info.Version, func(ctx context.Context) (*decide.Measures, error) {
-		m, err := s.gallery(c).Measured(ctx, of.count)
+		m, err := s.gallery(c, info).Measured(ctx, of.count)
 		if err != nil {
 			err = fmt.Errorf("collection %s: comparing the items of a class: %w", c.Name, err)
 		}

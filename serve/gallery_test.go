@@ -33,7 +33,7 @@ func TestCountedAgain(t *testing.T) {
 		before := c.counted.now
 		c.counted.next = time.Now().Add(wait)
 		c.counted.mu.Unlock()
-		got, err := s.labels(t.Context(), c)
+		got, err := s.labels(t.Context(), c, info)
 		if err != nil || got.Items != want {
 			t.Errorf("%d items, %v, want %d", got.Items, err, want)
 		}

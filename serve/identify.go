@@ -1,12 +1,10 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 
 	"github.com/kindred-ml/kindred/app/lookup"
@@ -64,7 +62,12 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ctx, g := r.Context(), s.gallery(c)
+	ctx := r.Context()
+	info, err := c.Store.Info(ctx)
+	if err != nil {
+		return err
+	}
+	g := s.gallery(c, &info)
 	in, err := g.Info(ctx)
 	if err != nil {
 		return err
@@ -78,11 +81,11 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 	if says == nil {
 		return uncalibrated(c)
 	}
-	if !slices.ContainsFunc(in.Columns, func(have store.Column) bool { return have.Name == cmp.Or(c.Label, "label") }) {
+	if c.label(&info) == "" {
 		return invalid.is("Give the items a column of classes, or name their column when the server starts.",
 			"the collection %s has no column of classes", c.Name)
 	}
-	known, err := s.labels(ctx, c)
+	known, err := s.labels(ctx, c, &info)
 	if err != nil {
 		return err
 	}
@@ -93,7 +96,7 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if basis.ByClass || measured && known.Items <= mostMeasured {
-		if basis.Measures, err = s.measures(ctx, c, known); err != nil {
+		if basis.Measures, err = s.measures(ctx, c, &info, known); err != nil {
 			return err
 		}
 	}
@@ -214,7 +217,7 @@ func (s *Server) calibration(ctx context.Context, c *collection, info *store.Inf
 			out.FalseMatches = append(out.FalseMatches, *threshold(t))
 		}
 	}
-	known, err := s.labels(ctx, c)
+	known, err := s.labels(ctx, c, info)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +231,7 @@ func (s *Server) calibration(ctx context.Context, c *collection, info *store.Inf
 	}
 	measured, err := basis.Check("", func(string) bool { return false })
 	if err == nil && measured && known.Items <= mostMeasured {
-		basis.Measures, err = s.measures(ctx, c, known)
+		basis.Measures, err = s.measures(ctx, c, info, known)
 	}
 	if err != nil {
 		return nil, err

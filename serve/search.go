@@ -21,15 +21,16 @@ type asked struct {
 	api.Search
 	collection *collection
 	pictures   [][]byte
-	info       lookup.Info
+	store      store.Info
+	info       lookup.Info // the same, as a gallery's
 	query      lookup.Query
 	opt        lookup.Options
 	closed     bool // the calibration is closed
 }
 
-// gallery returns a collection as a gallery of lookups.
-func (s *Server) gallery(c *collection) *lookup.Items {
-	return &lookup.Items{Store: c.Store, Name: c.Name, Label: c.Label, Files: c.openFile, Most: s.limits.K,
+// gallery returns a collection as a gallery of lookups. A request asks a database for its description once.
+func (s *Server) gallery(c *collection, info *store.Info) *lookup.Items {
+	return &lookup.Items{Store: c.Store, Known: info, Name: c.Name, Label: c.Label, Files: c.openFile, Most: s.limits.K,
 		Timed: s.metrics.searching}
 }
 
@@ -56,7 +57,10 @@ func (s *Server) ask(r *http.Request) (*asked, error) {
 		return nil, err
 	}
 	ctx := r.Context()
-	if a.info, err = s.gallery(c).Info(ctx); err != nil {
+	if a.store, err = c.Store.Info(ctx); err != nil {
+		return nil, err
+	}
+	if a.info, err = s.gallery(c, &a.store).Info(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.makeQuery(r, a); err != nil {
@@ -70,7 +74,7 @@ func (s *Server) ask(r *http.Request) (*asked, error) {
 		return a, nil
 	}
 	a.closed = says.IsClosed()
-	g, err := s.labels(ctx, c)
+	g, err := s.labels(ctx, c, &a.store)
 	if err == nil {
 		a.opt.Same, err = says.Among(g.Gallery, 0)
 	}
@@ -222,15 +226,11 @@ func (s *Server) item(ctx context.Context, c *collection, id string) (*lookup.Qu
 // answer searches.
 func (s *Server) answer(ctx context.Context, a *asked) (api.Found, error) {
 	if a.Explain {
-		in, err := a.collection.Store.Info(ctx)
-		if err != nil {
-			return api.Found{}, err
-		}
-		gallery := fmt.Sprintf("%s: %d items, of %s", a.info.Name, a.info.Items, cmp.Or(in.Network, "a network that "+
-			"is not known"))
+		gallery := fmt.Sprintf("%s: %d items, of %s", a.info.Name, a.info.Items,
+			cmp.Or(a.store.Network, "a network that is not known"))
 		a.opt.Explain = lookup.Explain(&a.info, gallery, &a.opt, "")
 	}
-	answers, err := lookup.Nearest(ctx, s.gallery(a.collection), []lookup.Query{a.query}, a.opt)
+	answers, err := lookup.Nearest(ctx, s.gallery(a.collection, &a.store), []lookup.Query{a.query}, a.opt)
 	if err != nil {
 		return api.Found{}, err
 	}

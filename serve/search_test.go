@@ -2,6 +2,7 @@ package serve
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -10,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/serve/api"
+	"github.com/kindred-ml/kindred/store"
+	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // TestSums: pictures, words, items and vectors are added up and subtracted, each of unit length. Items that are an
@@ -139,4 +142,28 @@ func idsOf(near []api.Neighbour) (ids []string) {
 		ids = append(append(ids, n.ID), idsOf(n.Others)...)
 	}
 	return ids
+}
+
+// described counts how often it is asked for its description, which takes a database a while.
+type described struct {
+	*storetest.Memory
+	asked int
+}
+
+func (d *described) Info(ctx context.Context) (store.Info, error) {
+	d.asked++
+	return d.Memory.Info(ctx)
+}
+
+// A request asks a store for its description once.
+func TestOneDescription(t *testing.T) {
+	m := &described{Memory: filled(t, 2)}
+	do := &caller{t: t, s: newServer(t, Options{Collections: []Collection{{Name: "things", Store: m}}})}
+	for _, path := range []string{"/v1/search", "/v1/explain"} {
+		m.asked = 0
+		do.json("POST", path, api.Search{Vector: []float32{0, 1, 0}, Explain: true}).want(t, 200)
+		if m.asked != 1 {
+			t.Errorf("%s asks %d times", path, m.asked)
+		}
+	}
 }

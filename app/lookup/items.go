@@ -19,7 +19,8 @@ import (
 // Items is an index or a store of a database.
 type Items struct {
 	Store store.Store
-	Name  string // name for people
+	Known *store.Info // description of the store as it was a moment ago; nil: ask the store
+	Name  string      // name for people
 	// Model returns the network that made the vectors; nil if unknown. Way is then the advice in the error for photos.
 	Model func() (*run.Model, error)
 	Way   string
@@ -39,6 +40,10 @@ type Items struct {
 
 // Info returns the columns of an index in the order of their first appearance.
 func (g *Items) Info(ctx context.Context) (Info, error) {
+	if g.Known != nil {
+		by, err := rank.ParseDistance(g.Known.Distance)
+		return Info{g.Name, g.Known.Items, g.Known.Dim, by, g.Known.Columns}, err
+	}
 	in, err := g.Store.Info(ctx)
 	if err != nil {
 		return Info{}, err
