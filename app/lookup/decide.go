@@ -108,6 +108,9 @@ func (q *Decision) decide(d *decide.Decider, near [][]api.Neighbour, opt DecideO
 		photos[k] = Votes(near[k])
 		if opt.Voters {
 			voters = slices.Clone(near[k][:min(len(near[k]), d.Voters())])
+			for i := range voters {
+				voters[i].Label = photos[k][i].Label
+			}
 		}
 		q.Voters = append(q.Voters, voters)
 		if len(near[k]) > 0 {

@@ -68,7 +68,7 @@ func asked(t *testing.T) (*Identifier, *counted) {
 		t.Fatal(err)
 	}
 	items, classes := things(100, 140, 40)
-	classes[5] = "" // an item without a label
+	classes[4*40] = "" // an item without a label, which votes about photos of its class
 	g := &counted{Gallery: &Table{Set: &Set{Table: &embedding.Table{X: items,
 		Columns: []embedding.Column{embedding.NewColumn("label", classes)}}}, Name: "G.csv"}}
 	a := &Identifier{Gallery: g, Says: says, File: "C.json"}
@@ -117,12 +117,19 @@ func TestRun(t *testing.T) {
 	if g.most <= a.Decider.Voters() || len(res.Queries[7].Voters[0]) != a.Decider.Voters() || res.ByClass != 0 {
 		t.Errorf("up to %d neighbours, %d kept, %d by class", g.most, len(res.Queries[7].Voters[0]), res.ByClass)
 	}
+	voted := 0
 	for i, q := range res.Queries {
 		for _, n := range q.Voters[0] {
-			if n.Label == "" {
+			switch n.Label {
+			case "":
 				t.Fatalf("query %d: %+v", i, n)
+			case decide.Unlabelled:
+				voted++
 			}
 		}
+	}
+	if voted == 0 {
+		t.Error("the item without a label is no voter")
 	}
 }
 
