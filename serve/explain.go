@@ -38,7 +38,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
 		e.Class = store.FormatValue(it.Columns[e.Label])
 	}
 	// One search brings the neighbours and the items around, unless fewer or others are shown than the nearest.
-	k, arranged := a.opt.K, a.opt.Least > 0 || a.Arrange != (api.Arrange{})
+	k, arranged := a.opt.K, a.opt.Least > 0 || a.opt.IsArranged()
 	if !arranged {
 		a.opt.K, a.opt.Vectors = max(k, min(around, s.limits.K)), true
 	}

@@ -1,7 +1,6 @@
 package lookup
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/option"
-	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/internal/compute/rerank"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/serve/api"
@@ -34,8 +32,8 @@ const (
 	mostSearched = 64 * Reranked
 )
 
-// isArranged reports whether more than the K nearest items must be known.
-func (o *Options) isArranged() bool { return o.Arrange != (api.Arrange{}) }
+// IsArranged reports whether others than the K nearest items may be shown, or in another order.
+func (o *Options) IsArranged() bool { return o.Arrange != (api.Arrange{}) }
 
 // Validate returns an *option.Invalid for a wrong value, and an *option.Inapplicable for a value that lacks another.
 func (o *Options) Validate() error {
@@ -51,7 +49,7 @@ func (o *Options) Validate() error {
 		return invalid("diverse", o.Diverse, "a weight of 0 or more and below 1")
 	case o.Others < 0 || o.Others > mostOthers:
 		return invalid("others", o.Others, fmt.Sprintf("0 to %d", mostOthers))
-	case o.isArranged() && o.K > mostArranged:
+	case o.IsArranged() && o.K > mostArranged:
 		return invalid("neighbours", o.K, fmt.Sprintf("at most %d to re-rank, collapse, group or diversify",
 			mostArranged))
 	case o.Rerank != "" && o.Rerank != AlphaQE && o.Rerank != KReciprocal:
@@ -96,7 +94,7 @@ func (r *arranger) check(columns []store.Column) error {
 
 // width returns the number of items to search for at first.
 func (r *arranger) width() int {
-	if !r.opt.isArranged() {
+	if !r.opt.IsArranged() {
 		return r.opt.K
 	}
 	return max(Reranked, 2*r.opt.K)
@@ -111,7 +109,7 @@ func (r *arranger) finish(ctx context.Context, q *Query, a *api.Answer) (complet
 		complete = true
 	}
 	var steps []string
-	if o.isArranged() {
+	if o.IsArranged() {
 		if steps, err = r.arrange(ctx, q, a); err != nil {
 			return false, err
 		}
@@ -265,25 +263,4 @@ func gather(near []api.Neighbour, leader func(i int) int, most int) []api.Neighb
 		head.Others = head.Others[:min(most, len(head.Others))]
 	}
 	return out
-}
-
-// explain says where the numbers of an answer come from.
-func (r *arranger) explain(q *Query, a *api.Answer, steps []string) *api.Provenance {
-	p := *r.opt.Explain
-	p.Query = cmp.Or(q.Name, "the query") + ": " + q.From
-	if q.Summed {
-		p.Same = ""
-	}
-	how := "a search that may have missed nearer items"
-	if a.Exact {
-		how = "an exact search"
-	}
-	p.Steps = append([]string{how + " for the nearest items"}, steps...)
-	if n := len(a.Itself); n > 0 {
-		p.Steps = append(p.Steps, spell.Count(n, "item")+" that are the query were left out")
-	}
-	if r.opt.Least > 0 && p.Same != "" {
-		p.Steps = append(p.Steps, fmt.Sprintf("neighbours with a probability below %g were left out", r.opt.Least))
-	}
-	return &p
 }

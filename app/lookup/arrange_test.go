@@ -15,8 +15,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// circles returns galleries of 400 items: item i lies at the distance i from 0, in one of two directions, its label is
-// i / 100, and its copy j of 4 is 0.001 farther.
+// circles returns galleries of 400 items, 4 copies of each of 100: copy j of item i lies at the distance i + 1 + j/1000
+// from 0, in one of two directions. Its label is the last digit of i.
 func circles(t *testing.T) map[string]Gallery {
 	t.Helper()
 	const n, copies = 100, 4
@@ -34,15 +34,7 @@ func circles(t *testing.T) map[string]Gallery {
 				Columns: map[string]any{"label": labels[len(labels)-1]}})
 		}
 	}
-	table.Columns = []embedding.Column{embedding.NewColumn("label", labels)}
-	all := map[string]Gallery{"table": &Table{Set: &Set{Table: table}, Name: "E.csv"}}
-	for name, g := range bothItems(t) {
-		if err := g.Store.Put(t.Context(), list, store.Replace); err != nil {
-			t.Fatal(err)
-		}
-		all[name] = g
-	}
-	return all
+	return filled(t, table, labels, list)
 }
 
 // text returns neighbours as name(count)[others].

@@ -26,6 +26,12 @@ func every(t *testing.T) map[string]Gallery {
 		list = append(list, store.Item{ID: table.Files[i], Path: table.Files[i], Vector: table.X.Row(i),
 			Columns: map[string]any{"label": labels[i]}})
 	}
+	return filled(t, table, labels, list)
+}
+
+// filled returns every kind of gallery with the same items.
+func filled(t *testing.T, table *embedding.Table, labels []string, list []store.Item) map[string]Gallery {
+	t.Helper()
 	table.Columns = []embedding.Column{embedding.NewColumn("label", labels)}
 	all := map[string]Gallery{"table": &Table{Set: &Set{Table: table}, Name: "E.csv"}}
 	for name, g := range bothItems(t) {

@@ -108,7 +108,7 @@ func (g *Items) near(ctx context.Context, queries []Query, k int, opt *Options) 
 func (g *Items) lookUp(ctx context.Context, q *Query, k int, opt *Options) (api.Answer, error) {
 	out := api.Answer{Query: q.Name}
 	iq := index.Query{Vector: q.Vector, Filter: opt.Filter, Exact: opt.Exact,
-		Vectors: opt.Vectors || !opt.WithItself || opt.isArranged()}
+		Vectors: opt.Vectors || !opt.WithItself || opt.IsArranged()}
 	iq.Exclude = q.itemIDs()
 	search := func(k int) ([]store.Hit, error) {
 		iq.K = k

@@ -1,13 +1,10 @@
 package lookup
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/option"
-	"github.com/kindred-ml/kindred/serve/api"
 )
 
 // Kind says what a gallery is made of.
@@ -123,33 +120,4 @@ func (s *Spec) Validate(given func(setting string) bool) error {
 		}
 	}
 	return nil
-}
-
-// Explain returns where the numbers of a search come from, for Options.Explain.
-func (s *Source) Explain(in *Info, opt *Options, file string) *api.Provenance {
-	what := "items of an index"
-	switch s.kind {
-	case Photos:
-		what = "photos"
-	case Vectors, Rows:
-		what = "rows of a file of embeddings"
-	case Store:
-		what = "items of a store"
-	}
-	return Explain(in, fmt.Sprintf("%s: %d %s, of %s", in.Name, in.Items, what, s.networkText()), opt, file)
-}
-
-// Explain is Source.Explain for a gallery that is described for people. file is the calibration's.
-func Explain(in *Info, gallery string, opt *Options, file string) *api.Provenance {
-	p := &api.Provenance{Gallery: gallery, Distance: map[rank.Distance]string{
-		rank.Euclidean: "euclidean: the square root of the sum of the squared differences",
-		rank.Cosine:    "cosine: 1 - the cosine of the angle, 0 to 2",
-		rank.Dot:       "dot: minus the sum of the products"}[in.Distance]}
-	if opt.Same != nil {
-		p.Same = "the probability that an item at this distance shows the same thing, by the calibration"
-		if file != "" {
-			p.Same += " " + file
-		}
-	}
-	return p
 }

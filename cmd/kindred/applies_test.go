@@ -112,9 +112,8 @@ func searchTrials() lookingCommand {
 			"strangers":     {"--strangers 0.9 --calibration C-$.json", "", everySource, ""},
 			"calibration":   {"--calibration C-$.json", "", everySource, ""},
 			// All other networks were trained here.
-			"text":  {"--text boot --words tower", "", "network", ""},
-			"words": {"--words tower --text boot", "", "network", ""},
-			// Of the few photos of one class, each is a group of its own.
+			"text":     {"--text boot --words tower", "", "network", ""},
+			"words":    {"--words tower --text boot", "", "network", ""},
 			"group-by": {"--group-by label --neighbours 1", "", everySource, ""},
 			"collapse": {"--collapse 0.0001", everySource, "", ""},
 			"others":   {"--others 1 --group-by label", "", everySource, ""},
