@@ -167,8 +167,7 @@ func (s *Server) askTogether(r *http.Request, c *collection) (*together, error) 
 	a := &together{}
 	if t == "multipart/form-data" {
 		f, err := readForm(r, params["boundary"], mostTogether, map[string]any{"fpir": &a.FPIR,
-			"strangers": &a.Strangers,
-			"coverage":  &a.Coverage, "by_class": &a.ByClass})
+			"strangers": &a.Strangers, "coverage": &a.Coverage, "by_class": &a.ByClass})
 		if err != nil {
 			return nil, err
 		}

@@ -75,9 +75,8 @@ func (s *Source) LoadCalibration(file string) (*decide.Calibration, string, erro
 
 // Identifier returns the Identifier of queries in the gallery, by the calibration that LoadCalibration returned for a
 // file. set has the embeddings of the queries.
-func (s *Source) Identifier(ctx context.Context, set *Set, queries []Query, says *decide.Calibration, file,
-	path string) (
-	*Identifier, error) {
+func (s *Source) Identifier(ctx context.Context, set *Set, queries []Query, says *decide.Calibration,
+	file, path string) (*Identifier, error) {
 	g, err := s.Gallery(ctx, says.Distance, true)
 	if err != nil {
 		return nil, err

@@ -36,8 +36,8 @@ type lookupFlags struct {
 func (f *lookupFlags) check(cmd *cobra.Command) error {
 	f.spec.Run, f.spec.Network = f.network.run, f.network.network
 	f.network.joint = f.spec.Words != ""
-	return cmp.Or(f.spec.Validate(givenFlags(cmd)), refuse(cmd, "", rule{"data-dir allow-outside", true, "in data",
-		forASet},
+	return cmp.Or(f.spec.Validate(givenFlags(cmd)), refuse(cmd, "",
+		rule{"data-dir allow-outside", true, "in data", forASet},
 		rule{"force-network", true, "embeddings vector", forAFile}))
 }
 
