@@ -12,17 +12,20 @@ from .images import is_image, listed, written
 def sum_arguments(like, unlike, folder):
     """Return the arguments of a search for a sum: photos, and words as ``{"text": words}``, added and subtracted.
 
-    Photos that are no files are written to ``folder``.
+    Photos that are no files are written to ``folder``. Without ``like`` there are no arguments.
     """
-    terms = [*((term, "+") for term in like), *((term, "-") for term in unlike)]
-    if not like or isinstance(like, str) or isinstance(unlike, str):
+    if like is None:
+        return []
+    if not len(like) or isinstance(like, str) or isinstance(unlike, str):
         raise ValueError("like and unlike are lists of photos and of {'text': words}; like has one or more")
-    paths = iter(photo_paths([term for term, _ in terms if not isinstance(term, dict)], folder))
+    terms = [*((term, "+") for term in like), *((term, "-") for term in unlike)]
+    is_photo = [not isinstance(term, dict) or "bytes" in term for term, _ in terms]
+    paths = iter(photo_paths([term for (term, _), photo in zip(terms, is_photo) if photo], folder))
     out = []
-    for term, sign in terms:
-        if isinstance(term, dict) and set(term) != {"text"}:
+    for (term, sign), photo in zip(terms, is_photo):
+        if not photo and set(term) != {"text"}:
             raise ValueError(f"a term is {term!r}: want a photo or {{'text': words}}")
-        out += [sign, term["text"] if isinstance(term, dict) else next(paths)]
+        out += [sign, next(paths) if photo else term["text"]]
     return out[1:]
 
 

@@ -142,8 +142,8 @@ class Index:
         -------
         pandas.DataFrame or list of Neighbour
         """
-        if sum(asked is not None for asked in (photos, ids, vectors, text, like)) != 1:
-            raise ValueError("search takes photos, ids, vectors, text or like")
+        if sum(asked is not None for asked in (photos, ids, vectors, text, like)) != 1 or like is None and len(unlike):
+            raise ValueError("search takes photos, ids, vectors, text or like, and unlike with like")
         settings = {"neighbours": neighbours, "filter": filter, "text": text}
         with tempfile.TemporaryDirectory(prefix="kindred-") as folder:
             if ids is not None:
@@ -152,9 +152,7 @@ class Index:
                 settings["vector"] = os.path.join(folder, "vectors.npz")
                 write_embeddings(settings["vector"], vectors)
             written = os.path.join(folder, "photos")
-            asked = [] if photos is None else photo_paths(photos, written)
-            if like is not None:
-                asked = sum_arguments(like, unlike, written)
+            asked = sum_arguments(like, unlike, written) if photos is None else photo_paths(photos, written)
             document = run_command("index", "search", *flags({**settings, **options}), "--", self.path, *asked,
                                    progress=progress)
         with understood("index search"):

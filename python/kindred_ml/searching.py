@@ -46,8 +46,8 @@ def search(photo=None, run=None, in_=None, network=None, embeddings=None, neighb
         A row for each photo found, with the columns of :class:`Neighbour`. A notebook shows it with
         pictures.
     """
-    if sum(asked is not None for asked in (photo, text, like)) != 1:
-        raise ValueError("search takes either a photo, text or like")
+    if sum(asked is not None for asked in (photo, text, like)) != 1 or like is None and len(unlike):
+        raise ValueError("search takes either a photo, text or like, and unlike with like")
     with tempfile.TemporaryDirectory(prefix="kindred-") as folder:
         settings = {"run": run, "network": network, "embeddings": embeddings, "neighbours": neighbours,
                     "text": text}
@@ -56,10 +56,8 @@ def search(photo=None, run=None, in_=None, network=None, embeddings=None, neighb
             settings.update(more)
         settings.update(options)
         queries = os.path.join(folder, "queries")
-        asked = [] if photo is None else ["--", *photo_paths(photo, queries)]
-        if like is not None:
-            asked = ["--", *sum_arguments(like, unlike, queries)]
-        document = run_command("search", *flags(settings), *asked, progress=progress)
+        asked = sum_arguments(like, unlike, queries) if photo is None else photo_paths(photo, queries)
+        document = run_command("search", *flags(settings), "--", *asked, progress=progress)
         with understood("search"):
             rows = rows_of(document, written=(queries, os.path.join(folder, "photos")))
     return shown(rows, Neighbour, as_frame, document)

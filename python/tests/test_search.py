@@ -148,7 +148,8 @@ def test_index_of_photos(kindred, trained, photos, paths, tmp_path):
 
 
 def test_sums(kindred, trained, photos, paths, tmp_path):
-    index = kindred_ml.Index.create(tmp_path / "sums.index", photos=photos, run=trained.run_, distance="cosine", progress=False)
+    index = kindred_ml.Index.create(tmp_path / "sums.index", photos=photos, run=trained.run_, distance="cosine",
+                                    progress=False)
     image = np.full((16, 16), 90, dtype=np.uint8)
     for asked in (lambda **q: index.search(as_frame=False, **q),
                   lambda **q: kindred_ml.search(run=trained.run_, in_=photos, distance="cosine", progress=False,
@@ -160,6 +161,11 @@ def test_sums(kindred, trained, photos, paths, tmp_path):
             asked(like=[{"id": "x"}])
         with pytest.raises(ValueError, match="like has one or more"):
             asked(like=[])
+        with pytest.raises(ValueError, match="unlike with like"):
+            asked(unlike=[paths[0]], text="red")
+        with open(paths[0], "rb") as file:
+            content = {"bytes": file.read()}
+        assert len(asked(like=[content, paths[1]], neighbours=2)) == 2
         with pytest.raises(kindred_ml.KindredError, match="looked up as words"):
             asked(like=[paths[0], {"text": "in snow"}])
 
