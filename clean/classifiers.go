@@ -75,6 +75,10 @@ type evidence struct {
 	// the class is confused.
 	asked confused
 	ahead [][]candidate
+	// defaults are the labels that may be default labels, and ifDefault the margins of all items with each of
+	// them.
+	defaults  []int
+	ifDefault [][]margins
 }
 
 // margins are the differences of a label's score from that of the best other class and from certainty, by
@@ -122,6 +126,9 @@ func (p *part) judge(ctx context.Context, h *evidence) error {
 				h.add(i, argmax(row, h.best[i]), votes, row)
 			}
 			h.compare(i, votes, row)
+			for k, l := range h.defaults {
+				h.ifDefault[k][i] = h.against(i, l, votes, row)
+			}
 			h.asIs[i], h.given[i] = h.against(i, h.y[i], votes, row), h.against(i, h.wrong[i], votes, row)
 		}
 	}

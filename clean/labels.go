@@ -90,10 +90,11 @@ func (j *Judged) Suspects(least float64) []int {
 // distances d to the nearest members of the classes, for example as d^-steep. The steepness, the tails of
 // classes, the share of less certain right labels and the overlap of look-alikes are learned from the
 // labels, by the probability that the model gives to all labels together. In addition, a label is wrong
-// with probability w, and then any other label, independent of the distances. With p(y) the probability of
-// a right label y,
+// with probability w, and then label y with probability r(y), independent of the distances. r is the same for
+// all labels, except for at most five default labels, which many wrong items share: theirs is learned from the
+// labels. With p(y) the probability of a right label y,
 //
-//	Score = w (1 - p(y)) / (classes - 1) / P(y),
+//	Score = w (1 - p(y)) r(y) / P(y),
 //
 // averaged over all shapes and all w from 0 to 0.4, weighted by the probability of the labels under each.
 // The prior probability of w = 0 is one half. So an outlying item is suspected only if it is among the
@@ -107,7 +108,7 @@ func (j *Judged) Suspects(least float64) []int {
 // probabilities. It requires a gap between the classes, and at least eight items in each; see
 // Judged.Confused.
 //
-// So a wrong label means one that could have been given at random, or to a separate look-alike. The label
+// So a wrong label means one that could have been given at random, by default, or to a separate look-alike. The label
 // of an item alone in its class is not judged.
 //
 // It returns an error if the numbers of labels and rows differ, for fewer than two classes, if folds do not
@@ -127,11 +128,17 @@ func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*J
 	trust := slices.Repeat([]float64{1}, n)
 	out := &Judged{Neighbours: opt.Neighbours, Suggested: make([]int64, n), Votes: make([]int, n),
 		Agree: make([]int, n)}
+	var h *evidence
 	var asked confused
-	var paired []float64
+	var defaults []int
+	var doubt, paired []float64
 	for range opt.Rounds {
-		h := &evidence{y: y, wrong: wrong, classes: len(ids), trust: trust, best: make([][]candidate, n),
-			asIs: make([]margins, n), given: make([]margins, n), asked: asked, ahead: make([][]candidate, n)}
+		h = &evidence{y: y, wrong: wrong, classes: len(ids), trust: trust, best: make([][]candidate, n),
+			asIs: make([]margins, n), given: make([]margins, n), asked: asked, ahead: make([][]candidate, n),
+			defaults: defaults, ifDefault: make([][]margins, len(defaults))}
+		for k := range defaults {
+			h.ifDefault[k] = make([]margins, n)
+		}
 		for _, p := range parts {
 			if err := p.judge(ctx, h); err != nil {
 				return nil, fmt.Errorf("finding wrong labels: %w", err)
@@ -145,20 +152,22 @@ func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*J
 			out.Suggested[i] = ids[w.candidate(h.best[i], y[i]).class]
 			sure[i] = w.certainty(h.best[i])
 		}
-		doubt, share := calibrate(out.Raw, given, sure, caution(out.Raw, given, len(ids)))
-		var found float64
-		// Pairs are not needed if random mistakes explain all wrong labels.
+		var share, found float64
+		doubt, share = calibrate(out.Raw, given, sure, caution(out.Raw, given, len(ids)))
+		share += h.doubtDefaults(w, out.Raw, doubt) / float64(n)
+		// Pairs are not needed if random mistakes and default labels explain all wrong labels.
 		if paired, found = h.judgePairs(w, share); found <= share {
 			clear(paired)
 		}
 		for i, d := range doubt {
 			trust[i] = trusted(max(d, paired[i]))
 		}
-		asked = mistakes(h, w)
+		asked, defaults = mistakes(h, w), h.findDefaults(out.Raw, given)
 	}
-	if out.Score, err = probabilities(ctx, parts, y, len(ids), trust); err != nil {
+	if out.Score, err = probabilities(ctx, parts, y, len(ids), trust, h.defaults); err != nil {
 		return nil, fmt.Errorf("finding wrong labels: %w", err)
 	}
+	h.scoreDistrusted(doubt, out.Score)
 	out.Confused = likely(y, ids, out.Suggested, paired)
 	for i, p := range paired {
 		out.Score[i] = max(out.Score[i], p)
@@ -186,6 +195,9 @@ func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*J
 // trusted returns the weight of an item whose label is wrong with the given probability. It is above 0
 // even for probability 1.
 func trusted(wrong float64) float64 { return max(1-wrong, 0.01) }
+
+// isTrusted reports whether an item with this weight counts as a member of its class.
+func isTrusted(weight float64) bool { return weight >= 0.5 }
 
 // settle fills in defaults and numbers the labels.
 func (o *Options) settle(labels []int64) (y []int, ids []int64, err error) {

@@ -40,7 +40,7 @@ func shapes(least float64) []shape {
 func (m *noise) tail() float64 {
 	var r []float64
 	for _, i := range m.items {
-		if m.trust[i] >= 0.5 {
+		if isTrusted(m.trust[i]) {
 			r = append(r, m.seen[i][0].far/m.scale[m.y[i]])
 		}
 	}
@@ -54,27 +54,30 @@ func (m *noise) tail() float64 {
 
 // noise is the model of labels. The probability of an item's label, given the item's place, is
 //
-//	m p(label) + m' p'(label) + v q(label) + w (1 - p(label)) / (classes - 1)
+//	m p(label) + m' p'(label) + v q(label) + w (1 - p(label)) r(label)
 //
 // p are odds by the distances to the classes. p' are odds with half the steepness, for right labels of items
 // that are farther among others than p allows. q is for look-alike classes, which may overlap more than
 // others, so that a look-alike's label is not necessarily wrong. Only the last part is wrong labels: of any
-// class, wherever the item is.
+// class, wherever the item is. r is equal for all labels but the default labels, each of which has a share of its
+// own.
 type noise struct {
-	seen    [][]sight
-	y       []int
-	classes int
-	trust   []float64
-	least   float64 // least steepness
-	alike   [][]int
-	scale   []float64 // scale of each class, in units of the scale of all
-	items   []int     // items that can be judged, because their class has other members
+	seen     [][]sight
+	y        []int
+	classes  int
+	trust    []float64
+	least    float64 // least steepness
+	alike    [][]int
+	scale    []float64 // scale of each class, in units of the scale of all
+	items    []int     // items that can be judged, because their class has other members
+	defaults []int     // default labels
 }
 
 // probabilities returns the probability that each label is wrong. It is 0 for an item alone in its class, which
 // cannot be judged. Items with little trust do not count as members of their class.
-func probabilities(ctx context.Context, parts []*part, y []int, classes int, trust []float64) ([]float64, error) {
-	m := &noise{seen: make([][]sight, len(y)), y: y, classes: classes, trust: trust}
+func probabilities(ctx context.Context, parts []*part, y []int, classes int, trust []float64,
+	defaults []int) ([]float64, error) {
+	m := &noise{seen: make([][]sight, len(y)), y: y, classes: classes, trust: trust, defaults: defaults}
 	for _, p := range parts {
 		if err := p.look(ctx, y, classes, trust, m.seen); err != nil {
 			return nil, err
@@ -125,11 +128,16 @@ const (
 	blur = 0.2
 )
 
-// chances are the probabilities of an item's label by each part alone.
-type chances [ways]float64
+// chances are the probabilities of an item's label by each part alone, and the place of the label among the
+// default labels, from 1, or 0 for any other. That of the wrong part is without r.
+type chances struct {
+	by    [ways]float64
+	label int
+}
 
 // chances computes them for an item.
 func (m *noise) chances(i int, s shape) (out chances) {
+	out.label = 1 + slices.Index(m.defaults, m.y[i])
 	var log [1 + seenSingly + seenGroups]float64 // logarithms of the odds
 	var size [len(log)]float64
 	seen := m.seen[i]
@@ -154,13 +162,13 @@ func (m *noise) chances(i int, s shape) (out chances) {
 		sum += e
 		vagueSum += math.Exp(size[k] + vague*log[k] - high)
 		if k > 0 && o.sets == 1 {
-			out[alikely] += e * m.likeness(o.class, m.y[i]) * min(1, math.Exp(blur*(own-this)))
+			out.by[alikely] += e * m.likeness(o.class, m.y[i]) * min(1, math.Exp(blur*(own-this)))
 		}
 	}
-	out[surely] = math.Exp(own-top) / sum
-	out[vaguely] = math.Exp(size[0]+vague*log[0]-high) / vagueSum
-	out[alikely] /= sum
-	out[wrongly] = (1 - out[surely]) / float64(m.classes-1)
+	out.by[surely] = math.Exp(own-top) / sum
+	out.by[vaguely] = math.Exp(size[0]+vague*log[0]-high) / vagueSum
+	out.by[alikely] /= sum
+	out.by[wrongly] = 1 - out.by[surely]
 	return out
 }
 
@@ -168,34 +176,49 @@ func (m *noise) chances(i int, s shape) (out chances) {
 type mixture struct {
 	shape  shape
 	part   [ways]float64
+	given  [1 + mostDefaults]float64 // r of any other label, and of each default label
+	others int                       // number of labels that are not default labels, 0 if r is the same for all
 	chance float64
 }
 
-// of returns the probability of a label, at least leastChance, because 0 has no logarithm.
-func (f *mixture) of(c *chances) float64 {
+// of returns the probability of a label by each part, and their sum, which is at least leastChance, because 0 has
+// no logarithm.
+func (f *mixture) of(c *chances) (by [ways]float64, sum float64) {
 	const leastChance = 1e-12
-	p := leastChance
+	sum = leastChance
 	for k, w := range f.part {
-		p += w * c[k]
+		by[k] = w * c.by[k]
+		if k == wrongly {
+			by[k] *= f.given[c.label]
+		}
+		sum += by[k]
 	}
-	return p
+	return by, sum
 }
 
 // fit finds the likeliest parts for a share of wrong labels by a number of steps of expectation and
-// maximisation (Dempster, Laird and Rubin 1977). It starts from the parts for another share.
-func (f *mixture) fit(labels []chances, wrong float64, from [ways]float64, steps int) {
-	f.part = from
+// maximisation (Dempster, Laird and Rubin 1977). It starts from those for another share.
+func (f *mixture) fit(labels []chances, wrong float64, from *mixture, steps int) {
+	*f = *from
 	for k := range wrongly {
-		f.part[k] *= (1 - wrong) / (1 - from[wrongly])
+		f.part[k] *= (1 - wrong) / (1 - from.part[wrongly])
 	}
 	f.part[wrongly] = wrong
 	for range steps {
 		var sum [ways]float64
+		given := [len(f.given)]float64{1} // one more wrong label keeps a share from being 0
 		for i := range labels {
-			p := f.of(&labels[i])
-			for k, w := range f.part {
-				sum[k] += w * labels[i][k] / p
+			by, p := f.of(&labels[i])
+			for k, w := range by {
+				sum[k] += w / p
 			}
+			given[labels[i].label] += by[wrongly] / p
+		}
+		if wrong > 0 && f.others > 0 {
+			for k, n := range given {
+				f.given[k] = n / (1 + sum[wrongly])
+			}
+			f.given[0] /= float64(f.others)
 		}
 		right := sum[surely] + sum[vaguely] + sum[alikely]
 		if right == 0 {
@@ -207,7 +230,8 @@ func (f *mixture) fit(labels []chances, wrong float64, from [ways]float64, steps
 	}
 	f.chance = 0
 	for i := range labels {
-		f.chance += math.Log(f.of(&labels[i]))
+		_, p := f.of(&labels[i])
+		f.chance += math.Log(p)
 	}
 }
 
@@ -226,6 +250,45 @@ const (
 	unlikely = 10
 )
 
+// starts returns the mixtures from which fits start: one without default labels, and one with them if there are
+// any.
+func (m *noise) starts() []mixture {
+	equal := mixture{part: [ways]float64{0.7, 0.2, 0.1, 0}}
+	for k := range equal.given {
+		equal.given[k] = 1 / float64(m.classes-1)
+	}
+	if len(m.defaults) == 0 {
+		return []mixture{equal}
+	}
+	own := mixture{part: equal.part, others: max(m.classes-1-len(m.defaults), 1)}
+	sum := float64(1 + len(m.defaults))
+	for i, c := range m.y {
+		own.given[1+slices.Index(m.defaults, c)] += 1 - m.trust[i]
+		sum += 1 - m.trust[i]
+	}
+	for k := range own.given {
+		own.given[k] = (own.given[k] + 1) / sum
+	}
+	own.given[0] /= float64(own.others)
+	return []mixture{equal, own}
+}
+
+// prior returns the logarithm of the prior probability of a mixture: one half that no label is wrong, and else
+// the same for each share. Default labels have one half together, and each may be any label.
+func (m *noise) prior(f *mixture) float64 {
+	if f.part[wrongly] == 0 {
+		return math.Log(noneWrong)
+	}
+	p := math.Log((1 - noneWrong) / float64(len(shares)-1))
+	if len(m.defaults) > 0 {
+		p -= math.Log(2)
+	}
+	if f.others > 0 {
+		p -= float64(len(m.defaults)) * math.Log(float64(m.classes))
+	}
+	return p
+}
+
 // models returns the mixtures of all shapes and shares that are not unlikely, with their weights: the
 // probability of the labels times the prior probability.
 func (m *noise) models(ctx context.Context) (all []mixture, weight []float64, err error) {
@@ -233,24 +296,23 @@ func (m *noise) models(ctx context.Context) (all []mixture, weight []float64, er
 	for k := range items {
 		items[k] = m.items[k*len(m.items)/len(items)]
 	}
-	tried := shapes(m.least)
-	all = make([]mixture, len(tried)*len(shares))
+	tried, starts := shapes(m.least), m.starts()
+	each := len(starts) * len(shares)
+	all = make([]mixture, len(tried)*each)
 	err = par.ForContext(ctx, len(tried), 1, func(lo, hi int) {
 		labels := make([]chances, len(items))
 		for k := lo; k < hi; k++ {
 			for j, i := range items {
 				labels[j] = m.chances(i, tried[k])
 			}
-			parts, steps := [ways]float64{0.7, 0.2, 0.1, 0}, 30
-			for s, w := range shares {
-				f := &all[k*len(shares)+s]
-				f.shape = tried[k]
-				f.fit(labels, w, parts, steps)
-				parts, steps = f.part, 8 // the parts of the next share are similar
-				if w == 0 {
-					f.chance += math.Log(noneWrong)
-				} else {
-					f.chance += math.Log((1 - noneWrong) / float64(len(shares)-1))
+			for v, start := range starts {
+				start.shape = tried[k]
+				from, steps := &start, 30
+				for s, w := range shares {
+					f := &all[k*each+v*len(shares)+s]
+					f.fit(labels, w, from, steps)
+					from, steps = f, 8 // the next share is similar
+					f.chance += m.prior(f)
 				}
 			}
 		}
@@ -292,7 +354,8 @@ func (m *noise) judge(ctx context.Context) ([]float64, error) {
 				if k == 0 || models[k-1].shape != f.shape {
 					c = m.chances(i, f.shape)
 				}
-				p[i] += weight[k] * f.part[wrongly] * c[wrongly] / f.of(&c)
+				by, sum := f.of(&c)
+				p[i] += weight[k] * by[wrongly] / sum
 			}
 		}
 	})

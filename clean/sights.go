@@ -75,7 +75,7 @@ func (p *part) look(ctx context.Context, y []int, classes int, trust []float64, 
 	size := make([]int, classes)
 	in := make([]bool, len(y))
 	for _, j := range p.rest {
-		if trust[j] >= 0.5 {
+		if isTrusted(trust[j]) {
 			members, in[j] = append(members, j), true
 			size[y[j]]++
 		}
@@ -165,12 +165,13 @@ func seen(near []shortlist, size []int, class, own int) []sight {
 }
 
 // scales divides all distances by the median distance of items from their own class, and returns the scale
-// of each class. It returns nil if all items coincide with others of their class.
+// of each class. Items of default labels that are not trusted do not count. It returns nil if all items coincide
+// with others of their class.
 func (m *noise) scales() []float64 {
 	var positive []float64
 	own := make([][]float64, m.classes)
 	for i, s := range m.seen {
-		if len(s) > 0 {
+		if len(s) > 0 && (isTrusted(m.trust[i]) || !slices.Contains(m.defaults, m.y[i])) {
 			own[m.y[i]] = append(own[m.y[i]], s[0].far)
 			if s[0].far > 0 {
 				positive = append(positive, s[0].far)

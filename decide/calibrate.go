@@ -29,6 +29,8 @@ type Options struct {
 	// Rows is the largest number of rows that are compared with each other; default 60,000. If
 	// there are more, every class keeps at most the largest number of photos that fits.
 	Rows int
+	// Names, if set, has the names of labels.
+	Names map[int64]string
 	// Progress, if set, is called with the share of the work done, 0 to 1.
 	Progress func(done float64)
 }
@@ -58,7 +60,7 @@ func Calibrate(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (
 	}
 	c := &Calibration{Format: format, Source: opt.Source, Distance: opt.Distance, Dim: x.Cols, Seed: opt.Seed,
 		Classes: s.identities(), Photos: s.x.Rows, Copies: copies, Given: x.Rows}
-	c.PerClass = float64(c.Photos) / float64(c.Classes)
+	c.PerClass = s.total() / float64(c.Classes)
 	report := opt.Progress
 	if report == nil {
 		report = func(float64) {}
@@ -80,18 +82,29 @@ func Calibrate(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (
 	if err != nil {
 		return nil, err
 	}
-	m := newMeasure(s, l, fine, u, &opt)
+	m := newMeasure(s, l, u, &opt)
 	if err := s.scan(ctx, m.visit, func() { m.merge(); tile() }); err != nil {
 		return nil, err
 	}
 	m.finish(c)
+	if c.Score, err = fitScore(ctx, s, u, &opt); err != nil {
+		return nil, fmt.Errorf("learning the probability of labels: %w", err)
+	}
 	return c, nil
 }
 
 // fineCount counts pairs by key.
 type fineCount struct{ same, different []int64 }
 
-// count counts all pairs of rows. Each pair is counted from both sides.
+// wholePair is what a pair of weight 1 counts in a fineCount. Sums of integers do not depend on their order.
+const wholePair = 1 << 24
+
+// countPair returns what a pair of photos of two identities counts in a fineCount.
+func (s *set) countPair(i, j int) int64 {
+	return max(1, int64(wholePair*s.weight[i]*s.weight[j]+0.5))
+}
+
+// count counts all pairs of rows by their weights. Each pair is counted from both sides.
 func (s *set) count(ctx context.Context, tile func()) (*fineCount, error) {
 	var mu sync.Mutex
 	var idle, all []*fineCount
@@ -110,18 +123,16 @@ func (s *set) count(ctx context.Context, tile func()) (*fineCount, error) {
 	err := s.scan(ctx, func(i, lo int, of [][]float32) {
 		f := take()
 		for k, v := range of {
-			q := lo + k
-			for _, d := range v[:s.first[i]] {
-				f.different[key(d)]++
-			}
-			for _, d := range v[s.first[i+1]:] {
-				f.different[key(d)]++
-			}
-			for _, d := range v[s.first[i]:q] {
-				f.same[key(d)]++
-			}
-			for _, d := range v[q+1 : s.first[i+1]] {
-				f.same[key(d)]++
+			for j := range s.identities() {
+				to, pair := f.different, s.countPair(i, j)
+				if j == i {
+					to = f.same
+				}
+				for p := s.first[j]; p < s.first[j+1]; p++ {
+					if p != lo+k {
+						to[key(v[p])] += pair
+					}
+				}
 			}
 		}
 		mu.Lock()
@@ -131,7 +142,7 @@ func (s *set) count(ctx context.Context, tile func()) (*fineCount, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := all[0] // sums of integers do not depend on the division of the work
+	sum := all[0]
 	for _, f := range all[1:] {
 		for k := range sum.same {
 			sum.same[k] += f.same[k]
@@ -202,15 +213,6 @@ func (f *fineCount) levels(by rank.Distance) *levels {
 }
 
 func (l *levels) of(v float32) int { return int(l.at[key(v)]) }
-
-// binned sums counts by level.
-func (l *levels) binned(count []int64) []float64 {
-	out := make([]float64, len(l.keys))
-	for k, n := range count {
-		out[l.at[k]] += float64(n)
-	}
-	return out
-}
 
 // foldCount is the number of folds of classes for testing probabilities on classes that they were not
 // fitted to.

@@ -30,13 +30,16 @@ type Calibration struct {
 	// take a group for what is drawn.
 	Groups int `json:"groups,omitzero"`
 	// Pairs is the effective number of pairs of classes: n (n - 1) / 2 for classes of equal sizes,
-	// fewer for others. PerClass is the mean number of photos of a class.
+	// fewer for others. PerClass is the mean number of photos that a class counts for, which is at
+	// most that of the median class.
 	Pairs    float64 `json:"pairs"`
 	PerClass float64 `json:"per_class"`
 	// Distances are in ascending order. FalseMatch is the share of pairs of different classes
 	// within each distance, and Bound its bound. TrueMatch is the share of pairs of the same class
 	// within each distance, and Near the share of photos with another photo of their class within
-	// it.
+	// it. In these and in Curve, Strangers and Tail a class counts for at most as many photos as the
+	// median class has (or two): each photo of a larger class has a smaller weight, and a pair has
+	// the product of two weights.
 	Distances  []float64 `json:"distances"`
 	FalseMatch []float64 `json:"false_match"`
 	Bound      []float64 `json:"bound"`
@@ -46,7 +49,8 @@ type Calibration struct {
 	// other classes.
 	Curve       Curve       `json:"curve"`
 	Reliability Reliability `json:"reliability"`
-	Vote        Vote        `json:"vote"`
+	// Score, of an open calibration, is the probability of labels in galleries of other classes.
+	Score *Score `json:"score,omitempty"`
 	// Strangers has, for galleries of several sizes, the share of strangers that have an item
 	// within each distance.
 	Strangers []Strangers `json:"strangers"`
@@ -92,7 +96,6 @@ func (m *measure) finish(c *Calibration) {
 	}
 	c.Curve = fitSame(m.l.end, same, different, n, c.Pairs)
 	c.Reliability = m.crossFitted()
-	c.Vote = fittedVote(m.probes, m.probeFold)
 	c.TrueMatch = cumulative(same, sum(same))
 	c.FalseMatch = cumulative(different, m.w)
 	c.Near = cumulative(m.near, sum(m.near))
@@ -104,7 +107,7 @@ func (m *measure) finish(c *Calibration) {
 	}
 	rising(c.Bound)
 	if m.tails > 0 && m.tail > 0 {
-		c.Tail = float64(m.tails) / m.tail
+		c.Tail = m.tails / m.tail
 	}
 	m.strangersOf(c)
 	for i, count := range ownCounts {
@@ -197,8 +200,7 @@ func (m *measure) strangersOf(c *Calibration) {
 // classes that are the same thing.
 func (m *measure) let(c *Calibration, i, g, k, at int) (rate, bound float64) {
 	of, n, drawn := &m.strangers[i], float64(c.Classes), float64(m.sizes[i])
-	photos := float64(m.s.x.Rows)
-	rate = of.in.sum[k] / photos
+	rate = of.in.sum[k] / m.photos
 	variance, most := of.in.relative(k)
 	probe := most * rate
 	var gallery, worst float64
@@ -225,11 +227,21 @@ type Threshold struct {
 	// TrueMatch is the share of pairs of the same class that match, or of photos that have another
 	// photo of their class within the distance.
 	TrueMatch float64 `json:"true_match"`
-	// Drift, if above 0, means that the gallery differs from the calibration's photos. It is the
-	// share of the gallery's items that have an item of another class within the distance for which
-	// the calibration promises Rate. Distance, Measured and Bound are then computed from the
-	// gallery's own classes (Apart), and Bound may be above Rate.
+	// Score, if the threshold is about a gallery that strangers were tried in, is the least log-odds of a label.
+	// Distance is then 0.
+	Score float64 `json:"-"`
+	// Drift, if above 0, means that the gallery differs from the calibration's photos. It is the share of the gallery's
+	// items that would get a label among the other classes. Score, Measured and Bound are then computed from the
+	// gallery's own classes, and Bound may be above Rate.
 	Drift float64 `json:"drift,omitzero"`
+}
+
+// Needed returns the probability that a label needs, at the default share of strangers; 0 for a distance.
+func (t Threshold) Needed() float64 {
+	if t.Distance != 0 || t.Score == 0 {
+		return 0
+	}
+	return logistic(t.Score)
 }
 
 // Condition explains in a sentence the threshold of a drifted gallery and what it promises; "" without Drift.
@@ -237,17 +249,16 @@ func (t Threshold) Condition() string {
 	if t.Drift == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the gallery is not like the photos of the calibration: of its own items %.3g %% have an "+
-		"item of "+
-		"another class within the promised distance. The distance is lowered to what the gallery's classes allow, and "+
-		"at most %.3g %% of unknown photos may have an item within; calibrate on photos like these",
-		100*t.Drift, 100*t.Bound)
+	return fmt.Sprintf("the gallery is not like the photos of the calibration: of its own items %.3g %% would get the "+
+		"label of another class. The threshold is raised to what the gallery's classes allow, and at most %.3g %% of "+
+		"unknown photos may get a label; calibrate on photos like these", 100*t.Drift, 100*t.Bound)
 }
 
 // Threshold returns the largest distance at which the false-match rate of new classes is at most fmr in
 // 95 of 100 cases. New classes are as many as the calibration had and drawn like them. The false-match
-// rate is the share of pairs of photos of different classes within the distance. The error is a
-// *RateError if there are too few classes for the rate.
+// rate is the share of pairs of photos of different classes within the distance, in which a class
+// counts for at most as many photos as the median class has. The error is a *RateError if there are
+// too few classes for the rate.
 func (c *Calibration) Threshold(fmr float64) (Threshold, error) {
 	if !(fmr > 0 && fmr < 1) {
 		return Threshold{}, fmt.Errorf("a false-match rate of %v: must be between 0 and 1", fmr)

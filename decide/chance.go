@@ -48,9 +48,9 @@ func (s *set) chance(ctx context.Context, f *fineCount, all ...judged) error {
 				if j == lo+r {
 					continue
 				}
-				same, k := s.first[i] <= j && j < s.first[i+1], key(d)
+				other, k := int(s.of[j]), key(d)
 				for e := range all {
-					of[i][e].add(said[e][k], same)
+					of[i][e].add(said[e][k], other == i, s.weight[i]*s.weight[other])
 				}
 			}
 		}
@@ -72,17 +72,17 @@ func (s *set) chance(ctx context.Context, f *fineCount, all ...judged) error {
 // other classes.
 type missing struct {
 	missed, excess  [reliabilityBins]float64
-	same, different float64 // numbers of pairs
+	same, different float64 // weights of pairs
 }
 
-func (m *missing) add(p float64, same bool) {
+func (m *missing) add(p float64, same bool, weight float64) {
 	b := min(int(p*reliabilityBins), reliabilityBins-1)
 	if same {
-		m.missed[b] += 1 - p
-		m.same++
+		m.missed[b] += weight * (1 - p)
+		m.same += weight
 	} else {
-		m.excess[b] += p
-		m.different++
+		m.excess[b] += weight * p
+		m.different += weight
 	}
 }
 

@@ -68,8 +68,7 @@ func CalibrateClosed(ctx context.Context, photos, items Labelled, opt Options) (
 	closed := k.closed()
 	return &Calibration{Format: format, Source: opt.Source, Distance: opt.Distance, Dim: items.X.Cols, Seed: opt.Seed,
 		Classes: closed.Classes, Photos: closed.Photos, Given: photos.X.Rows,
-		PerClass: float64(closed.Items) / float64(closed.Classes), Curve: closed.Curve, Vote: closed.Vote,
-		Closed: closed}, nil
+		PerClass: float64(closed.Items) / float64(closed.Classes), Curve: closed.Curve, Closed: closed}, nil
 }
 
 // known holds measurements of photos of known classes.
@@ -262,7 +261,7 @@ func (k *known) closed() *Closed {
 	c := &Closed{Photos: k.photos.Rows, Items: k.items.Rows, Classes: k.classes, Curve: k.curve(-1),
 		Own: slices.Sorted(slices.Values(k.own))}
 	all := k.probes(c.Curve)
-	c.Vote = fitVote(all, 1)
+	c.Vote = fitVote(all)
 	for q, near := range k.near {
 		c.Nearest = append(c.Nearest, outward(k.by, float64(near[0].d)))
 		if all[q].right {
@@ -293,14 +292,19 @@ func (k *known) curve(without int) Curve {
 
 // probes returns the votes for all photos.
 func (k *known) probes(by Curve) []probe {
+	count := make([]float64, k.classes)
+	for _, i := range k.among {
+		count[i]++
+	}
 	var out []probe
 	for q, near := range k.near {
 		var class []int32
-		var odds []float64
+		var odds, items []float64
 		for _, e := range near {
 			class, odds = append(class, e.class), append(odds, by.At(outward(k.by, float64(e.d))))
+			items = append(items, count[e.class])
 		}
-		won := votes(class, odds, float64(k.items.Rows), 0)
+		won := votes(class, odds, items, k.classes, 0)
 		out = append(out, probe{odds: logit(won[0].share), right: won[0].class == k.of[q]})
 	}
 	return out
@@ -332,7 +336,7 @@ func (k *known) reliability() Reliability {
 				fitted = append(fitted, probes[q])
 			}
 		}
-		v := fitVote(fitted, 1)
+		v := fitVote(fitted)
 		for _, q := range other {
 			e := said{k.of[q], logistic(v.A + v.B*probes[q].odds), 0}
 			if probes[q].right {

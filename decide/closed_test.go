@@ -66,7 +66,7 @@ func TestCalibrateClosed(t *testing.T) {
 				j := near.Row[i*items.X.Rows+e]
 				of = append(of, Neighbour{labels[j], math.Sqrt(near.Value[i*items.X.Rows+e])})
 			}
-			got, err := d.Decide([][]Neighbour{of})
+			got, err := d.Decide([]Photo{{Near: of}})
 			if err != nil || got.Unknown || got.Within != 0 {
 				t.Fatalf("%+v, %v", got, err)
 			}

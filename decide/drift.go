@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -12,32 +13,37 @@ import (
 	"github.com/kindred-ml/kindred/mat"
 )
 
-// Drift compares photos without labels with the photos of the calibration: how near they are to other
+// Drift compares photos without labels with the photos of the calibration: how far they are from the photos of other
 // classes, which false matches and strangers depend on.
 type Drift struct {
 	Photos int `json:"photos"`
-	// Classes is the assumed number of classes of the photos: with as many photos of each class as in
-	// the calibration, and at most half of Known.
+	// Classes is the number of classes that a random set is drawn of: two thirds of those that the photos have if these
+	// have as many photos each as in the calibration, and at most half of Known. With all of them P would be too small,
+	// because the distances of new classes are to the same other classes.
 	Classes int `json:"classes"`
-	// Reference and Known are numbers of classes of the calibration: those that distances are
-	// measured to, and those that the photos are compared with.
+	// Known is the number of classes of the calibration, and Reference the number of those that the distances of a
+	// photo are measured to: all but its own, or all but one for the new photos.
 	Reference int `json:"reference"`
 	Known     int `json:"known"`
 	// Statistic is that of Kolmogorov and Smirnov: the largest difference, over all distances,
-	// between the shares of both sets of photos whose nearest reference photo is within the distance.
+	// between the shares of both sets of photos whose nearest photo of another class is within the distance.
+	// MeanStatistic is the same for the mean distance to all photos of other classes.
+	Statistic     float64 `json:"statistic"`
+	MeanStatistic float64 `json:"mean_statistic"`
 	// P is how often as many classes of the calibration, drawn at random, differ as much from the
-	// others.
-	Statistic float64 `json:"statistic"`
-	P         float64 `json:"p"`
-	// Nearest is the median distance of the photos to the nearest reference photo. KnownNearest is
-	// the same for the photos of known classes.
+	// others by the statistic that is rarer, times two.
+	P float64 `json:"p"`
+	// Found is the least Statistic that has a P of 0.05 or less by itself: smaller ones are not found.
+	Found float64 `json:"found"`
+	// Nearest is the median distance of the photos to the nearest photo of another class. KnownNearest is
+	// the same for the photos of the calibration.
 	Nearest      float64 `json:"nearest"`
 	KnownNearest float64 `json:"known_nearest"`
-	// Matches are false matches between the photos and the reference.
+	// Matches are false matches between photos of different classes.
 	Matches []DriftMatch `json:"matches"`
 }
 
-// DriftMatch is a promised rate, with the rates that pairs with the reference show for the new photos
+// DriftMatch is a promised rate, with the rates that pairs with other classes show for the new photos
 // and for the known classes.
 type DriftMatch struct {
 	Threshold
@@ -52,10 +58,10 @@ const driftDraws = 999
 // Drift compares the photos fresh, which have unknown labels of other classes, with the photos x of the
 // calibration and their labels.
 //
-// Half of the classes, drawn by the seed, are the reference. A two-sample test compares the distances of
-// fresh and of the other half to the nearest reference photo. Its unit is the class, because a test of
-// single photos would find every set of new classes different. If fresh has fewer classes than
-// Drift.Classes, P is too small; with more, it is too large.
+// A two-sample test compares the distances of both sets to the photos of other classes of the calibration. One class,
+// drawn at random, is left out for each new photo, so that both sets have as many others. The unit of the test is the
+// class, because a test of single photos would find every set of new classes different. If fresh has fewer classes
+// than Drift.Classes, P is too small; with more, it is too large.
 func (c *Calibration) Drift(ctx context.Context, x *mat.Dense, labels []int64, fresh *mat.Dense,
 	rates []float64) (*Drift, error) {
 	if err := c.Fits(embedding.Network{}, "", x.Cols); err != nil {
@@ -76,15 +82,12 @@ func (c *Calibration) Drift(ctx context.Context, x *mat.Dense, labels []int64, f
 			"classes", fresh.Rows,
 			s.identities(), 2*fewestClasses)
 	}
-	rng := rand.New(rand.NewPCG(c.Seed, 5))
-	order := rng.Perm(s.identities())
-	half := len(order) / 2
-	reference := s.rowsOf(order[:half])
+	rng, n := rand.New(rand.NewPCG(c.Seed, 5)), s.identities()
 	if c.Distance == rank.Cosine {
 		fresh = rank.Normalized(fresh)
 	}
-	out := &Drift{Photos: fresh.Rows, Reference: half, Known: len(order) - half}
-	out.Classes = min(max(1, int(math.Round(float64(fresh.Rows)/c.PerClass))), out.Known/2)
+	out := &Drift{Photos: fresh.Rows, Reference: n - 1, Known: n}
+	out.Classes = min(max(1, int(math.Round(float64(fresh.Rows)/(float64(s.x.Rows)/float64(n))*2/3))), n/2)
 	var within []float64
 	for _, rate := range rates {
 		m := DriftMatch{}
@@ -95,48 +98,99 @@ func (c *Calibration) Drift(ctx context.Context, x *mat.Dense, labels []int64, f
 		within = append(within, m.Distance)
 		out.Matches = append(out.Matches, m)
 	}
-	near, share, err := s.against(ctx, fresh, reference, within)
+	class, without := make([]int, s.x.Rows), make([]int, fresh.Rows)
+	for i := range n {
+		for q := s.first[i]; q < s.first[i+1]; q++ {
+			class[q] = i
+		}
+	}
+	for q := range without {
+		without[q] = rng.IntN(n)
+	}
+	known, err := s.toOthers(ctx, s.x, class, within)
 	if err != nil {
 		return nil, err
 	}
-	var known []float64
-	of := make([][]float64, out.Known)
-	for k, i := range order[half:] {
-		n, matched, err := s.against(ctx, s.x.RowRange(s.first[i], s.first[i+1]), reference, within)
-		if err != nil {
-			return nil, err
-		}
-		of[k] = n
-		known = append(known, n...)
-		for r := range out.Matches {
-			out.Matches[r].Known += matched[r] * float64(len(n))
-		}
+	others, err := s.toOthers(ctx, fresh, without, within)
+	if err != nil {
+		return nil, err
 	}
 	for r := range out.Matches {
-		out.Matches[r].New = share[r]
-		out.Matches[r].Known /= float64(len(known))
+		out.Matches[r].New, out.Matches[r].Known = others.share[r], known.share[r]
 	}
-	slices.Sort(near)
-	slices.Sort(known)
-	out.Nearest, out.KnownNearest = near[len(near)/2], known[len(known)/2]
-	out.Statistic = apart(near, known)
-	out.P = drawn(rng, of, out.Classes, out.Statistic)
+	var by [2]sorted
+	var seen [2]float64
+	for k := range by {
+		by[k] = newSorted(known.of[k], class)
+		slices.Sort(others.of[k])
+		seen[k] = apart(others.of[k], by[k].value)
+	}
+	out.Nearest, out.KnownNearest = others.of[0][fresh.Rows/2], by[0].value[s.x.Rows/2]
+	out.Statistic, out.MeanStatistic = seen[0], seen[1]
+	out.P, out.Found = drawn(rng, n, out.Classes, by, seen)
 	return out, nil
 }
 
-// drawn returns how often a random set of classes differs as much from the others.
-func drawn(rng *rand.Rand, of [][]float64, classes int, statistic float64) float64 {
-	as := 1
+// drawn returns how often random classes of n differ as much from the others as was seen: twice the smaller share of
+// both statistics, as either may be the rarer one. found is the least first statistic for which that is 0.05.
+func drawn(rng *rand.Rand, n, classes int, by [2]sorted, seen [2]float64) (p, found float64) {
+	all := [2][]float64{{seen[0]}, {seen[1]}}
 	for range driftDraws {
-		rng.Shuffle(len(of), func(a, b int) { of[a], of[b] = of[b], of[a] })
-		some, others := slices.Concat(of[:classes]...), slices.Concat(of[classes:]...)
-		slices.Sort(some)
-		slices.Sort(others)
-		if apart(some, others) >= statistic {
-			as++
+		in := make([]bool, n)
+		for _, i := range rng.Perm(n)[:classes] {
+			in[i] = true
+		}
+		for k := range all {
+			all[k] = append(all[k], by[k].apart(in))
 		}
 	}
-	return float64(as) / (driftDraws + 1)
+	p = 1
+	for k := range all {
+		slices.Sort(all[k])
+		at, _ := slices.BinarySearch(all[k], seen[k])
+		p = min(p, 2*float64(len(all[k])-at)/(driftDraws+1))
+	}
+	return p, all[0][len(all[0])-(driftDraws+1)/40]
+}
+
+// sorted has a value of each photo in order, with its class.
+type sorted struct {
+	value []float64
+	class []int
+}
+
+func newSorted(values []float64, class []int) sorted {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
+	out := sorted{make([]float64, len(values)), make([]int, len(values))}
+	for at, i := range order {
+		out.value[at], out.class[at] = values[i], class[i]
+	}
+	return out
+}
+
+// apart returns the statistic of Kolmogorov and Smirnov for the photos of the classes in, and those of the others.
+func (s *sorted) apart(in []bool) float64 {
+	var count, upTo [2]int
+	side := func(c int) int {
+		if in[c] {
+			return 1
+		}
+		return 0
+	}
+	for _, c := range s.class {
+		count[side(c)]++
+	}
+	most := 0.0
+	for i, c := range s.class {
+		if upTo[side(c)]++; i+1 == len(s.value) || s.value[i+1] > s.value[i] {
+			most = max(most, math.Abs(float64(upTo[0])/float64(count[0])-float64(upTo[1])/float64(count[1])))
+		}
+	}
+	return most
 }
 
 // apart returns the statistic of Kolmogorov and Smirnov for two sorted lists.
@@ -155,50 +209,48 @@ func apart(a, b []float64) float64 {
 	return most
 }
 
-// rowsOf copies the rows of identities.
-func (s *set) rowsOf(identities []int) *mat.Dense {
-	var rows []int
-	for _, i := range identities {
-		for q := s.first[i]; q < s.first[i+1]; q++ {
-			rows = append(rows, q)
-		}
-	}
-	return taken(s.x, rows)
+// distances are those of photos to the photos of other classes.
+type distances struct {
+	of    [2][]float64 // of each photo: the nearest, and the mean
+	share []float64    // of all pairs, within each of some distances
 }
 
-// against compares every row of x with all rows of a reference. It returns the nearest distances, and
-// the share of all pairs within each distance.
-func (s *set) against(ctx context.Context, x, reference *mat.Dense, within []float64) (nearest, share []float64,
-	err error) {
-	nearest, share = make([]float64, 0, x.Rows), make([]float64, len(within))
-	values := mat.New(min(tileRows, x.Rows), reference.Rows)
+// toOthers compares every row of x with the rows of all classes but without[row].
+func (s *set) toOthers(ctx context.Context, x *mat.Dense, without []int, within []float64) (*distances, error) {
+	d := &distances{share: make([]float64, len(within))}
+	values, pairs := mat.New(min(tileRows, x.Rows), s.x.Rows), 0.0
 	for lo := 0; lo < x.Rows; lo += tileRows {
 		if err := ctx.Err(); err != nil {
-			return nil, nil, fmt.Errorf("comparing rows: %w", err)
+			return nil, fmt.Errorf("comparing rows: %w", err)
 		}
 		hi := min(lo+tileRows, x.Rows)
 		out := values.RowRange(0, hi-lo)
 		if s.by == rank.Dot {
-			mat.Gemm(false, true, -1, x.RowRange(lo, hi), reference, 0, out)
+			mat.Gemm(false, true, -1, x.RowRange(lo, hi), s.x, 0, out)
 		} else {
-			mat.SquaredDistances(x.RowRange(lo, hi), reference, out)
+			mat.SquaredDistances(x.RowRange(lo, hi), s.x, out)
 		}
 		for q := range hi - lo {
-			least := math.Inf(1)
-			for _, v := range out.Row(q) {
-				d := outward(s.by, float64(v))
-				least = min(least, d)
+			skip := without[lo+q]
+			least, sum, n := math.Inf(1), 0.0, 0
+			for j, v := range out.Row(q) {
+				if s.first[skip] <= j && j < s.first[skip+1] {
+					continue
+				}
+				v := outward(s.by, float64(v))
+				least, sum, n = min(least, v), sum+v, n+1
 				for r, w := range within {
-					if d <= w {
-						share[r]++
+					if v <= w {
+						d.share[r]++
 					}
 				}
 			}
-			nearest = append(nearest, least)
+			pairs += float64(n)
+			d.of[0], d.of[1] = append(d.of[0], least), append(d.of[1], sum/float64(n))
 		}
 	}
-	for r := range share {
-		share[r] /= float64(x.Rows) * float64(reference.Rows)
+	for r := range d.share {
+		d.share[r] /= pairs
 	}
-	return nearest, share, nil
+	return d, nil
 }

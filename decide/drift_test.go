@@ -27,7 +27,8 @@ func TestDrift(t *testing.T) {
 			rejected++
 		}
 		sum += d.P / 20
-		if d.Classes != 20 || d.Reference != 40 || d.Known != 40 || d.Photos != 120 || d.Matches[0].New > 0.05 ||
+		if d.Classes != 13 || d.Reference != 79 || d.Known != 80 || d.Found <= 0 || d.Found >= 1 ||
+			d.Photos != 120 || d.Matches[0].New > 0.05 ||
 			!strings.Contains(d.Matches[1].Refused, "cannot be promised") {
 			t.Fatalf("%+v", d)
 		}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -53,13 +54,23 @@ func ExampleCalibration_Decider() {
 		fmt.Println(err)
 		return
 	}
-	d, err := c.Decider(decide.NewGallery([]string{"cup", "cup", "pot"}), decide.IdentifyOptions{Coverage: 0.9})
+	// A gallery of two cups and a pot, and another photo of the first cup.
+	items := mat.Of(3, 8, []float32{
+		2, 0, 0, 0, 1, 0, 0, 0,
+		2, 0.5, 0, 0, 1, 0, 0, 0,
+		-1, 0, 0, 2, 0, 0, 0, 1})
+	g, err := decide.MeasuredGallery(context.Background(), c, items, []string{"cup", "cup", "pot"}, rank.Euclidean)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	got, err := d.Decide([][]decide.Neighbour{{{Label: "cup", Distance: 0.6}, {Label: "cup", Distance: 0.8},
-		{Label: "pot", Distance: 3}}})
+	d, err := c.Decider(g, decide.IdentifyOptions{Coverage: 0.9})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	got, err := d.Decide([]decide.Photo{{Vector: []float32{2, 0, 0.3, 0, 1, 0.5, 0, 0}, Near: []decide.Neighbour{
+		{Label: "cup", Distance: 0.58}, {Label: "cup", Distance: 0.77}, {Label: "pot", Distance: 3.9}}}})
 	fmt.Printf("%s, %.2f, unknown: %v, one of %v, %v\n", got.Label, got.Probability, got.Unknown, got.Set, err)
 	// Output: cup, 1.00, unknown: false, one of [cup], <nil>
 }

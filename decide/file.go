@@ -18,8 +18,9 @@ const FileName = "calibration.json"
 // format is the version of the file.
 const format = 1
 
-// mostBytes bounds the file of a calibration, which has 300 KB with a thousand classes.
-const mostBytes = 8 << 20
+// mostBytes bounds the file of a calibration, which has 4 MB of photos of the calibration and 300 KB besides with a
+// thousand classes.
+const mostBytes = 16 << 20
 
 // calibrationFile is the content of the file. A source has other keys there than elsewhere.
 type calibrationFile struct {
@@ -74,7 +75,10 @@ func Read(r io.Reader) (*Calibration, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("not a calibration: %w", err)
 	}
-	return &c, nil
+	if c.Score != nil {
+		err = c.Score.identify()
+	}
+	return &c, err
 }
 
 // Fits returns an error if the calibration does not fit embeddings of a network that are compared by a

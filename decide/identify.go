@@ -20,9 +20,10 @@ type Gallery struct {
 	// Spread, if set, is used for sets instead of the spread of the calibration's classes, for
 	// classes with enough items.
 	Spread Spread
-	// Apart, if set, is compared with the calibration's promise about strangers. If the gallery's own
-	// classes contradict the promise, decisions use them instead (Threshold.Drift).
-	Apart *Apart
+	// Means and Tryout are needed for decisions by a calibration on classes that training did not see. A Sampler
+	// measures them.
+	Means  *Means
+	Tryout *Tryout
 }
 
 // NewGallery returns the Gallery of items with the given labels.
@@ -81,6 +82,9 @@ type IdentifyOptions struct {
 	// FPIR is the largest share of strangers (photos whose class is not in the gallery) that may get
 	// a label; default 0.05.
 	FPIR float64
+	// Estimate takes FPIR for the expected share of strangers that get a label, not for a bound that holds in 95 of
+	// 100 cases: about half of the time more get one.
+	Estimate bool
 	// Strangers is the expected share of strangers among the photos, which affects probabilities;
 	// default 1/2.
 	Strangers float64
@@ -107,13 +111,17 @@ type Decision struct {
 	Probability         float64 `json:"probability"`
 	RunnerUp            string  `json:"runner_up,omitempty"`
 	RunnerUpProbability float64 `json:"runner_up_probability,omitempty"`
-	// Unknown means that no item is near enough to exclude a stranger.
+	// Unknown means that a stranger cannot be excluded.
 	Unknown bool `json:"unknown"`
+	// Needed is the least probability of a label that is not unknown. It is 0 in a closed set, where every photo gets
+	// a label, and with a gate. Score is the log-odds of the likeliest class at even odds of a stranger, the median if
+	// there are several photos.
+	Needed float64 `json:"needed,omitzero"`
+	Score  float64 `json:"-"`
 	// Nearest is the distance of the nearest item, or for several photos the median of these
-	// distances. Within is the threshold for it. It is 0 in a closed set, where every photo gets a
-	// label.
+	// distances. Within is the threshold of a gate for it, else 0.
 	Nearest float64 `json:"nearest"`
-	Within  float64 `json:"within"`
+	Within  float64 `json:"within,omitzero"`
 	// Set holds the right label with the requested coverage, the likeliest first. It may be empty for
 	// a stranger. It is nil without coverage.
 	Set []string `json:"set,omitzero"`
@@ -130,10 +138,11 @@ type Decider struct {
 	within  [2]map[int]float64
 	reach   float64
 	byClass int // classes of Gallery.Spread with enough items for one photo
-	// curve and vote turn distances and shares of the vote into probabilities; strangers is the share of strangers.
+	// curve and vote turn distances and shares of the vote into probabilities, among known classes.
 	curve         Curve
 	vote          Vote
-	strangers     float64
+	strangers     float64 // log-odds of no stranger
+	standing      *standing
 	known, closed bool // see Known and Closed
 }
 
@@ -147,15 +156,21 @@ func (c *Calibration) Decider(g Gallery, opt IdentifyOptions) (*Decider, error) 
 	if !(opt.Strangers > 0 && opt.Strangers < 1) {
 		return nil, fmt.Errorf("a share of strangers of %v: it lies between 0 and 1", opt.Strangers)
 	}
-	d := &Decider{c: c, g: g, opt: opt, curve: c.Curve, vote: c.Vote, strangers: opt.Strangers}
+	if c.Score == nil {
+		return nil, fmt.Errorf("the calibration was made by an earlier version, which did not keep photos to try " +
+			"galleries with: make it again with kindred calibrate")
+	}
+	if g.Means == nil || g.Tryout == nil || g.Means.classes() == 0 {
+		return nil, fmt.Errorf("a gallery of %d items in %d classes without measures: nobody can be known from it",
+			g.Items, g.Classes)
+	}
+	d := &Decider{c: c, g: g, opt: opt, strangers: -logit(opt.Strangers),
+		standing: newStanding(c.Score, g.Tryout, g.Means.classes())}
 	var err error
-	if d.unknown[0], err = c.Unknown(opt.FPIR, g); err != nil {
+	if d.unknown[0], err = d.At(opt.FPIR, 1); err != nil {
 		return nil, err
 	}
-	d.unknown[1], d.several = c.Unknown(opt.FPIR/2, g)
-	for k := range d.unknown {
-		d.unknown[k] = g.Apart.drifted(d.unknown[k])
-	}
+	d.unknown[1], d.several = d.At(opt.FPIR, 2)
 	if opt.Coverage == 0 {
 		d.reach = math.Inf(-1)
 		return d, nil
@@ -220,27 +235,35 @@ func (d *Decider) measureReach() {
 	d.reach = far
 }
 
-// Voters returns the number of nearest items that vote.
+// Voters returns the number of nearest items that count.
 func (d *Decider) Voters() int { return voters }
 
-// Weights returns the shares of neighbours, nearest first, in the vote about a photo. rest is the share
-// of strangers. All add up to 1. Neighbours after the first Voters have no share. The share of a label is
-// the sum over its neighbours. Decide turns it into a probability by the calibration.
-func (d *Decider) Weights(near []Neighbour) (weights []float64, rest float64) {
+// Weights returns the shares of neighbours, nearest first, in the vote about a photo among known classes. All add up
+// to 1. Neighbours after the first Voters have no share. The share of a label is the sum over its neighbours. Decide
+// turns it into a probability by the calibration. It is nil for other classes, which do not vote.
+func (d *Decider) Weights(near []Neighbour) []float64 {
+	if !d.known {
+		return nil
+	}
 	voting := near[:min(voters, len(near))]
-	odds := make([]float64, len(voting))
-	for k, n := range voting {
-		odds[k] = d.curve.At(n.Distance)
-	}
-	each, all := evidence(odds, float64(d.g.Items), d.strangers)
-	weights = make([]float64, len(near))
-	if all <= 0 {
-		return weights, 1
-	}
+	_, odds, items := d.votesOf(voting)
+	each, all := evidence(odds, items, d.g.Classes, 0)
+	weights := make([]float64, len(near))
 	for k, v := range each {
-		weights[k] = v / all
+		if all > 0 {
+			weights[k] = v / all
+		}
 	}
-	return weights, d.strangers / all
+	return weights
+}
+
+// votesOf returns the classes, log-odds and numbers of items of the class of neighbours.
+func (d *Decider) votesOf(near []Neighbour) (class []string, odds, items []float64) {
+	for _, n := range near {
+		class, odds = append(class, n.Label), append(odds, d.curve.At(n.Distance))
+		items = append(items, float64(d.g.photos(n.Label)))
+	}
+	return class, odds, items
 }
 
 // Unknown returns the threshold by which Decide recognises that one photo, or several of one thing, are
@@ -271,12 +294,11 @@ func (d *Decider) reaches(label string, several int) float64 {
 	return d.within[several][1]
 }
 
-// Decide decides about one or several photos of one thing, each with its neighbours in the gallery,
-// nearest first. Shares of the vote are means over photos. Several photos are known if half or more are
-// near enough at half of the rate. A class is in the set if it is in the sets of more than half of the
-// photos at half of the error. Then the promise holds even if the photos are alike (Markov's
-// inequality).
-func (d *Decider) Decide(photos [][]Neighbour) (Decision, error) {
+// Decide decides about one or several photos of one thing, each with its neighbours in the gallery. Probabilities of a
+// label are means over photos. Several photos are known if half or more are, each at half of the rate. A class is in
+// the set if it is in the sets of more than half of the photos at half of the error. Then the promise holds even if the
+// photos are alike (Markov's inequality).
+func (d *Decider) Decide(photos []Photo) (Decision, error) {
 	var out Decision
 	if len(photos) == 0 {
 		return out, fmt.Errorf("no photo to decide about")
@@ -288,52 +310,41 @@ func (d *Decider) Decide(photos [][]Neighbour) (Decision, error) {
 		}
 		several = 1
 	}
-	var all []voted[string]
-	at := make(map[string]int)
+	t := opinions{at: make(map[string]int)}
 	var nearest []float64
-	for _, near := range photos {
-		if len(near) == 0 {
-			return out, fmt.Errorf("a photo without neighbours: the gallery has no other items")
+	for i := range photos {
+		p := &photos[i]
+		if err := p.check(); err != nil {
+			return out, err
 		}
-		var class []string
-		var odds []float64
-		for k, n := range near {
-			if math.IsNaN(n.Distance) || k > 0 && n.Distance < near[k-1].Distance {
-				return out, fmt.Errorf("the neighbours are not in the order of their distances")
-			}
-			if k < voters {
-				class, odds = append(class, n.Label), append(odds, d.curve.At(n.Distance))
-			}
-		}
-		nearest = append(nearest, near[0].Distance)
-		for _, v := range votes(class, odds, float64(d.g.Items), d.strangers) {
-			i, ok := at[v.class]
-			if !ok {
-				i = len(all)
-				at[v.class] = i
-				all = append(all, voted[string]{class: v.class})
-			}
-			all[i].share += v.share / float64(len(photos))
+		nearest = append(nearest, p.Near[0].Distance)
+		if err := d.ask(p, &t, float64(len(photos))); err != nil {
+			return out, err
 		}
 	}
-	slices.SortStableFunc(all, func(a, b voted[string]) int {
-		if a.share > b.share {
-			return -1
-		} else if a.share < b.share {
-			return 1
-		}
-		return 0
-	})
-	out.Label, out.Probability = all[0].class, d.vote.probability(all[0].share, d.g.Classes)
+	all := t.sorted()
+	out.Label, out.Probability = all[0].class, all[0].share
 	if len(all) > 1 {
-		out.RunnerUp = all[1].class
-		out.RunnerUpProbability = min(d.vote.probability(all[1].share, d.g.Classes), 1-out.Probability)
+		out.RunnerUp, out.RunnerUpProbability = all[1].class, min(all[1].share, 1-out.Probability)
+	}
+	if d.known {
+		out.Probability = d.vote.probability(all[0].share)
+		if len(all) > 1 {
+			out.RunnerUpProbability = min(d.vote.probability(all[1].share), 1-out.Probability)
+		}
 	}
 	slices.Sort(nearest)
 	out.Nearest = nearest[(len(nearest)-1)/2] // half or more are within this distance
-	if !d.closed {
-		out.Within = d.unknown[several].Distance
-		out.Unknown = out.Nearest > out.Within
+	switch at := d.unknown[several]; {
+	case d.closed:
+	case d.known:
+		out.Within = at.Distance
+		out.Unknown = !d.Names(at, out.Nearest, 0)
+	default:
+		slices.Sort(t.scores)
+		out.Score = t.scores[len(t.scores)/2] // half or more reach it
+		out.Needed = d.Needed(at)
+		out.Unknown = !d.Names(at, out.Nearest, out.Score)
 	}
 	if d.opt.Coverage > 0 {
 		out.Set = d.set(photos, several, all)
@@ -341,13 +352,90 @@ func (d *Decider) Decide(photos [][]Neighbour) (Decision, error) {
 	return out, nil
 }
 
+// Needed returns the probability that a label needs at a threshold; 0 for known classes.
+func (d *Decider) Needed(t Threshold) float64 {
+	if d.known {
+		return 0
+	}
+	return logistic(t.Score + d.strangers)
+}
+
+// Names reports whether a decision with a distance of the nearest item and a score is a label at a threshold.
+func (d *Decider) Names(t Threshold, nearest, score float64) bool {
+	if d.known {
+		return nearest <= t.Distance
+	}
+	return score >= t.Score
+}
+
+// opinions sums the probabilities of classes, or among known classes the shares of the vote, over photos.
+type opinions struct {
+	all    []voted[string]
+	at     map[string]int
+	scores []float64 // of the likeliest class of each photo
+}
+
+func (t *opinions) add(class string, share float64) {
+	i, ok := t.at[class]
+	if !ok {
+		i = len(t.all)
+		t.at[class] = i
+		t.all = append(t.all, voted[string]{class: class})
+	}
+	t.all[i].share += share
+}
+
+func (t *opinions) sorted() []voted[string] {
+	slices.SortStableFunc(t.all, func(a, b voted[string]) int { return cmp.Compare(b.share, a.share) })
+	return t.all
+}
+
+// check returns an error for a photo without neighbours in order.
+func (p *Photo) check() error {
+	if len(p.Near) == 0 {
+		return fmt.Errorf("a photo without neighbours: the gallery has no other items")
+	}
+	for k, n := range p.Near {
+		if math.IsNaN(n.Distance) || k > 0 && n.Distance < p.Near[k-1].Distance {
+			return fmt.Errorf("the neighbours are not in the order of their distances")
+		}
+	}
+	return nil
+}
+
+// ask adds what one of n photos says.
+func (d *Decider) ask(p *Photo, t *opinions, n float64) error {
+	if d.known {
+		class, odds, items := d.votesOf(p.Near[:min(voters, len(p.Near))])
+		for _, v := range votes(class, odds, items, d.g.Classes, 0) {
+			t.add(v.class, v.share/n)
+		}
+		return nil
+	}
+	if len(p.Vector) != d.g.Means.dim {
+		return fmt.Errorf("a photo of %d numbers in a gallery of %d", len(p.Vector), d.g.Means.dim)
+	}
+	of := d.c.Score.judge(d.g.Means, p)
+	if len(of) == 0 {
+		return fmt.Errorf("the gallery has no items with a label besides the photo")
+	}
+	t.scores = append(t.scores, of[0].odds)
+	left := 1.0
+	for _, c := range of {
+		p := min(logistic(c.odds+d.strangers), left)
+		left -= p
+		t.add(c.label, p/n)
+	}
+	return nil
+}
+
 // set returns the classes that are near enough to be the right one.
-func (d *Decider) set(photos [][]Neighbour, several int, all []voted[string]) []string {
+func (d *Decider) set(photos []Photo, several int, all []voted[string]) []string {
 	count := make(map[string]int)
 	var labels []string
-	for _, near := range photos {
+	for i := range photos {
 		seen := make(map[string]bool)
-		for _, n := range near {
+		for _, n := range photos[i].Near {
 			if seen[n.Label] || n.Distance > d.reaches(n.Label, several) {
 				continue
 			}

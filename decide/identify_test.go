@@ -1,11 +1,13 @@
 package decide
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/mat"
 )
 
@@ -47,6 +49,10 @@ func TestIdentify(t *testing.T) {
 	if g.Classes != 40 || g.Items != 200 || math.Abs(g.Share-1.0/40) > 1e-12 {
 		t.Fatalf("%+v", g)
 	}
+	g, err = MeasuredGallery(t.Context(), c, taken(x, gallery), names, rank.Euclidean)
+	if err != nil {
+		t.Fatal(err)
+	}
 	d, err := c.Decider(g, IdentifyOptions{FPIR: 0.1, Coverage: 0.9})
 	if err != nil {
 		t.Fatal(err)
@@ -55,9 +61,9 @@ func TestIdentify(t *testing.T) {
 		var right, known, said, let, strangers, covered, size float64
 		for i := 640; i < len(labels); i += 8 {
 			for p := 5; p < 8; p += several {
-				var photos [][]Neighbour
+				var photos []Photo
 				for k := range several {
-					photos = append(photos, lookedUp(x, labels, i+p+k, gallery))
+					photos = append(photos, Photo{Vector: x.Row(i + p + k), Near: lookedUp(x, labels, i+p+k, gallery)})
 				}
 				got, err := d.Decide(photos)
 				if err != nil {
@@ -90,36 +96,49 @@ func TestIdentify(t *testing.T) {
 }
 
 func TestDecide(t *testing.T) {
-	x, labels := clusters(4, 40, 6, 6)
-	c, err := Calibrate(t.Context(), x, labels, Options{})
+	x, labels := clusters(4, 60, 6, 6)
+	c, err := Calibrate(t.Context(), x.RowRange(0, 240), labels[:240], Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := NewGallery([]string{"a", "a", "a", "b", "b", "c"})
-	d, err := c.Decider(g, IdentifyOptions{})
+	items, names := x.RowRange(240, 258), []string{}
+	rows := make([]int, items.Rows)
+	for i := range items.Rows {
+		rows[i], names = i, append(names, string(rune('a'+i/6)))
+	}
+	g, err := MeasuredGallery(t.Context(), c, items, names, rank.Euclidean)
 	if err != nil {
 		t.Fatal(err)
 	}
-	near := d.unknown[0].Distance / 2
-	far := c.Distances[len(c.Distances)-1]
-	got, err := d.Decide([][]Neighbour{{{"b", near}, {"a", 2 * near}, {"c", far}}})
-	if err != nil || got.Label != "b" || got.RunnerUp != "a" || got.Unknown || got.Set != nil || got.Nearest != near {
+	d, err := c.Decider(g, IdentifyOptions{FPIR: 0.2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := []Member{{"b", items.Row(7)}}
+	got, err := d.Decide([]Photo{{items.Row(7), lookedUp(items, names, 7, rows), own}})
+	if err != nil || got.Label != "b" || got.Unknown || got.Set != nil || got.Probability < got.Needed {
 		t.Errorf("%v: %+v", err, got)
 	}
 	if got.Probability+got.RunnerUpProbability > 1 {
 		t.Errorf("probabilities %v and %v", got.Probability, got.RunnerUpProbability)
 	}
-	away, err := d.Decide([][]Neighbour{{{"b", far}}})
+	far := mat.New(1, items.Cols)
+	for k := range far.Data {
+		far.Data[k] = 100
+	}
+	away, err := d.Decide([]Photo{{far.Data, []Neighbour{{"b", 240}}, nil}})
 	if err != nil || !away.Unknown || away.Probability >= got.Probability {
 		t.Errorf("%v: %+v", err, away)
 	}
-	for _, photos := range [][][]Neighbour{nil, {nil}, {{{"a", 2}, {"b", 1}}}, {{{"a", math.NaN()}}}} {
+	v := items.Row(0)
+	for _, photos := range [][]Photo{nil, {{Vector: v}}, {{Vector: v, Near: []Neighbour{{"a", 2}, {"b", 1}}}},
+		{{Vector: v, Near: []Neighbour{{"a", math.NaN()}}}}, {{Vector: v[1:], Near: []Neighbour{{"a", 1}}}}} {
 		if _, err := d.Decide(photos); err == nil {
 			t.Errorf("%v is decided about", photos)
 		}
 	}
-	for _, opt := range []IdentifyOptions{{FPIR: 2}, {Strangers: 1}, {Coverage: 1}, {Coverage: math.NaN()},
-		{FPIR: 1e-9}} {
+	for _, opt := range []IdentifyOptions{{FPIR: 2}, {FPIR: 2, Estimate: true}, {Strangers: 1}, {Coverage: 1},
+		{Coverage: math.NaN()}} {
 		if _, err := c.Decider(g, opt); err == nil {
 			t.Errorf("%+v", opt)
 		}
@@ -127,6 +146,66 @@ func TestDecide(t *testing.T) {
 	if _, err := c.Decider(g, IdentifyOptions{FPIR: 1e-6}); err == nil ||
 		!strings.Contains(err.Error(), "cannot be promised") {
 		t.Errorf("1e-6: %v", err)
+	}
+	if _, err := c.Decider(NewGallery(names), IdentifyOptions{}); err == nil {
+		t.Error("a gallery without measures")
+	}
+	c.Score = nil
+	if _, err := c.Decider(g, IdentifyOptions{}); err == nil || !strings.Contains(err.Error(), "make it again") {
+		t.Errorf("a calibration without a score: %v", err)
+	}
+}
+
+// TestEstimate: without a bound more known photos are named, at about the rate.
+func TestEstimate(t *testing.T) {
+	s := drawnGroups(3, 260, 1, 0, 0)
+	n := s.first[100]
+	var of []int64
+	for _, i := range s.of[:n] {
+		of = append(of, int64(i))
+	}
+	c, err := Calibrate(t.Context(), s.x.RowRange(0, n), of, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	rows := []int{}
+	for q := n; q < s.first[120]; q++ {
+		rows, names = append(rows, q), append(names, fmt.Sprint(s.of[q]))
+	}
+	labels := make([]string, s.x.Rows)
+	for k, q := range rows {
+		labels[q] = names[k]
+	}
+	g, err := MeasuredGallery(t.Context(), c, taken(s.x, rows), names, rank.Euclidean)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var in [2]float64
+	var known [2]float64
+	for k := range in {
+		d, err := c.Decider(g, IdentifyOptions{FPIR: 0.1, Estimate: k == 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for q := s.first[120]; q < s.x.Rows; q++ {
+			got, err := d.Decide([]Photo{{Vector: s.x.Row(q), Near: lookedUp(s.x, labels, q, rows)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !got.Unknown {
+				in[k] += 1 / float64(s.x.Rows-s.first[120])
+			}
+		}
+		at, err := d.Unknown(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		known[k] = at.TrueMatch
+	}
+	t.Logf("strangers %.3f with a bound, %.3f estimated; known %.2f and %.2f", in[0], in[1], known[0], known[1])
+	if in[0] > 0.1 || in[1] <= in[0] || in[1] > 0.2 || known[1] < known[0] {
+		t.Errorf("%v %v", in, known)
 	}
 }
 
@@ -162,7 +241,7 @@ func TestSameFallsWithGalleries(t *testing.T) {
 
 // TestVote: a vote without evidence says nothing, and one without doubt is bounded.
 func TestVote(t *testing.T) {
-	v := fitVote(nil, 2)
+	v := fitVote(nil)
 	if v.A != 0 || v.B != 1 {
 		t.Errorf("%+v", v)
 	}
@@ -170,55 +249,61 @@ func TestVote(t *testing.T) {
 	for i := range 200 {
 		sure = append(sure, probe{odds: float64(i%2)*10 - 5, right: i%2 == 1})
 	}
-	if v = fitVote(sure, 2); !(v.B > 0.5 && v.B < 100) || math.Abs(v.A) > 1 {
+	if v = fitVote(sure); !(v.B > 0.5 && v.B < 100) || math.Abs(v.A) > 1 {
 		t.Errorf("%+v", v)
 	}
-	w := votes([]string{"a", "b", "a"}, []float64{1, 1, 0}, 10, 0.5)
+	w := votes([]string{"a", "b", "a"}, []float64{1, 1, 0}, []float64{5, 5, 5}, 2, 0.5)
 	if w[0].class != "a" || len(w) != 2 || w[0].share+w[1].share >= 1 {
 		t.Errorf("%v", w)
 	}
 }
 
-// TestWeights: the weights of neighbours and what is left for strangers are all of the vote,
-// those of a label are its share, and what lies behind the voters has none.
+// TestVoteBySize: a class with many items at a distance does not beat one with few at the same distance.
+func TestVoteBySize(t *testing.T) {
+	class, odds, items := []string{"small"}, []float64{2}, []float64{1}
+	for range 31 {
+		class, odds, items = append(class, "large"), append(odds, 1.9), append(items, 300)
+	}
+	if w := votes(class, odds, items, 2, 0); w[0].class != "small" {
+		t.Errorf("%v", w)
+	}
+}
+
+// TestWeights: the weights of neighbours are all of the vote, those of a label are its share, and what lies behind the
+// voters has none.
 func TestWeights(t *testing.T) {
-	x, numbers := clusters(12, 60, 8, 8)
-	c, err := Calibrate(t.Context(), x, numbers, Options{})
+	all := clouds(0, 4, 20, 1)
+	photos, items := Labelled{X: all.X.RowRange(0, 40), Labels: all.Labels[:40]}, all
+	c, err := CalibrateClosed(t.Context(), photos, items, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	labels, gallery := make([]string, len(numbers)), make([]int, len(numbers))
-	for i, n := range numbers {
-		labels[i], gallery[i] = string(rune('A'+n)), i
+	var labels []string
+	var gallery []int
+	for i, n := range items.Labels {
+		labels, gallery = append(labels, string(rune('A'+n))), append(gallery, i)
 	}
-	d, err := c.Decider(NewGallery(labels), IdentifyOptions{Strangers: 0.2, FPIR: 0.3})
+	d, err := c.Decider(NewGallery(labels), IdentifyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	near := lookedUp(x, labels, 3, gallery)
-	weights, rest := d.Weights(near)
-	all, won := rest, 0.0
-	got, err := d.Decide([][]Neighbour{near})
+	near := lookedUp(items.X, labels, 3, gallery)
+	weights := d.Weights(near)
+	sum, won := 0.0, 0.0
+	got, err := d.Decide([]Photo{{Near: near}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for k, w := range weights {
-		all += w
+		sum += w
 		if near[k].Label == got.Label {
 			won += w
 		}
-		if k >= d.Voters() && w != 0 || k > 0 && w > weights[k-1] {
+		if k >= d.Voters() && w != 0 {
 			t.Errorf("neighbour %d weighs %v", k, w)
 		}
 	}
-	if math.Abs(all-1) > 1e-12 || rest <= 0 || math.Abs(c.Vote.probability(won, 60)-got.Probability) > 1e-12 {
-		t.Errorf("%v in all, %v are left, %v won: %+v", all, rest, won, got)
-	}
-	one, err := d.Unknown(1)
-	if err != nil || one.Rate != 0.3 || one.Distance != got.Within {
-		t.Errorf("%+v %v", one, err)
-	}
-	if several, err := d.Unknown(2); err != nil || several.Rate != 0.15 || several.Distance >= one.Distance {
-		t.Errorf("%+v %v", several, err)
+	if math.Abs(sum-1) > 1e-12 || math.Abs(c.Closed.Vote.probability(won)-got.Probability) > 1e-12 {
+		t.Errorf("%v in all, %v won: %+v", sum, won, got)
 	}
 }

@@ -52,14 +52,20 @@ func (d *Decider) At(fpir float64, photos int) (Threshold, error) {
 	case d.known:
 		return d.c.Closed.Gate.Unknown(fpir, d.g.Items)
 	}
-	t, err := d.c.Unknown(fpir, d.g)
-	return d.g.Apart.drifted(t), err
+	if d.opt.Estimate {
+		return d.standing.estimate(fpir)
+	}
+	return d.standing.threshold(fpir)
 }
 
-// Allows returns the threshold of Gate.Allows, without a bound. It returns false if it is unknown.
+// Allows returns the threshold at which the measured rate, without a bound, is fpir. It returns false if it is unknown.
 func (d *Decider) Allows(fpir float64) (Threshold, bool) {
-	if d.closed || !d.known {
+	switch {
+	case d.closed:
 		return Threshold{}, false
+	case !d.known:
+		t, err := d.standing.estimate(fpir)
+		return t, err == nil
 	}
 	return d.c.Closed.Gate.Allows(fpir, d.g.Items)
 }

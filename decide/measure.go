@@ -2,7 +2,6 @@ package decide
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"sync"
 )
@@ -17,23 +16,19 @@ const (
 	voters = 32
 	// leastVote is the least number of classes of a gallery in which a vote is measured.
 	leastVote = 5
-	// mostProbes is the largest number of photos that the vote is fitted to.
-	mostProbes = 3000
 )
 
-// measure collects the content of a calibration in one pass over all pairs.
+// measure collects the content of a calibration in one pass over all pairs. All but own uses the weights of the set.
 type measure struct {
-	s     *set
-	l     *levels
-	odds  []float64 // log-odds at prior 1/2, by level
-	fold  []int
-	sizes []int       // sizes of galleries, up to all other classes
-	met   [][]float64 // see met, for each size, by the number of classes within
-	lone  [][]float64 // met times the probability that only one of these classes is in the gallery
-	units *units
-	many  []int  // for each of ownCounts, the number of identities with more photos
-	probe []bool // whether the vote is fitted to each row
-	seed  uint64
+	s      *set
+	l      *levels
+	fold   []int
+	sizes  []int       // sizes of galleries, up to all other classes
+	met    [][]float64 // see met, for each size, by the number of classes within
+	lone   [][]float64 // met times the probability that only one of these classes is in the gallery
+	units  *units
+	photos float64 // number that all identities count for
+	many   []int   // for each of ownCounts, the number of identities with more photos
 
 	mu       sync.Mutex
 	flight   map[int]*tally // of identities
@@ -52,9 +47,7 @@ type measure struct {
 	near            []float64   // rows by the level of the nearest of their own
 	own             [][]float64 // weights by level, of ownCounts
 	tail            float64     // sum of 1 / index
-	tails           int
-	probes          []probe // by row, variant
-	probeFold       []int   // the parts of their classes
+	tails           float64
 }
 
 // strangerSum holds the sums of probes in galleries of one size.
@@ -79,8 +72,9 @@ type unitParts struct {
 
 // tally holds the counts of one identity's rows.
 type tally struct {
-	different [foldCount][]int64 // by fold of the other, and level
-	kin       []int64            // pairs with other identities of the unit
+	rows      int                  // number of visited rows
+	different [foldCount][]float64 // by fold of the other, and level; weighted by the other
+	kin       []float64            // pairs with other identities of the unit
 	same      []int64
 	strangers [][]float64
 	lone      [][]float64
@@ -91,41 +85,18 @@ type tally struct {
 	own       [][]float64
 	tail      float64
 	tails     int
-	probes    []probe
 }
 
-// probe is a searched photo: the log-odds of the winning label, the logarithm of the number of classes,
-// and whether the label is right.
-type probe struct {
-	odds, size float64
-	right      bool
-	kind       probeKind
-	part       int // index of the size of the gallery
-}
-
-// probeKind says whether a gallery had a probe's class.
-type probeKind int
-
-const (
-	knownProbe probeKind = iota
-	strangerProbe
-	// outsideProbe means that the gallery had no class of the probe's group of look-alikes either.
-	outsideProbe
-)
-
-func newMeasure(s *set, l *levels, fine *fineCount, u *units, opt *Options) *measure {
+func newMeasure(s *set, l *levels, u *units, opt *Options) *measure {
 	n, levels := s.identities(), len(l.keys)
-	m := &measure{s: s, l: l, units: u, fold: make([]int, n), flight: map[int]*tally{}, seed: opt.Seed,
+	m := &measure{s: s, l: l, units: u, photos: s.total(), fold: make([]int, n), flight: map[int]*tally{},
 		within: newUnitSum(levels), between: newUnitSum(levels), open: make([]*unitParts, u.count),
 		column: columns{make([]float64, levels), make([]float64, levels), make([]float64, levels),
 			make([]float64, levels)},
-		near: make([]float64, levels), probe: make([]bool, s.x.Rows)}
+		near: make([]float64, levels)}
 	parts := folds(u.count, opt.Seed) // classes of a unit are in one
 	for i, unit := range u.of {
 		m.fold[i] = parts[unit]
-	}
-	for _, i := range rand.New(rand.NewPCG(opt.Seed, 2)).Perm(s.x.Rows)[:min(mostProbes, s.x.Rows)] {
-		m.probe[i] = true
 	}
 	all, within := gallerySizes(n - 1)
 	m.sizes = all[:within]
@@ -156,19 +127,18 @@ func newMeasure(s *set, l *levels, fine *fineCount, u *units, opt *Options) *mea
 		m.many = append(m.many, many)
 	}
 	m.pairs, m.events = s.pairWeights(u)
-	m.odds = fitSame(l.end, l.binned(fine.same), l.binned(fine.different), float64(n), m.pairs).atAll(l.end)
 	return m
 }
 
 // pairWeights returns the effective number of pairs of different identities: (sum w)^2 / sum w^2, where w
-// is the product of the numbers of their photos. For classes of equal sizes it is n (n - 1) / 2.
+// is the product of the numbers of photos that they count for. For classes of equal sizes it is n (n - 1) / 2.
 //
 // events is the same number. If classes form groups, it is at most the number of all pairs divided by the
 // mean number of pairs inside a group, because the likeness of a whole group is one event.
 func (s *set) pairWeights(u *units) (pairs, events float64) {
 	var n1, n2, n4 float64
 	for i := range s.identities() {
-		k := float64(s.photos(i))
+		k := s.effective(i)
 		n1, n2, n4 = n1+k, n2+k*k, n4+k*k*k*k
 	}
 	inside := -n2 / 2
@@ -195,10 +165,10 @@ func (m *measure) take(i int) *tally {
 		t, m.idle = m.idle[n-1], m.idle[:n-1]
 	} else {
 		levels := len(m.l.keys)
-		t = &tally{same: make([]int64, levels), kin: make([]int64, levels), near: make([]float64, levels),
+		t = &tally{same: make([]int64, levels), kin: make([]float64, levels), near: make([]float64, levels),
 			nearest: make([]float32, m.s.x.Rows), column: make([]float64, levels), hits: make([]float64, levels)}
 		for k := range t.different {
-			t.different[k] = make([]int64, levels)
+			t.different[k] = make([]float64, levels)
 		}
 		for range m.sizes {
 			t.strangers = append(t.strangers, make([]float64, levels))
@@ -222,6 +192,7 @@ func (m *measure) visit(i, lo int, of [][]float32) {
 	least := make([]float32, 0, n)
 	within := make([]int, len(l.keys))
 	own := make([]float32, 0, s.photos(i))
+	t.rows += len(of)
 	for r, v := range of {
 		q := lo + r
 		least = least[:0]
@@ -233,13 +204,15 @@ func (m *measure) visit(i, lo int, of [][]float32) {
 			count := t.different[m.fold[j]]
 			nearest := float32(math.Inf(1))
 			kin := m.units.of[j] == m.units.of[i]
-			for _, d := range v[s.first[j]:s.first[j+1]] {
-				level := l.of(d)
-				count[level]++
+			for p := s.first[j]; p < s.first[j+1]; p++ {
+				level := l.of(v[p])
+				count[level] += s.weight[j]
 				if kin {
-					t.kin[level]++
+					t.kin[level] += s.weight[j]
 				}
-				nearest = min(nearest, d)
+				if s.item[p] {
+					nearest = min(nearest, v[p])
+				}
 			}
 			least = append(least, nearest)
 			within[l.of(nearest)]++
@@ -257,7 +230,9 @@ func (m *measure) visit(i, lo int, of [][]float32) {
 			}
 		}
 		for p, d := range v {
-			t.nearest[p] = min(t.nearest[p], d)
+			if s.item[q] {
+				t.nearest[p] = min(t.nearest[p], d)
+			}
 		}
 		own = own[:0]
 		for p := s.first[i]; p < s.first[i+1]; p++ {
@@ -268,9 +243,6 @@ func (m *measure) visit(i, lo int, of [][]float32) {
 		}
 		m.visitOwn(t, i, own)
 		m.visitTail(t, least)
-		if m.probe[q] && len(own) > 0 {
-			m.vote(t, i, q, v)
-		}
 	}
 	if lo+len(of) == s.first[i+1] {
 		m.visitColumn(t, i)
@@ -279,10 +251,10 @@ func (m *measure) visit(i, lo int, of [][]float32) {
 
 // visitColumn measures the identity as a member of a gallery, after all of its rows were visited.
 func (m *measure) visitColumn(t *tally, i int) {
-	others := float64(m.s.x.Rows - m.s.photos(i))
+	others := m.photos - m.s.effective(i)
 	for p, d := range t.nearest {
 		if p < m.s.first[i] || p >= m.s.first[i+1] {
-			t.column[m.l.of(d)] += 1 / others
+			t.column[m.l.of(d)] += m.s.weight[m.s.of[p]] / others
 		}
 	}
 }
@@ -330,89 +302,6 @@ func (m *measure) visitTail(t *tally, least []float32) {
 	t.tails++
 }
 
-// voteParts are the shares of the classes in the galleries of vote.
-var voteParts = [...]float64{1, 1. / 4, 1. / 16}
-
-// vote searches a photo among the others, with and without its own class, in galleries of all classes, of
-// a quarter and of a sixteenth. If classes form groups of look-alikes, half of the galleries have whole
-// groups, and strangers are also searched without their group, because it is unknown beforehand whether
-// strangers resemble the classes of a gallery as much as classes of a group do.
-func (m *measure) vote(t *tally, i, q int, v []float32) {
-	s, u := m.s, m.units
-	rng := rand.New(rand.NewPCG(m.seed, uint64(q)<<2|3))
-	kinds := []probeKind{knownProbe, strangerProbe}
-	if u.groups > 0 {
-		kinds = append(kinds, outsideProbe)
-	}
-	for nth, part := range voteParts {
-		if part*float64(s.identities()) < leastVote {
-			break
-		}
-		in := make([]bool, s.identities())
-		drawn := make([]bool, u.count)
-		for unit := range drawn {
-			drawn[unit] = part == 1 || rng.Float64() < part
-		}
-		whole := part == 1 || u.groups > 0 && rng.IntN(2) == 0
-		for j, unit := range u.of {
-			in[j] = drawn[unit]
-			if !whole {
-				in[j] = rng.Float64() < part
-			}
-		}
-		for _, kind := range kinds {
-			in[i] = kind == knownProbe
-			if kind == outsideProbe {
-				for j, unit := range u.of {
-					in[j] = in[j] && unit != u.of[i]
-				}
-			}
-			classes, items := 0, 0
-			for j := range in {
-				if in[j] {
-					classes, items = classes+1, items+s.photos(j)
-				}
-			}
-			if kind == knownProbe {
-				items-- // the photo itself
-			}
-			class, odds := m.nearest(q, v, in)
-			if len(class) == 0 {
-				continue
-			}
-			won := votes(class, odds, float64(items), 0.5)
-			t.probes = append(t.probes, probe{logit(won[0].share), math.Log(float64(classes)),
-				int(won[0].class) == i, kind, nth})
-		}
-	}
-}
-
-// nearest returns the classes and log-odds of the photos that vote.
-func (m *measure) nearest(q int, v []float32, in []bool) (class []int32, odds []float64) {
-	type item struct {
-		d float32
-		p int
-	}
-	var near []item
-	for p, d := range v {
-		if p == q || !in[m.s.of[p]] || len(near) == voters && d >= near[voters-1].d {
-			continue
-		}
-		if len(near) < voters {
-			near = append(near, item{})
-		}
-		k := len(near) - 1
-		for ; k > 0 && near[k-1].d > d; k-- {
-			near[k] = near[k-1]
-		}
-		near[k] = item{d, p}
-	}
-	for _, e := range near {
-		class, odds = append(class, m.s.of[e.p]), append(odds, m.odds[m.l.of(e.d)])
-	}
-	return class, odds
-}
-
 // merge adds the tallies of finished identities.
 func (m *measure) merge() {
 	for i := m.finished; ; i++ {
@@ -429,14 +318,7 @@ func (m *measure) merge() {
 
 // complete reports whether all rows of an identity were visited.
 func (m *measure) complete(i int) bool {
-	seen := int64(0)
-	for _, of := range m.flight[i].different {
-		for _, n := range of {
-			seen += n
-		}
-	}
-	each := int64(m.s.x.Rows - m.s.photos(i))
-	return seen == each*int64(m.s.photos(i))
+	return m.flight[i].rows == m.s.photos(i)
 }
 
 func (t *tally) cleared() *tally {
@@ -454,36 +336,36 @@ func (t *tally) cleared() *tally {
 	for _, of := range t.own {
 		clear(of)
 	}
-	t.tail, t.tails, t.probes = 0, 0, t.probes[:0]
+	t.rows, t.tail, t.tails = 0, 0, 0
 	return t
 }
 
 func (m *measure) add(i int, t *tally) {
-	photos := float64(m.s.photos(i))
-	pairs := photos * float64(m.s.x.Rows-m.s.photos(i))
+	w, photos := m.s.weight[i], m.s.effective(i)
+	pairs := photos * (m.photos - photos)
 	fold := m.fold[i]
 	unit := m.units.of[i]
 	part := m.opened(unit)
 	var matched, kin, column float64
 	for level := range m.l.keys {
 		for f := range foldCount {
-			d := float64(t.different[f][level])
+			d := w * t.different[f][level]
 			m.different[fold][f][level] += d
 			matched += d
 		}
-		kin += float64(t.kin[level])
+		kin += w * t.kin[level]
 		part.within[level] += kin
-		part.between[level] += matched - kin
-		m.same[fold][fold][level] += float64(t.same[level])
-		m.near[level] += t.near[level]
+		part.between[level] += max(0, matched-kin) // rounding
+		m.same[fold][fold][level] += w * w * float64(t.same[level])
+		m.near[level] += w * t.near[level]
 		column += t.column[level]
-		m.column.hits[level] += t.hits[level]
+		m.column.hits[level] += w * t.hits[level]
 		m.column.sum[level] += column
 		m.column.square[level] += column * column
 		m.column.most[level] = max(m.column.most[level], column)
 		for g, of := range t.strangers {
-			part.strangers[g][level] += of[level]
-			m.strangers[g].lone[level] += t.lone[g][level]
+			part.strangers[g][level] += w * of[level]
+			m.strangers[g].lone[level] += w * t.lone[g][level]
 		}
 		for c, of := range t.own {
 			m.own[c][level] += of[level]
@@ -497,11 +379,8 @@ func (m *measure) add(i int, t *tally) {
 		m.close(unit)
 	}
 	m.w += pairs
-	m.tail += t.tail
-	m.tails += t.tails
-	for _, p := range t.probes {
-		m.probes, m.probeFold = append(m.probes, p), append(m.probeFold, fold)
-	}
+	m.tail += w * t.tail
+	m.tails += w * float64(t.tails)
 }
 
 // opened returns the sums of a unit with remaining classes.

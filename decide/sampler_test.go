@@ -25,7 +25,7 @@ func sampled(t *testing.T, bytes int, dim int, labels []string, row func(i int) 
 			count[l]++
 		}
 	}
-	s := newSampler(count, dim, bytes)
+	s := newSampler(count, dim, rank.Euclidean, bytes)
 	for i, l := range labels {
 		if err := s.Add(l, row(i)); err != nil {
 			t.Fatal(err)
@@ -74,7 +74,7 @@ func TestSampler(t *testing.T) {
 	if none := sampled(t, 4*x.Cols, x.Cols, labels, x.Row); len(none) != 0 {
 		t.Errorf("%v of no memory", none)
 	}
-	s := NewSampler(map[string]int{"a": 2}, 2)
+	s := NewSampler(nil, map[string]int{"a": 2}, 2, rank.Euclidean)
 	if err := s.Add("a", []float32{1}); err == nil {
 		t.Error("a vector of another length")
 	}
@@ -94,7 +94,8 @@ func TestMeasuresFile(t *testing.T) {
 	if _, err := LoadMeasures(path, "a"); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
-	want := &Measures{Spread{"x": {1e-30, 0.1, 0.2}, "\u2028 \"": {2, 3}}, &Apart{2, []float64{1, 1, 4}}}
+	want := &Measures{Spread{"x": {1e-30, 0.1, 0.2}, "\u2028 \"": {2, 3}},
+		&Tryout{Strangers: []ClassScores{{[]float64{1, 1, 4}, 3}}, Own: []ClassScores{{[]float64{-2}, 0}}}, nil}
 	if err := want.Save(path, "a"); err != nil {
 		t.Fatal(err)
 	}
@@ -105,13 +106,12 @@ func TestMeasuresFile(t *testing.T) {
 	if _, err := LoadMeasures(path, "b"); err == nil || !strings.Contains(err.Error(), "other items") {
 		t.Error(err)
 	}
-	for _, text := range []string{"", "{", `{"format":2,"of":"a","classes":{},"apart":{"classes":1,"near":[]}}`,
-		`{"format":1,"of":"a","classes":{"x":[2,1]},"apart":{"classes":1,"near":[]}}`,
-		`{"format":1,"of":"a","classes":{"x":[1]},"apart":{"classes":1,"near":[]}}`,
-		`{"format":1,"of":"a","classes":{"x":[1,null]},"apart":{"classes":1,"near":[]}}`,
-		`{"format":1,"of":"a","classes":{"x":[1,2]}}`,
-		`{"format":1,"of":"a","classes":{},"apart":{"classes":2,"near":[2,1]}}`,
-		`{"format":1,"of":"a","classes":{},"apart":{"classes":3,"near":[1,2]}}`} {
+	for _, text := range []string{"", "{", `{"format":3,"of":"a","classes":{}}`,
+		`{"format":2,"of":"a","classes":{"x":[2,1]}}`, `{"format":2,"of":"a","classes":{"x":[1]}}`,
+		`{"format":2,"of":"a","classes":{"x":[1,null]}}`,
+		`{"format":2,"of":"a","classes":{},"tryout":{"strangers":[{"scores":[2,1]}],"own":[]}}`,
+		`{"format":2,"of":"a","classes":{},"tryout":{"strangers":[],"own":[{"scores":[]}]}}`,
+		`{"format":2,"of":"a","classes":{},"tryout":{"strangers":[],"own":[{"scores":[1e9]}]}}`} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -123,8 +123,8 @@ func TestMeasuresFile(t *testing.T) {
 
 // FuzzMeasures: whatever a file says, distances that are read rise.
 func FuzzMeasures(f *testing.F) {
-	f.Add([]byte(`{"format":1,"of":"a","classes":{"x":[1,2]},"apart":{"classes":2,"near":[1,2]}}`))
-	f.Add([]byte(`{"format":1,"of":"a","classes":{"x":[1e400,2]},"apart":{"classes":1,"near":[]}}`))
+	f.Add([]byte(`{"format":2,"of":"a","classes":{"x":[1,2]},"tryout":{"strangers":[{"scores":[1,2]}],"own":[]}}`))
+	f.Add([]byte(`{"format":2,"of":"a","classes":{"x":[1e400,2]}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		m, err := readMeasures(text, "a")
 		if err != nil {
@@ -135,8 +135,13 @@ func FuzzMeasures(f *testing.F) {
 				t.Errorf("%q: %v", l, own)
 			}
 		}
-		if !slices.IsSorted(m.Apart.Near) {
-			t.Error(m.Apart.Near)
+		if m.Tryout == nil {
+			return
+		}
+		for _, c := range append(m.Tryout.Strangers, m.Tryout.Own...) {
+			if len(c.Scores) == 0 || !slices.IsSorted(c.Scores) {
+				t.Error(c.Scores)
+			}
 		}
 	})
 }

@@ -20,11 +20,47 @@ type set struct {
 	x     *mat.Dense
 	first []int   // identity i has rows first[i] to first[i+1]
 	of    []int32 // the identity of each row
+	label []int64 // the label of each identity
 	by    rank.Distance
+
+	// most is the number of photos that an identity counts for at most: that of the median identity, at least two.
+	most   int
+	weight []float64 // weight of each photo of an identity: 1, or most / photos
+	item   []bool    // for each row, whether it is an item in galleries, see weigh
 }
 
 func (s *set) identities() int  { return len(s.first) - 1 }
 func (s *set) photos(i int) int { return s.first[i+1] - s.first[i] }
+
+// effective returns the number of photos that an identity counts for.
+func (s *set) effective(i int) float64 { return float64(min(s.photos(i), s.most)) }
+
+// weigh sets the weights of photos. An identity is a member of a gallery with as many photos as it counts for, spread
+// evenly over its rows.
+func (s *set) weigh() {
+	n := s.identities()
+	sizes := make([]int, n)
+	for i := range n {
+		sizes[i] = s.photos(i)
+	}
+	slices.Sort(sizes)
+	s.most = max(2, sizes[n/2])
+	for i := range n {
+		photos, m := s.photos(i), min(s.photos(i), s.most)
+		s.weight = append(s.weight, float64(m)/float64(photos))
+		for k := range photos {
+			s.item = append(s.item, (k+1)*m/photos > k*m/photos)
+		}
+	}
+}
+
+// total returns the number of photos that all identities count for.
+func (s *set) total() (sum float64) {
+	for i := range s.identities() {
+		sum += s.effective(i)
+	}
+	return sum
+}
 
 // newSet checks and sorts the rows. It leaves out copies of a row within its class, because any network
 // would match them, and returns their number.
@@ -51,12 +87,13 @@ func newSet(x *mat.Dense, labels []int64, opt *Options) (s *set, copies int, err
 	s = &set{x: mat.New(len(order), x.Cols), by: opt.Distance}
 	for k, i := range order {
 		if k == 0 || labels[i] != labels[order[k-1]] {
-			s.first = append(s.first, k)
+			s.first, s.label = append(s.first, k), append(s.label, labels[i])
 		}
 		s.of = append(s.of, int32(len(s.first)-1))
 		copy(s.x.Row(k), x.Row(i))
 	}
 	s.first = append(s.first, len(order))
+	s.weigh()
 	if opt.Distance == rank.Cosine {
 		for k, i := range order {
 			if !slices.ContainsFunc(s.x.Row(k), func(v float32) bool { return v != 0 }) {

@@ -104,7 +104,7 @@ func TestSpreadCovers(t *testing.T) {
 				}
 			}
 			slices.SortFunc(near, func(a, b Neighbour) int { return int(math.Copysign(1, a.Distance-b.Distance)) })
-			got, err := d.Decide([][]Neighbour{near})
+			got, err := d.Decide([]Photo{{Vector: px.Row(i), Near: near}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,6 +123,11 @@ func TestSpreadCovers(t *testing.T) {
 		for high[k] = low[k]; b.CDF(float64(high[k])) < 0.9995; high[k]++ {
 		}
 	}
+	measured, err := MeasuredGallery(t.Context(), c, gx, labels, rank.Euclidean)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Means, g.Tryout = measured.Means, measured.Tryout
 	pooled := covered(g)
 	if pooled[0] <= high[0] || pooled[1] >= low[1] {
 		t.Errorf("one distance covers %v of %v, tight and wide: that is not what this tests", pooled, photos)

@@ -14,11 +14,16 @@ import (
 // MeasuresFileName is the name of the measures of an index in its folder.
 const MeasuresFileName = "spread.json"
 
-// Measures holds measurements of the items of a gallery without a calibration.
+// Measures holds measurements of the items of a gallery, for decisions by a calibration.
 type Measures struct {
 	Spread Spread `json:"classes"`
-	Apart  *Apart `json:"apart"`
+	// Tryout is nil if the calibration has no strangers. Means are not in a file.
+	Tryout *Tryout `json:"tryout,omitempty"`
+	Means  *Means  `json:"-"`
 }
+
+// measuresFormat is the version of the file.
+const measuresFormat = 2
 
 // measuresFile is the form of measures in a file. Of identifies the measured items.
 type measuresFile struct {
@@ -28,10 +33,10 @@ type measuresFile struct {
 }
 
 // Save writes measures to a file, completely or not at all. of identifies the measured items, for example
-// by index.Index.State and the column of the labels.
+// by index.Index.State, the column of the labels and Calibration.ScoreID.
 func (m *Measures) Save(path, of string) error {
 	return atomic.WriteFile(path, func(w io.Writer) error {
-		return json.NewEncoder(w).Encode(measuresFile{format, of, *m})
+		return json.NewEncoder(w).Encode(measuresFile{measuresFormat, of, *m})
 	})
 }
 
@@ -54,7 +59,7 @@ func readMeasures(text []byte, of string) (*Measures, error) {
 	if err := strictjson.Unmarshal(text, &m); err != nil {
 		return nil, fmt.Errorf("not measures of a gallery: %w", err)
 	}
-	if m.Format != format || m.Of != of {
+	if m.Format != measuresFormat || m.Of != of {
 		return nil, fmt.Errorf("these are measures of other items")
 	}
 	if err := m.check(); err != nil {
@@ -63,7 +68,7 @@ func readMeasures(text []byte, of string) (*Measures, error) {
 	return &m.Measures, nil
 }
 
-// check returns an error for measures that NewSpread and NewApart cannot have made.
+// check returns an error for measures that a Sampler cannot have made.
 func (m *Measures) check() error {
 	for l, own := range m.Spread {
 		name := fmt.Sprintf("classes[%.60q]", l)
@@ -72,13 +77,19 @@ func (m *Measures) check() error {
 			return err
 		}
 	}
-	a := m.Apart
-	if a == nil {
-		return fmt.Errorf("apart is missing")
+	if m.Tryout == nil {
+		return nil
 	}
-	err := cmp.Or(count("apart.classes", a.Classes, 0, mostCount), rises("apart.near", a.Near, anyDistance, false))
-	if err == nil && len(a.Near) > 0 {
-		err = count("apart.classes", a.Classes, 2, len(a.Near))
+	return cmp.Or(checkScores("strangers", m.Tryout.Strangers), checkScores("own", m.Tryout.Own))
+}
+
+func checkScores(name string, of []ClassScores) error {
+	for k, c := range of {
+		at := fmt.Sprintf("tryout.%s[%d].scores", name, k)
+		if err := cmp.Or(count("the number of "+at, len(c.Scores), 1, mostCount),
+			rises(at, c.Scores, interval{-mostScore, mostScore}, false)); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }

@@ -181,7 +181,7 @@ func (c *Calibration) Measure(ctx context.Context, x *mat.Dense, labels []int64,
 	for _, g := range ask.Galleries {
 		for _, rate := range ask.FPIR {
 			o := Open{Gallery: g}
-			each := float64(s.x.Rows) / float64(s.identities())
+			each := s.total() / float64(s.identities())
 			gallery := Gallery{Classes: g, Items: int(math.Round(float64(g) * max(1, each)))}
 			if g > s.identities()-1 {
 				continue
@@ -233,7 +233,7 @@ func lastAtMost(v []float64, most float64) int {
 	return k
 }
 
-// within is the share of pairs of different classes, and of the same, up to a distance.
+// within is the share of pairs of different classes, and of the same, up to a distance, by their weights.
 func (f *fineCount) within(s *set, d float64) (different, same float64) {
 	var a, b, aa, bb int64
 	for k := range f.same {
@@ -262,19 +262,21 @@ func reliabilityOn(s *set, f *fineCount, p func(distance float64) float64) Relia
 }
 
 // nearestOf has, for every row, how near the nearest row of every class is: its own at
-// own, +Inf if it has no other, and the others in ascending order. The nearest of its own is
-// row next, and the second nearest is at second.
+// own, +Inf if it has no other, and the others in ascending order. items has the nearest items of
+// the others, see set.weigh. The nearest of its own is row next, and the second nearest is at second.
 type nearestOf struct {
 	s      *set
 	own    []float64
 	next   []int
 	second []float64
 	others [][]float32
+	items  [][]float32
 }
 
 func (s *set) nearest(ctx context.Context) (*nearestOf, error) {
 	out := &nearestOf{s: s, own: make([]float64, s.x.Rows), next: make([]int, s.x.Rows),
-		second: make([]float64, s.x.Rows), others: make([][]float32, s.x.Rows)}
+		second: make([]float64, s.x.Rows), others: make([][]float32, s.x.Rows),
+		items: make([][]float32, s.x.Rows)}
 	var mu sync.Mutex
 	err := s.scan(ctx, func(i, lo int, of [][]float32) {
 		for r, v := range of {
@@ -289,24 +291,36 @@ func (s *set) nearest(ctx context.Context) (*nearestOf, error) {
 					second = min(second, d)
 				}
 			}
-			var others []float32
-			for j := range s.identities() {
-				if j != i {
-					least := slices.Min(v[s.first[j]:s.first[j+1]])
-					others = append(others, float32(outward(s.by, float64(least))))
-				}
-			}
-			slices.Sort(others)
+			others := s.nearestOthers(i, v, func(int) bool { return true })
+			items := s.nearestOthers(i, v, func(p int) bool { return s.item[p] })
 			mu.Lock()
 			out.own[q], out.second[q] = outward(s.by, float64(own)), outward(s.by, float64(second))
-			out.next[q], out.others[q] = next, others
+			out.next[q], out.others[q], out.items[q] = next, others, items
 			mu.Unlock()
 		}
 	}, func() {})
 	return out, err
 }
 
-// open is the share of rows that have one of g other classes, drawn at random, within d,
+// nearestOthers returns the distances of the nearest of some rows of every other class, ascending.
+func (s *set) nearestOthers(i int, v []float32, in func(p int) bool) (out []float32) {
+	for j := range s.identities() {
+		if j == i {
+			continue
+		}
+		least := float32(math.Inf(1))
+		for p := s.first[j]; p < s.first[j+1]; p++ {
+			if in(p) {
+				least = min(least, v[p])
+			}
+		}
+		out = append(out, float32(outward(s.by, float64(least))))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// open is the share of rows that have an item of one of g other classes, drawn at random, within d,
 // and of those with one of their own.
 func (n *nearestOf) open(g int, d float64) (fpir, tpir float64) {
 	classes := n.s.identities()
@@ -314,17 +328,19 @@ func (n *nearestOf) open(g int, d float64) (fpir, tpir float64) {
 	for k := range table {
 		table[k] = met(classes-1, k, g)
 	}
-	several := 0.0
-	for q, others := range n.others {
+	several, photos := 0.0, n.s.total()
+	for q, others := range n.items {
 		k := 0
 		for k < len(others) && float64(others[k]) <= d {
 			k++
 		}
-		fpir += table[k] / float64(len(n.own))
-		if i := int(n.s.of[q]); n.s.photos(i) > 1 {
-			several++
+		i := int(n.s.of[q])
+		w := n.s.weight[i]
+		fpir += w * table[k] / photos
+		if n.s.photos(i) > 1 {
+			several += w
 			if n.own[q] <= d {
-				tpir++
+				tpir += w
 			}
 		}
 	}

@@ -13,7 +13,7 @@ type units struct {
 	groups int       // number of units of two classes or more
 	count  int       // number of units
 	size   []int     // number of classes of each unit
-	photos []float64 // number of photos of each unit
+	photos []float64 // number of photos that each unit counts for
 }
 
 // unitsOf returns the units, given a group of each class.
@@ -22,7 +22,7 @@ func (s *set) unitsOf(of []int) *units {
 	u.count = len(u.size)
 	u.photos = make([]float64, u.count)
 	for i, unit := range of {
-		u.photos[unit] += float64(s.photos(i))
+		u.photos[unit] += s.effective(i)
 	}
 	for _, k := range u.size {
 		if k > 1 {

@@ -16,7 +16,8 @@ const (
 	nearOne       = 1 + 1e-9
 	aroundACosine = 1e-2
 	mostOdds      = 700  // a larger exponent overflows float64
-	mostFit       = 1000 // a fitted vote: each of 50 steps changes a number by at most 1
+	mostFit       = 1000 // a fit: each of 50 steps changes a number by at most 4
+	mostScore     = 1e6  // log-odds by fitted weights
 	mostTail      = 1e12
 	leastTail     = 1e-3
 )
@@ -26,7 +27,7 @@ const (
 func (c *Calibration) check() error {
 	err := c.Distance.Check()
 	if err == nil {
-		err = cmp.Or(c.checkCounts(), c.Curve.check("curve", c.Distance), c.Vote.check("vote"),
+		err = cmp.Or(c.checkCounts(), c.Curve.check("curve", c.Distance),
 			c.Reliability.check("reliability"))
 	}
 	if err == nil && c.Closed != nil {
@@ -75,12 +76,15 @@ func (c *Calibration) checkOpen() error {
 		count("classes", c.Classes, fewestClasses, mostCount),
 		count("photos", c.Photos, c.Classes, mostCount),
 		number("pairs", c.Pairs, 1, math.Inf(1)),
-		follows("per_class", c.PerClass, float64(c.Photos)/float64(c.Classes)),
+		c.checkPerClass(),
 		count("the number of distances", len(c.Distances), 1, mostCount),
 		count("the number of strangers", len(c.Strangers), 1, mostCount),
 		rises("distances", c.Distances, ranges(c.Distance), true),
 		c.shares("false_match", c.FalseMatch), c.shares("bound", c.Bound), c.shares("true_match", c.TrueMatch),
 		c.shares("near", c.Near))
+	if err == nil && c.Score != nil { // the first calibrations have none
+		err = c.Score.check(c.Dim)
+	}
 	if err == nil && c.Tail > 0 {
 		err = number("tail", c.Tail, leastTail, mostTail)
 	}
@@ -97,6 +101,14 @@ func (c *Calibration) checkOpen() error {
 		before = o.Photos
 	}
 	return err
+}
+
+// checkPerClass returns an error if classes count for more photos than there are.
+func (c *Calibration) checkPerClass() error {
+	if each := float64(c.Photos) / float64(c.Classes); c.PerClass > each*(1+1e-6) {
+		return fmt.Errorf("per_class is %v: want %.10g or less, the mean number of photos of a class", c.PerClass, each)
+	}
+	return nil
 }
 
 // shares checks shares that are kept by distance.
@@ -123,15 +135,10 @@ func (c Curve) check(name string, by rank.Distance) error {
 
 // check returns an error for a vote by which a larger share means a smaller probability.
 func (v Vote) check(name string) error {
-	err := cmp.Or(
+	return cmp.Or(
 		number(name+".a", v.A, -mostFit, mostFit),
 		number(name+".b", v.B, math.SmallestNonzeroFloat64, mostFit),
-		number(name+".c", v.C, -mostFit, mostFit),
 		v.Reliability.check(name+".reliability"))
-	if err == nil && v.Classes != 0 { // the first votes lacked it
-		err = number(name+".classes", v.Classes, 1, mostCount)
-	}
-	return err
 }
 
 // check returns an error for impossible values.

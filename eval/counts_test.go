@@ -53,3 +53,33 @@ func TestReference(t *testing.T) {
 		}
 	}
 }
+
+// AUC is by the distances themselves, not by their keys; sums in another order tie.
+func TestExactAUC(t *testing.T) {
+	for _, c := range []struct {
+		genuine, impostor []float64
+		want              float64
+	}{
+		{[]float64{1, 2}, []float64{1 + 1e-9, 2 + 1e-9}, 0.75}, {[]float64{1 + 1e-9, 2}, []float64{1, 2 - 1e-9}, 0.25},
+		{[]float64{1}, []float64{1 + 1e-15}, 0.5}, {[]float64{-2, 0}, []float64{-2 + 1e-9, 0}, 0.625},
+	} {
+		got, err := NewCounts(c.genuine, c.impostor)
+		if err != nil || got.AUC() != c.want {
+			t.Errorf("%v, %v: %v, want %v", c.genuine, c.impostor, got.AUC(), c.want)
+		}
+	}
+}
+
+// A threshold below all possible distances is none.
+func TestDecisionText(t *testing.T) {
+	c, err := NewCounts([]float64{0, 1}, []float64{0, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for fmr, want := range map[float64]string{0: "none", 0.5: "2"} {
+		d := Decision{Threshold: c.AtFMR(fmr).Threshold}
+		if got := d.Text(3); got != want {
+			t.Errorf("FMR %g: %s, want %s", fmr, got, want)
+		}
+	}
+}

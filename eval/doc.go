@@ -35,5 +35,6 @@
 // All pairs are counted, without sampling. Distances are those of rank.Between, in float64, rounded up
 // to 20 significant bits, which changes them by less than a part in 500,000. A threshold is always a
 // number of 20 bits. A distance is within the threshold exactly if the rounded distance is, so FMR and
-// FNMR at a threshold are exact. Distances that round to the same number count as ties.
+// FNMR at a threshold are exact. Distances that round to the same number count as ties, except in AUC of up to 4
+// million pairs, which sorts the distances themselves.
 package eval

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/kindred-ml/kindred/eval/cluster"
 	"github.com/kindred-ml/kindred/eval/rank"
@@ -85,6 +86,20 @@ type Decision struct {
 	// Rate is the error rate of the threshold on these data, FMR or FPIR. It is at most the
 	// requested rate.
 	Rate float64
+}
+
+// AcceptsNothing reports whether the threshold is below all possible distances.
+func (d *Decision) AcceptsNothing() bool {
+	const smallest = 0x1p-1022 // below it are only keys next to 0
+	return d.Threshold < 0 && d.Threshold > -smallest
+}
+
+// Text returns the threshold with a number of digits, or all of them if that is -1; "none" if it accepts nothing.
+func (d *Decision) Text(digits int) string {
+	if d.AcceptsNothing() {
+		return "none"
+	}
+	return strconv.FormatFloat(d.Threshold, 'g', digits, 64)
 }
 
 // Column holds the results for one column of labels.

@@ -78,16 +78,21 @@ func (h *histogram) count(at uint32) int64 {
 type kinds struct {
 	genuine, impostor histogram
 	room              [2][]key
+	// distances has those of both kinds, if there are few enough for AUC to sort them.
+	distances [2][]float64
 }
 
 func (k *kinds) merge(o *kinds) {
 	k.genuine.merge(&o.genuine)
 	k.impostor.merge(&o.impostor)
+	for kind, of := range o.distances {
+		k.distances[kind] = append(k.distances[kind], of...)
+	}
 }
 
 // counts returns the counts of all keys that occurred.
 func (k *kinds) counts() *Counts {
-	c := &Counts{}
+	c := &Counts{area: area(k.distances[1], k.distances[0])}
 	for i, g := range k.genuine.pages {
 		if g == nil && k.impostor.pages[i] == nil {
 			continue

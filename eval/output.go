@@ -55,8 +55,8 @@ type jsonDecisions struct {
 
 // jsonThreshold is a threshold with the FMR or FPIR that it has on these data.
 type jsonThreshold struct {
-	Threshold float64 `json:"threshold"`
-	Rate      float64 `json:"rate"`
+	Threshold *float64 `json:"threshold"` // null if it accepts nothing
+	Rate      float64  `json:"rate"`
 }
 
 // jsonBounds holds the ends of the intervals of one measure.
@@ -168,7 +168,11 @@ func (c *Column) decisions() *jsonDecisions {
 	}
 	for _, v := range c.Values {
 		if v.Decision != nil {
-			j.Thresholds[v.Metric.String()] = jsonThreshold(*v.Decision)
+			t := jsonThreshold{nil, v.Decision.Rate}
+			if !v.Decision.AcceptsNothing() {
+				t.Threshold = &v.Decision.Threshold
+			}
+			j.Thresholds[v.Metric.String()] = t
 		}
 	}
 	return j
@@ -274,7 +278,7 @@ func (rep *Report) WriteCSV(w io.Writer) error {
 				copy(row[7:], []string{exactly(v.ByClass.Low), exactly(v.ByClass.High)})
 			}
 			if v.Decision != nil {
-				copy(row[9:], []string{exactly(v.Decision.Threshold), exactly(v.Decision.Rate)})
+				copy(row[9:], []string{v.Decision.Text(-1), exactly(v.Decision.Rate)})
 			}
 			rows = append(rows, row)
 		}
@@ -337,7 +341,7 @@ func (c *Column) thresholds() table {
 	for _, v := range c.Values {
 		if d := v.Decision; d != nil {
 			t.rows = append(t.rows, []string{v.Metric.String(), fmt.Sprintf("%.4f", v.Value),
-				fmt.Sprintf("%.6g", d.Threshold), fmt.Sprintf("%.4g", d.Rate)})
+				d.Text(6), fmt.Sprintf("%.4g", d.Rate)})
 		}
 	}
 	return t

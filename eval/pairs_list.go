@@ -52,16 +52,26 @@ func CompareList(ctx context.Context, x *mat.Dense, pairs []Pair, opt CompareOpt
 		}
 		l.folds = max(l.folds, p.Fold+1)
 	}
-	distance := rank.Between(x, x, opt.Distance)
+	distance, distances := rank.Between(x, x, opt.Distance), make([]float64, len(pairs))
 	err := par.ForContext(ctx, len(pairs), 256, func(lo, hi int) {
 		for n := lo; n < hi; n++ {
-			l.keys[n] = l.up(distance(pairs[n].A, pairs[n].B))
+			d := distance(pairs[n].A, pairs[n].B)
+			l.keys[n], distances[n] = l.up(d), d-l.zero
 		}
 	})
 	if err != nil {
 		return nil, fmt.Errorf("comparing %d pairs: %w", len(pairs), err)
 	}
 	l.Counts = l.count(func(Pair) bool { return true })
+	var kinds [2][]float64
+	for n, p := range pairs {
+		kind := 0
+		if p.Same {
+			kind = 1
+		}
+		kinds[kind] = append(kinds[kind], distances[n])
+	}
+	l.area = area(kinds[1], kinds[0])
 	return l, l.check()
 }
 

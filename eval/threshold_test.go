@@ -85,7 +85,7 @@ func checkForms(t *testing.T, rep *Report) {
 	}
 	d := rep.Columns[0].Values[2].Decision
 	if doc.Decisions.Genuine != 6 || doc.Decisions.Impostor != 9 ||
-		doc.Decisions.Thresholds["fnmr@fmr=0.2"] != jsonThreshold(*d) || doc.Intervals["eer"].ByQuery != nil {
+		*doc.Decisions.Thresholds["fnmr@fmr=0.2"].Threshold != d.Threshold || doc.Intervals["eer"].ByQuery != nil {
 		t.Errorf("%s", b)
 	}
 	var text, table strings.Builder

@@ -243,8 +243,8 @@ type Lists struct {
 	// It was measured when the lists were made, with Queries items of the index that
 	// were not used to make them.
 	Recall float64 `json:"recall"`
-	// RecallUnlike is the recall for as many queries unlike the items: each is an item
-	// moved in a random direction by its distance from another item. 0 is unknown.
+	// RecallUnlike is the recall for as many queries unlike the items: each is the items' mean
+	// moved in a random direction by an item's distance from it. 0 is unknown.
 	RecallUnlike float64 `json:"recall_unlike,omitempty"`
 	Queries      int     `json:"queries"`
 }

@@ -130,8 +130,9 @@ func (c *cutter) sort(ctx context.Context) (*listing, error) {
 // listQueries are what the recall of lists is measured with: items, and vectors unlike them.
 type listQueries struct{ items, unlike []*pending }
 
-// heldOut makes queries of some rows, and as many queries unlike the items: a row moved in a
-// random direction by its distance from the next row.
+// heldOut makes queries of some rows, and as many queries unlike the items: the mean of the rows moved in a random
+// direction by the distance of a row from it. A row that is moved itself stays nearest to its own list in many
+// dimensions, and finds more.
 func heldOut(ctx context.Context, v *view, rows *viewSource, which []int, rng *rand.Rand) (*listQueries, error) {
 	out := &listQueries{}
 	for _, i := range which {
@@ -142,12 +143,25 @@ func heldOut(ctx context.Context, v *view, rows *viewSource, which []int, rng *r
 		out.items = append(out.items, &pending{ctx: ctx, q: Query{Vector: e.Vector, K: recallDepth, Exact: true,
 			Exclude: []string{e.ID}}})
 	}
-	for i, p := range out.items {
-		next := out.items[(i+1)%len(out.items)].q.Vector
-		q := Query{Vector: moved(p.q.Vector, next, rng), K: recallDepth, Exact: true}
+	mean := meanVector(out.items)
+	for _, p := range out.items {
+		q := Query{Vector: moved(mean, p.q.Vector, rng), K: recallDepth, Exact: true}
 		out.unlike = append(out.unlike, &pending{ctx: ctx, q: q})
 	}
 	return out, nil
+}
+
+// meanVector returns the mean of the vectors of queries, of which there is at least one.
+func meanVector(queries []*pending) []float32 {
+	out := make([]float32, len(queries[0].q.Vector))
+	for j := range out {
+		var sum float64
+		for _, p := range queries {
+			sum += float64(p.q.Vector[j])
+		}
+		out[j] = float32(sum / float64(len(queries)))
+	}
+	return out
 }
 
 // moved returns x moved in a random direction by its distance from y; x itself if the result does not fit

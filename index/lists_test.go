@@ -11,11 +11,11 @@ import (
 )
 
 // clustered are items in 60 clusters, of which a seed chooses the members.
-func clustered(n int, seed uint64) []store.Item {
-	e := entries(n, 16, seed)
+func clustered(n, dim int, seed uint64) []store.Item {
+	e := entries(n, dim, seed)
 	for i := range e {
 		for j := range e[i].Vector {
-			e[i].Vector[j] = e[i].Vector[j]*0.3 + float32(math.Sin(float64(i%60*16+j)*3))
+			e[i].Vector[j] = e[i].Vector[j]*0.3 + float32(math.Sin(float64(i%60*dim+j)*3))
 		}
 	}
 	return e
@@ -44,36 +44,41 @@ func recallOf(t *testing.T, x *Index, queries [][]float32) float64 {
 	return float64(hits) / float64(total)
 }
 
-// The recall that is stated is what other queries get: those like the items the one, those
-// unlike them the other.
+// The recall that is stated is what other queries get: those like the items the one, those unlike them the other.
+// The latter may find more, but hardly less. In 64 dimensions 0.81 was stated for them where 0.55 was found: it was the
+// recall for items that had been moved.
 func TestListsStateBothRecalls(t *testing.T) {
-	for _, d := range []rank.Distance{rank.Euclidean, rank.Cosine} {
-		x := create(t, Config{Dim: 16, Distance: d})
-		add(t, x, clustered(9000, 5), AddOptions{})
+	for _, c := range []struct {
+		rank.Distance
+		dim int
+	}{{rank.Euclidean, 16}, {rank.Cosine, 16}, {rank.Euclidean, 64}} {
+		x := create(t, Config{Dim: c.dim, Distance: c.Distance})
+		add(t, x, clustered(9000, c.dim, 5), AddOptions{})
 		if err := x.Compact(t.Context(), CompactOptions{Lists: 60, Recall: 0.9}); err != nil {
 			t.Fatal(err)
 		}
 		l := x.Info().Lists
 		if l == nil || l.Recall < 0.9 || l.Queries != recallQueries || l.RecallUnlike >= l.Recall {
-			t.Fatalf("%v: %+v", d, l)
+			t.Fatalf("%v: %+v", c, l)
 		}
 		rng := rand.New(rand.NewPCG(8, 8))
 		var like, unlike [][]float32
-		for _, e := range clustered(200, 77) { // of the same clusters, and not in the index
+		for _, e := range clustered(200, c.dim, 77) { // of the same clusters, and not in the index
 			like = append(like, e.Vector)
-		}
-		for i, v := range like {
-			unlike = append(unlike, moved(v, like[(i+7)%len(like)], rng))
+			shuffled := slices.Clone(e.Vector)
+			rng.Shuffle(c.dim, func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+			unlike = append(unlike, shuffled)
 		}
 		if r := recallOf(t, x, like); math.Abs(r-l.Recall) > 0.05 {
-			t.Errorf("%v: recall %.3f, and %.3f is stated", d, r, l.Recall)
+			t.Errorf("%v: recall %.3f, and %.3f is stated", c, r, l.Recall)
 		}
-		if r := recallOf(t, x, unlike); math.Abs(r-l.RecallUnlike) > 0.07 {
-			t.Errorf("%v: recall %.3f of queries unlike the items, and %.3f is stated", d, r, l.RecallUnlike)
+		r := recallOf(t, x, unlike)
+		if r < l.RecallUnlike-0.03 || r > l.RecallUnlike+0.12 {
+			t.Errorf("%v: recall %.3f of queries unlike the items, and %.3f is stated", c, r, l.RecallUnlike)
 		}
-		t.Logf("%v: %+v", d, l)
+		t.Logf("%v: %+v, %.3f for queries unlike the items", c, l, r)
 		if again := reopen(t, x).Info().Lists; again == nil || *again != *l {
-			t.Errorf("%v: opened again %+v", d, again)
+			t.Errorf("%v: opened again %+v", c, again)
 		}
 	}
 }

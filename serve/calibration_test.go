@@ -55,7 +55,11 @@ func TestCalibrationFile(t *testing.T) {
 	if first.Label != "spot 100" || first.Probability < 0.5 {
 		t.Errorf("%+v", first)
 	}
-	// Another one, by which distances mean half as much.
+	// Another one, by which distances mean half as much, and labels are likelier.
+	c.Score.Weights[0]++
+	for k := range c.Score.Folds {
+		c.Score.Folds[k][0]++
+	}
 	for _, of := range [][]float64{c.Distances, c.Curve.Distance} {
 		for i := range of {
 			of[i] *= 2
@@ -65,8 +69,8 @@ func TestCalibrationFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask().want(t, 200).into(t, &second)
-	if second.Within <= first.Within {
-		t.Errorf("a label takes %g, and took %g before", second.Within, first.Within)
+	if second.Needed <= first.Needed {
+		t.Errorf("a label takes %g, and took %g before", second.Needed, first.Needed)
 	}
 	text := string(do.get("/metrics").want(t, 200).body)
 	for _, want := range []string{`kindred_identified_total{collection="spots",unknown="false"} 2`,
@@ -75,13 +79,13 @@ func TestCalibrationFile(t *testing.T) {
 			t.Errorf("no %s in the metrics", want)
 		}
 	}
-	c.Dim = 4
+	c.Dim, c.Score = 4, nil
 	if err := c.Save(path); err != nil {
 		t.Fatal(err)
 	}
 	var third api.Identified
 	ask().want(t, 200).into(t, &third)
-	if third.Within != second.Within || !strings.Contains(log.String(), "is for embeddings of 4 numbers") {
+	if third.Needed != second.Needed || !strings.Contains(log.String(), "is for embeddings of 4 numbers") {
 		t.Errorf("%+v: %s", third, log.String())
 	}
 	if _, err := OpenCalibration(path, unknown, "euclidean", 3); err == nil {

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -22,7 +21,7 @@ type collection struct {
 	coalescer   *coalescer // nil without an Embedder
 	projected   *projected
 	counted     refreshed[labels]
-	measured    refreshed[*decide.Measures]
+	measured    atomic.Pointer[measured]
 	decides     atomic.Pointer[decides]
 
 	users   sync.WaitGroup // requests that use it

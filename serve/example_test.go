@@ -37,7 +37,7 @@ func Example() {
 	fmt.Println(w.Code, answer.String())
 	// Output:
 	// 200 {
-	//   "schema": 1,
+	//   "schema": 2,
 	//   "gallery": "shoes",
 	//   "items": 2,
 	//   "distance": "euclidean",

@@ -68,6 +68,7 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request) error {
 // likelihood returns a sentence about how many neighbours show the same thing by the calibration. The estimate
 // is for photos of new classes or, with a closed calibration, for new photos.
 func likelihood(near []api.Neighbour, closed bool) []string {
+	near = slices.DeleteFunc(slices.Clone(near), func(n api.Neighbour) bool { return n.Itself })
 	if len(near) == 0 || near[0].Same == nil {
 		return nil
 	}

@@ -30,14 +30,16 @@ type labels struct {
 	count map[string]int
 }
 
-// mostMeasured is the most items that are read to measure their distances if the request can do without:
-// reading the items of a database takes long.
-const mostMeasured = 250_000
-
-// measures returns the distances between items, current or a short time old.
-func (s *Server) measures(ctx context.Context, c *collection, info *store.Info, of *labels) (*decide.Measures, error) {
-	m, err := c.measured.get(ctx, c.background, info.Version, func(ctx context.Context) (*decide.Measures, error) {
-		m, err := s.gallery(c, info).Measured(ctx, of.count)
+// measures returns the measures of a collection for decisions by a calibration, current or a short time old.
+func (s *Server) measures(ctx context.Context, c *collection, info *store.Info, says *decide.Calibration, of *labels) (
+	*decide.Measures, error) {
+	now := c.measured.Load()
+	if now == nil || now.by != says.ScoreID() {
+		now = &measured{by: says.ScoreID()}
+		c.measured.Store(now)
+	}
+	m, err := now.get(ctx, c.background, info.Version, func(ctx context.Context) (*decide.Measures, error) {
+		m, err := s.gallery(c, info).Measured(ctx, says, of.count)
 		if err != nil {
 			err = fmt.Errorf("collection %s: comparing the items of a class: %w", c.Name, err)
 		}
@@ -47,6 +49,12 @@ func (s *Server) measures(ctx context.Context, c *collection, info *store.Info, 
 		return nil, err
 	}
 	return *m, nil
+}
+
+// measured has measures by a calibration, whose Calibration.ScoreID is by.
+type measured struct {
+	by string
+	refreshed[*decide.Measures]
 }
 
 // decider keeps the last Decider of a collection, as most requests have the same options and items.

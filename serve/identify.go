@@ -90,13 +90,14 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	basis := lookup.Basis{Says: says, Known: &known.Gallery, ByClass: a.ByClass == nil || *a.ByClass,
-		IdentifyOptions: decide.IdentifyOptions{FPIR: a.FPIR, Strangers: a.Strangers, Coverage: a.Coverage}}
+		IdentifyOptions: decide.IdentifyOptions{FPIR: a.FPIR, Estimate: a.Estimate, Strangers: a.Strangers,
+			Coverage: a.Coverage}}
 	measured, err := basis.Check("the calibration of the collection "+c.Name, a.given)
 	if err != nil {
 		return err
 	}
-	if basis.ByClass || measured && known.Items <= mostMeasured {
-		if basis.Measures, err = s.measures(ctx, c, &info, known); err != nil {
+	if basis.ByClass || measured {
+		if basis.Measures, err = s.measures(ctx, c, &info, says, known); err != nil {
 			return err
 		}
 	}
@@ -122,7 +123,7 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 
 // given reports whether the request has an option.
 func (a *together) given(setting string) bool {
-	return map[string]bool{"fpir": a.FPIR != 0, "strangers": a.Strangers != 0,
+	return map[string]bool{"fpir": a.FPIR != 0, "estimate": a.Estimate, "strangers": a.Strangers != 0,
 		"by-class": a.ByClass != nil && *a.ByClass}[setting]
 }
 
@@ -166,7 +167,7 @@ func (s *Server) askTogether(r *http.Request, c *collection) (*together, error) 
 	}
 	a := &together{}
 	if t == "multipart/form-data" {
-		f, err := readForm(r, params["boundary"], mostTogether, map[string]any{"fpir": &a.FPIR,
+		f, err := readForm(r, params["boundary"], mostTogether, map[string]any{"fpir": &a.FPIR, "estimate": &a.Estimate,
 			"strangers": &a.Strangers, "coverage": &a.Coverage, "by_class": &a.ByClass})
 		if err != nil {
 			return nil, err
@@ -210,7 +211,7 @@ func (s *Server) calibration(ctx context.Context, c *collection, info *store.Inf
 		return nil, nil
 	}
 	out := &api.Calibration{Classes: of.Classes, Photos: of.Photos, ECE: of.Reliability.ECE,
-		LabelECE: of.Vote.Reliability.ECE, FalseMatches: []api.Threshold{}}
+		FalseMatches: []api.Threshold{}}
 	for _, rate := range promised {
 		if t, err := of.Threshold(rate); err == nil {
 			out.FalseMatches = append(out.FalseMatches, *threshold(t))
@@ -222,15 +223,17 @@ func (s *Server) calibration(ctx context.Context, c *collection, info *store.Inf
 	}
 	basis := lookup.Basis{Says: of, Known: &known.Gallery} // 5 % of unknown photos, the default of requests
 	by := of.Basis(known.Gallery, basis.IdentifyOptions)
-	if by == decide.ByGate {
+	if by == decide.ByNew {
+		out.LabelECE = of.Score.Reliability.ECE
+	} else {
 		out.LabelECE = of.Closed.Vote.Reliability.ECE
 	}
 	if by == decide.ByClosed || c.label(info) == "" {
 		return out, nil
 	}
 	measured, err := basis.Check("", func(string) bool { return false })
-	if err == nil && measured && known.Items <= mostMeasured {
-		basis.Measures, err = s.measures(ctx, c, info, known)
+	if err == nil && measured {
+		basis.Measures, err = s.measures(ctx, c, info, of, known)
 	}
 	if err != nil {
 		return nil, err
@@ -245,6 +248,6 @@ func (s *Server) calibration(ctx context.Context, c *collection, info *store.Inf
 
 // threshold converts a threshold to that of an answer.
 func threshold(t decide.Threshold) *api.Threshold {
-	return &api.Threshold{Rate: t.Rate, Distance: t.Distance, Measured: t.Measured, Bound: t.Bound,
+	return &api.Threshold{Rate: t.Rate, Distance: t.Distance, Needed: t.Needed(), Measured: t.Measured, Bound: t.Bound,
 		TrueMatch: t.TrueMatch, Drift: t.Drift, Condition: t.Condition()}
 }

@@ -102,7 +102,7 @@ func TestIdentify(t *testing.T) {
 			into(t, &got)
 		want := fmt.Sprint("spot ", labels[i])
 		switch {
-		case got.Items != 140 || got.Classes != 20 || got.Photos != 1 || got.Within <= 0:
+		case got.Items != 140 || got.Classes != 20 || got.Photos != 1 || got.Needed <= 0:
 			t.Fatalf("%+v", got)
 		case labels[i] < 120 && got.Label == want && !got.Unknown && got.Probability > 0.5 &&
 			slices.Contains(got.Set, want):
@@ -196,9 +196,11 @@ func TestInfoCalibration(t *testing.T) {
 func TestInfoDrift(t *testing.T) {
 	m := &storetest.Memory{Dim: 3}
 	x, labels := spots(100, 160)
-	for i := range labels { // the classes say nothing of where an item lies
-		it := store.Item{ID: fmt.Sprint(i), Vector: x.Row(i),
-			Columns: map[string]any{"label": fmt.Sprint("any ", i%60)}}
+	for i, l := range labels { // a hundredth of the scale
+		for k := range x.Row(i) {
+			x.Row(i)[k] /= 100
+		}
+		it := store.Item{ID: fmt.Sprint(i), Vector: x.Row(i), Columns: map[string]any{"label": fmt.Sprint("any ", l)}}
 		if err := m.Put(t.Context(), []store.Item{it}, store.Insert); err != nil {
 			t.Fatal(err)
 		}
@@ -209,8 +211,7 @@ func TestInfoDrift(t *testing.T) {
 	do.get("/v1/info").want(t, 200).into(t, &in)
 	u := in.Collections[0].Calibration.Unknown
 	if u == nil || u.Drift < 0.2 || !strings.Contains(u.Condition, "the gallery is not like the photos of the "+
-		"calibration: of its own items ") || !strings.Contains(u.Condition, "of unknown photos may have an item "+
-		"within") {
+		"calibration: of its own items ") || !strings.Contains(u.Condition, "of unknown photos may get a label") {
 		t.Errorf("%+v", u)
 	}
 }
@@ -320,13 +321,13 @@ func TestIdentifyByClass(t *testing.T) {
 		var got api.Identified
 		do.json("POST", "/v1/identify", api.Identify{Vectors: [][]float32{photo.Row(i)}, Coverage: coverage,
 			ByClass: byClass}).want(t, 200).into(t, &got)
-		g := decide.NewGallery(names)
 		all := mat.Of(len(names), 3, x)
-		if classes > 0 {
-			var err error
-			if g.Spread, err = decide.NewSpread(t.Context(), all, names, rank.Euclidean, coverage); err != nil {
-				t.Fatal(err)
-			}
+		g, err := decide.MeasuredGallery(t.Context(), c.Calibration, all, names, rank.Euclidean)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if classes == 0 {
+			g.Spread = nil
 		}
 		d, err := c.Calibration.Decider(g, decide.IdentifyOptions{Coverage: coverage})
 		if err != nil {
@@ -338,7 +339,7 @@ func TestIdentifyByClass(t *testing.T) {
 			near = append(near, decide.Neighbour{Label: l, Distance: to(i, j)})
 		}
 		slices.SortStableFunc(near, func(a, b decide.Neighbour) int { return cmp.Compare(a.Distance, b.Distance) })
-		want, err := d.Decide([][]decide.Neighbour{near})
+		want, err := d.Decide([]decide.Photo{{Vector: photo.Row(i), Near: near}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -367,13 +368,13 @@ func TestIdentifyByClass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for tries := 0; !c.counted.is(info.Version) || !c.measured.is(info.Version); tries++ {
+	for tries := 0; !c.counted.is(info.Version) || !c.measured.Load().is(info.Version); tries++ {
 		if tries == 1000 {
 			t.Fatal("nothing is measured anew")
 		}
 		do.json("POST", "/v1/identify", api.Identify{IDs: []string{"0"}, Coverage: coverage}).want(t, 200)
 	}
-	if own := (*c.measured.now).Spread["spot 100"]; len(own) != 9 || own[8] != 1 {
+	if own := (*c.measured.Load().now).Spread["spot 100"]; len(own) != 9 || own[8] != 1 {
 		t.Errorf("the items of spot 100 lie %v from each other", own)
 	}
 	reread()
@@ -404,14 +405,14 @@ func TestIdentifyFar(t *testing.T) {
 	var got api.Identified
 	ask := api.Identify{IDs: []string{"0"}, Coverage: 0.8}
 	do.json("POST", "/v1/identify", ask).want(t, 200).into(t, &got)
-	if got.ByClass != 0 || !slices.Contains(got.Set, "spot 100") {
+	if got.ByClass != 0 || !slices.Contains(got.Voted().Set, "spot 100") {
 		t.Errorf("%+v", got)
 	}
 	ask.ByClass = new(true)
 	do.json("POST", "/v1/identify", ask).want(t, 422, "invalid")
 	do.s.limits.K = 1000
 	do.json("POST", "/v1/identify", ask).want(t, 200).into(t, &got)
-	if got.ByClass != 21 || !slices.Contains(got.Set, "wide") { // its items lie 9 apart
+	if got.ByClass != 21 || !slices.Contains(got.Voted().Set, "wide") { // its items lie 9 apart
 		t.Errorf("%+v", got)
 	}
 }

@@ -84,6 +84,13 @@ func TestItself(t *testing.T) {
 			}
 		}
 	}
+	var got api.Found
+	do.form("POST", "/v1/search", photo).want(t, 200).into(t, &got)
+	for _, n := range got.Neighbours {
+		if n.Itself != (n.ID == "photo" || n.ID == "copy") {
+			t.Errorf("the item %s is the query: %v", n.ID, n.Itself)
+		}
+	}
 	do.form("POST", "/v1/search", photo, "except_itself", "perhaps").want(t, 400, "bad_request")
 }
 
@@ -180,8 +187,9 @@ func TestIdentifyLeavesItselfOut(t *testing.T) {
 		byID, byVector := ask(api.Identify{IDs: ids}), ask(api.Identify{Vectors: vectors})
 		slices.Sort(byID.Itself)
 		slices.Sort(byVector.Itself)
-		if want := slices.Sorted(slices.Values(ids)); !slices.Equal(byID.Itself, want) {
-			t.Errorf("%q: itself %q", ids, byID.Itself)
+		if want := slices.Sorted(slices.Values(ids)); !slices.Equal(byID.Itself, want) ||
+			byID.Answer != api.AnswerPicture || byID.Probability != 1 || byID.Unknown || byID.Others == nil {
+			t.Errorf("%q: %+v", ids, byID)
 		}
 		byID.Query, byID.Names = "", nil // a vector has no name
 		if !reflect.DeepEqual(byID, byVector) || byID.Nearest == 0 {

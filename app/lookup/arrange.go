@@ -137,6 +137,9 @@ func hideVectors(n *api.Neighbour) {
 func judge(a *api.Answer, same func(distance float64) float64, least float64) bool {
 	for k := range a.Neighbours {
 		p := same(a.Neighbours[k].Distance)
+		if a.Neighbours[k].Itself {
+			p = 1
+		}
 		if p < least { // farther neighbours are below it too
 			a.Neighbours = a.Neighbours[:k]
 			return true

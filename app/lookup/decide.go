@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/kindred-ml/kindred/decide"
@@ -22,8 +23,8 @@ type Basis struct {
 }
 
 // Check refuses options that do not apply to the calibration and the gallery, with an *option.Inapplicable. given
-// reports whether an option is given: fpir, strangers or by-class. It sets the others to their defaults, or to zero
-// where they do not apply. file names the calibration. measured reports whether Measures are used.
+// reports whether an option is given: fpir, estimate, strangers or by-class. It sets the others to their defaults, or
+// to zero where they do not apply. file names the calibration. measured reports whether Measures are used.
 func (b *Basis) Check(file string, given func(setting string) bool) (measured bool, err error) {
 	by := b.Says.Basis(*b.Known, b.IdentifyOptions)
 	for _, of := range []struct {
@@ -33,6 +34,7 @@ func (b *Basis) Check(file string, given func(setting string) bool) (measured bo
 	}{
 		{"fpir", by != decide.ByClosed, "a closed calibration gives every photo a label; kindred calibrate with " +
 			"--folds or --data makes an open one, which recognises unknown photos"},
+		{"estimate", by == decide.ByNew, "photos of the calibration are tried in galleries of other classes"},
 		{"strangers", by == decide.ByNew, "the probability of a label is among the classes of the gallery"},
 		{"by-class", by == decide.ByNew, "items that training saw lie closer to each other than new photos lie to " +
 			"them, so sets use the photos of the calibration"},
@@ -57,7 +59,7 @@ func (b *Basis) Check(file string, given func(setting string) bool) (measured bo
 func (b *Basis) Decider() (*decide.Decider, error) {
 	known := *b.Known
 	if b.Measures != nil {
-		if known.Apart = b.Measures.Apart; b.ByClass {
+		if known.Means, known.Tryout = b.Measures.Means, b.Measures.Tryout; b.ByClass {
 			known.Spread = b.Measures.Spread
 		}
 	}
@@ -92,24 +94,35 @@ func Decide(ctx context.Context, g Gallery, d *decide.Decider, queries []Query, 
 	out := make([]Decision, len(queries))
 	return out, reach(ctx, g, d, queries, 0, func(i int, found *api.Answer) (err error) {
 		out[i] = Decision{Of: []int{i}}
-		out[i].Query, out[i].Photos, out[i].Itself = queries[i].Name, 1, found.Itself
-		if err = out[i].decide(d, [][]api.Neighbour{found.Neighbours}, opt); err != nil {
+		out[i].Query, out[i].Photos = queries[i].Name, 1
+		out[i].Itself, out[i].ItselfLabels = found.Itself, found.ItselfLabels
+		own := members(found, &queries[i])
+		if err = out[i].decide(d, queries[i:i+1], [][]api.Neighbour{found.Neighbours}, own, opt); err != nil {
 			err = fmt.Errorf("%s: %w", out[i].Query, err)
 		}
 		return err
 	})
 }
 
-// decide decides by the neighbours of each photo.
-func (q *Decision) decide(d *decide.Decider, near [][]api.Neighbour, opt DecideOptions) error {
-	photos := make([][]decide.Neighbour, len(near))
+// members returns the items that are a query.
+func members(found *api.Answer, q *Query) (out []decide.Member) {
+	for _, label := range found.ItselfLabels {
+		out = append(out, decide.Member{Label: label, Vector: q.Vector})
+	}
+	return out
+}
+
+// decide decides by the neighbours of each photo. itself has the items that are one of the photos.
+func (q *Decision) decide(d *decide.Decider, queries []Query, near [][]api.Neighbour, itself []decide.Member,
+	opt DecideOptions) error {
+	photos := make([]decide.Photo, len(near))
 	for k := range near {
 		var voters []api.Neighbour
-		photos[k] = Votes(near[k])
+		photos[k] = decide.Photo{Vector: queries[k].Vector, Near: Votes(near[k]), Itself: itself}
 		if opt.Voters {
 			voters = slices.Clone(near[k][:min(len(near[k]), d.Voters())])
 			for i := range voters {
-				voters[i].Label = photos[k][i].Label
+				voters[i].Label = photos[k].Near[i].Label
 			}
 		}
 		q.Voters = append(q.Voters, voters)
@@ -120,8 +133,40 @@ func (q *Decision) decide(d *decide.Decider, near [][]api.Neighbour, opt DecideO
 	said, err := d.Decide(photos)
 	q.Label, q.Probability, q.RunnerUp, q.RunnerUpProbability = said.Label, said.Probability, said.RunnerUp,
 		said.RunnerUpProbability
-	q.Unknown, q.Nearest, q.Within, q.Set = said.Unknown, said.Nearest, said.Within, said.Set
+	q.Unknown, q.Nearest, q.Within, q.Needed, q.Set = said.Unknown, said.Nearest, said.Within, said.Needed, said.Set
+	q.score = said.Score
+	q.answer()
 	return err
+}
+
+// answer sets the kind of answer. If items of the gallery are the photo, the answer is their label.
+func (q *Decision) answer() {
+	switch {
+	case len(q.Itself) > 0:
+		others, labels := q.Vote, distinct(q.ItselfLabels)
+		q.Answer, q.Others, q.Vote = api.AnswerPicture, &others, api.Vote{}
+		if len(labels) == 1 {
+			q.Label, q.Probability = labels[0], 1
+		}
+		if others.Set != nil {
+			q.Set = labels
+		}
+	case q.Unknown:
+		q.Answer = api.AnswerUnknown
+	default:
+		q.Answer = api.AnswerLabel
+	}
+}
+
+// distinct returns the different labels among those of items, in order.
+func distinct(labels []string) []string {
+	var out []string
+	for _, l := range labels {
+		if l = cmp.Or(l, decide.Unlabelled); !slices.Contains(out, l) {
+			out = append(out, l)
+		}
+	}
+	return out
 }
 
 // Votes returns neighbours as a Decider takes them.
@@ -138,13 +183,17 @@ func Votes(near []api.Neighbour) []decide.Neighbour {
 func decideTogether(ctx context.Context, g Gallery, d *decide.Decider, queries []Query, opt DecideOptions) (Decision,
 	error) {
 	n := len(queries)
-	q, near, itself := Decision{}, make([][]api.Neighbour, n), map[string]bool{}
+	q, near, itself := Decision{}, make([][]api.Neighbour, n), map[string]string{}
 	q.Query, q.Photos = queries[0].Name, n
+	var own []decide.Member
 	const spare = 64 // items of the other photos are left out too; few things have more photos
 	err := reach(ctx, g, d, queries, min(n, spare), func(i int, found *api.Answer) error {
 		near[i] = found.Neighbours
-		for _, name := range found.Itself {
-			itself[name] = true
+		for k, name := range found.Itself {
+			if _, again := itself[name]; !again {
+				itself[name] = found.ItselfLabels[k]
+				own = append(own, decide.Member{Label: found.ItselfLabels[k], Vector: queries[i].Vector})
+			}
 		}
 		return nil
 	})
@@ -152,16 +201,18 @@ func decideTogether(ctx context.Context, g Gallery, d *decide.Decider, queries [
 		return q, err
 	}
 	for i := range near {
-		near[i] = slices.DeleteFunc(near[i], func(n api.Neighbour) bool { return itself[g.name(&n)] })
+		near[i] = slices.DeleteFunc(near[i], func(n api.Neighbour) bool {
+			_, is := itself[g.name(&n)]
+			return is
+		})
 		if q.Of = append(q.Of, i); queries[i].Name != "" {
 			q.Names = append(q.Names, queries[i].Name)
 		}
 	}
-	for name := range itself {
-		q.Itself = append(q.Itself, name)
+	for _, name := range slices.Sorted(maps.Keys(itself)) {
+		q.Itself, q.ItselfLabels = append(q.Itself, name), append(q.ItselfLabels, itself[name])
 	}
-	slices.Sort(q.Itself)
-	return q, q.decide(d, near, opt)
+	return q, q.decide(d, queries, near, own, opt)
 }
 
 const (

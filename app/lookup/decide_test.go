@@ -177,16 +177,27 @@ func TestRefused(t *testing.T) {
 // The table has the undecided first.
 func TestWrite(t *testing.T) {
 	res := &Decisions{Queries: []Decision{
-		{Identification: api.Identification{Query: "sure", Label: "a", Probability: 0.99}},
-		{Identification: api.Identification{Query: "unsure", Label: "b", Probability: 0.6, RunnerUp: "a",
-			Set: []string{"b", "a"}}},
-		{Identification: api.Identification{Query: "strange", Label: "c", Probability: 0.9, Unknown: true}}}}
+		{Identification: api.Identification{Query: "sure", Vote: api.Vote{Label: "a", Probability: 0.99}}},
+		{Identification: api.Identification{Query: "here", Vote: api.Vote{Label: "c", Probability: 0.9, Unknown: true},
+			Itself: []string{"1", "2"}, ItselfLabels: []string{"d", "d"}}},
+		{Identification: api.Identification{Query: "unsure", Vote: api.Vote{Label: "b", Probability: 0.6, RunnerUp: "a",
+			Set: []string{"b", "a"}}}},
+		{Identification: api.Identification{Query: "two", Vote: api.Vote{Label: "b", Probability: 0.6,
+			Set: []string{"b"}}, Itself: []string{"1", "2"}, ItselfLabels: []string{"d", ""}}},
+		{Identification: api.Identification{Query: "strange", Vote: api.Vote{Label: "c", Probability: 0.9,
+			Unknown: true}}}}}
+	for i := range res.Queries {
+		res.Queries[i].answer()
+	}
 	var b bytes.Buffer
 	if err := res.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	if want := "path,label,probability,runner_up,unknown,set\nstrange,c,0.9000,,true,\nunsure,b,0.6000,a,false,b|a\n" +
-		"sure,a,0.9900,,false,\n"; b.String() != want {
+	if want := "path,label,probability,runner_up,unknown,set,answer,itself,others_label,others_probability," +
+		"others_unknown\nstrange,c,0.9000,,true,,unknown,,,,\n" +
+		"two,,0.0000,,false,d|(no label),picture,1|2,b,0.6000,false\n" +
+		"unsure,b,0.6000,a,false,b|a,label,,,,\nsure,a,0.9900,,false,,label,,,,\n" +
+		"here,d,1.0000,,false,,picture,1|2,c,0.9000,true\n"; b.String() != want {
 		t.Errorf("%q", b.String())
 	}
 }

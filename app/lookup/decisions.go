@@ -24,19 +24,10 @@ type Decisions struct {
 // Decision is a decision with its reasons.
 type Decision struct {
 	api.Identification
+	score     float64           // see decide.Decision.Score
 	Of        []int             `json:"-"` // numbers of its photos
 	NearestOf []float64         `json:"-"` // distance of the nearest item of each photo
 	Voters    [][]api.Neighbour `json:"-"` // of each photo, nearest first; nil if they were not kept
-}
-
-// Itself counts the decisions about photos that are items of the lookup.
-func (res *Decisions) Itself() (n int) {
-	for _, q := range res.Queries {
-		if len(q.Itself) > 0 {
-			n++
-		}
-	}
-	return n
 }
 
 // UndecidedFirst returns the decisions in the order for a person: unknown photos first, then the least
@@ -55,15 +46,21 @@ func (res *Decisions) UndecidedFirst() []Decision {
 	return rows
 }
 
-// Write writes the decisions as a table.
+// Write writes the decisions as a table. Its columns from itself on are empty unless the photo is an item.
 func (res *Decisions) Write(w io.Writer) error {
+	share := func(p float64) string { return strconv.FormatFloat(p, 'f', 4, 64) }
 	out := csv.NewWriter(w)
-	if err := out.Write([]string{"path", "label", "probability", "runner_up", "unknown", "set"}); err != nil {
+	if err := out.Write([]string{"path", "label", "probability", "runner_up", "unknown", "set", "answer", "itself",
+		"others_label", "others_probability", "others_unknown"}); err != nil {
 		return err
 	}
 	for _, q := range res.UndecidedFirst() {
-		if err := out.Write([]string{q.Query, q.Label, strconv.FormatFloat(q.Probability, 'f', 4, 64), q.RunnerUp,
-			strconv.FormatBool(q.Unknown), strings.Join(q.Set, "|")}); err != nil {
+		row := []string{q.Query, q.Label, share(q.Probability), q.RunnerUp, strconv.FormatBool(q.Unknown),
+			strings.Join(q.Set, "|"), q.Answer, strings.Join(q.Itself, "|"), "", "", ""}
+		if o := q.Others; o != nil {
+			row = append(row[:8], o.Label, share(o.Probability), strconv.FormatBool(o.Unknown))
+		}
+		if err := out.Write(row); err != nil {
 			return err
 		}
 	}

@@ -18,8 +18,8 @@ type Gallery interface {
 	// Labels counts the items of each class. If that would need to fetch all items, or there are no classes, the
 	// result has only the number of items.
 	Labels(ctx context.Context) (decide.Gallery, error)
-	// Measures measures the distances between items of a class; also for sets of a coverage if that is above 0.
-	Measures(ctx context.Context, coverage float64) (*decide.Measures, error)
+	// Measures measures the classes for decisions by a calibration; also for sets of a coverage if that is above 0.
+	Measures(ctx context.Context, says *decide.Calibration, coverage float64) (*decide.Measures, error)
 	// Picture returns the place of a neighbour's picture.
 	Picture(n *api.Neighbour) Picture
 

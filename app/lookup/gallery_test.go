@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/store"
@@ -75,8 +76,8 @@ func TestGalleries(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, labels, err)
 		}
 		for range 2 { // of an index from its folder
-			m, err := g.Measures(t.Context(), 0.8)
-			if err != nil || !slices.Equal(slices.Sorted(maps.Keys(m.Spread)), []string{"c0", "c1"}) || m.Apart == nil {
+			m, err := g.Measures(t.Context(), &decide.Calibration{}, 0.8)
+			if err != nil || !slices.Equal(slices.Sorted(maps.Keys(m.Spread)), []string{"c0", "c1"}) || m.Means == nil {
 				t.Errorf("%s: %+v, %v", name, m, err)
 			}
 		}

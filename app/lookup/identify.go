@@ -71,7 +71,7 @@ func (a *Identifier) makeDecider(ctx context.Context, opt *IdentifyOptions) erro
 		return err
 	}
 	if measured {
-		if a.Basis.Measures, err = a.Gallery.Measures(ctx, opt.Coverage); err != nil {
+		if a.Basis.Measures, err = a.Gallery.Measures(ctx, a.Says, opt.Coverage); err != nil {
 			return err
 		}
 	}

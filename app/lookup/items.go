@@ -76,6 +76,9 @@ func (g *Items) Network() (*run.Model, error) {
 
 func (g *Items) column() string { return cmp.Or(g.Label, "label") }
 
+// labelOf returns the label of an item; "" without one.
+func (g *Items) labelOf(h *store.Hit) string { return store.FormatValue(h.Columns[g.column()]) }
+
 // Counts returns the number of items with each label.
 func (g *Items) Counts(ctx context.Context) (map[string]int, error) {
 	if counter, ok := g.Store.(store.Counter); ok {
@@ -115,21 +118,22 @@ func (g *Items) Labels(ctx context.Context) (decide.Gallery, error) {
 	return decide.Gallery{Items: in.Items}, err
 }
 
-// Measures saves its result, for any coverage, in the folder of an index until items change.
-func (g *Items) Measures(ctx context.Context, _ float64) (*decide.Measures, error) {
+// Measures saves its result, for any coverage, in the folder of an index until items or the calibration change. Means
+// are always computed.
+func (g *Items) Measures(ctx context.Context, says *decide.Calibration, _ float64) (*decide.Measures, error) {
 	var file, of string
+	var saved *decide.Measures
 	if g.Index != nil {
-		file, of = filepath.Join(g.Index.Dir(), decide.MeasuresFileName), g.Index.State()+" "+g.column()
-		if m, err := decide.LoadMeasures(file, of); err == nil {
-			return m, nil
-		}
+		file = filepath.Join(g.Index.Dir(), decide.MeasuresFileName)
+		of = g.Index.State() + " " + g.column() + " " + says.ScoreID()
+		saved, _ = decide.LoadMeasures(file, of)
 	}
 	count, err := g.Counts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	m, err := g.Measured(ctx, count)
-	if err == nil && g.Index != nil {
+	m, err := g.measure(ctx, says, count, saved)
+	if err == nil && g.Index != nil && saved == nil {
 		if err := m.Save(file, of); err != nil && g.Unkept != nil {
 			g.Unkept(err)
 		}
@@ -138,16 +142,27 @@ func (g *Items) Measures(ctx context.Context, _ float64) (*decide.Measures, erro
 }
 
 // Measured reads every item once; count has the number of items with each label, as returned by Counts.
-func (g *Items) Measured(ctx context.Context, count map[string]int) (*decide.Measures, error) {
+func (g *Items) Measured(ctx context.Context, says *decide.Calibration, count map[string]int) (*decide.Measures,
+	error) {
+	return g.measure(ctx, says, count, nil)
+}
+
+// measure computes measures, or only the means if the others are saved.
+func (g *Items) measure(ctx context.Context, says *decide.Calibration, count map[string]int, saved *decide.Measures) (
+	*decide.Measures, error) {
 	in, err := g.Info(ctx)
 	if err != nil {
 		return nil, err
 	}
-	sampler := decide.NewSampler(count, in.Dim)
+	if saved != nil {
+		saved.Means = decide.NewMeans(in.Dim, in.Distance)
+		return saved, g.each(ctx, saved.Means.Add)
+	}
+	sampler := decide.NewSampler(says, count, in.Dim, in.Distance)
 	if err := g.each(ctx, sampler.Add); err != nil {
 		return nil, err
 	}
-	return sampler.Measure(ctx, in.Distance)
+	return sampler.Measure(ctx, true)
 }
 
 // Picture returns the file of the item's path, or else of its id.

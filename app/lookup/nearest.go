@@ -106,10 +106,11 @@ func (g *Items) near(ctx context.Context, queries []Query, k int, opt *Options) 
 
 // lookUp answers one query. It leaves out the items that are the query itself, unless they are wanted.
 func (g *Items) lookUp(ctx context.Context, q *Query, k int, opt *Options) (api.Answer, error) {
-	out := api.Answer{Query: q.Name}
-	iq := index.Query{Vector: q.Vector, Filter: opt.Filter, Exact: opt.Exact,
-		Vectors: opt.Vectors || !opt.WithItself || opt.IsArranged()}
-	iq.Exclude = q.itemIDs()
+	out, m := api.Answer{Query: q.Name}, newMatcher(q, g.Files)
+	iq := index.Query{Vector: q.Vector, Filter: opt.Filter, Exact: opt.Exact, Vectors: true}
+	for _, h := range q.items() {
+		iq.Exclude = append(iq.Exclude, h.ID)
+	}
 	search := func(k int) ([]store.Hit, error) {
 		iq.K = k
 		res, err := g.search(ctx, iq)
@@ -121,17 +122,17 @@ func (g *Items) lookUp(ctx context.Context, q *Query, k int, opt *Options) (api.
 		}
 		return res.Hits, nil
 	}
-	var hits []store.Hit
+	var hits, same []store.Hit
 	var err error
 	if opt.WithItself {
 		hits, err = search(k)
 	} else {
-		m, own := newMatcher(q, g.Files), "" // own is the item of the same path, which is listed before copies
+		own := "" // the item of the same path, which is listed before copies
 		again := func(k int) ([]store.Hit, error) {
 			own, out.Older = "", nil
 			return search(k)
 		}
-		hits, out.Itself, err = others(ctx, k, g.Most, again, func(h *store.Hit) bool {
+		hits, same, err = others(ctx, k, g.Most, again, func(h *store.Hit) bool {
 			is, older := m.is(h)
 			if older {
 				out.Older = append(out.Older, h.ID)
@@ -142,16 +143,20 @@ func (g *Items) lookUp(ctx context.Context, q *Query, k int, opt *Options) (api.
 			}
 			return h.ID == own || is
 		})
-		if i := slices.Index(out.Itself, own); i > 0 {
-			out.Itself = slices.Insert(slices.Delete(out.Itself, i, i+1), 0, own)
+		if i := slices.IndexFunc(same, func(h store.Hit) bool { return h.ID == own }); i > 0 {
+			first := same[i]
+			same = slices.Insert(slices.Delete(same, i, i+1), 0, first)
 		}
-		out.Itself = append(slices.Clip(iq.Exclude), out.Itself...)
+		for _, h := range append(q.items(), same...) {
+			out.Itself, out.ItselfLabels = append(out.Itself, h.ID), append(out.ItselfLabels, g.labelOf(&h))
+		}
 	}
-	column := g.column()
 	out.Neighbours = make([]api.Neighbour, len(hits))
 	for i, h := range hits {
-		out.Neighbours[i] = api.Neighbour{Hit: h, Region: mirror.Region(h.Columns),
-			Label: store.FormatValue(h.Columns[column])}
+		out.Neighbours[i] = api.Neighbour{Hit: h, Region: mirror.Region(h.Columns), Label: g.labelOf(&h)}
+		if opt.WithItself {
+			out.Neighbours[i].Itself, _ = m.is(&h)
+		}
 	}
 	return out, err
 }
@@ -177,11 +182,11 @@ func (g *Items) search(ctx context.Context, q index.Query) (*index.Result, error
 // itself.
 const spare = 8
 
-// others finds the k nearest items that are not the query itself, and returns the ids of items that are, as reported
-// by is. search finds the nearest items. If many of them are the query, others searches for more items: up to most
-// more, if that is above 0.
+// others finds the k nearest items that are not the query itself, and returns the items that are, as reported by is.
+// search finds the nearest items. If many of them are the query, others searches for more items: up to most more, if
+// that is above 0.
 func others(ctx context.Context, k, most int, search func(k int) ([]store.Hit, error), is func(h *store.Hit) bool) (
-	hits []store.Hit, itself []string, err error) {
+	hits, itself []store.Hit, err error) {
 	for wide := spare; ; wide *= 8 {
 		last := most > 0 && wide >= most
 		if last {
@@ -196,7 +201,7 @@ func others(ctx context.Context, k, most int, search func(k int) ([]store.Hit, e
 			if ctx.Err() != nil || !is(&h) {
 				return false
 			}
-			itself = append(itself, h.ID)
+			itself = append(itself, h)
 			return true
 		})
 		if ctx.Err() != nil {

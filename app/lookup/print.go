@@ -1,6 +1,7 @@
 package lookup
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -25,17 +27,54 @@ func DistanceText(by rank.Distance, distance float64) string {
 	return fmt.Sprintf("distance %.4g", distance)
 }
 
-// SameText returns the text of the probability that a neighbour shows the same thing.
-func SameText(p float64) string { return "the same: " + decide.Percent(p) }
+// SameText returns the text of the probability that a neighbour shows the same thing. A calibration has no pairs with
+// the distance 0, so the text says that the embeddings are equal.
+func SameText(n *api.Neighbour, distance string, p float64) string {
+	const equal = 1e-6 // distance of equal embeddings, with the error of rounding
+	switch {
+	case n.Itself:
+		return "this very picture"
+	case distance != rank.Dot.String() && n.Distance < equal:
+		return "an equal embedding"
+	}
+	return "the same: " + decide.Percent(p)
+}
+
+// ItselfText names the items that are the query, with their labels.
+func ItselfText(items, labels []string) string {
+	of := map[string][]string{}
+	for i, l := range labels {
+		l = cmp.Or(l, decide.Unlabelled)
+		of[l] = append(of[l], items[i])
+	}
+	var out []string
+	for _, l := range distinct(labels) {
+		out = append(out, fmt.Sprintf("%s (%s)", l, FirstNames(of[l])))
+	}
+	text := strings.Join(out, ", ")
+	if len(out) > 1 {
+		text += ": the labels differ"
+	}
+	return text
+}
+
+// FirstNames lists the first few of some names.
+func FirstNames(names []string) string {
+	const few = 10
+	var out []string
+	for _, name := range names[:min(few, len(names))] {
+		out = append(out, escape.Name(name))
+	}
+	if len(names) > few {
+		out = append(out, "...")
+	}
+	return strings.Join(out, ", ")
+}
 
 // Print writes the answers for a terminal. For a table, neighbours have their labels, else their columns in the order
 // of the gallery's.
 func (r *Results) Print(to io.Writer, g Gallery, in *Info) error {
 	_, isTable := g.(*Table)
-	where := "index"
-	if isTable {
-		where = "gallery"
-	}
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	line := func(rank string, n *api.Neighbour) {
 		distance, about := fmt.Sprintf("%.4g", n.Distance), columnsText(in.Columns, n.Columns)
@@ -44,7 +83,7 @@ func (r *Results) Print(to io.Writer, g Gallery, in *Info) error {
 		}
 		fmt.Fprintf(w, "%s\t%s", rank, distance)
 		if n.Same != nil {
-			fmt.Fprintf(w, "\t%s", SameText(*n.Same))
+			fmt.Fprintf(w, "\t%s", SameText(n, in.Distance.String(), *n.Same))
 		}
 		if n.Count > 1 {
 			about = strings.TrimSpace(fmt.Sprintf("%s (and %d more)", about, n.Count-1))
@@ -58,7 +97,7 @@ func (r *Results) Print(to io.Writer, g Gallery, in *Info) error {
 		}
 		fmt.Fprintln(w, q.Query)
 		if len(q.Itself) > 0 {
-			fmt.Fprintf(w, "left out, as it is the photo itself in the %s: %s\n", where, strings.Join(q.Itself, ", "))
+			fmt.Fprintf(w, "this very picture, left out below: %s\n", ItselfText(q.Itself, q.ItselfLabels))
 		}
 		for k := range q.Neighbours {
 			n := &q.Neighbours[k]

@@ -13,13 +13,14 @@ import (
 func TestPrint(t *testing.T) {
 	p := 0.97
 	r := Results{Head: api.Head{Least: 0.5}, Queries: []api.Answer{
-		{Query: "q.jpg", Itself: []string{"a", "b"}, Neighbours: []api.Neighbour{
-			{Hit: store.Hit{Item: store.Item{ID: "c", Path: "p/c.jpg", Columns: map[string]any{"z": "two words",
-				"n": 2.5}},
-				Distance: 0.5}, Same: &p, Count: 3, Others: []api.Neighbour{{Hit: store.Hit{Item: store.Item{ID: "e"},
-				Distance: 0.75}}}},
-			{Hit: store.Hit{Item: store.Item{ID: "d"}, Distance: 1}, Count: 1},
-		}},
+		{Query: "q.jpg", Itself: []string{"a", "b", "o"},
+			ItselfLabels: []string{"x", "y", "x"}, Neighbours: []api.Neighbour{
+				{Hit: store.Hit{Item: store.Item{ID: "c", Path: "p/c.jpg", Columns: map[string]any{"z": "two words",
+					"n": 2.5}},
+					Distance: 0.5}, Same: &p, Count: 3,
+					Others: []api.Neighbour{{Hit: store.Hit{Item: store.Item{ID: "e"}, Distance: 0.75}}}},
+				{Hit: store.Hit{Item: store.Item{ID: "d"}, Distance: 1}, Count: 1},
+			}},
 		{Query: "r.jpg", Explain: &api.Provenance{Query: "the photo", Gallery: "an index", Steps: []string{"one",
 			"two"}}},
 	}}
@@ -28,7 +29,7 @@ func TestPrint(t *testing.T) {
 	if err := r.Print(&b, &Items{}, in); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"q.jpg\nleft out, as it is the photo itself in the index: a, b\n",
+	for _, want := range []string{"q.jpg\nthis very picture, left out below: x (a, o), y (b): the labels differ\n",
 		"p/c.jpg  n=2.5 z=\"two words\" (and 2 more)\n     0.75", "97 %", "gallery: an index", "steps: one; two\n",
 		"\n\nr.jpg\nno neighbour is the same thing with a probability of 0.5 or more\n"} {
 		if !strings.Contains(b.String(), want) {

@@ -88,14 +88,14 @@ func (s *Set) Queries(from string) []Query {
 	return list
 }
 
-// itemIDs returns the ids of the items that the query is.
-func (q *Query) itemIDs() (ids []string) {
+// items returns the items that the query was made from.
+func (q *Query) items() (out []store.Hit) {
 	for _, p := range q.parts() {
 		if p.Item != nil {
-			ids = append(ids, p.Item.ID)
+			out = append(out, store.Hit{Item: *p.Item})
 		}
 	}
-	return ids
+	return out
 }
 
 // matcher tells which items are a query itself: by digest, file or bytes of the content, as package itself says.

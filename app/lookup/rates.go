@@ -9,12 +9,14 @@ import (
 // SummaryRates returns the shares of unknown photos that summaries have a line for.
 func SummaryRates() []float64 { return []float64{0.01, 0.05, 0.1, 0.2, 0.5} }
 
-// Rate is a share of unknown photos admitted, with its distance and its effect.
+// Rate is a share of unknown photos admitted, with its effect, and the probability that a label needs or the distance
+// of a gate.
 type Rate struct {
 	FPIR     float64 `json:"fpir"`
 	Distance float64 `json:"distance,omitempty"`
-	// Known is the share of the calibration's known photos that get a label. Allowed is the share that the distances
-	// would give a label without a bound.
+	Needed   float64 `json:"needed,omitempty"`
+	// Known is the share of the calibration's known photos that get a label. Allowed is the share that would get one
+	// without a bound.
 	Known   float64  `json:"known"`
 	Allowed *float64 `json:"allowed,omitempty"`
 	Named   *int     `json:"named,omitempty"` // number of queries that get a label
@@ -39,8 +41,8 @@ func GateRates(g *decide.Gate) []Rate {
 	return out
 }
 
-// rateOf returns the effect of a rate on the queries, whose nearest items lie at the given distances.
-func rateOf(d *decide.Decider, rate float64, photos int, nearest []float64) Rate {
+// rateOf returns the effect of a rate on decisions.
+func rateOf(d *decide.Decider, rate float64, photos int, res *Decisions) Rate {
 	line := Rate{FPIR: rate}
 	if t, ok := d.Allows(rate); ok {
 		line.Allowed = &t.TrueMatch
@@ -51,12 +53,12 @@ func rateOf(d *decide.Decider, rate float64, photos int, nearest []float64) Rate
 		return line
 	}
 	named := 0
-	for _, v := range nearest {
-		if v <= t.Distance {
+	for i := range res.Queries {
+		if d.Names(t, res.Queries[i].Nearest, res.Queries[i].score) {
 			named++
 		}
 	}
-	line.Distance, line.Known, line.Named = t.Distance, t.TrueMatch, &named
+	line.Distance, line.Needed, line.Known, line.Named = t.Distance, d.Needed(t), t.TrueMatch, &named
 	return line
 }
 

@@ -5,18 +5,23 @@ import (
 	"slices"
 )
 
-// Summary sums up the decisions.
+// Summary sums up the votes. Items that are the photos have no vote, so it measures how well photos are identified even
+// if all of them are items of the gallery.
 type Summary struct {
 	Mode    string `json:"mode"`           // open or closed
 	From    string `json:"from,omitempty"` // where the classes of an open calibration come from
 	Named   int    `json:"named"`
 	Unknown int    `json:"unknown"`
-	// Nearest is the median distance of the nearest item. Within is the largest distance for a label; 0 if closed.
+	// Pictures is the number of decisions about photos that are items of the gallery.
+	Pictures int `json:"pictures"`
+	// Nearest is the median distance of the nearest item. Needed is the least probability for a label. A gate has
+	// Within instead, the largest distance.
 	Nearest float64 `json:"nearest"`
+	Needed  float64 `json:"needed,omitempty"`
 	Within  float64 `json:"within,omitempty"`
 	Why     string  `json:"why"`
-	// Drift is the share of the gallery's items that have an item of another class within the distance of the
-	// calibration's rate. It is 0 if the rate allows that share.
+	// Drift is the share of the gallery's items that would get the label of another class at the calibration's rate. It
+	// is 0 if the rate allows that share.
 	Drift float64 `json:"drift,omitzero"`
 	// Sure is the number of labels with a probability of 0.9 or more.
 	Sure  int    `json:"sure"`
@@ -36,16 +41,21 @@ const (
 func summarise(a *Identifier, res *Decisions) *Summary {
 	d, says := a.Decider, a.Says
 	s := &Summary{Mode: ModeOpen, From: says.From}
-	var nearest []float64
+	var nearest, likely []float64
 	photos := 1
 	for i := range res.Queries {
 		q := &res.Queries[i]
-		if nearest = append(nearest, q.Nearest); q.Unknown {
+		if q.Others != nil {
+			s.Pictures++
+		}
+		v := q.Voted()
+		if nearest = append(nearest, q.Nearest); v.Unknown {
 			s.Unknown++
-		} else if s.Named++; q.Probability >= Sure {
+		} else if s.Named++; v.Probability >= Sure {
 			s.Sure++
 		}
-		photos, s.Within = max(photos, len(q.Of)), q.Within
+		photos, s.Within, s.Needed = max(photos, len(q.Of)), q.Within, q.Needed
+		likely = append(likely, v.Probability)
 	}
 	slices.Sort(nearest)
 	if len(nearest) > 0 {
@@ -63,18 +73,23 @@ func summarise(a *Identifier, res *Decisions) *Summary {
 		}
 		return s
 	}
-	way := "all are nearer"
-	if s.Unknown > 0 {
-		way = "photos whose nearest item is farther are unknown"
+	slices.Sort(likely)
+	if s.Why = fmt.Sprintf("to admit at most %g %% of unknown photos, ", 100*res.FPIR); d.Known() {
+		s.Why += fmt.Sprintf("a label needs a distance of %.4g or less; the median photo has its nearest item at %.4g",
+			s.Within, s.Nearest)
+	} else if len(likely) > 0 {
+		s.Why += fmt.Sprintf("a label needs a probability of %.3g or more; the median photo has %.3g", s.Needed,
+			likely[len(likely)/2])
 	}
-	s.Why = fmt.Sprintf("to admit at most %g %% of unknown photos, a label needs a distance of %.4g or less; the "+
-		"median photo has its nearest item at %.4g: %s", 100*res.FPIR, s.Within, s.Nearest, way)
+	if a.Basis.Estimate {
+		s.Why += "; without a bound, so that about every second time more are admitted"
+	}
 	if t, err := d.Unknown(photos); err == nil && t.Drift > 0 {
 		s.Drift = t.Drift
 		s.Why += "; " + t.Condition()
 	}
 	for _, rate := range SummaryRates() {
-		s.Rates = append(s.Rates, rateOf(d, rate, photos, nearest))
+		s.Rates = append(s.Rates, rateOf(d, rate, photos, res))
 	}
 	return s
 }

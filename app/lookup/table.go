@@ -2,6 +2,7 @@ package lookup
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"github.com/kindred-ml/kindred/decide"
@@ -52,7 +53,7 @@ func (t *Table) near(ctx context.Context, queries []Query, k int, opt *Options) 
 		a := api.Answer{Query: queries[i].Name, Passed: &rows, Exact: true, Neighbours: make([]api.Neighbour,
 			len(f.Row))}
 		for _, j := range f.Self {
-			a.Itself = append(a.Itself, t.named(j))
+			a.Itself, a.ItselfLabels = append(a.Itself, t.named(j)), append(a.ItselfLabels, t.Label(j))
 		}
 		for k, row := range f.Row {
 			j := int(row)
@@ -133,13 +134,18 @@ func (t *Table) labels() []string {
 }
 
 // Measures compares all items.
-func (t *Table) Measures(ctx context.Context, coverage float64) (m *decide.Measures, err error) {
-	m = &decide.Measures{}
-	labels := t.labels()
-	if m.Apart, err = decide.NewApart(ctx, t.Table.X, labels, t.Distance); err == nil && coverage > 0 {
-		m.Spread, err = decide.NewSpread(ctx, t.Table.X, labels, t.Distance, coverage)
+func (t *Table) Measures(ctx context.Context, says *decide.Calibration, coverage float64) (*decide.Measures, error) {
+	count := map[string]int{}
+	for _, l := range t.labels() {
+		count[l]++
 	}
-	return m, err
+	sampler := decide.NewSampler(says, count, t.Table.X.Cols, t.Distance)
+	for i := range t.Table.X.Rows {
+		if err := sampler.Add(t.Label(i), t.Table.X.Row(i)); err != nil {
+			return nil, fmt.Errorf("%s: %w", t.named(i), err)
+		}
+	}
+	return sampler.Measure(ctx, coverage > 0)
 }
 
 // Picture returns the picture of a neighbour, which is in the data set if the photos are known.

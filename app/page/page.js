@@ -338,16 +338,18 @@
     if (answer.notes) {
       box.append(el("div", { className: "notes" }, el("ul", {}, ...answer.notes.map(n => el("li", { textContent: n.replaceAll(" %", "\u00a0%") })))));
     }
-    const same = (answer.itself ?? []).filter(id => id !== answer.query);
+    const same = (answer.itself ?? []).map((id, i) => ({ id, label: answer.itself_labels[i] })).filter(it => it.id !== answer.query);
     if (same.length) {
-      const few = same.slice(0, 5).flatMap(id => [" ", el("button", { type: "button", textContent: id, onclick: () => walk(id) })]);
-      box.append(el("p", { className: "itself" }, "Left out because they are the same picture:", ...few, same.length > 5 ? ` and ${number(same.length - 5)} more` : ""));
+      const few = same.slice(0, 5).flatMap(({ id, label }) => [label ? ` ${label}, ` : " ", el("button", { type: "button", textContent: id, onclick: () => walk(id) })]);
+      const differ = new Set(answer.itself_labels).size > 1 ? ": the labels differ" : "";
+      box.append(el("p", { className: "itself" }, "This very picture is here:", ...few, same.length > 5 ? ` and ${number(same.length - 5)} more` : "", differ));
     }
     if (!answer.neighbours.length) box.append(el("p", { textContent: state.filter ? "No other item passes this filter." : "There is no other item." }));
     const hits = el("ul", { className: "hits" });
     for (const [i, h] of answer.neighbours.entries()) {
       // Without a calibration only the distance is shown.
-      const far = `distance ${short(h.distance)}`, said = h.same === undefined ? [far] : [`the same: ${percent(h.same)}`, far];
+      const far = `distance ${short(h.distance)}`, equal = h.distance < 1e-6 && answer.distance !== "dot";
+      const said = h.same === undefined ? [far] : [h.itself ? "this very picture" : equal ? "an equal embedding" : `the same: ${percent(h.same)}`, far];
       if (h.count > 1) said.push(`and ${number(h.count - 1)} more of ${h.label || "its group"}`);
       hits.append(tile(h, answer.gallery, i, said, both(h.id)));
     }

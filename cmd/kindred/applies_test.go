@@ -183,6 +183,7 @@ func identifyTrials() lookingCommand {
 			"allow-outside": {"--allow-outside", "run network", "", ""},
 			"calibration":   {"--calibration C-$.json", ofAllButStore + " vectors", "", ""},
 			"fpir":          {"--fpir 0.3", "", ofAllButStore + " vectors", ""},
+			"estimate":      {"--estimate", "", ofAllButStore + " vectors", ""},
 			"strangers":     {"--strangers 0.9", "", ofAllButStore + " vectors", ""},
 			"coverage":      {"--coverage 0.7", "", ofAllButStore + " vectors", ""},
 			"closed":        {"--closed --calibration closed-$.json", "", ofAllButStore + " vectors", ""},
@@ -264,6 +265,7 @@ func calibrateTrials() lookingCommand {
 			"fmr":           {"--fmr 0.3", "", all, ""},
 			"out":           {"--out L-$.json", "check drift", written, ""},
 			"force":         {"--force", written, "", ""},
+			"keep-failed":   {"--keep-failed", written + " trials drift", "", ""},
 			"allow-seen":    {"--allow-seen", "", "", ""}, // training saw no class that is calibrated on
 			"folds":         {"--folds 2", "", "", ""},    // the run kept classes apart
 			"trials":        {"--trials 2", "", "trials", ""},

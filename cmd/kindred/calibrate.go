@@ -76,6 +76,9 @@ Classes that training saw lie farther apart than new ones. Thresholds learned fr
 admit more unknown photos than promised, so items of such classes are refused.
 --allow-seen accepts them, and the calibration records it.
 
+An open calibration leaves out failed photos (of a lens cap, black frames), which are nearly the
+same in three classes or more, and names them. --keep-failed keeps them.
+
 A rate is refused if there are too few classes for it: a false-match rate of 1e-3 needs 26
 classes, 1e-4 needs 78, and 1e-5 needs 246.
 
@@ -105,6 +108,7 @@ calibration.`,
 	f.outFiles.add(cmd, "a calibration")
 	fs.BoolVar(&f.opt.AllowSeen, "allow-seen", false, "accept classes that training saw; the thresholds "+
 		"then admit more unknown photos than promised")
+	fs.BoolVar(&f.opt.KeepFailed, "keep-failed", false, "keep photos that are nearly the same in several classes")
 	fs.IntVar(&f.opt.Folds, "folds", 0, "train the run this many times, each time without a part of the classes, "+
 		"whose photos serve as unknown photos; 0: do not train")
 	fs.IntVar(&f.trials, "trials", 0, "calibrate this many times on half of the classes and measure on the others")
@@ -137,7 +141,7 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 		return err
 	}
 	if s.New.X == nil {
-		for _, flag := range []string{"fmr", "trials"} {
+		for _, flag := range []string{"fmr", "trials", "keep-failed"} {
 			if f.cmd.Flags().Changed(flag) {
 				return usagef("--%s needs classes that training did not see: %s kept %s; give photos of other "+
 					"classes with --data, or train with data.validation=classes:0.5", flag, arg, s.Missing)
@@ -170,6 +174,7 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 		}
 	}
 	res := newCalibrated(c, file)
+	res.Failed = s.Failed
 	if !c.IsClosed() {
 		for _, rate := range f.fmr {
 			t, err := c.Threshold(rate)
@@ -263,7 +268,8 @@ func (f *calibrateFlags) fit(act string) error {
 		rule{"fmr", act != toCrossFit, "", "unknown photos have their own rate (--fpir of kindred identify)"},
 		rule{"data", act != toCrossFit, "", "its unknown photos are photos of the run"},
 		rule{"allow-seen", act != toCrossFit, "", "its unknown photos are photos that a fold's training did not see"},
-		rule{"data allow-seen", act != toCheckLabelled, "",
+		rule{"keep-failed", act != toCrossFit, "", "failed photos are left out of photos of other classes only"},
+		rule{"data allow-seen keep-failed", act != toCheckLabelled, "",
 			"labelled photos are compared with the calibration's promises"},
 		rule{"distance", writes || act == toTry, "", "the calibration has its own distance"},
 		rule{"seen", !writes && act != toCheckUnlabelled, "",
@@ -272,9 +278,18 @@ func (f *calibrateFlags) fit(act string) error {
 		rule{"force", writes, "", "nothing is written"})
 }
 
-// open reads or embeds the photos to calibrate on.
+// open reads or embeds the photos to calibrate on, and leaves out failed ones.
 func (f *calibrateFlags) open(ctx context.Context, a *app, of basis, arg, file string) (*calibrate.Set, error) {
 	f.setOptions(a)
+	s, err := f.openSet(ctx, a, of, arg, file)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.LeaveOutFailed(ctx)
+}
+
+// openSet reads or embeds the photos to calibrate on.
+func (f *calibrateFlags) openSet(ctx context.Context, a *app, of basis, arg, file string) (*calibrate.Set, error) {
 	switch of {
 	case fileBasis:
 		t, err := a.labelled(arg, f.labels, oneColumn(f.opt.Column), f.opt.Strict)

@@ -21,6 +21,7 @@ type calibrated struct {
 	Classes    int                `json:"classes"`
 	Photos     int                `json:"photos"`
 	Copies     int                `json:"copies"`
+	Failed     []string           `json:"failed,omitempty"` // names of failed photos that were left out
 	Distance   rank.Distance      `json:"distance"`
 	Thresholds []decide.Threshold `json:"thresholds"`
 	Refused    []string           `json:"refused,omitempty"`
@@ -46,7 +47,7 @@ type closedSet struct {
 
 func newCalibrated(c *decide.Calibration, file string) *calibrated {
 	res := &calibrated{File: file, Mode: lookup.ModeOpen, From: c.From, Classes: c.Classes, Photos: c.Photos,
-		Copies: c.Copies, Distance: c.Distance, ECE: c.Reliability.ECE, VoteECE: c.Vote.Reliability.ECE,
+		Copies: c.Copies, Distance: c.Distance, ECE: c.Reliability.ECE, VoteECE: c.LabelECE(),
 		Thresholds: []decide.Threshold{}}
 	k := c.Closed
 	if c.IsClosed() && k.Gate == nil {
@@ -141,16 +142,14 @@ func (a *app) printNew(c *decide.Calibration, res *calibrated) error {
 	for _, t := range res.Thresholds {
 		fmt.Fprintf(w, "%g\t%.4g\t%.2g\t%.2g\t%.1f %%\n", t.Rate, t.Distance, t.Measured, t.Bound, 100*t.TrueMatch)
 	}
-	fmt.Fprintf(w, "\nclasses of one gallery, drawn like these\tdistance for at most 5 %% of unknown photos\t"+
+	fmt.Fprintf(w, "\nclasses of a gallery, drawn from these\tprobability that admits 5 %% of unknown photos at most\t"+
 		"known photos named\n")
-	for _, n := range []int{10, 100, 1000, 10_000} {
-		g := decide.Gallery{Classes: n, Items: int(float64(n)*c.PerClass + 0.5)}
-		t, err := c.Unknown(0.05, g)
-		if err != nil {
-			fmt.Fprintf(w, "%d\t%s\n", n, escape.Text(err.Error()))
+	for _, e := range c.Expect(decide.DefaultFPIR) {
+		if e.TrueMatch == 0 {
+			fmt.Fprintf(w, "%d\ttoo few classes\t-\n", e.Classes)
 			continue
 		}
-		fmt.Fprintf(w, "%d\t%.4g\t%.1f %%\n", n, t.Distance, 100*t.TrueMatch)
+		fmt.Fprintf(w, "%d\t%.3g\t%.1f %%\n", e.Classes, e.Needed(), 100*e.TrueMatch)
 	}
 	fmt.Fprintf(w, "\nprobability of \"same\"\tis off by %.3f on classes that it was not fitted to (ECE)\n", res.ECE)
 	fmt.Fprintf(w, "probability of a label\tis off by %.3f at most, in galleries of %d classes or fewer\n", res.VoteECE,

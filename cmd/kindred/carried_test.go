@@ -10,9 +10,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/serve/api"
 )
@@ -112,6 +114,15 @@ func TestCalibrationIsCarried(t *testing.T) {
 	got, err := client.IdentifyPictures(t.Context(), [][]byte{file}, api.Identify{FPIR: 0.5})
 	if err != nil || got.Photos != 1 || got.Classes != 13 {
 		t.Errorf("%+v: %v", got, err)
+	}
+	for _, gallery := range [][]string{{"--index", ix}, {"--run", run, "--in", dir}} { // the photo is an item
+		var all lookup.Decisions
+		ranJSON(t, &all, append([]string{"identify", photo, "--fpir", "0.5"}, gallery...)...)
+		q := all.Queries[0].Identification
+		if q.Query, q.Itself, got.Itself = "", nil, nil; q.Answer != api.AnswerPicture ||
+			q.Label != filepath.Base(filepath.Dir(photo)) || !reflect.DeepEqual(q, got.Identification) {
+			t.Errorf("%v: %+v, the server: %+v", gallery, q, got.Identification)
+		}
 	}
 	found, err := client.SearchPicture(t.Context(), file, api.Search{Least: 0.01})
 	if err != nil || len(found.Neighbours) == 0 || found.Neighbours[0].Same == nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/serve/api"
 )
 
 type identifyFlags struct {
@@ -40,7 +41,8 @@ label with its probability and the runner-up, or that the photo is unknown. It d
 calibration that kindred calibrate made for the network.
 
 With an open calibration, at most the share --fpir of the photos whose class is not in the
-gallery gets a label, in 95 of 100 cases, for a gallery of this size. With a closed
+gallery gets a label, in 95 of 100 cases, in this gallery: photos of the calibration are
+tried in it. --estimate admits about this share instead, without a bound. With a closed
 calibration, or with --closed, every photo gets the likeliest class that training saw, and its
 probability is among these classes. A summary says how many photos have a label, why the
 others have none, and how many would have one at another --fpir.
@@ -50,10 +52,12 @@ class is in the gallery: for every class with enough items there, and on average
 classes.
 
 The gallery is an index (--index), the photos of --in with the network of --run, or a file of
-embeddings with labels. A photo or an embedding that is in the gallery itself is left out of
-its own answer, which names it. PHOTO may
-be a folder, and --data a data set: all their photos are identified. --table FILE.csv writes
-path, label, probability, runner_up, unknown and set of each photo, the undecided first.
+embeddings with labels. A photo that is in the gallery, as the same file or as a copy, is
+answered with "this very picture", the label and the item. Such an item has no vote: the line
+below says what the other items say, and the summary counts that. PHOTO may be a folder, and
+--data a data set: all their photos are identified. --table FILE.csv writes a row for each
+photo, the undecided first: path, label, probability, runner_up, unknown, set, answer (picture,
+label or unknown), itself (the items that are the photo) and the others' vote.
 --together decides once for all photos, as photos of one thing.
 
 --choices gives the labels as words instead, with --words for the text tower that was trained
@@ -103,6 +107,8 @@ func (f *identifyFlags) add(cmd *cobra.Command) {
 	fs.text(&f.calibration, "calibration", "", "file of the calibration; default: in the folder of the index or "+
 		"the run, or beside --embeddings", anyFile)
 	fs.Float64Var(&f.opt.FPIR, "fpir", decide.DefaultFPIR, "share of unknown photos that may get a label")
+	fs.BoolVar(&f.opt.Estimate, "estimate", false, "admit about the share --fpir of unknown photos, without a bound: "+
+		"more photos get a label, and about every second time more unknown ones than --fpir")
 	fs.Float64Var(&f.opt.Strangers, "strangers", decide.DefaultStrangers,
 		"expected share of photos whose class is not in the gallery")
 	fs.Float64Var(&f.opt.Coverage, "coverage", 0,
@@ -240,19 +246,23 @@ func (f *identifyFlags) checkShares() error {
 func (a *app) printIdentified(res *lookup.Decisions) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, q := range res.Queries {
-		said := fmt.Sprintf("%s\t%.1f %%", q.Label, 100*q.Probability)
-		if q.Unknown {
-			said = fmt.Sprintf("unknown\t(%s: %.1f %%)", q.Label, 100*q.Probability)
+		if q.Answer == api.AnswerPicture {
+			fmt.Fprintf(w, "%s\tthis very picture: %s\n\tthe other items:", q.Query,
+				lookup.ItselfText(q.Itself, q.ItselfLabels))
+		} else {
+			fmt.Fprint(w, q.Query)
 		}
-		fmt.Fprintf(w, "%s\t%s", q.Query, said)
-		if q.RunnerUp != "" {
-			fmt.Fprintf(w, "\tthen %s %.1f %%", q.RunnerUp, 100*q.RunnerUpProbability)
+		v := q.Voted()
+		said := fmt.Sprintf("%s\t%.1f %%", v.Label, 100*v.Probability)
+		if v.Unknown {
+			said = fmt.Sprintf("unknown\t(%s: %.1f %%)", v.Label, 100*v.Probability)
+		}
+		fmt.Fprintf(w, "\t%s", said)
+		if v.RunnerUp != "" {
+			fmt.Fprintf(w, "\tthen %s %.1f %%", v.RunnerUp, 100*v.RunnerUpProbability)
 		}
 		if res.Coverage > 0 {
-			fmt.Fprintf(w, "\t{%s}", strings.Join(q.Set, ", "))
-		}
-		if len(q.Itself) > 0 {
-			fmt.Fprintf(w, "\tthis very picture: %s", firstNames(q.Itself))
+			fmt.Fprintf(w, "\t{%s}", strings.Join(v.Set, ", "))
 		}
 		fmt.Fprintln(w)
 	}
@@ -268,9 +278,9 @@ func (a *app) printSummary(res *lookup.Decisions) error {
 	n := len(res.Queries)
 	fmt.Fprintf(a.err, "\n%d of %s named, %d unknown (%s); %s\n", s.Named, spell.Count(n, "decision"), s.Unknown,
 		s.Mode, escape.Text(s.Why))
-	if itself := res.Itself(); itself > 0 {
-		fmt.Fprintf(a.err, "%d of %s are also items of the gallery: each is left out of its own answer\n", itself,
-			spell.Count(n, "decision"))
+	if s.Pictures > 0 {
+		fmt.Fprintf(a.err, "%d of %s are items of the gallery: each is known, and the summary counts the votes of the "+
+			"other items\n", s.Pictures, spell.Count(n, "decision"))
 	}
 	if s.Mode == lookup.ModeClosed {
 		_, err := fmt.Fprintf(a.err, "%d have a probability of %g or more\n", s.Sure, lookup.Sure)
@@ -281,13 +291,18 @@ func (a *app) printSummary(res *lookup.Decisions) error {
 			"admitted than it says")
 	}
 	w := tabwriter.NewWriter(a.err, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "--fpir\tdistance\tknown named\twithout a bound\tnamed of these %d\n", n)
+	needed := "distance"
+	if s.Within == 0 {
+		needed = "probability"
+	}
+	fmt.Fprintf(w, "--fpir\t"+needed+"\tknown named\twithout a bound\tnamed of these %d\n", n)
 	for _, r := range s.Rates {
 		if r.Refused != "" {
 			fmt.Fprintf(w, "%g\t-\t-\t%s\t- (too few classes)\n", r.FPIR, r.AllowedText())
 			continue
 		}
-		fmt.Fprintf(w, "%g\t%.4g\t%.1f %%\t%s\t%d\n", r.FPIR, r.Distance, 100*r.Known, r.AllowedText(), *r.Named)
+		fmt.Fprintf(w, "%g\t%.4g\t%.1f %%\t%s\t%d\n", r.FPIR, cmp.Or(r.Needed, r.Distance), 100*r.Known,
+			r.AllowedText(), *r.Named)
 	}
 	return w.Flush()
 }

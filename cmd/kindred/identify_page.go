@@ -99,13 +99,14 @@ func (s *identifySheet) page(rows []lookup.Decision, shown int) (report.Page, er
 	} else if shown > 1 {
 		lead += " The undecided come first."
 	}
-	lead += fmt.Sprintf(" Each neighbour has its distance, the probability that it shows the same thing, and its "+
-		"share of the vote of the nearest %d", s.Decider.Voters())
-	if !s.Decider.Known() {
-		lead += fmt.Sprintf("; %s of all photos are expected to be of no class of the gallery",
-			decide.Percent(s.f.opt.Strangers))
+	lead += " Each neighbour has its distance and the probability that it shows the same thing"
+	if s.Decider.Known() {
+		lead += fmt.Sprintf(", and its share of the vote of the nearest %d.", s.Decider.Voters())
+	} else {
+		lead += fmt.Sprintf("; %s of all photos are expected to be of no class of the gallery. A class counts by the "+
+			"mean of its items and the nearest of them, and not by their number.", decide.Percent(s.f.opt.Strangers))
 	}
-	page := report.Page{Title: "Who is it, and why", Lead: lead + ".", Footer: s.learned()}
+	page := report.Page{Title: "Who is it, and why", Lead: lead, Footer: s.learned()}
 	if s.res.Coverage > 0 && !s.Decider.Known() {
 		page.Footer += fmt.Sprintf(" Sets are computed from the class's own items for %d of %d classes, and from "+
 			"those of the calibration for the others.", s.res.ByClass, s.res.Classes)
@@ -126,7 +127,7 @@ func (s *identifySheet) learned() string {
 	if !s.Decider.Known() {
 		return fmt.Sprintf("Calibration %s: %d photos of %d classes that training did not see; on such classes the "+
 			"probability of a label is off by %.3f on average, and that of \"the same\" by %.3f (ECE).", file,
-			says.Photos, says.Classes, says.Vote.Reliability.ECE, says.Reliability.ECE)
+			says.Photos, says.Classes, says.LabelECE(), says.Reliability.ECE)
 	}
 	k := says.Closed
 	text := fmt.Sprintf("Calibration %s: %d photos of the %d classes of the run, looked up among %d; the probability "+
@@ -143,34 +144,38 @@ func (s *identifySheet) learned() string {
 
 // decision is one decision with its reasons and the neighbours that voted.
 func (s *identifySheet) decision(q *lookup.Decision) (report.Section, error) {
-	said := fmt.Sprintf("%s, %s", q.Label, decide.Percent(q.Probability))
+	vote := q.Voted()
+	said := fmt.Sprintf("%s, %s", vote.Label, decide.Percent(vote.Probability))
 	v := report.Verdict{Text: said, Tone: report.Good}
-	if q.Unknown {
+	if vote.Unknown {
 		said = "unknown"
-		v = report.Verdict{Text: fmt.Sprintf("Unknown. The likeliest label would be %s, %s.", q.Label,
-			decide.Percent(q.Probability))}
+		v = report.Verdict{Text: fmt.Sprintf("Unknown. The likeliest label would be %s, %s.", vote.Label,
+			decide.Percent(vote.Probability))}
 	}
-	if q.RunnerUp != "" {
-		v.Reasons = append(v.Reasons, fmt.Sprintf("Then %s, %s.", q.RunnerUp, decide.Percent(q.RunnerUpProbability)))
+	if vote.RunnerUp != "" {
+		v.Reasons = append(v.Reasons, fmt.Sprintf("Then %s, %s.", vote.RunnerUp,
+			decide.Percent(vote.RunnerUpProbability)))
 	}
-	if len(q.Itself) > 0 {
-		v.Reasons = append(v.Reasons, fmt.Sprintf("This very picture is in the gallery and has no vote: %s.",
-			firstNames(q.Itself)))
+	if q.Answer == api.AnswerPicture {
+		v.Reasons = append([]string{"It has no vote. The other items say: " + v.Text}, v.Reasons...)
+		said = "this very picture: " + lookup.ItselfText(q.Itself, q.ItselfLabels)
+		v.Text, v.Tone = "This very picture is in the gallery: "+lookup.ItselfText(q.Itself, q.ItselfLabels),
+			report.Good
 	}
 	v.Reasons = append(v.Reasons, s.bound(q))
-	if q.Set != nil {
-		v.Reasons = append(v.Reasons, s.set(q))
+	if vote.Set != nil {
+		v.Reasons = append(v.Reasons, s.set(vote))
 	}
 	rows := report.Retrieval{Side: 176}
 	for k, i := range q.Of {
-		row, note, err := s.row(i, q.Voters[k], q.Label)
+		row, note, err := s.row(i, q.Voters[k], vote.Label)
 		if err != nil {
 			return report.Section{}, err
 		}
 		rows.Rows = append(rows.Rows, row)
 		if len(q.Of) == 1 {
-			v.Reasons = append(v.Reasons, fmt.Sprintf("%s Among photos of the calibration with such a share of the "+
-				"vote, the label was right in %s of cases.", note, decide.Percent(q.Probability)))
+			v.Reasons = append(v.Reasons, fmt.Sprintf("%s Among such photos of the calibration the label was right in "+
+				"%s of cases.", note, decide.Percent(vote.Probability)))
 		}
 	}
 	title := fmt.Sprintf("%s: %s", said, filepath.Base(q.Query))
@@ -191,12 +196,25 @@ func (s *identifySheet) bound(q *lookup.Decision) string {
 		return ""
 	}
 	var b strings.Builder
+	if !s.Decider.Known() {
+		fmt.Fprintf(&b, "A label needs %s. At most %.3g %% of unknown photos get that much, in 95 of 100 cases: "+
+			"%.2g %% did in the calibration, and the bound for new classes is %.2g %%. Of photos whose class is in "+
+			"such a gallery, %.3g %% do.", decide.Percent(q.Needed), 100*t.Rate, 100*t.Measured, 100*t.Bound,
+			100*t.TrueMatch)
+		if s.Basis.Estimate {
+			b.Reset()
+			fmt.Fprintf(&b, "A label needs %s. About %.3g %% of unknown photos get that much: an estimate, without a "+
+				"bound.",
+				decide.Percent(q.Needed), 100*t.Rate)
+		}
+		return b.String() + s.several(q)
+	}
 	if len(q.Of) > 1 {
 		fmt.Fprintf(&b, "Half of the photos have their nearest item at %.4g or less", q.Nearest)
 	} else {
 		fmt.Fprintf(&b, "The nearest item is at %.4g", q.Nearest)
 	}
-	if q.Unknown {
+	if q.Voted().Unknown {
 		fmt.Fprintf(&b, ", which is too far for a label: it needs %.4g or less.", q.Within)
 	} else {
 		fmt.Fprintf(&b, "; a label needs %.4g or less.", q.Within)
@@ -205,17 +223,22 @@ func (s *identifySheet) bound(q *lookup.Decision) string {
 		"%.2g %% did in the calibration, and the bound for new classes is %.2g %%. Of photos whose class is "+
 		"in the gallery, %.3g %% have an item of it that "+
 		"near.", 100*t.Rate, 100*t.Measured, 100*t.Bound, 100*t.TrueMatch)
-	if len(q.Of) > 1 {
-		b.WriteString(" Several photos of one thing are decided at half of the rate, so that the bound holds for " +
-			"similar photos too.")
+	return b.String() + s.several(q)
+}
+
+// several says how several photos are decided about.
+func (s *identifySheet) several(q *lookup.Decision) string {
+	if len(q.Of) == 1 {
+		return ""
 	}
-	return b.String()
+	return " Half of the photos of one thing must reach it at half of the rate, so that the bound holds for similar " +
+		"photos too."
 }
 
 // set describes a prediction set.
-func (s *identifySheet) set(q *lookup.Decision) string {
+func (s *identifySheet) set(vote *api.Vote) string {
 	const most = 20
-	labels := q.Set
+	labels := vote.Set
 	more := ""
 	if len(labels) > most {
 		more = fmt.Sprintf(" and %d more", len(labels)-most)
@@ -237,30 +260,30 @@ func (s *identifySheet) row(i int, voters []api.Neighbour, label string) (report
 		return row, "", err
 	}
 	row.Item.Name = cmp.Or(row.Item.Name, s.Queries[i].Name)
-	weights, rest := s.Decider.Weights(lookup.Votes(voters))
-	hidden, won := 0.0, 0.0
+	weights := s.Decider.Weights(lookup.Votes(voters)) // nil: there is no vote
+	won := 0.0
 	for k := range voters {
 		n := &voters[k]
-		if n.Label == label {
+		if weights != nil && n.Label == label {
 			won += weights[k]
 		}
 		if k >= s.f.neighbours {
-			hidden += weights[k]
 			continue
 		}
 		p, err := s.item(s.Gallery.Picture(n))
 		if err != nil {
 			return row, "", err
 		}
-		p.Distance = fmt.Sprintf("%.4g; %s; vote: %s", n.Distance, lookup.SameText(s.same.Same(n.Distance)),
-			decide.Percent(weights[k]))
+		same := lookup.SameText(n, s.res.Distance, s.same.Same(n.Distance))
+		p.Distance = fmt.Sprintf("%.4g; %s", n.Distance, same)
+		if weights != nil {
+			p.Distance += "; vote: " + decide.Percent(weights[k])
+		}
 		row.Neighbours = append(row.Neighbours, p)
 	}
-	note := fmt.Sprintf("%s voted", spell.Count(len(voters), "neighbour"))
-	if more := len(voters) - len(row.Neighbours); more > 0 {
-		note += fmt.Sprintf("; the %d nearest are shown, the others have %s of the vote", len(row.Neighbours),
-			decide.Percent(hidden))
+	if weights == nil {
+		return row, "", nil
 	}
-	return row, fmt.Sprintf("%s. The vote: %s has %s, no class of the gallery has %s.", note, label,
-		decide.Percent(won), decide.Percent(rest)), nil
+	return row, fmt.Sprintf("%s voted; %s has %s of the vote.", spell.Count(len(voters), "neighbour"), label,
+		decide.Percent(won)), nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kindred-ml/kindred/app/cli"
 	"github.com/kindred-ml/kindred/app/cli/items"
+	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/app/mirror/changes"
 	"github.com/kindred-ml/kindred/app/mirror/watch"
@@ -180,7 +181,7 @@ func (f *syncFlags) bring(ctx context.Context, a *app, x *index.Index) error {
 	a.sayLeftOut(res.LeftOut)
 	if n := len(res.Kept); n > 0 {
 		fmt.Fprintf(a.err, "%s could not be read, so the index keeps the older content: %s\n",
-			spell.Count(n, "changed photo"), firstNames(res.Kept))
+			spell.Count(n, "changed photo"), lookup.FirstNames(res.Kept))
 	}
 	if a.json {
 		return a.printJSON(res)
@@ -223,21 +224,6 @@ func (f *syncFlags) apply(ctx context.Context, a *app, x *index.Index, p *mirror
 	res.Applied, res.Embedded, res.LeftOut, res.Items = true, done.Embedded, done.LeftOut, x.Info().Items
 	res.Kept, res.undone = done.Kept, done.Undone
 	return nil
-}
-
-// firstNames lists the first few of some ids.
-func firstNames(ids []string) string {
-	var b strings.Builder
-	for i, id := range ids[:min(few, len(ids))] {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(escape.Name(id))
-	}
-	if len(ids) > few {
-		b.WriteString(", ...")
-	}
-	return b.String()
 }
 
 // open opens the data set as the network of the index needs it.

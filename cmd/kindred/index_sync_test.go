@@ -409,7 +409,7 @@ func TestIndexSearchReplaced(t *testing.T) {
 			code, out, stderr := runArgs(t, append(args, "--neighbours", "20")...)
 			remark := strings.Contains(stderr, "the index has an older content of this file, which is not left out, "+
 				"under c0/1.png: 'kindred index sync PHOTOS --index "+ix+"' updates it\n")
-			left := strings.Contains(out, "left out, as it is the photo itself in the index: c0/1.png")
+			left := strings.Contains(out, "this very picture, left out below: c0 (c0/1.png)")
 			if code != exitOK || remark != c.older || left != c.itself {
 				t.Errorf("%q: status %d: %s%s", args, code, out, stderr)
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/serve/api"
 )
 
 // part writes some rows of a file of embeddings with ids and paths; without names if named is not set.
@@ -74,22 +76,24 @@ func TestItselfIsKnown(t *testing.T) {
 				if gallery[0] == "--embeddings" {
 					want = fmt.Sprintf("photos/%d.jpg", some[k])
 				}
-				if !slices.Equal(q.Itself, []string{want}) || q.Nearest == 0 {
-					t.Errorf("%s, query %d: itself %q, nearest %g; want %q", what, k, q.Itself, q.Nearest, want)
+				if label := fmt.Sprint("thing ", 100+some[k]/8); !slices.Equal(q.Itself, []string{want}) ||
+					q.Nearest == 0 || q.Answer != api.AnswerPicture || q.Unknown || q.Label != label ||
+					q.Others == nil || q.Probability != 1 {
+					t.Errorf("%s, query %d, want %q, %q: %+v", what, k, want, label, q)
 				}
 				res.Queries[k].Query, res.Queries[k].Itself = "", nil
 			}
 			answers[what] = res.Queries
 			code, stdout, stderr = runArgs(t, args...)
-			if code != exitOK || !strings.Contains(stdout, "this very picture: ") ||
-				!strings.Contains(stderr, "23 of 23 decisions are also items of the gallery: each is left out of its "+
-					"own answer") {
+			if code != exitOK || !strings.Contains(stdout, "this very picture: thing 100 (") ||
+				!strings.Contains(stdout, "the other items:") || !strings.Contains(stderr, "23 of 23 decisions are "+
+				"items of the gallery: each is known, and the summary counts the votes of the other items") {
 				t.Errorf("%s: %s\n%s", what, stdout, stderr)
 			}
 		}
 	}
 	for what, list := range answers {
-		if want := answers["--index q.csv"]; fmt.Sprint(list) != fmt.Sprint(want) {
+		if want := answers["--index q.csv"]; !reflect.DeepEqual(list, want) {
 			t.Errorf("%s decides otherwise than --index q.csv", what)
 		}
 	}
@@ -107,12 +111,13 @@ func itselfTogether(t *testing.T, at func(name string) string) {
 		if err := json.Unmarshal([]byte(stdout), &res); code != exitOK || err != nil || len(res.Queries) != 1 {
 			t.Fatal(stderr, err)
 		}
-		if q := res.Queries[0]; len(q.Itself) != 6 || q.Label != "thing 101" {
+		if q := res.Queries[0]; len(q.Itself) != 6 || q.Label != "thing 101" ||
+			q.Others.Label != "thing 101" || q.Answer != api.AnswerPicture {
 			t.Errorf("%s: %+v", gallery[0], q)
 		}
 		page, err := os.ReadFile(filepath.Join(at("page"+gallery[0]), "identify.html"))
 		if err != nil || strings.Contains(string(page), ">0; ") ||
-			!strings.Contains(string(page), "This very picture is in the gallery and has no vote: ") {
+			!strings.Contains(string(page), "It has no vote. The other items say: ") {
 			t.Errorf("%s: the page names no item, or one of the photos votes", gallery[0])
 		}
 	}

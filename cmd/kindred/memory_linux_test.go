@@ -56,7 +56,7 @@ var bombs = map[string][]string{
 		"eval --embeddings small.csv --pairs pairs.csv -> needs more"},
 	"export": {"export --network header.safetensors --out net.onnx -> weights but no network",
 		"export long --out net.onnx -> at most"},
-	"identify": {"identify photo.png --run strangers --in photos -> at most 8 MiB",
+	"identify": {"identify photo.png --run strangers --in photos -> at most 16 MiB",
 		"identify photo.png --run objects --in photos -> needs more"},
 	"index add": {"index add I --embeddings some.csv -> adding 1200000 items",
 		"index add I --embeddings many.csv -> needs more"},

@@ -42,9 +42,9 @@ for each arm and seed. Finished runs are kept: the same command, given again,
 goes on where it stopped, and more --seeds add runs.
 
 Each statement of the paper gets a verdict: it holds (the sign is the paper's,
-p < 0.05 by a paired t-test, at least three seeds), it is contradicted (the
-opposite sign, by the same test), or it is undecided. One or two seeds decide
-nothing.
+p < 0.05 by a paired t-test, corrected for the statements of the experiment, at
+least three seeds), it is contradicted (the opposite sign, by the same test), or it
+is undecided. One or two seeds decide nothing.
 
 Published numbers are shown only if the data are the paper's: the set opened by
 its name, complete, with the experiment's classes, labels and split. With --data,

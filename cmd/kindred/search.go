@@ -362,7 +362,7 @@ func (f *searchFlags) sayOlder(answers []api.Answer, name string) {
 		if n := len(q.Older); n > 0 {
 			fmt.Fprintf(f.look.a.err, "%s: the index has an older content of this file, which is not left out, under "+
 				"%s%s\n",
-				escape.Name(q.Query), firstNames(q.Older), way)
+				escape.Name(q.Query), lookup.FirstNames(q.Older), way)
 		}
 	}
 }

@@ -64,7 +64,10 @@ func policyPage(policies *source) ([]byte, error) {
 	b.WriteString("# Mining policies\n\nA mining policy chooses the positives or the negatives of each anchor in a " +
 		"batch. Any positive policy can\nbe combined with any negative policy and any loss over tuples, except " +
 		"semihard positives with facenet,\nsemihard and angular negatives: each would wait for the other. `make gen` " +
-		"writes this page from doc\ncomments. In a configuration: `mine: {positives: easy, negatives: hard}`.\n")
+		"writes this page from doc\ncomments. In a configuration: `mine: {positives: easy, negatives: hard}`.\n\n" +
+		"**Ties.** Distances are compared in float32. Of several references at the same distance, easy, hard and\n" +
+		"semihard take the first in the batch, whose classes and samples are drawn at random. A negative at exactly\n" +
+		"the distance of the positive is not farther: semihard and facenet leave it out.\n")
 	for _, side := range []struct {
 		name, typ string
 		names     []string

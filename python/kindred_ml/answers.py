@@ -27,13 +27,14 @@ class Column:
 
 @dataclasses.dataclass(frozen=True)
 class Threshold:
-    """A distance for a rate of errors, with what was measured at it."""
+    """A distance for a rate of errors, or the probability that a label needs, with what was measured at it."""
 
     rate: float
-    distance: float
     measured: float
     bound: float
     true_match: float
+    distance: Optional[float] = None
+    needed: Optional[float] = None
     drift: float = 0.0
     condition: str = ""
 
@@ -128,8 +129,10 @@ class Neighbour:
         Values by column. Those called ``file.`` are what ``kindred index sync`` knows the photo's file by; frames
         leave them out.
     vector : array or None
+    itself : bool or None
+        Whether it is the query, found by a search that does not leave such items out.
     same : float or None
-        The probability that it shows the same thing, where there is a calibration.
+        The probability that it shows the same thing, where there is a calibration; 1 if it is the query.
     score : float or None
         With ``rerank``, the distance after re-ranking, which orders the neighbours.
     count : int or None
@@ -146,6 +149,7 @@ class Neighbour:
     row: Optional[int] = None
     columns: Optional[Dict] = None
     vector: Optional[np.ndarray] = None
+    itself: Optional[bool] = None
     same: Optional[float] = None
     score: Optional[float] = None
     count: Optional[int] = None
@@ -170,7 +174,7 @@ class Provenance:
 
 
 # The version of the answers to searches and identifications that this package reads.
-_SCHEMA = 1
+_SCHEMA = 2
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -198,6 +202,7 @@ class Answer:
     query: Optional[str] = None
     vector: Optional[np.ndarray] = None
     itself: Optional[List[str]] = None
+    itself_labels: Optional[List[str]] = None
     older: Optional[List[str]] = None
     passed: Optional[int] = None
     exact: Optional[bool] = None
@@ -235,13 +240,11 @@ class IdentificationHead(Head):
 
 
 @dataclasses.dataclass(frozen=True)
-class Identification:
-    """What is on a photo, or on several photos of one thing.
+class Vote:
+    """The vote of the nearest items.
 
     Attributes
     ----------
-    query : str or None
-        The photo.
     label : str
         The likeliest label, also where it is unknown.
     probability : float
@@ -251,32 +254,58 @@ class Identification:
     runner_up : str or None
         The next likeliest label.
     runner_up_probability : float or None
-    nearest : float
-        The distance of the nearest item; the median of several photos.
-    within : float
-        The largest distance for a label; 0 if every photo gets one.
-    photos : int
-        The number of photos of the thing.
-    names : list of str or None
-        The names of several photos.
     set : list of str or None
         With coverage, the labels that hold the right one with that probability.
-    itself : list of str or None
-        The items of the gallery that are the photo. They have no vote.
     """
 
-    query: Optional[str] = None
     label: str = _always(str)
     probability: float = _always(float)
     unknown: bool = _always(bool)
     runner_up: Optional[str] = None
     runner_up_probability: Optional[float] = None
+    set: Optional[List[str]] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Identification(Vote):
+    """What is on a photo, or on several photos of one thing: a :class:`Vote` with these attributes.
+
+    Attributes
+    ----------
+    query : str or None
+        The photo.
+    answer : str
+        ``picture``: the photo is an item of the gallery, and ``label`` is the item's with the probability 1 (empty,
+        with 0, if there are several such items with different labels). ``label``: it shows the same thing as items
+        with the label. ``unknown``: nothing is near enough for a label.
+    nearest : float
+        The distance of the nearest item that is not the photo; the median of several photos.
+    needed : float or None
+        The least probability of a label that is not unknown.
+    within : float or None
+        Instead of it, for classes of training, the largest distance for a label; None if every photo gets one.
+    photos : int
+        The number of photos of the thing.
+    names : list of str or None
+        The names of several photos.
+    itself, itself_labels : list of str or None
+        The items of the gallery that are the photo, and the label of each. They have no vote.
+    others : Vote or None
+        If the answer is ``picture``, the vote of the other items.
+    """
+
+    query: Optional[str] = None
+    answer: str = _always(str)
     nearest: float = _always(float)
-    within: float = _always(float)
+    needed: Optional[float] = None
+    within: Optional[float] = None
     photos: int = _always(int)
     names: Optional[List[str]] = None
-    set: Optional[List[str]] = None
     itself: Optional[List[str]] = None
+    itself_labels: Optional[List[str]] = None
+    others: Optional[Vote] = None
+
+    FIRST = ("query", "answer", "label")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -163,8 +163,8 @@ class Client:
         """Find as :meth:`search` does, with an explanation. The answer is an ``Explanation``."""
         return self._asked(Explanation, "/v1/explain", photo, id, vector, text, like, unlike, columns, k=k, **options)
 
-    def identify(self, photos=None, ids=None, vectors=None, fpir=None, strangers=None, coverage=None,
-                 by_class=None):
+    def identify(self, photos=None, ids=None, vectors=None, fpir=None, estimate=None, strangers=None,
+                 coverage=None, by_class=None):
         """Identify a photo: its class, or that it is unknown.
 
         Parameters
@@ -175,6 +175,7 @@ class Client:
             Items of the collection that show it.
         vectors : array of shape (n, d), optional
         fpir, strangers, coverage : float, optional
+        estimate : bool, optional
             As in :func:`kindred_ml.identify`.
         by_class : bool, optional
             Whether the set of ``coverage`` goes by a class's own items, where it has enough; by default
@@ -184,7 +185,7 @@ class Client:
         -------
         Identified
         """
-        values = {"fpir": fpir, "strangers": strangers, "coverage": coverage, "by_class": by_class}
+        values = {"fpir": fpir, "estimate": estimate, "strangers": strangers, "coverage": coverage, "by_class": by_class}
         if photos is not None:
             if ids is not None or vectors is not None:
                 raise ValueError("photos are identified without vectors and ids")

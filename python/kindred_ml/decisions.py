@@ -54,8 +54,8 @@ def calibrate(target, labels=None, data=None, fmr=(1e-2, 1e-3), distance=None, o
 
 
 def identify(photos=None, run=None, in_=None, index=None, network=None, embeddings=None, labels=None, vectors=None,
-             calibration=None, coverage=None, fpir=0.05, strangers=0.5, together=False, as_frame=None, progress=None,
-             **options):
+             calibration=None, coverage=None, fpir=0.05, estimate=False, strangers=0.5, together=False, as_frame=None,
+             progress=None, **options):
     """Give photos a label with its probability, or call them unknown: ``kindred identify``.
 
     Parameters
@@ -82,6 +82,8 @@ def identify(photos=None, run=None, in_=None, index=None, network=None, embeddin
         Asks for the set of labels that holds the right one with this probability.
     fpir : float
         The share of photos of no class of the gallery that may be given a label.
+    estimate : bool
+        Whether about this share is given a label, without a bound.
     strangers : float
         The share of photos that are expected to be such.
     together : bool
@@ -99,7 +101,7 @@ def identify(photos=None, run=None, in_=None, index=None, network=None, embeddin
     if (photos is None) == (vectors is None):
         raise ValueError("identify takes either photos or vectors")
     settings = {"run": run, "index": index, "network": network, "calibration": calibration, "coverage": coverage,
-                "fpir": fpir, "strangers": strangers, "together": together}
+                "fpir": fpir, "estimate": estimate, "strangers": strangers, "together": together}
     with tempfile.TemporaryDirectory(prefix="kindred-") as folder:
         if in_ is not None:
             settings["in"], more = photo_set(in_, folder, labels)

@@ -92,7 +92,8 @@ def test_search(client, trained, paths):
     assert {n.columns["label"] for n in client.search(paths[0], filter='label = "kind2"').neighbours} == {"kind2"}
     assert "data:image/png" in by_id._repr_html_()
     others = client.search(paths[0], k=3, except_itself=True)
-    assert others.itself == ["kind0/0.png"] and by_path.itself is None
+    assert others.itself == ["kind0/0.png"] and by_path.itself is None and [n.itself for n in by_path.neighbours] == [
+        True, None, None]
     assert [n.id for n in others.neighbours][:2] == [n.id for n in by_path.neighbours[1:]]
     assert client.explain(paths[0], k=3, except_itself=True).itself == others.itself
     with pytest.raises(ValueError, match="one of a photo, an id, a vector, a text and like"):
@@ -103,7 +104,7 @@ def test_sums_and_groups(serving):
     client = Client(serving, collection="corners")
     found = client.search(like=[{"id": "x"}, {"vector": np.float32([0, 5, 0])}], explain=True)
     assert [n.id for n in found.neighbours][0] == "xy" and found.neighbours[0].distance == pytest.approx(0, abs=1e-6)
-    assert (found.schema, found.gallery, found.items, found.distance) == (1, "corners", 4, "cosine")
+    assert (found.schema, found.gallery, found.items, found.distance) == (2, "corners", 4, "cosine")
     assert "sum" in found.explain.query and found.explain.steps
     assert client.search(like=[{"id": "xy"}], unlike=[{"id": "x"}]).neighbours[0].id == "y"
     groups = client.search(vector=[1, 0.1, 0], group_by="label", others=1).neighbours
@@ -146,10 +147,11 @@ def test_identify(serving):
     client = Client(serving, collection="people")
     item = client.get("p/7")
     decided = client.identify(ids="p/7", coverage=0.9)
-    assert decided.label == item.columns["label"] == "person 1" and "person 1" in decided.set
+    assert decided.label == item.columns["label"] == "person 1" and "person 1" in decided.others.set
     known = client.identify(vectors=item.vector)
     assert known.label == "person 1" and known.unknown == decided.unknown and known.nearest == decided.nearest > 0
-    assert known.itself == decided.itself == ["p/7"]
+    assert known.itself == decided.itself == ["p/7"] and known.answer == "picture" and known.itself_labels == [
+        "person 1"] and known.others.label == "person 1" and known.others.probability < known.probability == 1
     assert client.identify(vectors=np.full(8, 40)).unknown
     assert client.search(id="p/7", k=1).neighbours[0].same > 0
     assert all(n.same >= 0.5 for n in client.search(id="p/7", least=0.5).neighbours)

@@ -36,16 +36,16 @@ def test_one_of_each_group(trained, photos, paths):
     assert sorted(n.count for n in found) == [7, 8, 8, 8] and {len(n.others) for n in found} == {2}
     assert {n.label for n in found[0].others} == {found[0].label} and found[0].others[0].distance >= found[0].distance
     document = found.attrs["document"]
-    assert document["schema"] == 1 and document["items"] == 32 and document["gallery"] == str(photos)
+    assert document["schema"] == 2 and document["items"] == 32 and document["gallery"] == str(photos)
     assert any("group" in step for step in document["queries"][0]["explain"]["steps"])
     with pytest.raises(kindred_ml.KindredError, match="--others"):
         kindred_ml.search(paths[0], run=trained.run_, in_=photos, others=2, progress=False)
 
 
 def test_answers_of_another_version(monkeypatch):
-    answer = {"schema": 2, "gallery": "g", "items": 0, "distance": "dot", "queries": []}
+    answer = {"schema": 3, "gallery": "g", "items": 0, "distance": "dot", "queries": []}
     monkeypatch.setattr("kindred_ml.index.run_command", lambda *arguments, **options: answer)
-    with pytest.raises(kindred_ml.KindredError, match="schema is 2: this kindred_ml reads 1; install"):
+    with pytest.raises(kindred_ml.KindredError, match="schema is 3: this kindred_ml reads 2; install"):
         kindred_ml.Index("x.index").search(ids="a")
 
 
@@ -243,7 +243,10 @@ def test_decisions_frame(kindred, far_classes, tmp_path):
     np.save(tmp_path / "other.npy", y + 100)
     other = kindred_ml.identify(vectors=X[:3] + 0.1, embeddings=tmp_path / "E.npz", labels=tmp_path / "other.npy")
     assert other["label"].tolist() == ["100"] * 3
-    assert list(frame.columns) == ["query", "label", "probability", "unknown", "runner_up", "runner_up_probability",
-                                   "nearest", "within", "photos"]
+    assert list(frame.columns) == ["query", "answer", "label", "probability", "unknown", "runner_up",
+                                   "runner_up_probability", "nearest", "needed", "photos"]
+    here = kindred_ml.identify(vectors=X[:1], embeddings=tmp_path / "E.npz")
+    assert here["answer"].tolist() == ["picture"] and here["label"].tolist() == ["0"] and not here["unknown"][0]
+    assert here["itself_labels"].tolist() == [["0"]] and here["others"][0].label == "0"
     assert frame.attrs["document"]["summary"]["named"] == 3 and "queries" not in frame.attrs["document"]
     assert frame["label"].tolist() == ["0"] * 3

@@ -5,7 +5,7 @@ import "github.com/kindred-ml/kindred/store"
 // Schema is the version of the answers of searches and identifications, of the server and of the commands. The commands
 // search and index search print a Head and a list of Answers, called queries; identify prints an IdentificationHead and
 // a list of Identifications.
-const Schema = 1
+const Schema = 2
 
 // Head says what was searched. It begins every answer.
 type Head struct {
@@ -27,7 +27,9 @@ type Answer struct {
 	Query  string    `json:"query,omitempty"`
 	Vector []float32 `json:"vector,omitempty"` // of the query, if it was requested
 	// Itself lists the items that are the query and are left out: ids of an index or a store, else paths or rows.
-	Itself []string `json:"itself,omitempty"`
+	// ItselfLabels has the label of each; "" if it is not known.
+	Itself       []string `json:"itself,omitempty"`
+	ItselfLabels []string `json:"itself_labels,omitempty"`
 	// Older lists the ids of items whose embeddings are of an older content of the query's file, or of a copy. They
 	// are not left out.
 	Older []string `json:"older,omitempty"`
@@ -46,7 +48,10 @@ type Neighbour struct {
 	Region string `json:"region,omitempty"` // the part of the picture; "" for all of it
 	Row    *int   `json:"row,omitempty"`    // of the table that was searched, from 0; nil for an index or a store
 	Label  string `json:"label"`            // class; "" if it is not known
-	// Same is the probability that it shows the same thing as the query; nil without a calibration.
+	// Itself means that the item is the query: a search that does not leave such items out found it.
+	Itself bool `json:"itself,omitempty"`
+	// Same is the probability that it shows the same thing as the query, 1 if it is the query; nil without a
+	// calibration.
 	Same *float64 `json:"same,omitempty"`
 	// Score is the distance after re-ranking, by which the neighbours are ordered; nil without re-ranking.
 	Score *float64 `json:"score,omitempty"`

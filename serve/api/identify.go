@@ -9,6 +9,8 @@ type Identify struct {
 	// FPIR is the share of unknown photos, of no class of the collection, that may get a
 	// label; default 0.05.
 	FPIR float64 `json:"fpir,omitempty"`
+	// Estimate admits about this share, without a bound.
+	Estimate bool `json:"estimate,omitempty"`
 	// Strangers is the expected share of unknown photos; default 0.5.
 	Strangers float64 `json:"strangers,omitempty"`
 	// Coverage requests a set of labels that contains the right one with this probability.
@@ -36,29 +38,58 @@ type IdentificationHead struct {
 	ByClass int `json:"by_class,omitempty"`
 }
 
-// Identification is the decision about a photo, or about several photos of one thing.
+// The values of Identification.Answer.
+const (
+	AnswerPicture = "picture" // the photo is an item of the gallery
+	AnswerLabel   = "label"   // the photo shows the same thing as items of the label
+	AnswerUnknown = "unknown"
+)
+
+// Identification is the answer about a photo, or about several photos of one thing.
 type Identification struct {
 	// Query is the photo; "" for pictures and vectors in a request.
 	Query string `json:"query,omitempty"`
 	// Photos is the number of photos of the thing, and Names has their names, if there are several and they have names.
 	Photos int      `json:"photos"`
 	Names  []string `json:"names,omitempty"`
+	// Answer is AnswerPicture, AnswerLabel or AnswerUnknown.
+	Answer string `json:"answer"`
+	// Vote is the vote of the items near the photo. With AnswerPicture Label is the label of the items that are the
+	// photo, "" if their labels differ, with the probability 1, or 0 if they differ; Set has their labels.
+	Vote
+	// Nearest is the distance of the nearest item that is not the photo; the median if there are several photos.
+	// Needed is the least probability of a label that is not unknown. For classes of training, Within is the largest
+	// distance for a label instead, with a gate, and every photo gets a label without one.
+	Nearest float64 `json:"nearest"`
+	Needed  float64 `json:"needed,omitempty"`
+	Within  float64 `json:"within,omitempty"`
+	// Itself has the ids of the items that are the photos, and ItselfLabels the label of each. They have no vote.
+	Itself       []string `json:"itself,omitempty"`
+	ItselfLabels []string `json:"itself_labels,omitempty"`
+	// Others is the vote of the other items; nil without AnswerPicture.
+	Others *Vote `json:"others,omitempty"`
+}
+
+// Voted returns the vote of the items that are not the photo: what measures how well photos are identified.
+func (q *Identification) Voted() *Vote {
+	if q.Others != nil {
+		return q.Others
+	}
+	return &q.Vote
+}
+
+// Vote is the result of a vote of items.
+type Vote struct {
 	// Label is the likeliest class, even if Unknown, and Probability the probability that it is
 	// right. RunnerUp is the next likeliest class; "" if no other class is near.
 	Label               string  `json:"label"`
 	Probability         float64 `json:"probability"`
 	RunnerUp            string  `json:"runner_up,omitempty"`
 	RunnerUpProbability float64 `json:"runner_up_probability,omitempty"`
-	// Unknown means that no item of the collection is near enough for a label.
+	// Unknown means that the photo may be of no class of the collection.
 	Unknown bool `json:"unknown"`
-	// Nearest is the distance of the nearest item; the median if there are several photos. Within is the largest
-	// distance for a label; 0 with a closed calibration, where every photo gets a label.
-	Nearest float64 `json:"nearest"`
-	Within  float64 `json:"within"`
 	// Set has the labels that Coverage requested, the likeliest first.
 	Set []string `json:"set,omitzero"`
-	// Itself has the ids of the items that are the photos: they have no vote.
-	Itself []string `json:"itself,omitempty"`
 }
 
 // Calibration describes the meaning of a collection's distances.
@@ -73,23 +104,24 @@ type Calibration struct {
 	// FalseMatches has distances for rates of false matches, if there are enough classes for the
 	// rate.
 	FalseMatches []Threshold `json:"false_matches"`
-	// Unknown is the distance beyond which a photo is unknown, for 5 % of unknown photos admitted, at the
-	// size of this collection; nil if that cannot be promised.
+	// Unknown says when a photo is unknown, for 5 % of unknown photos admitted to this collection; nil if that cannot
+	// be promised.
 	Unknown *Threshold `json:"unknown,omitempty"`
 }
 
-// Threshold is a distance with what it promises: in 95 of 100 cases new classes measure
-// at most Rate.
+// Threshold is a distance, or the probability that a label needs, with what it promises: in 95 of 100 cases new classes
+// measure at most Rate.
 type Threshold struct {
 	Rate     float64 `json:"rate"`
-	Distance float64 `json:"distance"`
+	Distance float64 `json:"distance,omitempty"`
+	Needed   float64 `json:"needed,omitempty"`
 	Measured float64 `json:"measured"`
 	Bound    float64 `json:"bound"`
 	// TrueMatch is the share of same pairs, or of photos of known classes, that match.
 	TrueMatch float64 `json:"true_match"`
-	// Drift, if above 0, is the share of the collection's items that have an item of another class within
-	// the distance of the calibration's rate. The collection's photos then differ from those of the
-	// calibration, and the distance is computed from the collection's own classes.
+	// Drift, if above 0, is the share of the collection's items that would get the label of another class. The
+	// collection's photos then differ from those of the calibration, and the threshold is computed from the
+	// collection's own classes.
 	Drift float64 `json:"drift,omitzero"`
 	// Condition is a sentence about the basis and the promise of a threshold with Drift; "" without Drift.
 	Condition string `json:"condition,omitempty"`

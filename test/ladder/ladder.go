@@ -209,6 +209,7 @@ func learning() []Package {
 		{"internal/compute/itself",
 			"which items of a gallery are the query itself: the same file, a copy, the same bits",
 			"internal/base/regular mat"},
+		{"internal/compute/holm", "p-values corrected for their number", ""},
 		{"internal/compute/cosine", "cosines rounded once, so that equal ones tie", ""},
 		{"internal/compute/exact",
 			"nearest rows: fast scores of blocks, then exact scores where these leave a doubt",
@@ -459,7 +460,8 @@ func experiments() []Package {
 			"tries the promises of decide, discover and clean on random classes: `make promises`",
 			"clean decide discover eval eval/rank mat gonum.org/v1/gonum"},
 		{"app/experiments/reranking", "measures re-ranking on files of embeddings, beside the first search",
-			"internal/base/par internal/compute/rerank embedding embedding/parquet eval/rank mat"},
+			"internal/base/par internal/compute/holm internal/compute/rerank embedding embedding/parquet " +
+				"eval/rank mat"},
 		{"app/experiments/paper", "the papers' experiments: definitions, statements, runners, documents",
 			"internal/base/home internal/base/par internal/base/spell internal/base/atomic internal/base/lock " +
 				"internal/base/within internal/format/yamltext internal/jobs embedding mat train run sweep " +
@@ -467,7 +469,8 @@ func experiments() []Package {
 				"eval/diagnose app/experiments/theory/noise app/experiments/theory/isometry " +
 				"app/experiments/theory/field data data/imaging nn objective app/page/report " +
 				"app/page/report/maps app/page/report/photo app/page/report/retrieval " +
-				"app/page/report/diagnosed internal/compute/detection projection discover clean decide " +
+				"app/page/report/diagnosed internal/compute/detection internal/compute/holm " +
+				"projection discover clean decide " +
 				"golang.org/x/image golang.org/x/sync gonum.org/v1/gonum github.com/goccy/go-yaml"},
 		{"app/bench", "the cases of `kindred bench`, the peer beside them, and docs/bench.md", "*"},
 	}
@@ -490,8 +493,8 @@ func programs() []Package {
 			"internal/base/atomic internal/base/regular internal/format/strictjson"},
 		{"app/cli/explain", "`kindred loss`: a loss on one batch", "embedding mat objective"},
 		{"app/cli/calibrate", "learns a calibration from a run, an index or embeddings",
-			"internal/base/escape internal/base/spell mat nn/optim data embedding eval/rank decide store index run " +
-				"app/cli app/origin"},
+			"internal/base/escape internal/base/spell mat nn/optim data embedding eval/rank clean decide store index " +
+				"run app/cli app/origin"},
 		{"app/cli/work", "the jobs of workers: shards of embed, index and eval, runs of experiments and sweeps",
 			"internal/base/atomic internal/base/budget internal/base/lock internal/base/regular internal/base/within " +
 				"app/experiments/paper data embedding eval/rank internal/jobs mat run sweep train " +

@@ -146,6 +146,7 @@ var decoders = map[string]string{
 	"data/table.go":                      "manifest",
 	"data/tarindex.go":                   "description of a sample",
 	"decide/file.go":                     "calibration",
+	"decide/score.go":                    "calibration",
 	"decide/spreadfile.go":               "measures of a gallery",
 	"embedding/csv.go":                   "embeddings",
 	"embedding/network.go":               "network of embeddings",
@@ -344,7 +345,8 @@ func calibrations(t *testing.T) (valid []string) {
 func measures(t *testing.T, dir string) string {
 	t.Helper()
 	m := decide.Measures{Spread: decide.Spread{"a": {0.5, 0.75, 1}, "b": {0.1, 0.1}},
-		Apart: &decide.Apart{Classes: 2, Near: []float64{1, 2, 3}}}
+		Tryout: &decide.Tryout{Strangers: []decide.ClassScores{{Scores: []float64{1, 2, 3}, Group: 1}},
+			Own: []decide.ClassScores{{Scores: []float64{-1}}}}}
 	path := filepath.Join(dir, "valid.json")
 	if err := m.Save(path, "these"); err != nil {
 		t.Fatal(err)

@@ -25,10 +25,12 @@ type Options struct {
 	Distance  string // "": that of the network
 	Column    string // column of labels; "": the first
 	AllowSeen bool   // use classes that training saw as unknown classes
-	Folds     int    // trainings, each without a part of the classes; 0: none
-	Seed      uint64 // of the random folds
-	Data      string // labelled photos of other classes; "": photos that the run kept, or the items of the index
-	Strict    bool   // a photo that cannot be read is an error
+	// KeepFailed keeps failed photos, which are left out by the rule of clean.Failed.
+	KeepFailed bool
+	Folds      int    // trainings, each without a part of the classes; 0: none
+	Seed       uint64 // of the random folds
+	Data       string // labelled photos of other classes; "": photos that the run kept, or the items of the index
+	Strict     bool   // a photo that cannot be read is an error
 
 	// Trained opens the photos that a network was trained on, and prints remarks about reading them. Others does the
 	// same for the photos of Data; crop cuts the labelled part out of each photo.
@@ -71,11 +73,15 @@ type Set struct {
 	// New has photos of classes that training did not see, for an open calibration. Without them X is nil, and Missing
 	// names what is missing.
 	New     decide.Labelled
+	classes map[int64]string // names of the labels of New
 	Missing string
+	// Failed names the photos that LeaveOutFailed left out of New.
+	Failed []string
 
 	opt     Options
-	trained *Divided // the photos of training; nil if they are not known
-	from    string   // where the classes come from
+	name    func(row int) string // the name of a photo of New
+	trained *Divided             // the photos of training; nil if they are not known
+	from    string               // where the classes come from
 	// For a closed calibration: held-out photos of classes that training saw, and training's photos of them.
 	known, items decide.Labelled
 	names        []string
@@ -99,7 +105,11 @@ func (s *Set) table(t *embedding.Table, name string) error {
 	if t.X == nil || len(t.Columns) == 0 {
 		return fmt.Errorf("%s holds no embeddings with labels", name)
 	}
-	s.New = decide.Labelled{X: t.X, Labels: t.Labels()[0]}
+	s.New, s.name = decide.Labelled{X: t.X, Labels: t.Labels()[0]}, t.RowName
+	s.classes = make(map[int64]string)
+	for i, l := range s.New.Labels {
+		s.classes[l] = t.Columns[0].At(i)
+	}
 	return nil
 }
 
@@ -109,6 +119,7 @@ func (s *Set) Learn(ctx context.Context, opt decide.Options) (*decide.Calibratio
 	if err != nil || s.New.X == nil {
 		return closed, err
 	}
+	opt.Names = s.classes
 	c, err := decide.Calibrate(ctx, s.New.X, s.New.Labels, opt)
 	if err != nil {
 		return nil, err

@@ -183,7 +183,7 @@ func (s *Set) takeKept(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	s.New, s.from = decide.Labelled{X: got.X, Labels: labels}, p.From
+	s.New, s.from, s.name = decide.Labelled{X: got.X, Labels: labels}, p.From, got.Table().RowName
 	return nil
 }
 
@@ -231,7 +231,13 @@ func (s *Set) takeAll(ctx context.Context) error {
 	items, photos := []*data.Part{p.Train}, []*data.Part{p.Known}
 	if p.New != nil {
 		items, photos = append(items, p.New), append(photos, p.New)
-		s.strangers, _ = rowsOf(e, labels, p.New)
+		var at map[int]int
+		s.strangers, at = rowsOf(e, labels, p.New)
+		names := make([]string, len(at))
+		for sample, row := range at {
+			names[row] = p.New.Data.Names[sample]
+		}
+		s.name = func(row int) string { return names[row] }
 	}
 	var at, of map[int]int
 	s.items, at = rowsOf(e, labels, items...)

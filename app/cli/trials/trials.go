@@ -160,10 +160,10 @@ func writeErrors(w io.Writer, trials []*decide.Trial) {
 // WriteDrift writes how photos without labels differ from those of a calibration, with a verdict.
 func WriteDrift(out io.Writer, d *decide.Drift) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "%d photos without labels, grouped into %d classes, compared with %d classes of the calibration; "+
-		"distances are to the nearest of %d others\n\n", d.Photos, d.Classes, d.Known, d.Reference)
+	fmt.Fprintf(w, "%d photos without labels, taken as %d classes, compared with %d classes of the calibration; "+
+		"distances are to the photos of %d other classes\n\n", d.Photos, d.Classes, d.Known, d.Reference)
 	fmt.Fprintf(w, "\tnew photos\tcalibration\n")
-	fmt.Fprintf(w, "median distance\t%.4g\t%.4g\n", d.Nearest, d.KnownNearest)
+	fmt.Fprintf(w, "median distance of the nearest\t%.4g\t%.4g\n", d.Nearest, d.KnownNearest)
 	for _, m := range d.Matches {
 		if m.Refused != "" {
 			fmt.Fprintf(w, "false matches %g\t%s\n", m.Rate, escape.Text(m.Refused))
@@ -171,10 +171,12 @@ func WriteDrift(out io.Writer, d *decide.Drift) error {
 		}
 		fmt.Fprintf(w, "false matches %g\t%.2g\t%.2g\n", m.Rate, m.New, m.Known)
 	}
-	fmt.Fprintf(w, "\nlargest difference of shares (Kolmogorov and Smirnov)\t%.3f\tp %.3f, over classes\n", d.Statistic,
-		d.P)
-	verdict := "no difference was found; distances within a class were not tested"
-	if d.P < 0.05 {
+	fmt.Fprintf(w, "\nlargest difference of shares (Kolmogorov and Smirnov)\t%.3f by the nearest, %.3f by the mean "+
+		"distance\tp %.3f, over classes\n", d.Statistic, d.MeanStatistic, d.P)
+	verdict := fmt.Sprintf("no difference was found: %d photos of %d classes show one of %.2f or more by the nearest "+
+		"distance; distances within a class, and so the coverage of sets, were not tested", d.Photos, d.Classes,
+		d.Found)
+	if d.P <= 0.05 {
 		verdict = "the photos differ from those of the calibration: calibrate on some of them, with labels"
 	}
 	fmt.Fprintln(w, verdict)

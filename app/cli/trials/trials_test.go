@@ -59,7 +59,7 @@ func TestWriteDrift(t *testing.T) {
 		if err := WriteDrift(&b, d); err != nil {
 			t.Fatal(err)
 		}
-		texts(t, b.String(), want, "9 photos without labels, grouped into 3 classes", "false matches 0.1 0.2",
+		texts(t, b.String(), want, "9 photos without labels, taken as 3 classes", "false matches 0.1 0.2",
 			"false matches 0.01 too few")
 		if strings.Contains(b.String(), "\x1b") {
 			t.Errorf("%q", b.String())

@@ -17,21 +17,7 @@ type Checked struct {
 	OtherData bool     `json:"other_data,omitempty"`
 	Evidence  string   `json:"evidence"`
 	Tests     []Paired `json:"tests"` // signed so that a gain speaks for the claim
-}
-
-// newChecked judges a claim, which need not be one of the experiment's, by its comparisons.
-func (out *Outcome) newChecked(text, evidence string, tests []Paired) Checked {
-	return out.checked(&Claim{Text: text}, evidence, tests)
-}
-
-// checked judges a claim of the experiment by its comparisons.
-func (out *Outcome) checked(claim *Claim, evidence string, tests []Paired) Checked {
-	c := Checked{Text: claim.Text, OtherData: out.Data.InsteadOf != "", Evidence: evidence, Tests: tests}
-	c.Verdict, c.Why = judge(tests)
-	if claim.NotBelow && alwaysEqual(tests) {
-		c.Verdict, c.Why = Holds, fmt.Sprintf("the same in each of %d seeds", tests[0].Gain.N)
-	}
-	return c
+	notBelow  bool     // see Claim
 }
 
 // check judges the experiment's claims.
@@ -40,14 +26,21 @@ func (out *Outcome) check(ctx context.Context) {
 	for i := range out.e.Claims {
 		c := &out.e.Claims[i]
 		evidence, tests := c.Check(ctx, out)
-		out.Claims = append(out.Claims, out.checked(c, evidence, tests))
+		out.add(c, evidence, tests)
 	}
-	out.checkGains()
+	out.addGains()
+	judgeTogether(out)
 }
 
-// checkGains judges the sign of every published gain. The sign is a statement on other data, too;
+// add adds a claim with its comparisons, not judged yet.
+func (out *Outcome) add(claim *Claim, evidence string, tests []Paired) {
+	out.Claims = append(out.Claims, Checked{Text: claim.Text, OtherData: out.Data.InsteadOf != "", Evidence: evidence,
+		Tests: tests, notBelow: claim.NotBelow})
+}
+
+// addGains adds the sign of every published gain. The sign is a statement on other data, too;
 // the size is not.
-func (out *Outcome) checkGains() {
+func (out *Outcome) addGains() {
 	for i, a := range out.Arms {
 		base := out.e.arm(a.Baseline)
 		if base < 0 {
@@ -67,8 +60,8 @@ func (out *Outcome) checkGains() {
 			if out.Data.InsteadOf == "" {
 				evidence = "Paper " + signed(published) + ", ours " + signed(m.Gain.Gain.Mean)
 			}
-			out.Claims = append(out.Claims, out.newChecked(fmt.Sprintf("%s is %s %s in %s.", a.Name, word, a.Baseline,
-				name), evidence, []Paired{test}))
+			out.add(&Claim{Text: fmt.Sprintf("%s is %s %s in %s.", a.Name, word, a.Baseline, name)}, evidence,
+				[]Paired{test})
 		}
 	}
 }
@@ -143,7 +136,7 @@ func (out *Outcome) verdictBlocks() []report.Block {
 // verdictRule explains the verdicts to a reader.
 const verdictRule = "A statement holds if our numbers have its sign with p < 0.05 over at least three seeds. It is " +
 	"contradicted if they have the opposite sign, by the same test, and otherwise undecided. p is from a paired " +
-	"t-test over the seeds and is not corrected for the number of statements."
+	"t-test over the seeds, corrected (Holm) for the statements of the experiment."
 
 // measure returns a measure of an arm. Without such an arm or measure it has no seeds.
 func (out *Outcome) measure(arm, key string) *MeasureOutcome {

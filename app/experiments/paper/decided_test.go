@@ -114,7 +114,7 @@ func TestLower(t *testing.T) {
 	out := keptRow(t, "decide")
 	marked := 0
 	for k, m := range out.e.Measures {
-		i := out.best(k)
+		i := out.best()[k]
 		if i < 0 {
 			continue
 		}

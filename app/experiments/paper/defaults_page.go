@@ -82,7 +82,8 @@ func Tables(table, dir string) (string, error) {
 	return b.String(), nil
 }
 
-// rowsOf returns the outcome of every row of the named table, nil for a missing row.
+// rowsOf returns the outcome of every row of the named table, nil for a missing row. Their statements are judged
+// together.
 func rowsOf(table string, outcomes []*Outcome) []*Outcome {
 	var rows []*Outcome
 	for _, e := range Rows(table) {
@@ -93,6 +94,7 @@ func rowsOf(table string, outcomes []*Outcome) []*Outcome {
 			rows = append(rows, outcomes[k])
 		}
 	}
+	judgeTogether(rows...)
 	return rows
 }
 
@@ -234,10 +236,10 @@ A row sets only the data and, where its name says so, the label. Photographs sta
 other pictures from random weights. %[1]suntrained%[1]s is that network before training, a pretrained one at its own image size. Each
 test image is searched among the others by cosine.
 
-- Numbers are in per cent: mean ± standard deviation over the seeds. p is from a paired t-test over the seeds and is not
-  corrected for the number of rows.
+- Numbers are in per cent: mean ± standard deviation over the seeds. p is from a paired t-test over the seeds,
+  uncorrected.
 - The last column judges "the default is not below the untrained network" by R@1. It holds if the default is above with
-  p < 0.05 over at least three seeds, or equal in every seed.
+  p < 0.05 over at least three seeds, corrected (Holm) for the number of rows, or equal in every seed.
 - %[1]skindred reproduce defaults-ROW%[1]s runs one row. Finished runs are kept: after a default has changed, give another %[1]s--out%[1]s.
 - An arm may run later, in a folder of its own with %[1]s--arm Untrained --arm NAME%[1]s. It is added if the arms that both folders
   have got the same values to the bit.

@@ -315,12 +315,14 @@ func TestNotBelow(t *testing.T) {
 	} {
 		out := &Outcome{e: &Experiment{}}
 		tests := []Paired{paired(c.gains, make([]Number, len(c.gains)))}
-		got := out.checked(&Claim{Text: "x", NotBelow: true}, "", tests)
+		out.add(&Claim{Text: "x", NotBelow: true}, "", tests)
+		judgeTogether(out, nil)
+		got := out.Claims[0]
 		if got.Verdict != c.want || got.Why == "" {
 			t.Errorf("gains %v: %s (%s), want %s", c.gains, got.Verdict, got.Why, c.want)
 		}
-		if plain := out.newChecked("x", "", tests); alwaysEqual(tests) && plain.Verdict != Undecided {
-			t.Errorf("a statement of a gain: %s", plain.Verdict)
+		if plain, _ := judge(tests); alwaysEqual(tests) && plain != Undecided {
+			t.Errorf("a statement of a gain: %s", plain)
 		}
 	}
 }

@@ -56,7 +56,8 @@ func (d digest) in(text string) (string, bool) {
 // experiments.
 func kindsDigest(outcomes []*Outcome) string {
 	t := report.Table{Columns: []report.Column{{Name: "data"}, {Name: "trained with"},
-		{Name: "NMI"}, {Name: "gain"}, {Name: "ARI"}, {Name: "sub-classes found, %"}, {Name: "R@1 of sub-classes"}}}
+		{Name: "NMI"}, {Name: "gain, p uncorrected"}, {Name: "ARI"}, {Name: "sub-classes found, %"},
+		{Name: "R@1 of sub-classes"}}}
 	for _, out := range outcomes {
 		if !out.of("discover") {
 			continue

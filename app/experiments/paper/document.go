@@ -200,7 +200,7 @@ func (out *Outcome) gainTable() report.Table {
 		if baselines != nil {
 			t.Columns = append(t.Columns, report.Column{Name: head})
 		}
-		best := out.best(k)
+		best := out.best()[k]
 		for i, a := range out.Arms {
 			c, gain := meanStd(a.Measures[k].Summary), report.Blank()
 			if best == i {

@@ -7,7 +7,8 @@ import (
 )
 
 // found says, in a paragraph for each outcome on cures, which arms are ahead of the baseline, which
-// are behind it, and for which no difference is shown, by the first measure.
+// are behind it, and for which no difference is shown, by the first measure. p is corrected for the arms. Arms are not
+// compared with each other, because the same seeds would choose the arms and test them.
 func found(outcomes []*Outcome) string {
 	var b strings.Builder
 	for _, out := range outcomes {
@@ -27,36 +28,30 @@ func (out *Outcome) found() string {
 	slices.SortStableFunc(order, func(i, j int) int {
 		return int(max(-1, min(1, 1e6*(out.Arms[j].Measures[0].Mean-out.Arms[i].Measures[0].Mean))))
 	})
-	base := 0 // the baseline comes first
-	var groups [3][]string
+	const base = 0 // the baseline comes first
+	order = slices.DeleteFunc(order, func(i int) bool { return i == base })
+	var p []float64
 	for _, i := range order {
-		if i == base {
-			continue
-		}
-		p := out.compare(i, base, 0)
-		v, _ := judge([]Paired{p})
-		k := map[Verdict]int{Holds: 0, Contradicted: 1, Undecided: 2}[v]
-		groups[k] = append(groups[k], fmt.Sprintf("%s %.1f (%s, %s)", out.Arms[i].Name, out.Arms[i].Measures[0].Mean,
-			signed(p.Gain.Mean), p.chance("")))
+		p = append(p, float64(out.compare(i, base, 0).P))
+	}
+	p, n := correct(p)
+	var groups [3][]string
+	for k, i := range order {
+		t := out.compare(i, base, 0)
+		t.P = Number(p[k])
+		v, _ := judge([]Paired{t})
+		g := map[Verdict]int{Holds: 0, Contradicted: 1, Undecided: 2}[v]
+		groups[g] = append(groups[g], fmt.Sprintf("%s %.1f (%s, %s)", out.Arms[i].Name, out.Arms[i].Measures[0].Mean,
+			signed(t.Gain.Mean), t.chance("")))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "**%s** (`kindred reproduce %s --scale %s`, %d seeds, %s of %s): %s has %.1f.", out.Data.On,
-		out.Experiment, out.Scale, len(out.Seeds), m.Name, m.Group, out.Arms[base].Name,
+	fmt.Fprintf(&b, "**%s** (`kindred reproduce %s --scale %s`, %d seeds, %s of %s; p corrected for %d comparisons): "+
+		"%s has %.1f.", out.Data.On, out.Experiment, out.Scale, len(out.Seeds), m.Name, m.Group, n, out.Arms[base].Name,
 		out.Arms[base].Measures[0].Mean)
 	for k, what := range []string{"Ahead of it", "Behind it", "No difference to it is shown for"} {
 		if groups[k] != nil {
 			fmt.Fprintf(&b, " %s: %s.", what, strings.Join(groups[k], "; "))
 		}
-	}
-	first, second := order[0], order[1]
-	p := out.compare(first, second, 0)
-	v, _ := judge([]Paired{p})
-	if v == Holds {
-		fmt.Fprintf(&b, " %s is also ahead of %s (%s).", out.Arms[first].Name,
-			out.Arms[second].Name, p.chance(""))
-	} else {
-		fmt.Fprintf(&b, " Between %s and %s no difference is shown (%s).", out.Arms[first].Name,
-			out.Arms[second].Name, p.chance(""))
 	}
 	if left := out.notRun(); left != nil {
 		fmt.Fprintf(&b, " Not run: %s.", strings.Join(left, "; "))

@@ -63,7 +63,7 @@ func TestWrittenDigests(t *testing.T) {
 	}
 }
 
-// TestFound: the p over the seeds decides where an arm is listed, and arms that did not run are
+// TestFound: the corrected p over the seeds decides where an arm is listed, and arms that did not run are
 // named.
 func TestFound(t *testing.T) {
 	e := Find("cures")
@@ -82,8 +82,8 @@ func TestFound(t *testing.T) {
 	out.compute()
 	got := found([]*Outcome{out, {Experiment: "omniglot"}})
 	for _, want := range []string{
-		"Triplet has 41.0.", "Ahead of it: EPS 51.1 (+10.1, p < 0.0001).", "Behind it: MS 31.2 (−9.8, p 0.00029).",
-		"No difference to it is shown for: NCA 42.0 (+1.0, p 0.", " EPS is also ahead of NCA (p 0.0",
+		"Triplet has 41.0.", "Ahead of it: EPS 51.1 (+10.1, p 0.00013).", "Behind it: MS 31.2 (−9.8, p 0.00057).",
+		"No difference to it is shown for: NCA 42.0 (+1.0, p 0.48).", "R@1 of letters; p corrected for 3 comparisons)",
 		"Not run: EPS+MS; SoftTriple;",
 	} {
 		if !strings.Contains(got, want) {

@@ -85,9 +85,10 @@ func parseOutcome(path string, text []byte) (*Outcome, error) {
 		if i >= len(claims) || claims[i].Text != c.Text {
 			return nil, other
 		}
-		out.Claims = append(out.Claims, out.checked(&out.e.Claims[i], claims[i].Evidence, claims[i].Tests))
+		out.add(&out.e.Claims[i], claims[i].Evidence, claims[i].Tests)
 	}
-	out.checkGains()
+	out.addGains()
+	judgeTogether(&out)
 	return &out, nil
 }
 

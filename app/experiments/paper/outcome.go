@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/kindred-ml/kindred/app/page/report"
+	"github.com/kindred-ml/kindred/internal/compute/holm"
 )
 
 // Outcome is an experiment's result: the contents of report.html, as data.
@@ -154,12 +156,11 @@ func (out *Outcome) compute() {
 func (out *Outcome) Table() report.Table {
 	t := report.Table{Columns: []report.Column{{Name: ""}}}
 	printed := make([]bool, len(out.e.Measures)) // measures that the paper has
-	best := make([]int, len(out.e.Measures))
+	best := out.best()
 	for k, m := range out.e.Measures {
 		for _, a := range out.Arms {
 			printed[k] = printed[k] || a.Measures[k].Paper != nil
 		}
-		best[k] = out.best(k)
 		t.Columns = append(t.Columns, report.Column{Name: m.Name, Group: m.Group})
 		if printed[k] {
 			t.Columns = append(t.Columns, report.Column{Name: "paper", Group: m.Group})
@@ -208,10 +209,11 @@ func (out *Outcome) note(marked bool) string {
 	note := "In per cent, from one seed: the spread is not known, and no difference can be told from chance."
 	if n := len(out.Seeds); n > 1 {
 		note = fmt.Sprintf("In per cent: mean ± standard deviation (n - 1) over %d seeds; p from a paired t-test "+
-			"over the seeds.", n)
+			"over the seeds, uncorrected.", n)
 	}
 	if marked {
-		note += fmt.Sprintf(" A marked number is ahead of those of all other arms with p < %g.", level)
+		note += fmt.Sprintf(" A marked number is ahead of those of all other arms with p < %g, corrected for the "+
+			"number of arms and measures.", level)
 	}
 	if out.Data.InsteadOf != "" {
 		note += " The paper's numbers are for other data and are not shown."
@@ -235,26 +237,36 @@ func (out *Outcome) scaleNote() string {
 	return fmt.Sprintf(" Scale %s: %s.", s.Name, s.About)
 }
 
-// best returns the arm whose measure is significantly ahead of every other arm's, or -1. The
-// highest mean alone does not count.
-func (out *Outcome) best(measure int) int {
-	for i := range out.Arms {
-		var tests []Paired
-		for j := range out.Arms {
-			if j == i {
-				continue
+// best returns for each measure the arm that is significantly ahead of every other arm, or -1. The highest mean alone
+// does not count. p is that against the closest arm, times the number of other arms, any of which could have been
+// ahead, and corrected for the number of measures.
+func (out *Outcome) best() []int {
+	best, p := make([]int, len(out.e.Measures)), make([]float64, len(out.e.Measures))
+	for k, m := range out.e.Measures {
+		best[k], p[k] = -1, 1
+		for i := range out.Arms {
+			var tests []Paired
+			for j := range out.Arms {
+				if j == i {
+					continue
+				}
+				gain := out.compare(i, j, k)
+				if slices.Contains(out.e.Lower, m.Key) {
+					gain = gain.negated()
+				}
+				tests = append(tests, gain)
 			}
-			gain := out.compare(i, j, measure)
-			if slices.Contains(out.e.Lower, out.e.Measures[measure].Key) {
-				gain = gain.negated()
+			if f := examine(tests); f.verdict == Holds && !math.IsNaN(f.p) {
+				best[k], p[k] = i, min(1, f.p*float64(len(tests)))
 			}
-			tests = append(tests, gain)
-		}
-		if v, _ := judge(tests); v == Holds {
-			return i
 		}
 	}
-	return -1
+	for k, v := range holm.Correct(p) {
+		if v >= level {
+			best[k] = -1
+		}
+	}
+	return best
 }
 
 // compare tests arm i against arm j. Without values by seed it returns the kept gain of an arm over

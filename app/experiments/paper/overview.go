@@ -24,7 +24,7 @@ func overview(folder string, outcomes []*Outcome) string {
 	for _, rule := range []string{
 		verdictRule,
 		"The tables have means over the seeds, in per cent. A number in bold is ahead of all other arms, by the " +
-			"same test.",
+			"same test, corrected for the arms and measures of the experiment.",
 		"The paper's numbers are shown only on the paper's data. Network, image size and training are seldom the " +
 			"paper's.",
 		"Sweeps chose settings on a part of the training data. Every arm had the same number of trials and epochs.",
@@ -133,7 +133,7 @@ func overviewTable(group []*Outcome) report.Table {
 			case len(group) > 1:
 				c = report.Column{Name: m.title(), Group: out.Experiment}
 			}
-			best := out.best(k)
+			best := out.best()[k]
 			add(c, func(name string) report.Cell { return out.briefCell(name, k, best) })
 			if slices.ContainsFunc(out.Arms, func(a ArmOutcome) bool { return a.Measures[k].Paper != nil }) {
 				add(report.Column{Name: "paper", Group: c.Group}, func(name string) report.Cell {
@@ -218,7 +218,7 @@ func (out *Outcome) sweepTable(spread bool) report.Table {
 	for _, x := range out.sweepValues() {
 		t.Columns = append(t.Columns, report.Column{Name: x})
 	}
-	best := out.best(0)
+	best := out.best()[0]
 	for _, s := range series {
 		row := report.Row{Cells: []report.Cell{report.T(s)}}
 		for _, x := range at {

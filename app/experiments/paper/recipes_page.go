@@ -130,7 +130,8 @@ include reading the images. The run ends with an error if the script's embedding
 			"(recipes: "+strings.Join(peers, "; ")+"):"), columnsOf(times, 0, 1, 2, 3, 4, 5, 6).Markdown())
 	}
 	for _, out := range rows {
-		text := fmt.Sprintf("`%s`: of the statements that kindred train is above a recipe in %s of %s, %s.",
+		text := fmt.Sprintf("`%s`: of the statements that kindred train is above a recipe in %s of %s (p corrected "+
+			"for all rows), %s.",
 			out.Experiment, out.e.Measures[0].Name, out.e.Measures[0].Group, out.tally())
 		for _, remark := range out.remarks() {
 			text += " " + remark + "."

@@ -2,19 +2,22 @@ package paper
 
 import (
 	"fmt"
+	"math"
 	"slices"
+
+	"github.com/kindred-ml/kindred/internal/compute/holm"
 )
 
 // Verdict says what the runs show about a statement.
 type Verdict string
 
-// The verdicts. A sign alone decides nothing.
+// The verdicts. A sign alone decides nothing. p is corrected (Holm) for the statements that are judged together.
 const (
 	// Holds: every comparison that the statement needs has its sign, with p < 0.05 over at least
 	// three seeds.
 	Holds Verdict = "holds"
 	// Contradicted: a comparison has the opposite sign, with p < 0.05 over at least three seeds. If
-	// a statement needs k comparisons, the smallest contrary p must be below 0.05 / k.
+	// a statement needs k comparisons, the smallest contrary p counts k times.
 	Contradicted Verdict = "contradicted"
 	// Undecided: everything else.
 	Undecided Verdict = "undecided"
@@ -26,45 +29,124 @@ const (
 	judgedSeeds = 3
 )
 
-// judge judges the comparisons that a statement needs, each signed so that a gain supports it. why
-// has the seeds and the p of the verdict, or what is missing.
-func judge(tests []Paired) (v Verdict, why string) {
+// finding is what the comparisons of one statement show.
+type finding struct {
+	verdict Verdict // by the signs
+	p       float64 // of the verdict; NaN if none is possible
+	// decisive and weakest are the comparisons that a verdict and its absence are due to. missing is the reason why
+	// there is no verdict, if the numbers or the seeds do not suffice for one.
+	decisive, weakest Paired
+	n, comparisons    int
+	missing           string
+}
+
+// examine examines the comparisons that a statement needs, each signed so that a gain supports it.
+func examine(tests []Paired) finding {
+	f := finding{verdict: Holds, p: math.NaN(), comparisons: len(tests)}
 	if len(tests) == 0 {
-		return Undecided, "nothing was measured"
+		f.missing = "nothing was measured"
+		return f
 	}
-	n := tests[0].Gain.N
+	f.n = tests[0].Gain.N
 	for _, t := range tests {
-		if n = min(n, t.Gain.N); n == 0 || !t.Gain.Mean.known() {
-			return Undecided, "a number is missing"
+		if f.n = min(f.n, t.Gain.N); f.n == 0 || !t.Gain.Mean.known() {
+			f.missing = "a number is missing"
+			return f
 		}
 	}
-	weakest, contrary := tests[0], Paired{P: 1}
+	contrary := Paired{P: 1}
+	f.weakest = tests[0]
 	for _, t := range tests {
-		if t.weaker(weakest) {
-			weakest = t
+		if t.weaker(f.weakest) {
+			f.weakest = t
 		}
 		if t.Gain.Mean < 0 && t.P < contrary.P {
 			contrary = t
 		}
 	}
+	f.decisive = f.weakest
 	switch {
-	case n == 1:
-		return Undecided, "one seed"
-	case n < judgedSeeds:
-		return Undecided, fmt.Sprintf("%d seeds, %d are needed", n, judgedSeeds)
-	case float64(contrary.P)*float64(len(tests)) < level:
-		v, weakest = Contradicted, contrary
-	case weakest.Gain.Mean > 0 && weakest.P < level:
-		v = Holds
-	default:
-		v = Undecided
+	case f.n == 1:
+		f.missing = "one seed"
+	case f.n < judgedSeeds:
+		f.missing = fmt.Sprintf("%d seeds, %d are needed", f.n, judgedSeeds)
+	case contrary.P < 1:
+		f.verdict, f.p, f.decisive = Contradicted, min(1, float64(contrary.P)*float64(len(tests))), contrary
+	case f.weakest.Gain.Mean > 0:
+		f.p = float64(f.weakest.P)
 	}
-	where := ""
-	if len(tests) > 1 {
-		where = fmt.Sprintf(" in the %s of %d comparisons",
-			map[bool]string{true: "clearest contrary one", false: "weakest"}[v == Contradicted], len(tests))
+	return f
+}
+
+// judge judges the comparisons that one statement needs. why has the seeds and the p of the verdict, or what is
+// missing.
+func judge(tests []Paired) (v Verdict, why string) {
+	f := examine(tests)
+	return f.judge(f.p, 1)
+}
+
+// judge returns the verdict with p corrected for a number of statements.
+func (f finding) judge(corrected float64, statements int) (v Verdict, why string) {
+	if f.missing != "" {
+		return Undecided, f.missing
 	}
-	return v, weakest.chance(where) + fmt.Sprintf(", %d seeds", n)
+	t, where := f.weakest, "weakest"
+	if v = Undecided; corrected < level {
+		v, t = f.verdict, f.decisive
+		if v == Contradicted {
+			where = "clearest contrary one"
+		}
+	}
+	if where = fmt.Sprintf(" in the %s of %d comparisons", where, f.comparisons); f.comparisons == 1 {
+		where = ""
+	}
+	why = t.chance(where)
+	if statements > 1 && !math.IsNaN(corrected) {
+		why += fmt.Sprintf(", corrected %s", Paired{P: Number(corrected)}.chance("")[2:])
+	}
+	return v, why + fmt.Sprintf(", %d seeds", f.n)
+}
+
+// correct corrects p for their number. Those that are not known do not count.
+func correct(p []float64) (corrected []float64, count int) {
+	var known []float64
+	for _, v := range p {
+		if !math.IsNaN(v) {
+			known = append(known, v)
+		}
+	}
+	by := holm.Correct(known)
+	corrected = slices.Clone(p)
+	for i, v := range p {
+		if !math.IsNaN(v) {
+			corrected[i], by = by[0], by[1:]
+		}
+	}
+	return corrected, len(known)
+}
+
+// judgeTogether judges all statements of some outcomes, with p corrected for their number. It skips missing outcomes.
+func judgeTogether(outcomes ...*Outcome) {
+	var claims []*Checked
+	var found []finding
+	var p []float64
+	for _, out := range outcomes {
+		if out == nil {
+			continue
+		}
+		for i := range out.Claims {
+			c := &out.Claims[i]
+			claims, found = append(claims, c), append(found, examine(c.Tests))
+			p = append(p, found[len(found)-1].p)
+		}
+	}
+	corrected, n := correct(p)
+	for i, c := range claims {
+		c.Verdict, c.Why = found[i].judge(corrected[i], n)
+		if c.notBelow && alwaysEqual(c.Tests) {
+			c.Verdict, c.Why = Holds, fmt.Sprintf("the same in each of %d seeds", c.Tests[0].Gain.N)
+		}
+	}
 }
 
 // alwaysEqual reports whether all values are equal in every seed, with enough seeds for a verdict.

@@ -2,6 +2,7 @@ package paper
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -48,6 +49,32 @@ func TestJudge(t *testing.T) {
 		if v, why := judge(c.tests); v != c.want || why != c.why {
 			t.Errorf("%s: %s (%s), want %s (%s)", c.name, v, why, c.want, c.why)
 		}
+	}
+}
+
+// TestJudgeTogether: p is corrected for the statements that have one. By hand: 0.01 x 3, 0.02 x 2, and 0.03, which is
+// raised to the one before.
+func TestJudgeTogether(t *testing.T) {
+	out, more := &Outcome{e: &Experiment{}}, &Outcome{e: &Experiment{}}
+	for _, of := range []struct {
+		to      *Outcome
+		mean, p Number
+	}{{out, 1, 0.01}, {out, -1, 0.02}, {out, 1, missing}, {more, 1, 0.03}} {
+		of.to.add(&Claim{Text: "x"}, "", []Paired{{Gain: Summary{Mean: of.mean, Std: 1, N: 3}, P: of.p}})
+	}
+	judgeTogether(out, nil, more)
+	var got []string
+	for _, c := range append(out.Claims, more.Claims...) {
+		got = append(got, string(c.Verdict)+": "+c.Why)
+	}
+	if want := []string{"holds: p 0.010, corrected 0.030, 3 seeds", "contradicted: p 0.020, corrected 0.040, 3 seeds",
+		"undecided: no p, as the gain is the same in every seed, 3 seeds",
+		"holds: p 0.030, corrected 0.040, 3 seeds"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	judgeTogether(more) // alone
+	if c := more.Claims[0]; c.Why != "p 0.030, 3 seeds" {
+		t.Error(c.Why)
 	}
 }
 
@@ -120,7 +147,7 @@ func TestGainsAreJudged(t *testing.T) {
 		t.Error("an arm that is not there has a mean")
 	}
 	// The lower seeds of two arms that differ little: no arm is marked, although one is highest.
-	if best := epsAgainst(t, Data{On: "MNIST"}, 0.1, -0.1, 0.05).best(0); best != -1 {
+	if best := epsAgainst(t, Data{On: "MNIST"}, 0.1, -0.1, 0.05).best()[0]; best != -1 {
 		t.Errorf("arm %d is marked", best)
 	}
 }

@@ -15,39 +15,65 @@ import (
 // sureScore is the score from which a suspect is called nearly certain.
 const sureScore = 0.9
 
-// noise says how labels are made wrong.
+// noise says how labels are made wrong: a share of them, each to another label by the rule to.
 type noise struct {
 	share float64
-	alike bool // the class with the nearest centre, instead of any other
+	to    target
 }
+
+// target is a rule for the label that an item is given by mistake.
+type target string
+
+const (
+	anyClass     target = "at random"
+	nearestClass target = "to the nearest class" // the one with the nearest centre
+	oneDefault   target = "to one default label"
+	twoDefaults  target = "to two default labels"
+	newDefault   target = "to a default label that no class has"
+	halfDefault  target = "half to one default label, half at random"
+)
 
 func (n noise) String() string {
-	switch {
-	case n.share == 0:
+	if n.share == 0 {
 		return "no label wrong"
-	case n.alike:
-		return fmt.Sprintf("%g %% to the nearest class", 100*n.share)
 	}
-	return fmt.Sprintf("%g %% at random", 100*n.share)
+	return fmt.Sprintf("%g %% %s", 100*n.share, n.to)
 }
 
-// apply changes labels of the rows of x, and returns which.
-func (n noise) apply(rng *rand.Rand, x *mat.Dense, labels []int64) (noisy []int64, wrong []bool) {
+// apply changes labels of the rows of x, and returns which. Of two near copies at most one is changed.
+func (n noise) apply(rng *rand.Rand, x *mat.Dense, labels []int64, copies bool) (noisy []int64, wrong []bool) {
 	noisy, wrong = slices.Clone(labels), make([]bool, len(labels))
 	near := nearestClasses(x, labels)
+	classes := int64(len(near))
 	for i, y := range labels {
-		if rng.Float64() >= n.share {
+		if rng.Float64() >= n.share || copies && isCopy(labels, i) && wrong[i-1] {
 			continue
 		}
-		wrong[i] = true
-		if n.alike {
-			noisy[i] = near[y]
-		} else if noisy[i] = rng.Int64N(int64(len(near) - 1)); noisy[i] >= y {
-			noisy[i]++
+		to := n.to
+		if to == halfDefault {
+			to = []target{oneDefault, anyClass}[rng.IntN(2)]
 		}
+		switch to {
+		case nearestClass:
+			noisy[i] = near[y]
+		case oneDefault:
+			noisy[i] = 0
+		case twoDefaults:
+			noisy[i] = classes / 2 * rng.Int64N(2)
+		case newDefault:
+			noisy[i] = classes
+		default:
+			if noisy[i] = rng.Int64N(classes - 1); noisy[i] >= y {
+				noisy[i]++
+			}
+		}
+		wrong[i] = noisy[i] != y
 	}
 	return noisy, wrong
 }
+
+// isCopy reports whether an item is the copy of the item before it in a world of near copies.
+func isCopy(labels []int64, i int) bool { return i%2 == 1 && labels[i] == labels[i-1] }
 
 // nearestClasses returns, for each class, the class with the nearest mean.
 func nearestClasses(x *mat.Dense, labels []int64) []int64 {
@@ -103,24 +129,60 @@ func pairsApart(deviations, spread float64) func(rng *rand.Rand) func(c int, int
 	}
 }
 
-// cleanWorlds are the worlds of all promises, and some in which right labels look wrong.
-func cleanWorlds() []world {
-	out := worlds()
-	equal := out[0]
-	heavy := equal
-	heavy.name, heavy.says, heavy.tails = "heavy 5", "items of t with 5 degrees", student(5)
-	out = append(out, heavy)
-	wide := equal
-	wide.name, wide.says = "heavy hard", "spread 0.7, items of t with 3 degrees"
-	wide.tails, wide.spread = student(3), always(0.7)
-	out = append(out, wide)
-	for _, apart := range []float64{1.2, 2, 3} {
-		pair := equal
-		pair.name = fmt.Sprintf("pairs %g", apart)
-		pair.says = fmt.Sprintf("pairs of classes %g deviations apart", apart)
-		pair.centre = pairsApart(apart, 0.35)
-		out = append(out, pair)
+// cleanWorld is a world for clean.
+type cleanWorld struct {
+	world
+	copies bool // every other item is a near copy of the one before it
+	kinds  bool // two classes far from each other have one label
+}
+
+// draw draws classes with the given numbers of items.
+func (w *cleanWorld) draw(rng *rand.Rand, sizes []int) (*mat.Dense, []int64) {
+	x, labels := w.world.draw(rng, sizes)
+	for i := range labels {
+		if w.copies && isCopy(labels, i) {
+			for k, v := range x.Row(i - 1) {
+				x.Row(i)[k] = v + float32(0.03*rng.NormFloat64())
+			}
+		}
 	}
+	for i := range labels {
+		if w.kinds {
+			labels[i] %= int64(len(sizes)+1) / 2
+		}
+	}
+	return x, labels
+}
+
+// cleanWorlds are the worlds of all promises, and some in which right labels look wrong.
+func cleanWorlds() []cleanWorld {
+	var out []cleanWorld
+	for _, w := range worlds() {
+		out = append(out, cleanWorld{world: w})
+	}
+	with := func(name, says string, change func(w *cleanWorld)) {
+		w := out[0]
+		w.name, w.says = name, says
+		change(&w)
+		out = append(out, w)
+	}
+	with("heavy 5", "items of t with 5 degrees", func(w *cleanWorld) { w.tails = student(5) })
+	with("heavy hard", "spread 0.7, items of t with 3 degrees",
+		func(w *cleanWorld) { w.tails, w.spread = student(3), always(0.7) })
+	for _, apart := range []float64{1.2, 2, 3} {
+		with(fmt.Sprintf("pairs %g", apart), fmt.Sprintf("pairs of classes %g deviations apart", apart),
+			func(w *cleanWorld) { w.centre = pairsApart(apart, 0.35) })
+	}
+	with("copies", "every item with a near copy", func(w *cleanWorld) { w.copies = true })
+	with("broad", "one class in ten with a spread of 1", func(w *cleanWorld) {
+		w.spread = func(rng *rand.Rand) float64 {
+			if rng.Float64() < 0.1 {
+				return 1
+			}
+			return 0.35
+		}
+	})
+	with("kinds", "classes of two kinds far from each other", func(w *cleanWorld) { w.kinds = true })
 	return out
 }
 
@@ -182,19 +244,24 @@ func averagePrecision(score []float64, wrong []bool) float64 {
 
 func tryClean(ctx context.Context, a ask, out func(line)) error {
 	noises := []noise{{}}
-	for _, share := range []float64{0.02, 0.05, 0.1, 0.2} {
-		noises = append(noises, noise{share, false})
+	for to, shares := range map[target][]float64{anyClass: {0.02, 0.05, 0.1, 0.2}, nearestClass: {0.05, 0.1, 0.2},
+		oneDefault: {0.01, 0.05, 0.1, 0.2}, twoDefaults: {0.05}, newDefault: {0.05}, halfDefault: {0.05}} {
+		for _, share := range shares {
+			noises = append(noises, noise{share, to})
+		}
 	}
-	for _, share := range []float64{0.05, 0.1, 0.2} {
-		noises = append(noises, noise{share, true})
-	}
-	shapes := [][]int{equalSizes(5, 60), equalSizes(10, 60), equalSizes(20, 20), equalSizes(40, 10), equalSizes(100, 5)}
+	slices.SortFunc(noises, func(a, b noise) int {
+		return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.share, b.share))
+	})
+	shapes := [][]int{equalSizes(5, 60), equalSizes(10, 60), equalSizes(20, 20), equalSizes(40, 10), equalSizes(100, 5),
+		{300, 150, 90, 60, 40, 25, 15, 10, 8, 6, 6}}
 	const sets = 40 // of each shape
 	for _, w := range cleanWorlds() {
-		if !a.world.MatchString(w.name) {
-			continue
-		}
 		for k, n := range noises {
+			name := w.name + ", " + n.String()
+			if !a.world.MatchString(w.name) && !a.world.MatchString(name) {
+				continue
+			}
 			var got accused
 			for s, sizes := range shapes {
 				for t := range a.trials(sets) {
@@ -204,7 +271,7 @@ func tryClean(ctx context.Context, a ask, out func(line)) error {
 					}
 				}
 			}
-			got.report(w.name+", "+n.String(), n.share == 0, out)
+			got.report(name, n.share == 0, out)
 		}
 	}
 	if a.world.MatchString("alone") {
@@ -240,9 +307,9 @@ func tryAlone(ctx context.Context, a ask, out func(line)) error {
 	return nil
 }
 
-func (a *accused) try(ctx context.Context, w *world, n noise, rng *rand.Rand, sizes []int) error {
+func (a *accused) try(ctx context.Context, w *cleanWorld, n noise, rng *rand.Rand, sizes []int) error {
 	x, labels := w.draw(rng, sizes)
-	noisy, wrong := n.apply(rng, x, labels)
+	noisy, wrong := n.apply(rng, x, labels, w.copies)
 	j, err := clean.Labels(ctx, noisy, clean.Options{}, clean.Fold{X: x})
 	if err != nil {
 		return err

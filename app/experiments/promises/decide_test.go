@@ -17,9 +17,18 @@ func worldOf(t *testing.T, name string) *world {
 // TestPromisesOfDecide tries the cases that were broken in at least a fifth of the trials by bounds
 // that ignore the single gallery, or that classes lie in groups.
 func TestPromisesOfDecide(t *testing.T) {
-	lines, err := worldOf(t, "equal").strangers(t.Context(), ask{scale: 0.6, seed: 1}, 300, []int{10})
-	if err != nil {
-		t.Fatal(err)
+	var lines []line
+	for _, e := range []struct {
+		world    string
+		classes  int
+		gallery  int
+		fraction float64
+	}{{"equal", 100, 20, 0.1}, {"super", 50, 10, 0.05}, {"tiers", 20, 100, 0.03}} {
+		l, err := worldOf(t, e.world).strangers(t.Context(), ask{scale: e.fraction, seed: 1}, e.classes, e.gallery)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, l)
 	}
 	more, err := worldOf(t, "tiers").matches(t.Context(), ask{scale: 0.12, seed: 1}, 20, []float64{1e-2})
 	if err != nil {

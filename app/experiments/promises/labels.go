@@ -80,7 +80,7 @@ func (w *world) labels(ctx context.Context, a ask, n, g int, mixed bool) (line, 
 		if err != nil {
 			return l, err
 		}
-		said += c.Vote.Reliability.ECE
+		said += c.Score.Reliability.ECE
 		in := make([]bool, g+strangers)
 		for k, class := range rng.Perm(len(in))[:g] {
 			if !mixed {
@@ -92,7 +92,7 @@ func (w *world) labels(ctx context.Context, a ask, n, g int, mixed bool) (line, 
 		if err != nil {
 			return l, err
 		}
-		l.count(one.ece(), c.Vote.Reliability.ECE+0.05)
+		l.count(one.ece(), c.Score.Reliability.ECE+0.05)
 	}
 	l.note = fmt.Sprintf("printed %.3f, all trials together %.3f", said/float64(l.trials), pooled.ece())
 	return l, nil
@@ -114,26 +114,18 @@ func (w *world) identified(ctx context.Context, c *decide.Calibration, rng *rand
 			probes = append(probes, i)
 		}
 	}
-	// Probabilities do not depend on the rate of strangers; any calibration supports 0.9.
-	d, err := c.Decider(decide.NewGallery(names), decide.IdentifyOptions{FPIR: 0.9})
+	s := split{by: rank.Euclidean, gallery: gallery, names: names}
+	d, err := s.decider(ctx, c, x)
 	if err != nil {
 		return one, err
 	}
-	k := min(d.Voters(), len(gallery))
-	near, err := rank.Nearest(ctx, rowsOf(x, probes), rowsOf(x, gallery), k, rank.Options{})
+	said, err := s.said(ctx, d, x, probes)
 	if err != nil {
 		return one, err
 	}
 	known := float64(len(gallery))
 	for p, i := range probes {
-		found := make([]decide.Neighbour, k)
-		for q := range found {
-			found[q] = decide.Neighbour{Label: names[near.Row[p*k+q]], Distance: rank.Euclidean.From(near.Value[p*k+q])}
-		}
-		said, err := d.Decide([][]decide.Neighbour{found})
-		if err != nil {
-			return one, err
-		}
+		said := &said[p]
 		weight, right := 1/(float64(len(probes))-known), 0.0
 		if in[labels[i]] {
 			weight = 1 / known

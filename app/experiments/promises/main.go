@@ -38,6 +38,7 @@ func sections() []section {
 	return []section{
 		{"matches", tryMatches},
 		{"strangers", tryStrangers},
+		{"failed", tryFailed},
 		{"labels", tryLabels},
 		{"discover", tryDiscover},
 		{"clean", tryClean},

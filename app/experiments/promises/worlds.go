@@ -21,6 +21,8 @@ type world struct {
 	group, tier int
 	// tails divides an item's deviation; it is 1 for normal items.
 	tails func(rng *rand.Rand) float64
+	// sizes draws the number of items of a class of a calibration; nil: all have the same.
+	sizes func(rng *rand.Rand) int
 }
 
 const worldDim = 12
@@ -97,6 +99,9 @@ func worlds() []world {
 			w.group, w.centre = 5, grouped(5, lognormal(0.6, 0.4))
 			w.tier, w.spread = 5, lognormal(0.35, 0.5)
 		}),
+		with("sizes", "3 / u items for u uniform, 300 at most", func(w *world) {
+			w.sizes = func(rng *rand.Rand) int { return min(300, int(3/rng.Float64())) }
+		}),
 		with("easy", "spread 0.15", func(w *world) { w.spread = always(0.15) }),
 		with("hard", "spread 0.7", func(w *world) { w.spread = always(0.7) }),
 	}
@@ -127,6 +132,17 @@ func (w *world) draw(rng *rand.Rand, sizes []int) (x *mat.Dense, labels []int64)
 		}
 	}
 	return x, labels
+}
+
+// drawSizes draws the numbers of items of the classes of a calibration.
+func (w *world) drawSizes(rng *rand.Rand, n int) []int {
+	out := equalSizes(n, photos)
+	for i := range out {
+		if w.sizes != nil {
+			out[i] = w.sizes(rng)
+		}
+	}
+	return out
 }
 
 // equalSizes returns n classes with the same number of items.

@@ -12,6 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/internal/compute/holm"
 	"github.com/kindred-ml/kindred/internal/compute/rerank"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -154,7 +155,7 @@ func (r *scored) write(w io.Writer, file string, draws int, seed uint64) {
 			p = append(p, signFlip(r.class, gains(r.scores[0], other, k), draws, seed))
 		}
 	}
-	p = holm(p)
+	p = holm.Correct(p)
 	for m, scores := range r.scores {
 		name, count := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)),
 			fmt.Sprintf("%d, %d", len(r.class), classes)

@@ -3,8 +3,6 @@ package main
 import (
 	"math"
 	"math/rand/v2"
-
-	"github.com/kindred-ml/kindred/internal/compute/rerank"
 )
 
 // gains returns how far a measure of each query is above that of the first search.
@@ -61,15 +59,4 @@ func signFlip(class []int64, gain []float64, draws int, seed uint64) float64 {
 		extreme += farther(func(int) bool { return rng.Uint64()&1 == 1 })
 	}
 	return float64(extreme) / float64(draws+1)
-}
-
-// holm corrects p for their number (Holm 1979): the i-th smallest of n is multiplied by n - i + 1, and is at least as
-// large as the smaller ones, at most 1.
-func holm(p []float64) []float64 {
-	out, least := make([]float64, len(p)), 0.0
-	for i, at := range rerank.Order(p) {
-		least = max(least, min(1, p[at]*float64(len(p)-i)))
-		out[at] = least
-	}
-	return out
 }

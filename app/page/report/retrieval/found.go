@@ -29,6 +29,9 @@ func (f *Found) Page(found []api.Answer) (page report.Page, rows report.Retrieva
 		if q.Item, err = f.Query(f.Queries.Picture(i)); err != nil {
 			return page, rows, err
 		}
+		if a := &found[i]; len(a.Itself) > 0 {
+			q.Item.Distance = "this very picture: " + lookup.ItselfText(a.Itself, a.ItselfLabels)
+		}
 		for k := range found[i].Neighbours {
 			n := &found[i].Neighbours[k]
 			p, err := f.Item(f.Gallery.Picture(n))
@@ -37,7 +40,7 @@ func (f *Found) Page(found []api.Answer) (page report.Page, rows report.Retrieva
 			}
 			p.Distance = lookup.DistanceText(f.Info.Distance, n.Distance)
 			if n.Same != nil {
-				p.Distance = lookup.SameText(*n.Same)
+				p.Distance = lookup.SameText(n, f.Info.Distance.String(), *n.Same)
 			}
 			q.Neighbours = append(q.Neighbours, p)
 		}
@@ -56,8 +59,8 @@ func (f *Found) Page(found []api.Answer) (page report.Page, rows report.Retrieva
 	}
 	return report.Page{
 		Title: "Photos and their nearest photos",
-		Lead: fmt.Sprintf("%s looked up among %d by %s distance between the embeddings that %s "+
-			"makes. A photo that is itself among them is left out of its answer.", searched,
+		Lead: fmt.Sprintf("%s looked up among %d by %s distance between the embeddings that %s makes. "+
+			"An item that is the photo itself is named under the photo and left out of its neighbours.", searched,
 			f.Info.Items, f.Info.Distance, f.By),
 		Sections: []report.Section{{Blocks: []report.Block{rows}}},
 	}, rows, nil

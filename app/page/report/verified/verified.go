@@ -42,7 +42,7 @@ func scores(c *eval.Column) report.Table {
 	for _, v := range c.Values {
 		threshold, rate, between := report.Blank(), report.Blank(), report.Blank()
 		if v.Decision != nil {
-			threshold = report.T(fmt.Sprintf("%.6g", v.Decision.Threshold))
+			threshold = report.T(v.Decision.Text(6))
 			rate = report.T(fmt.Sprintf("%.3g", v.Decision.Rate))
 		}
 		if b := v.ByClass; b != nil {

@@ -1,0 +1,166 @@
+package clean
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/mat"
+)
+
+// Limits of groups of failed photos.
+const (
+	FailedClasses = 3 // least number of classes of a group
+	FailedPhotos  = 4 // least number of photos of a group
+	failedReach   = 0.25
+	failedLinks   = 15 // nearest photos that may be linked to a photo
+)
+
+// Failed returns the rows of failed photos, ascending: photos that are nearly the same whatever their class, such as
+// of a lens cap or black frames. They are groups of at least FailedPhotos photos of at least FailedClasses classes,
+// linked by distances of at most a quarter of the usual one within a class. The usual distance is the median, over
+// the classes, of the median distance of two photos of a class. Each photo of a group has FailedPhotos - 1 links.
+//
+// No class has more than three quarters of a group. Classes that have more than half of their photos in groups are
+// one thing under several names, not failed photos: a group where most photos are of such classes does not count.
+// Nor does a group if most of its photos have another photo of their class at half of the usual distance.
+func Failed(ctx context.Context, x *mat.Dense, labels []int64, distance rank.Distance) ([]int, error) {
+	if x == nil || x.Rows != len(labels) {
+		return nil, errors.New("clean: the numbers of labels and of rows differ")
+	}
+	reach, apart := failedReach, 2.0
+	switch distance {
+	case rank.Cosine: // it grows with the square of the angle
+		reach, apart = reach*reach, apart*apart
+	case rank.Dot: // products have no scale
+		distance = rank.Euclidean
+	}
+	y, ids := dense(labels)
+	if len(ids) < FailedClasses || x.Rows < FailedPhotos {
+		return nil, nil
+	}
+	k := min(failedLinks, x.Rows-1)
+	nb, err := rank.Nearest(ctx, x, nil, k, rank.Options{Distance: distance})
+	if err != nil {
+		return nil, err
+	}
+	usual, err := usualDistance(ctx, x, y, len(ids), distance)
+	if err != nil {
+		return nil, err
+	}
+	linked := func(e int) bool { return distance.From(nb.Value[e]) <= reach*usual }
+	group := make([]int, x.Rows) // -1 without enough links
+	for i := range group {
+		if group[i] = i; !linked(i*k + FailedPhotos - 2) {
+			group[i] = -1
+		}
+	}
+	var root func(i int) int
+	root = func(i int) int {
+		for group[i] != i {
+			group[i] = group[group[i]]
+			i = group[i]
+		}
+		return i
+	}
+	for e, j := range nb.Row {
+		if i := e / k; group[i] >= 0 && group[j] >= 0 && linked(e) {
+			group[root(i)] = root(int(j))
+		}
+	}
+	groups := map[int][]int{}
+	for i, g := range group {
+		if g >= 0 {
+			groups[root(i)] = append(groups[root(i)], i)
+		}
+	}
+	of := make([][]int, len(ids))
+	for i, c := range y {
+		of[c] = append(of[c], i)
+	}
+	var out []int
+	for _, rows := range mixed(groups, y, of) {
+		near := 0
+		for _, i := range rows {
+			others := slices.DeleteFunc(slices.Clone(of[y[i]]), func(j int) bool { return slices.Contains(rows, j) })
+			if len(others) == 0 {
+				continue
+			}
+			nb, err := rank.Nearest(ctx, gather(x, []int{i}), gather(x, others), 1, rank.Options{Distance: distance})
+			if err != nil {
+				return nil, err
+			}
+			if distance.From(nb.Value[0]) <= reach*usual*apart {
+				near++
+			}
+		}
+		if 2*near <= len(rows) {
+			out = append(out, rows...)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// mixed returns the groups of photos of many classes that are not classes under several names. of has the rows of
+// each class.
+func mixed(groups map[int][]int, y []int, of [][]int) (out [][]int) {
+	in := make([]int, len(of))
+	for g, rows := range groups {
+		count, most := map[int]int{}, 0
+		for _, i := range rows {
+			count[y[i]]++
+			most = max(most, count[y[i]])
+		}
+		if len(rows) < FailedPhotos || len(count) < FailedClasses || 4*most > 3*len(rows) {
+			delete(groups, g)
+			continue
+		}
+		for c, n := range count {
+			in[c] += n
+		}
+	}
+	for _, rows := range groups {
+		named := 0
+		for _, i := range rows {
+			if 2*in[y[i]] > len(of[y[i]]) {
+				named++
+			}
+		}
+		if 2*named <= len(rows) {
+			out = append(out, rows)
+		}
+	}
+	return out
+}
+
+// usualDistance returns the median, over the classes with two photos or more, of the median distance of two photos.
+// Of large classes it compares every so many.
+func usualDistance(ctx context.Context, x *mat.Dense, y []int, classes int, distance rank.Distance) (float64, error) {
+	const compared = 30
+	rows := make([][]int, classes)
+	for i, c := range y {
+		rows[c] = append(rows[c], i)
+	}
+	var usual []float64
+	for _, of := range rows {
+		if len(of) < 2 {
+			continue
+		}
+		some := make([]int, min(len(of), compared))
+		for k := range some {
+			some[k] = of[k*len(of)/len(some)]
+		}
+		nb, err := rank.Nearest(ctx, gather(x, some), nil, len(some)-1, rank.Options{Distance: distance})
+		if err != nil {
+			return 0, err
+		}
+		usual = append(usual, distance.From(median(nb.Value)))
+	}
+	if len(usual) == 0 {
+		return math.Inf(-1), nil
+	}
+	return median(usual), nil
+}
