@@ -124,9 +124,7 @@ func Find(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (*Resu
 	}
 	even := x
 	if s.usual != nil && s.verdict.Several > 0 && opt.Method == Ward {
-		if even, err = levelled(ctx, x, s.classes); err != nil {
-			return nil, err
-		}
+		even = s.even
 	}
 	res := &Result{Verdict: s.verdict, Kind: make([]int64, x.Rows)}
 	var next int64

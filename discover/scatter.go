@@ -62,8 +62,12 @@ func (s *set) told(ctx context.Context, x *mat.Dense, classes []*judged, opt *Op
 		b := nearest(a, classes)
 		pairs = append(pairs, &judged{label: a.label, sample: slices.Concat(a.sample, b.sample)})
 	}
-	if err := s.each(ctx, pairs, func(c *judged, rng *rand.Rand) error { return c.seek(ctx, x, opt, rng) },
-		opt.Seed); err != nil {
+	if err := s.each(ctx, pairs, func(c *judged, rng *rand.Rand) error {
+		if err := c.seek(ctx, x, opt, rng); err != nil {
+			return err
+		}
+		return c.follow(ctx, s.even, opt, rng)
+	}, opt.Seed); err != nil {
 		return 0, err
 	}
 	found := 0.0

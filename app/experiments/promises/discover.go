@@ -81,7 +81,66 @@ func kindsWorlds() []kindsWorld {
 				into[0] = 3 * axes[0] * (2*rng.Float64() - 1)
 			}
 		})
+	for _, c := range curves {
+		add(c.name, c.says+", 5 % thick", func(*rand.Rand) shape {
+			return func(rng *rand.Rand, into []float64) {
+				normal(rng, into, 0.05)
+				for k, v := range c.at(rng.Float64(), rng.Float64()) {
+					into[k] += v
+				}
+			}
+		})
+	}
 	return out
+}
+
+// curves are lines and surfaces in one piece. Each has a place for two uniform numbers.
+var curves = []struct {
+	name, says string
+	at         func(u, v float64) [3]float64
+}{
+	{"arc", "288 degrees", func(u, _ float64) [3]float64 { return circle(0.8*u, 1, 0) }},
+	{"ring", "a circle", func(u, _ float64) [3]float64 { return circle(u, 1, 0) }},
+	{"helix", "two turns of radius 1, 2 high", func(u, _ float64) [3]float64 { return circle(2*u, 1, 2*u) }},
+	{"spiral", "two turns, equally dense", func(u, _ float64) [3]float64 {
+		return circle(2*math.Sqrt(u), 2*math.Sqrt(u), 0)
+	}},
+	{"eight", "a figure eight", func(u, _ float64) [3]float64 {
+		return [3]float64{math.Sin(2 * math.Pi * u), math.Sin(4 * math.Pi * u)}
+	}},
+	{"wave", "an S of two arcs", func(u, _ float64) [3]float64 {
+		a := 3 * math.Pi * (u - 0.5)
+		return [3]float64{math.Sin(a), math.Copysign(1-math.Cos(a), a)}
+	}},
+	{"ends", "a line, three times as dense at its ends", func(u, _ float64) [3]float64 { return [3]float64{dense(u)} }},
+	{"poles", "an arc of 288 degrees, three times as dense at its ends", func(u, _ float64) [3]float64 {
+		return circle(0.4*dense(u), 1, 0)
+	}},
+	{"torus", "radii 1 and 0.4", func(u, v float64) [3]float64 {
+		return circle(u, 1+0.4*math.Cos(2*math.Pi*v), 0.4*math.Sin(2*math.Pi*v))
+	}},
+	{"roll", "a sheet rolled up in a turn and a half", func(u, v float64) [3]float64 {
+		return circle(1.5*u, 0.7+1.4*u, 3*v)
+	}},
+	{"band", "a Moebius band 0.6 wide", func(u, v float64) [3]float64 {
+		w := 0.6 * (v - 0.5)
+		return circle(u, 1+w*math.Cos(math.Pi*u), w*math.Sin(math.Pi*u))
+	}},
+}
+
+// circle returns the place after some turns at a radius and a height.
+func circle(turns, radius, height float64) [3]float64 {
+	sin, cos := math.Sincos(2 * math.Pi * turns)
+	return [3]float64{radius * cos, radius * sin, height}
+}
+
+// dense turns a uniform number into a place from -1 to 1 with a density of (1 + 2 x^2) 3/10, by Newton's steps.
+func dense(u float64) float64 {
+	x := 2*u - 1
+	for range 20 {
+		x -= (0.3*(x+2*x*x*x/3) + 0.5 - u) / (0.3 * (1 + 2*x*x))
+	}
+	return x
 }
 
 // clear reports whether sub-classes are normal clouds, so that their standard deviation says how
@@ -108,6 +167,8 @@ func anySize(rng *rand.Rand, _ int) int { return int(2 * math.Pow(150, rng.Float
 func oneKind() []kindsSetting {
 	return []kindsSetting{
 		{name: "40 classes of 20", classes: 40, sizes: alike(20)},
+		{name: "20 classes of 40", classes: 20, sizes: alike(40)},
+		{name: "20 classes of 80", classes: 20, sizes: alike(80)},
 		{name: "40 classes of 20, ten 1.25 times as large", classes: 40, sizes: larger(1.25)},
 		{name: "40 classes of 20, ten 1.5 times as large", classes: 40, sizes: larger(1.5)},
 		{name: "60 classes of 2 to 300", classes: 60, sizes: anySize},

@@ -43,8 +43,8 @@ func TestDiscover(t *testing.T) {
 	ask.scale = 0.2
 	for _, s := range severalKinds() {
 		most, asked := map[string]int{
-			"40 classes of 20, ten of two kinds 6 apart":    18,
-			"40 classes of 20, ten of two kinds 8 apart":    4,
+			"40 classes of 20, ten of two kinds 6 apart":    27,
+			"40 classes of 20, ten of two kinds 8 apart":    15,
 			"40 classes of 20, ten of two kinds 14 apart":   1,
 			"40 classes of 30, ten of three kinds 14 apart": 1,
 			"40 classes of 60, ten of six kinds 14 apart":   1,
