@@ -26,7 +26,7 @@ type chains [windows + 1][len(facing)]float64
 // chained returns the probability that a class without a gap along it has parts as isolated, however the class
 // bends. The lines of gaps.go cut across a class: halves of an arc or of a helix look apart on them, but a chain
 // of near rows joins them. The class is compared with lines of as many rows. The window of k groups has lines with
-// k dense places, which are denser than the places between them. Bonferroni's correction is for the windows and the two numbers of facing rows.
+// k dense places. Bonferroni's correction is for the windows and the two numbers of facing rows.
 func chained(ctx context.Context, y *mat.Dense, rng *rand.Rand) (float64, error) {
 	c, err := isolation(ctx, y, rng)
 	p, used := 1.0, 0.0

@@ -72,7 +72,7 @@ func TestTold(t *testing.T) {
 			j.mean, _ = scattered(gather(x, j.sample))
 			classes = append(classes, j)
 		}
-		got, err := (&set{}).told(t.Context(), x, classes, opt)
+		got, err := (&set{even: x}).told(t.Context(), x, classes, opt)
 		if err != nil || got != c.want {
 			t.Errorf("%d classes %g apart: %g, %v, want %g", c.classes, c.apart, got, err, c.want)
 		}
