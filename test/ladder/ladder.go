@@ -458,7 +458,7 @@ func experiments() []Package {
 				"app/experiments/theory/noise app/experiments/theory/isometry app/experiments/theory/field"},
 		{"app/experiments/promises",
 			"tries the promises of decide, discover and clean on random classes: `make promises`",
-			"clean decide discover eval eval/rank mat gonum.org/v1/gonum"},
+			"clean decide discover embedding eval eval/rank mat gonum.org/v1/gonum"},
 		{"app/experiments/reranking", "measures re-ranking on files of embeddings, beside the first search",
 			"internal/base/par internal/compute/holm internal/compute/rerank embedding embedding/parquet " +
 				"eval/rank mat"},

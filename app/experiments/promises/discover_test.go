@@ -72,7 +72,7 @@ func TestDiscover(t *testing.T) {
 // A line of the table has as many trials as there are classes without sub-classes, or with several.
 func TestTryDiscover(t *testing.T) {
 	lines := map[string]int{}
-	err := tryDiscover(t.Context(), ask{0.01, 1, regexp.MustCompile("^peak$")}, func(l line) {
+	err := tryDiscover(t.Context(), ask{scale: 0.01, seed: 1, world: regexp.MustCompile("^peak$")}, func(l line) {
 		lines[l.promise]++
 		if l.trials+l.refused == 0 || !l.holds() {
 			t.Errorf("%+v", l)

@@ -29,6 +29,8 @@ type ask struct {
 	scale float64
 	seed  uint64
 	world *regexp.Regexp // matches the names of worlds
+	// embeddings is a file of embeddings of photographs with labels; "" for none.
+	embeddings string
 }
 
 // trials returns n times the scale, at least 1.
@@ -38,6 +40,7 @@ func sections() []section {
 	return []section{
 		{"matches", tryMatches},
 		{"strangers", tryStrangers},
+		{"photographs", tryPhotographs},
 		{"failed", tryFailed},
 		{"labels", tryLabels},
 		{"discover", tryDiscover},
@@ -60,6 +63,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	only := flags.String("only", "", "sections to try, separated by commas (default all): "+
 		strings.Join(names(), ", "))
 	world := flags.String("world", "", "regular expression of the worlds to try (default all)")
+	embeddings := flags.String("embeddings", "", "embeddings of photographs with labels, for the section photographs")
 	scale := flags.Float64("scale", 1, "factor for the numbers of trials")
 	seed := flags.Uint64("seed", 1, "seed of the random draws")
 	if err := flags.Parse(args); err != nil {
@@ -83,7 +87,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 			return err
 		}
 		var failed error
-		err = s.try(ctx, ask{*scale, *seed, match}, func(l line) {
+		err = s.try(ctx, ask{*scale, *seed, match, *embeddings}, func(l line) {
 			if !l.holds() {
 				broken++
 			}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/eval/rank"
+)
+
+// tryPhotographs tries the share of strangers that get a label on the embeddings of photographs. Half of the classes
+// calibrate with up to 30 photos each. Twenty others form the gallery with 15 each, and their remaining photos are
+// known; the photos of the classes left are strangers. Distances are cosines. Without embeddings nothing is tried.
+func tryPhotographs(ctx context.Context, a ask, out func(line)) error {
+	if a.embeddings == "" {
+		return nil
+	}
+	e, err := embedding.Read(a.embeddings)
+	if err != nil {
+		return err
+	}
+	if len(e.Columns) == 0 {
+		return fmt.Errorf("%s has no labels", a.embeddings)
+	}
+	of := make(map[string][]int)
+	var names []string
+	for i := range e.X.Rows {
+		l := e.Columns[0].At(i)
+		if of[l] == nil {
+			names = append(names, l)
+		}
+		of[l] = append(of[l], i)
+	}
+	const gallery, shown, calibrating = 20, 15, 30
+	half := len(names) / 2
+	if len(names) < half+gallery+decide.FewestStrangers {
+		return fmt.Errorf("%s has %d classes; at least %d are needed", a.embeddings, len(names),
+			2*(gallery+decide.FewestStrangers))
+	}
+	t := newTries(fmt.Sprintf("photographs, %d classes, gallery of %d", half, gallery))
+	for draw := range a.trials(10) {
+		rng := rand.New(rand.NewPCG(a.seed, uint64(draw)))
+		s := split{by: rank.Cosine}
+		var rows []int
+		var labels []int64
+		for k, c := range rng.Perm(len(names)) {
+			photos := of[names[c]]
+			for n, i := range rng.Perm(len(photos)) {
+				switch row := photos[i]; {
+				case k < half && n < calibrating:
+					rows, labels = append(rows, row), append(labels, int64(c))
+				case k < half:
+				case k >= half+gallery:
+					s.strangers = append(s.strangers, row)
+				case n < shown:
+					s.gallery, s.names = append(s.gallery, row), append(s.names, names[c])
+				default:
+					s.known, s.right = append(s.known, row), append(s.right, names[c])
+				}
+			}
+		}
+		c, err := decide.Calibrate(ctx, rowsOf(e.X, rows), labels, decide.Options{Distance: rank.Cosine})
+		if err != nil {
+			return err
+		}
+		if err := t.try(ctx, c, e.X, &s); err != nil {
+			return err
+		}
+	}
+	out(t.done())
+	return nil
+}
