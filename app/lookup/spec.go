@@ -101,7 +101,7 @@ var settings = []applies{
 	{"scratch", []Kind{Photos, Vectors}, "the index or the database ranks it, not this command"},
 	{"exact", []Kind{Index}, "the database decides how it searches"},
 	{"filter id", []Kind{Index, Store}, "only an index and a store have columns to filter by, and ids"},
-	{"out table vector calibration fpir strangers coverage closed together least",
+	{"out table vector calibration fpir estimate strangers coverage closed together least",
 		[]Kind{Photos, Vectors, Rows, Index, Store}, "the network decides, without a gallery and a calibration"},
 }
 

@@ -75,8 +75,13 @@ func summarise(a *Identifier, res *Decisions) *Summary {
 	}
 	slices.Sort(likely)
 	if s.Why = fmt.Sprintf("to admit at most %g %% of unknown photos, ", 100*res.FPIR); d.Known() {
-		s.Why += fmt.Sprintf("a label needs a distance of %.4g or less; the median photo has its nearest item at %.4g",
-			s.Within, s.Nearest)
+		s.Why += fmt.Sprintf("a label needs a distance of %.4g or less; the median photo has its nearest item at "+
+			"%.4g: ", s.Within, s.Nearest)
+		if s.Unknown > 0 {
+			s.Why += "photos whose nearest item is farther are unknown"
+		} else {
+			s.Why += "all are nearer"
+		}
 	} else if len(likely) > 0 {
 		s.Why += fmt.Sprintf("a label needs a probability of %.3g or more; the median photo has %.3g", s.Needed,
 			likely[len(likely)/2])
