@@ -57,8 +57,7 @@ func Failed(ctx context.Context, x *mat.Dense, labels []int64, distance rank.Dis
 			group[i] = -1
 		}
 	}
-	var root func(i int) int
-	root = func(i int) int {
+	root := func(i int) int {
 		for group[i] != i {
 			group[i] = group[group[i]]
 			i = group[i]

@@ -501,7 +501,6 @@ func FuzzRead(f *testing.F) {
 				t.Errorf("probability %v", p)
 			}
 		}
-		g := NewGallery([]string{"a", "a", "b"})
 		if c.Dim > 1<<10 {
 			return
 		}
@@ -509,7 +508,8 @@ func FuzzRead(f *testing.F) {
 		for k := range x.Data {
 			x.Data[k] = float32(k + 1)
 		}
-		if g, err = MeasuredGallery(t.Context(), c, x, []string{"a", "a", "b"}, c.Distance); err != nil {
+		g, err := MeasuredGallery(t.Context(), c, x, []string{"a", "a", "b"}, c.Distance)
+		if err != nil {
 			return
 		}
 		d, err := c.Decider(g, IdentifyOptions{Coverage: 0.8, FPIR: 0.3})

@@ -26,14 +26,6 @@ func (c Curve) At(d float64) float64 {
 	return c.LogOdds[k-1] + f*(c.LogOdds[k]-c.LogOdds[k-1])
 }
 
-func (c Curve) atAll(ds []float64) []float64 {
-	out := make([]float64, len(ds))
-	for i, d := range ds {
-		out[i] = c.At(d)
-	}
-	return out
-}
-
 // block holds neighbouring levels with the same probability: their mass, and the middles of the first and
 // the last of the pooled blocks.
 type block struct{ same, different, first, last float64 }
