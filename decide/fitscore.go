@@ -118,8 +118,11 @@ func fitScore(ctx context.Context, s *set, u *units, opt *Options) (*Score, erro
 	return out, out.identify()
 }
 
-// sample draws photos, of every class the same number as far as possible, by the order of the classes.
+// sample draws photos, of every class the same number as far as possible, by the order of the classes. Classes with
+// several photos come first: a photo without others of its class cannot be known.
 func (s *set) sample(rng *rand.Rand, order []int) (rows []int) {
+	order = slices.Clone(order)
+	slices.SortStableFunc(order, func(a, b int) int { return min(2, s.photos(b)) - min(2, s.photos(a)) })
 	most := min(mostSample, photoBytes/(4*s.x.Cols))
 	each := max(1, most/len(order))
 	for _, i := range order[:min(most, len(order))] {
@@ -253,31 +256,13 @@ func (s *set) lookUp(t *trial, u *units, q int, kind probeKind, means, values []
 
 // nearest returns the distance of the nearest item of the classes of the voting items, and that of the last of these.
 func (t *trial) nearest(q int, values []float32, count []float64) (near map[int]float64, far float64) {
-	type item struct {
-		d float32
-		k int
-	}
-	var top [voters]item
-	n := 0
+	top := make([]nearItem, 0, voters)
 	for k, d := range values {
-		if t.rows[k] == q || count[t.of[k]] == 0 || n == voters && d >= top[n-1].d {
-			continue
+		if t.rows[k] != q && count[t.of[k]] > 0 {
+			top = withNear(top, nearItem{t.of[k], d})
 		}
-		n = min(n+1, voters)
-		i := n - 1
-		for ; i > 0 && top[i-1].d > d; i-- {
-			top[i] = top[i-1]
-		}
-		top[i] = item{d, k}
 	}
-	near = make(map[int]float64)
-	for _, e := range top[:n] {
-		if _, ok := near[t.of[e.k]]; !ok {
-			near[t.of[e.k]] = float64(e.d)
-		}
-		far = float64(e.d)
-	}
-	return near, far
+	return nearByClass(top)
 }
 
 // chooseMix sets Mix and Shrink to those with the most right labels. Without distances to items only means count.

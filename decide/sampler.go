@@ -23,14 +23,12 @@ const sampleBytes = 128 << 20
 // is farther, so sets by such a spread contain their class at least as often. Classes with fewer kept
 // items than a coverage needs use the calibration's spread.
 type Sampler struct {
-	count  map[string]int // number of items of each label
-	dim    int
-	most   int // number of items of a class to keep
-	seen   map[string]int
-	rows   []float32
-	number map[string]int // number of each label
-	names  []string       // labels by number
-	of     []int          // number of the label of each row
+	count map[string]int // number of items of each label
+	dim   int
+	most  int // number of items of a class to keep
+	seen  map[string]int
+	rows  []float32
+	of    []int // number of the class of each row among those of means
 
 	means   *Means
 	score   *Score   // of the calibration; nil: strangers are not tried
@@ -68,8 +66,7 @@ func newSampler(count map[string]int, dim int, by rank.Distance, bytes int) *Sam
 		}
 		return total > rows
 	})
-	return &Sampler{means: NewMeans(dim, by), count: count, dim: dim, most: most,
-		seen: make(map[string]int), number: make(map[string]int)}
+	return &Sampler{means: NewMeans(dim, by), count: count, dim: dim, most: most, seen: make(map[string]int)}
 }
 
 // Add adds the next item. Items without a label are ignored.
@@ -98,13 +95,7 @@ func (s *Sampler) Add(label string, vector []float32) error {
 	if m := min(n, s.most); k >= n || (k+1)*m/n == k*m/n {
 		return nil
 	}
-	i, ok := s.number[label]
-	if !ok {
-		i = len(s.names)
-		s.number[label] = i
-		s.names = append(s.names, label)
-	}
-	s.rows, s.of = append(s.rows, vector...), append(s.of, i)
+	s.rows, s.of = append(s.rows, vector...), append(s.of, s.means.number[label])
 	return nil
 }
 
@@ -165,19 +156,14 @@ func (s *Sampler) tryOwn(ctx context.Context) ([]ClassScores, error) {
 	if s.means.by == rank.Cosine {
 		x = rank.Normalized(x)
 	}
-	class := make([]int, len(s.of)) // numbers of the means
-	rows := make([][]int, len(s.names))
-	for row, i := range s.of {
-		class[row] = s.means.number[s.names[i]]
-		rows[i] = append(rows[i], row)
-	}
+	rows := s.byClass()
 	var probes, own []int
 	each, step := max(1, mostOwnTried/max(1, len(rows))), max(1, len(rows)/mostOwnTried)
 	for i := 0; i < len(rows); i += step {
 		n := min(each, len(rows[i]))
 		for k := range n {
 			row := rows[i][k*len(rows[i])/n]
-			probes, own = append(probes, row), append(own, class[row])
+			probes, own = append(probes, row), append(own, i)
 		}
 	}
 	if len(probes) == 0 {
@@ -186,31 +172,36 @@ func (s *Sampler) tryOwn(ctx context.Context) ([]ClassScores, error) {
 	l := newLookups(taken(x, probes), own, s.means.by)
 	for lo := 0; lo < x.Rows; lo += tryBlock {
 		hi := min(lo+tryBlock, x.Rows)
-		l.add(x.RowRange(lo, hi), class[lo:hi])
+		l.add(x.RowRange(lo, hi), s.of[lo:hi])
 	}
 	scores, err := s.score.scores(ctx, s.means, l, s.score.cohorts(l.photos, nil),
 		func(int) *weights { return &s.score.Weights })
 	return byClass(scores, own, own), err
 }
 
+// byClass returns the kept rows of each class.
+func (s *Sampler) byClass() [][]int {
+	out := make([][]int, s.means.classes())
+	for row, i := range s.of {
+		out[i] = append(out[i], row)
+	}
+	return out
+}
+
 // Spread measures the classes with two or more different items, for sets of any coverage. Copies of an
 // item count once. Its only error is ctx.Err(), wrapped.
 func (s *Sampler) Spread(ctx context.Context, by rank.Distance) (Spread, error) {
 	x := mat.Of(len(s.of), s.dim, s.rows)
-	classes := make([][]int, len(s.names))
-	for row, i := range s.of {
-		classes[i] = append(classes[i], row)
-	}
 	out := make(Spread)
-	for i, rows := range classes {
+	for i, rows := range s.byClass() {
 		if rows = once(x, rows); len(rows) < 2 {
 			continue
 		}
 		own, err := spreadOf(ctx, x, rows, by)
 		if err != nil {
-			return nil, fmt.Errorf("class %s: %w", s.names[i], err)
+			return nil, fmt.Errorf("class %s: %w", s.means.labels[i], err)
 		}
-		out[s.names[i]] = own
+		out[s.means.labels[i]] = own
 	}
 	return out, nil
 }

@@ -62,27 +62,35 @@ func (l *lookups) add(items *mat.Dense, class []int) {
 		for i := a; i < b; i++ {
 			near := l.near[i]
 			for k, v := range d.Row(i) {
-				if class[k] == l.without[i] || len(near) == voters && v >= near[voters-1].d {
-					continue
+				if class[k] != l.without[i] {
+					near = withNear(near, nearItem{class[k], v})
 				}
-				if len(near) < voters {
-					near = append(near, nearItem{})
-				}
-				at := len(near) - 1
-				for ; at > 0 && near[at-1].d > v; at-- {
-					near[at] = near[at-1]
-				}
-				near[at] = nearItem{class[k], v}
 			}
 			l.near[i] = near
 		}
 	})
 }
 
-// of returns the squared distance to the nearest item of each class near photo i, and that of the last neighbour.
-func (l *lookups) of(i int) (near map[int]float64, far float64) {
-	near = make(map[int]float64, len(l.near[i]))
-	for _, e := range l.near[i] {
+// withNear adds an item to the nearest ones, which are ascending and at most as many as voters.
+func withNear(near []nearItem, e nearItem) []nearItem {
+	if len(near) == voters && e.d >= near[voters-1].d {
+		return near
+	}
+	if len(near) < voters {
+		near = append(near, nearItem{})
+	}
+	at := len(near) - 1
+	for ; at > 0 && near[at-1].d > e.d; at-- {
+		near[at] = near[at-1]
+	}
+	near[at] = e
+	return near
+}
+
+// nearByClass returns the squared distance to the nearest item of each class among neighbours, and that of the last.
+func nearByClass(items []nearItem) (near map[int]float64, far float64) {
+	near = make(map[int]float64, len(items))
+	for _, e := range items {
 		if _, ok := near[e.class]; !ok {
 			near[e.class] = float64(e.d)
 		}
@@ -104,7 +112,7 @@ func (s *Score) scores(ctx context.Context, m *Means, l *lookups, cohort []float
 		means := m.distances(l.photos.RowRange(lo, min(lo+step, len(out))))
 		par.For(means.Rows, 8, func(a, b int) {
 			for k := a; k < b; k++ {
-				near, far := l.of(lo + k)
+				near, far := nearByClass(l.near[lo+k])
 				of := s.rivals(means.Row(k), m.count, m.square, near, far, l.without[lo+k])
 				if out[lo+k] = math.Inf(-1); len(of) > 0 {
 					s.sort(of)

@@ -3,6 +3,7 @@ package decide
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
@@ -184,5 +185,38 @@ func TestBoundOfShares(t *testing.T) {
 			t.Errorf("missed %v: %v after %v", missed, b, last)
 		}
 		last = b
+	}
+}
+
+// TestSampleOfSingles: among many classes of one photo each, those with several are in the sample, so that photos are
+// known in galleries.
+func TestSampleOfSingles(t *testing.T) {
+	s := drawnGroups(8, 1500, 1, 0, 0)
+	var rows []int
+	var labels []int64
+	for i := range s.identities() {
+		n := 1
+		if i%100 == 0 {
+			n = 2
+		}
+		for k := range n {
+			rows, labels = append(rows, s.first[i]+k), append(labels, int64(i))
+		}
+	}
+	c, err := Calibrate(t.Context(), taken(s.x, rows), labels, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	several := 0
+	for _, i := range c.Score.SampleClass {
+		if i%100 == 0 {
+			several++
+		}
+	}
+	if several != 15 {
+		t.Errorf("%d of 15 classes with two photos are in the sample", several)
+	}
+	if _, err := Read(strings.NewReader(text(t, c))); err != nil {
+		t.Error(err)
 	}
 }

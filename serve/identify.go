@@ -96,7 +96,7 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if basis.ByClass || measured {
+	if measured {
 		if basis.Measures, err = s.measures(ctx, c, &info, says, known); err != nil {
 			return err
 		}
