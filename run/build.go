@@ -65,7 +65,7 @@ func build(ctx context.Context, r *recipe) (*built, error) {
 	if err := b.prepare(ctx); err != nil {
 		return nil, err
 	}
-	if b.objective, err = b.newObjective(); err != nil {
+	if b.objective, err = b.newObjective(ctx); err != nil {
 		return nil, err
 	}
 	if err := b.engage(); err != nil {
@@ -133,25 +133,22 @@ func (t *built) cacheImages(ctx context.Context) error {
 // body: identity unless the configuration names another.
 func (t *built) describe() (*nn.Spec, error) {
 	h, w, c := t.feed.shape()
-	body, err := t.cfg.bodyDim(t.file, h, w, c)
-	if err != nil {
-		return nil, err
-	}
-	if n := &t.cfg.Network; body > 0 {
-		if n.Dim = cmp.Or(n.Dim, body); n.Dim == body {
+	n := &t.cfg.Network
+	if n.frozenBody() || n.Head == wccnHead && n.Dim == 0 {
+		features, err := t.cfg.features(t.file, h, w, c)
+		if err != nil {
+			return nil, err
+		}
+		if n.Dim = cmp.Or(n.Dim, features); n.Dim == features && n.frozenBody() {
 			n.Head = cmp.Or(n.Head, identityHead)
 		}
 	}
 	return networkSpec(&t.cfg, t.file, h, w, c)
 }
 
-// bodyDim returns the number of features that a frozen body computes from a sample of the
-// given shape; 0 without a frozen body.
-func (c *Config) bodyDim(file *onnxnet.Network, h, w, ch int) (int, error) {
-	if !c.Network.frozenBody() {
-		return 0, nil
-	}
-	if h*w == 1 {
+// features returns the number of features before the embedding layer, for samples of the given shape.
+func (c *Config) features(file *onnxnet.Network, h, w, ch int) (int, error) {
+	if h*w == 1 && c.Network.frozenBody() {
 		return 0, fmt.Errorf("network.freeze=%s: a data set of ready features has no body to freeze", wholeBody)
 	}
 	bare := *c
@@ -293,13 +290,16 @@ func importWeights(net *nn.Net, path string, how zoo.Resample) (*zoo.ImportRepor
 }
 
 // newObjective completes the options of the loss by the classes and the network, and makes the objective.
-func (t *built) newObjective() (train.Objective, error) {
+func (t *built) newObjective(ctx context.Context) (train.Objective, error) {
 	o := &t.options
 	o.Classes, o.Relate = t.from.given, t.from.relate
 	o.Dim, o.Seed = t.net.Dim(), t.cfg.Train.Seed
 	o.Mine.Seed = t.cfg.Train.Seed
 	made, err := objective.New(*o)
-	if err != nil || t.opts.Miner == nil {
+	if err != nil {
+		return nil, err
+	}
+	if err := t.startProxies(ctx, made); err != nil || t.opts.Miner == nil {
 		return made, err
 	}
 	return guided{made, t.opts.Miner}, nil

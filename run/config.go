@@ -166,6 +166,7 @@ type TrainConfig struct {
 	Budget      string // a time.Duration
 	Optimizer   string
 	LR          float64
+	Proxies     string
 	LossLR      float64
 	Momentum    float64
 	WeightDecay float64

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
@@ -14,6 +15,7 @@ import (
 	dense "github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/objective"
 )
 
 // wholeBody, in network.freeze, means all parameters before the embedding layer.
@@ -113,6 +115,7 @@ const (
 	randomHead   = "random"
 	pcaHead      = "pca"
 	identityHead = "identity"
+	wccnHead     = "wccn"
 )
 
 // prepare uses the features before training to decide two things that the configuration may
@@ -125,7 +128,7 @@ func (t *built) prepare(ctx context.Context) error {
 		}
 	}
 	judged := t.judges()
-	head := t.tunes() && n.Dim > 0 && (n.Head == "" || n.Head == pcaHead)
+	head := t.tunes() && n.Dim > 0 && n.Head != randomHead && n.Head != identityHead
 	var x *dense.Dense
 	var labels []int64
 	if judged || head {
@@ -135,7 +138,7 @@ func (t *built) prepare(ctx context.Context) error {
 		}
 	}
 	if head {
-		if err := t.startHead(x); err != nil {
+		if err := t.startHead(x, labels); err != nil {
 			return err
 		}
 	}
@@ -189,13 +192,13 @@ func (t *built) identityHead() error {
 	return nil
 }
 
-// startHead starts the embedding layer as the projection onto the principal directions of the
-// features, so that training begins with the quality of the features.
-func (t *built) startHead(x *dense.Dense) error {
+// startHead starts the embedding layer from the features of the training samples, so that training begins with their
+// quality: as the projection onto their principal directions or as a wccn layer.
+func (t *built) startHead(x *dense.Dense, labels []int64) error {
 	n := &t.cfg.Network
 	layer := t.net.Spec().Head()
 	w := t.net.Param(layer + ".weight")
-	if w == nil || min(x.Rows, x.Cols) < n.Dim || len(w.Value) != n.Dim*x.Cols {
+	if w == nil || min(x.Rows, x.Cols) < n.Dim && n.Head != wccnHead || len(w.Value) != n.Dim*x.Cols {
 		if n.Head == pcaHead {
 			return fmt.Errorf("network.head: %d principal components cannot be computed from %d samples of %d "+
 				"features: lower network.dim",
@@ -204,15 +207,43 @@ func (t *built) startHead(x *dense.Dense) error {
 		n.Head = randomHead
 		return nil
 	}
+	bias := t.net.Param(layer + ".bias")
+	if bias != nil {
+		clear(bias.Value)
+	}
+	if n.Head == wccnHead {
+		c := newWCCN(x, labels)
+		if c == nil {
+			return fmt.Errorf("network.head=%s: %d samples are too few to compute it: it needs %d more than classes",
+				wccnHead, x.Rows, wccnFreedom)
+		}
+		weight := c.weight
+		if n.Dim < x.Cols {
+			axes, err := principal(c.of(x), n.Dim)
+			if err != nil {
+				return err
+			}
+			weight = dense.New(n.Dim, x.Cols)
+			a := dense.Of(n.Dim, x.Cols, axes)
+			dense.Gemm(false, false, 1, a, c.weight, 0, weight)
+			b := dense.New(n.Dim, 1)
+			dense.Gemm(false, false, 1, a, dense.Of(x.Cols, 1, c.bias), 0, b)
+			c.bias = b.Data
+		}
+		for i := range n.Dim {
+			copy(w.Value[i*x.Cols:], weight.Row(i))
+		}
+		if bias != nil {
+			copy(bias.Value, c.bias)
+		}
+		return nil
+	}
 	n.Head = pcaHead
 	axes, err := principal(x, n.Dim)
 	if err != nil {
 		return err
 	}
 	copy(w.Value, axes) // both features and weights are in the engine's order
-	if b := t.net.Param(layer + ".bias"); b != nil {
-		clear(b.Value)
-	}
 	return nil
 }
 
@@ -305,5 +336,60 @@ func (t *built) judge(ctx context.Context, x *dense.Dense, labels []int64) error
 		o.Mine.Positives = mine.RandomPositive
 	}
 	t.note("mine.positives is %v: by the pretrained features, %v: %s", o.Mine.Positives, k, why)
+	return nil
+}
+
+// Values of train.proxies.
+const (
+	randomProxies = "random"
+	meanProxies   = "means"
+)
+
+// startProxies starts the proxies of a class as the mean of its samples' embeddings before training.
+func (t *built) startProxies(ctx context.Context, made *objective.Objective) error {
+	per := t.options.Traits().Proxies
+	if per == 0 || t.cfg.Train.Proxies != meanProxies || t.opts.Resume {
+		return nil
+	}
+	feed, err := newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, false, false)
+	if err != nil {
+		return err
+	}
+	if t.features != nil {
+		feed = t.features.of(feed, 0)
+	}
+	e, err := embed(ctx, t.net, feed, t.cfg.Eval.Batch)
+	if err != nil {
+		return err
+	}
+	p := made.Params()[0]
+	d := e.X.Cols
+	sums := make([]float64, len(p.Value))
+	turn := map[int64]int{}
+	for row, pos := range e.Pos {
+		y := t.from.seen[pos]
+		k := int(y)*per + turn[y]%per
+		turn[y]++
+		x := e.X.Row(row)
+		norm := 0.0
+		for _, v := range x {
+			norm += float64(v) * float64(v)
+		}
+		for j, v := range x {
+			sums[k*d+j] += float64(v) / math.Sqrt(max(norm, 1e-30))
+		}
+	}
+	for k := range len(sums) / d {
+		v := sums[k*d : (k+1)*d]
+		norm := 0.0
+		for _, s := range v {
+			norm += s * s
+		}
+		if norm > 0 {
+			for j, s := range v {
+				p.Value[k*d+j] = float32(s / math.Sqrt(norm))
+			}
+		}
+	}
 	return nil
 }

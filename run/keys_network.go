@@ -54,7 +54,7 @@ var networkKeys = []key{
 		Help: "start of the embedding layer: random, pca (principal components of the training features), identity " +
 			"(the features); empty: identity on a frozen body of the same length, pca from a pretrained start with " +
 			"enough samples and features, else random",
-		Values: []string{randomHead, pcaHead, identityHead}, Checks: []check{keys.Listed}, Begun: always,
+		Values: []string{randomHead, pcaHead, identityHead, wccnHead}, Checks: []check{keys.Listed}, Begun: always,
 	},
 	{
 		Name: "network.head_norm", At: func(c *Config) any { return &c.Network.HeadNorm },

@@ -132,6 +132,11 @@ var trainKeys = []key{
 		Checks: []check{keys.NotNegative},
 	},
 	{
+		Name: "train.proxies", At: func(c *Config) any { return &c.Train.Proxies },
+		Help:   "start of a loss's proxies: random, or means (of the embeddings of each class before training)",
+		Values: []string{randomProxies, meanProxies}, Checks: []check{keys.Listed},
+	},
+	{
 		Name: "train.momentum", At: func(c *Config) any { return &c.Train.Momentum },
 		Help:    "momentum of sgd",
 		Default: 0.9, Checks: []check{keys.Share},
