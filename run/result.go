@@ -303,6 +303,10 @@ func (t *trainer) whyUntrained(r *train.Result, key string, before float64) stri
 		return fmt.Sprintf("no epoch had a higher %s than %.4f (%.4f at most)", key, before, most)
 	case c.Samples == 0:
 		return "no class has two validation samples, so nothing can be compared"
+	case t.computed > 0 && most > before:
+		return fmt.Sprintf("training raised %s (%.4f before, %.4f at most after), but by no more than the layer does "+
+			"(difference %+.4f on %s, p %.2f)", key, before, most, c.Gain, spell.Count(c.Samples, "validation sample"),
+			c.P)
 	case c.Gain <= 0:
 		return fmt.Sprintf("training made %s worse (%.4f before, %.4f at most after)", key, before, most)
 	}

@@ -76,6 +76,8 @@ type Options struct {
 	// ranks share the evaluations too. Only the process of rank 0 needs a Dir. To resume a run,
 	// the other ranks need a copy of the folder.
 	Ranks train.Ranks
+	// Unscored leaves out the scores of the network before training, unless train.best or eval.keep needs them.
+	Unscored bool
 	// Features, if set, is called before Begin with the number of computed features: the features
 	// that decide settings of a pretrained start, or those of a frozen body (network.freeze=body).
 	Features func(done, total int)
@@ -267,7 +269,7 @@ func (t *trainer) loop(from *train.Checkpoint) train.Config {
 		Network: t.trained, Data: t.feed.data, Sampler: t.sampler, Objective: t.objective, Optimizer: t.optimizer,
 		Labels: t.from.seen, IDs: t.from.ids, Epochs: t.cfg.Train.Epochs, Chunk: t.cfg.Train.Chunk, Ranks: t.opts.Ranks,
 		Eval: t.evaluate, Every: t.cfg.Eval.Every, Best: t.cfg.Best(),
-		Untrained: t.cfg.Eval.Keep || t.cfg.Network.pretrained(), Between: t.cfg.Train.Checkpoint,
+		Untrained: t.scoresStart(), Between: t.cfg.Train.Checkpoint,
 		Origin:  train.Origin{Data: t.fingerprint(), Settings: string(t.cfg.YAML())},
 		Warn:    t.warn,
 		Observe: t.opts.Observe,
@@ -290,6 +292,11 @@ func (t *trainer) loop(from *train.Checkpoint) train.Config {
 		c.Before, c.BeforeCounts = t.before, t.untrained.keeps(&t.cfg)
 	}
 	return c
+}
+
+// scoresStart reports whether the network before training is scored.
+func (t *built) scoresStart() bool {
+	return t.cfg.Eval.Keep || t.cfg.Network.pretrained() && !(t.opts.Unscored && t.cfg.Train.Best == none)
 }
 
 // failed completes an error that ended the loop.

@@ -25,7 +25,7 @@ type untrained struct {
 // newUntrained makes the untrained network. It returns nil if training uses the same image size
 // and adds no embedding layer, because epoch 0 of the run is then the same network.
 func (t *built) newUntrained() (u *untrained, err error) {
-	if t.side == 0 || t.cfg.Data.Size == t.side && t.cfg.Network.Dim == 0 {
+	if !t.scoresStart() || t.side == 0 || t.cfg.Data.Size == t.side && t.cfg.Network.Dim == 0 {
 		return nil, nil
 	}
 	u = &untrained{}
@@ -40,8 +40,10 @@ func (t *built) newUntrained() (u *untrained, err error) {
 }
 
 // keeps reports whether the run may end with the untrained network. It may not if the
-// configuration asks for an embedding layer, which the untrained network lacks.
-func (u *untrained) keeps(c *Config) bool { return c.Network.Dim == 0 }
+// configuration asks for an embedding layer, which the untrained network lacks, unless that layer starts as wccn.
+func (u *untrained) keeps(c *Config) bool {
+	return c.Network.Dim == 0 || c.Network.Head == wccnHead && c.Network.Dim == u.net.Dim()
+}
 
 // before scores the untrained network. With last, the run ends with that network.
 func (t *trainer) before(ctx context.Context, last bool) ([]train.Metric, error) {
@@ -60,12 +62,13 @@ func (t *trainer) fallBack(ctx context.Context) error {
 		return nil
 	}
 	t.fellBack = true
-	if u := t.untrained; u != nil && u.keeps(&t.cfg) {
+	if !t.computes() {
+		return nil
+	}
+	if u := t.untrained; u != nil {
 		t.trainedSize = t.cfg.Data.Size
 		t.cfg.Data = u.cfg.Data
 		t.net, t.trained, t.scored = u.net, u.net, u.scored
-	} else if u != nil || t.cfg.Network.Dim > 0 || t.side == 0 {
-		return nil
 	}
 	w, err := t.compute(ctx)
 	if err != nil || w == nil {
@@ -227,11 +230,10 @@ func (w *wccn) after(net *nn.Net, opt nn.Options) (*nn.Net, error) {
 }
 
 // compute makes the layer for the run's network from the training samples in the validation gallery, as paired last
-// embedded them. It returns nil if there are none, if the validation part does not choose the epoch, or if the layer
-// makes the margins of the validation samples among each other smaller (p < 0.05, as in paired).
+// embedded them. It returns nil if the run computes none.
 func (t *trainer) compute(ctx context.Context) (*wccn, error) {
 	k := slices.IndexFunc(t.scored, func(s *scored) bool { return s.set == ValidationSet })
-	if k < 0 || !t.cfg.validated() || t.cfg.Network.Normalize != On {
+	if k < 0 {
 		return nil, nil
 	}
 	s := t.scored[k]
@@ -240,11 +242,18 @@ func (t *trainer) compute(ctx context.Context) (*wccn, error) {
 			return nil, err
 		}
 	}
+	return t.computeFrom(ctx, s)
+}
+
+// computeFrom makes the layer from the training samples in the gallery of the validation samples s. It returns nil if
+// there are none, if the validation part does not choose the epoch, or if the layer makes the margins of the validation samples among each other smaller (p < 0.05, as
+// in paired).
+func (t *trainer) computeFrom(ctx context.Context, s *scored) (*wccn, error) {
 	from := s.d
 	if from == nil {
 		from = s.g
 	}
-	if from == nil {
+	if from == nil || !t.cfg.validated() || t.cfg.Network.Normalize != On {
 		return nil, nil
 	}
 	w := newWCCN(from.X, from.Label())
@@ -267,6 +276,27 @@ func (t *trainer) compute(ctx context.Context) (*wccn, error) {
 		return nil, nil
 	}
 	return w, nil
+}
+
+// after returns the set with its embeddings behind the layer.
+func (s *scored) after(w *wccn) *scored {
+	out := *s
+	for _, e := range []**Embedded{&out.q, &out.g, &out.d} {
+		if *e != nil {
+			behind := **e
+			behind.X = rank.Normalized(w.of(behind.X))
+			*e = &behind
+		}
+	}
+	return &out
+}
+
+// computes reports whether the run may end with the untrained network, to which it then adds a computed layer.
+func (t *trainer) computes() bool {
+	if u := t.untrained; u != nil {
+		return u.keeps(&t.cfg)
+	}
+	return t.cfg.Network.Dim == 0 && t.side > 0
 }
 
 // WithoutComputed returns the model without the layer that its run computed from training samples (wccn), or nil if

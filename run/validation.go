@@ -338,7 +338,8 @@ func (m *margins) values() []float64 {
 }
 
 // paired implements train.Best.Paired. It returns the margin (marginMetric) of each validation
-// sample by the current network, or for epoch 0 by the untrained network. Samples that were
+// sample by the current network, or for epoch 0 by the untrained network with the layer that would be computed for it
+// (wccn). Samples that were
 // taken together (data.group) count as one sample with their mean.
 func (t *trainer) paired(ctx context.Context, epoch int) ([]float64, error) {
 	sets, net, cfg := t.scored, t.trained, &t.cfg
@@ -352,6 +353,15 @@ func (t *trainer) paired(ctx context.Context, epoch int) ([]float64, error) {
 	s := sets[slices.IndexFunc(sets, func(s *scored) bool { return s.set == ValidationSet })]
 	if err := s.embedAll(ctx, net, cfg.Eval.Batch); err != nil {
 		return nil, err
+	}
+	if epoch == 0 && t.computes() {
+		w, err := t.computeFrom(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		if w != nil {
+			s = s.after(w)
+		}
 	}
 	margin, err := s.margin(ctx, distance)
 	if err != nil {

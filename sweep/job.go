@@ -114,7 +114,7 @@ func (l Local) Run(ctx context.Context, j Job) (Result, error) {
 	began, paused := false, false
 	var of *data.Fingerprint
 	res, err := run.Train(ctx, cfg, run.Options{Dir: dir, Resume: run.Begun(dir), Home: l.Home, Formats: l.Formats,
-		Weights: l.Weights, Dataset: l.Dataset, Begin: func(s run.Setup) {
+		Weights: l.Weights, Dataset: l.Dataset, Unscored: true, Begin: func(s run.Setup) {
 			began = true
 			f := s.Fingerprint()
 			of = &f
