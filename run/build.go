@@ -295,6 +295,9 @@ func (t *built) newObjective(ctx context.Context) (train.Objective, error) {
 	o.Classes, o.Relate = t.from.given, t.from.relate
 	o.Dim, o.Seed = t.net.Dim(), t.cfg.Train.Seed
 	o.Mine.Seed = t.cfg.Train.Seed
+	if err := t.settleProxies(); err != nil {
+		return nil, err
+	}
 	made, err := objective.New(*o)
 	if err != nil {
 		return nil, err

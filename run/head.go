@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
@@ -15,7 +14,6 @@ import (
 	dense "github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/objective"
 )
 
 // wholeBody, in network.freeze, means all parameters before the embedding layer.
@@ -336,60 +334,5 @@ func (t *built) judge(ctx context.Context, x *dense.Dense, labels []int64) error
 		o.Mine.Positives = mine.RandomPositive
 	}
 	t.note("mine.positives is %v: by the pretrained features, %v: %s", o.Mine.Positives, k, why)
-	return nil
-}
-
-// Values of train.proxies.
-const (
-	randomProxies = "random"
-	meanProxies   = "means"
-)
-
-// startProxies starts the proxies of a class as the mean of its samples' embeddings before training.
-func (t *built) startProxies(ctx context.Context, made *objective.Objective) error {
-	per := t.options.Traits().Proxies
-	if per == 0 || t.cfg.Train.Proxies != meanProxies || t.opts.Resume {
-		return nil
-	}
-	feed, err := newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, false, false)
-	if err != nil {
-		return err
-	}
-	if t.features != nil {
-		feed = t.features.of(feed, 0)
-	}
-	e, err := embed(ctx, t.net, feed, t.cfg.Eval.Batch)
-	if err != nil {
-		return err
-	}
-	p := made.Params()[0]
-	d := e.X.Cols
-	sums := make([]float64, len(p.Value))
-	turn := map[int64]int{}
-	for row, pos := range e.Pos {
-		y := t.from.seen[pos]
-		k := int(y)*per + turn[y]%per
-		turn[y]++
-		x := e.X.Row(row)
-		norm := 0.0
-		for _, v := range x {
-			norm += float64(v) * float64(v)
-		}
-		for j, v := range x {
-			sums[k*d+j] += float64(v) / math.Sqrt(max(norm, 1e-30))
-		}
-	}
-	for k := range len(sums) / d {
-		v := sums[k*d : (k+1)*d]
-		norm := 0.0
-		for _, s := range v {
-			norm += s * s
-		}
-		if norm > 0 {
-			for j, s := range v {
-				p.Value[k*d+j] = float32(s / math.Sqrt(norm))
-			}
-		}
-	}
 	return nil
 }

@@ -134,7 +134,7 @@ var trainKeys = []key{
 	{
 		Name: "train.proxies", At: func(c *Config) any { return &c.Train.Proxies },
 		Help:   "start of a loss's proxies: random, or means (of the embeddings of each class before training)",
-		Values: []string{randomProxies, meanProxies}, Checks: []check{keys.Listed},
+		Values: []string{randomProxies, meanProxies}, Checks: []check{keys.Listed}, Begun: fromWeights,
 	},
 	{
 		Name: "train.momentum", At: func(c *Config) any { return &c.Train.Momentum },

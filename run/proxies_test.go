@@ -1,0 +1,175 @@
+package run
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/objective"
+)
+
+// begun assembles a run of eight classes of ten photos from a small pretrained network.
+func begun(t *testing.T, set ...string) (*built, error) {
+	t.Helper()
+	cfg, err := Parse("", nil, append([]string{"network.width=16", "data.validation=none"}, set...)...)
+	if err != nil {
+		return nil, err
+	}
+	b, err := assemble(t.Context(), cfg, Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64)})
+	if err == nil {
+		t.Cleanup(b.close)
+	}
+	return b, err
+}
+
+// embedded returns the embeddings of the training samples before training, and their classes.
+func embedded(t *testing.T, b *built) (*mat.Dense, []int64) {
+	t.Helper()
+	plain, err := newFeed(b.sel.Train, b.cfg.Data, 1, false, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.features != nil {
+		plain = b.features.of(plain, 0)
+	}
+	e, err := embed(t.Context(), b.trained, plain, 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.X, pick(b.from.seen, e.Pos)
+}
+
+// TestProxiesStart: from a pretrained start a proxy points at the mean direction of its samples, whatever the loss, the
+// number of proxies of a class and the network.
+func TestProxiesStart(t *testing.T) {
+	cacheAt(t, t.TempDir())
+	for _, c := range []struct {
+		set string
+		per int
+	}{
+		{"loss.name=cosface", 1},
+		{"loss.name=proxy-anchor network.dim=12", 1},
+		{"loss.name=subcenter-arcface", 3},
+		{"loss.name=subcenter-arcface loss.centers=50", 50}, // more than samples
+		{"loss.name=arcface network.freeze=body", 1},
+		{"loss.name=normsoftmax network.normalize=false", 1},
+	} {
+		b, err := begun(t, strings.Fields(c.set)...)
+		if err != nil {
+			t.Errorf("%s: %v", c.set, err)
+			continue
+		}
+		x, labels := embedded(t, b)
+		p := b.objective.(*objective.Objective).Params()[0]
+		turn := map[int64]int{}
+		sums := make([][]float64, p.Shape[0])
+		for i := range x.Rows {
+			k := int(labels[i])*c.per + turn[labels[i]]%c.per
+			turn[labels[i]]++
+			for j, v := range x.Row(i) {
+				if sums[k] == nil {
+					sums[k] = make([]float64, x.Cols)
+				}
+				sums[k][j] += float64(v) / norm(x.Row(i))
+			}
+		}
+		filled := 0
+		for k, sum := range sums {
+			row := p.Value[k*x.Cols : (k+1)*x.Cols]
+			if sum == nil { // no sample
+				if norm(row) == 0 {
+					t.Errorf("%s: proxy %d is zero", c.set, k)
+				}
+				continue
+			}
+			filled++
+			var dot, squares float64
+			for j, v := range sum {
+				dot += v * float64(row[j])
+				squares += v * v
+			}
+			if n := norm(row); math.Abs(n-1) > 1e-4 || math.Abs(dot/math.Sqrt(squares)-1) > 1e-4 {
+				t.Errorf("%s: proxy %d has length %v and cosine %v with the mean", c.set, k, n, dot/math.Sqrt(squares))
+			}
+		}
+		if want := 8 * min(c.per, len(labels)/8); filled != want {
+			t.Errorf("%s: %d proxies have samples, not %d", c.set, filled, want)
+		}
+		if b.cfg.Train.Proxies != "means" {
+			t.Errorf("%s: train.proxies is %q", c.set, b.cfg.Train.Proxies)
+		}
+	}
+}
+
+// TestProxiesSettled: random proxies are those of the loss, and the key is refused where there are no proxies.
+func TestProxiesSettled(t *testing.T) {
+	b, err := begun(t, "loss.name=cosface", "train.proxies=random")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := b.objective.(*objective.Objective).Params()[0]
+	if n := norm(p.Value[:p.Shape[1]]); math.Abs(n-1) < 0.01 {
+		t.Errorf("a random proxy has length %v", n)
+	}
+	for _, set := range [][]string{
+		{"loss.name=multisimilarity", "train.proxies=means"},
+		{"train.proxies=nearest", "loss.name=cosface"},
+	} {
+		if _, err := begun(t, set...); err == nil || !strings.Contains(err.Error(), "train.proxies") {
+			t.Errorf("%v: %v", set, err)
+		}
+	}
+	if b, err = begun(t, "loss.name=multisimilarity"); err != nil || b.cfg.Train.Proxies != "" {
+		t.Errorf("a loss without proxies: train.proxies %v, %v", b.cfg.Train.Proxies, err)
+	}
+}
+
+// TestWCCNHead: an embedding layer can begin as the wccn layer of the features. A shorter one has its principal
+// components.
+func TestWCCNHead(t *testing.T) {
+	b, err := begun(t, "network.head=wccn", "network.normalize=false")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, labels, err := b.startFeatures(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.cfg.Network.Dim != x.Cols {
+		t.Errorf("network.dim is %d for %d features", b.cfg.Network.Dim, x.Cols)
+	}
+	want := newWCCN(x, labels).of(x)
+	got, _ := embedded(t, b)
+	scale := norm(want.Row(0))
+	if d := farthest(want, got); float64(d) > 1e-3*scale {
+		t.Errorf("embeddings of length %v differ by %v from those of the layer", scale, d)
+	}
+	b, err = begun(t, "network.head=wccn", "network.dim=6", "network.normalize=false")
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, _ := embedded(t, b)
+	var kept, all float64
+	for i := range want.Rows {
+		kept += norm(short.Row(i)) * norm(short.Row(i))
+		all += norm(want.Row(i)) * norm(want.Row(i))
+	}
+	axes, err := principal(want, 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := mat.New(want.Rows, 6)
+	mat.Gemm(false, true, 1, want, mat.Of(6, want.Cols, axes), 0, y)
+	var most float64
+	for i := range y.Rows {
+		most += norm(y.Row(i)) * norm(y.Row(i))
+	}
+	if math.Abs(kept-most) > 1e-3*all {
+		t.Errorf("six values keep %v of %v, their principal components %v", kept, all, most)
+	}
+	if _, err := begun(t, "network.head=wccn", "data.train_limit=1", "data.split=images:0.2",
+		"loss.name=cosface"); err == nil || !strings.Contains(err.Error(), "network.head") {
+		t.Errorf("one photo of each class: %v", err)
+	}
+}
