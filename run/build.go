@@ -29,6 +29,7 @@ type built struct {
 	imported *zoo.ImportReport // of pretrained weights
 	base     string            // a digest of what adapters are added to; "" without adapters
 	features *features         // features of a frozen body; nil without one
+	begin    *startFeatures    // nil if no decision needs them, and after the decisions
 	trained  train.Network     // net, or its part that is not frozen
 	device   optim.Device      // holds the parameters; nil if this process does
 	mined    string            // why the positives were chosen; "" if a note says it
@@ -65,9 +66,10 @@ func build(ctx context.Context, r *recipe) (*built, error) {
 	if err := b.prepare(ctx); err != nil {
 		return nil, err
 	}
-	if b.objective, err = b.newObjective(ctx); err != nil {
+	if b.objective, err = b.newObjective(); err != nil {
 		return nil, err
 	}
+	b.begin = nil
 	if err := b.engage(); err != nil {
 		return nil, err
 	}
@@ -290,19 +292,16 @@ func importWeights(net *nn.Net, path string, how zoo.Resample) (*zoo.ImportRepor
 }
 
 // newObjective completes the options of the loss by the classes and the network, and makes the objective.
-func (t *built) newObjective(ctx context.Context) (train.Objective, error) {
+func (t *built) newObjective() (train.Objective, error) {
 	o := &t.options
 	o.Classes, o.Relate = t.from.given, t.from.relate
 	o.Dim, o.Seed = t.net.Dim(), t.cfg.Train.Seed
 	o.Mine.Seed = t.cfg.Train.Seed
-	if err := t.settleProxies(); err != nil {
-		return nil, err
-	}
 	made, err := objective.New(*o)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.startProxies(ctx, made); err != nil || t.opts.Miner == nil {
+	if err := t.startProxies(made); err != nil || t.opts.Miner == nil {
 		return made, err
 	}
 	return guided{made, t.opts.Miner}, nil

@@ -116,8 +116,8 @@ const (
 	wccnHead     = "wccn"
 )
 
-// prepare uses the features before training to decide two things that the configuration may
-// leave open: the start of the embedding layer, and the policy for positives.
+// prepare uses the features before training to decide what the configuration may leave open: the loss and the policy
+// for positives, and the start of the embedding layer and of the proxies.
 func (t *built) prepare(ctx context.Context) error {
 	n := &t.cfg.Network
 	if n.Head == identityHead && !t.opts.Resume {
@@ -125,49 +125,57 @@ func (t *built) prepare(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := t.settleProxies(); err != nil {
+		return err
+	}
 	judged := t.judges()
 	head := t.tunes() && n.Dim > 0 && n.Head != randomHead && n.Head != identityHead
-	var x *dense.Dense
-	var labels []int64
-	if judged || head {
+	if judged || head || t.startsProxies() {
 		var err error
-		if x, labels, err = t.startFeatures(ctx); err != nil {
+		if t.begin, err = t.startFeatures(ctx); err != nil {
 			return err
 		}
 	}
 	if head {
-		if err := t.startHead(x, labels); err != nil {
+		if err := t.startHead(); err != nil {
 			return err
 		}
 	}
-	if !judged {
-		x = nil
-	}
-	return t.decidePolicies(ctx, x, labels)
+	return t.decidePolicies(ctx, judged)
 }
 
-// startFeatures returns the features of the training samples before training, with their labels.
-func (t *built) startFeatures(ctx context.Context) (*dense.Dense, []int64, error) {
+// startFeatures are the features of the training samples before training.
+type startFeatures struct {
+	x      *dense.Dense
+	labels []int64 // training labels
+	seen   []int64 // labels as the loss gets them
+}
+
+// startFeatures computes the features of the training samples before training.
+func (t *built) startFeatures(ctx context.Context) (*startFeatures, error) {
 	feed, err := newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, false, false)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
+	}
+	of := func(x *dense.Dense, pos []int) *startFeatures {
+		return &startFeatures{x, pick(t.sel.Train.Label, pos), pick(t.from.seen, pos)}
 	}
 	if t.features != nil {
 		x, pos, err := t.features.all(ctx, feed)
-		return x, pick(t.sel.Train.Label, pos), err
+		return of(x, pos), err
 	}
 	body, err := t.net.Body()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if t.opts.Features != nil {
 		feed.data = watched{feed.data, func(done int) { t.opts.Features(done, feed.part.Len()) }}
 	}
 	e, err := embed(ctx, body, feed, t.cfg.Eval.Batch)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return e.X, pick(t.sel.Train.Label, e.Pos), nil
+	return of(e.X, e.Pos), nil
 }
 
 // identityHead makes the embedding layer the identity.
@@ -192,8 +200,8 @@ func (t *built) identityHead() error {
 
 // startHead starts the embedding layer from the features of the training samples, so that training begins with their
 // quality: as the projection onto their principal directions or as a wccn layer.
-func (t *built) startHead(x *dense.Dense, labels []int64) error {
-	n := &t.cfg.Network
+func (t *built) startHead() error {
+	n, x := &t.cfg.Network, t.begin.x
 	layer := t.net.Spec().Head()
 	w := t.net.Param(layer + ".weight")
 	if w == nil || min(x.Rows, x.Cols) < n.Dim && n.Head != wccnHead || len(w.Value) != n.Dim*x.Cols {
@@ -210,7 +218,7 @@ func (t *built) startHead(x *dense.Dense, labels []int64) error {
 		clear(bias.Value)
 	}
 	if n.Head == wccnHead {
-		c := newWCCN(x, labels)
+		c := newWCCN(x, t.begin.labels)
 		if c == nil {
 			return fmt.Errorf("network.head=%s: %d samples are too few to compute it: it needs %d more than classes",
 				wccnHead, x.Rows, wccnFreedom)
@@ -284,15 +292,15 @@ func (t *built) judges() bool {
 
 // decidePolicies sets the policies for positives and negatives in the options and in the
 // configuration. It takes the policies that the configuration names, otherwise the customary
-// ones of the loss (objective.Customary). If the policy for positives is open, the features x
-// of a pretrained start with the labels of the rows decide it. x is nil without such features.
+// ones of the loss (objective.Customary). If judged, the features of a pretrained start decide the policy for
+// positives.
 //
 // If labels are coarse, easy positives keep the sub-classes apart. Otherwise random positives
 // replace easy ones.
-func (t *built) decidePolicies(ctx context.Context, x *dense.Dense, labels []int64) error {
+func (t *built) decidePolicies(ctx context.Context, judged bool) error {
 	switch {
-	case x != nil:
-		if err := t.judge(ctx, x, labels); err != nil {
+	case judged:
+		if err := t.judge(ctx); err != nil {
 			return err
 		}
 	case t.opts.Miner != nil:
@@ -312,9 +320,10 @@ func (t *built) decidePolicies(ctx context.Context, x *dense.Dense, labels []int
 }
 
 // judge decides the policy for positives by features, and notes the reason for the user.
-func (t *built) judge(ctx context.Context, x *dense.Dense, labels []int64) error {
+func (t *built) judge(ctx context.Context) error {
 	o := &t.options
-	k, err := discover.Judge(ctx, rank.Normalized(x), labels, discover.Options{Seed: t.cfg.Train.Seed})
+	k, err := discover.Judge(ctx, rank.Normalized(t.begin.x), t.begin.labels,
+		discover.Options{Seed: t.cfg.Train.Seed})
 	if err != nil {
 		return err
 	}

@@ -25,10 +25,11 @@ func TestHead(t *testing.T) {
 	if tr.cfg.Network.Head != "pca" {
 		t.Errorf("the head is %q", tr.cfg.Network.Head)
 	}
-	x, _, err := tr.startFeatures(t.Context())
+	start, err := tr.startFeatures(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	x := start.x
 	plain, err := newFeed(tr.sel.Train, tr.cfg.Data, 1, false, false)
 	if err != nil {
 		t.Fatal(err)

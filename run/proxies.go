@@ -1,10 +1,12 @@
 package run
 
 import (
-	"context"
 	"fmt"
-	"math"
 
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/kindred-ml/kindred/eval/rank"
+	dense "github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -34,53 +36,56 @@ func (t *built) settleProxies() error {
 	return nil
 }
 
+// startsProxies reports whether the proxies start at the means of their classes. A checkpoint has the proxies of a
+// resumed run.
+func (t *built) startsProxies() bool { return t.cfg.Train.Proxies == meanProxies && !t.opts.Resume }
+
 // startProxies starts the proxies of each class, the first parameter of the loss, as the mean of the unit embeddings
 // of its samples before training (imprinted weights: Qi, Brown and Lowe 2018, arXiv 1712.07136). Several proxies of a
-// class share its samples in turn. A proxy without samples stays random. A checkpoint has the proxies of a resumed run.
-func (t *built) startProxies(ctx context.Context, made *objective.Objective) error {
-	if t.cfg.Train.Proxies != meanProxies || t.opts.Resume {
+// class share its samples in turn. A proxy without samples stays random.
+func (t *built) startProxies(made *objective.Objective) error {
+	if !t.startsProxies() {
 		return nil
 	}
-	feed, err := newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, false, false)
-	if err != nil {
-		return err
-	}
-	if t.features != nil {
-		feed = t.features.of(feed, 0)
-	}
-	e, err := embed(ctx, t.trained, feed, t.cfg.Eval.Batch)
+	x, err := t.startEmbeddings()
 	if err != nil {
 		return err
 	}
 	per, value := t.options.Traits().Proxies, made.Params()[0].Value
-	sums := make([][]float64, len(value)/e.X.Cols)
+	sums := make([][]float64, len(value)/x.Cols)
 	turn := map[int64]int{} // samples of the label so far
-	for row, pos := range e.Pos {
-		y := t.from.seen[pos]
+	for i := range x.Rows {
+		y := t.begin.seen[i]
 		k := int(y)*per + turn[y]%per
 		turn[y]++
 		if sums[k] == nil {
-			sums[k] = make([]float64, e.X.Cols)
+			sums[k] = make([]float64, x.Cols)
 		}
-		x := e.X.Row(row)
-		var squares float64
-		for _, v := range x {
-			squares += float64(v) * float64(v)
-		}
-		for j, v := range x {
-			sums[k][j] += float64(v) / math.Sqrt(max(squares, math.SmallestNonzeroFloat64))
+		for j, v := range x.Row(i) {
+			sums[k][j] += float64(v)
 		}
 	}
 	for k, sum := range sums {
-		var squares float64
-		for _, v := range sum {
-			squares += v * v
+		length := floats.Norm(sum, 2)
+		if length == 0 {
+			continue
 		}
-		if squares > 0 {
-			for j, v := range sum {
-				value[k*len(sum)+j] = float32(v / math.Sqrt(squares))
-			}
+		for j, v := range sum {
+			value[k*x.Cols+j] = float32(v / length)
 		}
 	}
 	return nil
+}
+
+// startEmbeddings returns the unit embeddings of the training samples before training.
+func (t *built) startEmbeddings() (*dense.Dense, error) {
+	x := t.begin.x
+	if t.net.Spec().Head() != "" {
+		tail, err := t.net.Tail()
+		if err != nil {
+			return nil, err
+		}
+		x = tail.Infer(x.Data[:x.Rows*x.Cols], x.Rows)
+	}
+	return rank.Normalized(x), nil
 }

@@ -132,10 +132,11 @@ func TestWCCNHead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, labels, err := b.startFeatures(t.Context())
+	start, err := b.startFeatures(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	x, labels := start.x, start.labels
 	if b.cfg.Network.Dim != x.Cols {
 		t.Errorf("network.dim is %d for %d features", b.cfg.Network.Dim, x.Cols)
 	}
