@@ -300,8 +300,9 @@ func (s *Setup) Usual() (epochs [2]int) {
 	if !t.endsEarly() || !s.Config.Network.pretrained() {
 		return epochs
 	}
-	for i, steps := range []int{usualLeast, usualMost} {
-		epochs[i] = (steps + s.Batches - 1) / max(s.Batches, 1)
+	for i, samples := range []int{usualLeast, usualMost} {
+		drawn := max(s.Batches*s.Batch, 1)
+		epochs[i] = (samples + drawn - 1) / drawn
 	}
 	return epochs
 }

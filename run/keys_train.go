@@ -71,9 +71,8 @@ var sampleKeys = []key{
 	},
 	{
 		Name: "sample.batches", At: func(c *Config) any { return &c.Sample.Batches },
-		Help: "steps in an epoch; 0: enough to draw about as many samples as the training part has, at least 8 from " +
-			"a " +
-			"pretrained start",
+		Help: "steps in an epoch; 0: enough to draw about as many samples as the training part has, at least 1024 " +
+			"from a pretrained start",
 		Checks: []check{keys.AtLeast(0)}, Begun: sameSampler,
 	},
 }
@@ -224,13 +223,13 @@ var trainKeys = []key{
 	{
 		Name: "train.patience", At: func(c *Config) any { return &c.Train.Patience },
 		Help: "end after this many evaluations without a higher score of train.best; 0: never, or from a pretrained " +
-			"start as many as make 96 steps, at least 4",
+			"start as many as draw 12,288 samples, at least 4",
 		Checks: []check{keys.AtLeast(0)}, Begun: fromWeights,
 	},
 	{
 		Name: "train.average", At: func(c *Config) any { return &c.Train.Average },
 		Help: "number of epochs, or of steps (\"48 steps\"), over which weights are averaged; the average is scored " +
-			"and kept; none: no average; empty: 48 steps from a pretrained start, else none",
+			"and kept; none: no average; empty: the steps that draw 6,144 samples from a pretrained start, else none",
 		Begun: always,
 		Checks: []check{func(v any, _ []string, bad report) {
 			if _, err := parseAverage(v.(string), 1); err != nil {

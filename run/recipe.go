@@ -198,8 +198,8 @@ func (r *recipe) newSampler() (sampler, error) {
 		return bringSampler(r.opts.Sampler, r.from.part)
 	}
 	s, err := newSampler(&r.cfg, r.from)
-	if b := &r.cfg.Sample.Batches; err == nil && *b == 0 && r.tunes() && s.Batches() < leastSteps {
-		*b = leastSteps
+	if b := &r.cfg.Sample.Batches; err == nil && *b == 0 && r.tunes() && s.Batches() < stepsOf(leastSamples, s) {
+		*b = stepsOf(leastSamples, s)
 		return newSampler(&r.cfg, r.from)
 	}
 	return s, err
@@ -241,38 +241,48 @@ func (r *recipe) settleLength() {
 	}
 	t.Epochs = cmp.Or(t.Epochs, epochs)
 	if r.tunes() {
-		t.Patience = cmp.Or(t.Patience, patienceFor(steps*r.cfg.Eval.Every))
+		t.Patience = cmp.Or(t.Patience, patienceFor(steps*r.sampler.BatchSize()*r.cfg.Eval.Every))
 	}
+	average := none
+	if r.tunes() && r.opts.Engine == nil { // an engine changes the weights elsewhere
+		average = fmt.Sprint(stepsOf(averagedSamples, r.sampler), stepsWord)
+	}
+	t.Average = cmp.Or(t.Average, average)
 }
 
 // scratchEpochs is the default number of epochs of a run from scratch.
 const scratchEpochs = 10
 
-// From a pretrained start the length of a run is counted in steps, because an epoch of a small
-// set has few steps and a step does the same work for every set. docs/design/finetune.md has
+// From a pretrained start the length of a run is counted in drawn samples, because an epoch of a small
+// set draws few, and drawing as many takes as long on every set. docs/design/finetune.md has
 // the measurements.
 const (
 	// fewClasses is the number of training labels below which the learning rate is lower if the
 	// test has other classes. Few classes are soon told apart, and learning more about them does
 	// not help with other classes.
 	fewClasses = 10
-	// leastSteps is the least number of steps in an epoch.
-	leastSteps = 8
-	// averagedSteps is the number of steps over which weights are averaged.
-	averagedSteps = 48
-	// patientSteps and patientEvaluations are the numbers of steps and evaluations without a
-	// higher score after which a run ends.
-	patientSteps, patientEvaluations = 96, 4
+	// leastSamples is the least number of samples that an epoch draws.
+	leastSamples = 1024
+	// averagedSamples is the number of samples over whose steps weights are averaged.
+	averagedSamples = 6144
+	// A run ends after patientSamples and patientEvaluations without a higher score.
+	patientSamples, patientEvaluations = 12288, 4
 	// A run ends at the latest after drawing drawnSamples, about a quarter of an hour for a small
 	// network on two cores, or after drawing each sample a number of times. From then on a small
 	// set is learned by heart, which validation images of the same classes do not show.
 	drawnSamples = 100_000
 	drawnTimes   = 32
 	fewestEpochs = 4
-	// usualLeast and usualMost are the range of steps after which patience has ended most runs on
+	// usualLeast and usualMost are the range of samples after which patience has ended most runs on
 	// the sets of docs/reproduction/defaults.md.
-	usualLeast, usualMost = 104, 400
+	usualLeast, usualMost = 13_300, 51_200
 )
+
+// stepsOf returns the number of batches of s that draw about as many samples, at least one.
+func stepsOf(samples int, s sampler) int {
+	n := max(s.BatchSize(), 1)
+	return max((samples+n/2)/n, 1)
+}
 
 // epochsFor returns the default of train.epochs from a pretrained start. An epoch draws drawn
 // samples from a training part of samples.
@@ -281,5 +291,7 @@ func epochsFor(drawn, samples int) int {
 }
 
 // patienceFor returns the default of train.patience from a pretrained start, for evaluations
-// that are the given number of steps apart.
-func patienceFor(steps int) int { return max((patientSteps+steps-1)/max(steps, 1), patientEvaluations) }
+// between which the given number of samples is drawn.
+func patienceFor(drawn int) int {
+	return max((patientSamples+drawn-1)/max(drawn, 1), patientEvaluations)
+}

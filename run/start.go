@@ -212,21 +212,18 @@ func (s *started) settleLoss(spread bool) {
 // its norms, and its features are computed once.
 func (s *started) settleRecipe(spread bool) {
 	d, n, t := &s.cfg.Data, &s.cfg.Network, &s.cfg.Train
-	augment, validation, average, norm, depth := none, none, none, Off, 1.0
+	augment, validation, norm, depth := none, none, Off, 1.0
 	if spread {
 		augment = "characters"
 	}
 	if s.tunes() {
 		validation = "as-test:0.2"
-		if s.opts.Engine == nil { // an engine changes the weights elsewhere
-			average = fmt.Sprint(averagedSteps, stepsWord)
-		}
 		if !n.frozenBody() {
 			augment, norm, depth = "light", On, 0.1
 		}
 	}
 	d.Augment, d.Validation = cmp.Or(d.Augment, augment), cmp.Or(d.Validation, validation)
-	t.Average, t.Depth = cmp.Or(t.Average, average), cmp.Or(t.Depth, depth)
+	t.Depth = cmp.Or(t.Depth, depth)
 	n.FrozenNorm = cmp.Or(n.FrozenNorm, norm)
 	if n.frozenBody() && d.Augment != none {
 		d.Views = cmp.Or(d.Views, 4)
