@@ -29,7 +29,6 @@ type built struct {
 	imported *zoo.ImportReport // of pretrained weights
 	base     string            // a digest of what adapters are added to; "" without adapters
 	features *features         // features of a frozen body; nil without one
-	begin    *startFeatures    // nil if no decision needs them, and after the decisions
 	trained  train.Network     // net, or its part that is not frozen
 	device   optim.Device      // holds the parameters; nil if this process does
 	mined    string            // why the positives were chosen; "" if a note says it

@@ -8,8 +8,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/kindred-ml/kindred/discover"
-	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/home"
 	dense "github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/mine"
@@ -130,7 +128,7 @@ func (t *built) prepare(ctx context.Context) error {
 	}
 	judged := t.judges()
 	head := t.tunes() && n.Dim > 0 && n.Head != randomHead && n.Head != identityHead
-	if judged || head || t.startsProxies() {
+	if t.begin == nil && (judged || head || t.startsProxies()) {
 		var err error
 		if t.begin, err = t.startFeatures(ctx); err != nil {
 			return err
@@ -144,38 +142,17 @@ func (t *built) prepare(ctx context.Context) error {
 	return t.decidePolicies(ctx, judged)
 }
 
-// startFeatures are the features of the training samples before training.
-type startFeatures struct {
-	x      *dense.Dense
-	labels []int64 // training labels
-	seen   []int64 // labels as the loss gets them
-}
-
-// startFeatures computes the features of the training samples before training.
+// startFeatures computes the features of the training samples before training. Those of a frozen body are kept.
 func (t *built) startFeatures(ctx context.Context) (*startFeatures, error) {
+	if t.features == nil {
+		return t.recipe.startFeatures(ctx)
+	}
 	feed, err := newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, false, false)
 	if err != nil {
 		return nil, err
 	}
-	of := func(x *dense.Dense, pos []int) *startFeatures {
-		return &startFeatures{x, pick(t.sel.Train.Label, pos), pick(t.from.seen, pos)}
-	}
-	if t.features != nil {
-		x, pos, err := t.features.all(ctx, feed)
-		return of(x, pos), err
-	}
-	body, err := t.net.Body()
-	if err != nil {
-		return nil, err
-	}
-	if t.opts.Features != nil {
-		feed.data = watched{feed.data, func(done int) { t.opts.Features(done, feed.part.Len()) }}
-	}
-	e, err := embed(ctx, body, feed, t.cfg.Eval.Batch)
-	if err != nil {
-		return nil, err
-	}
-	return of(e.X, e.Pos), nil
+	x, pos, err := t.features.all(ctx, feed)
+	return t.featuresAt(x, pos), err
 }
 
 // identityHead makes the embedding layer the identity.
@@ -321,12 +298,10 @@ func (t *built) decidePolicies(ctx context.Context, judged bool) error {
 
 // judge decides the policy for positives by features, and notes the reason for the user.
 func (t *built) judge(ctx context.Context) error {
-	o := &t.options
-	k, err := discover.Judge(ctx, rank.Normalized(t.begin.x), t.begin.labels,
-		discover.Options{Seed: t.cfg.Train.Seed})
-	if err != nil {
+	if err := t.findKinds(ctx); err != nil {
 		return err
 	}
+	o, k := &t.options, t.kinds
 	why := "labels have no sub-classes"
 	switch {
 	case k.Coarse():

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/discover"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
 )
 
@@ -14,7 +15,9 @@ import (
 // size of images and the sampler of batches.
 type recipe struct {
 	*divided
-	sampler sampler // of batches
+	sampler sampler           // of batches
+	begin   *startFeatures    // nil if no decision needs them, and after the decisions
+	kinds   *discover.Verdict // which labels hold sub-classes by these features; nil if nothing depends on that
 }
 
 // newRecipe settles the keys that depend on the images, the training samples and the steps of an epoch.
@@ -29,6 +32,9 @@ func newRecipe(ctx context.Context, d *divided) (*recipe, error) {
 		if err := r.measureSize(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if err := r.settleOpen(ctx); err != nil {
+		return nil, err
 	}
 	var err error
 	if r.sampler, err = r.newSampler(); err != nil {
@@ -196,6 +202,9 @@ func (r *recipe) usualNetwork() string {
 func (r *recipe) newSampler() (sampler, error) {
 	if r.opts.Sampler != nil {
 		return bringSampler(r.opts.Sampler, r.from.part)
+	}
+	if r.tunes() && r.options.Traits().Proxies > 0 {
+		r.fewOfClass()
 	}
 	s, err := newSampler(&r.cfg, r.from)
 	if b := &r.cfg.Sample.Batches; err == nil && *b == 0 && r.tunes() && s.Batches() < stepsOf(leastSamples, s) {

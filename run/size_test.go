@@ -175,7 +175,7 @@ func TestUntrained(t *testing.T) {
 	weights := smallStart(t, 128)
 	opts := Options{Dataset: photos(6, 12, 64), Weights: weights, Dir: filepath.Join(t.TempDir(), "a")}
 	cfg, err := Parse("", nil, "network.width=16", "data.size=64", "train.epochs=2", "train.lr=30", "train.depth=1",
-		"eval.recall=[1]", "data.augment=none")
+		"eval.recall=[1]", "data.augment=none", "loss.name=multisimilarity")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,6 +46,8 @@ type started struct {
 	// missed is the name of the default pretrained network for photographs if it could not be found.
 	missed  string
 	options objective.Options // options of the loss that do not depend on the network
+	// open says that the configuration leaves the loss to the recipe.
+	open bool
 }
 
 // newStart finds the start, and settles the loss and the recipe that follow from it.
@@ -200,7 +202,9 @@ func (s *started) settleLoss(spread bool) {
 		name, views = "supcon", 2
 		c.Loss["plus"] = []any{map[string]any{"name": "spread", "weight": 1}}
 	case c.Network.pretrained() && (len(c.Loss) == 0 || len(c.Loss) == 1 && nested):
-		name = "multisimilarity"
+		name = pairLoss
+		s.open = len(c.Loss) == 0 && len(c.Mine) == 0 && s.tunes() && s.data.Features == nil &&
+			!c.Network.frozenBody() && s.ownObjective()
 	}
 	if v := c.Loss["name"]; v == nil || v == "" {
 		c.Loss["name"] = name

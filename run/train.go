@@ -89,6 +89,12 @@ type Options struct {
 	files atomic.Files // tests put faults into it
 }
 
+// ownObjective reports whether the objective is the configuration's and not the program's.
+func (s *opened) ownObjective() bool {
+	o := &s.opts
+	return o.Loss == nil && o.Miner == nil && o.Positives == nil && o.Negatives == nil
+}
+
 // Options that errors name, besides keys of the configuration.
 const (
 	optDir    option.Option = "run.Options.Dir"

@@ -127,7 +127,7 @@ func TestComputedLayer(t *testing.T) {
 			"train.lr=1e-12"}, 0},
 	} {
 		set := append([]string{"network.width=16", "data.size=64", "train.epochs=2", "train.lr=30", "train.depth=1",
-			"eval.recall=[1]", "data.augment=none"}, c.set...)
+			"eval.recall=[1]", "data.augment=none", "loss.name=multisimilarity"}, c.set...)
 		cfg, err := Parse("", nil, set...)
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,115 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/kindred-ml/kindred/discover"
+	"github.com/kindred-ml/kindred/eval/rank"
+	dense "github.com/kindred-ml/kindred/mat"
+)
+
+// The losses that a pretrained start takes by default: the loss of a classifier or, if labels are coarse, a loss of
+// pairs with easy positives. docs/design/finetune.md has the measurements.
+const (
+	classLoss = "cosface"
+	pairLoss  = "multisimilarity"
+)
+
+// classRate is the default learning rate of the proxies of classLoss.
+const classRate = 0.01
+
+// classBatch is the number of samples in a batch for a loss with proxies. Each sample is compared with all classes,
+// whatever else is in the batch, so that small batches with few samples of a class give more steps.
+const classBatch = 32
+
+// settleOpen chooses the loss that the configuration leaves open, by the features before training.
+func (r *recipe) settleOpen(ctx context.Context) (err error) {
+	if !r.open {
+		return nil
+	}
+	if r.begin, err = r.startFeatures(ctx); err != nil {
+		return err
+	}
+	if err := r.findKinds(ctx); err != nil || r.kinds.Coarse() {
+		return err
+	}
+	r.cfg.Loss["name"] = classLoss
+	if r.options, err = r.cfg.objective(); err != nil {
+		return err
+	}
+	t, n := &r.cfg.Train, &r.cfg.Network
+	t.LossLR = cmp.Or(t.LossLR, classRate)
+	if n.Dim == 0 && n.Head == "" && r.sel.Train.Len()-r.from.classes >= wccnFreedom && r.begin.x.Cols <= mostWCCN {
+		n.Head = wccnHead
+	}
+	r.note("loss.name is %s and network.head is %s: by the pretrained features, %v, so labels are not coarse",
+		classLoss, cmp.Or(n.Head, none), r.kinds)
+	return nil
+}
+
+// mostWCCN is the largest number of features for which an embedding layer starts as wccn by default. Twice as many
+// take four times the memory and eight times the time.
+const mostWCCN = 4096
+
+// fewOfClass settles the batches of a loss with proxies: as few samples of a class as fill the batch.
+func (r *recipe) fewOfClass() {
+	c := &r.cfg.Sample
+	if c.Name != balanced || r.options.Rule != 0 {
+		return
+	}
+	if c.Classes == 0 {
+		c.Classes = min(r.from.classes, max(2, classBatch/max(c.PerClass, 1)))
+	}
+	c.PerClass = cmp.Or(c.PerClass, max(1, (classBatch+c.Classes/2)/c.Classes))
+}
+
+// startFeatures are the features of the training samples before training.
+type startFeatures struct {
+	x      *dense.Dense
+	labels []int64 // training labels
+	seen   []int64 // labels as the loss gets them
+}
+
+// featuresAt returns the features of the training samples at the given positions.
+func (r *recipe) featuresAt(x *dense.Dense, pos []int) *startFeatures {
+	return &startFeatures{x, pick(r.sel.Train.Label, pos), pick(r.from.seen, pos)}
+}
+
+// startFeatures computes the features of the training samples by the pretrained network.
+func (r *recipe) startFeatures(ctx context.Context) (*startFeatures, error) {
+	b, err := r.bare(r.cfg.Data.Size)
+	if err != nil {
+		return nil, err
+	}
+	body, err := b.net.Body()
+	if err != nil {
+		return nil, err
+	}
+	feed, err := newFeed(r.sel.Train, b.cfg.Data, b.cfg.Train.Seed, false, false)
+	if err != nil {
+		return nil, err
+	}
+	if r.opts.Features != nil {
+		feed.data = watched{feed.data, func(done int) { r.opts.Features(done, feed.part.Len()) }}
+	}
+	e, err := embed(ctx, body, feed, r.cfg.Eval.Batch)
+	if err != nil {
+		return nil, err
+	}
+	return r.featuresAt(e.X, e.Pos), nil
+}
+
+// findKinds looks for sub-classes among the features before training.
+func (r *recipe) findKinds(ctx context.Context) error {
+	if r.kinds != nil {
+		return nil
+	}
+	k, err := discover.Judge(ctx, rank.Normalized(r.begin.x), r.begin.labels, discover.Options{Seed: r.cfg.Train.Seed})
+	if err != nil {
+		return fmt.Errorf("looking for sub-classes: %w", err)
+	}
+	r.kinds = k
+	return nil
+}
