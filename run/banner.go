@@ -36,6 +36,7 @@ type Setup struct {
 	Notes []string
 
 	data  *data.Dataset
+	pace  *pace  // of a run of train.minutes; else nil
 	mined string // why the positives were chosen; "" if a note says it
 }
 
@@ -126,8 +127,11 @@ func (s *Setup) rows() [][2]string {
 		out = append(out, [2]string{[]string{"division", ""}[min(i, 1)], why})
 	}
 	out = append(out, [2]string{"network", s.network()}, [2]string{"batches", s.batches()},
-		[2]string{"objective", s.objective()}, [2]string{"training", s.training()},
-		[2]string{"memory", "about " + s.Memory.String()})
+		[2]string{"objective", s.objective()}, [2]string{"training", s.training()})
+	if s.pace != nil {
+		out = append(out, [2]string{"length", s.pace.row(s)})
+	}
+	out = append(out, [2]string{"memory", "about " + s.Memory.String()})
 	if s.Dir != "" {
 		out = append(out, [2]string{"run folder", s.Dir})
 	}
@@ -260,6 +264,9 @@ func (s *Setup) training() string {
 	t := &s.Config.Train
 	kept := s.Config.Best()
 	text := spell.Count(t.Epochs, "epoch")
+	if t.Minutes > 0 {
+		text = fmt.Sprintf("as many epochs as fit into %v minutes", t.Minutes)
+	}
 	if t.endsEarly() || t.Budget != "" {
 		text = "at most " + text
 	}

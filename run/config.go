@@ -163,6 +163,7 @@ type SampleConfig struct {
 // TrainConfig describes the optimization.
 type TrainConfig struct {
 	Epochs      int
+	Minutes     float64
 	Budget      string // a time.Duration
 	Optimizer   string
 	LR          float64

@@ -39,7 +39,7 @@ type opened struct {
 // openData makes the first stage.
 func openData(ctx context.Context, cfg Config, opts Options) (*opened, error) {
 	opts.Resume = opts.Resume || opts.Finish
-	if err := opts.vacant(); err != nil {
+	if err := errors.Join(cfg.checkMinutes(&opts), opts.vacant()); err != nil {
 		return nil, err
 	}
 	cfg = cfg.clone()

@@ -34,6 +34,7 @@ func TestBounds(t *testing.T) {
 		"sample.per_class":   {[]string{"0"}, []string{"-1"}},
 		"sample.batches":     {[]string{"0"}, []string{"-1"}},
 		"train.epochs":       {[]string{"0", "1"}, []string{"-1"}},
+		"train.minutes":      {[]string{"0", "0.5", "527040"}, []string{"-1", ".nan", ".inf", "527041"}},
 		"train.optimizer":    {[]string{"adam", "adamw", "sgd"}, []string{"lion"}},
 		"train.schedule":     {[]string{"constant", "cosine"}, []string{"linear", "step"}},
 		"train.lr":           {[]string{"0", "1e-9"}, []string{"-1", ".nan"}},

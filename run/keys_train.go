@@ -105,6 +105,25 @@ var trainKeys = []key{
 		Checks: []check{keys.AtLeast(0)}, Begun: always,
 	},
 	{
+		Name: "train.minutes", At: func(c *Config) any { return &c.Train.Minutes },
+		Help: "minutes from the start of the run to its end: the pace is measured, and config.yaml then has the " +
+			"number of epochs that fits, in place of the minutes; 0: the length is train.epochs",
+		Checks: []check{keys.NotNegative, func(v any, _ []string, bad report) {
+			if v.(float64) > mostMinutes {
+				bad("%v: must be at most %d", v, mostMinutes)
+			}
+		}},
+		Only: func(c *Config) string {
+			switch {
+			case c.Train.Epochs > 0:
+				return "it decides the number of epochs: leave train.epochs out (train.epochs=0)"
+			case c.Train.Budget != "":
+				return "it limits the time too: leave train.budget out"
+			}
+			return ""
+		},
+	},
+	{
 		Name: "train.budget", At: func(c *Config) any { return &c.Train.Budget },
 		Help: "end after the epoch in which training has taken this long, such as 10m; the number of epochs then " +
 			"depends on the machine; empty: no limit",
@@ -163,8 +182,13 @@ var trainKeys = []key{
 	},
 	{
 		Name: "train.schedule", At: func(c *Config) any { return &c.Train.Schedule },
-		Help:    strings.Join(schedules, ", "),
-		Default: string(optim.Constant), Values: schedules, Checks: []check{keys.AnyOf("schedule")},
+		Help:   strings.Join(schedules, ", ") + "; empty: cosine with train.minutes, else constant",
+		Values: schedules, Begun: always,
+		Checks: []check{func(v any, words []string, bad report) {
+			if v != "" {
+				keys.AnyOf("schedule")(v, words, bad)
+			}
+		}},
 	},
 	{
 		Name: "train.steps", At: func(c *Config) any { return &c.Train.Steps },
@@ -223,7 +247,7 @@ var trainKeys = []key{
 	{
 		Name: "train.patience", At: func(c *Config) any { return &c.Train.Patience },
 		Help: "end after this many evaluations without a higher score of train.best; 0: never, or from a pretrained " +
-			"start as many as draw 12,288 samples, at least 4",
+			"start as many as draw 12,288 samples, at least 4, unless train.minutes is set",
 		Checks: []check{keys.AtLeast(0)}, Begun: fromWeights,
 	},
 	{

@@ -9,15 +9,17 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/discover"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
+	"github.com/kindred-ml/kindred/nn/optim"
 )
 
 // recipe is the fourth stage of a run: all that is known before the network is made. It has the
 // size of images and the sampler of batches.
 type recipe struct {
 	*divided
-	sampler sampler           // of batches
-	begin   *startFeatures    // nil if no decision needs them, and after the decisions
-	kinds   *discover.Verdict // which labels hold sub-classes by these features; nil if nothing depends on that
+	sampler   sampler           // of batches
+	begin     *startFeatures    // nil if no decision needs them, and after the decisions
+	kinds     *discover.Verdict // which labels hold sub-classes by these features; nil if nothing depends on that
+	openSteps bool              // the configuration leaves the number of steps in an epoch open
 }
 
 // newRecipe settles the keys that depend on the images, the training samples and the steps of an epoch.
@@ -37,6 +39,7 @@ func newRecipe(ctx context.Context, d *divided) (*recipe, error) {
 		return nil, err
 	}
 	var err error
+	r.openSteps = r.cfg.Sample.Batches == 0 && r.opts.Sampler == nil
 	if r.sampler, err = r.newSampler(); err != nil {
 		return nil, r.explained(err)
 	}
@@ -249,7 +252,12 @@ func (r *recipe) settleLength() {
 		epochs = epochsFor(steps*r.sampler.BatchSize(), r.sel.Train.Len())
 	}
 	t.Epochs = cmp.Or(t.Epochs, epochs)
-	if r.tunes() {
+	schedule := optim.Constant
+	if t.Minutes > 0 {
+		schedule = optim.Cosine
+	}
+	t.Schedule = cmp.Or(t.Schedule, string(schedule))
+	if r.tunes() && t.Minutes == 0 {
 		t.Patience = cmp.Or(t.Patience, patienceFor(steps*r.sampler.BatchSize()*r.cfg.Eval.Every))
 	}
 	average := none

@@ -244,6 +244,9 @@ func alike(a, b int) bool { return 10*a <= 11*b && 10*b <= 11*a }
 // training did not help and what to do; "" if it helped, or if nothing can be compared.
 func (t *trainer) verdict(r *train.Result) string {
 	says := t.against(r)
+	if early := t.endedEarly(r); early != "" {
+		says = strings.TrimSuffix(early+"; "+says, "; ")
+	}
 	if name := t.missed; name != "" {
 		random := fmt.Sprintf("this run started from random weights, because no pretrained network could be "+
 			"fetched: on "+
@@ -278,8 +281,11 @@ func (t *trainer) against(r *train.Result) string {
 			t.wayOut(r))
 	}
 	if n := len(r.History); r.Epoch == n && n == t.cfg.Train.Epochs {
-		return fmt.Sprintf("the last epoch was the best, so a longer run may be better: set train.epochs=%d",
-			2*n)
+		more := fmt.Sprintf("train.epochs=%d", 2*n)
+		if t.pace != nil {
+			more = fmt.Sprintf("train.minutes=%v", 2*t.pace.minutes)
+		}
+		return "the last epoch was the best, so a longer run may be better: set " + more
 	}
 	return ""
 }

@@ -237,6 +237,9 @@ func (t *trainer) evaluate(ctx context.Context, epoch int, last bool) ([]train.M
 			return nil, err
 		}
 	}
+	if epoch == 0 && !last && t.pace != nil && t.untrained == nil { // fitMinutes has made this evaluation
+		return t.pace.scores, t.keepScored(t.scored, epoch)
+	}
 	return t.evaluateAs(ctx, t.scored, t.trained, &t.cfg, epoch, last)
 }
 
@@ -262,15 +265,20 @@ func (t *trainer) evaluateAs(ctx context.Context, sets []*scored, net train.Netw
 	if err != nil {
 		return nil, t.unscored(epoch, err)
 	}
+	return out, t.keepScored(sets, epoch)
+}
+
+// keepScored writes the embeddings of scored sets to the run folder, as far as they are kept.
+func (t *trainer) keepScored(sets []*scored, epoch int) error {
 	for _, s := range sets {
 		before := epoch == 0 && s.set == TestSet // for comparison with the trained network
 		if (t.cfg.Eval.Keep || before) && t.record != nil {
 			if err := t.record.writeSnapshot(epoch, s.set, s.q); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // unscored adds advice to the error of an evaluation.

@@ -45,6 +45,8 @@ type Options struct {
 	Own []string
 	// Home is the folder with the data sets known by name; see data.Home.
 	Home string
+	// Began is the time from which train.minutes counts. The zero time is that of the call of Train.
+	Began time.Time
 	// Formats are formats of files of features, besides those of package embedding.
 	Formats embedding.Formats
 	// Weights, if set, finds pretrained networks by name, and for "" the default start for
@@ -126,6 +128,9 @@ func (s *Stopped) Where() string { return s.Dir + " " + s.Stopped.Where() }
 // the last good checkpoint is kept.
 func Train(ctx context.Context, cfg Config, opts Options) (res *Result, err error) {
 	defer func() { err = skippable(err) }()
+	if opts.Began.IsZero() {
+		opts.Began = time.Now()
+	}
 	parts, err := assemble(ctx, cfg, opts)
 	if err != nil {
 		return nil, err
@@ -153,6 +158,9 @@ func Plan(ctx context.Context, cfg Config, opts Options) (*Setup, error) {
 	}
 	defer t.close()
 	s := t.setup()
+	if s.Config.Train.Minutes > 0 {
+		s.Config.Train.Epochs = 0 // Train measures it
+	}
 	return &s, nil
 }
 
@@ -204,7 +212,8 @@ type trainer struct {
 	// trainedSize is the side of the training images if the run ends with the untrained network;
 	// else 0.
 	trainedSize int
-	computed    int // as in Result
+	computed    int   // as in Result
+	pace        *pace // of a run of train.minutes; else nil
 }
 
 // close unlocks the run folder and closes the data set. It ignores errors, for example if the
@@ -236,6 +245,11 @@ func (t *trainer) start(ctx context.Context) (*train.Trainer, error) {
 	if err := t.alikeFrom(from); err != nil {
 		return nil, err
 	}
+	if t.cfg.Train.Minutes > 0 {
+		if err := t.fitMinutes(ctx); err != nil {
+			return nil, t.failed(err)
+		}
+	}
 	loop, err := train.New(t.loop(from))
 	if err != nil {
 		return nil, err
@@ -245,12 +259,16 @@ func (t *trainer) start(ctx context.Context) (*train.Trainer, error) {
 			return nil, err
 		}
 	}
-	if err := t.fillFeatures(ctx); err != nil {
-		return nil, err
+	if t.pace == nil {
+		if err := t.fillFeatures(ctx); err != nil {
+			return nil, err
+		}
 	}
 	t.began = time.Now()
 	if t.opts.Begin != nil {
-		t.opts.Begin(t.setup())
+		s := t.setup()
+		s.pace = t.pace
+		t.opts.Begin(s)
 	}
 	return loop, nil
 }
@@ -288,6 +306,9 @@ func (t *trainer) loop(from *train.Checkpoint) train.Config {
 	// The check of the configuration has refused unreadable values.
 	c.Average, _ = parseAverage(t.cfg.Train.Average, t.sampler.Batches())
 	c.Budget, _ = parseBudget(t.cfg.Train.Budget)
+	if t.pace != nil {
+		c.Deadline = t.pace.deadline
+	}
 	if t.cfg.validated() {
 		c.Best.Paired = t.paired
 	}

@@ -51,6 +51,8 @@ func (t *trainer) before(ctx context.Context, last bool) ([]train.Metric, error)
 		if err := t.fallBack(ctx); err != nil {
 			return nil, err
 		}
+	} else if t.pace != nil { // fitMinutes has made this evaluation
+		return t.pace.scores, t.keepScored(t.untrained.scored, 0)
 	}
 	return t.evaluateAs(ctx, t.untrained.scored, t.untrained.net, t.untrained.cfg, 0, last)
 }

@@ -31,8 +31,13 @@ func (t *Trainer) loop(ctx context.Context) error {
 		if t.cfg.Warn != nil {
 			row.Warning = t.cfg.Warn(&row.Sums)
 		}
-		last := row.Epoch == t.cfg.Epochs && !t.settles()
-		due := t.cfg.Eval != nil && (row.Epoch == t.cfg.Epochs || row.Epoch%t.cfg.Every == 0 || t.cfg.Finish)
+		if every := t.cfg.Every; row.Epoch < t.cfg.Epochs && row.Epoch%every == 0 {
+			next := time.Duration(min(every, t.cfg.Epochs-row.Epoch)) * trained.Sub(start)
+			t.late = t.late || t.overdue(t.scoring+next)
+		}
+		ends := row.Epoch == t.cfg.Epochs || t.late
+		last := ends && !t.settles()
+		due := t.cfg.Eval != nil && (ends || row.Epoch%t.cfg.Every == 0 || t.cfg.Finish)
 		if due {
 			// Save first, so that the training is not lost if scoring fails.
 			if err := t.save(ctx, last); err != nil {
@@ -41,6 +46,7 @@ func (t *Trainer) loop(ctx context.Context) error {
 			if err := t.evaluate(ctx, &row, t.state.History, last); err != nil {
 				return err
 			}
+			t.scoring = time.Since(trained)
 		}
 		row.Took = Took{trained.Sub(start), time.Since(trained), t.samples - before}
 		t.used += time.Since(start)
@@ -73,7 +79,12 @@ func (t *Trainer) goesOn() bool {
 	if t.cfg.Finish {
 		return t.state.Step > 0
 	}
-	return t.state.Epoch < t.cfg.Epochs && !t.exhausted() && !t.spent()
+	return t.state.Epoch < t.cfg.Epochs && !t.exhausted() && !t.spent() && !t.late
+}
+
+// overdue reports whether Config.Deadline is less than d away.
+func (t *Trainer) overdue(d time.Duration) bool {
+	return !t.cfg.Deadline.IsZero() && time.Now().Add(d).After(t.cfg.Deadline)
 }
 
 // evaluate scores an epoch and compares it with earlier epochs.
@@ -150,6 +161,9 @@ func (t *Trainer) epoch(ctx context.Context) error {
 		if err := t.advance(ctx, b, err, batches); err != nil || t.state.Step == len(batches) {
 			return err
 		}
+		if t.late = t.overdue(0); t.late {
+			return nil
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return t.stopped(ctx, err)
@@ -205,8 +219,8 @@ func (t *Trainer) saved() {
 	}
 }
 
-// step makes one training step on a batch.
-func (t *Trainer) step(b Batch) (objective.Result, error) {
+// gradients computes the loss of a batch and its gradients.
+func (t *Trainer) gradients(b Batch) (objective.Result, error) {
 	n := len(b.Pos)
 	if n == 0 {
 		return objective.Result{}, ErrNoSamples
@@ -232,7 +246,13 @@ func (t *Trainer) step(b Batch) (objective.Result, error) {
 	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
 		return r, fmt.Errorf("the loss is %v", r.Value)
 	}
-	if err := t.backward(n); err != nil {
+	return r, t.backward(n)
+}
+
+// step makes one training step on a batch.
+func (t *Trainer) step(b Batch) (objective.Result, error) {
+	r, err := t.gradients(b)
+	if err != nil {
 		return r, err
 	}
 	s := t.cfg.Optimizer.Step()
@@ -246,7 +266,7 @@ func (t *Trainer) step(b Batch) (objective.Result, error) {
 		return r, fmt.Errorf("the gradient is not finite, first in %s", t.badGradient())
 	}
 	t.state.Rate = s.Rate
-	t.state.Sums.add(n, r, s.GradNorm)
+	t.state.Sums.add(len(b.Pos), r, s.GradNorm)
 	return r, nil
 }
 

@@ -71,6 +71,10 @@ type Config struct {
 	// Budget, if positive, ends the run after the epoch in which the time of its
 	// steps and evaluations in this process reaches Budget.
 	Budget time.Duration
+	// Deadline, if set, is when the last step must have been taken. The run ends after an evaluation
+	// if the steps until the next one would take too long. An epoch in which Deadline passes ends after the step
+	// under way, and the run with it. It is an error with Ranks.
+	Deadline time.Time
 
 	// Store, if set, gets a checkpoint after every epoch, before an epoch is scored, when the
 	// context has ended, and every Between steps if Between is not 0.
@@ -103,9 +107,9 @@ type Result struct {
 	Untrained []Metric
 	Compared  *Compared
 	// Place is the network's place on Config.Line; 0 without Line. Spent says that Config.Budget
-	// ended the run.
-	Place float64
-	Spent bool
+	// ended the run, and Late that Config.Deadline did.
+	Place       float64
+	Spent, Late bool
 }
 
 // Trainer is a run that is ready to start. Use it only once.
@@ -127,6 +131,8 @@ type Trainer struct {
 	best    []safetensors.Tensor // tensors of the best epoch, under bestPrefix
 	latest  []safetensors.Tensor // tensors of the last step, once the network has its final weights
 	used    time.Duration        // time of the epochs of this process
+	scoring time.Duration        // time of the last evaluation
+	late    bool                 // Config.Deadline ends the run with the epoch under way
 }
 
 // Run trains c.Network: New, then Trainer.Run.
@@ -219,6 +225,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("train: Config.Average is %v, Line.Parts %d, Budget %v: none may be negative; 0 turns one "+
 			"off", c.Average, c.Line.Parts,
 			c.Budget)
+	case !c.Deadline.IsZero() && c.Ranks != nil:
+		return errors.New("train: Config.Deadline and Ranks are both set: only one is allowed, because clocks differ")
 	case c.Line.on() && !c.Best.on():
 		return errors.New("train: Config.Line needs Best, because it compares places by the metric of Best")
 	case c.Chunk < 0:
@@ -235,7 +243,7 @@ func (c *Config) check() error {
 func (t *Trainer) result() *Result {
 	r := &Result{History: t.state.History, Epoch: t.state.Epoch, Untrained: t.state.Untrained,
 		Compared: t.state.Compared}
-	r.Spent = t.spent()
+	r.Spent, r.Late = t.spent(), t.late
 	if t.cfg.Best.on() {
 		r.Epoch, r.Metrics, r.Place = t.state.Best.Epoch, t.state.Final, t.state.Best.Place
 		if t.state.Returned {

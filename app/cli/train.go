@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,7 @@ type Train struct {
 	Set                   []string
 	Out, Resume, Finish   string
 	Force                 bool
+	Minutes               float64
 	PrintConfig           bool
 	Outside, Strict       bool
 	Weights
@@ -58,15 +60,24 @@ A folder that contains a run or other files is not changed without one of these 
 --finish ends a run with its best weights so far; --force replaces it. With --resume
 and --finish, --data may name the new place of the data.
 
+--minutes 5 measures the pace of the machine before the first step, and then fixes the
+number of epochs so that the command ends after about five minutes.
+
 Every key of the configuration can be set by --set section.key=value;
 '` + program + ` train --print-config' prints them all with their meaning.`,
 		Example: `  ` + program + ` train mnist
   ` + program + ` train photos/ --set train.epochs=20 --out runs/photos
+  ` + program + ` train photos/ --minutes 5
   ` + program + ` train -c run.yaml --set mine.positives=random
   ` + program + ` train --resume runs/photos
   ` + program + ` train --finish runs/photos`,
 	}
-	cmd.Args = func(_ *cobra.Command, args []string) error { return f.take(args) }
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed("minutes") && f.Minutes == 0 {
+			return Usagef("--minutes is 0: must be above 0; leave it out for a length by train.epochs")
+		}
+		return f.take(args)
+	}
 	fs := cmd.Flags()
 	fs.StringVarP(&f.Config, "config", "c", "", "configuration (YAML)")
 	fs.StringVar(&f.Data, "data", "",
@@ -75,6 +86,8 @@ Every key of the configuration can be set by --set section.key=value;
 	AddOutside(fs, &f.Outside)
 	AddStrict(fs, &f.Strict)
 	fs.StringArrayVar(&f.Set, "set", nil, "set a key of the configuration: section.key=value; may be repeated")
+	fs.Float64Var(&f.Minutes, "minutes", 0,
+		"minutes from the start of the command to its end, such as 5 or 0.5; same as train.minutes")
 	fs.StringVar(&f.Out, "out", "", "run folder; default runs/NAME, with a number if it exists")
 	fs.StringVar(&f.Resume, "resume", "", "continue the run in this folder")
 	fs.StringVar(&f.Finish, "finish", "",
@@ -119,6 +132,10 @@ func (f *Train) Load(seed *uint64) (run.Config, error) {
 	}
 	dir, flag := f.begun()
 	if dir != "" {
+		if f.Minutes != 0 {
+			return run.Config{}, Usagef("--minutes is for a new run, and the run in %s has its number of epochs: "+
+				"leave it out; --resume %[1]s --set train.epochs=N makes the run longer", dir)
+		}
 		if f.Config != "" || f.Out != "" || f.Force {
 			return run.Config{}, Usagef("--%s keeps the configuration of the run and cannot be combined with -c, "+
 				"--out or --force", flag)
@@ -142,6 +159,9 @@ func (f *Train) Load(seed *uint64) (run.Config, error) {
 	}
 	if f.Strict {
 		set = append(set, "data.strict=true")
+	}
+	if f.Minutes != 0 {
+		set = append(set, fmt.Sprintf("train.minutes=%v", f.Minutes))
 	}
 	if seed != nil {
 		set = append([]string{fmt.Sprintf("train.seed=%d", *seed)}, set...)
@@ -167,7 +187,7 @@ func (f *Train) Load(seed *uint64) (run.Config, error) {
 // the engine.
 func (f *Train) Run(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
 	opts.Dir, opts.Force, opts.Finish = f.Out, f.Force, f.Finish != ""
-	opts.Formats = embedding.Formats{parquet.Format{}}
+	opts.Formats, opts.Began = embedding.Formats{parquet.Format{}}, time.Now()
 	if dir, _ := f.begun(); dir != "" {
 		opts.Dir, opts.Resume = dir, true
 	} else if opts.Dir == "" {

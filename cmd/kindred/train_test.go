@@ -327,3 +327,24 @@ func TestCommandLine(t *testing.T) {
 		}
 	}
 }
+
+// TestTrainMinutes: --minutes trains a run that config.yaml repeats, and is refused where it can decide nothing.
+func TestTrainMinutes(t *testing.T) {
+	featureSet(t)
+	small := []string{"--data", "features.npy", "--set", "network.name=mlp", "--set", "network.width=8"}
+	must(t, append([]string{"train", "--out", "r", "--minutes", "0.001"}, small...)...)
+	must(t, "train", "-c", "r/config.yaml", "--out", "again")
+	for name, args := range map[string][]string{
+		"must be above 0":      append([]string{"train", "--minutes", "0"}, small...),
+		"must not be negative": append([]string{"train", "--minutes", "-1"}, small...),
+		"leave train.epochs out": append([]string{"train", "--minutes", "1", "--set", "train.epochs=2"},
+			small...),
+		"(train.epochs=0)":              {"train", "-c", "r/config.yaml", "--minutes", "1"},
+		"--resume r --set train.epochs": {"train", "--resume", "r", "--minutes", "1"},
+		"is for a new run":              {"train", "--finish", "r", "--minutes", "1"},
+	} {
+		if code, _, said := runArgs(t, args...); code != exitUsage || !strings.Contains(said, name) {
+			t.Errorf("%v: status %d, %q; want %q", args, code, said, name)
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/train"
+)
+
+// pace is the measured pace of a run of train.minutes, and what follows from it.
+type pace struct {
+	minutes    float64
+	step, eval time.Duration  // of a step, and of an evaluation after an epoch
+	untrained  time.Duration  // of the evaluation before training
+	scores     []train.Metric // of that evaluation
+	prepared   time.Duration  // from the start of the command to the first step
+	deadline   time.Time      // of the last step
+}
+
+const (
+	// pacedShare is the share of train.minutes for which steps are timed.
+	pacedShare = 0.03
+	// pageShare is the share of train.minutes for the files and the page that are written after the final scores.
+	pageShare = 0.03
+	// spareShare is the share of the time for epochs that is left free, because the pace varies.
+	spareShare = 0.1
+	// evalShare is the largest share of the time for epochs that evaluations take, and
+	// fewestEvaluations the number of evaluations for which epochs are made shorter.
+	evalShare, fewestEvaluations = 0.2, 4
+	// pacedImages is the number of images by which an evaluation is timed if it is not made anyway.
+	pacedImages = 256
+	// savesOfEpoch is the number of copies of the weights that the checkpoints of an epoch write: two of the weights
+	// and of the optimizer's moments, the average, the best and the first ones.
+	savesOfEpoch = 12
+	// mostMinutes is the largest train.minutes: a year.
+	mostMinutes = 366 * 24 * 60
+)
+
+// checkMinutes refuses train.minutes where the number of epochs cannot follow from the pace.
+func (c *Config) checkMinutes(opts *Options) error {
+	switch {
+	case c.Train.Minutes == 0:
+		return nil
+	case opts.Resume:
+		return errors.New("train.minutes: a run that has begun has its number of epochs: leave it out; a larger " +
+			"train.epochs makes the run longer")
+	case opts.Ranks != nil || opts.Engine != nil:
+		return errors.New("train.minutes: the pace is measured only where one process trains on its processor: set " +
+			"train.epochs or train.budget instead")
+	}
+	return nil
+}
+
+// fitMinutes times steps and an evaluation, and settles the length of a run of train.minutes. Weights, statistics and
+// all draws stay as they are. The configuration then has the length in place of train.minutes, so that it repeats the
+// run.
+func (t *trainer) fitMinutes(ctx context.Context) error {
+	c := &t.cfg
+	whole := time.Duration((1 - pageShare) * c.Train.Minutes * float64(time.Minute))
+	if err := t.fillFeatures(ctx); err != nil {
+		return err
+	}
+	probe, err := train.New(t.loop(nil))
+	if err != nil {
+		return err
+	}
+	p := &pace{minutes: c.Train.Minutes}
+	if p.step, err = probe.Pace(ctx, time.Duration(pacedShare*float64(whole))); err != nil {
+		return err
+	}
+	if err := t.timeEvaluations(ctx, p); err != nil {
+		return err
+	}
+	p.prepared = time.Since(t.opts.Began)
+	if t.untrained != nil && !t.untrained.keeps(c) {
+		p.prepared += p.eval
+	}
+	save, err := t.timeSave()
+	if err != nil {
+		return err
+	}
+	after := t.afterEpochs(p)
+	left := time.Duration((1 - spareShare) * float64(whole-p.prepared-after))
+	p.deadline = t.opts.Began.Add(whole - after - p.eval)
+	epochs, steps, every := fitEpochs(left, p.step, p.eval, save, t.sampler.Batches(), c.Eval.Every, t.openSteps)
+	if steps != t.sampler.Batches() {
+		c.Sample.Batches = steps
+		if t.sampler, err = t.newSampler(); err != nil {
+			return err
+		}
+	}
+	// The cosine needs steps after the warm-up.
+	epochs = max(epochs, int(math.Round(c.Train.Warmup*float64(steps)))/steps+1)
+	c.Train.Minutes, c.Train.Epochs, c.Eval.Every = 0, epochs, every
+	if t.tunes() {
+		c.Train.Patience = cmp.Or(c.Train.Patience, epochs) // 0 would be chosen anew when the run is repeated
+	}
+	t.optimizer, err = newOptimizer(&c.Train, t.sampler.Batches(), t.trained, t.objective, t.device)
+	t.pace = p
+	return err
+}
+
+// timeEvaluations makes the evaluation before training, and finds the time of those after epochs.
+func (t *trainer) timeEvaluations(ctx context.Context, p *pace) (err error) {
+	sets, net, cfg := t.scored, t.trained, &t.cfg
+	if u := t.untrained; u != nil {
+		sets, net, cfg = u.scored, u.net, u.cfg
+	}
+	start := time.Now()
+	if p.scores, err = scoreAll(ctx, sets, net, cfg, false); err != nil {
+		return err
+	}
+	p.untrained = time.Since(start)
+	if p.eval = p.untrained; t.untrained == nil {
+		return nil
+	}
+	f := t.scored[0].qfeed
+	if t.features == nil {
+		if f, err = newFeed(spread(f.part, pacedImages), t.cfg.Data, t.cfg.Train.Seed, false, false); err != nil {
+			return err
+		}
+	}
+	start = time.Now()
+	if _, err = embed(ctx, t.trained, f, t.cfg.Eval.Batch); err != nil {
+		return err
+	}
+	all := 0
+	for _, s := range t.scored {
+		all += s.images()
+	}
+	p.eval = time.Since(start) * time.Duration(all) / time.Duration(f.part.Len())
+	return nil
+}
+
+// timeSave returns the time in which the checkpoints of an epoch are written.
+func (t *trainer) timeSave() (time.Duration, error) {
+	if t.record == nil {
+		return 0, nil
+	}
+	start := time.Now()
+	if err := t.record.write(nn.WeightsFile, t.net.State().Write); err != nil {
+		return 0, err
+	}
+	return savesOfEpoch * time.Since(start), t.record.files.Remove(t.record.path(nn.WeightsFile))
+}
+
+// images returns the number of samples that a score of the set embeds.
+func (s *scored) images() (n int) {
+	for _, f := range []*feed{s.qfeed, s.gfeed, s.dfeed} {
+		if f != nil {
+			n += f.part.Len()
+		}
+	}
+	return n
+}
+
+// afterEpochs returns the time of what follows the evaluation of the last epoch: the search for the best network, the
+// comparison with the untrained one, and the final scores.
+func (t *trainer) afterEpochs(p *pace) time.Duration {
+	loop := t.loop(nil)
+	if loop.Best.Metric == "" && loop.Average == 0 {
+		return 0
+	}
+	all, validation := 0, 0
+	for _, s := range t.scored {
+		if all += s.images(); s.set == ValidationSet {
+			validation = s.images()
+		}
+	}
+	final := p.eval
+	if loop.BeforeCounts {
+		final = max(p.eval, p.untrained) // the run may end with the untrained network
+	}
+	each := time.Duration(loop.Line.Parts) * p.eval
+	if loop.Best.Paired != nil && loop.Untrained {
+		each += p.eval + p.untrained
+	}
+	return final + each*time.Duration(validation)/time.Duration(max(all, 1))
+}
+
+// fitEpochs returns the numbers of epochs and of steps in each that fit into left, and the number of
+// epochs between evaluations. An epoch has batches steps, is saved and, every every-th time,
+// evaluated. open allows shorter epochs, which fill the time and give at least fewestEvaluations if
+// their share allows that. There is at least one epoch of one step.
+func fitEpochs(left, step, eval, save time.Duration, batches, every int, open bool) (epochs, steps, each int) {
+	t, s, e := max(left.Seconds(), 0), max(step.Seconds(), 1e-9), max(eval.Seconds(), 1e-9)
+	each = max(every, int(math.Ceil(e*(1-evalShare)/(evalShare*s*float64(batches)))))
+	rest := save.Seconds() + e/float64(each)
+	one := s*float64(batches) + rest
+	if !open {
+		return max(int(t/one), 1), batches, each
+	}
+	epochs = max(int(math.Ceil(t/one)), 1)
+	if each == 1 {
+		epochs = max(epochs, min(fewestEvaluations, int(evalShare*t/e)))
+	}
+	steps = int((t/float64(epochs) - rest) / s)
+	return epochs, min(max(steps, 1), batches), min(each, epochs)
+}
+
+// row describes the length of the run for Setup.
+func (p *pace) row(s *Setup) string {
+	c := &s.Config
+	seconds := func(d time.Duration) string { return fmt.Sprintf("%.2g s", d.Seconds()) }
+	text := fmt.Sprintf("%v minutes: %s of %s at %s a step, evaluations of %s", p.minutes,
+		spell.Count(c.Train.Epochs, "epoch"), spell.Count(s.Batches, "step"), seconds(p.step), seconds(p.eval))
+	if c.Eval.Every > 1 {
+		text += fmt.Sprintf(" every %d epochs", c.Eval.Every)
+	}
+	return fmt.Sprintf("%s, after %s of preparation", text, seconds(p.prepared))
+}
+
+// endedEarly says that the machine became slower than measured, so that the run ended before its last epoch; "" if it
+// did not.
+func (t *trainer) endedEarly(r *train.Result) string {
+	if !r.Late {
+		return ""
+	}
+	n, all := len(r.History), t.cfg.Train.Epochs
+	text := fmt.Sprintf("the run ended early, in epoch %d of %d, because the machine was slower than the %.2g s a "+
+		"step that were measured at the start", n, all, t.pace.step.Seconds())
+	if t.opts.Dir == "" || n == all {
+		return text
+	}
+	return fmt.Sprintf("%s: 'kindred train --resume %s' trains the other epochs", text, t.opts.Dir)
+}
