@@ -196,6 +196,7 @@ func OfTable(t *embedding.Table, file, column, root string, strict bool) (*Items
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
+	column = of.Columns[0].Name
 	ids, names := of.NamedLabels()
 	r := &Items{X: of.X, LeftOut: left, Subjects: review.Subjects{Labels: ids[0], Names: names[0], Root: root}}
 	t = t.Without(out)
