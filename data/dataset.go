@@ -36,6 +36,8 @@ type Dataset struct {
 	// the set is usually trained with.
 	Columns             []Column
 	Fine, Coarse, Train string
+	// Levels describes class folders of two levels; nil without them.
+	Levels *Levels
 
 	// Several has all labels of every sample if the set allows several labels for a sample; else
 	// nil.
@@ -116,7 +118,7 @@ func (d *Dataset) All() *Part {
 		p.Index[i] = i
 	}
 	label, err1 := d.Column("")
-	fine, err2 := d.Column("fine")
+	fine, err2 := d.Column(fineName)
 	if err1 == nil && err2 == nil {
 		p.Label, p.LabelClasses = slices.Clone(label.IDs), label.Classes
 		p.Fine, p.FineClasses = slices.Clone(fine.IDs), fine.Classes
@@ -124,15 +126,17 @@ func (d *Dataset) All() *Part {
 	return p
 }
 
-// Column returns the label column with the given name. "fine", "coarse" and "" (the column to
-// train with) mean the column with that role. Rules are not columns; see Labels.
+// Column returns the label column with the given name. If no column has it, "fine" and "label" (its name in files of
+// labels) mean the column that retrieval is scored with, and "coarse" the coarser one. "" means the column to train
+// with. Rules are not columns; see Labels.
 func (d *Dataset) Column(name string) (*Column, error) {
-	switch {
+	switch has := slices.ContainsFunc(d.Columns, func(c Column) bool { return c.Name == name }); {
 	case name == "":
 		name = d.Train
-	case name == "fine":
+	case has:
+	case name == fineName || name == "label":
 		name = d.Fine
-	case name == "coarse" && d.Coarse != "":
+	case name == coarseName && d.Coarse != "":
 		name = d.Coarse
 	}
 	if len(d.Columns) == 0 {

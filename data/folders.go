@@ -44,7 +44,7 @@ func findImages(ctx context.Context, t tree) (*found, error) {
 // openFolders reads images in a folder for each class (CLASS/FILE), or for each coarse and fine
 // class (COARSE/FINE/FILE). There may be folders train, test, val, query and gallery, see place,
 // and a single folder that holds all others. If the depths differ, the class is the whole path of
-// the folder. With two levels the coarse class is the training label.
+// the folder. With two levels newLevels decides which class is the training label.
 //
 // A few images at the top, outside any class folder, are left out. If more images are there than
 // in folders, the folders are not classes, and the set has no labels.
@@ -174,14 +174,15 @@ func (d *Dataset) labelByFolder(dirs []string) {
 	for i, dir := range dirs {
 		coarse[i], _, _ = strings.Cut(dir, "/")
 	}
-	fine.Name = "fine"
-	d.Columns = []Column{NewColumn("coarse", coarse), fine}
-	d.Coarse, d.Fine, d.Train = "coarse", "fine", "coarse"
+	fine.Name = fineName
+	d.Columns = []Column{NewColumn(coarseName, coarse), fine}
+	d.Levels = newLevels(&d.Columns[0], &d.Columns[1])
+	d.Coarse, d.Fine, d.Train = coarseName, fineName, d.Levels.Label
 }
 
 // disjoint sets d.Disjoint from the splits, if they have both sides.
 func (d *Dataset) disjoint() *Dataset {
-	fine, err := d.Column("fine")
+	fine, err := d.Column(fineName)
 	sides := sidesOf(d.Splits)
 	if err != nil || sides&Train == 0 || sides&Test == 0 {
 		return d

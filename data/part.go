@@ -1,6 +1,9 @@
 package data
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Part is a list of samples of a data set with the labels in use. Position p of the part is sample
 // Index[p]. All slices have the same length, but labels are nil in a set without labels.
@@ -26,6 +29,49 @@ func (p *Part) Subset(positions []int) *Part {
 		}
 	}
 	return out
+}
+
+// Coarse returns the coarser label of every sample and the names of the classes: the training label if it differs
+// from the fine one, otherwise the data set's coarse column. It is an error if the set has one level of labels.
+func (p *Part) Coarse() (ids []int64, classes []string, err error) {
+	if p.TwoLevels() {
+		return p.Label, p.LabelClasses, nil
+	}
+	if p.Data.Coarse == "" {
+		return nil, nil, fmt.Errorf("data set %s has one level of labels: give coarser labels by data.label, by a "+
+			"column \"coarse\" of a manifest, or by folders within folders", p.Data.Name)
+	}
+	c, err := p.Data.Column(p.Data.Coarse)
+	if err != nil {
+		return nil, nil, err
+	}
+	ids = make([]int64, p.Len())
+	for pos, i := range p.Index {
+		ids[pos] = c.IDs[i]
+	}
+	if l := p.Data.Levels; l != nil && l.Scored == coarseName && samePartition(ids, p.Fine) {
+		return nil, nil, fmt.Errorf("the top folders of data set %s are its fine labels too, as %s: data.fine=%s "+
+			"takes the folders in them", p.Data.Name, l.Why, fineName)
+	}
+	return ids, c.Classes, nil
+}
+
+// TwoLevels reports whether the training labels and the fine labels group the samples differently.
+func (p *Part) TwoLevels() bool { return !samePartition(p.Label, p.Fine) }
+
+// samePartition reports whether two columns group the samples alike.
+func samePartition(a, b []int64) bool {
+	ab, ba := map[int64]int64{}, map[int64]int64{}
+	for i := range a {
+		if v, ok := ab[a[i]]; ok && v != b[i] {
+			return false
+		}
+		if v, ok := ba[b[i]]; ok && v != a[i] {
+			return false
+		}
+		ab[a[i]], ba[b[i]] = b[i], a[i]
+	}
+	return true
 }
 
 // Dense returns the training labels renumbered to 0..k-1 without gaps, in the order of their ids, and

@@ -17,7 +17,7 @@ var dated = regexp.MustCompile(`(^|/)(19|20)\d\d(` +
 var ofYear = regexp.MustCompile(`^(19|20)\d\d$`)
 
 // remarks returns remarks on suspicious class folders: folders that are dates, and nested folders
-// whose classes mostly have one image.
+// whose classes mostly have one image. Dates below other classes are not classes; see newLevels.
 func (d *Dataset) remarks() []string {
 	c, err := d.Column(d.Fine)
 	if err != nil {
@@ -30,7 +30,8 @@ func (d *Dataset) remarks() []string {
 		if n == 1 {
 			single++
 		}
-		if dated.MatchString(name) {
+		top, _, _ := strings.Cut(name, "/")
+		if dated.MatchString(name) && (d.Levels == nil || ofYear.MatchString(top)) {
 			if days++; day == "" {
 				day = name
 			}

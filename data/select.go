@@ -13,7 +13,8 @@ import (
 type Selection struct {
 	// Label is the column or rule to train with; "" means the set's usual column.
 	Label string
-	// Fine is the column or rule to score with; "" means the fine column.
+	// Fine is the column or rule to score with; "" means the fine column, or the column coarse if Label is that and
+	// Dataset.Levels says that finer folders are not classes.
 	Fine string
 	// TrainClasses and TestClasses list classes of the fine column in the form of
 	// Column.ParseClasses; "" means all classes that the split allows.
@@ -125,9 +126,8 @@ func (d *Dataset) SelectContext(ctx context.Context, s Selection) (*Selected, er
 	if err != nil {
 		return nil, err
 	}
-	fineName := s.Fine
-	fineName = cmp.Or(fineName, "fine")
-	fine, err := d.Labels(fineName)
+	_, fineColumn := d.LabelColumns(s.Label, s.Fine)
+	fine, err := d.Labels(cmp.Or(fineColumn, fineName))
 	if err != nil {
 		return nil, err
 	}

@@ -267,7 +267,8 @@ func (t *Table) ColumnNames() []string {
 	return names
 }
 
-// Select returns t with only the named columns of labels, in that order. Without names it takes those of label,
+// Select returns t with only the named columns of labels, in that order; fine and label are one column where only one
+// of them exists. Without names it takes those of label,
 // fine and coarse that exist and differ from the ones before, or else the only column.
 func (t *Table) Select(names ...string) (*Table, error) {
 	cols, err := t.choose(names)
@@ -286,7 +287,7 @@ func (t *Table) choose(names []string) ([]Column, error) {
 	var out []Column
 	if len(names) > 0 {
 		for _, n := range names {
-			c := t.Column(n)
+			c := t.Column(classname.Find(n, func(n string) bool { return t.Column(n) != nil || t.unread(n) != nil }))
 			if err := t.unread(n); c == nil && err != nil {
 				return nil, err
 			}

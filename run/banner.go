@@ -116,6 +116,9 @@ func (s *Setup) rows() [][2]string {
 	}
 	out := [][2]string{{"data", fmt.Sprintf("%s: %s", cmp.Or(c.Data.Path, c.Data.Name, s.data.Name),
 		spell.Count(s.data.Len(), item))}}
+	if l := s.data.Levels; l != nil && l.Say(c.Data.Label, "") != "" {
+		out = append(out, [2]string{"labels", l.Say(c.Data.Label, "kindred train --set data.label=")})
+	}
 	for _, p := range s.Parts {
 		text := fmt.Sprintf("%s of %s", spell.Count(p.Samples, item), spell.Count(p.Classes, "class"))
 		if p.Labels != p.Classes {

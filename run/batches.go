@@ -112,7 +112,7 @@ func newPopulation(p *data.Part, rule objective.RelationRule) (*population, erro
 		}
 		out.relate = objective.SharesLabel(s.Sets)
 	case objective.CoarseOnly:
-		coarse, err := coarseLabels(p)
+		coarse, _, err := p.Coarse()
 		if err != nil {
 			return nil, fmt.Errorf("loss.relation: %v: %w", rule, err)
 		}
@@ -120,27 +120,6 @@ func newPopulation(p *data.Part, rule objective.RelationRule) (*population, erro
 		out.seen, above = nested(coarse, p.Fine)
 		out.given = len(above)
 		out.relate = objective.CoarseNotFine(func(fine int64) int64 { return above[fine] })
-	}
-	return out, nil
-}
-
-// coarseLabels returns the coarse label of every sample: the training label if it differs
-// from the fine label, otherwise the data set's coarse label.
-func coarseLabels(p *data.Part) ([]int64, error) {
-	if !samePartition(p.Label, p.Fine) {
-		return p.Label, nil
-	}
-	if p.Data.Coarse == "" {
-		return nil, fmt.Errorf("data set %s has one level of labels: give coarser labels by data.label, by a column "+
-			"\"coarse\" of a manifest, or by folders within folders", p.Data.Name)
-	}
-	c, err := p.Data.Column("coarse")
-	if err != nil {
-		return nil, err
-	}
-	out := make([]int64, p.Len())
-	for pos, i := range p.Index {
-		out[pos] = c.IDs[i]
 	}
 	return out, nil
 }

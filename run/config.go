@@ -11,6 +11,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/format/yamltext"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/run/internal/keys"
@@ -110,6 +111,19 @@ type DataConfig struct {
 	Cache        bool
 	Outside      bool
 	Strict       bool
+
+	// topFolders says that the configuration is a run's, of a version that always trained with the top ones of two
+	// levels of folders and did not record it.
+	topFolders bool
+}
+
+// LabelColumns returns the columns of d, or rules, to train and to score with: Label and Fine, or what d chooses where
+// these are empty. They are "" where d has only one choice.
+func (c *DataConfig) LabelColumns(d *data.Dataset) (label, fine string) {
+	if c.topFolders && d.Levels != nil {
+		return cmp.Or(c.Label, "coarse"), cmp.Or(c.Fine, fineColumn)
+	}
+	return d.LabelColumns(c.Label, c.Fine)
 }
 
 // NetworkConfig describes the network.

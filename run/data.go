@@ -83,6 +83,7 @@ func (c *Config) asBegun(dir string) {
 	if err != nil {
 		return // claim reports the error
 	}
+	c.Data.topFolders = was.Data.topFolders && (c.Data.Label == "" || c.Data.Fine == "")
 	table.TakeOver(c, &was)
 }
 

@@ -91,6 +91,7 @@ func (m *Model) Divide(ctx context.Context, d *data.Dataset) (*data.Selected, er
 // records the chosen split in the configuration.
 func (s *started) selectData(ctx context.Context) (*data.Selected, error) {
 	c := &s.cfg.Data
+	c.Label, c.Fine = c.LabelColumns(s.data)
 	sel, err := s.selectGroups(ctx, data.Selection{
 		Label: c.Label, Fine: c.Fine, Split: c.Split,
 		TrainClasses: c.TrainClasses, TestClasses: c.TestClasses, Validation: c.Validation, Fold: c.Fold,

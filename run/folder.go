@@ -89,7 +89,9 @@ func (f *Folder) Config(overrides ...string) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
-	return Parse(f.ConfigPath(), text, overrides...)
+	c, err := Parse(f.ConfigPath(), text, overrides...)
+	c.Data.topFolders = c.Data.Label == "" || c.Data.Fine == ""
+	return c, err
 }
 
 func (f *Folder) configText() ([]byte, error) {

@@ -62,12 +62,15 @@ var dataKeys = []key{
 	},
 	{
 		Name: "data.label", At: func(c *Config) any { return &c.Data.Label },
-		Help: "column or rule that gives the training label: coarse, parity, mod:3, groups:0-4|5-9; empty: the " +
-			"set's own",
+		Help: "column or rule that gives the training label: fine, coarse, parity, mod:3, groups:0-4|5-9; empty: the " +
+			"set's own; of two levels of folders chosen by their sizes",
+		Begun: always,
 	},
 	{
 		Name: "data.fine", At: func(c *Config) any { return &c.Data.Fine },
-		Help: "column that scores retrieval; empty: the set's fine labels",
+		Help: "column that scores retrieval; empty: the set's fine labels, or coarse if folders in class folders are " +
+			"no classes",
+		Begun: always,
 	},
 	{
 		Name: "data.split", At: func(c *Config) any { return &c.Data.Split },

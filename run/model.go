@@ -208,6 +208,25 @@ func (e *Embedded) Table() *embedding.Table {
 	return t
 }
 
+// ItemTable is Table for an index: with the column coarse of every set that has coarser labels. Table has it only if it
+// is the training label, because commands that read a file of embeddings take it for that.
+func (e *Embedded) ItemTable() *embedding.Table {
+	t := e.Table()
+	p := e.Part
+	if t.Column("label") == nil || t.Column("coarse") != nil || p.Data.Coarse == "" {
+		return t
+	}
+	if ids, classes, err := p.Coarse(); err == nil {
+		coarse := make([]string, len(e.Pos))
+		for row, i := range e.Pos {
+			coarse[row] = className(classes, ids[i])
+		}
+		at := 1 + slices.IndexFunc(t.Columns, func(c embedding.Column) bool { return c.Name == "label" })
+		t.Columns = slices.Insert(t.Columns, at, embedding.NewColumn("coarse", coarse))
+	}
+	return t
+}
+
 // WriteLabels writes the columns of Table, without the embeddings, as CSV.
 func (e *Embedded) WriteLabels(w io.Writer) error {
 	t := e.Table()

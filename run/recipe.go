@@ -221,7 +221,7 @@ func (r *recipe) newSampler() (sampler, error) {
 func newSampler(cfg *Config, p *population) (sampler, error) {
 	c := &cfg.Sample
 	if c.Name == hierarchical {
-		coarse, err := coarseLabels(p.part)
+		coarse, _, err := p.part.Coarse()
 		if err != nil {
 			return nil, fmt.Errorf("sample.name: %s: %w", hierarchical, err)
 		}

@@ -343,7 +343,7 @@ func (t *trainer) wayOut(r *train.Result) string {
 	if t.grouped {
 		ways = append(ways, "mine.positives=easy, if labels are made of several unrelated sub-classes")
 	}
-	if !samePartition(t.sel.Train.Label, t.sel.Train.Fine) {
+	if t.sel.Train.TwoLevels() {
 		ways = append(ways, "finer labels (data.label)")
 	}
 	if !t.cfg.Network.frozenBody() {

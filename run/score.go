@@ -98,28 +98,13 @@ func (s *scored) columns() (names []string, query, gallery [][]int64) {
 	if s.gallery != nil {
 		gallery = [][]int64{s.gallery.Fine}
 	}
-	if !samePartition(s.query.Label, s.query.Fine) {
+	if s.query.TwoLevels() {
 		names, query = append(names, labelColumn), append(query, s.query.Label)
 		if s.gallery != nil {
 			gallery = append(gallery, s.gallery.Label)
 		}
 	}
 	return names, query, gallery
-}
-
-// samePartition reports whether two columns group the samples alike.
-func samePartition(a, b []int64) bool {
-	ab, ba := map[int64]int64{}, map[int64]int64{}
-	for i := range a {
-		if v, ok := ab[a[i]]; ok && v != b[i] {
-			return false
-		}
-		if v, ok := ba[b[i]]; ok && v != a[i] {
-			return false
-		}
-		ab[a[i]], ba[b[i]] = b[i], a[i]
-	}
-	return true
 }
 
 // embedAll computes the embeddings of a set and keeps them.

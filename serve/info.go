@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"cmp"
 	_ "embed"
 	"errors"
 	"net/http"
@@ -77,8 +76,7 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 
 // label returns the column of the items' classes; "" without such a column.
 func (c *collection) label(info *store.Info) string {
-	name := c.Label
-	name = cmp.Or(name, "label")
+	name := store.ClassColumn(info.Columns, c.Label)
 	for _, have := range info.Columns {
 		if have.Name == name {
 			return name

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -29,6 +30,14 @@ func (it *Item) Value(column string) any {
 // IsClassColumn reports whether a column holds classes: label, coarse, fine and labels. A class is text, exact to the
 // byte: 2.1 and 2.10 are two classes, so these columns are never numbers.
 func IsClassColumn(name string) bool { return classname.IsColumn(name) }
+
+// ClassColumn returns the column of the items' classes that a user calls name; "" means label. fine and label are one
+// column where only one of them exists.
+func ClassColumn(columns []Column, name string) string {
+	return classname.Find(cmp.Or(name, "label"), func(name string) bool {
+		return slices.ContainsFunc(columns, func(c Column) bool { return c.Name == name })
+	})
+}
 
 // FitClasses gives an item's classes the kinds of the columns of the store that it is written to: text, or the kind
 // that an older store has. Numbers and truth values become texts in a column of texts. Spaces at the ends of a class do

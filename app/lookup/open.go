@@ -113,7 +113,7 @@ func (s *Source) useIndex(x *index.Index) (err error) {
 	notes := s.host.Notes()
 	s.Calibration.Notes = notes
 	s.Items = OfIndex(x)
-	s.Items.Way, s.Items.Label = s.Way, s.Column
+	s.Items.Way, s.Items.Label = s.Way, store.ClassColumn(x.Info().Columns, s.Column)
 	s.Items.Unkept = func(err error) {
 		fmt.Fprintf(notes, "the next call measures the distances between items again: %s\n", escape.Text(err.Error()))
 	}
@@ -145,7 +145,7 @@ func (s *Source) openStore(ctx context.Context) error {
 		return errors.Join(err, end())
 	}
 	s.Calibration.Notes = s.host.Notes()
-	s.Items = &Items{Store: db, Name: name, Label: s.Column, Model: func() (*run.Model, error) { return m, nil },
+	s.Items = &Items{Store: db, Name: name, Label: store.ClassColumn(in.Columns, s.Column), Model: func() (*run.Model, error) { return m, nil },
 		Way: s.Way + ", or name with --run the run that made its embeddings"}
 	s.model, s.close = s.Items.Network, end
 	return nil
@@ -367,6 +367,6 @@ func (s *Source) embed(ctx context.Context, m *run.Model, set *Set) error {
 		set.Close()
 		return err
 	}
-	set.Table, set.LeftOut = e.Table(), e.LeftOut
+	set.Table, set.LeftOut = e.ItemTable(), e.LeftOut
 	return nil
 }

@@ -153,6 +153,9 @@ func printInfo(out io.Writer, r *inspect.Report, full bool) error {
 	for _, n := range r.Notes {
 		fmt.Fprintln(out, "note: "+escape.Text(n))
 	}
+	if l := r.Levels; l != nil {
+		fmt.Fprintln(out, "labels: "+escape.Text(l.Say(l.Label, "kindred train --set data.label=")))
+	}
 	if len(r.Labels) == 0 {
 		fmt.Fprintln(out, "no labels: the set can be embedded, indexed and searched; to train on it, put the images "+
 			"of each class into a folder of its own, or list them with their labels in a manifest")

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -14,6 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/app/page/review"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -30,7 +33,7 @@ func (f *reviewFlags) add(cmd *cobra.Command, out string) {
 	fs := flagsOf(cmd)
 	fs.labels(&f.labels, "labels of a file of embeddings")
 	fs.text(&f.label, "label", "",
-		"column of labels in a file of embeddings; default: coarse, else label", nothing)
+		"column of labels; default: that of the run's training; in a file of embeddings coarse, else label", nothing)
 	fs.distance(&f.distance, "", "that of the run; euclidean for a file of embeddings", "euclidean", "cosine")
 	f.photos.add(cmd)
 	cli.AddStrict(fs.FlagSet, &f.strict)
@@ -56,7 +59,7 @@ func (f *reviewFlags) open(ctx context.Context, a *app, arg string) (*reviewed.I
 		what, needs = "a file of embeddings", "data"
 	}
 	if err := refuse(f.cmd, what,
-		rule{"labels label", !st.IsDir(), "", "a run uses the labels that it was trained with"},
+		rule{"labels", !st.IsDir(), "", "a run has its labels"},
 		rule{"folds", st.IsDir(), "", trainsARun},
 		rule{"data-dir allow-outside", true, needs, forASet}); err != nil {
 		return nil, err
@@ -96,6 +99,7 @@ func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*reviewe
 	}
 	m.Config.Data.Strict = f.strict
 	cfg := m.Config
+	cfg.Data.Label = cmp.Or(f.label, cfg.Data.Label)
 	if f.photos.data != "" {
 		cfg.Data.Name, cfg.Data.Path = "", f.photos.data
 	}
@@ -113,6 +117,9 @@ func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*reviewe
 		return nil, 0, err
 	}
 	a.sayNotes(d)
+	if label, _ := cfg.Data.LabelColumns(d); d.Levels != nil && d.Levels.Say(label, "") != "" {
+		fmt.Fprintln(a.err, "labels: "+escape.Text(d.Levels.Say(label, "--label ")))
+	}
 	r, err := reviewed.OfRun(ctx, d, &cfg, home, func(p *data.Part) (*run.Embedded, error) {
 		return a.embedded(ctx, m, p)
 	})

@@ -21,8 +21,8 @@ type Divided struct {
 }
 
 // Divide divides the photos of a run: those that it trained on, and those that it kept for validation and test. label
-// is the column of labels: "coarse" for the training labels, anything else for the fine ones. Photos of the test are
-// used only if the validation has too few.
+// is the column of labels: "coarse" for the coarser ones, if there are any; anything else for the fine ones. Photos of
+// the test are used only if the validation has too few.
 func Divide(sel *data.Selected, label string) *Divided {
 	d := &Divided{Train: sel.Train, label: label}
 	saw := make(map[int64]bool)
@@ -76,8 +76,11 @@ func Divide(sel *data.Selected, label string) *Divided {
 
 // Labels returns the labels of a part.
 func (d *Divided) Labels(p *data.Part) []int64 {
-	if d.label == "coarse" {
+	if d.label == "coarse" && d.Train.TwoLevels() {
 		return p.Label
+	}
+	if ids, _, err := p.Coarse(); d.label == "coarse" && err == nil {
+		return ids
 	}
 	return p.Fine
 }
@@ -85,8 +88,8 @@ func (d *Divided) Labels(p *data.Part) []int64 {
 // Names returns the classes of a part.
 func (d *Divided) Names(p *data.Part) []string {
 	names := d.Train.FineClasses
-	if d.label == "coarse" {
-		names = d.Train.LabelClasses
+	if _, classes, err := d.Train.Coarse(); d.label == "coarse" && err == nil {
+		names = classes
 	}
 	var out []string
 	for _, c := range d.classes(p) {

@@ -1,7 +1,6 @@
 package calibrate
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +47,7 @@ func OfIndex(ctx context.Context, x *index.Index, dir string, opt Options) (*Set
 	if opt.Data != "" {
 		return s, s.embed(ctx)
 	}
-	t, err := itemsOf(x, dir, cmp.Or(opt.Column, "label"))
+	t, err := itemsOf(x, dir, store.ClassColumn(x.Info().Columns, opt.Column))
 	if err != nil {
 		return nil, err
 	}

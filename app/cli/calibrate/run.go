@@ -109,7 +109,7 @@ func (s *Set) embed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t, err := e.Table().Select(s.opt.columns()...)
+	t, err := e.ItemTable().Select(s.opt.columns()...)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,9 @@ type Report struct {
 	// Notes are remarks about how the files were read.
 	Notes []string `json:"notes,omitempty"`
 	// Labels has the label columns; it is empty without labels. Splits has the number of samples by role.
-	Labels []Labels       `json:"labels"`
+	Labels []Labels `json:"labels"`
+	// Levels says which of two levels of folders are the labels; nil for other sets.
+	Levels *data.Levels   `json:"levels,omitempty"`
 	Splits map[string]int `json:"splits,omitempty"`
 	// Disjoint reports that no class is on both sides of the split.
 	Disjoint bool `json:"disjoint"`
@@ -106,7 +108,7 @@ type Options struct {
 // them all fails (data.SourceError).
 func Inspect(ctx context.Context, d *data.Dataset, opt Options) (*Report, error) {
 	r := &Report{Name: d.Name, Layout: d.Layout, Samples: d.Len(), LeftOut: d.LeftOut, Notes: d.Notes,
-		Disjoint: d.Splits != nil && d.Disjoint}
+		Levels: d.Levels, Disjoint: d.Splits != nil && d.Disjoint}
 	r.Labels = []Labels{}
 	for i := range d.Columns {
 		r.Labels = append(r.Labels, labels(d, &d.Columns[i]))

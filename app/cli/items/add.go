@@ -48,7 +48,7 @@ func (d *Adder) Photos(ctx context.Context, m *run.Model, set *data.Dataset, roo
 		left = data.AddLeftOut(left, set.LeftOut, p.LeftOut)
 		if p.X.Rows > 0 {
 			read = true
-			if err := d.add(ctx, p.Table(), root, &p.looked); err != nil {
+			if err := d.add(ctx, p.ItemTable(), root, &p.looked); err != nil {
 				return nil, err
 			}
 		}

@@ -78,8 +78,10 @@ func OfRun(ctx context.Context, d *data.Dataset, cfg *run.Config, home string,
 	if err != nil {
 		return nil, err
 	}
-	same := true
-	others := manifestColumns(d, label(cfg, d))
+	judged := label(cfg, d)
+	finest := d.Levels != nil && d.Levels.Scored == judged // finer folders are no classes
+	differs := false
+	others := manifestColumns(d, judged)
 	for k := range others {
 		r.Others = append(r.Others, embedding.Column{Name: others[k].Name})
 	}
@@ -93,12 +95,12 @@ func OfRun(ctx context.Context, d *data.Dataset, cfg *run.Config, home string,
 		r.Items = append(r.Items, e.Part.Data.Item(i))
 		r.Splits = append(r.Splits, splits[p])
 		r.Finer = append(r.Finer, finer.Classes[finer.IDs[i]])
-		same = same && r.Finer[len(r.Finer)-1] == r.Label(len(r.Labels)-1)
+		differs = differs || r.Finer[len(r.Finer)-1] != r.Label(len(r.Labels)-1)
 		for k := range others {
 			r.Others[k].Text = append(r.Others[k].Text, others[k].Text[i])
 		}
 	}
-	if same {
+	if finest || !differs {
 		r.Finer = nil
 	}
 	return r, nil
@@ -106,17 +108,20 @@ func OfRun(ctx context.Context, d *data.Dataset, cfg *run.Config, home string,
 
 // label returns the column that a run trains on.
 func label(cfg *run.Config, d *data.Dataset) string {
-	if c, err := d.Column(cfg.Data.Label); err == nil {
+	of, _ := cfg.Data.LabelColumns(d)
+	if c, err := d.Column(of); err == nil {
 		return c.Name
 	}
-	return cfg.Data.Label // a rule
+	return of // a rule
 }
 
 // manifestColumns returns the columns that a manifest of the set keeps beside path, label, split and boxes. judged is
 // the column that becomes its label.
 func manifestColumns(d *data.Dataset, judged string) []embedding.Column {
 	var out []embedding.Column
-	if c, err := d.Column("coarse"); err == nil && c.Name != judged && c.Name != d.Fine {
+	// Names of folders of two levels begin with the coarse class, and a manifest with the column is trained by it.
+	named := d.Levels != nil && judged == d.Fine
+	if c, err := d.Column("coarse"); err == nil && c.Name != judged && c.Name != d.Fine && !named {
 		coarse := embedding.Column{Name: "coarse"}
 		for _, id := range c.IDs {
 			coarse.Text = append(coarse.Text, c.Classes[id])
@@ -136,13 +141,14 @@ func manifestColumns(d *data.Dataset, judged string) []embedding.Column {
 // choose returns the samples that a run trains or tests on, with the split of each.
 func choose(ctx context.Context, d *data.Dataset, cfg *run.Config) (part *data.Part, splits []string, err error) {
 	c := &cfg.Data
-	sel, err := d.SelectContext(ctx, data.Selection{Label: c.Label, Fine: c.Fine, Split: c.Split,
+	label, fine := c.LabelColumns(d)
+	sel, err := d.SelectContext(ctx, data.Selection{Label: label, Fine: fine, Split: c.Split,
 		TrainClasses: c.TrainClasses, TestClasses: c.TestClasses, Validation: c.Validation, Group: c.Group,
 		Seed: cfg.Train.Seed})
 	if err != nil {
 		return nil, nil, err
 	}
-	label, err := d.Labels(c.Label)
+	judged, err := d.Labels(label)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -158,13 +164,13 @@ func choose(ctx context.Context, d *data.Dataset, cfg *run.Config) (part *data.P
 			of[i] = p.name
 		}
 	}
-	part = &data.Part{Data: d, LabelClasses: label.Classes, FineClasses: label.Classes}
+	part = &data.Part{Data: d, LabelClasses: judged.Classes, FineClasses: judged.Classes}
 	for i := range d.Len() {
 		if of[i] == "" {
 			continue
 		}
 		part.Index = append(part.Index, i)
-		part.Label = append(part.Label, label.IDs[i])
+		part.Label = append(part.Label, judged.IDs[i])
 		splits = append(splits, of[i])
 	}
 	part.Fine = part.Label
@@ -190,6 +196,7 @@ func OfTable(t *embedding.Table, file, column, root string, strict bool) (*Items
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
+	column = of.Columns[0].Name
 	ids, names := of.NamedLabels()
 	r := &Items{X: of.X, LeftOut: left, Subjects: review.Subjects{Labels: ids[0], Names: names[0], Root: root}}
 	t = t.Without(out)

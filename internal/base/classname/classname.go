@@ -14,6 +14,16 @@ func Columns() []string { return []string{"label", "coarse", "fine", "labels"} }
 // IsColumn reports whether a column with this name holds classes.
 func IsColumn(name string) bool { return slices.Contains(Columns(), name) }
 
+// Find returns the name of the column that a user calls name. The fine labels are called label in files and fine in data
+// sets: each is the other where that does not exist, as has reports.
+func Find(name string, has func(name string) bool) string {
+	other := map[string]string{"fine": "label", "label": "fine"}[name]
+	if other != "" && !has(name) && has(other) {
+		return other
+	}
+	return name
+}
+
 // Clean returns the name of a class as it is read from a file or a folder: without spaces and no-break spaces at its
 // ends, which text from web pages and spreadsheets has. Nothing else changes: capitals, Unicode's forms and the ways to
 // write a number make different classes.

@@ -1,0 +1,149 @@
+package data
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/base/spell"
+)
+
+// Levels describes a set whose class folders have two levels (TOP/FOLDER/IMAGE), and which of them are the labels. The
+// column coarse has the top folders, the column fine the folders in them.
+type Levels struct {
+	Coarse int    `json:"coarse"` // number of top folders
+	Fine   int    `json:"fine"`   // number of folders in them
+	Median int    `json:"median"` // images in the median one of the folders in them
+	Label  string `json:"label"`  // column that trains: fine or coarse
+	Scored string `json:"scored"` // column that scores: fine, or coarse if the folders in them are no classes
+	Why    string `json:"why"`    // reason for Label, a clause
+}
+
+// Names of the label columns of a set with two levels of folders.
+const (
+	fineName   = "fine"
+	coarseName = "coarse"
+)
+
+// Sizes from which the folders in the top ones are the labels.
+const (
+	fewestPhotos = 3  // images in the median folder: two train and one tests
+	fewestInTop  = 2  // folders for each top folder
+	manyInTop    = 10 // folders for each top folder, more than a photographer has cameras or views
+)
+
+// occasion matches the name of a folder of one time or camera: a camera's own (100CANON), burst 3, session-2, cam1.
+var occasion = regexp.MustCompile(`^[1-9]\d\d(_\d{4}|_?[A-Z][A-Z0-9_]{3,4})$` +
+	`|(?i)^(burst|session|shoot|visit|day|roll|camera|cam|take)([ _-]*\d+|[ _-]+[a-z])$`)
+
+// newLevels decides which of two levels of folders are the labels. These are the folders in the top ones if they are
+// many and hold several images each, and are not times, cameras or views that a top folder is divided by. Otherwise the
+// top folders are the labels.
+func newLevels(coarse, fine *Column) *Levels {
+	l := &Levels{Coarse: len(coarse.Classes), Fine: len(fine.Classes), Label: coarseName, Scored: fineName}
+	sizes := fine.Counts()
+	slices.Sort(sizes)
+	l.Median = sizes[(len(sizes)-1)/2]
+	times, firstTime := countOccasions(fine.Classes)
+	shared, firstShared := countShared(fine.Classes)
+	switch {
+	case 2*times >= l.Fine:
+		l.Scored = coarseName
+		l.Why = fmt.Sprintf("most folders in them are dates, cameras or bursts, such as %s", firstTime)
+	case l.Median < 2:
+		l.Scored = coarseName
+		l.Why = "most folders in them have one image"
+	case l.Median < fewestPhotos:
+		l.Why = fmt.Sprintf("half of the folders in them have %s or fewer", inImages(l.Median))
+	case l.Fine < fewestInTop*l.Coarse:
+		l.Why = fmt.Sprintf("they have only %s", spell.Count(l.Fine, "folder"))
+	case 2*shared >= l.Fine && l.Fine < manyInTop*l.Coarse:
+		l.Why = fmt.Sprintf("most names of the folders in them, such as %s, are in several", firstShared)
+	default:
+		l.Label = fineName
+		l.Why = fmt.Sprintf("half of them have %s or more", inImages(l.Median))
+	}
+	return l
+}
+
+// LabelColumns returns the columns to train and to score with, if label and fine name them, or are "" for the set's own
+// choice. Only the choice between two levels of folders gets a name; other sets keep "".
+func (d *Dataset) LabelColumns(label, fine string) (train, scored string) {
+	if d.Levels == nil {
+		return label, fine
+	}
+	label = cmp.Or(label, d.Levels.Label)
+	if fine == "" && label == d.Levels.Label {
+		fine = d.Levels.Scored
+	}
+	return label, cmp.Or(fine, fineName)
+}
+
+// countOccasions counts the folders TOP/FOLDER that are a time or a camera, and returns the first. A date below a year
+// is not counted, because the year is not a class.
+func countOccasions(folders []string) (n int, first string) {
+	for _, f := range folders {
+		top, name := path.Split(f)
+		if ofYear.MatchString(path.Clean(top)) || !occasion.MatchString(name) && !dated.MatchString(name) {
+			continue
+		}
+		if n++; n == 1 {
+			first = f
+		}
+	}
+	return n, first
+}
+
+// countShared counts the folders TOP/FOLDER whose name is in several top folders, and returns the first name. Names of
+// one numbering (1, 2, 3 or character01, character02) are not counted: each top folder numbers its own.
+func countShared(folders []string) (n int, first string) {
+	tops, stems := map[string]int{}, map[string]bool{}
+	for _, f := range folders {
+		tops[path.Base(f)]++
+	}
+	for _, f := range folders {
+		name := path.Base(f)
+		if tops[name] < 2 {
+			continue
+		}
+		stem := strings.TrimRight(name, "0123456789")
+		if stem == name {
+			stems[name+"/"] = true // not a number: a stem of its own
+		}
+		stems[stem] = true
+		if n++; n == 1 {
+			first = name
+		}
+	}
+	if len(stems) == 1 {
+		return 0, ""
+	}
+	return n, first
+}
+
+// String says what the levels are, in a sentence without a period.
+func (l *Levels) String() string {
+	return fmt.Sprintf("%s with %s in them, %s in the median one", spell.Count(l.Coarse, "top folder"),
+		spell.Count(l.Fine, "folder"), spell.Count(l.Median, "image"))
+}
+
+// Say says which level the column label is, why if the set chose it, and how to choose the other: choice is the setting
+// that a column is appended to, such as "data.label=". It returns "" if label is neither fine nor coarse.
+func (l *Levels) Say(label, choice string) string {
+	which, other, others := "the folders in the top ones", coarseName, "the top folders"
+	switch label {
+	case fineName:
+	case coarseName:
+		which, other, others = others, fineName, which
+	default:
+		return ""
+	}
+	why := ""
+	if label == l.Label {
+		why = ", as " + l.Why
+	}
+	return fmt.Sprintf("%s, %s%s (%v); %s%s takes %s", label, which, why, l, choice, other, others)
+}
