@@ -1,6 +1,10 @@
 package loss
 
-import "github.com/kindred-ml/kindred/internal/base/option"
+import (
+	"math"
+
+	"github.com/kindred-ml/kindred/internal/base/option"
+)
 
 // SupCon is the supervised contrastive loss:
 //
@@ -24,23 +28,4 @@ type SupCon struct {
 func (l SupCon) Traits() Traits { return Traits{Reduction: l.Reduce} }
 
 // Set implements Sets.
-func (l SupCon) Set(s *Set) {
-	if len(s.Pos) == 0 {
-		return
-	}
-	a := 1 / option.Or(l.Temperature, 0.1)
-	np := len(s.Pos)
-	z := s.Scratch(np + len(s.Neg))
-	scaled(z[:np], s.Pos, a, 0)
-	scaled(z[np:], s.Neg, a, 0)
-	all := softmax(z, false)
-	var v float64
-	for k, p := range s.Pos {
-		v += all - a*float64(p)
-		s.DPos[k] = float32(a * (z[k] - 1/float64(np)))
-	}
-	for k := range s.Neg {
-		s.DNeg[k] = float32(a * z[np+k])
-	}
-	s.Term(max(0, v/float64(np)))
-}
+func (l SupCon) Set(s *Set) { softPositives(s, option.Or(l.Temperature, 0.1), math.Inf(1)) }

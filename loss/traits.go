@@ -22,6 +22,10 @@ type Traits struct {
 	// package objective; its negatives are the rows of other samples with the
 	// anchor's label. Rows of other labels are neither.
 	Views bool
+	// OtherViews: other rows of the anchor's sample in the batch, by Batch.IDs of
+	// package objective, are positives if their label says so. Without this trait
+	// they form no pair with the anchor.
+	OtherViews bool
 	// Passes is the number of passes over the batch, up to 2, that a MultiPass
 	// loss makes before Set, and Sums the number of sums of each pass.
 	Passes, Sums int

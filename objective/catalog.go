@@ -132,6 +132,9 @@ var entries = [...]entry{
 		return &loss.CurricularFace{Margin: s.size("margin"), Scale: s.positive("scale"),
 			Momentum: s.share("momentum"), Rate: s.size("rate"), Reduce: s.reduce()}
 	}},
+	{"maskcon", "", allPos, allNeg, func(s *section) loss.Loss {
+		return loss.MaskCon{Temperature: s.positive("temperature"), Soft: s.positive("soft"), Reduce: s.reduce()}
+	}},
 }
 
 // LossNames returns the names that Parse knows, sorted.

@@ -80,7 +80,7 @@ func (t *compared) prepare(x *mat.Dense, b Batch, triplets [][3]int32) error {
 			func(i, j int) Relation { return relate(labels[i], refs.Labels[j]) })
 	}
 	if refs.IDs != nil {
-		t.table.Groups.Merge(refs.IDs)
+		t.table.Groups.Merge(refs.IDs, t.traits.OtherViews)
 	}
 	if t.traits.CrossRows && !t.table.Groups.SharedNegatives() {
 		return errors.New("this loss compares a positive with its anchor's negatives, so both must have the same " +

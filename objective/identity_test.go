@@ -78,7 +78,7 @@ func TestOneSampleIsNoPair(t *testing.T) {
 		}
 		o.Classes, o.Dim = 2, 4
 		traits := o.Loss.Traits()
-		if _, whole := o.Loss.(loss.Whole); whole || traits.Proxies > 0 || traits.Views {
+		if _, whole := o.Loss.(loss.Whole); whole || traits.Proxies > 0 || traits.Views || traits.OtherViews {
 			continue // it compares rows with something else, or as views of one sample
 		}
 		obj, err := New(o)
@@ -349,6 +349,31 @@ func TestAngularWantsSharedNegatives(t *testing.T) {
 		_, err = obj.Step(context.Background(), e, Batch{Labels: []int64{0, 1, 2, 3}}, mat.New(4, 3))
 		if (err == nil) != c.ok {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// counting is a loss whose terms are positives, and whose value is the number of negatives.
+type counting struct{}
+
+func (counting) Traits() loss.Traits { return loss.Traits{Reduction: loss.Sum, OtherViews: true} }
+
+func (counting) Set(s *loss.Set) { s.Terms, s.Value = len(s.Pos), float64(len(s.Neg)) }
+
+// Other views of a sample are positives for a loss with the trait OtherViews if they have the anchor's label.
+// Under another label, and in the memory, they are no pair.
+func TestOtherViewsArePositives(t *testing.T) {
+	obj, err := New(Options{Loss: counting{}, Memory: 5,
+		Mine: mine.Config{Positives: mine.AllPositives, Negatives: mine.AllNegatives}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, _ := gaussian(5, 3, 1, 1)
+	b := Batch{Labels: []int64{0, 0, 0, 1, 0}, IDs: []int64{7, 7, 8, 8, 9}}
+	for step, want := range [][2]int{{4 * 3, 2 * 3}, {4*3 + 2 + 2 + 3 + 3, 2*3 + 2*3}} {
+		r, err := obj.Step(context.Background(), e, b, nil)
+		if err != nil || r.Tuples != want[0] || r.Value != float64(want[1]) {
+			t.Errorf("step %d: %d positives, %v negatives, %v; want %v", step, r.Tuples, r.Value, err, want)
 		}
 	}
 }

@@ -81,9 +81,9 @@ type Batch struct {
 	Labels []int64
 	// IDs has the identity of each row's sample. Rows with the same identity, in
 	// the batch or in the memory, do not form a pair: they are neither positive nor
-	// negative. Each is still an anchor, and a reference for other samples. If IDs
-	// is nil, every row is a different sample. Losses with proxies do not compare
-	// samples with each other and ignore it.
+	// negative, except for a loss with the trait Views or OtherViews. Each is still an
+	// anchor, and a reference for other samples. If IDs is nil, every row is a different
+	// sample. Losses with proxies do not compare samples with each other and ignore it.
 	IDs []int64
 }
 

@@ -30,8 +30,8 @@ var (
 // lossTraits must name every loss.
 var lossTraits = map[string]traits{
 	"triplet": ofPairs, "soft-triplet": ofPairs, "contrastive": ofPairs, "nca": ofPairs, "nca2": ofPairs,
-	"multisimilarity": ofPairs, "npair": ofPairs, "ntxent": ofPairs, "supcon": ofPairs, "circle": ofPairs,
-	"lifted": ofPairs, "generalized-lifted": ofPairs, "angular": ofPairs, "fastap": ofPairs,
+	"multisimilarity": ofPairs, "npair": ofPairs, "ntxent": ofPairs, "supcon": ofPairs, "maskcon": ofPairs,
+	"circle": ofPairs, "lifted": ofPairs, "generalized-lifted": ofPairs, "angular": ofPairs, "fastap": ofPairs,
 	"ranked-list": ofPairs, "tuplet-margin": ofPairs, "intra-pair-variance": ofPairs,
 	"margin":          ofClasses,
 	"snr-contrastive": ofElements,
@@ -266,6 +266,24 @@ func (r *reference) value(l loss.Loss) float64 {
 				v += logSumExp(all...) - r.S(a, p)/t
 			}
 			s.add(v / float64(len(r.pos[a])))
+		}
+	case loss.MaskCon:
+		t, soft := option.Or(l.Temperature, 0.1), option.Or(l.Soft, 0.05)
+		for a := range r.x {
+			var all, near []float64
+			for _, j := range r.pos[a] {
+				all, near = append(all, r.S(a, j)/t), append(near, r.S0(a, j)/soft)
+			}
+			for _, j := range r.neg[a] {
+				all = append(all, r.S(a, j)/t)
+			}
+			var v float64
+			for k := range near {
+				v += math.Exp(near[k]-logSumExp(near...)) * (logSumExp(all...) - all[k])
+			}
+			if len(near) > 0 {
+				s.add(v)
+			}
 		}
 	case loss.Circle:
 		m, gamma := option.Or(l.Margin, 0.4), option.Or(l.Gamma, 80)
@@ -612,7 +630,7 @@ func variance(a, b []float64) float64 {
 }
 
 // choose fills in what a miner chooses on the batch in a step. Samples of equal
-// ids are no pair.
+// ids are no pair, unless the loss compares views.
 func (r *reference) choose(e *mat.Dense, ids []int64, cfg mine.Config, l loss.Loss, step uint64) {
 	_, tuples := l.(loss.Tuples)
 	sets, traits := !tuples, l.Traits()
@@ -631,6 +649,8 @@ func (r *reference) choose(e *mat.Dense, ids []int64, cfg mine.Config, l loss.Lo
 			return pair.Positive
 		case traits.Views && r.labels[i] == r.labels[j]:
 			return pair.Negative
+		case traits.OtherViews && ids != nil && ids[i] == ids[j] && r.labels[i] == r.labels[j]:
+			return pair.Positive
 		case traits.Views || ids != nil && ids[i] == ids[j]:
 			return pair.Ignored
 		case r.labels[i] == r.labels[j]:

@@ -171,14 +171,15 @@ func checkPositives(cfg *Config, o *objective.Options, p *population) error {
 		return nil
 	}
 	c := &cfg.Sample
+	views := t.OtherViews && c.Views > 1 // each sample has a positive
 	switch {
-	case p.single == p.classes:
+	case p.single == p.classes && !views:
 		return fmt.Errorf("each of the %d training classes has only one picture, so no sample has a positive: label "+
 			"more pictures, or use a loss with proxies%s", p.classes, lookUp(p.part.Data))
 	case c.Name == balanced && c.Classes == 1 && o.Memory == 0:
 		return fmt.Errorf("sample.classes is 1: no sample in a batch has a negative; set it to 2 or more, or set " +
 			"loss.memory")
-	case c.Name == balanced && c.PerClass == 1 && o.Memory == 0:
+	case c.Name == balanced && c.PerClass == 1 && o.Memory == 0 && !views:
 		return fmt.Errorf("sample.per_class is 1: no sample in a batch has a positive; set it to 2 or more, or set " +
 			"loss.memory")
 	}

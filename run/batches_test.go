@@ -187,6 +187,8 @@ func TestViews(t *testing.T) {
 			3 * 16, 3 * 16},
 		"hierarchical": {[]string{"loss.name=spread", "sample.views=2", "sample.name=hierarchical", "sample.classes=0",
 			"data.label=parity", "sample.coarse=2", "sample.fine=1"}, 3 * 16, 3 * 16},
+		"views alone are positives": {[]string{"loss.name=maskcon", "sample.views=2", "sample.classes=4",
+			"sample.per_class=1"}, 3 * 8, 3 * 8},
 	} {
 		if row := train(c.set...).Last(); row.Samples != c.samples || row.Tuples != c.tuples {
 			t.Errorf("%s: %d samples, %d terms, want %d and %d", name, row.Samples, row.Tuples, c.samples, c.tuples)

@@ -7,8 +7,8 @@ import "slices"
 // its storage.
 //
 // Own lists are ascending. An anchor's own entry among the references, if it
-// has one, is in its Own list and never among its positives. After Merge the
-// same holds for further entries of the same sample.
+// has one, is in its Own list and never among its positives. After Merge
+// further entries of the same sample are in its Own list too.
 type Groups struct {
 	self []int32 // per anchor: its index among the references, -1 without one
 
@@ -102,15 +102,16 @@ func (g *Groups) BuildNone(n int) {
 }
 
 // Merge makes references with equal ids one sample: a pair of them is neither
-// positive nor negative, whatever Build or BuildBy said. There is one id for
-// each reference, and anchors must be the first references.
-func (g *Groups) Merge(ids []int64) {
+// positive nor negative, whatever Build or BuildBy said. If views is true, a pair of
+// anchors stays positive if it was. There is one id for each reference, and anchors
+// must be the first references.
+func (g *Groups) Merge(ids []int64, views bool) {
 	g.ids.build(ids)
 	if len(g.ids.value) == len(ids) {
 		return // every reference is a sample of its own
 	}
-	if !g.explicit && g.withinLabels() {
-		g.merged = true
+	if !g.explicit && g.withinLabels() && (!views || len(ids) == len(g.self)) {
+		g.merged = !views
 		return
 	}
 	g.spare.reset()
@@ -118,6 +119,10 @@ func (g *Groups) Merge(ids []int64) {
 	for i := range g.self {
 		same := g.ids.of(g.ids.at[i])
 		g.spare.items = union(g.spare.items, g.Own(i), same)
+		if views {
+			others, _ := slices.BinarySearch(same, int32(len(g.self)))
+			same = same[others:]
+		}
 		g.buf = subtract(g.Positives(i, g.buf), same)
 		g.without.items = append(g.without.items, g.buf...)
 		g.spare.end()

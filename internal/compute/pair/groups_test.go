@@ -141,7 +141,8 @@ func TestWeights(t *testing.T) {
 }
 
 // TestMerge compares with the definition: references of equal ids are own and no
-// positives, whatever the labels or the relation say.
+// positives, whatever the labels or the relation say; with views, anchors that are
+// positives stay so.
 func TestMerge(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	var g Groups
@@ -168,12 +169,13 @@ func TestMerge(t *testing.T) {
 			relate = func(i, j int) Relation { return Relation((labels[i] + 2*labels[j] + 9) % 3) }
 			g.BuildBy(n, n+extra, true, relate)
 		}
-		g.Merge(ids)
+		views := trial%5 < 2
+		g.Merge(ids, views)
 		for i := range n {
 			var own, positives []int32
 			for j := range labels {
 				k := Ignored
-				if ids[i] != ids[j] {
+				if ids[i] != ids[j] || views && i != j && j < n && relate(i, j) == Positive {
 					k = relate(i, j)
 				}
 				if k != Negative {

@@ -109,7 +109,7 @@ def unit(x):
 class Batch:
     """A batch with the tuples that policies choose at its real embeddings."""
 
-    def __init__(self, x, labels, ids, normalize, positives, negatives, epsilon=0.1, views=False, ranges=None):
+    def __init__(self, x, labels, ids, normalize, positives, negatives, epsilon=0.1, loss=None, ranges=None):
         self.labels, self.normalize = labels, normalize
         self.n = len(labels)
         ids = ids if ids is not None else list(range(self.n))
@@ -121,7 +121,9 @@ class Batch:
         for i in range(self.n):
             own = [j for j in range(self.n) if labels[j] == labels[i] and ids[j] != ids[i]]
             other = [j for j in range(self.n) if labels[j] != labels[i]]
-            if views:  # rows of the same sample against other samples of its class
+            if loss == "maskcon":  # other rows of the same sample belong to it too
+                own = [j for j in range(self.n) if labels[j] == labels[i] and j != i]
+            if loss == "spread":  # rows of the same sample against other samples of its class
                 own, other = [j for j in range(self.n) if ids[j] == ids[i] and j != i], own
             if ranges:  # of Euclidean distance, ends included
                 own, other = [[j for j in side if r[0] <= sqrt(near[i][j]) <= r[1]]
@@ -230,6 +232,17 @@ def supcon(b, e, p, o):
         if b.pos[i]:
             total = lse([dot(e[i], e[j]) / t for j in b.pos[i] + b.neg[i]])
             out.append(sum(total - dot(e[i], e[j]) / t for j in b.pos[i]) / len(b.pos[i]))
+    return out
+
+
+def maskcon(b, e, p, o):
+    t, soft, out = o.get("temperature", 0.1), o.get("soft", 0.05), []
+    for i in range(b.n):
+        if b.pos[i]:  # the weights are constants in the gradient
+            near = np.array([dot(b.base[i], b.base[j]) for j in b.pos[i]])
+            w = np.exp((near - near.max()) / soft)
+            total = lse([dot(e[i], e[j]) / t for j in b.pos[i] + b.neg[i]])
+            out.append(sum(v / w.sum() * (total - dot(e[i], e[j]) / t) for v, j in zip(w, b.pos[i])))
     return out
 
 
@@ -550,7 +563,7 @@ LOSSES = {
     "arcface": (arcface, "mean"), "smooth-ap": (smooth_ap, "mean"), "recall-at-k": (recall_at_k, "mean"),
     "spread": (spread, "mean"), "vicreg": (vicreg, "mean"), "histogram": (histogram, "mean"), "dynamic-soft-margin": (dynamic_soft_margin, "mean"),
     "subcenter-arcface": (subcenter_arcface, "mean"), "curricularface": (curricularface, "mean"),
-    "decorrelate": (decorrelate, "mean"),
+    "decorrelate": (decorrelate, "mean"), "maskcon": (maskcon, "mean"),
 }
 
 UNIT = {"normalize": True}
@@ -618,6 +631,10 @@ CONFIGS = [
     dict(loss="decorrelate", hidden=17, parts=[2, 1]), dict(loss="decorrelate", hidden=3, parts=[2, 3], **UNIT),
     dict(loss="decorrelate", hidden=6, parts=[1, 1, 1], **UNIT), dict(loss="decorrelate", hidden=4, parts=[2, 1, 1]),
     dict(loss="decorrelate", hidden=9, parts=[4, 2, 1]), dict(loss="decorrelate", hidden=7, parts=[3, 1, 13], **UNIT),
+    dict(loss="maskcon", positives="all", negatives="all", **UNIT),
+    dict(loss="maskcon", positives="all", negatives="all", temperature=0.3, soft=0.2, reduce="sum", **UNIT),
+    dict(loss="maskcon", positives="easy", negatives="hard", temperature=1.5),
+    dict(loss="maskcon", positives="all", negatives="all", temperature=2, soft=3),
 ]
 
 # Where a definition has no derivative: angles at 0 or pi.
@@ -677,7 +694,7 @@ def loss_cases(all_batches):
             if name in PROXIES or name == "margin":
                 if min(labels) < 0 or max(labels) > 100:
                     continue  # classes are numbered from 0
-            if name == "spread" and "ids" not in b or name != "spread" and bname == "views":
+            if name == "spread" and "ids" not in b or name not in ("spread", "maskcon") and bname == "views":
                 continue
             if name == "decorrelate" and (b["x"].shape[1] % sum(config.get("parts", [1]))
                                           or part_lengths(b["x"].shape[1], config)[0] < 2):
@@ -685,7 +702,7 @@ def loss_cases(all_batches):
             params = learned(name, config, b, rng)
             t = Batch(b["x"], labels, b.get("ids"), config.get("normalize", False),
                       config.get("positives", "all"), config.get("negatives", "all"), config.get("epsilon", 0.1),
-                      views=name == "spread",
+                      loss=name,
                       ranges=[(config.get(side + "_from", 0), config.get(side + "_to", float("inf")))
                               for side in ("positives", "negatives")])
 
