@@ -17,9 +17,6 @@ const (
 	pairLoss  = "multisimilarity"
 )
 
-// classRate is the default learning rate of the proxies of classLoss.
-const classRate = 0.01
-
 // classBatch is the number of samples in a batch for a loss with proxies. Each sample is compared with all classes,
 // whatever else is in the batch, so that small batches with few samples of a class give more steps.
 const classBatch = 32
@@ -39,14 +36,27 @@ func (r *recipe) settleOpen(ctx context.Context) (err error) {
 	if r.options, err = r.cfg.objective(); err != nil {
 		return err
 	}
-	t, n := &r.cfg.Train, &r.cfg.Network
-	t.LossLR = cmp.Or(t.LossLR, classRate)
+	n := &r.cfg.Network
 	if n.Dim == 0 && n.Head == "" && r.sel.Train.Len()-r.from.classes >= wccnFreedom && r.begin.x.Cols <= mostWCCN {
 		n.Head = wccnHead
 	}
 	r.note("loss.name is %s and network.head is %s: by the pretrained features, %v, so labels are not coarse",
 		classLoss, cmp.Or(n.Head, none), r.kinds)
 	return nil
+}
+
+// usualRate returns the default of train.lr for the start, the loss and the division.
+func (r *recipe) usualRate() float64 {
+	few := distinct(r.sel.Train.Label) < fewClasses && unseen(r.sel)
+	switch {
+	case !r.tunes():
+		return 1e-3
+	case r.cfg.Network.frozenBody() || r.cfg.Network.Head == wccnHead && !few:
+		return 3e-4
+	case few && r.cfg.Network.Head != wccnHead:
+		return 3e-5
+	}
+	return 1e-4
 }
 
 // mostWCCN is the largest number of features for which an embedding layer starts as wccn by default. Twice as many

@@ -17,14 +17,13 @@ type divided struct {
 	from *population // the training samples, from which batches are drawn
 }
 
-// divide divides the samples, and settles train.lr and train.best.
+// divide divides the samples, and settles train.best.
 func divide(ctx context.Context, s *started) (*divided, error) {
 	d := &divided{started: s}
 	if err := d.samples(ctx); err != nil {
 		return nil, s.explained(err)
 	}
-	t := &d.cfg.Train
-	t.LR, t.Best = cmp.Or(t.LR, d.usualRate()), cmp.Or(t.Best, usualBest(d.sel))
+	d.cfg.Train.Best = cmp.Or(d.cfg.Train.Best, usualBest(d.sel))
 	return d, nil
 }
 
@@ -45,19 +44,6 @@ func (d *divided) samples(ctx context.Context) (err error) {
 			className(d.sel.Train.LabelClasses, d.sel.Train.Label[0]), lookUp(d.data))
 	}
 	return nil
-}
-
-// usualRate returns the default of train.lr for the start and the division.
-func (d *divided) usualRate() float64 {
-	switch {
-	case !d.tunes():
-		return 1e-3
-	case d.cfg.Network.frozenBody():
-		return 3e-4
-	case distinct(d.sel.Train.Label) < fewClasses && unseen(d.sel):
-		return 3e-5
-	}
-	return 1e-4
 }
 
 // unseen reports whether the test has no class of the training part.

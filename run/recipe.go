@@ -38,6 +38,7 @@ func newRecipe(ctx context.Context, d *divided) (*recipe, error) {
 	if err := r.settleOpen(ctx); err != nil {
 		return nil, err
 	}
+	r.cfg.Train.LR = cmp.Or(r.cfg.Train.LR, r.usualRate())
 	var err error
 	r.openSteps = r.cfg.Sample.Batches == 0 && r.opts.Sampler == nil
 	if r.sampler, err = r.newSampler(); err != nil {
