@@ -146,7 +146,8 @@ func (s *Source) openStore(ctx context.Context) error {
 	}
 	s.Calibration.Notes = s.host.Notes()
 	s.Items = &Items{Store: db, Name: name, Label: store.ClassColumn(in.Columns, s.Column),
-		Model: func() (*run.Model, error) { return m, nil }, Way: s.Way + ", or name with --run the run that made its embeddings"}
+		Model: func() (*run.Model, error) { return m, nil },
+		Way:   s.Way + ", or name with --run the run that made its embeddings"}
 	s.model, s.close = s.Items.Network, end
 	return nil
 }
