@@ -145,8 +145,9 @@ func (s *Source) openStore(ctx context.Context) error {
 		return errors.Join(err, end())
 	}
 	s.Calibration.Notes = s.host.Notes()
-	s.Items = &Items{Store: db, Name: name, Label: store.ClassColumn(in.Columns, s.Column), Model: func() (*run.Model, error) { return m, nil },
-		Way: s.Way + ", or name with --run the run that made its embeddings"}
+	s.Items = &Items{Store: db, Name: name, Label: store.ClassColumn(in.Columns, s.Column),
+		Model: func() (*run.Model, error) { return m, nil },
+		Way:   s.Way + ", or name with --run the run that made its embeddings"}
 	s.model, s.close = s.Items.Network, end
 	return nil
 }

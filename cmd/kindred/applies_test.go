@@ -359,7 +359,7 @@ func TestFlagsOfNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, filepath.Join("run", "x"), nil)
 	put(t, "E.csv", nil)
-	for line := range strings.Lines(`clean run --label a --out o -> --label does not apply to a run
+	for line := range strings.Lines(`clean run --labels a.csv --out o -> --labels does not apply to a run
 clean E.csv --folds 2 --out o -> --folds does not apply to a file of embeddings
 clean E.csv --data-dir x --out o -> --data-dir applies to --data, which is missing
 discover run --labels a.csv --out o -> --labels does not apply to a run

@@ -22,8 +22,8 @@ func TestInit(t *testing.T) {
 	put(t, broken, []byte("not a picture"))
 	out, _ := program(t, "init photos")
 	for _, want := range []string{"photos: 21 samples, layout folders",
-		"2 classes of 10 to 11 samples, coarser labels, used for training",
-		"4 classes of 5 to 6 samples, used for scores",
+		"2 classes of 10 to 11 samples, coarser labels\n",
+		"4 classes of 5 to 6 samples, used for training and scores",
 		"of 21 images examined: 20 x 20 to 20 x 20 pixels, 20 in colour, 0 grey",
 		"1 of them cannot be read, such as coarse0/fine0/broken.png", "run.yaml is written; edit it, then\n",
 		"kindred train -c run.yaml\n"} {

@@ -111,6 +111,59 @@ func TestTrainByRelations(t *testing.T) {
 	}
 }
 
+// The folders in the top ones are the labels of training, in the run's files and of clean.
+func TestTrainOnFoldersInFolders(t *testing.T) {
+	dir := t.TempDir()
+	paths := shapes(t, dir, 5, 4, 6)
+	// A red picture of the other place: a wrong label within a top folder.
+	odd := filepath.Join("coarse0", "fine0", "odd.png")
+	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(paths[3*6])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, odd), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for set, want := range map[string]struct{ label, other string }{
+		"data.label=":       {"fine", "kindred train --set data.label=coarse"},
+		"data.label=coarse": {"coarse", "kindred train --set data.label=fine"},
+	} {
+		out := filepath.Join(t.TempDir(), "run")
+		code, _, said := runArgs(t, "train", dir, "--out", out, "--set", "network.width=8", "--set", "train.epochs=1",
+			"--set", "eval.recall=1", "--set", set)
+		said = strings.Join(strings.Fields(said), " ")
+		if code != exitOK || !strings.Contains(said, "labels "+want.label+", ") ||
+			!strings.Contains(said, want.other) || !strings.Contains(said, "5 top folders with 20 folders in them") {
+			t.Fatalf("%s: status %d: %s", set, code, said)
+		}
+		f, err := run.Open(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cfg, err := f.Config(); err != nil || cfg.Data.Label != want.label || cfg.Data.Fine != "fine" {
+			t.Errorf("%s: config.yaml has %q and %q, %v", set, cfg.Data.Label, cfg.Data.Fine, err)
+		}
+		for _, label := range []string{"", "fine", "coarse"} {
+			args := []string{"clean", out, "--out", filepath.Join(t.TempDir(), "suspects"), "--json", "--no-pictures",
+				"--least", "0"}
+			judged := want.label
+			if label != "" {
+				args, judged = append(args, "--label", label), label
+			}
+			code, found, said := runArgs(t, args...)
+			if code != exitOK || !strings.Contains(said, "labels: "+judged+", ") ||
+				strings.Contains(found, `"label": "coarse0/fine0"`) != (judged == "fine") {
+				t.Errorf("%s, --label %q: status %d: %s%s", set, label, code, said, found)
+			}
+		}
+	}
+	code, info, said := runArgs(t, "data", "info", dir, "--no-images")
+	if code != exitOK || !strings.Contains(info, "labels: fine, ") ||
+		!strings.Contains(info, "kindred train --set data.label=coarse takes the top folders") {
+		t.Errorf("data info: status %d: %s%s", code, info, said)
+	}
+}
+
 // A run that has nothing to learn from says so on standard error and in its
 // summary: relatives make the pairs here, and batches hold none.
 func TestTrainSaysWhatIsIdle(t *testing.T) {

@@ -14,8 +14,8 @@ func Columns() []string { return []string{"label", "coarse", "fine", "labels"} }
 // IsColumn reports whether a column with this name holds classes.
 func IsColumn(name string) bool { return slices.Contains(Columns(), name) }
 
-// Find returns the name of the column that a user calls name. The fine labels are called label in files and fine in data
-// sets: each is the other where that does not exist, as has reports.
+// Find returns the name of the column that a user calls name. The fine labels are called label in files and fine in
+// data sets: each is the other where that does not exist, as has reports.
 func Find(name string, has func(name string) bool) string {
 	other := map[string]string{"fine": "label", "label": "fine"}[name]
 	if other != "" && !has(name) && has(other) {
