@@ -51,13 +51,16 @@ func (r *recipe) usualRate() float64 {
 	switch {
 	case !r.tunes():
 		return 1e-3
-	case r.cfg.Network.frozenBody() || r.cfg.Network.Head == wccnHead && !few:
+	case r.cfg.Network.frozenBody() || r.classifies() && !few:
 		return 3e-4
-	case few && r.cfg.Network.Head != wccnHead:
+	case few && !r.classifies():
 		return 3e-5
 	}
 	return 1e-4
 }
+
+// classifies reports whether the run takes classLoss because the configuration leaves the loss open.
+func (r *recipe) classifies() bool { return r.open && r.cfg.Loss["name"] == classLoss }
 
 // mostWCCN is the largest number of features for which an embedding layer starts as wccn by default. Twice as many
 // take four times the memory and eight times the time.

@@ -261,6 +261,9 @@ func (r *recipe) settleLength() {
 	if r.tunes() && t.Minutes == 0 {
 		t.Patience = cmp.Or(t.Patience, patienceFor(steps*r.sampler.BatchSize()*r.cfg.Eval.Every))
 	}
+	if r.classifies() {
+		t.Warmup = cmp.Or(t.Warmup, float64(stepsOf(warmedSamples, r.sampler))/float64(steps))
+	}
 	average := none
 	if r.tunes() && r.opts.Engine == nil { // an engine changes the weights elsewhere
 		average = fmt.Sprint(stepsOf(averagedSamples, r.sampler), stepsWord)
@@ -281,6 +284,9 @@ const (
 	fewClasses = 10
 	// leastSamples is the least number of samples that an epoch draws.
 	leastSamples = 1024
+	// warmedSamples is the number of samples over which the rate of the default loss grows. The first steps of Adam
+	// have the full length of the rate in every weight, which a pretrained network loses its features by.
+	warmedSamples = 2048
 	// averagedSamples is the number of samples over whose steps weights are averaged.
 	averagedSamples = 6144
 	// A run ends after patientSamples and patientEvaluations without a higher score.

@@ -253,12 +253,13 @@ func TestPretrainedRecipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := res.Config
-	if r.Network.Pretrained != "small" || r.Network.Name != "conv4" || r.Network.Dim != 0 || r.Data.Size != 64 ||
-		r.Data.Pixels != "imagenet" || r.Network.FrozenNorm != On || r.Train.LR != 1e-4 || r.Train.Depth != 0.1 ||
-		r.Data.Augment != "light" || r.Loss["name"] != "multisimilarity" || r.Data.Validation != "as-test:0.2" ||
+	if r.Network.Pretrained != "small" || r.Network.Name != "conv4" || r.Network.Dim != 256 || r.Data.Size != 64 ||
+		r.Network.Head != wccnHead || r.Data.Pixels != "imagenet" || r.Network.FrozenNorm != On || r.Train.LR != 3e-4 ||
+		r.Train.Depth != 0.1 || r.Train.Warmup != 2 || r.Train.Proxies != meanProxies ||
+		r.Data.Augment != "light" || r.Loss["name"] != classLoss || r.Data.Validation != "as-test:0.2" ||
 		r.Train.Best != marginDistractorsKey || r.Train.Patience != 12 ||
-		r.Sample.Batches != 8 ||
-		r.Train.Average != "48 steps" || r.Mine["positives"] == nil {
+		r.Sample.Batches != 32 || r.Sample.Classes != 8 || r.Sample.PerClass != 4 ||
+		r.Train.Average != "192 steps" || r.Mine["positives"] == nil {
 		t.Errorf("resolved to %+v", r)
 	}
 	before, err := value(res.Untrained, marginDistractorsKey)
@@ -291,7 +292,7 @@ func TestRateOfFew(t *testing.T) {
 		split string
 		photo int // classes
 		want  float64
-	}{{"classes", 16, 3e-5}, {"classes", 32, 1e-4}, {"images:0.2", 8, 1e-4}} {
+	}{{"classes", 16, 1e-4}, {"classes", 32, 3e-4}, {"images:0.2", 8, 3e-4}} {
 		cfg := Default()
 		cfg.Network.Width, cfg.Data.Split = 16, c.split
 		s, err := Plan(t.Context(), cfg, Options{Dataset: photos(c.photo, 10, 64), Weights: smallStart(t, 64)})
