@@ -201,14 +201,18 @@ func keepEncoder(tried []*encoder) *encoder {
 // describeEncoders says how the encoders scored and why one is kept.
 func describeEncoders(tried []*encoder, kept *encoder, images int) string {
 	var said []string
+	alike := 0
 	for _, e := range tried {
 		value, spread := e.recall()
 		said = append(said, fmt.Sprintf("%s %.1f ± %.1f (%d px, %.2g ms an image)", e.name, 100*value, 100*spread,
 			e.size, 1000*e.took.Seconds()))
+		if e.than.P > noiseLevel {
+			alike++
+		}
 	}
 	why := "the best one"
-	if kept.than.Gain > 0 {
-		why = fmt.Sprintf("the fastest of those within noise of the best (p %.2f)", kept.than.P)
+	if alike > 1 {
+		why = fmt.Sprintf("the fastest of the %d best, which differ by no more than chance explains,", alike)
 	}
 	return fmt.Sprintf("network.pretrained is %s, %s by Recall@1 of the untrained networks on %d training images, in "+
 		"per cent: %s; network.pretrained=NAME starts from another one", kept.name, why, images,
