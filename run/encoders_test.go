@@ -117,7 +117,8 @@ func TestKeepEncoder(t *testing.T) {
 	}
 	tried := []*encoder{score("a", 0, 10, 9), score("b", 0, 1000, 1), score("c", 5, 10, 3)}
 	text := describeEncoders(tried, keepEncoder(tried), 1000)
-	for _, want := range []string{"is c, the fastest of the 2 best", "b 0.0 ± 0.0 (0 px, 1 ms an image)", "a 99.0 ± 0.3"} {
+	for _, want := range []string{"is c, the fastest of the 2 best", "b 0.0 ± 0.0 (0 px, 1 ms an image)",
+		"a 99.0 ± 0.3"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %q", want, text)
 		}
