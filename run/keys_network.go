@@ -35,8 +35,9 @@ var networkKeys = []key{
 	{
 		Name: "network.pretrained", At: func(c *Config) any { return &c.Network.Pretrained },
 		Help: "weights to start from: a name of 'kindred weights list', a file (.safetensors, .pth, or .onnx with " +
-			"its network), a folder with model.safetensors, or none; empty: for photographs without network.name a " +
-			"network of the weights folder or a fetched one, else none",
+			"its network), a folder with model.safetensors, or none; of several, with commas between, the best " +
+			"is kept; empty: for photographs without network.name a network of the weights folder or a fetched one, " +
+			"else none",
 		Begun: always,
 	},
 	{

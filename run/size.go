@@ -12,6 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
+	"github.com/kindred-ml/kindred/train"
 )
 
 const (
@@ -207,17 +208,24 @@ func (s *started) ends(candidates []int) map[int]*bareNet {
 	return out
 }
 
-// recallOf returns the Recall@1 of an untrained network on images of its size, with each sample
-// searched among the others. done and total are for the progress meter.
-func (s *started) recallOf(ctx context.Context, b *bareNet, part *data.Part, done, total int) (float64, error) {
-	f, err := newFeed(part, b.cfg.Data, b.cfg.Train.Seed, false, false)
+// embedBare computes the embeddings of images by an untrained network, prepared as cfg says. done and
+// total are for the progress meter.
+func (s *started) embedBare(ctx context.Context, cfg *Config, net train.Network, part *data.Part, done, total int) (
+	*Embedded, error) {
+	f, err := newFeed(part, cfg.Data, cfg.Train.Seed, false, false)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	if s.opts.Features != nil {
 		f.data = watched{f.data, func(n int) { s.opts.Features(done+n, total) }}
 	}
-	e, err := embed(ctx, b.net, f, sizeBatch)
+	return embed(ctx, net, f, sizeBatch)
+}
+
+// recallOf returns the Recall@1 of an untrained network on images of its size, with each sample
+// searched among the others.
+func (s *started) recallOf(ctx context.Context, b *bareNet, part *data.Part, done, total int) (float64, error) {
+	e, err := s.embedBare(ctx, b.cfg, b.net, part, done, total)
 	if err != nil {
 		return 0, err
 	}

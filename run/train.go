@@ -54,6 +54,9 @@ type Options struct {
 	// Without Weights, network.pretrained takes only files, and photographs start from random
 	// weights.
 	Weights func(ctx context.Context, name string) (Start, error)
+	// Encoders, if not nil, are networks to choose the start from, as network.pretrained names them: at
+	// most eight. Those that cannot be read are left out with a note. network.pretrained must be unset.
+	Encoders []string
 	// Dataset, if set, replaces the data set that the configuration names. It is not closed.
 	Dataset *data.Dataset
 	// Loss, if set, replaces the loss that the configuration names. The keys of section loss that
@@ -99,9 +102,10 @@ func (s *opened) ownObjective() bool {
 
 // Options that errors name, besides keys of the configuration.
 const (
-	optDir    option.Option = "run.Options.Dir"
-	optForce  option.Option = "run.Options.Force"
-	optResume option.Option = "run.Options.Resume"
+	optDir      option.Option = "run.Options.Dir"
+	optForce    option.Option = "run.Options.Force"
+	optResume   option.Option = "run.Options.Resume"
+	optEncoders option.Option = "run.Options.Encoders"
 	// keyPath and keyStrict are keys for which a command may have a flag.
 	keyPath   option.Option = "data.path"
 	keyStrict option.Option = "data.strict"
@@ -175,6 +179,9 @@ func assemble(ctx context.Context, cfg Config, opts Options) (b *built, err erro
 			o.close()
 		}
 	}()
+	if err := o.chooseEncoder(ctx); err != nil {
+		return nil, err
+	}
 	s, err := newStart(ctx, o)
 	if err != nil {
 		return nil, err

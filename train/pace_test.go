@@ -81,8 +81,8 @@ func TestPaceFails(t *testing.T) {
 	}
 }
 
-// TestDeadline: a run ends after an evaluation if there is no time until the next one, and goes on from there to the same
-// bits. It ends within an epoch if the time has passed, and scores what it has.
+// TestDeadline: a run ends after an evaluation if there is no time until the next one, and goes on from
+// there to the same bits. It ends within an epoch if the time has passed, and scores what it has.
 func TestDeadline(t *testing.T) {
 	var w written
 	cfg := small(t, 3)

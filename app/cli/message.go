@@ -18,6 +18,7 @@ var flags = map[string]string{
 	"run.Options.Dir":           "--out",
 	"run.Options.Force":         "--force",
 	"run.Options.Resume":        "--resume",
+	"run.Options.Encoders":      "--try-encoders",
 	"sweep.Options.Dir":         "--out",
 	option.Override:             "--set",
 	"overrides":                 "--set",

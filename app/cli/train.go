@@ -28,6 +28,7 @@ type Train struct {
 	Minutes               float64
 	PrintConfig           bool
 	Outside, Strict       bool
+	TryEncoders           bool
 	Weights
 
 	// Follows is set by a program for a process that helps to train a run that another process
@@ -95,6 +96,8 @@ Every key of the configuration can be set by --set section.key=value;
 	fs.BoolVar(&f.Force, "force", false,
 		"replace the run in the folder of --out: remove its files, and keep others")
 	f.Weights.Add(fs)
+	fs.BoolVar(&f.TryEncoders, "try-encoders", false,
+		"start from the network of the weights folder that finds images of one class best; at most 8 are tried")
 	fs.BoolVar(&f.PrintConfig, "print-config", false, "print the keys of the configuration and stop")
 	return cmd
 }
@@ -192,6 +195,12 @@ func (f *Train) Run(ctx context.Context, cfg run.Config, opts run.Options) (*run
 		opts.Dir, opts.Resume = dir, true
 	} else if opts.Dir == "" {
 		opts.Dir, opts.Free = filepath.Join("runs", cfg.Name()), true
+	}
+	if f.TryEncoders {
+		var err error
+		if opts.Encoders, err = f.cached(); err != nil {
+			return nil, err
+		}
 	}
 	if remotedata.Is(cfg.Data.Path) {
 		cfg.Data.Cache = true // every image is read only once

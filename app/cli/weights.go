@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/pflag"
 
@@ -19,6 +20,21 @@ type Weights struct {
 func (w *Weights) Add(fs *pflag.FlagSet) {
 	AddWeightsDir(fs, &w.Dir)
 	fs.BoolVar(&w.Offline, "offline", false, "do not fetch pretrained networks: use only the weights folder")
+}
+
+// cached lists the names of the networks in the folder. It is an error if there are none.
+func (w Weights) cached() (names []string, err error) {
+	home, err := weights.Home(w.Dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range weights.Cached(home) {
+		names = append(names, e.Name)
+	}
+	if names == nil {
+		err = fmt.Errorf("--try-encoders: there is no network in %s: fetch some with 'kindred weights get NAME'", home)
+	}
+	return names, err
 }
 
 // Find returns a function for run.Options.Weights. It finds a pretrained network by name; without a

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/kindred-ml/kindred/app/remote/weights"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 )
 
@@ -345,6 +346,35 @@ func TestTrainMinutes(t *testing.T) {
 	} {
 		if code, _, said := runArgs(t, args...); code != exitUsage || !strings.Contains(said, name) {
 			t.Errorf("%v: status %d, %q; want %q", args, code, said, name)
+		}
+	}
+}
+
+// TestTryEncoders: --try-encoders needs networks in the weights folder and a run that has none yet.
+func TestTryEncoders(t *testing.T) {
+	dir, empty := photos(t), t.TempDir()
+	if code, _, said := runArgs(t, "train", dir, "--try-encoders", "--weights-dir", empty); code == exitOK ||
+		!strings.Contains(said, "there is no network in "+empty) {
+		t.Errorf("status %d, %q", code, said)
+	}
+	full := t.TempDir()
+	e, err := weights.Find("mobilenet_v3_small")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(e.Path(full), make([]byte, e.Bytes), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		"network.pretrained is none": {"--set", "network.pretrained=none"},
+		"network.name is conv4":      {"--set", "network.name=conv4"},
+		"none of the networks can be tried:\nnetwork mobilenet_v3_small is": {},
+	} {
+		args = append([]string{"train", dir, "--try-encoders", "--weights-dir", full, "--offline", "--out",
+			filepath.Join(t.TempDir(), "r")}, args...)
+		if code, _, said := runArgs(t, args...); code == exitOK ||
+			!strings.Contains(said, "--try-encoders: "+want) {
+			t.Errorf("%v: status %d, %q; want %q", args, code, said, want)
 		}
 	}
 }
