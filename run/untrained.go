@@ -248,8 +248,8 @@ func (t *trainer) compute(ctx context.Context) (*wccn, error) {
 }
 
 // computeFrom makes the layer from the training samples in the gallery of the validation samples s. It returns nil if
-// there are none, if the validation part does not choose the epoch, or if the layer makes the margins of the validation samples among each other smaller (p < 0.05, as
-// in paired).
+// there are none, if the validation part does not choose the epoch, or if the layer makes the margins of the validation
+// samples among each other smaller (p < 0.05, as in paired).
 func (t *trainer) computeFrom(ctx context.Context, s *scored) (*wccn, error) {
 	from := s.d
 	if from == nil {
