@@ -26,7 +26,7 @@ func TestSetupSaysWhatIsAboutToBeDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []PartSize{{"training", 48, 8, 8}, {"validation", 16, 8, 8}, {"test", 16, 8, 8}}
-	if !slices.Equal(small.Parts, want) || small.Batch != 48 || small.Batches != 8 || len(small.Why) != 2 {
+	if !slices.Equal(small.Parts, want) || small.Batch != 32 || small.Batches != 32 || len(small.Why) != 2 {
 		t.Errorf("%+v", small)
 	}
 	scratch, features := cfg, cfg
@@ -50,14 +50,11 @@ func TestSetupSaysWhatIsAboutToBeDone(t *testing.T) {
 				"validation   16 images of 8 classes\n" +
 				"test         16 images of 8 classes\ndivision     all 8 classes train (64 images), and other images",
 			" 16 images of the training part, 20 % of each class of three or more, are kept for validation\n",
-			"network      conv4, from images of 64 x 64 x 3 to embeddings of ", "pretrained weights small: all ",
-			"batches      8 an epoch, of up to 48: 8 classes x 6\n" +
-				"objective    multisimilarity; each image is pulled towards the ones of its class that are not " +
-				"clearly " +
-				"nearer than the nearest one of another class (positives ms) and ",
-			"note         mine.positives is ", ": by the pretrained features, ",
+			"network      conv4, from images of 64 x 64 x 3 to embeddings of ", "pretrained weights small: missing: fc.weight; ",
+			"batches      32 an epoch, of up to 32: 8 classes x 4\nobjective    cosface; each image is pulled towards ",
+			"note         loss.name is cosface and network.head is wccn: by the pretrained features, ",
 			"training     4 epochs, adam, ",
-			", light augmentation; keeps the average of the weights over 48 steps, of the epoch with the " +
+			", light augmentation; keeps the average of the weights over 192 steps, of the epoch with the " +
 				"highest validation_margin+distractors (rises of up to 0.005 do not count)",
 			"memory       about ", "run folder   " + small.Dir + "\n"}},
 		{other, []string{"training     24 images of 4 classes, under 2 labels\n",

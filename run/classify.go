@@ -59,6 +59,21 @@ func (r *recipe) usualRate() float64 {
 	return 1e-4
 }
 
+// usualBest returns the default of train.best. For validation classes that are not trained, a classifier takes MAP@R:
+// it draws every sample towards the classes that it trains, so that training samples are distractors that say less with
+// every epoch. Other losses take the margin.
+func (r *recipe) usualBest() string {
+	switch {
+	case r.sel.Validation == nil:
+		return none
+	case r.sel.Validation != r.sel.ValidationGallery:
+		return marginKey
+	case r.classifies():
+		return validationMAPKey
+	}
+	return marginDistractorsKey
+}
+
 // classifies reports whether the run takes classLoss because the configuration leaves the loss open.
 func (r *recipe) classifies() bool { return r.open && r.cfg.Loss["name"] == classLoss }
 

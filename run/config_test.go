@@ -24,6 +24,8 @@ train:   {epochs: 10, optimizer: adam, lr: 0.001, schedule: constant, seed: 1}
 eval:    {recall: [1, 5, 10], every: 1}
 `
 
+var unexported = cmp.AllowUnexported(DataConfig{})
+
 func TestParseContract(t *testing.T) {
 	got, err := Parse("run.yaml", []byte(contract))
 	if err != nil {
@@ -32,12 +34,12 @@ func TestParseContract(t *testing.T) {
 	want := Default()
 	want.Data.Name, want.Data.Size, want.Data.Label, want.Data.Fine = "mnist", 28, "parity", "digit"
 	want.Data.TrainClasses, want.Data.TestClasses, want.Data.Augment = "0-5", "6-9", "none"
-	want.Train.LR, want.Train.Epochs = 0.001, 10
+	want.Train.LR, want.Train.Epochs, want.Train.Schedule = 0.001, 10, "constant"
 	want.Network.Name, want.Network.Dim, want.Network.Normalize = "mnist", 2, Off
 	want.Sample = SampleConfig{Name: "balanced", Classes: 2, PerClass: 64}
 	want.Mine = Section{"positives": "easy", "negatives": "facenet"}
 	want.Loss = Section{"name": "triplet", "margin": 0.2, "distance": "squared", "reduce": "mean"}
-	if d := cmp.Diff(want, got); d != "" {
+	if d := cmp.Diff(want, got, unexported); d != "" {
 		t.Errorf("-want +got\n%s", d)
 	}
 }
@@ -133,7 +135,7 @@ func TestKeyErrors(t *testing.T) {
 		{Override: "loss.margin=-3", Key: "loss.margin", Text: "-3 is negative"},
 		{Place: "run.yaml:3", Key: "mine.fallback", Text: `unknown value "soft" (did you mean "none"?); there are none, hard`},
 	}
-	if d := cmp.Diff(want, got); d != "" {
+	if d := cmp.Diff(want, got, unexported); d != "" {
 		t.Errorf("-want +got\n%s", d)
 	}
 	for text, place := range map[string]string{"trian: {lr: 1}": "run.yaml:1", "a: [": "run.yaml"} {
@@ -149,7 +151,7 @@ func TestEmptyConfigIsDefault(t *testing.T) {
 		got, err := Parse("run.yaml", []byte(text))
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
-		} else if d := cmp.Diff(Default(), got); d != "" {
+		} else if d := cmp.Diff(Default(), got, unexported); d != "" {
 			t.Errorf("%q: -want +got\n%s", text, d)
 		}
 	}

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,13 +16,12 @@ type divided struct {
 	from *population // the training samples, from which batches are drawn
 }
 
-// divide divides the samples, and settles train.best.
+// divide divides the samples.
 func divide(ctx context.Context, s *started) (*divided, error) {
 	d := &divided{started: s}
 	if err := d.samples(ctx); err != nil {
 		return nil, s.explained(err)
 	}
-	d.cfg.Train.Best = cmp.Or(d.cfg.Train.Best, usualBest(d.sel))
 	return d, nil
 }
 
@@ -53,17 +51,6 @@ func unseen(sel *data.Selected) bool {
 		in[y] = true
 	}
 	return !slices.ContainsFunc(sel.Query.Fine, func(y int64) bool { return in[y] })
-}
-
-// usualBest returns the default of train.best for the validation part.
-func usualBest(sel *data.Selected) string {
-	switch sel.Validation {
-	case nil:
-		return none
-	case sel.ValidationGallery:
-		return marginDistractorsKey
-	}
-	return marginKey
 }
 
 // Divide divides the samples of d into the parts of the run that trained the model: training, validation and test.

@@ -236,8 +236,8 @@ var trainKeys = []key{
 	{
 		Name: "train.best", At: func(c *Config) any { return &c.Train.Best },
 		Help: "keep the epoch with the highest value of this metric, such as validation_recall@1; none: keep the " +
-			"last; empty: validation_margin+distractors, or validation_margin if the gallery is training samples of " +
-			"the same classes; none without validation",
+			"last; empty: validation_margin if the gallery is training samples of the same classes, validation_map@r " +
+			"with the default loss of a pretrained start, else validation_margin+distractors; none without validation",
 		Begun: always,
 	},
 	{

@@ -38,7 +38,8 @@ func newRecipe(ctx context.Context, d *divided) (*recipe, error) {
 	if err := r.settleOpen(ctx); err != nil {
 		return nil, err
 	}
-	r.cfg.Train.LR = cmp.Or(r.cfg.Train.LR, r.usualRate())
+	t := &r.cfg.Train
+	t.LR, t.Best = cmp.Or(t.LR, r.usualRate()), cmp.Or(t.Best, r.usualBest())
 	var err error
 	r.openSteps = r.cfg.Sample.Batches == 0 && r.opts.Sampler == nil
 	if r.sampler, err = r.newSampler(); err != nil {

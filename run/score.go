@@ -391,8 +391,8 @@ func parseMetric(name string) (columns []string, m eval.Metric, err error) {
 	return columns, m, err
 }
 
-// leastRise is the least difference by which the margin of an epoch must exceed that of the
-// kept epoch. The margin still creeps up long after photos of other days stop gaining.
+// leastRise is the least difference by which the margin or MAP@R of an epoch must exceed that of the
+// kept epoch. They still creep up long after photos of other days stop gaining.
 const leastRise = 0.005
 
 // validated reports whether the validation part chooses the kept epoch.
@@ -404,7 +404,7 @@ func (c *Config) Best() train.Best {
 		return train.Best{}
 	}
 	b := train.Best{Metric: c.Train.Best, Smooth: c.Train.Smooth, Patience: c.Train.Patience}
-	if c.Train.Best == marginKey || c.Train.Best == marginDistractorsKey {
+	if slices.Contains([]string{marginKey, marginDistractorsKey, validationMAPKey}, c.Train.Best) {
 		b.Rise = leastRise
 	}
 	return b

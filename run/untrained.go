@@ -231,8 +231,7 @@ func (w *wccn) after(net *nn.Net, opt nn.Options) (*nn.Net, error) {
 	return out, nil
 }
 
-// compute makes the layer for the run's network from the training samples in the validation gallery, as paired last
-// embedded them. It returns nil if the run computes none.
+// compute makes the layer for the network that the run ends with. It returns nil if the run computes none.
 func (t *trainer) compute(ctx context.Context) (*wccn, error) {
 	k := slices.IndexFunc(t.scored, func(s *scored) bool { return s.set == ValidationSet })
 	if k < 0 {
@@ -244,19 +243,28 @@ func (t *trainer) compute(ctx context.Context) (*wccn, error) {
 			return nil, err
 		}
 	}
-	return t.computeFrom(ctx, s)
+	return t.computeFrom(ctx, s, t.trained, &t.cfg)
 }
 
-// computeFrom makes the layer from the training samples in the gallery of the validation samples s. It returns nil if
-// there are none, if the validation part does not choose the epoch, or if the layer makes the margins of the validation
-// samples among each other smaller (p < 0.05, as in paired).
-func (t *trainer) computeFrom(ctx context.Context, s *scored) (*wccn, error) {
+// computeFrom makes the layer from training samples as the network embeds them: those in the gallery of the validation
+// samples s, if there are any. It returns nil if the validation part does not choose the epoch, or if the layer makes
+// the margins of the validation samples among each other smaller (p < 0.05, as in paired).
+func (t *trainer) computeFrom(ctx context.Context, s *scored, net train.Network, cfg *Config) (*wccn, error) {
+	if !t.cfg.validated() || t.cfg.Network.Normalize != On {
+		return nil, nil
+	}
 	from := s.d
 	if from == nil {
 		from = s.g
 	}
-	if from == nil || !t.cfg.validated() || t.cfg.Network.Normalize != On {
-		return nil, nil
+	if from == nil {
+		feed, err := newFeed(spread(t.sel.Train, mostDistractors), cfg.Data, cfg.Train.Seed, false, t.bytes())
+		if err != nil {
+			return nil, err
+		}
+		if from, err = embed(ctx, net, feed, cfg.Eval.Batch); err != nil {
+			return nil, err
+		}
 	}
 	w := newWCCN(from.X, from.Label())
 	if w == nil {

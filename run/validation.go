@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/train"
@@ -45,6 +46,7 @@ var (
 	distractorKey        = validationKey(distractorMetric)
 	marginKey            = validationKey(marginMetric)
 	marginDistractorsKey = validationKey(marginDistractorsMetric)
+	validationMAPKey     = validationKey((eval.Metric{Kind: validationMetric}).String())
 )
 
 func validationKey(name string) string {
@@ -355,7 +357,7 @@ func (t *trainer) paired(ctx context.Context, epoch int) ([]float64, error) {
 		return nil, err
 	}
 	if epoch == 0 && t.computes() {
-		w, err := t.computeFrom(ctx, s)
+		w, err := t.computeFrom(ctx, s, net, cfg)
 		if err != nil {
 			return nil, err
 		}

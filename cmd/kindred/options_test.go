@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/kindred-ml/kindred/app/remote/weights"
 )
 
 // TestErrorsNameFlags: where the library names an option, a command names its flag, whatever wraps the error on the
@@ -50,6 +52,13 @@ func TestErrorsNameFlags(t *testing.T) {
 		"folder for weights: ")
 	at("weights.Home", "search photos --in photos", "; set --weights-dir or $KINDRED_WEIGHTS\n--network model.onnx is")
 	at("weights.Home", "doctor", "; set --weights-dir or $KINDRED_WEIGHTS")
+	e, err := weights.Find("mobilenet_v3_small")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, e.Path("weights"), make([]byte, e.Bytes))
+	at("run.Options.Encoders", "train photos --out tried --try-encoders --weights-dir weights --set network.name=conv4",
+		"--try-encoders: network.name is conv4")
 	at("run.Options.Dir", short+"--out mine", "it holds notes.txt; choose another folder with --out\n")
 	at("run.Options.Resume", short+"--out done", "continue it with --resume done, replace it")
 	at("run.Options.Force", short+"--out done", "replace it with --force, or choose another folder with --out\n")
