@@ -55,7 +55,7 @@ func TestSetupSaysWhatIsAboutToBeDone(t *testing.T) {
 			"note         loss.name is cosface and network.head is wccn: by the pretrained features, ",
 			"training     4 epochs, adam, ",
 			", light augmentation; keeps the average of the weights over 192 steps, of the epoch with the " +
-				"highest validation_margin+distractors (rises of up to 0.005 do not count)",
+				"highest validation_map@r (rises of up to 0.005 do not count)",
 			"memory       about ", "run folder   " + small.Dir + "\n"}},
 		{other, []string{"training     24 images of 4 classes, under 2 labels\n",
 			"4 classes that training does not see are the test (24 images)",

@@ -108,6 +108,9 @@ func TestEveryFieldHasAKey(t *testing.T) {
 			continue
 		}
 		for j := range sections.Field(i).NumField() {
+			if !sections.Field(i).Type().Field(j).IsExported() {
+				continue
+			}
 			name, field := of[sections.Field(i).Field(j).Addr().Interface()], sections.Field(i).Type().Field(j).Name
 			want := section + "." + strings.ToLower(field)
 			if strings.ReplaceAll(name, "_", "") != want {
