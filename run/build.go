@@ -272,18 +272,22 @@ func newNetwork(cfg *Config, file *onnxnet.Network, path string, spec *nn.Spec) 
 		}
 		return net, report, err
 	}
-	report, err := importWeights(net, path, n.positions())
+	own := "" // a layer that is computed
+	if n.Head == wccnHead {
+		own = spec.Head()
+	}
+	report, err := importWeights(net, path, n.positions(), own)
 	return net, report, err
 }
 
 // importWeights starts the network from a file of weights. Parameters that the file lacks,
-// such as the embedding layer, keep their random values.
-func importWeights(net *nn.Net, path string, how zoo.Resample) (*zoo.ImportReport, error) {
+// such as the embedding layer, keep their random values. So do those of the layer own.
+func importWeights(net *nn.Net, path string, how zoo.Resample, own string) (*zoo.ImportReport, error) {
 	f, err := zoo.ReadWeights(path)
 	if err != nil {
 		return nil, fmt.Errorf("network.pretrained: %w", err)
 	}
-	report, err := zoo.Import(net, f, zoo.ImportOptions{AdaptInput: true, Positions: how})
+	report, err := zoo.Import(net, f, zoo.ImportOptions{AdaptInput: true, Positions: how, Own: own})
 	if err != nil {
 		return nil, fmt.Errorf("network.pretrained: %s: %w", path, err)
 	}

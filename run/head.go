@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -193,6 +194,10 @@ func (t *built) startHead() error {
 	bias := t.net.Param(layer + ".bias")
 	if bias != nil {
 		clear(bias.Value)
+	}
+	if r := t.imported; r != nil { // the file need not have the layer
+		of := func(name string) bool { return strings.HasPrefix(name, layer+".") }
+		r.Missing = slices.DeleteFunc(r.Missing, of)
 	}
 	if n.Head == wccnHead {
 		c := newWCCN(x, t.begin.labels)

@@ -148,7 +148,7 @@ func pretrained(network, weights string, data DataConfig, dim int) (*Model, erro
 	if err != nil {
 		return nil, err
 	}
-	report, err := importWeights(net, weights, zoo.ResampleTimm)
+	report, err := importWeights(net, weights, zoo.ResampleTimm, "")
 	if err != nil {
 		return nil, err
 	}

@@ -210,8 +210,8 @@ var trainKeys = []key{
 	},
 	{
 		Name: "train.warmup", At: func(c *Config) any { return &c.Train.Warmup },
-		Help: "epochs over which the rate grows linearly at the start; 0: none, or 2,048 samples with the default loss " +
-			"of a pretrained start",
+		Help: "epochs over which the rate grows linearly at the start; 0: none, or 2,048 samples with the default " +
+			"loss of a pretrained start",
 		Checks: []check{keys.NotNegative}, Begun: fromWeights,
 	},
 	{

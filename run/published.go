@@ -146,7 +146,7 @@ func newPublished(name, weights string, positions zoo.Resample, o zoo.Options) (
 	if err != nil {
 		return nil, err
 	}
-	report, err := importWeights(net, weights, positions)
+	report, err := importWeights(net, weights, positions, "")
 	if err != nil {
 		return nil, err
 	}

@@ -80,9 +80,9 @@ func TestLength(t *testing.T) {
 			t.Errorf("epochs that draw %d of %d: %d, want %d", c.drawn, c.samples, got, c.want)
 		}
 	}
-	for steps, want := range map[int]int{1: 96, 8: 12, 20: 5, 24: 4, 25: 4, 1000: 4} {
-		if got := patienceFor(steps); got != want {
-			t.Errorf("%d steps between evaluations: patience of %d, want %d", steps, got, want)
+	for drawn, want := range map[int]int{1: 12288, 128: 96, 1024: 12, 3000: 5, 3200: 4, 128_000: 4} {
+		if got := patienceFor(drawn); got != want {
+			t.Errorf("%d samples between evaluations: patience of %d, want %d", drawn, got, want)
 		}
 	}
 	for text, want := range map[string]float64{"": 0, none: 0, "3": 3, "0.5": 0.5, "48 steps": 6, "2 steps": 0.25} {

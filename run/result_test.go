@@ -19,7 +19,7 @@ func TestVerdict(t *testing.T) {
 	}
 	defer tr.close()
 	scores := func(v float64) []train.Metric {
-		return []train.Metric{validationScore(marginDistractorsMetric, v)}
+		return []train.Metric{validationScore("map@r", v)}
 	}
 	history := func(values ...float64) (rows []train.Epoch) {
 		for i, v := range values {
@@ -39,7 +39,7 @@ func TestVerdict(t *testing.T) {
 			r: train.Result{History: history(0.1, 0.2, 0.1),
 				Compared: &train.Compared{Samples: 12, Gain: -0.1, P: 0.9}},
 			says: []string{"the network before training is kept, at 64 px: training made " +
-				"validation_margin+distractors worse (0.3000 before, 0.2000 at most after)", "photographs of more " +
+				"validation_map@r worse (0.3000 before, 0.2000 at most after)", "photographs of more " +
 				"classes: from 6 little is learned",
 				"data.size=128: training used images of 64 px", "network.freeze=body", "a lower train.lr"},
 			never: []string{"more validation samples"}},
@@ -52,7 +52,7 @@ func TestVerdict(t *testing.T) {
 		"nothing to compare": {r: train.Result{History: history(0, 0, 0), Compared: &train.Compared{P: 1}},
 			says: []string{"no class has two validation samples"}},
 		"another metric": {r: train.Result{History: history(0.1, 0.2, 0.3)},
-			says: []string{"no epoch had a higher validation_margin+distractors than 0.3000 (0.3000 at most)"}},
+			says: []string{"no epoch had a higher validation_map@r than 0.3000 (0.3000 at most)"}},
 	} {
 		c.r.Untrained = scores(0.3)
 		got := (&trainer{built: tr}).verdict(&c.r)

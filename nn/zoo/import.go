@@ -32,6 +32,8 @@ type ImportOptions struct {
 	// Without Partial and Rename such files are an error: tensors fit by accident,
 	// or the file is for another network.
 	Partial bool
+	// Own is the name of a layer that keeps its values, whatever the file has.
+	Own string
 }
 
 // enough is the share of the body's parameters that a file must have.
@@ -218,6 +220,9 @@ func sourceNames(s []source) string {
 // value is what p is set to, nil if the shapes do not allow it, which r then
 // says.
 func (m *matcher) value(p *nn.Param, s []source, opt ImportOptions, r *ImportReport) ([]float32, error) {
+	if opt.Own != "" && strings.HasPrefix(p.Name, opt.Own+".") {
+		return nil, nil
+	}
 	shape, fits := s[0].shape(), false
 	var adapt func(v []float32) []float32
 	switch {
