@@ -95,6 +95,9 @@ func (t *trainer) fitMinutes(ctx context.Context) error {
 			return err
 		}
 	}
+	if warm := float64(stepsOf(warmedSamples, t.sampler)); t.warms {
+		c.Train.Warmup = min(warm, float64(epochs*steps)/2) / float64(steps)
+	}
 	// The cosine needs steps after the warm-up.
 	epochs = max(epochs, int(math.Round(c.Train.Warmup*float64(steps)))/steps+1)
 	c.Train.Minutes, c.Train.Epochs, c.Eval.Every = 0, epochs, every

@@ -19,6 +19,7 @@ type recipe struct {
 	sampler   sampler           // of batches
 	begin     *startFeatures    // nil if no decision needs them, and after the decisions
 	kinds     *discover.Verdict // which labels hold sub-classes by these features; nil if nothing depends on that
+	warms     bool              // the recipe chooses the warm-up
 	openSteps bool              // the configuration leaves the number of steps in an epoch open
 }
 
@@ -262,8 +263,8 @@ func (r *recipe) settleLength() {
 	if r.tunes() && t.Minutes == 0 {
 		t.Patience = cmp.Or(t.Patience, patienceFor(steps*r.sampler.BatchSize()*r.cfg.Eval.Every))
 	}
-	if r.classifies() {
-		t.Warmup = cmp.Or(t.Warmup, float64(stepsOf(warmedSamples, r.sampler))/float64(steps))
+	if r.warms = r.classifies() && t.Warmup == 0; r.warms {
+		t.Warmup = float64(stepsOf(warmedSamples, r.sampler)) / float64(steps)
 	}
 	average := none
 	if r.tunes() && r.opts.Engine == nil { // an engine changes the weights elsewhere

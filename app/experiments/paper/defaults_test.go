@@ -208,7 +208,8 @@ func TestDefaultsUntrainedSize(t *testing.T) {
 		e.Arms[i].Alike = ""
 	}
 	out, err := Reproduce(t.Context(), e, Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: home,
-		Set: append(slices.Clone(briefly), "network.pretrained="+network, fmt.Sprintf("data.size=%d", other))})
+		Set: append(slices.Clone(briefly), "network.pretrained="+network, fmt.Sprintf("data.size=%d", other),
+			"loss.name=multisimilarity")})
 	if err != nil {
 		t.Fatal(err)
 	}
