@@ -195,7 +195,7 @@ func (t *built) startHead() error {
 	if bias != nil {
 		clear(bias.Value)
 	}
-	if r := t.imported; r != nil { // the file need not have the layer
+	if r := t.imported; r != nil && n.Head == wccnHead { // the file need not have the layer
 		of := func(name string) bool { return strings.HasPrefix(name, layer+".") }
 		r.Missing = slices.DeleteFunc(r.Missing, of)
 	}
