@@ -8,6 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/discover"
 	"github.com/kindred-ml/kindred/eval/rank"
 	dense "github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/nn"
 )
 
 // The losses that a pretrained start takes by default: the loss of a classifier or, if labels are coarse, a loss of
@@ -26,7 +27,15 @@ func (r *recipe) settleOpen(ctx context.Context) (err error) {
 	if !r.open {
 		return nil
 	}
-	if r.begin, err = r.startFeatures(ctx); err != nil {
+	b, err := r.bare(r.cfg.Data.Size)
+	if err != nil {
+		return err
+	}
+	body, err := b.net.Body()
+	if err != nil {
+		return err
+	}
+	if r.begin, err = r.featuresBy(ctx, body, b.cfg.Data); err != nil {
 		return err
 	}
 	if err := r.findKinds(ctx); err != nil || r.kinds.Coarse() {
@@ -36,12 +45,11 @@ func (r *recipe) settleOpen(ctx context.Context) (err error) {
 	if r.options, err = r.cfg.objective(); err != nil {
 		return err
 	}
-	n := &r.cfg.Network
+	n, head := &r.cfg.Network, ""
 	if n.Dim == 0 && n.Head == "" && r.sel.Train.Len()-r.from.classes >= wccnFreedom && r.begin.x.Cols <= mostWCCN {
-		n.Head = wccnHead
+		n.Head, head = wccnHead, " and network.head is "+wccnHead
 	}
-	r.note("loss.name is %s and network.head is %s: by the pretrained features, %v, so labels are not coarse",
-		classLoss, cmp.Or(n.Head, none), r.kinds)
+	r.note("loss.name is %s%s: by the pretrained features, %v, so labels are not coarse", classLoss, head, r.kinds)
 	return nil
 }
 
@@ -105,17 +113,10 @@ func (r *recipe) featuresAt(x *dense.Dense, pos []int) *startFeatures {
 	return &startFeatures{x, pick(r.sel.Train.Label, pos), pick(r.from.seen, pos)}
 }
 
-// startFeatures computes the features of the training samples by the pretrained network.
-func (r *recipe) startFeatures(ctx context.Context) (*startFeatures, error) {
-	b, err := r.bare(r.cfg.Data.Size)
-	if err != nil {
-		return nil, err
-	}
-	body, err := b.net.Body()
-	if err != nil {
-		return nil, err
-	}
-	feed, err := newFeed(r.sel.Train, b.cfg.Data, b.cfg.Train.Seed, false, false)
+// featuresBy computes the features of the training samples, prepared as cfg says, by a network without its embedding
+// layer.
+func (r *recipe) featuresBy(ctx context.Context, body *nn.Net, cfg DataConfig) (*startFeatures, error) {
+	feed, err := newFeed(r.sel.Train, cfg, r.cfg.Train.Seed, false, false)
 	if err != nil {
 		return nil, err
 	}

@@ -124,6 +124,10 @@ func (t *built) prepare(ctx context.Context) error {
 			return err
 		}
 	}
+	if n.Head == wccnHead && !n.pretrained() {
+		return fmt.Errorf("network.head=%s: random features have no layer worth computing: name a start by "+
+			"network.pretrained, or leave the key out", wccnHead)
+	}
 	if err := t.settleProxies(); err != nil {
 		return err
 	}
@@ -146,7 +150,11 @@ func (t *built) prepare(ctx context.Context) error {
 // startFeatures computes the features of the training samples before training. Those of a frozen body are kept.
 func (t *built) startFeatures(ctx context.Context) (*startFeatures, error) {
 	if t.features == nil {
-		return t.recipe.startFeatures(ctx)
+		body, err := t.net.Body()
+		if err != nil {
+			return nil, err
+		}
+		return t.featuresBy(ctx, body, t.cfg.Data)
 	}
 	feed, err := newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, false, false)
 	if err != nil {
@@ -205,22 +213,13 @@ func (t *built) startHead() error {
 			return fmt.Errorf("network.head=%s: %d samples are too few to compute it: it needs %d more than classes",
 				wccnHead, x.Rows, wccnFreedom)
 		}
-		weight := c.weight
 		if n.Dim < x.Cols {
-			axes, err := principal(c.of(x), n.Dim)
-			if err != nil {
+			var err error
+			if c, err = c.shortened(x, n.Dim); err != nil {
 				return err
 			}
-			weight = dense.New(n.Dim, x.Cols)
-			a := dense.Of(n.Dim, x.Cols, axes)
-			dense.Gemm(false, false, 1, a, c.weight, 0, weight)
-			b := dense.New(n.Dim, 1)
-			dense.Gemm(false, false, 1, a, dense.Of(x.Cols, 1, c.bias), 0, b)
-			c.bias = b.Data
 		}
-		for i := range n.Dim {
-			copy(w.Value[i*x.Cols:], weight.Row(i))
-		}
+		copy(w.Value, c.weight.Data)
 		if bias != nil {
 			copy(bias.Value, c.bias)
 		}

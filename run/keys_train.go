@@ -151,7 +151,8 @@ var trainKeys = []key{
 	},
 	{
 		Name: "train.proxies", At: func(c *Config) any { return &c.Train.Proxies },
-		Help:   "start of a loss's proxies: random, or means (of the embeddings of each class before training)",
+		Help: "start of a loss's proxies: random, or means (of the embeddings of each class before training); empty: " +
+			"means from a pretrained start, else random",
 		Values: []string{randomProxies, meanProxies}, Checks: []check{keys.Listed}, Begun: fromWeights,
 	},
 	{

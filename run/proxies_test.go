@@ -2,6 +2,7 @@ package run
 
 import (
 	"math"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -172,5 +173,32 @@ func TestWCCNHead(t *testing.T) {
 	if _, err := begun(t, "network.head=wccn", "data.train_limit=1", "data.split=images:0.2",
 		"loss.name=cosface"); err == nil || !strings.Contains(err.Error(), "network.head") {
 		t.Errorf("one photo of each class: %v", err)
+	}
+	if _, err := begun(t, "network.head=wccn", "network.pretrained=none"); err == nil ||
+		!strings.Contains(err.Error(), "network.head=wccn") {
+		t.Errorf("random weights: %v", err)
+	}
+}
+
+// TestFeaturesOfPretrainedRows: ready features can start from pretrained weights too, whose features before training
+// decide as those of images do.
+func TestFeaturesOfPretrainedRows(t *testing.T) {
+	opts := Options{Dataset: newFeatures(6, 12, 8), Dir: filepath.Join(t.TempDir(), "first")}
+	set := []string{"network.name=mlp", "network.width=16", "network.dim=4", "train.epochs=1", "eval.recall=[1]"}
+	cfg, err := Parse("", nil, set...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Train(t.Context(), cfg, opts); err != nil {
+		t.Fatal(err)
+	}
+	for _, more := range []string{"loss.name=multisimilarity", "loss.name=cosface", "train.seed=2"} {
+		cfg, err := Parse("", nil, append(set, "network.pretrained="+opts.Dir, more)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Train(t.Context(), cfg, Options{Dataset: opts.Dataset}); err != nil {
+			t.Errorf("%s: %v", more, err)
+		}
 	}
 }

@@ -219,8 +219,11 @@ type trainer struct {
 	// trainedSize is the side of the training images if the run ends with the untrained network;
 	// else 0.
 	trainedSize int
-	computed    int   // as in Result
-	pace        *pace // of a run of train.minutes; else nil
+	computed    int // as in Result
+	// layered are training samples as the network before training embeds them, for the computed layer; nil until
+	// they are needed, or if a validation gallery has them.
+	layered *Embedded
+	pace    *pace // of a run of train.minutes; else nil
 }
 
 // close unlocks the run folder and closes the data set. It ignores errors, for example if the

@@ -202,6 +202,18 @@ func inverseRoot(s *dense.Dense) *dense.Dense {
 	return t
 }
 
+// shortened returns a layer of n values, the principal components of the layer's output for the rows of x.
+func (w *wccn) shortened(x *dense.Dense, n int) (*wccn, error) {
+	values, err := principal(w.of(x), n)
+	if err != nil {
+		return nil, err
+	}
+	axes, weight, bias := dense.Of(n, x.Cols, values), dense.New(n, x.Cols), dense.New(n, 1)
+	dense.Gemm(false, false, 1, axes, w.weight, 0, weight)
+	dense.Gemm(false, false, 1, axes, dense.Of(x.Cols, 1, w.bias), 0, bias)
+	return &wccn{weight: weight, bias: bias.Data, samples: w.samples}, nil
+}
+
 // of returns the layer's output for the rows of x.
 func (w *wccn) of(x *dense.Dense) *dense.Dense {
 	y := dense.New(x.Rows, w.weight.Rows)
@@ -258,13 +270,19 @@ func (t *trainer) computeFrom(ctx context.Context, s *scored, net train.Network,
 		from = s.g
 	}
 	if from == nil {
-		feed, err := newFeed(spread(t.sel.Train, mostDistractors), cfg.Data, cfg.Train.Seed, false, t.bytes())
+		from = t.layered
+	}
+	if from == nil {
+		// The untrained network at its own image size is no engine's.
+		feed, err := newFeed(spread(t.sel.Train, mostDistractors), cfg.Data, cfg.Train.Seed, false,
+			t.bytes() && t.untrained == nil)
 		if err != nil {
 			return nil, err
 		}
 		if from, err = embed(ctx, net, feed, cfg.Eval.Batch); err != nil {
 			return nil, err
 		}
+		t.layered = from
 	}
 	w := newWCCN(from.X, from.Label())
 	if w == nil {
