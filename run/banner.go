@@ -35,9 +35,10 @@ type Setup struct {
 	// Notes are remarks for the user about the run and its training samples.
 	Notes []string
 
-	data  *data.Dataset
-	pace  *pace  // of a run of train.minutes; else nil
-	mined string // why the positives were chosen; "" if a note says it
+	data    *data.Dataset
+	pace    *pace  // of a run of train.minutes; else nil
+	mined   string // why the positives were chosen; "" if a note says it
+	proxies bool   // samples are compared with proxies of the classes
 }
 
 // Fingerprint identifies the data set of the run.
@@ -53,7 +54,8 @@ type PartSize struct {
 // setup describes what the run is about to do.
 func (t *built) setup() Setup {
 	s := Setup{Dir: t.opts.Dir, Config: t.cfg, Spec: t.net.Spec(), Imported: t.imported, Batch: t.sampler.BatchSize(),
-		Batches: t.sampler.Batches(), Memory: t.memory, Notes: t.notes, data: t.sel.Train.Data, mined: t.mined}
+		Batches: t.sampler.Batches(), Memory: t.memory, Notes: t.notes, data: t.sel.Train.Data, mined: t.mined,
+		proxies: t.options.Traits().Proxies > 0}
 	for _, p := range []struct {
 		name string
 		part *data.Part
@@ -173,6 +175,9 @@ func (s *Setup) network() string {
 	if a := len(s.Imported.Adapted); a > 0 {
 		text += fmt.Sprintf("; %s adapted to the number of channels", spell.Count(a, "tensor"))
 	}
+	if n.Head == wccnHead {
+		text += "; the embedding layer begins as " + wccnHead
+	}
 	return text
 }
 
@@ -219,6 +224,10 @@ func (s *Setup) objective() string {
 	item := "each image"
 	if s.data.Features != nil {
 		item = "each row"
+	}
+	if s.proxies {
+		return fmt.Sprintf("%s; %s is pulled towards the proxy of its class and pushed away from those of the others "+
+			"(train.proxies %s)", text, item, c.Train.Proxies)
 	}
 	p, n := policyWords(c.Mine)
 	text += fmt.Sprintf("; %s is pulled towards %s (positives %v) and pushed away from %s (negatives %v)", item, p,

@@ -51,8 +51,10 @@ func TestSetupSaysWhatIsAboutToBeDone(t *testing.T) {
 				"test         16 images of 8 classes\ndivision     all 8 classes train (64 images), and other images",
 			" 16 images of the training part, 20 % of each class of three or more, are kept for validation\n",
 			"network      conv4, from images of 64 x 64 x 3 to embeddings of ", "pretrained weights small: all ",
-			"batches      32 an epoch, of up to 32: 8 classes x 4\nobjective    cosface; each image is pulled towards ",
-			"note         loss.name is cosface and network.head is wccn: by the pretrained features, ",
+			"batches      32 an epoch, of up to 32: 8 classes x 4\nobjective    cosface; each image is pulled " +
+				"towards the proxy of its class and pushed away from " +
+				"those of the others (train.proxies means)\n",
+			"; the embedding layer begins as wccn\n",
 			"training     4 epochs, adam, ",
 			", light augmentation; keeps the average of the weights over 192 steps, of the epoch with the " +
 				"highest validation_map@r (rises of up to 0.005 do not count)",

@@ -27,6 +27,7 @@ type built struct {
 	memory   MemoryPlan        // planned memory of the run
 	net      *nn.Net           // the network that is saved
 	imported *zoo.ImportReport // of pretrained weights
+	begin    *startFeatures    // nil if no decision needs them, and after the decisions
 	base     string            // a digest of what adapters are added to; "" without adapters
 	features *features         // features of a frozen body; nil without one
 	trained  train.Network     // net, or its part that is not frozen
@@ -130,17 +131,23 @@ func (t *built) cacheImages(ctx context.Context) error {
 	return err
 }
 
-// describe describes the network for the samples as they are fed. It settles the head of a frozen
-// body: identity unless the configuration names another.
+// describe describes the network for the samples as they are fed. It settles the head of a frozen body (identity unless
+// the configuration names another) and of the default loss.
 func (t *built) describe() (*nn.Spec, error) {
 	h, w, c := t.feed.shape()
 	n := &t.cfg.Network
-	if n.frozenBody() || n.Head == wccnHead && n.Dim == 0 {
+	if n.frozenBody() || n.Head == wccnHead && n.Dim == 0 || t.opensHead() {
 		features, err := t.cfg.features(t.file, h, w, c)
 		if err != nil {
 			return nil, err
 		}
-		if n.Dim = cmp.Or(n.Dim, features); n.Dim == features && n.frozenBody() {
+		if t.opensHead() && features <= mostWCCN {
+			n.Head = wccnHead
+		}
+		if n.frozenBody() || n.Head == wccnHead {
+			n.Dim = cmp.Or(n.Dim, features)
+		}
+		if n.frozenBody() && n.Dim == features {
 			n.Head = cmp.Or(n.Head, identityHead)
 		}
 	}

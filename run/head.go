@@ -9,6 +9,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/kindred-ml/kindred/discover"
+	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/home"
 	dense "github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/mine"
@@ -115,8 +117,8 @@ const (
 	wccnHead     = "wccn"
 )
 
-// prepare uses the features before training to decide what the configuration may leave open: the loss and the policy
-// for positives, and the start of the embedding layer and of the proxies.
+// prepare uses the features before training to decide what the configuration may leave open: the policy for positives,
+// and the start of the embedding layer and of the proxies.
 func (t *built) prepare(ctx context.Context) error {
 	n := &t.cfg.Network
 	if n.Head == identityHead && !t.opts.Resume {
@@ -133,7 +135,7 @@ func (t *built) prepare(ctx context.Context) error {
 	}
 	judged := t.judges()
 	head := t.tunes() && n.Dim > 0 && n.Head != randomHead && n.Head != identityHead
-	if t.begin == nil && (judged || head || t.startsProxies()) {
+	if judged || head || t.startsProxies() {
 		var err error
 		if t.begin, err = t.startFeatures(ctx); err != nil {
 			return err
@@ -147,21 +149,40 @@ func (t *built) prepare(ctx context.Context) error {
 	return t.decidePolicies(ctx, judged)
 }
 
+// startFeatures are the features of the training samples before training.
+type startFeatures struct {
+	x      *dense.Dense
+	labels []int64 // training labels
+	seen   []int64 // labels as the loss gets them
+}
+
 // startFeatures computes the features of the training samples before training. Those of a frozen body are kept.
 func (t *built) startFeatures(ctx context.Context) (*startFeatures, error) {
-	if t.features == nil {
-		body, err := t.net.Body()
-		if err != nil {
-			return nil, err
-		}
-		return t.featuresBy(ctx, body, t.cfg.Data)
-	}
 	feed, err := newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, false, false)
 	if err != nil {
 		return nil, err
 	}
-	x, pos, err := t.features.all(ctx, feed)
-	return t.featuresAt(x, pos), err
+	if t.features != nil {
+		x, pos, err := t.features.all(ctx, feed)
+		return t.featuresAt(x, pos), err
+	}
+	body, err := t.net.Body()
+	if err != nil {
+		return nil, err
+	}
+	if t.opts.Features != nil {
+		feed.data = watched{feed.data, func(done int) { t.opts.Features(done, feed.part.Len()) }}
+	}
+	e, err := embed(ctx, body, feed, t.cfg.Eval.Batch)
+	if err != nil {
+		return nil, err
+	}
+	return t.featuresAt(e.X, e.Pos), nil
+}
+
+// featuresAt returns the features of the training samples at the given positions.
+func (t *built) featuresAt(x *dense.Dense, pos []int) *startFeatures {
+	return &startFeatures{x, pick(t.sel.Train.Label, pos), pick(t.from.seen, pos)}
 }
 
 // identityHead makes the embedding layer the identity.
@@ -302,10 +323,11 @@ func (t *built) decidePolicies(ctx context.Context, judged bool) error {
 
 // judge decides the policy for positives by features, and notes the reason for the user.
 func (t *built) judge(ctx context.Context) error {
-	if err := t.findKinds(ctx); err != nil {
-		return err
+	k, err := discover.Judge(ctx, rank.Normalized(t.begin.x), t.begin.labels, discover.Options{Seed: t.cfg.Train.Seed})
+	if err != nil {
+		return fmt.Errorf("looking for sub-classes: %w", err)
 	}
-	o, k := &t.options, t.kinds
+	o := &t.options
 	why := "labels have no sub-classes"
 	switch {
 	case k.Coarse():

@@ -7,7 +7,6 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/discover"
 	"github.com/kindred-ml/kindred/nn/onnxnet"
 	"github.com/kindred-ml/kindred/nn/optim"
 )
@@ -16,11 +15,9 @@ import (
 // size of images and the sampler of batches.
 type recipe struct {
 	*divided
-	sampler   sampler           // of batches
-	begin     *startFeatures    // nil if no decision needs them, and after the decisions
-	kinds     *discover.Verdict // which labels hold sub-classes by these features; nil if nothing depends on that
-	warms     bool              // the recipe chooses the warm-up
-	openSteps bool              // the configuration leaves the number of steps in an epoch open
+	sampler   sampler // of batches
+	warms     bool    // the recipe chooses the warm-up
+	openSteps bool    // the configuration leaves the number of steps in an epoch open
 }
 
 // newRecipe settles the keys that depend on the images, the training samples and the steps of an epoch.
@@ -35,9 +32,6 @@ func newRecipe(ctx context.Context, d *divided) (*recipe, error) {
 		if err := r.measureSize(ctx); err != nil {
 			return nil, err
 		}
-	}
-	if err := r.settleOpen(ctx); err != nil {
-		return nil, err
 	}
 	t := &r.cfg.Train
 	t.LR, t.Best = cmp.Or(t.LR, r.usualRate()), cmp.Or(t.Best, r.usualBest())
@@ -263,7 +257,7 @@ func (r *recipe) settleLength() {
 	if r.tunes() && t.Minutes == 0 {
 		t.Patience = cmp.Or(t.Patience, patienceFor(steps*r.sampler.BatchSize()*r.cfg.Eval.Every))
 	}
-	if r.warms = r.classifies() && t.Warmup == 0; r.warms {
+	if r.warms = r.open && t.Warmup == 0; r.warms {
 		t.Warmup = float64(stepsOf(warmedSamples, r.sampler)) / float64(steps)
 	}
 	average := none

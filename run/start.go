@@ -205,6 +205,9 @@ func (s *started) settleLoss(spread bool) {
 		name = pairLoss
 		s.open = len(c.Loss) == 0 && len(c.Mine) == 0 && s.tunes() && s.data.Features == nil &&
 			!c.Network.frozenBody() && s.ownObjective()
+		if s.open {
+			name = classLoss
+		}
 	}
 	if v := c.Loss["name"]; v == nil || v == "" {
 		c.Loss["name"] = name

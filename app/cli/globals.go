@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -60,6 +63,26 @@ func (u UsageError) Unwrap() error { return u.Err }
 
 // Usagef makes a UsageError.
 func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
+
+// FlagError is the UsageError of a flag that could not be read. It says in plain words what a flag of numbers takes.
+func FlagError(err error) error {
+	var value *pflag.InvalidValueError
+	var number *strconv.NumError
+	if !errors.As(err, &value) || !errors.As(err, &number) {
+		return UsageError{err}
+	}
+	want := "a whole number"
+	switch kind := value.GetFlag().Value.Type(); {
+	case strings.HasSuffix(kind, "Slice"):
+		want = "numbers with commas between them"
+	case strings.HasPrefix(kind, "float"):
+		want = "a number"
+	}
+	if errors.Is(number.Err, strconv.ErrRange) {
+		want += " that is not so large"
+	}
+	return Usagef("--%s %q: want %s", value.GetFlag().Name, value.GetValue(), want)
+}
 
 // leastMemory is about what a command needs before it reads anything.
 const leastMemory = 16 << 20

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
+
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -34,6 +36,28 @@ func TestMessage(t *testing.T) {
 	}
 	if err := option.Errorf("%s", option.Option("none.such")); Message(err) != "none.such" {
 		t.Error(Message(err))
+	}
+}
+
+// TestFlagError: a flag of numbers says what it takes, and other mistakes keep their words.
+func TestFlagError(t *testing.T) {
+	for _, c := range [][2]string{
+		{"--minutes=5min", `--minutes "5min": want a number`},
+		{"--seed=1.5", `--seed "1.5": want a whole number`},
+		{"--seed=99999999999999999999", `--seed "99999999999999999999": want a whole number that is not so large`},
+		{"--dims=8,x", `--dims "8,x": want numbers with commas between them`},
+		{"--memory=much", `invalid argument "much" for "--memory" flag: `},
+		{"--none", "unknown flag: --none"},
+	} {
+		fs := pflag.NewFlagSet("x", pflag.ContinueOnError)
+		AddGlobals(fs, new(bool), new(uint64))
+		fs.Float64("minutes", 0, "")
+		fs.IntSlice("dims", nil, "")
+		var usage UsageError
+		err := FlagError(fs.Parse([]string{c[0]}))
+		if !errors.As(err, &usage) || !strings.HasPrefix(err.Error(), c[1]) {
+			t.Errorf("%s: %v, want %s", c[0], err, c[1])
+		}
 	}
 }
 

@@ -265,7 +265,7 @@ prints where it stopped. A second signal ends it at once.`,
 	}
 	cli.AddGlobals(root.PersistentFlags(), &a.json, &a.seed)
 	inherited(root).complete("memory", words("1GiB", "2GiB", "4GiB", "8GiB", "16GiB"))
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError(err) })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.FlagError(err) })
 	for _, c := range commands {
 		root.AddCommand(c(a))
 	}

@@ -20,8 +20,6 @@ const (
 	defaultArm   = "Default"
 	easyArm      = "Easy positives"
 	plainArm     = "Without easy positives"
-	lastArm      = "Without average"
-	lineArm      = "On the line"
 )
 
 // Stranger is a row of the table of what kindred train gives if only the data are set.
@@ -83,7 +81,7 @@ func stranger(name string, set Dataset, s Stranger) *Experiment {
 		e.Measures = append(e.Measures, Measure{s.set() + "_label_recall@1", "R@1", s.Labels})
 	}
 	e.Arms = []Arm{{Name: untrainedArm, Task: s.untrained()}}
-	plain := "mine.positives=ms" // of the loss that a pretrained start is trained with
+	plain := "mine.positives=ms" // of multi-similarity, the loss of pairs of a pretrained start
 	if !s.Photos {
 		plain = "mine.positives=random"
 		e.Arms = append(e.Arms, Arm{Name: pixelsArm, Task: s.pixels()})
@@ -92,10 +90,6 @@ func stranger(name string, set Dataset, s Stranger) *Experiment {
 		Arm{Name: easyArm, Task: s.train(), Set: []string{"mine.positives=easy"}, Baseline: plainArm,
 			Alike: defaultArm},
 		Arm{Name: plainArm, Task: s.train(), Set: []string{plain}, Alike: defaultArm})
-	if s.Photos {
-		e.Arms = append(e.Arms, Arm{Name: lastArm, Task: s.train(), Set: []string{"train.average=none"}},
-			Arm{Name: lineArm, Task: s.train(), Set: []string{"train.line=4"}})
-	}
 	e.Claims = []Claim{{
 		Text:     "The default is not below the untrained network in R@1 of " + s.Things + ".",
 		Arms:     []string{untrainedArm, defaultArm},

@@ -69,7 +69,7 @@ func Tables(table, dir string) (string, error) {
 		}
 		rows = append(rows, out)
 	}
-	tables := []report.Table{defaultsTable(rows), settledTable(rows), weightsTable(rows)}
+	tables := []report.Table{defaultsTable(rows), settledTable(rows)}
 	if table == RecipesTable {
 		tables = []report.Table{recipesTable(rows), timesTable(rows)}
 	}
@@ -180,30 +180,6 @@ func settledTable(outcomes []*Outcome) report.Table {
 	return t
 }
 
-// weightsTable compares the weights that a training can keep: the average (the default), those of
-// the last step, and a place on the straight line from the start. It has the rows that ran one of
-// the others beside the default.
-func weightsTable(outcomes []*Outcome) report.Table {
-	t := report.Table{Columns: []report.Column{{Name: "trained on"}, {Name: "of the test part"}, {Name: "average"},
-		{Name: "last step"}, {Name: "average over last step"}, {Name: "on the line"},
-		{Name: "average over line"}}}
-	for _, out := range rowsOf(DefaultsTable, outcomes) {
-		if out == nil || out.e.arm(defaultArm) < 0 || out.e.arm(lastArm) < 0 && out.e.arm(lineArm) < 0 {
-			continue
-		}
-		for k, m := range out.e.Measures {
-			head := report.Blank()
-			if k == 0 {
-				head = report.T(out.e.Stranger.Row)
-			}
-			t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{head, report.T(m.Name + " of " + m.Group),
-				out.cell(defaultArm, k), out.cell(lastArm, k), out.gainOver(m.Key, defaultArm, lastArm),
-				out.cell(lineArm, k), out.gainOver(m.Key, defaultArm, lineArm)}})
-		}
-	}
-	return t
-}
-
 // gainOver is the gain of an arm over another, or blank if one of them did not run.
 func (out *Outcome) gainOver(key, arm, other string) report.Cell {
 	if out.e.arm(arm) < 0 || out.e.arm(other) < 0 {
@@ -243,14 +219,14 @@ test image is searched among the others by cosine.
 - %[1]skindred reproduce defaults-ROW%[1]s runs one row. Finished runs are kept: after a default has changed, give another %[1]s--out%[1]s.
 - An arm may run later, in a folder of its own with %[1]s--arm Untrained --arm NAME%[1]s. It is added if the arms that both folders
   have got the same values to the bit.
-
 `, "`")
 	rows := slices.DeleteFunc(rowsOf(DefaultsTable, outcomes), func(out *Outcome) bool { return out == nil })
 	t := defaultsTable(rows)
-	fmt.Fprintf(&b, "%s", withoutBlank(columnsOf(t, 0, 1, 2, 3, 4, 5, 6, 10)).Markdown())
+	b.WriteString(timedRows(rows))
+	fmt.Fprintf(&b, "\n%s", withoutBlank(columnsOf(t, 0, 1, 2, 3, 4, 5, 6, 10)).Markdown())
 	if easy := easyRows(t); len(easy.Rows) > 0 {
-		text := "`easy` sets `mine.positives=easy`; `without` sets the positives that the loss has otherwise " +
-			"(`ms` from a pretrained start, `random` from scratch)."
+		text := "Both arms train a loss of pairs: `easy` sets `mine.positives=easy`, `without` sets `ms` from a " +
+			"pretrained start and `random` from scratch."
 		fmt.Fprintf(&b, "\n## Easy positives\n\n%s\n\n%s", paragraph(text), easy.Markdown())
 	}
 	if settled := settledTable(rows); len(settled.Rows) > 0 {
@@ -264,11 +240,6 @@ test image is searched among the others by cosine.
 		}
 		b.WriteString("\n")
 	}
-	if weights := weightsTable(rows); len(weights.Rows) > 0 {
-		text := "The default keeps the average of the weights over three epochs. `train.average=none` keeps the " +
-			"weights of the last step, `train.line=4` the best place on the line from the start to the average."
-		fmt.Fprintf(&b, "\n## Which weights are kept\n\n%s\n\n%s", paragraph(text), weights.Markdown())
-	}
 	if sets := alsoSet(rows); sets != nil {
 		fmt.Fprintf(&b, "\n%s\n", paragraph("Also set: `"+strings.Join(sets, "`; `")+"`."))
 	}
@@ -279,6 +250,31 @@ test image is searched among the others by cosine.
 	}
 	b.WriteString(recipesSection(outcomes))
 	return b.String()
+}
+
+// timedRows says which rows were trained within a stated time.
+func timedRows(rows []*Outcome) string {
+	var names, stated []string
+	photos := 0
+	for _, out := range rows {
+		if out.e.Stranger.Photos {
+			photos++
+		}
+		for _, s := range out.Set {
+			if strings.HasPrefix(s, "train.minutes=") {
+				names, stated = append(names, out.e.Stranger.Row), append(stated, s)
+			}
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	which := "Photographs"
+	if len(names) < photos {
+		which = "Of photographs the rows " + strings.Join(names, "; ")
+	}
+	return listItem(fmt.Sprintf("%s ran with `--set %s`, minutes of two cores from the start of a run to its end. "+
+		"Without it they train longer.", which, once(stated))) + "\n"
 }
 
 // withExperiments adds the name of each row's experiment.

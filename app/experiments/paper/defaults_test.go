@@ -222,13 +222,6 @@ func TestDefaultsUntrainedSize(t *testing.T) {
 	if got := out.Arms[0].Settled[0]; got.Size != own || got.Epochs != 0 || got.Positives != "" {
 		t.Errorf("untrained: %+v, the network's size is %d", got, own)
 	}
-	weights := weightsTable([]*Outcome{out})
-	if len(weights.Rows) != len(out.e.Measures) || strings.Contains(weights.String(), "not run") {
-		t.Errorf("which weights are kept:\n%s", weights)
-	}
-	if page := defaultsPage([]*Outcome{out}); !strings.Contains(page, "| average over last step |") {
-		t.Errorf("the page has no table of what is kept:\n%s", page)
-	}
 	// A run that is not better than the untrained network keeps it, at its own image size.
 	if got := out.Arms[1].Settled[0]; got.Size != other && (got.Kept != 0 || got.Size != own) || got.Epochs != 1 {
 		t.Errorf("default: %+v", got)
@@ -354,7 +347,7 @@ func TestDefaultsRows(t *testing.T) {
 			set = append(set, a.Set...)
 		}
 		for _, key := range set {
-			if !regexp.MustCompile(`^(data\.(name|label)|mine\.positives|train\.(average|line))=`).MatchString(key) {
+			if !regexp.MustCompile(`^(data\.(name|label)|mine\.positives)=`).MatchString(key) {
 				t.Errorf("%s sets %s, which a stranger does not", e.Name, key)
 			}
 		}

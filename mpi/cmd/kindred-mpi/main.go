@@ -156,7 +156,7 @@ train.chunk, and a run may go on with either program.`,
 	}
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.UsageError{Err: err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.FlagError(err) })
 	cli.AddGlobals(root.PersistentFlags(), &a.json, &a.seed)
 	root.AddCommand(newTrain(a))
 	return root

@@ -79,7 +79,7 @@ other command of kindred accepts its folder.`,
 	}
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.UsageError{Err: err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.FlagError(err) })
 	cli.AddGlobals(root.PersistentFlags(), &a.json, &a.seed)
 	root.AddCommand(newEngines(a), newTrain(a), newBench(a))
 	return root
