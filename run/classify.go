@@ -27,8 +27,8 @@ func (r *recipe) usualRate() float64 {
 	return 1e-4
 }
 
-// usualBest returns the default of train.best. For validation classes that are not trained, a classifier takes MAP@R:
-// it draws every sample towards the classes that it trains, so that training samples are distractors that say less with
+// usualBest returns the default of train.best. The default loss takes MAP@R of the validation samples: a classifier
+// draws every sample towards the classes that it trains, so that training samples are distractors that say less with
 // every epoch. Other losses take the margin.
 func (r *recipe) usualBest() string {
 	switch {

@@ -339,10 +339,9 @@ func (m *margins) values() []float64 {
 	return out
 }
 
-// paired implements train.Best.Paired. It returns the margin (marginMetric) of each validation
-// sample by the current network, or for epoch 0 by the untrained network with the layer that would be computed for it
-// (wccn). Samples that were
-// taken together (data.group) count as one sample with their mean.
+// paired implements train.Best.Paired. It returns the margin (marginMetric) of each validation sample by the current
+// network, or for epoch 0 by the untrained network with the layer that would be computed for it (wccn). Samples that
+// were taken together (data.group) count as one sample with their mean.
 func (t *trainer) paired(ctx context.Context, epoch int) ([]float64, error) {
 	sets, net, cfg := t.scored, t.trained, &t.cfg
 	if u := t.untrained; epoch == 0 && u != nil && u.keeps(cfg) {

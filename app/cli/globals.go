@@ -77,6 +77,8 @@ func FlagError(err error) error {
 		want = "numbers with commas between them"
 	case strings.HasPrefix(kind, "float"):
 		want = "a number"
+	case strings.HasPrefix(kind, "uint"):
+		want = "a whole number from 0 on"
 	}
 	if errors.Is(number.Err, strconv.ErrRange) {
 		want += " that is not so large"

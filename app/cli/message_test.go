@@ -44,7 +44,8 @@ func TestFlagError(t *testing.T) {
 	for _, c := range [][2]string{
 		{"--minutes=5min", `--minutes "5min": want a number`},
 		{"--seed=1.5", `--seed "1.5": want a whole number`},
-		{"--seed=99999999999999999999", `--seed "99999999999999999999": want a whole number that is not so large`},
+		{"--seed=-1", `--seed "-1": want a whole number from 0 on`},
+		{"--seed=99999999999999999999", `--seed "99999999999999999999": want a whole number from 0 on that is not so large`},
 		{"--dims=8,x", `--dims "8,x": want numbers with commas between them`},
 		{"--memory=much", `invalid argument "much" for "--memory" flag: `},
 		{"--none", "unknown flag: --none"},
