@@ -11,6 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/run/internal/keys"
 )
@@ -313,10 +314,10 @@ func (s *Setup) training() string {
 }
 
 // Usual returns the range of epochs after which patience has ended runs like this one. It is
-// zero if patience cannot end the run.
+// zero if patience cannot end the run, or seldom does because the rate falls to 0.
 func (s *Setup) Usual() (epochs [2]int) {
 	t := &s.Config.Train
-	if !t.endsEarly() || !s.Config.Network.pretrained() {
+	if !t.endsEarly() || !s.Config.Network.pretrained() || t.Schedule == string(optim.Cosine) {
 		return epochs
 	}
 	for i, samples := range []int{usualLeast, usualMost} {

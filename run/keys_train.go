@@ -101,7 +101,7 @@ var trainKeys = []key{
 	{
 		Name: "train.epochs", At: func(c *Config) any { return &c.Train.Epochs },
 		Help: "most epochs of sample.batches steps; 0: 10, or from a pretrained start enough to draw 100,000 " +
-			"samples or each sample 32 times, at least 4",
+			"samples or each sample 32 times (12 times with schedule cosine, but at least 12,288 samples), at least 4",
 		Checks: []check{keys.AtLeast(0)}, Begun: always,
 	},
 	{
@@ -140,8 +140,8 @@ var trainKeys = []key{
 	},
 	{
 		Name: "train.lr", At: func(c *Config) any { return &c.Train.LR },
-		Help: "learning rate; 0: 0.001; from a pretrained start 0.0001, or 0.00003 if fewer than 10 labels train " +
-			"and the test has other classes; 0.0003 for a head on a frozen body",
+		Help: "learning rate; 0: 0.001; from a pretrained start 0.0003 with the default loss or a frozen body, else " +
+			"0.0001; a third of that with a trained body if fewer than 10 labels train and the test has other classes",
 		Checks: []check{keys.NotNegative}, Begun: always,
 	},
 	{
@@ -183,7 +183,8 @@ var trainKeys = []key{
 	},
 	{
 		Name: "train.schedule", At: func(c *Config) any { return &c.Train.Schedule },
-		Help:   strings.Join(schedules, ", ") + "; empty: cosine with train.minutes, else constant",
+		Help: strings.Join(schedules, ", ") + "; empty: cosine with the default loss of a pretrained start and " +
+			"with train.minutes, else constant",
 		Values: schedules, Begun: always,
 		Checks: []check{func(v any, words []string, bad report) {
 			if v != "" {
@@ -212,7 +213,7 @@ var trainKeys = []key{
 	{
 		Name: "train.warmup", At: func(c *Config) any { return &c.Train.Warmup },
 		Help: "epochs over which the rate grows linearly at the start; 0: none, or 2,048 samples with the default " +
-			"loss of a pretrained start",
+			"loss of a pretrained start, at most half of the run",
 		Checks: []check{keys.NotNegative}, Begun: fromWeights,
 	},
 	{

@@ -95,8 +95,8 @@ func (t *trainer) fitMinutes(ctx context.Context) error {
 			return err
 		}
 	}
-	if warm := float64(stepsOf(warmedSamples, t.sampler)); t.warms {
-		c.Train.Warmup = min(warm, float64(epochs*steps)/2) / float64(steps)
+	if t.warms {
+		c.Train.Warmup = t.usualWarmup(epochs)
 	}
 	// The cosine needs steps after the warm-up.
 	epochs = max(epochs, int(math.Round(c.Train.Warmup*float64(steps)))/steps+1)

@@ -244,27 +244,35 @@ func newSampler(cfg *Config, p *population) (sampler, error) {
 // settleLength settles the length of the run, given the steps of an epoch.
 func (r *recipe) settleLength() {
 	t, steps := &r.cfg.Train, r.sampler.Batches()
+	drawn := steps * r.sampler.BatchSize()
+	warmer := t.Epochs > 0 && t.Warmup >= float64(t.Epochs) // the rate would not begin to fall
+	if t.Schedule == "" && (t.Minutes > 0 || r.open && !warmer) {
+		t.Schedule = string(optim.Cosine)
+	}
+	t.Schedule = cmp.Or(t.Schedule, string(optim.Constant))
 	epochs := scratchEpochs
 	if r.cfg.Network.pretrained() {
-		epochs = epochsFor(steps*r.sampler.BatchSize(), r.sel.Train.Len())
+		epochs = epochsFor(drawn, samplesFor(t.Schedule, r.sel.Train.Len()))
 	}
 	t.Epochs = cmp.Or(t.Epochs, epochs)
-	schedule := optim.Constant
-	if t.Minutes > 0 {
-		schedule = optim.Cosine
-	}
-	t.Schedule = cmp.Or(t.Schedule, string(schedule))
 	if r.tunes() && t.Minutes == 0 {
-		t.Patience = cmp.Or(t.Patience, patienceFor(steps*r.sampler.BatchSize()*r.cfg.Eval.Every))
+		t.Patience = cmp.Or(t.Patience, patienceFor(drawn*r.cfg.Eval.Every))
 	}
 	if r.warms = r.open && t.Warmup == 0; r.warms {
-		t.Warmup = float64(stepsOf(warmedSamples, r.sampler)) / float64(steps)
+		t.Warmup = r.usualWarmup(t.Epochs)
 	}
 	average := none
 	if r.tunes() && r.opts.Engine == nil { // an engine changes the weights elsewhere
 		average = fmt.Sprint(stepsOf(averagedSamples, r.sampler), stepsWord)
 	}
 	t.Average = cmp.Or(t.Average, average)
+}
+
+// usualWarmup returns the epochs of warm-up of the default loss in a run of the given epochs: at most half of its
+// steps.
+func (r *recipe) usualWarmup(epochs int) float64 {
+	steps := r.sampler.Batches()
+	return float64(min(stepsOf(warmedSamples, r.sampler), epochs*steps/2)) / float64(steps)
 }
 
 // scratchEpochs is the default number of epochs of a run from scratch.
@@ -288,12 +296,14 @@ const (
 	// A run ends after patientSamples and patientEvaluations without a higher score.
 	patientSamples, patientEvaluations = 12288, 4
 	// A run ends at the latest after drawing drawnSamples, about a quarter of an hour for a small
-	// network on two cores, or after drawing each sample a number of times. From then on a small
-	// set is learned by heart, which validation images of the same classes do not show.
-	drawnSamples = 100_000
-	drawnTimes   = 32
-	fewestEpochs = 4
-	// usualLeast and usualMost are the range of samples after which patience has ended most runs on
+	// network on two cores, or after drawing each sample a number of times: drawnTimes, because from then on a small
+	// set is learned by heart, which validation images of the same classes do not show, or fallingTimes with a rate
+	// that falls to 0, but then at least fallingSamples.
+	drawnSamples                 = 100_000
+	drawnTimes                   = 32
+	fallingTimes, fallingSamples = 12, 12288
+	fewestEpochs                 = 4
+	// usualLeast and usualMost are the range of samples after which patience has ended most runs at a constant rate on
 	// the sets of docs/reproduction/defaults.md.
 	usualLeast, usualMost = 13_300, 51_200
 )
@@ -304,10 +314,20 @@ func stepsOf(samples int, s sampler) int {
 	return max((samples+n/2)/n, 1)
 }
 
-// epochsFor returns the default of train.epochs from a pretrained start. An epoch draws drawn
-// samples from a training part of samples.
+// samplesFor returns the number of samples that a run from a pretrained start draws by default, with a schedule of the
+// rate and a training part of the given size.
+func samplesFor(schedule string, samples int) int {
+	most := min(drawnSamples, drawnTimes*samples)
+	if schedule == string(optim.Cosine) {
+		most = min(most, max(fallingTimes*samples, fallingSamples))
+	}
+	return most
+}
+
+// epochsFor returns the default of train.epochs from a pretrained start: as many as draw about the given number of
+// samples. An epoch draws drawn samples.
 func epochsFor(drawn, samples int) int {
-	return max(min(drawnSamples, drawnTimes*samples)/max(drawn, 1), fewestEpochs)
+	return max(samples/max(drawn, 1), fewestEpochs)
 }
 
 // patienceFor returns the default of train.patience from a pretrained start, for evaluations

@@ -72,12 +72,15 @@ func TestSettleImages(t *testing.T) {
 
 // TestLength: how long a run from a pretrained start is where nobody says.
 func TestLength(t *testing.T) {
-	for _, c := range []struct{ drawn, samples, want int }{
-		{1024, 5000, 97}, {1024, 400, 12}, {2048, 2048, 32}, {320, 40, 4}, {1024, 40, 4},
-		{50_000, 50_000, 4}, {0, 0, 4},
+	for _, c := range []struct{ drawn, samples, constant, cosine int }{
+		{1024, 5000, 97, 58}, {5000, 5000, 20, 12}, {1024, 400, 12, 12}, {2048, 2048, 32, 12}, {1024, 700, 21, 12},
+		{320, 40, 4, 4}, {1024, 40, 4, 4}, {9000, 9000, 11, 11}, {50_000, 50_000, 4, 4}, {0, 0, 4, 4},
 	} {
-		if got := epochsFor(c.drawn, c.samples); got != c.want {
-			t.Errorf("epochs that draw %d of %d: %d, want %d", c.drawn, c.samples, got, c.want)
+		constant := epochsFor(c.drawn, samplesFor("constant", c.samples))
+		cosine := epochsFor(c.drawn, samplesFor("cosine", c.samples))
+		if constant != c.constant || cosine != c.cosine {
+			t.Errorf("epochs that draw %d of %d: %d and %d, want %d and %d", c.drawn, c.samples, constant, cosine,
+				c.constant, c.cosine)
 		}
 	}
 	for drawn, want := range map[int]int{1: 12288, 128: 96, 1024: 12, 3000: 5, 3200: 4, 128_000: 4} {
@@ -89,6 +92,44 @@ func TestLength(t *testing.T) {
 		if got, err := parseAverage(text, 8); err != nil || got != want {
 			t.Errorf("%q: %v epochs, %v", text, got, err)
 		}
+	}
+}
+
+// TestFallingRate: with the default loss the rate falls to 0 after a warm-up of at most half of the run. A warm-up that
+// is as long as the run keeps it constant, and so does another loss.
+func TestFallingRate(t *testing.T) {
+	for _, c := range []struct {
+		set      []string
+		schedule string
+		epochs   int
+		warmup   float64 // of epochs
+	}{
+		{nil, "cosine", 4, 2},
+		{[]string{"train.epochs=1"}, "cosine", 1, 0.5},
+		{[]string{"train.epochs=1", "sample.batches=1"}, "cosine", 1, 0},
+		{[]string{"train.epochs=2", "train.warmup=2"}, "constant", 2, 2},
+		{[]string{"train.epochs=2", "train.warmup=1"}, "cosine", 2, 1},
+		{[]string{"train.schedule=constant"}, "constant", 4, 2},
+		{[]string{"loss.name=cosface"}, "constant", 4, 0},
+		{[]string{"loss.name=cosface", "train.schedule=cosine"}, "cosine", 4, 0},
+	} {
+		cfg, err := Parse("", nil, append([]string{"data.size=64", "network.width=16"}, c.set...)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr, err := assemble(t.Context(), cfg, Options{Dataset: photos(6, 12, 64), Weights: smallStart(t, 128)})
+		if err != nil {
+			t.Errorf("%v: %v", c.set, err)
+			continue
+		}
+		got := tr.cfg.Train
+		if got.Schedule != c.schedule || got.Epochs != c.epochs || got.Warmup != c.warmup {
+			t.Errorf("%v: %s, %d epochs, %v of warm-up; want %+v", c.set, got.Schedule, got.Epochs, got.Warmup, c)
+		}
+		if s := tr.setup(); c.schedule == "cosine" && s.Usual() != [2]int{} {
+			t.Errorf("%v: usually ends after %v", c.set, s.Usual())
+		}
+		tr.close()
 	}
 }
 

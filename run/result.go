@@ -12,6 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/nn"
+	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -280,7 +281,7 @@ func (t *trainer) against(r *train.Result) string {
 			"leave network.dim out, which keeps the features unchanged; %s", key, after, before, t.side,
 			t.wayOut(r))
 	}
-	if n := len(r.History); r.Epoch == n && n == t.cfg.Train.Epochs {
+	if n := len(r.History); r.Epoch == n && n == t.cfg.Train.Epochs && !t.drawsEnough() {
 		more := fmt.Sprintf("train.epochs=%d", 2*n)
 		if t.pace != nil {
 			more = fmt.Sprintf("train.minutes=%v", 2*t.pace.minutes)
@@ -288,6 +289,14 @@ func (t *trainer) against(r *train.Result) string {
 		return "the last epoch was the best, so a longer run may be better: set " + more
 	}
 	return ""
+}
+
+// drawsEnough reports whether the rate of the run falls to 0 over as many samples as the default length has. The last
+// epoch is usually the best one then.
+func (t *trainer) drawsEnough() bool {
+	c := &t.cfg.Train
+	drawn := t.sampler.Batches() * t.sampler.BatchSize()
+	return c.Schedule == string(optim.Cosine) && c.Epochs >= epochsFor(drawn, samplesFor(c.Schedule, t.sel.Train.Len()))
 }
 
 // highest returns the highest value of a metric over the epochs.

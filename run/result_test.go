@@ -35,6 +35,8 @@ func TestVerdict(t *testing.T) {
 		"better": {r: train.Result{Epoch: 2, Metrics: scores(0.5), History: history(0.4, 0.5, 0.4)}},
 		"still rising": {r: train.Result{Epoch: 3, Metrics: scores(0.6), History: history(0.4, 0.5, 0.6)},
 			says: []string{"the last epoch was the best, so a longer run may be better: set train.epochs=6"}},
+		"as long as the default": {
+			r: train.Result{Epoch: 4, Metrics: scores(0.6), History: history(0.4, 0.5, 0.6, 0.7)}},
 		"worse": {
 			r: train.Result{History: history(0.1, 0.2, 0.1),
 				Compared: &train.Compared{Samples: 12, Gain: -0.1, P: 0.9}},
@@ -54,7 +56,7 @@ func TestVerdict(t *testing.T) {
 		"another metric": {r: train.Result{History: history(0.1, 0.2, 0.3)},
 			says: []string{"no epoch had a higher validation_map@r than 0.3000 (0.3000 at most)"}},
 	} {
-		c.r.Untrained = scores(0.3)
+		c.r.Untrained, tr.cfg.Train.Epochs = scores(0.3), len(c.r.History)
 		got := (&trainer{built: tr}).verdict(&c.r)
 		if len(c.says) == 0 && got != "" {
 			t.Errorf("%s: %q", what, got)

@@ -16,6 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/internal/base/option"
+	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -49,8 +50,28 @@ func (t *trainer) resume() (*train.Checkpoint, error) {
 		t.note("%s has finished all %d epochs: only its files are written again", t.opts.Dir, done)
 	default:
 		t.note("%s continues in epoch %d after step %d of %d", t.opts.Dir, done+1, from.Step, t.sampler.Batches())
+		return from, t.saysRate(from.Origin)
 	}
 	return from, nil
+}
+
+// saysRate says that the rate goes on differently because it falls to 0 over another number of epochs than before.
+func (t *trainer) saysRate(o train.Origin) error {
+	c := &t.cfg.Train
+	was, err := Parse(configFile, []byte(o.Settings))
+	if err != nil {
+		return err
+	}
+	before, how := was.Train.Epochs, "higher"
+	if c.Schedule != string(optim.Cosine) || c.Epochs == before {
+		return nil
+	}
+	if c.Epochs < before {
+		how = "lower"
+	}
+	t.note("train.schedule is %s: the learning rate now falls to 0 over %d epochs, and not over %d, so it goes on %s "+
+		"than before", c.Schedule, c.Epochs, before, how)
+	return nil
 }
 
 // OtherDataError is the error of resuming a run with other data.

@@ -361,6 +361,45 @@ func TestFinish(t *testing.T) {
 	}
 }
 
+// TestAnotherFall: a run whose rate falls to 0 over more epochs, or over fewer, than it began with says so. Resumed as
+// it is, or at a constant rate, it has nothing to say.
+func TestAnotherFall(t *testing.T) {
+	for _, c := range []struct {
+		schedule string
+		epochs   int
+		want     string
+	}{
+		{"cosine", 4, "the learning rate now falls to 0 over 4 epochs, and not over 3, so it goes on higher"},
+		{"cosine", 2, "the learning rate now falls to 0 over 2 epochs, and not over 3, so it goes on lower"},
+		{"cosine", 3, ""},
+		{"constant", 4, ""},
+	} {
+		cfg := smallConfig(t)
+		cfg.Train.Epochs, cfg.Train.Schedule = 3, c.schedule
+		opts := Options{Dir: filepath.Join(t.TempDir(), "a"), Dataset: newBlobs(4, 20, 16)}
+		ctx, cancel := context.WithCancel(t.Context())
+		opts.Observe = func(e train.Event) {
+			if e.Stage == train.Stepped && e.Epoch == 2 {
+				cancel()
+			}
+		}
+		_, err := Train(ctx, cfg, opts)
+		if cancel(); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		again := configOf(t, opts.Dir)
+		again.Train.Epochs, opts.Resume, opts.Observe = c.epochs, true, nil
+		res, err := Train(t.Context(), again, opts)
+		if err != nil || len(res.History) != c.epochs {
+			t.Fatal(res, err)
+		}
+		said := strings.Join(res.Notes, "\n")
+		if c.want == "" && strings.Contains(said, "falls to 0") || !strings.Contains(said, c.want) {
+			t.Errorf("%s to %d epochs: %q", c.schedule, c.epochs, said)
+		}
+	}
+}
+
 // A run that has taken no step has nothing to finish, and is left as it was.
 func TestNothingToFinish(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a")
