@@ -256,7 +256,8 @@ func TestPretrainedRecipe(t *testing.T) {
 	if r.Network.Pretrained != "small" || r.Network.Name != "conv4" || r.Network.Dim != 256 || r.Data.Size != 64 ||
 		r.Network.Head != wccnHead || r.Data.Pixels != "imagenet" || r.Network.FrozenNorm != On || r.Train.LR != 3e-4 ||
 		r.Train.Depth != 0.1 || r.Train.Warmup != 1.5 || r.Train.Schedule != "cosine" ||
-		r.Train.Proxies != meanProxies || r.Data.Augment != "light" || r.Loss["name"] != classLoss || r.Data.Validation != "as-test:0.2" ||
+		r.Train.Proxies != meanProxies ||
+		r.Data.Augment != "light" || r.Loss["name"] != classLoss || r.Data.Validation != "as-test:0.2" ||
 		r.Train.Patience != 12 ||
 		r.Sample.Batches != 32 || r.Sample.Classes != 8 || r.Sample.PerClass != 4 ||
 		r.Train.Average != "192 steps" || r.Mine["positives"] == nil {
