@@ -378,6 +378,10 @@ func newOptimizer(cfg *TrainConfig, batches int, net train.Network, obj train.Ob
 	}
 	if o.Schedule.Kind == optim.Cosine {
 		o.Schedule.Total = cfg.Epochs * batches
+		if o.Schedule.Total <= o.Schedule.Warmup {
+			return nil, fmt.Errorf("train.warmup: %v epochs leave none of %d (train.epochs) in which the rate falls "+
+				"(train.schedule=cosine): give a shorter warm-up, or more epochs", cfg.Warmup, cfg.Epochs)
+		}
 	}
 	for _, e := range cfg.Steps {
 		o.Schedule.Milestones = append(o.Schedule.Milestones, e*batches-o.Schedule.Warmup)

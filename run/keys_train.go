@@ -141,7 +141,8 @@ var trainKeys = []key{
 	{
 		Name: "train.lr", At: func(c *Config) any { return &c.Train.LR },
 		Help: "learning rate; 0: 0.001; from a pretrained start 0.0003 with the default loss or a frozen body, else " +
-			"0.0001; a third of that with a trained body if fewer than 10 labels train and the test has other classes",
+			"0.0001; with a trained body 0.0001 and 0.00003 if fewer than 10 labels train and the test has other " +
+			"classes",
 		Checks: []check{keys.NotNegative}, Begun: always,
 	},
 	{

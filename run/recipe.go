@@ -244,7 +244,6 @@ func newSampler(cfg *Config, p *population) (sampler, error) {
 // settleLength settles the length of the run, given the steps of an epoch.
 func (r *recipe) settleLength() {
 	t, steps := &r.cfg.Train, r.sampler.Batches()
-	drawn := steps * r.sampler.BatchSize()
 	warmer := t.Epochs > 0 && t.Warmup >= float64(t.Epochs) // the rate would not begin to fall
 	if t.Schedule == "" && (t.Minutes > 0 || r.open && !warmer) {
 		t.Schedule = string(optim.Cosine)
@@ -252,11 +251,11 @@ func (r *recipe) settleLength() {
 	t.Schedule = cmp.Or(t.Schedule, string(optim.Constant))
 	epochs := scratchEpochs
 	if r.cfg.Network.pretrained() {
-		epochs = epochsFor(drawn, samplesFor(t.Schedule, r.sel.Train.Len()))
+		epochs = r.usualEpochs()
 	}
 	t.Epochs = cmp.Or(t.Epochs, epochs)
 	if r.tunes() && t.Minutes == 0 {
-		t.Patience = cmp.Or(t.Patience, patienceFor(drawn*r.cfg.Eval.Every))
+		t.Patience = cmp.Or(t.Patience, patienceFor(steps*r.sampler.BatchSize()*r.cfg.Eval.Every))
 	}
 	if r.warms = r.open && t.Warmup == 0; r.warms {
 		t.Warmup = r.usualWarmup(t.Epochs)
@@ -266,6 +265,12 @@ func (r *recipe) settleLength() {
 		average = fmt.Sprint(stepsOf(averagedSamples, r.sampler), stepsWord)
 	}
 	t.Average = cmp.Or(t.Average, average)
+}
+
+// usualEpochs returns the default of train.epochs from a pretrained start, for the settled schedule of the rate.
+func (r *recipe) usualEpochs() int {
+	drawn := r.sampler.Batches() * r.sampler.BatchSize()
+	return epochsFor(drawn, samplesFor(r.cfg.Train.Schedule, r.sel.Train.Len()))
 }
 
 // usualWarmup returns the epochs of warm-up of the default loss in a run of the given epochs: at most half of its

@@ -133,6 +133,17 @@ func TestFallingRate(t *testing.T) {
 	}
 }
 
+func TestWarmupTooLong(t *testing.T) {
+	cfg := smallConfig(t)
+	cfg.Train.Epochs, cfg.Train.Warmup, cfg.Train.Schedule = 2, 2, "cosine"
+	_, err := Train(t.Context(), cfg, Options{Dataset: newBlobs(4, 20, 16)})
+	for _, key := range []string{"train.warmup: 2 epochs", "2 (train.epochs)", "train.schedule=cosine"} {
+		if err == nil || !strings.Contains(err.Error(), key) {
+			t.Errorf("error %v does not say %q", err, key)
+		}
+	}
+}
+
 func TestLengthKeys(t *testing.T) {
 	for _, bad := range []string{"train.budget=10", "train.budget=-1m", "train.budget=soon", "train.average=-1",
 		"train.average=0", "train.average=many",

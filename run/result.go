@@ -295,8 +295,7 @@ func (t *trainer) against(r *train.Result) string {
 // epoch is usually the best one then.
 func (t *trainer) drawsEnough() bool {
 	c := &t.cfg.Train
-	drawn := t.sampler.Batches() * t.sampler.BatchSize()
-	return c.Schedule == string(optim.Cosine) && c.Epochs >= epochsFor(drawn, samplesFor(c.Schedule, t.sel.Train.Len()))
+	return c.Schedule == string(optim.Cosine) && c.Epochs >= t.usualEpochs()
 }
 
 // highest returns the highest value of a metric over the epochs.

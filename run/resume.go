@@ -58,15 +58,18 @@ func (t *trainer) resume() (*train.Checkpoint, error) {
 // saysRate says that the rate goes on differently because it falls to 0 over another number of epochs than before.
 func (t *trainer) saysRate(o train.Origin) error {
 	c := &t.cfg.Train
+	if c.Schedule != string(optim.Cosine) {
+		return nil
+	}
 	was, err := Parse(configFile, []byte(o.Settings))
 	if err != nil {
 		return err
 	}
 	before, how := was.Train.Epochs, "higher"
-	if c.Schedule != string(optim.Cosine) || c.Epochs == before {
+	switch {
+	case c.Epochs == before:
 		return nil
-	}
-	if c.Epochs < before {
+	case c.Epochs < before:
 		how = "lower"
 	}
 	t.note("train.schedule is %s: the learning rate now falls to 0 over %d epochs, and not over %d, so it goes on %s "+
