@@ -31,7 +31,7 @@
 // a part into a matrix ([github.com/kindred-ml/kindred/mat.Dense]) with a row for each sample.
 //
 //	m, err := run.Load("runs/photos")
-//	e, err := m.Embed(ctx, d.All())
+//	e, err := m.EmbedPart(ctx, d.All())
 //
 // An index ([github.com/kindred-ml/kindred/index.Index]) keeps embeddings with columns in a
 // folder and finds the nearest ones. A server ([github.com/kindred-ml/kindred/serve.Server])

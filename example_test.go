@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/png"
 	"io/fs"
 	"log"
@@ -16,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing/fstest"
 
 	"github.com/kindred-ml/kindred/data"
@@ -145,7 +147,7 @@ func Example_embed() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	e, err := m.Embed(ctx, d.All())
+	e, err := m.EmbedPart(ctx, d.All())
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -154,13 +156,40 @@ func Example_embed() {
 	// Output: 6 embeddings of 3 numbers, compared by their euclidean distance: <nil>
 }
 
+// Embed pictures from many goroutines, as the handlers of a service do.
+func Example_embedConcurrently() {
+	ctx, dir := context.Background(), temporary()
+	defer os.RemoveAll(dir)
+	m, err := averaging(dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	var all sync.WaitGroup
+	var reds [8]float32
+	for i := range reds {
+		all.Go(func() {
+			picture := image.NewRGBA(image.Rect(0, 0, 24, 24)) // of one colour
+			red := image.NewUniform(color.RGBA{uint8(32 * i), 0, 0, 255})
+			draw.Draw(picture, picture.Rect, red, image.Point{}, draw.Src)
+			x, err := m.Embed(ctx, picture)
+			if err != nil {
+				log.Fatal(err)
+			}
+			reds[i] = x.At(0, 0)
+		})
+	}
+	all.Wait()
+	fmt.Printf("%.2f\n", reds)
+	// Output: [0.00 0.13 0.25 0.38 0.50 0.63 0.75 0.88]
+}
+
 // filled makes an index of the pictures of a file system.
 func filled(ctx context.Context, dir string, m *run.Model, pictures fs.FS) (*index.Index, error) {
 	d, err := data.OpenFS(ctx, pictures, "discs", data.OpenOptions{})
 	if err != nil {
 		return nil, err
 	}
-	e, err := m.Embed(ctx, d.All())
+	e, err := m.EmbedPart(ctx, d.All())
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +284,7 @@ func Example_decide() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	e, err := m.Embed(ctx, d.All())
+	e, err := m.EmbedPart(ctx, d.All())
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -33,3 +33,6 @@ func (e *Net) Steps() (training, evaluation []string) {
 // ArenaSizes are how many values the buffers of training and of evaluation hold for an
 // image.
 func (e *Net) ArenaSizes() (train, eval int) { return e.train.size, e.eval.size }
+
+// DuringPass has f called between the layers of every pass.
+func (e *Net) DuringPass(f func()) { e.observe = func(step, int) { f() } }

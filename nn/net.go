@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/nn/internal/attention"
@@ -33,8 +34,9 @@ type Options struct {
 }
 
 // Net runs and trains one network. It allocates buffers for the largest batch so
-// far and reuses them. Only one goroutine at a time may use a Net; the work itself
-// runs on all cores, with results that do not depend on their number.
+// far and reuses them. Only one goroutine at a time may use a Net, also while it reads
+// a result: passes at the same time panic, and run.Model.Embed is for many goroutines.
+// The work itself runs on all cores, with results that do not depend on their number.
 type Net struct {
 	spec   Spec
 	opt    Options
@@ -57,6 +59,8 @@ type Net struct {
 	held        []float64
 
 	graphs programs // that are ready to run
+
+	busy atomic.Bool // a pass is under way
 
 	packed   bool // the packed filters of 8-bit layers match params
 	constant bool // the filters of others may be kept
@@ -257,7 +261,18 @@ func (e *Net) Infer(x []float32, n int) *mat.Dense {
 	return e.run(&e.eval, x, n)
 }
 
+// enter begins a pass, which leave ends.
+func (e *Net) enter() {
+	if !e.busy.CompareAndSwap(false, true) {
+		panic("nn: two goroutines use a Net at the same time")
+	}
+}
+
+func (e *Net) leave() { e.busy.Store(false) }
+
 func (e *Net) run(p *plan, x []float32, n int) *mat.Dense {
+	e.enter()
+	defer e.leave()
 	if n < 1 || len(x) != n*e.spec.Input.Len() {
 		panic(fmt.Sprintf("nn: %d values for %d images of %s", len(x), n, e.spec.Input))
 	}
@@ -297,6 +312,8 @@ func (e *Net) Backward(dE *mat.Dense) {
 	if !e.ready {
 		panic("nn: Backward without a Forward before it")
 	}
+	e.enter()
+	defer e.leave()
 	e.ready = false
 	p := &e.train
 	n, dim := e.images, e.Dim()

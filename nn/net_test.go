@@ -229,6 +229,10 @@ func TestMisuse(t *testing.T) {
 	net.Forward(x, 2)
 	net.Infer(x, 2)
 	panics("backward after evaluation", func() { net.Backward(g) })
+	net.DuringPass(func() { net.Infer(x, 2) })
+	panics("a pass during a pass", func() { net.Infer(x, 2) })
+	net.DuringPass(func() {})
+	net.Infer(x, 2) // the pass that panicked has ended
 }
 
 // TestMemory holds the bounds for training steps, with buffers, weights, gradients

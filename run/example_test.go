@@ -90,7 +90,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer d.Close()
-	e, err := model.Embed(ctx, d.All())
+	e, err := model.EmbedPart(ctx, d.All())
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func ExampleImport() {
 		log.Fatal(err)
 	}
 	defer d.Close()
-	e, err := model.Embed(ctx, d.All())
+	e, err := model.EmbedPart(ctx, d.All())
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -130,7 +130,7 @@ func TestFrozenEvaluation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := m.Embed(t.Context(), res.Test.Part)
+	e, err := m.EmbedPart(t.Context(), res.Test.Part)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,13 +153,13 @@ func TestFrozenAndEmbed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, err := m.Embed(t.Context(), d.All())
+	plain, err := m.EmbedPart(t.Context(), d.All())
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.Cache = home
 	for range 2 {
-		kept, err := m.Embed(t.Context(), d.All())
+		kept, err := m.EmbedPart(t.Context(), d.All())
 		if err != nil || !slices.Equal(kept.X.Data, plain.X.Data) || !slices.Equal(kept.Pos, plain.Pos) {
 			t.Fatalf("with a cache: %v", err)
 		}

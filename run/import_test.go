@@ -75,7 +75,7 @@ func TestTrainingFromONNX(t *testing.T) {
 		}
 	}
 	p := newBlobs(4, 12, 16).All()
-	if e, err := m.Embed(t.Context(), p); err != nil || e.X.Cols != 5 || e.X.Rows != 48 {
+	if e, err := m.EmbedPart(t.Context(), p); err != nil || e.X.Cols != 5 || e.X.Rows != 48 {
 		t.Errorf("%v", err)
 	}
 }
@@ -92,7 +92,7 @@ func TestImport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := m.Embed(context.Background(), p)
+		e, err := m.EmbedPart(context.Background(), p)
 		if err != nil || e.X.Cols != c.dim || e.X.Rows != 6 {
 			t.Errorf("%+v: %v", c, err)
 		}
@@ -159,7 +159,7 @@ func TestNormalisedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := m.Embed(t.Context(), p)
+		e, err := m.EmbedPart(t.Context(), p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -330,7 +330,7 @@ func TestPretrainedByName(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := newBlobs(3, 2, 16).All()
-	if e, err := m.Embed(t.Context(), p); err != nil || e.X.Cols != spec.OutDim() || e.X.Rows != 6 {
+	if e, err := m.EmbedPart(t.Context(), p); err != nil || e.X.Cols != spec.OutDim() || e.X.Rows != 6 {
 		t.Errorf("%v", err)
 	}
 	prepared, err := m.Preparation()
@@ -396,7 +396,7 @@ func TestSaved(t *testing.T) {
 		heard := []int{}
 		m.Config.Eval.Batch = 10
 		m.Progress = func(done, total int) { heard = append(heard, done, total) }
-		e, err := m.Embed(t.Context(), newBlobs(4, 6, 9).All())
+		e, err := m.EmbedPart(t.Context(), newBlobs(4, 6, 9).All())
 		if err != nil || e.X.Rows != 24 || e.X.Cols != 3 || !slices.Equal(heard, []int{10, 24, 20, 24, 24, 24}) {
 			t.Errorf("%s: %v, heard %v", c.name, err, heard)
 		}
@@ -405,7 +405,7 @@ func TestSaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e, err := m.Embed(t.Context(), newFeatures(4, 6, 6).All()); err != nil || e.X.Cols != 3 {
+	if e, err := m.EmbedPart(t.Context(), newFeatures(4, 6, 6).All()); err != nil || e.X.Cols != 3 {
 		t.Errorf("of features: %v", err)
 	}
 	for want, of := range map[string]func() (string, DataConfig){

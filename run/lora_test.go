@@ -130,7 +130,7 @@ func checkLoRAFolder(t *testing.T, dir string, res *Result) {
 			t.Errorf("the saved network has another %s", p.Name)
 		}
 	}
-	e, err := m.Embed(t.Context(), res.Test.Part)
+	e, err := m.EmbedPart(t.Context(), res.Test.Part)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
@@ -18,16 +19,26 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// Model is the network of a finished run and the preparation of its input.
+// Model is the network of a finished run and the preparation of its input. Set its fields before its first use. After
+// that many goroutines may call Embed, EmbedFiles and EmbedPart; the network runs for one of them at a time.
 type Model struct {
 	Config Config
 	Net    *nn.Net
-	// Cache, if set, is a folder in which Embed keeps the output of the network for each image.
-	// Embed reuses the outputs that earlier calls, or training with this network as a frozen
+	// Cache, if set, is a folder in which EmbedPart keeps the output of the network for each image.
+	// EmbedPart reuses the outputs that earlier calls, or training with this network as a frozen
 	// body, have kept there.
 	Cache string
-	// Progress, if set, is called by Embed with the number of samples done.
+	// Progress, if set, is called by EmbedPart with the number of samples done.
 	Progress func(done, total int)
+
+	once   sync.Once // of images
+	images *embedder
+}
+
+// Copy returns a model with the same fields, of which some can be set anew. It shares the network: unless it gets
+// another one, only one of the two models may be used at a time.
+func (m *Model) Copy() *Model {
+	return &Model{Config: m.Config, Net: m.Net, Cache: m.Cache, Progress: m.Progress}
 }
 
 // Load reads the network of the run in dir.
@@ -50,7 +61,7 @@ func (m *Model) Save(dir string) error {
 }
 
 // Decoder returns a decoder for pictures from outside a data set. It prepares a picture to
-// the same bits as Embed prepares a file.
+// the same bits as EmbedPart prepares a file.
 func (m *Model) Decoder() (*imaging.Decoder, error) {
 	img, err := m.Config.Data.images(false)
 	if err != nil {
@@ -66,7 +77,7 @@ func (m *Model) Decoder() (*imaging.Decoder, error) {
 }
 
 // LoaderConfig returns how pictures are prepared for the network, without the random changes
-// of training. A data.Loader with it prepares the same bits as Embed.
+// of training. A data.Loader with it prepares the same bits as EmbedPart.
 func (m *Model) LoaderConfig() (data.LoaderConfig, error) { return m.Config.Data.loader(false) }
 
 // Distance returns how embeddings of the model are compared: by the distance that the run used
@@ -76,15 +87,19 @@ func (m *Model) LoaderConfig() (data.LoaderConfig, error) { return m.Config.Data
 // embeddings, both distances rank alike.
 func (m *Model) Distance() (rank.Distance, error) { return rank.ParseDistance(m.Config.Eval.Distance) }
 
-// Embed computes the embeddings of the samples of p, after converting them to the network's
+// EmbedPart computes the embeddings of the samples of p, after converting them to the network's
 // size and channels. A sample that cannot be read has no row; with Config.Data.Strict it is an
-// error.
-func (m *Model) Embed(ctx context.Context, p *data.Part) (*Embedded, error) {
-	e, err := m.embed(ctx, p)
-	return e, skippable(err)
+// error. A second caller waits for the first.
+func (m *Model) EmbedPart(ctx context.Context, p *data.Part) (*Embedded, error) {
+	var e *Embedded
+	err := m.embedder().queue.Alone(ctx, func() (err error) {
+		e, err = m.embedPart(ctx, p)
+		return skippable(err)
+	})
+	return e, err
 }
 
-func (m *Model) embed(ctx context.Context, p *data.Part) (*Embedded, error) {
+func (m *Model) embedPart(ctx context.Context, p *data.Part) (*Embedded, error) {
 	f, err := newFeed(p, m.Config.Data, 0, false, false)
 	if err != nil {
 		return nil, err
@@ -143,7 +158,7 @@ type Embedded struct {
 	X    *mat.Dense
 	Part *data.Part
 	Pos  []int
-	// LeftOut, set by Model.Embed, lists the samples without a row. Skipped has each sample that could not be
+	// LeftOut, set by Model.EmbedPart, lists the samples without a row. Skipped has each sample that could not be
 	// read, with its error.
 	LeftOut []data.LeftOut
 	Skipped []data.Skipped

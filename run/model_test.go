@@ -30,7 +30,7 @@ func TestModelEmbedsAsTheRunDid(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := d.All()
-	all, err := m.Embed(t.Context(), p)
+	all, err := m.EmbedPart(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestModelEmbedsAsTheRunDid(t *testing.T) {
 	if len(lines) != d.Len()+1 || lines[0] != "path,label" || lines[1] != d.Names[0]+",0" {
 		t.Errorf("labels start with %q, %q, %d lines", lines[0], lines[1], len(lines))
 	}
-	if _, err := m.Embed(t.Context(), newFeatures(2, 4, 3).All()); err == nil ||
+	if _, err := m.EmbedPart(t.Context(), newFeatures(2, 4, 3).All()); err == nil ||
 		!strings.Contains(err.Error(), "the network takes") {
 		t.Errorf("features given to a network of images: %v", err)
 	}

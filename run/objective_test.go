@@ -243,7 +243,7 @@ func TestLoaderConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &Model{Config: res.Config, Net: res.Net}
-	want, err := m.Embed(ctx, d.All())
+	want, err := m.EmbedPart(ctx, d.All())
 	if err != nil {
 		t.Fatal(err)
 	}

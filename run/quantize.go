@@ -84,16 +84,16 @@ func (m *Model) Quantize(ctx context.Context, opt QuantizeOptions) (*Quantized, 
 	if err != nil {
 		return nil, err
 	}
-	made := *m
+	made := m.Copy()
 	made.Net, made.Config = net, m.Config.clone()
 	made.Config.Network.Precision = string(nn.Int8)
-	q.Model, q.Photos, q.Method = &made, net.Quantization().Photos, net.Quantization().Method
+	q.Model, q.Photos, q.Method = made, net.Quantization().Photos, net.Quantization().Method
 	sets := scoredSets(sel, &m.Config)[:1] // the test samples
 	for _, of := range []struct {
 		stage string
 		model *Model
 		to    *Measured
-	}{{"embedding as before", m, &q.Before}, {"embedding in 8 bits", &made, &q.After}} {
+	}{{"embedding as before", m, &q.Before}, {"embedding in 8 bits", made, &q.After}} {
 		if err := of.model.measure(ctx, sets[0], of.to, &opt, of.stage); err != nil {
 			return nil, err
 		}

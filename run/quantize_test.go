@@ -74,7 +74,7 @@ func TestQuantizeSavesWhatItMeasures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := loaded.Embed(t.Context(), q.Test.Part)
+	e, err := loaded.EmbedPart(t.Context(), q.Test.Part)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -281,7 +281,7 @@ func TestBlueFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, model := range map[string]*Model{"saved": saved, "imported": imported} {
-		e, err := model.Embed(t.Context(), d.All())
+		e, err := model.EmbedPart(t.Context(), d.All())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -194,7 +194,7 @@ func TestGallery(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := d.All()
-	all, err := m.Embed(t.Context(), p)
+	all, err := m.EmbedPart(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -209,7 +209,7 @@ func TestUntrained(t *testing.T) {
 			t.Fatalf("%s is not that of the start", p.Name)
 		}
 	}
-	e, err := m.Embed(t.Context(), res.Test.Part)
+	e, err := m.EmbedPart(t.Context(), res.Test.Part)
 	if err != nil || !slices.Equal(e.X.Data, res.Test.X.Data) {
 		t.Errorf("the run folder's network gives other embeddings of the test (%v)", err)
 	}

@@ -343,9 +343,9 @@ func (m *Model) WithoutComputed() (*Model, error) {
 	for _, p := range net.Params() {
 		copy(p.Value, m.Net.Param(p.Name).Value)
 	}
-	bare := *m
+	bare := m.Copy()
 	bare.Net = net
-	return &bare, nil
+	return bare, nil
 }
 
 // Recomputed applies a computed layer (wccn) to embeddings of a model without one. The layer is computed from the

@@ -155,7 +155,7 @@ func TestComputedLayer(t *testing.T) {
 		if got := m.Net.Param(wccnLayer+".weight") != nil; got != (c.computed > 0) {
 			t.Errorf("%v: the run folder's network has the layer: %v", c.set, got)
 		}
-		if e, err := m.Embed(t.Context(), res.Test.Part); err != nil || e.X.Cols != res.Test.X.Cols {
+		if e, err := m.EmbedPart(t.Context(), res.Test.Part); err != nil || e.X.Cols != res.Test.X.Cols {
 			t.Errorf("%v: %v", c.set, err)
 		}
 	}
@@ -180,15 +180,15 @@ func TestRecomputed(t *testing.T) {
 	for i := range x.Rows {
 		part.Index = append(part.Index, i)
 	}
-	features, err := m.Embed(t.Context(), part)
+	features, err := m.EmbedPart(t.Context(), part)
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := *m
+	whole := m.Copy()
 	if whole.Net, err = newWCCN(features.X, labels).after(net, nn.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	want, err := whole.Embed(t.Context(), part)
+	want, err := whole.EmbedPart(t.Context(), part)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestRecomputed(t *testing.T) {
 	}
 	apart := func(from func(pos int) bool) float32 {
 		t.Helper()
-		e, err := bare.Embed(t.Context(), part)
+		e, err := bare.EmbedPart(t.Context(), part)
 		if err != nil {
 			t.Fatal(err)
 		}

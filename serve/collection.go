@@ -54,8 +54,7 @@ func (s *Server) newCollection(c Collection) *collection {
 	}
 	own := &collection{Collection: c, background: newBackground(s.background, s.log), projected: &projected{}}
 	if c.Embedder != nil {
-		own.coalescer = newCoalescer(c.Embedder, s.limits.Time, s.metrics, s.log)
-		own.running.Go(func() { own.coalescer.run(own.ctx) })
+		own.coalescer = newCoalescer(own.ctx, c.Embedder, s.limits.Time, s.metrics, s.log)
 	}
 	return own
 }

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
 
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/base/batch"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/words"
@@ -139,11 +139,11 @@ func (s *Server) embed(ctx context.Context, c *collection, file []byte, l *loan)
 const maxBatch = 16
 
 // coalescer embeds together the pictures of requests that arrive while the network is busy.
-// No request waits for a batch to fill; the busier the network, the larger the batches.
 type coalescer struct {
 	by      Embedder
-	time    time.Duration // time limit of a batch
-	jobs    chan *job
+	ctx     context.Context // of the collection
+	time    time.Duration   // time limit of a batch
+	queue   *batch.Queue[*job]
 	metrics *metrics
 	log     *slog.Logger
 }
@@ -151,84 +151,35 @@ type coalescer struct {
 // job is a picture on its way to its vector.
 type job struct {
 	picture *imaging.Image
-	state   atomic.Int32 // waiting, taken or left
-	done    chan struct{}
 	vector  []float32
 	err     error
 }
 
-const (
-	waiting int32 = iota
-	taken         // taken by a batch
-	left          // abandoned by its request
-)
-
-func newCoalescer(by Embedder, time time.Duration, m *metrics, log *slog.Logger) *coalescer {
-	return &coalescer{by: by, time: time, jobs: make(chan *job), metrics: m, log: log}
+func newCoalescer(ctx context.Context, by Embedder, time time.Duration, m *metrics, log *slog.Logger) *coalescer {
+	c := &coalescer{by: by, ctx: ctx, time: time, metrics: m, log: log}
+	c.queue = batch.New(maxBatch, c.run)
+	return c
 }
 
 // embed returns the picture's vector. When ctx ends it returns at once, unless the picture is being
 // embedded: its memory is in use until then.
 func (c *coalescer) embed(ctx context.Context, im *imaging.Image) ([]float32, error) {
-	j := &job{picture: im, done: make(chan struct{})}
-	select {
-	case c.jobs <- j:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	select {
-	case <-j.done:
-	case <-ctx.Done():
-		if j.state.CompareAndSwap(waiting, left) {
-			return nil, ctx.Err()
-		}
-		<-j.done
+	j := &job{picture: im}
+	if err := c.queue.Do(ctx, j); err != nil {
+		return nil, err
 	}
 	return j.vector, j.err
 }
 
-// run embeds pictures until ctx ends.
-func (c *coalescer) run(ctx context.Context) {
-	queue := make([]*job, 0, maxBatch)
-	for {
-		queue = queue[:0]
-		select {
-		case j := <-c.jobs:
-			queue = append(queue, j)
-		case <-ctx.Done():
-			return
-		}
-	gather:
-		for len(queue) < maxBatch {
-			select {
-			case j := <-c.jobs:
-				queue = append(queue, j)
-			default:
-				break gather
-			}
-		}
-		c.batch(ctx, queue)
-	}
-}
-
-// batch embeds the jobs that are still wanted.
-func (c *coalescer) batch(ctx context.Context, queue []*job) {
-	var jobs []*job
-	for _, j := range queue {
-		if j.state.CompareAndSwap(waiting, taken) {
-			jobs = append(jobs, j)
-		}
-	}
-	if len(jobs) == 0 {
-		return
-	}
+// run embeds a batch.
+func (c *coalescer) run(jobs []*job) {
 	c.metrics.batch.Observe(float64(len(jobs)))
 	start := time.Now()
-	err := c.together(ctx, jobs)
+	err := c.together(jobs)
 	if err != nil && len(jobs) > 1 {
 		// One picture may be the reason: the others are embedded one by one.
 		for _, j := range jobs {
-			j.err = c.together(ctx, []*job{j})
+			j.err = c.together([]*job{j})
 		}
 	} else {
 		for _, j := range jobs {
@@ -236,14 +187,11 @@ func (c *coalescer) batch(ctx context.Context, queue []*job) {
 		}
 	}
 	c.metrics.embedding.Observe(time.Since(start).Seconds())
-	for _, j := range jobs {
-		close(j.done)
-	}
 }
 
 // together embeds the jobs in one batch. A panic of the network becomes an error, and its stack is logged.
-func (c *coalescer) together(ctx context.Context, jobs []*job) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, c.time)
+func (c *coalescer) together(jobs []*job) (err error) {
+	ctx, cancel := context.WithTimeout(c.ctx, c.time)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {

@@ -2,17 +2,16 @@ package serve
 
 import (
 	"context"
-	"fmt"
+	"image"
 	"sync"
 
-	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/run"
 )
 
 // Network returns the embedder of a run's network. It prepares pictures exactly like
-// run.Model.Embed. The caller must not use the model afterwards.
+// run.Model.EmbedPart. Many goroutines may call its methods, and those of the model.
 func Network(m *run.Model) Embedder { return &network{model: m} }
 
 type network struct {
@@ -59,23 +58,9 @@ func (n *network) Decode(ctx context.Context, p *imaging.Picture, maxPixels int)
 }
 
 func (n *network) Embed(ctx context.Context, pictures []*imaging.Image) (*mat.Dense, error) {
-	d := &data.Dataset{Name: "uploads", Layout: "memory", Source: inMemory(pictures)}
-	for i := range pictures {
-		d.Names = append(d.Names, fmt.Sprint("upload ", i))
+	images := make([]image.Image, len(pictures))
+	for i, p := range pictures {
+		images[i] = p
 	}
-	e, err := n.model.Embed(ctx, d.All())
-	if err != nil {
-		return nil, err
-	}
-	return e.X, nil
-}
-
-// inMemory is a data.Source of decoded pictures.
-type inMemory []*imaging.Image
-
-func (p inMemory) Shape() (w, h, c int) { return 0, 0, 0 }
-
-func (p inMemory) Read(_ context.Context, i int, dst *imaging.Image, _ *imaging.Decoder) error {
-	dst.CopyFrom(p[i])
-	return nil
+	return n.model.Embed(ctx, images...)
 }

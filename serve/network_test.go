@@ -39,8 +39,8 @@ func TestNetworkPreparesAsEmbedDoes(t *testing.T) {
 	if got := side(Network(m)); got != 32 {
 		t.Errorf("a side of %d", got)
 	}
-	cropped := *m
-	if cropped.Config.Data.Shorter = 40; side(Network(&cropped)) != 40 {
+	cropped := m.Copy()
+	if cropped.Config.Data.Shorter = 40; side(Network(cropped)) != 40 {
 		t.Error("the shorter side before cropping is no part of the side")
 	}
 	for _, size := range []int{32, 500} {
@@ -63,7 +63,7 @@ func TestNetworkPreparesAsEmbedDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer d.Close()
-		want, err := m.Embed(t.Context(), d.All())
+		want, err := m.EmbedPart(t.Context(), d.All())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -109,7 +109,7 @@ func (a *application) embed(ctx context.Context, model func() (*run.Model, error
 	if err != nil {
 		return err
 	}
-	own := *m
+	own := m.Copy()
 	if len(todo) > firstPiece {
 		own.Cache = filepath.Join(a.x.Dir(), unfinished)
 	}
@@ -120,7 +120,7 @@ func (a *application) embed(ctx context.Context, model func() (*run.Model, error
 		if progress != nil {
 			own.Progress = func(done, _ int) { progress(lo+done, len(todo)) }
 		}
-		e, err := own.Embed(ctx, some)
+		e, err := own.EmbedPart(ctx, some)
 		if err != nil {
 			return err
 		}

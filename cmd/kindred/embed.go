@@ -272,7 +272,7 @@ func (a *app) embed(ctx context.Context, m *run.Model, p *data.Part) (*run.Embed
 	meter := a.newMeter("embedding", countUnit)
 	defer meter.close()
 	m.Progress = meter.count
-	e, err := m.Embed(ctx, p)
+	e, err := m.EmbedPart(ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func photoIndex(t *testing.T) (dir string, photos []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := m.Embed(t.Context(), d.All())
+	e, err := m.EmbedPart(t.Context(), d.All())
 	if err != nil {
 		t.Fatal(err)
 	}

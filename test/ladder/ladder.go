@@ -98,6 +98,7 @@ func foundations() []Package {
 	return []Package{
 		{"internal/base/par", "loops on all cores, divided the same way on every machine", ""},
 		{"internal/base/critical", "what a signal must not cut short", ""},
+		{"internal/base/batch", "runs the jobs of several goroutines together", ""},
 		{"internal/base/lock", "locks a folder for one process", "golang.org/x/sys"},
 		{"internal/base/atomic", "writes files by rename, and removes what killed processes left",
 			"internal/base/lock"},
@@ -346,7 +347,8 @@ func running() []Package {
 		{"run", "configurations, run folders, trained models",
 			"internal/format/yamltext internal/base/budget internal/base/option internal/base/spell " +
 				"internal/base/regular internal/base/within internal/base/atomic internal/base/home " +
-				"internal/base/lock internal/compute/pair internal/kernel/simd internal/format/rows " +
+				"internal/base/batch internal/base/lock internal/compute/pair internal/kernel/simd " +
+				"internal/format/rows " +
 				"internal/format/tfevents mine loss objective mat nn nn/zoo nn/optim nn/published nn/onnxnet " +
 				"data data/imaging eval eval/rank eval/cluster discover " +
 				"eval/diagnose embedding train format/safetensors github.com/goccy/go-yaml " +
@@ -433,7 +435,8 @@ func services() []Package {
 			"internal/base/braces internal/base/budget internal/format/zipfile app/remote/download data " +
 				"github.com/minio/minio-go/v7"},
 		{"serve", "the HTTP server: search, changes, access, limits, metrics",
-			"internal/base/atomic internal/base/budget internal/base/classname internal/base/escape " +
+			"internal/base/batch internal/base/atomic internal/base/budget internal/base/classname " +
+				"internal/base/escape " +
 				"internal/base/option internal/base/regular app/page/review internal/format/strictjson mat embedding " +
 				"data data/imaging " +
 				"eval/rank eval/diagnose " +

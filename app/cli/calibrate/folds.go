@@ -151,9 +151,9 @@ func (f *Folds) embedding(ctx context.Context) (func(k int, held func(label int6
 	if f.Trains() {
 		return func(k int, held func(label int64) bool) (*run.Embedded, error) { return f.trained(ctx, k, held) }, nil
 	}
-	m := *f.model
+	m := f.model.Copy()
 	m.Progress = f.Progress
-	e, err := m.Embed(ctx, f.of.All)
+	e, err := m.EmbedPart(ctx, f.of.All)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (f *Folds) trained(ctx context.Context, k int, held func(label int64) bool)
 	made := &run.Model{Config: res.Config, Net: res.Net, Progress: f.Progress}
 	all := *d.All
 	all.Data = &set
-	return made.Embed(ctx, &all)
+	return made.EmbedPart(ctx, &all)
 }
 
 // name returns the name of a training's folder; it differs for different settings or samples.

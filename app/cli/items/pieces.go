@@ -69,7 +69,7 @@ func (d *Adder) embed(ctx context.Context, m *run.Model, p *data.Part) (*embedde
 		return nil, err
 	}
 	if d.Shared == nil {
-		e, err := m.Embed(ctx, p)
+		e, err := m.EmbedPart(ctx, p)
 		return &embedded{e, l, func(context.Context) error { return nil }}, err
 	}
 	var digests []string

@@ -240,7 +240,7 @@ func (p *pass) embedItems(ctx context.Context, ids []string) error {
 		if !boxed {
 			boxes = nil
 		}
-		e, err := p.opt.Model.Embed(ctx, data.ListFiles("items", paths, boxes).All())
+		e, err := p.opt.Model.EmbedPart(ctx, data.ListFiles("items", paths, boxes).All())
 		if err != nil {
 			return err
 		}

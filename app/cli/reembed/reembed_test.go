@@ -133,7 +133,7 @@ func isOf(t *testing.T, dir string, m *run.Model, before map[string]store.Item) 
 		} else if !box.Empty() {
 			boxes = []image.Rectangle{box}
 		}
-		e, err := m.Embed(t.Context(), data.ListFiles("one", []string{it.Path}, boxes).All())
+		e, err := m.EmbedPart(t.Context(), data.ListFiles("one", []string{it.Path}, boxes).All())
 		if err != nil {
 			t.Fatal(err)
 		}

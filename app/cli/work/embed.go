@@ -99,7 +99,7 @@ func WholeBatches(m *run.Model, rows int) int {
 	return (max(1, rows) + batch - 1) / batch * batch
 }
 
-// Embed returns the embeddings of p, whose samples are in the order of the set, as those of Model.Embed. It also
+// Embed returns the embeddings of p, whose samples are in the order of the set, as those of Model.EmbedPart. It also
 // returns the jobs, whose results the caller removes after writing its own. digests has a digest of each sample's
 // content, or is nil: then results of an earlier call are used even if the content of a sample has changed since.
 func (s *Shared) Embed(ctx context.Context, p *data.Part, digests []string) (*run.Embedded, []jobs.Job, error) {
@@ -286,9 +286,9 @@ func (k *Kit) embed(ctx context.Context, t jobs.Task) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := *k.last.model
+	m := k.last.model.Copy()
 	m.Progress = func(done, total int) { t.Report(fmt.Sprintf("%d of %d", done, total)) }
-	e, err := m.Embed(ctx, k.last.part.Subset(at))
+	e, err := m.EmbedPart(ctx, k.last.part.Subset(at))
 	if err != nil {
 		return nil, err
 	}

@@ -130,7 +130,7 @@ func (m *material) copies(ctx context.Context, of alteration, most int) ([]train
 	if err != nil {
 		return nil, err
 	}
-	e, err := model.Embed(ctx, set.All())
+	e, err := model.EmbedPart(ctx, set.All())
 	if err != nil {
 		return nil, err
 	}

@@ -128,7 +128,7 @@ func (v *visit) divide(d *drawing) error {
 
 // score measures a network on the row's test part.
 func (v *visit) score(ctx context.Context, m *run.Model) ([]train.Metric, error) {
-	e, err := m.Embed(ctx, v.test)
+	e, err := m.EmbedPart(ctx, v.test)
 	if err != nil {
 		return nil, err
 	}

@@ -149,7 +149,7 @@ func coinsEmbedded(t *testing.T, home string, m *run.Model) *run.Embedded {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := m.Embed(t.Context(), sel.Query)
+	e, err := m.EmbedPart(t.Context(), sel.Query)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func TestWhichLabelsAreCoarse(t *testing.T) {
 			pos = append(pos, i)
 		}
 		part := all.Train.Subset(pos)
-		e, err := m.Embed(t.Context(), part)
+		e, err := m.EmbedPart(t.Context(), part)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -62,7 +62,7 @@ func (m *material) looks(ctx context.Context) (*mat.Dense, error) {
 			return nil, err
 		}
 		model.Cache, _ = home.Features()
-		e, err := model.Embed(ctx, m.train)
+		e, err := model.EmbedPart(ctx, m.train)
 		if err != nil {
 			return nil, err
 		}

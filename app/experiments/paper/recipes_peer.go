@@ -278,9 +278,9 @@ func (v *visit) sameStart(ctx context.Context, dir string, m *run.Model) error {
 	if err != nil {
 		return err
 	}
-	rounded := *m // to 8 bits, as for the script
+	rounded := m.Copy() // to 8 bits, as for the script
 	rounded.Config.Data.Rounded = true
-	ours, err := rounded.Embed(ctx, v.test.Subset(pos))
+	ours, err := rounded.EmbedPart(ctx, v.test.Subset(pos))
 	if err != nil {
 		return err
 	}

@@ -207,7 +207,7 @@ func (m *material) embed(ctx context.Context, res *run.Result) (*run.Embedded, e
 	if model.Config.Network.Freeze != nil {
 		model.Cache, _ = home.Features() // without a cache they are computed again
 	}
-	return model.Embed(ctx, m.train)
+	return model.EmbedPart(ctx, m.train)
 }
 
 // metrics returns scores of one set with a common heading.

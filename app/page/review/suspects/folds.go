@@ -37,7 +37,7 @@ func Folds(ctx context.Context, s *review.Subjects, set *data.Dataset, cfg run.C
 			return nil, fmt.Errorf("training without fold %d: %w", k+1, err)
 		}
 		m := &run.Model{Config: res.Config, Net: res.Net}
-		e, err := m.Embed(ctx, &data.Part{Data: &d, Index: s.Index, Label: s.Labels, Fine: s.Labels})
+		e, err := m.EmbedPart(ctx, &data.Part{Data: &d, Index: s.Index, Label: s.Labels, Fine: s.Labels})
 		if err != nil {
 			return nil, err
 		}
