@@ -230,7 +230,9 @@ func TestEveryArgumentIsCompleted(t *testing.T) {
 			visit(c)
 		}
 	}
-	for _, c := range commands { // before newRoot says that the others complete nothing
-		visit(c(&app{}))
+	for _, g := range commandGroups { // before newRoot says that the others complete nothing
+		for _, c := range g.commands {
+			visit(c(&app{}))
+		}
 	}
 }

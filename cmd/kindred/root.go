@@ -184,43 +184,6 @@ func commandPath(root *cobra.Command, args []string) string {
 	return strings.TrimPrefix(cmd.CommandPath(), root.Name()+" ") + " "
 }
 
-// commands lists the constructors of all commands in the order of the help.
-var commands = []func(*app) *cobra.Command{
-	newReproduce,
-	newBench,
-	newData,
-	newWeights,
-	newFormats,
-	newNetwork,
-	newCache,
-	newEval,
-	newDiagnose,
-	newDiscover,
-	newClean,
-	newLoss,
-	newInit,
-	newTrain,
-	newSweep,
-	newEmbed,
-	newExport,
-	newQuantize,
-	newMap,
-	newNeighbours,
-	newSearch,
-	newCalibrate,
-	newIdentify,
-	newIndex,
-	newServe,
-	newWorker,
-	newJobs,
-	newPlan,
-	newReport,
-	newTheory,
-	newDoctor,
-	newVersionCommand,
-	newMan,
-}
-
 // firstSteps is the text that kindred prints without a command.
 const firstSteps = `kindred trains embeddings in which similar things are close together, and uses
 them to find things. If each class of photos has a folder, start with:
@@ -266,9 +229,7 @@ prints where it stopped. A second signal ends it at once.`,
 	cli.AddGlobals(root.PersistentFlags(), &a.json, &a.seed)
 	inherited(root).complete("memory", words("1GiB", "2GiB", "4GiB", "8GiB", "16GiB"))
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.FlagError(err) })
-	for _, c := range commands {
-		root.AddCommand(c(a))
-	}
+	addCommands(root, a)
 	for _, c := range root.Commands() {
 		if !c.Runnable() {
 			c.RunE = group

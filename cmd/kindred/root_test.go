@@ -29,17 +29,17 @@ func runArgs(t *testing.T, args ...string) (code int, out, errOut string) {
 func boom() { panic("boom \x1b[2J") }
 
 func TestExitStatus(t *testing.T) {
-	saved := commands
-	defer func() { commands = saved }()
+	saved := commandGroups
+	defer func() { commandGroups = saved }()
 	result := errors.New("nothing")
-	commands = []func(*app) *cobra.Command{func(*app) *cobra.Command {
+	commandGroups = []commandGroup{{"Tests", []func(*app) *cobra.Command{func(*app) *cobra.Command {
 		return &cobra.Command{Use: "try", RunE: func(*cobra.Command, []string) error {
 			if result == nil {
 				boom()
 			}
 			return result
 		}}
-	}}
+	}}}}
 	for _, tc := range []struct {
 		name string
 		args []string
@@ -82,15 +82,15 @@ func TestUnknownWordAfterAGroupIsAUsageError(t *testing.T) {
 }
 
 func TestMemoryFlagIsTheLimitOfOneCommandLine(t *testing.T) {
-	saved, before := commands, budget.Limit()
-	defer func() { commands = saved }()
+	saved, before := commandGroups, budget.Limit()
+	defer func() { commandGroups = saved }()
 	var seen int64
-	commands = []func(*app) *cobra.Command{func(*app) *cobra.Command {
+	commandGroups = []commandGroup{{"Tests", []func(*app) *cobra.Command{func(*app) *cobra.Command {
 		return &cobra.Command{Use: "try", RunE: func(*cobra.Command, []string) error {
 			seen = budget.Limit()
 			return nil
 		}}
-	}}
+	}}}}
 	if code, _, errOut := runArgs(t, "try", "--memory", "96MiB"); code != exitOK || seen != 96<<20 {
 		t.Errorf("status %d, limit %d, stderr %q", code, seen, errOut)
 	}

@@ -29,7 +29,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if args, ok := os.LookupEnv(childArgs); ok {
-		commands = append(commands, newWait)
+		commandGroups = append(commandGroups, commandGroup{"Tests", []func(*app) *cobra.Command{newWait}})
 		words := strings.Fields(args)
 		for i, w := range words {
 			if below, ok := strings.CutPrefix(w, "OUT"); ok {
