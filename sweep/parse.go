@@ -188,8 +188,8 @@ func (r *planReader) list(to *Range, at ast.Node, list *ast.SequenceNode) {
 		to.Values = append(to.Values, text)
 	}
 	if len(to.Values) < 2 {
-		r.Fail(at, "%s: %d values to choose from: want at least 2, or put a fixed value under set",
-			to.Key, len(to.Values))
+		r.Fail(at, "%s: %s to choose from: want at least 2, or put a fixed value under set", to.Key,
+			spell.Count(len(to.Values), "value"))
 	}
 }
 

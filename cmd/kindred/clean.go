@@ -243,7 +243,7 @@ func (a *app) printCleaned(c *cleaned) error {
 	}
 	blank := ""
 	if c.Blank > 0 {
-		blank = fmt.Sprintf(", pictures of one grey: %d", c.Blank)
+		blank = fmt.Sprintf(", blank pictures: %d", c.Blank)
 	}
 	if c.Quality != nil {
 		fmt.Fprint(a.out, "pictures that are")

@@ -140,6 +140,18 @@ func printQuality(out io.Writer, q *inspect.Quality, most int) {
 		}
 		fmt.Fprintf(out, "  %.2f  %s  %s\n", p.Score, escape.Name(p.Name), escape.Text(p.Reason))
 	}
+	hidden := 0
+	for _, n := range printed {
+		hidden += max(0, n-most)
+	}
+	printMore(out, hidden)
+}
+
+// printMore prints how many entries of a list were left out.
+func printMore(out io.Writer, n int) {
+	if n > 0 {
+		fmt.Fprintf(out, "  ... and %d more (--full lists all)\n", n)
+	}
 }
 
 // few is how many entries of a list are printed without --full.
@@ -189,6 +201,7 @@ func printInfo(out io.Writer, r *inspect.Report, full bool) error {
 		for _, u := range im.Unreadable[:min(most, len(im.Unreadable))] {
 			fmt.Fprintf(out, "  %s\n", u.Error)
 		}
+		printMore(out, len(im.Unreadable)-most)
 		printDuplicates(out, im.Duplicates, most)
 		printBursts(out, im, full)
 		printExif(out, im.Exif, most)
@@ -207,13 +220,10 @@ func printExif(out io.Writer, e *inspect.Exif, most int) {
 		fmt.Fprintf(out, " (%s to %s)", e.First, e.Last)
 	}
 	fmt.Fprintf(out, ", %d have a place; %d cameras\n", e.Located, len(e.Cameras))
-	for i, c := range e.Cameras {
-		if i == most {
-			fmt.Fprintf(out, "  ... and %d more\n", len(e.Cameras)-most)
-			break
-		}
+	for _, c := range e.Cameras[:min(most, len(e.Cameras))] {
 		fmt.Fprintf(out, "  %d  %s\n", c.Count, escape.Name(c.Name))
 	}
+	printMore(out, len(e.Cameras)-most)
 }
 
 func printLabels(out io.Writer, l inspect.Labels, most int) error {
@@ -325,4 +335,5 @@ func printDuplicates(out io.Writer, groups []inspect.Group, most int) {
 			fmt.Fprintf(out, "    %s%s\n", escape.Name(n), label)
 		}
 	}
+	printMore(out, len(groups)-most)
 }

@@ -239,7 +239,7 @@ func TestCleanRepeated(t *testing.T) {
 	}
 	out, _ := program(t, "clean E.csv --data photos --out suspects")
 	if want := fmt.Sprintf("copies: %d, odd items: ", repeated-1); !strings.Contains(out, want) ||
-		!strings.Contains(out, fmt.Sprintf("pictures of one grey: %d", black)) {
+		!strings.Contains(out, fmt.Sprintf("blank pictures: %d", black)) {
 		t.Errorf("%s\nwant %s", out, want)
 	}
 	copied := 0

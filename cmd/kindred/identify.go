@@ -276,7 +276,7 @@ func (a *app) printIdentified(res *lookup.Decisions) error {
 func (a *app) printSummary(res *lookup.Decisions) error {
 	s := res.Summary
 	n := len(res.Queries)
-	fmt.Fprintf(a.err, "\n%d of %s named, %d unknown (%s); %s\n", s.Named, spell.Count(n, "decision"), s.Unknown,
+	fmt.Fprintf(a.err, "\n%d of %s with a label, %d unknown (%s); %s\n", s.Named, spell.Count(n, "decision"), s.Unknown,
 		s.Mode, escape.Text(s.Why))
 	if s.Pictures > 0 {
 		fmt.Fprintf(a.err, "%d of %s are items of the gallery: each is known, and the summary counts the votes of the "+

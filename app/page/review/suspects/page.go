@@ -36,13 +36,13 @@ func (r *Report) Page(ctx context.Context, s *review.Subjects) (*review.Page, er
 		}
 		for _, class := range []string{found.Label, found.Suggested} {
 			if i, ok := typical[class]; ok && found.wrong {
-				card.Pictures = append(card.Pictures, s.Shot(i, "a "+class))
+				card.Pictures = append(card.Pictures, s.Shot(i, "typical "+class))
 			}
 		}
 		p.Cards = append(p.Cards, card)
 	}
-	p.Lead = fmt.Sprintf("Of %s %.1f %% are estimated to have a wrong label. Labels that are suspected: %d; pictures "+
-		"that are copies: %s, of one grey: %d; items unlike all others: %d.", spell.Count(r.Items, "item"),
+	p.Lead = fmt.Sprintf("Of %s %.1f %% are estimated to have a wrong label. Suspected labels: %d, copies: "+
+		"%s, blank pictures: %d, items unlike all others: %d.", spell.Count(r.Items, "item"),
 		100*r.Wrong, r.Labels, r.Copies(), r.Blank, r.Outliers)
 	if n := len(r.Suspects) - shown; n > 0 {
 		p.Lead += fmt.Sprintf(" suspects.csv has %d more.", n)
