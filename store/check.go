@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"unicode"
 	"unicode/utf8"
@@ -19,8 +20,10 @@ const (
 
 // Check returns a *DimensionError or an *ItemError if the item cannot be written to a
 // store whose vectors have dim numbers: if an engine would refuse it, or would not return
-// it unchanged.
+// it unchanged. It first gives the columns new values of other types than an engine stores: an
+// integer or a float32 becomes the equal float64, and a named type its text, number or bool.
 func (it *Item) Check(dim int) error {
+	it.convertColumns()
 	if len(it.Vector) != dim {
 		return &DimensionError{Have: len(it.Vector), Want: dim}
 	}
@@ -56,6 +59,46 @@ func (it *Item) check() error {
 	return nil
 }
 
+// convertColumns gives the columns the types that engines store, as far as values have an equal one. It leaves the map
+// of the caller as it is.
+func (it *Item) convertColumns() {
+	own := false
+	for name, v := range it.Columns {
+		if KindOf(v) != "" {
+			continue
+		}
+		if v = convertValue(v); v == nil {
+			continue
+		}
+		if !own {
+			it.Columns, own = maps.Clone(it.Columns), true
+		}
+		it.Columns[name] = v
+	}
+}
+
+// convertValue returns the equal string, float64 or bool of a value of another type; nil without one.
+func convertValue(v any) any {
+	r := reflect.ValueOf(v)
+	switch {
+	case r.Kind() == reflect.String:
+		return r.String()
+	case r.Kind() == reflect.Bool:
+		return r.Bool()
+	case r.CanFloat():
+		return r.Float()
+	case r.CanInt():
+		if f := float64(r.Int()); f < 1<<63 && int64(f) == r.Int() {
+			return f
+		}
+	case r.CanUint():
+		if f := float64(r.Uint()); f < 1<<64 && uint64(f) == r.Uint() {
+			return f
+		}
+	}
+	return nil
+}
+
 // firstFault returns the first error in the columns, in the order of their names.
 func (it *Item) firstFault() error {
 	for _, name := range slices.Sorted(maps.Keys(it.Columns)) {
@@ -79,7 +122,10 @@ func checkColumn(name string, value any) error {
 		}
 	case bool:
 	default:
-		return fmt.Errorf("column %s is not text, a number, true or false", name)
+		if r := reflect.ValueOf(value); r.CanInt() || r.CanUint() {
+			return fmt.Errorf("column %s is %d: float64 cannot hold this number; write it as text", name, value)
+		}
+		return fmt.Errorf("column %s is %T: must be text, a number, true or false", name, value)
 	}
 	return nil
 }

@@ -11,8 +11,9 @@ type Item struct {
 	ID string `json:"id"`
 	// Path is the path of the item's picture; "" without one.
 	Path string `json:"path,omitempty"`
-	// Columns are the item's values by name: strings, float64s and bools. A column
-	// that an item lacks matches no comparison of a filter.
+	// Columns are the item's values by name: strings, float64s and bools. A store takes integers and
+	// float32s as well, and gives them back as float64s. A column that an item lacks matches no
+	// comparison of a filter.
 	Columns map[string]any `json:"columns,omitempty"`
 	// Vector is the embedding. Answers leave it out unless the query requests it.
 	Vector []float32 `json:"vector,omitempty"`

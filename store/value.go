@@ -43,6 +43,7 @@ func ClassColumn(columns []Column, name string) string {
 // that an older store has. Numbers and truth values become texts in a column of texts. Spaces at the ends of a class do
 // not count.
 func FitClasses(it *Item, columns []Column) error {
+	it.convertColumns()
 	for _, name := range classname.Columns() {
 		v := it.Columns[name]
 		kind := Text

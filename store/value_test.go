@@ -1,6 +1,7 @@
 package store
 
 import (
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -69,12 +70,42 @@ func TestItemValue(t *testing.T) {
 	}
 }
 
+// Numbers of every type become float64s, in a map of the item's own; a number that float64 cannot hold is refused.
+func TestCheckConverts(t *testing.T) {
+	type price int16
+	type brand string
+	given := map[string]any{"int": 7, "int8": int8(-8), "uint64": uint64(1) << 60, "float32": float32(0.5),
+		"price": price(3), "brand": brand("x"), "text": "t", "number": 1.5}
+	it := Item{ID: "a", Columns: given}
+	if err := it.Check(0); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"int": 7.0, "int8": -8.0, "uint64": float64(1 << 60), "float32": 0.5, "price": 3.0,
+		"brand": "x", "text": "t", "number": 1.5}
+	if !maps.Equal(it.Columns, want) {
+		t.Errorf("%v", it.Columns)
+	}
+	if given["int"] != 7 {
+		t.Error("the caller's map was changed")
+	}
+	for _, v := range []any{int64(1)<<53 + 1, uint64(math.MaxUint64), int64(math.MaxInt64)} {
+		it := Item{ID: "a", Columns: map[string]any{"n": v}}
+		if err := it.Check(0); err == nil || !strings.Contains(err.Error(), "float64 cannot hold this number") {
+			t.Errorf("%v: %v, %v", v, err, it.Columns)
+		}
+	}
+	class := Item{ID: "a", Columns: map[string]any{"label": 12}}
+	if err := FitClasses(&class, nil); err != nil || class.Columns["label"] != "12" {
+		t.Errorf("a class: %v, %v", class.Columns, err)
+	}
+}
+
 // Of several columns at fault the first by its name is told of, each time.
 func TestCheckNamesTheFirst(t *testing.T) {
-	it := Item{ID: "é", Columns: map[string]any{"b": 1, "c": nil, "a": math.NaN(), "d": "\xff", "": 1.0, "x\n": true}}
-	for _, want := range []string{"the name of a column is empty", "column a is NaN", "column b is not text",
-		"column c is not text", "column d is not UTF-8", "the name of a column has the control character U+000A",
-		""} {
+	it := Item{ID: "é", Columns: map[string]any{"b": []int{1}, "c": nil, "a": math.NaN(), "d": "\xff", "": 1.0, "x\n": true}}
+	for _, want := range []string{"the name of a column is empty", "column a is NaN",
+		"column b is []int: must be text", "column c is <nil>: must be text", "column d is not UTF-8",
+		"the name of a column has the control character U+000A", ""} {
 		for range 5 {
 			err := it.Check(0)
 			if want == "" && err == nil {

@@ -15,7 +15,7 @@ func Check(t *testing.T, s store.Store) {
 	items := []store.Item{
 		{ID: "b/2", Vector: []float32{0, 2}, Path: "b.jpg",
 			Columns: map[string]any{"label": "x \"y\" \\ <z>", "price": 2.5, "sold": true}},
-		{ID: "a/1", Vector: []float32{1, 0}, Columns: map[string]any{"label": "x", "price": -1.0}},
+		{ID: "a/1", Vector: []float32{1, 0}, Columns: map[string]any{"label": "x", "price": -1}},
 		{ID: "ä", Vector: []float32{-3, 0}},
 	}
 	must := func(err error) {

@@ -145,7 +145,8 @@ func (m *Memory) Put(ctx context.Context, items []store.Item, mode store.Mode) e
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	seen := map[string]bool{}
-	for _, it := range items {
+	for i := range items {
+		it := &items[i]
 		if err := it.Check(m.Dim); err != nil {
 			return err
 		}
