@@ -102,7 +102,8 @@ func TestCheckConverts(t *testing.T) {
 
 // Of several columns at fault the first by its name is told of, each time.
 func TestCheckNamesTheFirst(t *testing.T) {
-	it := Item{ID: "é", Columns: map[string]any{"b": []int{1}, "c": nil, "a": math.NaN(), "d": "\xff", "": 1.0, "x\n": true}}
+	it := Item{ID: "é", Columns: map[string]any{"b": []int{1}, "c": nil, "a": math.NaN(), "d": "\xff", "": 1.0,
+		"x\n": true}}
 	for _, want := range []string{"the name of a column is empty", "column a is NaN",
 		"column b is []int: must be text", "column c is <nil>: must be text", "column d is not UTF-8",
 		"the name of a column has the control character U+000A", ""} {

@@ -91,7 +91,8 @@ func TestFind(t *testing.T) {
 		t.Fatalf("%v, %+v", err, p)
 	}
 	// A suspected label is shown beside one of each class that nobody suspects.
-	if c := p.Cards[0]; len(c.Pictures) != 3 || c.Pictures[1].Caption != "typical lynx" || c.Pictures[2].Caption != "typical cat" {
+	if c := p.Cards[0]; len(c.Pictures) != 3 || c.Pictures[1].Caption != "typical lynx" ||
+		c.Pictures[2].Caption != "typical cat" {
 		t.Errorf("%+v", c)
 	}
 	if r, err = Find(t.Context(), s, x, Options{Least: 0.5, Neighbours: 15, Seed: 1}); err != nil || r.Pictures ||
