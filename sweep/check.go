@@ -41,7 +41,8 @@ func (r *planReader) check() {
 		}
 		ranges := p.ranges(a)
 		if len(ranges) == 0 {
-			r.Fail(nil, "arm %s has no range to search: ranges is empty", a.Name)
+			r.Fail(nil, "arm %s has no range to search: ranges is empty; to compare arms as they are, use compare",
+				a.Name)
 			continue
 		}
 		for k := range ranges {

@@ -57,11 +57,13 @@ type ArmOutcome struct {
 	Test []Summary `json:"test"`
 }
 
-// SeedRun is a run of a winner, tested once.
+// SeedRun is a run of a winner, tested once, or the runs of a seed in a comparison.
 type SeedRun struct {
 	Seed    uint64             `json:"seed"`
 	Metrics map[string]float64 `json:"metrics"`
 	Seconds float64            `json:"seconds"`
+	// Folds are the metric's scores on the folds whose mean Metrics has, in a comparison with folds.
+	Folds []float64 `json:"folds,omitempty"`
 }
 
 // Summary is a metric over the seeds. Std, the standard deviation (n - 1), is 0 for
@@ -152,20 +154,20 @@ func squares(x []float64) (s float64) {
 	return s
 }
 
-// summarize computes Test from Runs.
-func (a *ArmOutcome) summarize() {
-	a.Test = nil
-	for _, m := range slices.Sorted(maps.Keys(a.Runs[0].Metrics)) {
+// summaries summarises the metrics of runs.
+func summaries(runs []SeedRun) (out []Summary) {
+	for _, m := range slices.Sorted(maps.Keys(runs[0].Metrics)) {
 		var v []float64
-		for _, r := range a.Runs {
+		for _, r := range runs {
 			v = append(v, r.Metrics[m])
 		}
 		s := Summary{Metric: m, Mean: sum(v) / float64(len(v)), N: len(v)}
 		if len(v) > 1 {
 			s.Std = math.Sqrt(squares(v) / float64(len(v)-1))
 		}
-		a.Test = append(a.Test, s)
+		out = append(out, s)
 	}
+	return out
 }
 
 // Tested returns the plan's metric on the test: "0.7012 ± 0.0031".

@@ -44,13 +44,13 @@ func TestImportance(t *testing.T) {
 	}
 }
 
-// TestSummarize: mean and standard deviation (n - 1) of every metric over the seeds.
-func TestSummarize(t *testing.T) {
+// TestSummaries: mean and standard deviation (n - 1) of every metric over the seeds.
+func TestSummaries(t *testing.T) {
 	a := ArmOutcome{}
 	for _, v := range []float64{1, 2, 4} {
 		a.Runs = append(a.Runs, SeedRun{Metrics: map[string]float64{"test_recall@1": v, "test_nmi": 0.5}})
 	}
-	a.summarize()
+	a.Test = summaries(a.Runs)
 	if len(a.Test) != 2 || a.Test[0] != (Summary{"test_nmi", 0.5, 0, 3}) || a.Test[1].N != 3 ||
 		!near(a.Test[1].Mean, 7./3) || !near(a.Test[1].Std, math.Sqrt(7./3)) {
 		t.Errorf("%+v", a.Test)
@@ -60,12 +60,12 @@ func TestSummarize(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	a.Runs = a.Runs[1:]
-	a.summarize()
+	a.Test = summaries(a.Runs)
 	if got := a.Tested(p); got != "3.0000 ± 1.4142" {
 		t.Errorf("of two seeds %s", got)
 	}
 	a.Runs = a.Runs[1:]
-	a.summarize()
+	a.Test = summaries(a.Runs)
 	if got := a.Tested(p); got != "4.0000" || a.Test[1].Std != 0 {
 		t.Errorf("of one seed %s, %+v", got, a.Test)
 	}

@@ -18,7 +18,11 @@ import (
 // ParsePlan reads a plan in YAML. file names the source in messages, and each message
 // gives the line. docs/sweep.md explains the keys.
 func ParsePlan(file string, text []byte) (*Plan, error) {
-	r := planReader{yamltext.NewReader(file), &Plan{Seed: 1, Seeds: 3}}
+	return parsePlan(file, text, &planReader{plan: &Plan{Seed: 1, Seeds: 3}})
+}
+
+func parsePlan(file string, text []byte, r *planReader) (*Plan, error) {
+	r.Reader = yamltext.NewReader(file)
 	f, err := r.Parse(text)
 	if err != nil {
 		return nil, err
@@ -29,10 +33,14 @@ func ParsePlan(file string, text []byte) (*Plan, error) {
 		case k > 0:
 			r.Fail(doc.Body, "a second document: want one")
 		default:
-			r.Fields(doc.Body, "the plan", r.top())
+			r.Fields(doc.Body, r.what(), r.top())
 		}
 	}
-	if r.Errors() == 0 {
+	switch {
+	case r.Errors() > 0:
+	case r.compares:
+		r.checkComparison()
+	default:
 		r.check()
 	}
 	if err := r.Err(); err != nil {
@@ -44,12 +52,28 @@ func ParsePlan(file string, text []byte) (*Plan, error) {
 // planReader reads a plan.
 type planReader struct {
 	*yamltext.Reader
-	plan *Plan
+	plan     *Plan
+	compares bool // of Compare
+}
+
+// what names the plan in messages.
+func (r *planReader) what() string {
+	if r.compares {
+		return "the plan of a comparison, which has no search,"
+	}
+	return "the plan"
+}
+
+// without removes the keys of a search from those of a comparison.
+func (r *planReader) without(fields []yamltext.Field) []yamltext.Field {
+	return slices.DeleteFunc(fields, func(f yamltext.Field) bool {
+		return r.compares && slices.Contains(searchKeys, f.Name)
+	})
 }
 
 func (r *planReader) top() []yamltext.Field {
 	p := r.plan
-	return []yamltext.Field{
+	return r.without([]yamltext.Field{
 		yamltext.Key("set", func(n ast.Node) { p.Set = r.settings(n, "set", "") }),
 		yamltext.Key("ranges", func(n ast.Node) { p.Ranges = r.ranges(n) }),
 		yamltext.Key("start", func(n ast.Node) { p.Start = r.settings(n, "start", "") }),
@@ -64,7 +88,7 @@ func (r *planReader) top() []yamltext.Field {
 			r.Text(n, func(t []byte) (err error) { p.Seed, err = strconv.ParseUint(string(t), 10, 64); return err })
 		}),
 		r.Count("seeds", &p.Seeds, 0), r.Count("at_once", &p.AtOnce, 1),
-	}
+	})
 }
 
 // value returns a node as JSON.
@@ -117,7 +141,7 @@ func (r *planReader) settings(n ast.Node, what, section string) []Setting {
 			return
 		}
 		key = section + key
-		if why, ok := own[key]; ok {
+		if why, ok := own[key]; ok && !(r.compares && key == "eval.every") {
 			r.Fail(at, "%s cannot be set: %s", key, why)
 			return
 		}
@@ -137,14 +161,14 @@ func (r *planReader) arms(n ast.Node) []Arm {
 	var out []Arm
 	for _, v := range list.Values {
 		var a Arm
-		r.Fields(v, "an arm", []yamltext.Field{
+		r.Fields(v, "an arm", r.without([]yamltext.Field{
 			r.Words("name", &a.Name),
 			yamltext.Key("set", func(n ast.Node) { a.Set = r.settings(n, "set", "") }),
 			yamltext.Key("ranges", func(n ast.Node) { a.Ranges = r.ranges(n) }),
 			yamltext.Key("start", func(n ast.Node) { a.Start = r.settings(n, "start", "") }),
 			yamltext.Key("search", func(n ast.Node) { a.Search = new(Search); r.Text(n, a.Search.UnmarshalText) }),
 			yamltext.Key("stop", func(n ast.Node) { a.Stop = new(Stop); r.Text(n, a.Stop.UnmarshalText) }),
-		})
+		}))
 		slug := spell.Folder(a.Name)
 		switch {
 		case strings.Trim(slug, "-") == "":

@@ -30,18 +30,18 @@ type Plan struct {
 	// Trials is the largest number of trials of an arm; default 20. Budget is the largest
 	// number of epochs of all its trials together, on every fold; default Trials times
 	// Epochs.
-	Trials int `json:"trials"`
-	Budget int `json:"budget"`
+	Trials int `json:"trials,omitempty"`
+	Budget int `json:"budget,omitempty"`
 	// Epochs is train.epochs of a trial that is not stopped. ASHA stops trials first
 	// after First epochs (default 1, or what Reduction leaves of Epochs), then after
 	// about Reduction times as many, and so on. Each time one in Reduction (default 3) of
 	// the trials goes on.
-	Epochs    int `json:"epochs"`
-	First     int `json:"first"`
-	Reduction int `json:"reduction"`
+	Epochs    int `json:"epochs,omitempty"`
+	First     int `json:"first,omitempty"`
+	Reduction int `json:"reduction,omitempty"`
 	// Folds is the number of parts that the training part is divided into; default 3: by
 	// classes or, with Images, by the images of every class.
-	Folds  int  `json:"folds"`
+	Folds  int  `json:"folds,omitempty"`
 	Images bool `json:"images,omitempty"`
 	// Use is the number of folds, from the first, on which a trial is trained and scored;
 	// 0: all.
@@ -56,7 +56,7 @@ type Plan struct {
 	Seeds int    `json:"seeds"`
 	// AtOnce is the number of trials that run when the next decision is made; default 4.
 	// It changes the result; the number of jobs does not.
-	AtOnce int `json:"at_once"`
+	AtOnce int `json:"at_once,omitempty"`
 }
 
 // Arm is one of the methods to compare.
@@ -231,19 +231,26 @@ func (p *Plan) config(a *Arm, own []Setting, more ...string) (run.Config, error)
 
 // trialSet returns the overrides of an arm's trial on a fold, from 1.
 func (p *Plan) trialSet(a *Arm, fold int) []string {
-	deal := fmt.Sprintf("%d/%d", fold, p.Folds)
-	if p.Images {
-		deal = "images:" + deal
-	}
 	every := p.Epochs
 	if p.stop(a) == ASHA {
 		every = 1
 	}
-	return []string{"data.fold=" + deal, fmt.Sprintf("train.seed=%d", p.Seed), fmt.Sprintf("eval.every=%d", every)}
+	return []string{p.foldSet(fold), fmt.Sprintf("train.seed=%d", p.Seed), fmt.Sprintf("eval.every=%d", every)}
+}
+
+// foldSet returns the override of a fold, from 1.
+func (p *Plan) foldSet(fold int) string {
+	deal := fmt.Sprintf("%d/%d", fold, p.Folds)
+	if p.Images {
+		deal = "images:" + deal
+	}
+	return "data.fold=" + deal
 }
 
 // Scored returns the number of folds on which a trial is trained and scored.
 func (p *Plan) Scored() int { return cmp.Or(p.Use, p.Folds) }
+
+const defaultMetric = "recall@1"
 
 // usual fills in the defaults.
 func (p *Plan) usual() {
@@ -252,7 +259,7 @@ func (p *Plan) usual() {
 	p.Reduction = cmp.Or(p.Reduction, 3)
 	p.First = cmp.Or(p.First, 1)
 	p.Folds = cmp.Or(p.Folds, 3)
-	p.Metric = cmp.Or(p.Metric, "recall@1")
+	p.Metric = cmp.Or(p.Metric, defaultMetric)
 	p.AtOnce = cmp.Or(p.AtOnce, 4)
 	if len(p.Arms) == 0 {
 		p.Arms = []Arm{{Name: "trial"}}

@@ -257,7 +257,7 @@ func TestWholeRanges(t *testing.T) {
 		"low: -9007199254740992, high: 1": true, "low: -9007199254740994, high: 1": false, "low: 1, high: 2.0": false,
 		"low: 1.0, high: 2": false, "low: 1, high: 9, step: 2": true, "low: 1, high: 9, step: 0.5": false,
 		"low: 1, high: 2, step: 1": true} {
-		r := planReader{yamltext.NewReader("plan.yaml"), &Plan{}}
+		r := planReader{Reader: yamltext.NewReader("plan.yaml"), plan: &Plan{}}
 		f, err := r.Parse([]byte("{" + text + "}"))
 		if err != nil {
 			t.Fatal(err)

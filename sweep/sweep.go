@@ -59,6 +59,7 @@ type Event struct {
 	Arm   string
 	Trial int    // 0: the winner's run with Seed
 	Seed  uint64 // of a winner's run
+	Fold  int    // of a comparison with folds, from 1
 	Until int    // the epoch to reach
 	// Done says that it has reached the epoch, with Score, or Failed.
 	Done   bool
@@ -71,35 +72,13 @@ type Event struct {
 // the winner on the whole training part with each seed, if there are any, and tests each
 // once. If ctx ends, the same call continues later, to the same result.
 func Run(ctx context.Context, p *Plan, o Options) (*Outcome, error) {
-	o.Jobs = max(o.Jobs, 1)
-	o.Local.Dir = cmp.Or(o.Local.Dir, RunsDir(o.Dir))
-	if err := o.files.MkdirAll(o.Dir); err != nil {
-		return nil, err
-	}
-	held, err := lock.Folder(o.Dir)
+	s, release, err := begin(p, o)
 	if err != nil {
 		return nil, err
 	}
-	defer held.Release()
-	if err := tidy(o.files, o.Dir); err != nil {
-		return nil, err
-	}
-	s := &sweep{plan: p, o: o, places: make(chan struct{}, o.Jobs)}
-	s.data = &sameData{dir: o.Dir}
-	s.runner = jobs.Remembering{Memory: memory{o.Dir, o.files, s.data}, Runner: o.Runner}
-	if o.Runner == nil {
-		s.runner.Runner = By(o.Local.Run)
-	}
-	if err := s.open(); err != nil {
-		return nil, err
-	}
-	if err := s.data.read(); err != nil {
-		return nil, err
-	}
-	if s.data.older && o.Note != nil {
-		o.Note(s.data.olderNote())
-	}
-	if err := s.check(ctx); err != nil {
+	defer release()
+	a := &p.Arms[0]
+	if err := s.check(ctx, a, first(p.ranges(a)), p.trialSet(a, 1)...); err != nil {
 		return nil, err
 	}
 	out := &Outcome{Plan: p}
@@ -112,6 +91,43 @@ func Run(ctx context.Context, p *Plan, o Options) (*Outcome, error) {
 	}
 	out.Failed = out.failures()
 	return out, s.write(out)
+}
+
+// begin takes the folder of the results for a plan, until release is called.
+func begin(p *Plan, o Options) (s *sweep, release func() error, err error) {
+	o.Jobs = max(o.Jobs, 1)
+	o.Local.Dir = cmp.Or(o.Local.Dir, RunsDir(o.Dir))
+	if err := o.files.MkdirAll(o.Dir); err != nil {
+		return nil, nil, err
+	}
+	held, err := lock.Folder(o.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = held.Release()
+		}
+	}()
+	if err := tidy(o.files, o.Dir); err != nil {
+		return nil, nil, err
+	}
+	s = &sweep{plan: p, o: o, places: make(chan struct{}, o.Jobs)}
+	s.data = &sameData{dir: o.Dir}
+	s.runner = jobs.Remembering{Memory: memory{o.Dir, o.files, s.data}, Runner: o.Runner}
+	if o.Runner == nil {
+		s.runner.Runner = By(o.Local.Run)
+	}
+	if err := s.open(); err != nil {
+		return nil, nil, err
+	}
+	if err := s.data.read(); err != nil {
+		return nil, nil, err
+	}
+	if s.data.older && o.Note != nil {
+		o.Note(s.data.olderNote())
+	}
+	return s, held.Release, nil
 }
 
 // tidy removes the temporary files that killed processes left in a sweep's folder. Run
@@ -169,7 +185,7 @@ func (s *sweep) open() error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if key := differs(&was, s.plan); key != "" {
-		return fmt.Errorf("%s has a sweep of another plan: %s has changed (%s); choose another folder",
+		return fmt.Errorf("%s has results of another plan: %s has changed (%s); choose another folder",
 			s.o.Dir, key, path)
 	}
 	return writeJSON(s.o.files, path, s.plan)
@@ -183,7 +199,7 @@ func vacant(dir string) error {
 	}
 	for _, e := range entries {
 		if e.Name() != lock.FileName {
-			return fmt.Errorf("%s is neither empty nor the folder of a sweep, as it has %s: choose another folder", dir,
+			return fmt.Errorf("%s is neither empty nor the folder of a sweep or a comparison, as it has %s: choose another folder", dir,
 				e.Name())
 		}
 	}
@@ -215,22 +231,21 @@ func differs(a, b *Plan) string {
 	return ""
 }
 
-// check finds mistakes in the data, the folds or the settings that all trials share, before
-// the first trial. A runner elsewhere has the data to itself.
-func (s *sweep) check(ctx context.Context) error {
+// check finds mistakes in the data, the folds or the settings of an arm before the first run. own are settings of the
+// run, more its overrides. A runner elsewhere has the data to itself.
+func (s *sweep) check(ctx context.Context, a *Arm, own []Setting, more ...string) error {
 	if s.o.Runner != nil {
 		return nil
 	}
 	l := &s.o.Local
-	a := &s.plan.Arms[0]
-	cfg, err := s.plan.config(a, first(s.plan.ranges(a)), s.plan.trialSet(a, 1)...)
+	cfg, err := s.plan.config(a, own, more...)
 	if err != nil {
 		return err
 	}
 	setup, err := run.Plan(ctx, cfg, run.Options{Home: l.Home, Formats: l.Formats, Weights: l.Weights,
 		Dataset: l.Dataset})
 	if err != nil {
-		return fmt.Errorf("before the first trial, arm %s on fold 1: %w", a.Name, err)
+		return fmt.Errorf("before the first run, arm %s: %w", a.Name, err)
 	}
 	return s.data.check(Job{Name: "arm " + a.Name, Config: string(cfg.YAML())}, setup.Fingerprint())
 }
@@ -358,7 +373,7 @@ func (s *sweep) test(ctx context.Context, a *Arm, best *Trial, out *ArmOutcome) 
 	if err != nil {
 		return err
 	}
-	out.summarize()
+	out.Test = summaries(out.Runs)
 	return nil
 }
 

@@ -5,7 +5,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/kindred-ml/kindred/internal/compute/ttest"
 )
 
 // Number is a value that may be missing: NaN and infinities are null in JSON, and
@@ -43,10 +44,7 @@ type Summary struct {
 
 func summarize(x []Number) Summary {
 	s := Summary{Mean: missing, Std: missing, N: len(x)}
-	v := make([]float64, len(x))
-	for i := range x {
-		v[i] = float64(x[i])
-	}
+	v := floats(x)
 	if len(v) > 0 {
 		s.Mean = Number(stat.Mean(v, nil))
 	}
@@ -67,24 +65,16 @@ type Paired struct {
 // paired compares an arm with a baseline: values of the same seeds in the same order. If the
 // numbers of values differ, no seeds are paired.
 func paired(arm, baseline []Number) Paired {
-	if len(arm) != len(baseline) {
-		arm, baseline = nil, nil
+	r := ttest.Paired(floats(arm), floats(baseline))
+	return Paired{Gain: Summary{Mean: Number(r.Mean), Std: Number(r.Std), N: r.N}, P: Number(r.P)}
+}
+
+func floats(x []Number) []float64 {
+	v := make([]float64, len(x))
+	for i := range x {
+		v[i] = float64(x[i])
 	}
-	diff := make([]Number, len(arm))
-	size := 0.0
-	for i := range arm {
-		diff[i] = arm[i] - baseline[i]
-		size = max(size, math.Abs(float64(arm[i])), math.Abs(float64(baseline[i])))
-	}
-	p := Paired{Gain: summarize(diff), P: missing}
-	n, std := float64(len(diff)), float64(p.Gain.Std)
-	// A spread from rounding alone would make any gain certain, so it counts as none.
-	if n < 2 || math.IsNaN(std) || std <= 1e-12*size {
-		return p
-	}
-	t := math.Abs(float64(p.Gain.Mean)) / (std / math.Sqrt(n))
-	p.P = Number(2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Survival(t))
-	return p
+	return v
 }
 
 // against compares values with a bound that they should exceed.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/compute/holm"
+	"github.com/kindred-ml/kindred/internal/compute/ttest"
 )
 
 // Verdict says what the runs show about a statement.
@@ -25,8 +26,8 @@ const (
 
 // What a verdict needs: this level, and this many seeds.
 const (
-	level       = 0.05
-	judgedSeeds = 3
+	level       = ttest.Level
+	judgedSeeds = ttest.MinPairs
 )
 
 // finding is what the comparisons of one statement show.
