@@ -55,8 +55,8 @@ type ArmTest struct {
 	Gain float64  `json:"gain"`
 	Std  *float64 `json:"std"`
 	N    int      `json:"n"`
-	// P is two-sided; nil for one seed and for differences that are equal in all seeds. Corrected is P corrected for the
-	// number of tests (Holm).
+	// P is two-sided; nil for one seed and for differences that are equal in all seeds. Corrected is P corrected for
+	// the number of tests (Holm).
 	P         *float64 `json:"p"`
 	Corrected *float64 `json:"p_holm"`
 	Verdict   string   `json:"verdict"` // Ahead, Behind or Undecided
@@ -302,8 +302,8 @@ func (r *planReader) checkComparison() {
 			err = scored(cfg, p)
 		}
 		if err == nil && (cfg.Train.Minutes > 0 || cfg.Train.Budget != "") {
-			err = errors.New("train.minutes and train.budget are not allowed in a comparison, whose runs do not depend on the clock: " +
-				"use train.epochs")
+			err = errors.New("train.minutes and train.budget are not allowed in a comparison, whose runs do not " +
+				"depend on the clock: use train.epochs")
 		}
 		if err != nil {
 			r.Note(fmt.Errorf("%s: arm %s: %w", r.Place(nil), p.Arms[i].Name, err))
@@ -315,8 +315,8 @@ func (r *planReader) checkComparison() {
 		}
 		for _, key := range slices.Sorted(maps.Keys(now)) {
 			if now[key] != tested[key] {
-				r.Fail(nil, "arm %s has %s %s, but arm %s %s: all arms must be tested on the same images by the same labels",
-					p.Arms[0].Name, key, tested[key], p.Arms[i].Name, now[key])
+				r.Fail(nil, "arm %s has %s %s, but arm %s %s: all arms must be tested on the same images by the same "+
+					"labels", p.Arms[0].Name, key, tested[key], p.Arms[i].Name, now[key])
 			}
 		}
 	}
@@ -326,7 +326,8 @@ func (r *planReader) checkComparison() {
 func testedOn(cfg run.Config) map[string]string {
 	d := &cfg.Data
 	out := map[string]any{"data.name": d.Name, "data.path": d.Path, "data.labels": d.Labels, "data.fine": d.Fine,
-		"data.split": d.Split, "data.test_classes": d.TestClasses, "data.test_limit": d.TestLimit, "data.group": d.Group}
+		"data.split": d.Split, "data.test_classes": d.TestClasses, "data.test_limit": d.TestLimit,
+		"data.group": d.Group}
 	if d.Fine == "" {
 		out["data.label"] = d.Label
 	}

@@ -135,9 +135,10 @@ func TestCompareFolds(t *testing.T) {
 func TestCompareUndecided(t *testing.T) {
 	run := func(seeds int, ms []float64) ArmTest {
 		t.Helper()
-		c, err := Compare(t.Context(), parseComparison(t, strings.Replace(three, "  - {name: ArcFace, set: {loss.name: arcface}}\n",
-			"", 1)+fmt.Sprintf("seeds: %d\n", seeds)), Options{Dir: t.TempDir(), Runner: by(scoresOf(
-			map[string][]float64{"triplet": {0.25, 0.5, 0.75}, "ms": ms}))})
+		two := strings.Replace(three, "  - {name: ArcFace, set: {loss.name: arcface}}\n", "", 1)
+		c, err := Compare(t.Context(), parseComparison(t, two+fmt.Sprintf("seeds: %d\n", seeds)),
+			Options{Dir: t.TempDir(), Runner: by(scoresOf(map[string][]float64{
+				"triplet": {0.25, 0.5, 0.75}, "ms": ms}))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,7 +222,8 @@ func TestCompareResumes(t *testing.T) {
 	if _, err := Compare(t.Context(), p, Options{Dir: dir, Runner: by(refuse{})}); err != nil {
 		t.Errorf("fewer seeds: %v", err)
 	}
-	if text, err := os.ReadFile(filepath.Join(dir, ComparisonFile)); err != nil || !strings.Contains(string(text), "p_holm") {
+	text, err := os.ReadFile(filepath.Join(dir, ComparisonFile))
+	if err != nil || !strings.Contains(string(text), "p_holm") {
 		t.Errorf("%s, %v", text, err)
 	}
 	other := parseComparison(t, strings.Replace(three, "4.0", "5.0", 1)+"folds: 2\nseeds: 2\n")
@@ -290,7 +292,8 @@ func TestParseComparison(t *testing.T) {
 	for _, to := range []string{"data.size: 32", "data.train_classes: 3", "train.epochs: 1", "eval.every: 2"} {
 		parseComparison(t, strings.Replace(three, "loss.alpha: 4.0", to, 1))
 	}
-	if _, err := ParsePlan("plan.yaml", []byte(three)); err == nil || !strings.Contains(err.Error(), "to compare arms as") {
+	_, err := ParsePlan("plan.yaml", []byte(three))
+	if err == nil || !strings.Contains(err.Error(), "to compare arms as") {
 		t.Error(err)
 	}
 }

@@ -19,5 +19,6 @@
 //
 // Runs are jobs of package jobs: a Job goes in and a Result comes out, both as JSON.
 // Local trains them in this process; another Runner can train them elsewhere.
-// docs/sweep.md is the page for users.
+// Compare trains arms as they are with several seeds and tests the differences between
+// them; ParseComparison reads its plan. docs/sweep.md is the page for users.
 package sweep

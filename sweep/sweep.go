@@ -199,8 +199,8 @@ func vacant(dir string) error {
 	}
 	for _, e := range entries {
 		if e.Name() != lock.FileName {
-			return fmt.Errorf("%s is neither empty nor the folder of a sweep or a comparison, as it has %s: choose another folder", dir,
-				e.Name())
+			return fmt.Errorf("%s is neither empty nor the folder of a sweep or a comparison, as it has %s: choose "+
+				"another folder", dir, e.Name())
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ var commandGroups = []commandGroup{
 	{"Examine data and labels", []func(*app) *cobra.Command{newData, newClean, newDiscover, newMap}},
 	{"Measure", []func(*app) *cobra.Command{newEval, newDiagnose, newLoss, newBench}},
 	{"Networks", []func(*app) *cobra.Command{newWeights, newNetwork, newEmbed, newExport, newQuantize}},
-	{"Experiment", []func(*app) *cobra.Command{newInit, newSweep, newReproduce, newTheory}},
+	{"Experiment", []func(*app) *cobra.Command{newInit, newSweep, newCompare, newReproduce, newTheory}},
 	{"Many machines", []func(*app) *cobra.Command{newWorker, newJobs}},
 	{"This program", []func(*app) *cobra.Command{newDoctor, newFormats, newCache, newVersionCommand, newMan}},
 }

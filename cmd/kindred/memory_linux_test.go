@@ -81,9 +81,11 @@ var bombs = map[string][]string{
 		"search bomb.avif --run run --in photos -> AVIF of 60000 x 60000 pixels: more than",
 		"search bomb.jxl --run run --in photos -> JPEG XL of 12000 x 12000 pixels: needs",
 		"search lines.jxl --run run --in photos -> JPEG XL: a decoder for 3000 x 2500 pixels: needs"},
-	"serve": {"serve --review review --listen 127.0.0.1:0 -> needs more"},
-	"sweep": {"sweep long.yaml --out s -> a text of YAML has at most 1 MiB"},
-	"train": {"train -c long.yaml --out t -> a text of YAML has at most 1 MiB", "train rows.zip --out t -> more than"},
+	"serve":   {"serve --review review --listen 127.0.0.1:0 -> needs more"},
+	"compare": {"compare long.yaml --out s -> a text of YAML has at most 1 MiB"},
+	"sweep":   {"sweep long.yaml --out s -> a text of YAML has at most 1 MiB"},
+	"train": {"train -c long.yaml --out t -> a text of YAML has at most 1 MiB",
+		"train rows.zip --out t -> more than"},
 }
 
 // readNothing are commands that read no file of anybody else's, or only by readers of another command.

@@ -22,11 +22,8 @@ import (
 )
 
 func newSweep(a *app) *cobra.Command {
-	var dir, dataDir string
-	var queued queueFlags
-	var jobs int
+	var f planFlags
 	var allowFailed bool
-	var w cli.Weights
 	cmd := &cobra.Command{
 		Use:               "sweep PLAN",
 		ValidArgsFunction: one(yamlFiles),
@@ -51,54 +48,91 @@ Trials that fail are listed at the end with their errors. The exit status is the
   kindred sweep plan.yaml --out sweeps/letters --jobs 2 --json`,
 		Args: exactArgs("plan"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if dir == "" {
-				return usagef("missing --out: the folder for the sweep's results")
-			}
-			if err := atLeast("jobs", jobs, 1); err != nil {
-				return err
-			}
-			text, err := yamltext.ReadFile(args[0])
+			plan, err := f.read(args[0], sweep.ParsePlan)
 			if err != nil {
 				return err
 			}
-			plan, err := sweep.ParsePlan(args[0], text)
+			o, close, err := f.options(cmd.Context(), a)
 			if err != nil {
-				return usageError(err)
+				return err
 			}
+			defer close()
+			o.Tell = a.tellSweep(plan)
 			began := time.Now()
-			o := sweep.Options{Dir: dir, Jobs: jobs, Tell: a.tellSweep(plan),
-				Note: func(text string) { fmt.Fprintln(a.err, escape.Text("note: "+text)) }, Local: sweep.Local{
-					Home: dataHome(dataDir), Formats: formats(), Weights: a.findWeights(w)}}
-			if queued.queue != "" {
-				queued.dataDir = dataDir
-				q, err := queued.lead(cmd.Context(), a, queued.kit(a))
-				if err != nil {
-					return err
-				}
-				defer q.close()
-				o.Runner = q
-			}
 			out, err := sweep.Run(cmd.Context(), plan, o)
-			if errors.Is(err, context.Canceled) {
-				return resumable{error: err, where: dir + " keeps the finished jobs",
-					command: commandLine(os.Args...)}
-			} else if err != nil {
-				return err
+			if err != nil {
+				return f.stopped(err)
 			}
-			if err := a.sweptOut(dir, args[0], out, time.Since(began)); err != nil {
+			if err := a.sweptOut(f.dir, args[0], out, time.Since(began)); err != nil {
 				return err
 			}
 			return a.failedTrials(out, allowFailed)
 		},
 	}
-	fs := flagsOf(cmd)
-	fs.text(&dir, "out", "", "folder of the results; if it has results of the same plan, the sweep goes on", folders)
-	fs.jobs(&jobs)
-	addAllowFailed(fs.FlagSet, &allowFailed)
-	fs.dataDir(&dataDir)
-	fs.weights(&w)
-	queued.addLeader(cmd)
+	f.add(cmd, "the sweep")
+	addAllowFailed(cmd.Flags(), &allowFailed)
 	return cmd
+}
+
+// planFlags are the flags of commands that carry out a plan.
+type planFlags struct {
+	dir, dataDir string
+	queued       queueFlags
+	jobs         int
+	weights      cli.Weights
+}
+
+func (f *planFlags) add(cmd *cobra.Command, what string) {
+	fs := flagsOf(cmd)
+	fs.text(&f.dir, "out", "", "folder of the results; if it has results of the same plan, "+what+" goes on", folders)
+	fs.jobs(&f.jobs)
+	fs.dataDir(&f.dataDir)
+	fs.weights(&f.weights)
+	f.queued.addLeader(cmd)
+}
+
+// read reads the plan.
+func (f *planFlags) read(path string, parse func(file string, text []byte) (*sweep.Plan, error)) (*sweep.Plan, error) {
+	if f.dir == "" {
+		return nil, usagef("missing --out: the folder of the results")
+	}
+	if err := atLeast("jobs", f.jobs, 1); err != nil {
+		return nil, err
+	}
+	text, err := yamltext.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := parse(path, text)
+	if err != nil {
+		return nil, usageError(err)
+	}
+	return plan, nil
+}
+
+// options returns the options without Tell. close ends the queue, if there is one.
+func (f *planFlags) options(ctx context.Context, a *app) (o sweep.Options, close func(), err error) {
+	o = sweep.Options{Dir: f.dir, Jobs: f.jobs,
+		Note: func(text string) { fmt.Fprintln(a.err, escape.Text("note: "+text)) }, Local: sweep.Local{
+			Home: dataHome(f.dataDir), Formats: formats(), Weights: a.findWeights(f.weights)}}
+	if f.queued.queue == "" {
+		return o, func() {}, nil
+	}
+	f.queued.dataDir = f.dataDir
+	q, err := f.queued.lead(ctx, a, f.queued.kit(a))
+	if err != nil {
+		return o, nil, err
+	}
+	o.Runner = q
+	return o, q.close, nil
+}
+
+// stopped returns the error of a plan that was not carried out to the end.
+func (f *planFlags) stopped(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return resumable{error: err, where: f.dir + " keeps the finished jobs", command: commandLine(os.Args...)}
+	}
+	return err
 }
 
 // tellSweep prints a line for every trial.

@@ -63,6 +63,7 @@ var measured = map[string][]string{
 	"search":   {"2 photos looked up among 60"},
 	"identify": {"6000 decisions looked up among 6000 items of 100 classes", "The 30 least decided are shown."},
 	"sweep":    {"Trial", "of 4 won", "could try 4 settings"},
+	"compare":  {"2 arms, 3 seeds each, scored on the test part"},
 	"noise":    {"2 classes of 6 points in 2 dimensions"},
 	"live":     {"200 anchors among 6000 samples of the test set"},
 }

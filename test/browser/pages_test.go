@@ -224,6 +224,10 @@ func made(t *testing.T) map[string]func() string {
 		"  mine.positives: [easy, random]\n  loss.margin: {low: 0.1, high: 0.4, step: 0.1}\n"+
 		"arms: [{name: triplet}, {name: never, stop: never, search: random}]\ntrials: 4\nfolds: images:2\nseeds: 1\n")
 	page("sweep", "report.html", "sweep", "plan.yaml", "--data-dir", filepath.Join(dir, "home"))
+	write(t, filepath.Join(dir, "arms.yaml"), "set: {data: {name: mnist, train_limit: 20, test_limit: 10}, "+
+		"train.epochs: 1, network.dim: 8}\narms:\n  - {name: triplet}\n"+
+		"  - {name: a name of an arm that is longer than a phone is wide, set: {loss.name: multisimilarity}}\n")
+	page("compare", "report.html", "compare", "arms.yaml", "--data-dir", filepath.Join(dir, "home"))
 	page("noise", "index.html", "theory", "noise", "--restarts", "1", "--draws", "50")
 	page("isometry", "index.html", "theory", "isometry", "--sets", "20", "--searches", "2", "--steps", "3")
 	page("field", "index.html", "theory", "field", "--loss", "first,second", "--gamma", "0.2,0.8", "--p", "0,0.4")

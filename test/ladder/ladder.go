@@ -211,6 +211,7 @@ func learning() []Package {
 			"which items of a gallery are the query itself: the same file, a copy, the same bits",
 			"internal/base/regular mat"},
 		{"internal/compute/holm", "p-values corrected for their number", ""},
+		{"internal/compute/ttest", "Student's paired t-test of two methods over the same seeds", "gonum.org/v1/gonum"},
 		{"internal/compute/cosine", "cosines rounded once, so that equal ones tie", ""},
 		{"internal/compute/exact",
 			"nearest rows: fast scores of blocks, then exact scores where these leave a doubt",
@@ -355,8 +356,9 @@ func running() []Package {
 				"gonum.org/v1/gonum internal/format/plaintext run/internal/keys"},
 		{"internal/jobs", "jobs that anyone may repeat: done in this process, and their results remembered",
 			"internal/base/atomic internal/base/regular internal/format/strictjson"},
-		{"sweep", "settings chosen on validation classes: plans, trials, early stopping",
-			"internal/base/atomic internal/base/lock internal/base/option internal/base/regular internal/base/spell " +
+		{"sweep", "settings chosen on validation classes, and arms compared: plans, trials, early stopping",
+			"internal/compute/holm internal/compute/ttest internal/base/atomic internal/base/lock " +
+				"internal/base/option internal/base/regular internal/base/spell " +
 				"internal/format/yamltext internal/jobs data embedding train run github.com/goccy/go-yaml " +
 				"internal/format/strictjson"},
 		{"internal/jobs/queue", "jobs for workers on other machines, through NATS JetStream",
@@ -411,6 +413,8 @@ func pages() []Package {
 			"data embedding projection train run app/page/report app/page/report/maps " +
 				"app/page/report/photo app/page/report/retrieval"},
 		{"app/page/report/swept", "a sweep as a page", "sweep app/page/report"},
+		{"app/page/report/compared", "arms compared: tables, LaTeX, CSV, a figure and a page",
+			"internal/base/atomic sweep app/page/report app/page/report/runs"},
 		{"app/page/report/verified", "verification as a page: DET, ROC, distances of genuine and impostor pairs",
 			"eval app/page/report"},
 		{"app/page/report/diagnosed", "a diagnosis as a part of the report",
@@ -473,7 +477,7 @@ func experiments() []Package {
 				"app/experiments/theory/field data data/imaging nn objective app/page/report " +
 				"app/page/report/maps app/page/report/photo app/page/report/retrieval " +
 				"app/page/report/diagnosed internal/compute/detection internal/compute/holm " +
-				"projection discover clean decide " +
+				"internal/compute/ttest projection discover clean decide " +
 				"golang.org/x/image golang.org/x/sync gonum.org/v1/gonum github.com/goccy/go-yaml"},
 		{"app/bench", "the cases of `kindred bench`, the peer beside them, and docs/bench.md", "*"},
 	}

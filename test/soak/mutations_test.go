@@ -87,6 +87,9 @@ func TestMutations(t *testing.T) {
 			"  train.lr: {low: 0.0001, high: 0.1, log: true}\n  sample.per_class: {low: 2, high: 4}\narms:\n" +
 			"  - {name: Triplet, set: {loss.name: triplet}}\ntrials: 4\nreduction: 2\nfolds: 2\n"},
 			Read: func(text []byte) error { _, err := sweep.ParsePlan("p.yaml", text); return err }},
+		mutations.Reader{Name: "plan of a comparison", Valid: []string{"set: {train.epochs: 4}\nfolds: 2\narms:\n" +
+			"  - {name: Triplet, set: {loss.name: triplet}}\n  - {name: MS, set: {loss.name: multisimilarity}}\n"},
+			Read: func(text []byte) error { _, err := sweep.ParseComparison("p.yaml", text); return err }},
 		mutations.Reader{Name: "pairs",
 			Valid: []string{"a,b,same\nc,d,0\ne,f,1\ng,h,1\n", "1 1\nAnn 1 2\nAnn 1 Bob 2\n"},
 			Read: func(text []byte) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 )
 
-// Table is a table of a page; it also prints as plain text, Markdown and CSV.
+// Table is a table of a page; it also prints as plain text, Markdown and LaTeX.
 type Table struct {
 	Caption string
 	Columns []Column
@@ -438,5 +438,51 @@ func (t Table) Markdown() string {
 		}
 		b.WriteString("\n")
 	}
+	return b.String()
+}
+
+// LaTeX returns the table as a tabular of the package booktabs, best values in bold. Caption and note are comments.
+func (t Table) LaTeX() string {
+	var b strings.Builder
+	comment := func(s string) {
+		for line := range strings.Lines(s) {
+			b.WriteString("% " + escape.Name(strings.TrimSuffix(line, "\n")) + "\n")
+		}
+	}
+	comment(t.Caption)
+	b.WriteString(`\begin{tabular}{`)
+	for k := range t.Columns {
+		if t.numeric(k) {
+			b.WriteString("r")
+		} else {
+			b.WriteString("l")
+		}
+	}
+	b.WriteString("}\n\\toprule\n")
+	line := func(cells []string) { b.WriteString(strings.Join(cells, " & ") + " \\\\\n") }
+	head := t.titles()
+	for k := range head {
+		head[k] = escape.LaTeX(head[k])
+	}
+	line(head)
+	b.WriteString("\\midrule\n")
+	best := t.best()
+	for r, row := range t.Rows {
+		if row.Heading != "" {
+			line([]string{fmt.Sprintf(`\multicolumn{%d}{l}{\textit{%s}}`, len(t.Columns), escape.LaTeX(row.Heading))})
+		}
+		if len(row.Cells) == 0 {
+			continue
+		}
+		cells := make([]string, len(row.Cells))
+		for k, c := range row.Cells {
+			if cells[k] = escape.LaTeX(c.String()); best[r][k] {
+				cells[k] = `\textbf{` + cells[k] + "}"
+			}
+		}
+		line(cells)
+	}
+	b.WriteString("\\bottomrule\n\\end{tabular}\n")
+	comment(t.Note)
 	return b.String()
 }

@@ -212,3 +212,25 @@ func TestUnbroken(t *testing.T) {
 		}
 	}
 }
+
+func TestTableLaTeX(t *testing.T) {
+	tab := sampleTable()
+	tab.Rows = append(tab.Rows, Row{Cells: []Cell{Name("50%_a\n"), Num(1, 0), Num(2, 0).Signed(), Blank()}})
+	want := `% Recall
+\begin{tabular}{lrrr}
+\toprule
+method & ours R@1 & ours loss & paper R@1 \\
+\midrule
+\multicolumn{4}{l}{\textit{digits 0-5}} \\
+random & 44.0 $\pm$ 0.6 & \textbf{0.50} & 42.0 \\
+EPS | a & \textbf{67.0 $\pm$ 1.1} & \textbf{0.50} & 65.8 \\
+EPS b & \textbf{67.0} & NaN &  \\
+50\%\_a\textbackslash{}n & 1 & +2 &  \\
+\bottomrule
+\end{tabular}
+% three seeds
+`
+	if got := tab.LaTeX(); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}

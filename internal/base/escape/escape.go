@@ -34,6 +34,13 @@ func Markdown(s string) string { return markdown.Replace(HTML(s)) }
 
 var markdown = strings.NewReplacer(`\`, `\\`, "|", `\|`, "[", `\[`, "]", `\]`, "`", "\\`", "\n", " ", "\t", " ")
 
+// LaTeX makes s plain text on one line of LaTeX. Letters beyond ASCII stay, as LaTeX reads UTF-8.
+func LaTeX(s string) string { return latex.Replace(Name(s)) }
+
+var latex = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`, "{", `\{`,
+	"}", `\}`, "~", `\textasciitilde{}`, "^", `\textasciicircum{}`, "±", `$\pm$`, "\u2212", `$-$`, "<", `$<$`, ">", `$>$`,
+	"\u00a0", "~")
+
 // Name makes s plain text on one line of a terminal: characters that would move
 // the cursor, change colours or the direction of text, line breaks and invalid
 // UTF-8 are written as \n, \x1b or \u202e.

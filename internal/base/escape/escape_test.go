@@ -52,3 +52,13 @@ func TestWriter(t *testing.T) {
 		t.Error("no error of a full disk")
 	}
 }
+
+// TestLaTeX: every character with a meaning in LaTeX is text.
+func TestLaTeX(t *testing.T) {
+	got := LaTeX("a_b & 50% of $x^2$ #1 {~} \\end \u22121.0 ± 0.2 <é>\n")
+	want := `a\_b \& 50\% of \$x\textasciicircum{}2\$ \#1 \{\textasciitilde{}\} \textbackslash{}end $-$1.0 $\pm$ 0.2 ` +
+		`$<$é$>$\textbackslash{}n`
+	if got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

@@ -142,8 +142,8 @@ func (g *Group) values(of func(r *Run, column string) (float64, error), column s
 	return out
 }
 
-// percent reports whether a column's values are shares, which are shown in per cent.
-func percent(column string) bool {
+// Percent reports whether a column's values are shares, which are shown in per cent.
+func Percent(column string) bool {
 	return slices.ContainsFunc([]string{"recall", "precision", "map"}, func(w string) bool {
 		return strings.Contains(column, w)
 	})
@@ -176,7 +176,7 @@ func (c *Comparison) Scores() []report.Table {
 				rest = append(rest, m)
 				continue
 			}
-			if here = append(here, m); percent(m) {
+			if here = append(here, m); Percent(m) {
 				name += ", %"
 			}
 			t.Columns = append(t.Columns, report.Column{Name: name, Best: best})
@@ -207,7 +207,7 @@ func (c *Comparison) Scores() []report.Table {
 
 // scoreCell returns a cell with the scores of a column.
 func scoreCell(column string, values []float64) report.Cell {
-	if !percent(column) {
+	if !Percent(column) {
 		return report.Samples(values, 4)
 	}
 	for i := range values {
@@ -385,7 +385,7 @@ func (c *Comparison) figures() []report.Captioned {
 			return
 		}
 		only := c.Groups[0].Runs[0]
-		if (column == best || kept && percent(column)) && len(c.Groups) == 1 && len(c.Groups[0].Runs) == 1 {
+		if (column == best || kept && Percent(column)) && len(c.Groups) == 1 && len(c.Groups[0].Runs) == 1 {
 			if e := only.best(best); e >= 0 {
 				l.Refs = append(l.Refs, report.Ref{Name: fmt.Sprintf("%s: %.0f", mark, e), At: e, Vertical: true})
 			}
@@ -401,7 +401,7 @@ func (c *Comparison) figures() []report.Captioned {
 			name += " by " + label
 		}
 		title, unit := set+" "+name, 1.0
-		if percent(m) {
+		if Percent(m) {
 			title, unit = title+", %", 100
 		}
 		add(m, title, capital(name)+" on the "+c.measured(set)+".", func(r *Run) float64 {
