@@ -368,15 +368,17 @@ type Change struct {
 // Once it returns the change survives a loss of power. It returns how many ids of Remove
 // existed, and counts Put as Add does. The errors are those of Add.
 func (x *Index) Change(ctx context.Context, c Change) (removed int, added Added, err error) {
+	return x.Update(ctx, func() (Change, error) { return c, nil })
+}
+
+// Update is Change with a change that is computed from the items as they are at the moment of writing: no other change
+// is made between the call of compute and this change. compute may call Get, and must not change the index. If it
+// returns an error, nothing is changed and Update returns that error.
+func (x *Index) Update(ctx context.Context, compute func() (Change, error)) (removed int, added Added, err error) {
 	if x.w == nil {
 		return 0, Added{}, store.ErrReadOnly
 	}
-	for i := range c.Put {
-		if err := checkItem(&c.Put[i], x.dim); err != nil {
-			return 0, Added{}, err
-		}
-	}
-	r, err := x.w.ask(&request{ctx: ctx, entries: c.Put, existing: Replace, remove: c.Remove, progress: c.Progress})
+	r, err := x.w.ask(&request{ctx: ctx, existing: Replace, compute: compute})
 	if err == nil {
 		x.changes.Add(1)
 	}

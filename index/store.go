@@ -110,6 +110,16 @@ func (f *folder) Delete(ctx context.Context, ids []string) (int, error) {
 	return n, nil
 }
 
+// Update is that of Index, for store.Updater.
+func (f *folder) Update(ctx context.Context, compute func(get func(id string) (store.Item, error)) (store.Change,
+	error)) (int, error) {
+	removed, _, err := f.x.Update(ctx, func() (Change, error) {
+		c, err := compute(func(id string) (store.Item, error) { return f.Get(ctx, id) })
+		return Change{Remove: c.Remove, Put: c.Put}, err
+	})
+	return removed, err
+}
+
 func (f *folder) List(ctx context.Context, p store.Page) ([]store.Item, error) {
 	keep, err := store.ParseFilter(p.Filter)
 	if err != nil {
@@ -152,9 +162,17 @@ func (f *folder) Like(ctx context.Context, text string, limit int) ([]string, er
 	return f.x.Like(text, limit)
 }
 
-func (f *folder) All(ctx context.Context) iter.Seq2[store.Item, error] {
+func (f *folder) All(ctx context.Context) iter.Seq2[store.Item, error] { return until(ctx, f.x.All()) }
+
+// Bare is that of Index, for store.Lister.
+func (f *folder) Bare(ctx context.Context) iter.Seq2[store.Item, error] {
+	return until(ctx, f.x.Bare())
+}
+
+// until yields items until a context ends.
+func until(ctx context.Context, items iter.Seq2[store.Item, error]) iter.Seq2[store.Item, error] {
 	return func(yield func(store.Item, error) bool) {
-		for it, err := range f.x.All() {
+		for it, err := range items {
 			if err == nil {
 				err = ctx.Err()
 			}

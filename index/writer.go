@@ -46,6 +46,7 @@ type request struct {
 	existing Existing
 	progress func(done int)
 	remove   []string
+	compute  func() (Change, error) // sets entries and remove when the writer comes to the request
 
 	seal    bool    // write the log's rows as a segment
 	install *merged // put a segment in the place of others
@@ -152,6 +153,12 @@ func (w *writer) run() {
 // together does a request, with others that are waiting if they are small. It
 // returns one that was taken and is not done.
 func (w *writer) together(r *request) (next *request) {
+	if r.compute != nil {
+		if err := w.compute(r); err != nil {
+			r.reply <- reply{err: err}
+			return nil
+		}
+	}
 	if w.alone(r) {
 		r.reply <- w.do(r)
 		return nil
@@ -164,7 +171,7 @@ func (w *writer) together(r *request) (next *request) {
 			case r == nil:
 				w.write(batch)
 				return nil
-			case w.alone(r):
+			case r.compute != nil, w.alone(r):
 				next = r
 			default:
 				batch, size = append(batch, r), size+r.size()
@@ -176,6 +183,24 @@ func (w *writer) together(r *request) (next *request) {
 	}
 	w.write(batch)
 	return next
+}
+
+// compute makes the change of a request. All earlier changes are visible to it.
+func (w *writer) compute(r *request) error {
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	c, err := r.compute()
+	if err != nil {
+		return err
+	}
+	for i := range c.Put {
+		if err := checkItem(&c.Put[i], w.x.dim); err != nil {
+			return err
+		}
+	}
+	r.entries, r.remove, r.progress, r.compute = c.Put, c.Remove, c.Progress, nil
+	return nil
 }
 
 // alone tells whether a request is one that takes a manifest, not the log.

@@ -14,6 +14,10 @@ const anyOrigin = "*"
 // identify returns the name of the request's key, "" if no key is needed and none was sent. It
 // checks a key that was sent even if no key is needed.
 func (s *Server) identify(r *http.Request, rt route) (name string, err error) {
+	v := visitOf(r)
+	if s.opt.Keys == nil && !s.opt.ReadOnly {
+		v.right = Write
+	}
 	if rt.right == Write && s.opt.ReadOnly {
 		return "", forbidden.is("Start the server without its read-only option.", "this server is read-only")
 	}
@@ -38,6 +42,9 @@ func (s *Server) identify(r *http.Request, rt route) (name string, err error) {
 	if !ok {
 		return "", unauthorized.is("Ask the server's owner for a key; 'kindred serve key' makes one.",
 			"the key is not known")
+	}
+	if !s.opt.ReadOnly {
+		v.right = right
 	}
 	if right < rt.right {
 		return name, forbidden.is("Use a key with the right to write.", "the key %s has only the right to read", name)
@@ -75,7 +82,7 @@ func (s *Server) preflight(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h := w.Header()
-	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, DELETE")
+	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE")
 	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, X-Request-Id")
 	h.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)

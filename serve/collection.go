@@ -23,6 +23,10 @@ type collection struct {
 	counted     refreshed[labels]
 	measured    atomic.Pointer[measured]
 	decides     atomic.Pointer[decides]
+	classes     classLists
+	returning   returning
+	updating    sync.Mutex   // held while items of a database are read and written
+	uploading   sync.RWMutex // held for reading while items get uploaded pictures, for writing while these are removed
 
 	users   sync.WaitGroup // requests that use it
 	writers sync.WaitGroup // those of users that may change it
@@ -52,7 +56,11 @@ func (s *Server) newCollection(c Collection) *collection {
 	if c.CalibrationFile != nil {
 		c.CalibrationFile = &CalibrationFile{c.CalibrationFile.logging(s.log)}
 	}
-	own := &collection{Collection: c, background: newBackground(s.background, s.log), projected: &projected{}}
+	own := &collection{Collection: c, background: newBackground(s.background, s.log), projected: &projected{},
+		classes: classLists{busy: make(chan struct{}, 1)}}
+	if c.Uploads != "" {
+		own.running.Go(func() { own.sweepEvery(own.ctx, s) })
+	}
 	if c.Embedder != nil {
 		own.coalescer = newCoalescer(own.ctx, c.Embedder, s.limits.Time, s.metrics, s.log)
 	}

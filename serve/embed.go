@@ -3,6 +3,7 @@ package serve
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -77,40 +78,46 @@ func side(e Embedder) int {
 // decode decodes the picture of a request. Before that it checks the size in the picture's header. It takes memory
 // from the request's loan before it is used. The work has ended when decode returns, so the loan and the request's
 // place are never free while it goes on.
-func (s *Server) decode(ctx context.Context, e Embedder, file []byte, l *loan) (*imaging.Image, error) {
-	way := "Send a file of one of these formats: " + imaging.FormatNames() + "."
-	refused := func(err error) error {
-		if ctx.Err() != nil {
-			return ctx.Err()
+func (s *Server) decode(ctx context.Context, e Embedder, file []byte, l *loan) (im *imaging.Image, err error) {
+	return im, s.withPicture(ctx, file, l, func(p *imaging.Picture) error {
+		if p.W > s.limits.Pixels/p.H {
+			return tooLarge.is("Make it smaller, or start the server with a larger limit on pixels.",
+				"the picture has %d x %d pixels, but only %d are allowed", p.W, p.H, s.limits.Pixels)
 		}
-		return badPicture.is(way, "%s", escape.Within(err.Error(), 300))
-	}
+		if err := l.take(decodingBytes(&p.Header, e), "the picture"); err != nil {
+			return err
+		}
+		im, err = e.Decode(ctx, p, s.limits.Pixels)
+		return err
+	})
+}
+
+// withPicture reads the header of an image file of a request and calls use with it. Errors other than problems are
+// about the file.
+func (s *Server) withPicture(ctx context.Context, file []byte, l *loan, use func(*imaging.Picture) error) error {
 	free, err := s.decoders.enter(ctx, file)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer free()
 	structure := imaging.StructureBytes(file, int64(len(file)))
 	if err := l.take(structure, "the picture's structure"); err != nil {
-		return nil, err
+		return err
 	}
 	defer l.give(structure)
 	p, err := imaging.Open(ctx, file)
-	if err != nil {
-		return nil, refused(err)
+	if err == nil {
+		err = use(p)
 	}
-	if p.W > s.limits.Pixels/p.H {
-		return nil, tooLarge.is("Make it smaller, or start the server with a larger limit on pixels.",
-			"the picture has %d x %d pixels, but only %d are allowed", p.W, p.H, s.limits.Pixels)
+	var own *problem
+	switch {
+	case err == nil || errors.As(err, &own):
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
 	}
-	if err := l.take(decodingBytes(&p.Header, e), "the picture"); err != nil {
-		return nil, err
-	}
-	im, err := e.Decode(ctx, p, s.limits.Pixels)
-	if err != nil {
-		return nil, refused(err)
-	}
-	return im, nil
+	return badPicture.is("Send a file of one of these formats: "+imaging.FormatNames()+".", "%s",
+		escape.Within(err.Error(), 300))
 }
 
 // decodingBytes returns the memory that e needs to decode a picture.

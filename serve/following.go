@@ -7,24 +7,95 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/kindred-ml/kindred/app/mirror"
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/serve/api"
+	"github.com/kindred-ml/kindred/store"
 )
 
 // Following is the state of a collection that follows a folder. The program that changes the collection
 // reports to it; /v1/info, the page and /metrics show it. Its methods may be called by several goroutines.
 type Following struct {
-	folder string
+	folder, place string // as the user names it, and its absolute path
+
+	removals *mirror.Removals
+	now      chan struct{} // a comparison is requested
 
 	mu          sync.Mutex
 	done, total int
 	current     time.Time // of the last comparison that succeeded; zero before it
 	failed      string
 	changes     map[string]int
+	pending     *mirror.Pending // nil if no removals wait for a decision
+	kept        int             // items that stay by a decision
+	missing     map[string]bool // ids of items whose photos are missing
+	leftOut     []data.LeftOut
 }
 
-// NewFollowing returns the state before the first comparison with a folder.
-func NewFollowing(folder string) *Following {
-	return &Following{folder: folder, changes: map[string]int{}}
+// Comparison is the result of a comparison with a folder.
+type Comparison struct {
+	Changes map[string]int  // number of changes of each kind
+	Pending *mirror.Pending // removals that wait for a decision; nil if none do
+	Kept    []string        // ids of items that stay by a decision, although their photos are missing
+	LeftOut []data.LeftOut  // files of the folder that are not in the collection
+}
+
+// NewFollowing returns the state before the first comparison with a folder. place is the folder's absolute path, which
+// items of its photos record, and removals are the decisions about missing photos.
+func NewFollowing(folder, place string, removals *mirror.Removals) *Following {
+	return &Following{folder: folder, place: place, removals: removals, now: make(chan struct{}, 1),
+		changes: map[string]int{}}
+}
+
+// Owns reports whether an item is of a photo of the folder, so that only the folder adds and removes it. It reports
+// false for nil, which follows no folder.
+func (f *Following) Owns(it *store.Item) bool {
+	if f == nil || !mirror.IsFrom(it, f.place) {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.missing[it.ID]
+}
+
+// Removals returns the decisions about missing photos.
+func (f *Following) Removals() *mirror.Removals { return f.removals }
+
+// Requested receives a value when a comparison is to begin at once.
+func (f *Following) Requested() <-chan struct{} { return f.now }
+
+// waiting returns the removals that wait for a decision; nil if none do.
+func (f *Following) waiting() *mirror.Pending {
+	if f == nil {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.pending
+}
+
+// decide records a decision about the removals that wait, and requests a comparison.
+func (f *Following) decide(id string, remove bool) error {
+	p := f.waiting()
+	if p == nil || p.ID != id {
+		return mirror.ErrOutdated
+	}
+	if err := f.removals.Decide(p, remove); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.pending == p {
+		f.pending = nil
+		if !remove {
+			f.kept += len(p.Removed)
+		}
+	}
+	select {
+	case f.now <- struct{}{}:
+	default:
+	}
+	return nil
 }
 
 // Embedding reports that done of total new photos are embedded.
@@ -34,13 +105,22 @@ func (f *Following) Embedding(done, total int) {
 	f.done, f.total = done, total
 }
 
-// Compared reports the end of a comparison, after which the collection is as the folder is. It has the number of
-// changes of each kind.
-func (f *Following) Compared(changes map[string]int) {
+// Compared reports the end of a comparison, after which the collection is as the folder is, except for photos whose
+// items stay.
+func (f *Following) Compared(result Comparison) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.done, f.total, f.failed, f.current = 0, 0, "", time.Now()
-	for kind, n := range changes {
+	f.pending, f.kept, f.leftOut, f.missing = result.Pending, len(result.Kept), result.LeftOut, map[string]bool{}
+	for _, id := range result.Kept {
+		f.missing[id] = true
+	}
+	if f.pending != nil {
+		for _, id := range f.pending.Removed {
+			f.missing[id] = true
+		}
+	}
+	for kind, n := range result.Changes {
 		f.changes[kind] += n
 	}
 }
@@ -52,13 +132,21 @@ func (f *Following) Failed(err error) {
 	f.done, f.total, f.failed = 0, 0, err.Error()
 }
 
-// state returns the answer of /v1/info; nil without a folder.
-func (f *Following) state() *api.Following {
+// state returns the answer of /v1/info to a caller with a right; nil without a folder. Folders, files and errors are
+// matters of those who may write.
+func (f *Following) state(may Right) *api.Following {
 	if f == nil {
 		return nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if may < Write {
+		out := &api.Following{State: api.Comparing}
+		if f.total == 0 && !f.current.IsZero() {
+			out.State = api.Current
+		}
+		return out
+	}
 	out := &api.Following{Folder: f.folder, State: api.Comparing, Embedded: f.done, ToEmbed: f.total, Error: f.failed}
 	switch {
 	case f.total > 0:
@@ -71,13 +159,20 @@ func (f *Following) state() *api.Following {
 	if !f.current.IsZero() {
 		out.Current = f.current.UTC().Format(time.RFC3339)
 	}
+	if p := f.pending; p != nil {
+		out.Pending = &api.PendingCount{ID: p.ID, Removed: len(p.Removed), Items: p.Items}
+	}
+	out.Kept = f.kept
+	for _, l := range f.leftOut {
+		out.LeftOut = append(out.LeftOut, api.LeftOut{Reason: l.Reason, Count: l.Count, First: l.First})
+	}
 	return out
 }
 
 // followed measures a Following.
 type followed struct {
-	f                                *Following
-	photos, success, failed, changes *prometheus.Desc
+	f                                         *Following
+	photos, success, failed, changes, pending *prometheus.Desc
 }
 
 func newFollowed(collection string, f *Following) *followed {
@@ -90,12 +185,13 @@ func newFollowed(collection string, f *Following) *followed {
 		success: desc("last_success_timestamp_seconds",
 			"Time of the last comparison after which the collection was as its folder; 0 before it."),
 		failed:  desc("failed", "1 if the last comparison with the folder failed, else 0."),
-		changes: desc("changes_total", "Changes of the followed folder that the collection took over.", "kind")}
+		changes: desc("changes_total", "Changes of the followed folder that the collection took over.", "kind"),
+		pending: desc("pending_removals", "Items with missing photos that wait for a decision.")}
 }
 
 // Describe implements prometheus.Collector.
 func (c *followed) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.photos, c.success, c.failed, c.changes} {
+	for _, d := range []*prometheus.Desc{c.photos, c.success, c.failed, c.changes, c.pending} {
 		to <- d
 	}
 }
@@ -103,6 +199,10 @@ func (c *followed) Describe(to chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (c *followed) Collect(to chan<- prometheus.Metric) {
 	c.f.mu.Lock()
+	waiting := 0
+	if c.f.pending != nil {
+		waiting = len(c.f.pending.Removed)
+	}
 	done, total, current, failed, changes := c.f.done, c.f.total, c.f.current, c.f.failed, maps.Clone(c.f.changes)
 	c.f.mu.Unlock()
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
@@ -119,6 +219,7 @@ func (c *followed) Collect(to chan<- prometheus.Metric) {
 	}
 	gauge(c.success, seconds)
 	gauge(c.failed, bad)
+	gauge(c.pending, float64(waiting))
 	for kind, n := range changes {
 		to <- prometheus.MustNewConstMetric(c.changes, prometheus.CounterValue, float64(n), kind)
 	}

@@ -3,6 +3,7 @@ package serve
 import (
 	"errors"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ import (
 
 // A collection that follows a folder says what it does, in /v1/info and in the metrics; another says nothing.
 func TestFollowing(t *testing.T) {
-	f := NewFollowing("photos/")
+	f := NewFollowing("photos/", "/home/me/photos", nil)
 	s := newServer(t, Options{Collections: []Collection{
 		{Name: "things", Store: &storetest.Memory{Dim: 3}, Following: f},
 		{Name: "others", Store: &storetest.Memory{Dim: 3}}}})
@@ -32,15 +33,16 @@ func TestFollowing(t *testing.T) {
 		{"embedding", func() { f.Embedding(120, 900) },
 			api.Following{State: api.Embedding, Embedded: 120, ToEmbed: 900}, false, []string{`photos{collection="things",state="to embed"} 900`,
 				`photos{collection="things",state="embedded"} 120`}, nil},
-		{"done", func() { f.Compared(map[string]int{"added": 900, "removed": 0}) }, api.Following{State: api.Current},
+		{"done", func() { f.Compared(Comparison{Changes: map[string]int{"added": 900, "removed": 0}}) },
+			api.Following{State: api.Current},
 			true, []string{`photos{collection="things",state="embedded"} 0`, `failed{collection="things"} 0`,
 				`changes_total{collection="things",kind="added"} 900`,
 				`changes_total{collection="things",kind="removed"} 0`},
 			[]string{`last_success_timestamp_seconds{collection="things"} 0`}},
 		{"failed", func() { f.Embedding(1, 2); f.Failed(errors.New("no folder")) },
 			api.Following{State: api.Failed, Error: "no folder"}, true, []string{`failed{collection="things"} 1`}, nil},
-		{"again", func() { f.Compared(map[string]int{"added": 2}) }, api.Following{State: api.Current}, true,
-			[]string{`failed{collection="things"} 0`, `changes_total{collection="things",kind="added"} 902`}, nil},
+		{"again", func() { f.Compared(Comparison{Changes: map[string]int{"added": 2}}) },
+			api.Following{State: api.Current}, true, []string{`failed{collection="things"} 0`, `changes_total{collection="things",kind="added"} 902`}, nil},
 	} {
 		c.step()
 		var info api.Info
@@ -51,7 +53,7 @@ func TestFollowing(t *testing.T) {
 			t.Errorf("%s: current is %q", c.what, got.Current)
 		}
 		got.Current, c.want.Folder = "", "photos/"
-		if got != c.want || info.Collections[1].Following != nil {
+		if !reflect.DeepEqual(got, c.want) || info.Collections[1].Following != nil {
 			t.Errorf("%s: %+v, want %+v", c.what, got, c.want)
 		}
 		w := httptest.NewRecorder()

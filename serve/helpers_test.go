@@ -165,7 +165,7 @@ func (c *contract) check(t testing.TB, s *Server, r *http.Request, sent []byte, 
 		if err != nil {
 			t.Fatal(err)
 		}
-		in.PathParams = map[string]string{"id": id}
+		in.PathParams = map[string]string{"id": id, "digest": id}
 	}
 	in.Options.ExcludeRequestBody = !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json")
 	if res.StatusCode < 300 {

@@ -173,23 +173,30 @@ func (s *Server) askTogether(r *http.Request, c *collection) (*together, error) 
 			return nil, err
 		}
 		for _, picture := range f.pictures {
-			v, err := s.embed(ctx, c, picture, receivedOf(r).loan)
-			if err != nil {
+			if err := a.add(r, s, c, picture); err != nil {
 				return nil, err
 			}
-			a.queries = append(a.queries, lookup.Query{Content: picture, Vector: v})
 		}
 		return a, nil
 	}
 	if err := readJSON(r, &a.Identify); err != nil {
 		return nil, err
 	}
-	switch n := len(a.Vectors) + len(a.IDs); {
+	switch n := len(a.Vectors) + len(a.IDs) + b2i(a.Picture != ""); {
 	case n == 0:
 		return nil, invalid.is("GET /openapi.json describes the body.",
 			"there are neither pictures, nor vectors, nor ids")
 	case n > mostTogether:
 		return nil, tooLarge.is("Send fewer photos of one thing.", "%d photos, and %d are allowed", n, mostTogether)
+	}
+	if a.Picture != "" {
+		p, err := s.kept(a.Picture)
+		if err != nil {
+			return nil, err
+		}
+		if err := a.add(r, s, c, p.file); err != nil {
+			return nil, err
+		}
 	}
 	for _, v := range a.Vectors {
 		a.queries = append(a.queries, lookup.Query{Vector: v})
@@ -202,6 +209,13 @@ func (s *Server) askTogether(r *http.Request, c *collection) (*together, error) 
 		a.queries = append(a.queries, *q)
 	}
 	return a, nil
+}
+
+// add adds a photo of the thing.
+func (a *together) add(r *http.Request, s *Server, c *collection, picture []byte) error {
+	v, err := s.embed(r.Context(), c, picture, receivedOf(r).loan)
+	a.queries = append(a.queries, lookup.Query{Content: picture, Vector: v})
+	return err
 }
 
 // calibration returns the promises for a collection as it is now; nil without a calibration.

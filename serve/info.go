@@ -41,7 +41,8 @@ func (s *Server) measured(w http.ResponseWriter, r *http.Request) error {
 
 // info answers GET /v1/info.
 func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
-	out := api.Info{Version: s.opt.Version, Collections: []api.Collection{},
+	may := visitOf(r).right
+	out := api.Info{Version: s.opt.Version, Collections: []api.Collection{}, May: may.String(),
 		Limits: api.Limits{Body: s.limits.Body, Pixels: s.limits.Pixels,
 			Items: s.limits.Items, K: s.limits.K}}
 	if s.review != nil {
@@ -62,7 +63,7 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 			Distance: info.Distance, Columns: columns, Label: c.label(&info), Network: info.Network,
 			Uploads: c.Embedder != nil, Words: c.Words != nil,
 			ReadOnly: info.ReadOnly || s.opt.ReadOnly, Version: info.Version,
-			Side: side(c.Embedder), Browse: browse, Following: c.Following.state()})
+			Side: side(c.Embedder), Browse: browse, Following: c.Following.state(may)})
 		if err == nil {
 			out.Collections[i].Calibration, err = s.calibration(r.Context(), c, &info)
 			errs = append(errs, err)

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
@@ -70,12 +71,13 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, mode store.Mode, 
 		}
 		return err
 	}
+	defer c.withUploads()()
 	for i := range items {
 		if err := c.mayHave(r.Context(), &items[i]); kept == nil && err != nil {
 			return err
 		}
 	}
-	if err := s.store(r.Context(), c, items, mode, kept); err != nil {
+	if err := s.store(r.Context(), c, items, info.Dim, mode, kept); err != nil {
 		return err
 	}
 	out := api.Written{IDs: make([]string, len(items))}
@@ -85,22 +87,49 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, mode store.Mode, 
 	return reply(w, status, out)
 }
 
-// store writes items. If an item came with a picture, it removes the file of the replaced picture.
-func (s *Server) store(ctx context.Context, c *collection, items []store.Item, mode store.Mode, kept *upload) error {
-	old := ""
-	if kept != nil && mode == store.Replace {
-		if it, err := c.Store.Get(ctx, items[0].ID); err == nil {
-			old = it.Path
-		}
+// store writes items. An item without a vector keeps that of the item it replaces, and its path. If an item came with a
+// picture, store removes the file of the replaced picture.
+func (s *Server) store(ctx context.Context, c *collection, items []store.Item, dim int, mode store.Mode,
+	kept *upload) (err error) {
+	before := ""
+	if mode == store.Insert {
+		err = c.Store.Put(ctx, items, mode)
+	} else {
+		_, err = c.update(ctx, func(get getter) (store.Change, error) {
+			put := slices.Clone(items)
+			for i := range put {
+				it := &put[i]
+				old, ok, err := found(get, it.ID)
+				if err == nil && !ok && it.Vector == nil {
+					err = &store.NotFoundError{ID: it.ID}
+				}
+				if err != nil {
+					return store.Change{}, err
+				}
+				if it.Vector == nil {
+					it.Vector, it.Path = old.Vector, cmp.Or(it.Path, old.Path) // the vector is that of this picture
+				}
+				if ok {
+					if err := c.replaces(&old, it); err != nil {
+						return store.Change{}, err
+					}
+					before = old.Path
+				}
+				if err := it.Check(dim); err != nil {
+					return store.Change{}, err
+				}
+			}
+			return store.Change{Put: put}, nil
+		})
 	}
-	if err := c.Store.Put(ctx, items, mode); err != nil {
+	if err != nil {
 		if kept != nil {
 			err = errors.Join(err, c.unkeep(ctx, items[0].ID, kept))
 		}
 		return err
 	}
-	if old != items[0].Path {
-		s.forget(c, old)
+	if kept != nil && before != kept.path {
+		s.forget(c, before)
 	}
 	s.metrics.written.WithLabelValues(c.Name).Add(float64(len(items)))
 	return nil
@@ -188,28 +217,23 @@ func (s *Server) change(w http.ResponseWriter, r *http.Request) error {
 		if err := exactItem(it.Columns, receivedOf(r).body); err != nil {
 			return err
 		}
-		if it.Vector == nil {
-			old, err := c.Store.Get(r.Context(), it.ID)
-			if err != nil {
-				return err
-			}
-			it.Vector = old.Vector
-			if it.Path == "" {
-				it.Path = old.Path // the vector is that of this picture
-			}
-		}
 	}
 	one := []store.Item{it}
-	if err := cmp.Or(fitClasses(one, &info), one[0].Check(info.Dim)); err != nil {
+	err = fitClasses(one, &info)
+	if err == nil && it.Vector != nil {
+		err = one[0].Check(info.Dim)
+	}
+	if err != nil {
 		if kept != nil {
 			err = errors.Join(err, c.unkeep(r.Context(), it.ID, kept))
 		}
 		return err
 	}
+	defer c.withUploads()()
 	if err := c.mayHave(r.Context(), &one[0]); kept == nil && err != nil {
 		return err
 	}
-	if err := s.store(r.Context(), c, one, store.Replace, kept); err != nil {
+	if err := s.store(r.Context(), c, one, info.Dim, store.Replace, kept); err != nil {
 		return err
 	}
 	return reply(w, http.StatusOK, api.Written{IDs: []string{it.ID}})
@@ -222,8 +246,8 @@ func (s *Server) remove(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	ids := r.URL.Query()["id"]
+	var body api.IDs
 	if len(receivedOf(r).body) > 0 {
-		var body api.IDs
 		if err := readJSON(r, &body); err != nil {
 			return err
 		}
@@ -235,11 +259,11 @@ func (s *Server) remove(w http.ResponseWriter, r *http.Request) error {
 	case n > s.limits.Items:
 		return tooLarge.is("Remove them in several requests.", "%d ids, and %d are allowed at once", n, s.limits.Items)
 	}
-	n, err := s.delete(r.Context(), c, ids)
+	out, err := s.delete(r.Context(), c, ids, body.Keep)
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, api.Deleted{Deleted: n})
+	return reply(w, http.StatusOK, out)
 }
 
 // removeOne answers DELETE /v1/items/{id}.
@@ -249,31 +273,52 @@ func (s *Server) removeOne(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	id := r.PathValue("id")
-	n, err := s.delete(r.Context(), c, []string{id})
-	if err == nil && n == 0 {
+	out, err := s.delete(r.Context(), c, []string{id}, false)
+	if err == nil && out.Deleted == 0 {
 		err = &store.NotFoundError{ID: id}
 	}
 	if err != nil {
 		return err
 	}
-	return reply(w, http.StatusOK, api.Deleted{Deleted: n})
+	return reply(w, http.StatusOK, out)
 }
 
-// delete removes items, and the pictures of those that were uploaded.
-func (s *Server) delete(ctx context.Context, c *collection, ids []string) (int, error) {
-	var paths []string
-	if c.Uploads != "" {
+// delete removes items, and the pictures of those that were uploaded; with keep, the pictures are removed later.
+func (s *Server) delete(ctx context.Context, c *collection, ids []string, keep bool) (out api.Deleted, err error) {
+	var gone []store.Item
+	out.Deleted, err = c.update(ctx, func(get getter) (store.Change, error) {
+		change := store.Change{Remove: ids}
+		if c.Uploads == "" && c.Following == nil && !keep {
+			return change, nil
+		}
+		gone = nil
+		seen := map[string]bool{}
 		for _, id := range ids {
-			if it, err := c.Store.Get(ctx, id); err == nil && it.Path != "" {
-				paths = append(paths, it.Path)
+			it, ok, err := found(get, id)
+			if err == nil && ok {
+				err = c.owned(&it, "Move or delete the file in the folder.", "removed")
 			}
+			if err != nil {
+				return change, err
+			}
+			if ok && !seen[id] {
+				gone = append(gone, it)
+			}
+			seen[id] = true
+		}
+		return change, nil
+	})
+	if err != nil {
+		return out, err
+	}
+	if keep {
+		out.Items = gone
+		s.forgetLater(c, gone)
+	} else {
+		for _, it := range gone {
+			s.forget(c, it.Path)
 		}
 	}
-	n, err := c.Store.Delete(ctx, ids)
-	if err != nil {
-		return 0, err
-	}
-	s.forget(c, paths...)
-	s.metrics.removed.WithLabelValues(c.Name).Add(float64(n))
-	return n, nil
+	s.metrics.removed.WithLabelValues(c.Name).Add(float64(out.Deleted))
+	return out, nil
 }

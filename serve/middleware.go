@@ -59,6 +59,7 @@ type visit struct {
 	id     string
 	client string // address of the client
 	who    string // name of its key; "" without a key
+	right  Right  // what the caller may do
 	route  string // pattern that it matched
 	cause  error  // reason of its failure
 }

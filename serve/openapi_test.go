@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 	"github.com/kindred-ml/kindred/test/storetest"
@@ -87,7 +88,7 @@ func withoutPlace(t *testing.T, contract *contract) {
 	s := newServer(t, Options{})
 	for _, rt := range s.table() {
 		method, path, _ := strings.Cut(rt.pattern, " ")
-		r := httptest.NewRequest(method, strings.ReplaceAll(path, "{id}", "a"), nil)
+		r := httptest.NewRequest(method, strings.NewReplacer("{id}", "a", "{digest}", "b").Replace(path), nil)
 		r = r.WithContext(context.WithValue(r.Context(), refusedKey{}, true))
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, r)
@@ -176,6 +177,9 @@ func usual(t *testing.T, contract *contract) {
 	do.do("DELETE", "/v1/items/red%2F019", "", nil).want(t, 200)
 	do.do("DELETE", "/v1/items/red%2F019", "", nil).want(t, 404, "not_found")
 
+	editing(t, do)
+	owning(t, contract)
+
 	do.get("/v1/items?limit=x").want(t, 400, "bad_request")
 	do.get("/v1/items?filter=what").want(t, 422, "invalid")
 	for _, target := range []string{"/v1/items?collection=other", "/v1/items/nothing", "/v1/items/red%2F001/picture",
@@ -211,6 +215,95 @@ func usual(t *testing.T, contract *contract) {
 	}
 }
 
+// editing makes the requests of PATCH, labels and kept pictures, and their mistakes.
+func editing(t *testing.T, do *caller) {
+	price := map[string]any{"columns": map[string]any{"price": 1.5, "sold": nil}}
+	do.json("PATCH", "/v1/items/red%2F001", price).want(t, 200)
+	do.json("PATCH", "/v1/items", map[string]any{"ids": []string{"red/002"}, "columns": price["columns"]}).want(t, 200)
+	for _, target := range []string{"/v1/items", "/v1/items/red%2F001"} {
+		do.json("PATCH", target+"?collection=other", price).want(t, 404, "not_found")
+		do.do("PATCH", target, "application/json", []byte(`[`)).want(t, 400, "bad_request")
+		do.do("PATCH", target, "text/plain", []byte(`hello`)).want(t, 415, "unsupported_media_type")
+		do.do("PATCH", target, "application/json", make([]byte, 2<<20)).want(t, 413, "too_large")
+		do.json("PATCH", target, map[string]any{}).want(t, 422, "invalid")
+	}
+	do.json("PATCH", "/v1/items/nothing", price).want(t, 404, "not_found")
+	for _, target := range []string{"/v1/labels",
+		"/v1/labels?column=sold&filter=price+%3C+5&limit=1&from=1&sort=name"} {
+		do.get(target).want(t, 200)
+	}
+	do.get("/v1/labels?limit=0").want(t, 400, "bad_request")
+	do.get("/v1/labels?column=what").want(t, 422, "invalid")
+	do.get("/v1/labels?collection=other").want(t, 404, "not_found")
+	var kept api.Picture
+	do.form("POST", "/v1/pictures", jpegOf(t, plain(40, 40, blue))).want(t, 201).into(t, &kept)
+	do.get("/v1/pictures/"+kept.Picture).want(t, 200)
+	do.get("/v1/pictures/abc").want(t, 404, "not_found")
+	do.form("POST", "/v1/pictures", nil).want(t, 400, "bad_request")
+	do.form("POST", "/v1/pictures", []byte("no picture")).want(t, 422, "bad_picture")
+	do.json("POST", "/v1/pictures", price).want(t, 415, "unsupported_media_type")
+	do.do("POST", "/v1/pictures", "multipart/form-data", make([]byte, 2<<20)).want(t, 413, "too_large")
+	for _, ask := range []string{"/v1/search", "/v1/explain", "/v1/identify"} {
+		do.json("POST", ask, map[string]any{"picture": kept.Picture}).want(t, 200)
+		do.json("POST", ask, map[string]any{"picture": "abc"}).want(t, 404, "not_found")
+	}
+	do.json("POST", "/v1/search", map[string]any{"picture": kept.Picture, "id": "red/001"}).want(t, 422, "invalid")
+}
+
+// owning makes the requests that a collection that follows a folder answers otherwise.
+func owning(t *testing.T, contract *contract) {
+	dir := t.TempDir()
+	text := []byte(`{"format": 1, "pending": "x", "since": "2026-05-01T12:00:00Z"}`)
+	if err := os.WriteFile(filepath.Join(dir, mirror.RemovalsFileName), text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	removals, err := mirror.OpenRemovals(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := NewFollowing("photos", "/photos", removals)
+	m := filled(t, 2)
+	own := store.Item{ID: "own", Path: "/photos/own.jpg", Vector: []float32{1, 0, 0}}
+	if err := m.Put(t.Context(), []store.Item{own}, store.Insert); err != nil {
+		t.Fatal(err)
+	}
+	do := &caller{t: t, contract: contract, s: newServer(t, Options{Limits: Limits{Body: 1 << 20},
+		Collections: []Collection{{Name: "things", Store: m, Embedder: &colours{},
+			Following: f}}})}
+	do.json("DELETE", "/v1/items", api.IDs{IDs: []string{"red/001", "own"}}).want(t, 409, "conflict")
+	do.do("DELETE", "/v1/items/own", "", nil).want(t, 409, "conflict")
+	do.form("PUT", "/v1/items/own", jpegOf(t, plain(9, 9, red))).want(t, 409, "conflict")
+	own.Vector = []float32{0, 1, 0}
+	do.json("PUT", "/v1/items", api.Items{Items: []store.Item{own}}).want(t, 409, "conflict")
+	do.json("DELETE", "/v1/items", api.IDs{IDs: []string{"red/001"}, Keep: true}).want(t, 200)
+	const pending = "/v1/sync/pending"
+	if got := do.get(pending).want(t, 200); string(got.body) != `{"pending":null}` {
+		t.Error(string(got.body))
+	}
+	decision := api.PendingDecision{ID: "x", Decision: "keep"}
+	do.json("POST", pending, decision).want(t, 409, "conflict")
+	do.json("POST", pending+"?collection=other", decision).want(t, 404, "not_found")
+	do.get(pending+"?collection=other").want(t, 404, "not_found")
+	do.get(pending+"?from=x").want(t, 400, "bad_request")
+	f.Compared(Comparison{Pending: &mirror.Pending{ID: "x", Items: 7,
+		Removed: []string{"gone", "own", "red/000"}}})
+	var waits api.PendingAnswer
+	do.get(pending+"?from=1&limit=1").want(t, 200).into(t, &waits)
+	if p := waits.Pending; p == nil || p.Removed != 3 || p.Items != 7 || p.Next != 2 ||
+		!slices.Equal(p.List, []api.PendingItem{{ID: "own", Path: "/photos/own.jpg"}}) {
+		t.Errorf("%+v", p)
+	}
+	do.json("POST", pending, api.PendingDecision{ID: "y", Decision: "remove"}).want(t, 409, "conflict")
+	do.json("POST", pending, decision).want(t, 200)
+	do.json("POST", pending, decision).want(t, 409, "conflict")
+	<-f.Requested()
+	do.do("DELETE", "/v1/items/own", "", nil).want(t, 200) // its photo is missing
+	do.json("POST", pending, api.PendingDecision{ID: "x", Decision: "what"}).want(t, 422, "invalid")
+	do.do("POST", pending, "application/json", []byte(`[`)).want(t, 400, "bad_request")
+	do.do("POST", pending, "text/plain", []byte(`hello`)).want(t, 415, "unsupported_media_type")
+	do.do("POST", pending, "application/json", make([]byte, 2<<20)).want(t, 413, "too_large")
+}
+
 // ready waits for the map of a collection.
 func ready(t *testing.T, do *caller, collection string) api.Map {
 	t.Helper()
@@ -229,8 +322,8 @@ func ready(t *testing.T, do *caller, collection string) api.Map {
 }
 
 // everyRoute calls f for every route with a request that it takes.
-func everyRoute(s *Server, f func(method, target, kind string, body []byte, rt route)) {
-	targets := map[string]string{"{id}": "red%2F001"}
+func everyRoute(t *testing.T, s *Server, f func(method, target, kind string, body []byte, rt route)) {
+	targets := map[string]string{"{id}": "red%2F001", "{digest}": "abc"}
 	for _, rt := range s.table() {
 		method, path, _ := strings.Cut(rt.pattern, " ")
 		for name, value := range targets {
@@ -240,6 +333,15 @@ func everyRoute(s *Server, f func(method, target, kind string, body []byte, rt r
 		switch {
 		case strings.HasSuffix(path, "/search"), strings.HasSuffix(path, "/explain"):
 			kind, body = "application/json", []byte(`{"vector":[1,0,0]}`)
+		case rt.pattern == "POST /v1/pictures":
+			kind, body = formOf(t, jpegOf(t, plain(9, 9, red)))
+		case method == "PATCH":
+			kind, body = "application/json", []byte(`{"columns":{"price":-1}}`)
+			if path == "/v1/items" {
+				body = []byte(`{"ids":["red/001"],"columns":{"price":-1}}`)
+			}
+		case rt.pattern == "POST /v1/sync/pending":
+			kind, body = "application/json", []byte(`{"id":"x","decision":"keep"}`)
 		case strings.HasSuffix(path, "/identify"):
 			kind, body = "application/json", []byte(`{"vectors":[[1,0,0]]}`)
 		case rt.pattern == "PUT /v1/review/decisions":
@@ -264,7 +366,7 @@ func refused(t *testing.T, contract *contract) {
 	}
 	s := newServer(t, Options{Keys: keys, Local: true})
 	do := &caller{t: t, s: s, contract: contract}
-	everyRoute(s, func(method, target, kind string, body []byte, rt route) {
+	everyRoute(t, s, func(method, target, kind string, body []byte, rt route) {
 		if !rt.open {
 			do.do(method, target, kind, body).want(t, 401, "unauthorized")
 		}
@@ -277,13 +379,13 @@ func refused(t *testing.T, contract *contract) {
 	})
 	open := newServer(t, Options{})
 	foreign := &caller{t: t, s: open, contract: contract, header: http.Header{"Sec-Fetch-Site": {"cross-site"}}}
-	everyRoute(open, func(method, target, kind string, body []byte, rt route) {
+	everyRoute(t, open, func(method, target, kind string, body []byte, rt route) {
 		if method != "GET" {
 			foreign.do(method, target, kind, body).want(t, 403, "forbidden")
 		}
 	})
 	strict := &caller{t: t, s: open, contract: contract}
-	everyRoute(open, func(method, target, kind string, body []byte, rt route) {
+	everyRoute(t, open, func(method, target, kind string, body []byte, rt route) {
 		if !strings.HasPrefix(target, "/v1/") {
 			strict.do(method, target+"?flter=a", kind, body)
 			return
@@ -292,7 +394,7 @@ func refused(t *testing.T, contract *contract) {
 			strict.do(method, target+q, kind, body).want(t, 400, "bad_request")
 		}
 	})
-	everyRoute(open, func(method, target, kind string, body []byte, rt route) {
+	everyRoute(t, open, func(method, target, kind string, body []byte, rt route) {
 		if rt.open {
 			return
 		}
@@ -312,7 +414,7 @@ func failing(t *testing.T, contract *contract) {
 		Limits: Limits{Concurrent: 1, Time: 30 * time.Millisecond}})
 	do := &caller{t: t, s: s, contract: contract}
 	s.working <- struct{}{} // somebody takes the only place
-	everyRoute(s, func(method, target, kind string, body []byte, rt route) {
+	everyRoute(t, s, func(method, target, kind string, body []byte, rt route) {
 		if !rt.open {
 			if a := do.do(method, target, kind, body); a.StatusCode != 503 || a.Header.Get("Retry-After") == "" {
 				t.Errorf("%s %s: %d", method, target, a.StatusCode)
@@ -325,9 +427,9 @@ func failing(t *testing.T, contract *contract) {
 	do = &caller{t: t, s: s, contract: contract}
 	m.Fault(func(string) error { return errors.New("the engine is on fire") })
 	do.get("/readyz").want(t, 503, "not_ready")
-	everyRoute(s, func(method, target, kind string, body []byte, rt route) {
+	everyRoute(t, s, func(method, target, kind string, body []byte, rt route) {
 		if rt.open || strings.HasPrefix(target, "/v1/map/") || strings.HasPrefix(target, "/v1/review") ||
-			target == "/metrics" {
+			target == "/metrics" || strings.HasPrefix(target, "/v1/pictures") || rt.pattern == "GET /v1/sync/pending" {
 			return // they ask no store
 		}
 		a := do.do(method, target, kind, body).want(t, 500, "internal")
@@ -341,9 +443,11 @@ func failing(t *testing.T, contract *contract) {
 		}
 		return nil
 	})
-	everyRoute(s, func(method, target, kind string, body []byte, rt route) {
+	everyRoute(t, s, func(method, target, kind string, body []byte, rt route) {
 		if strings.HasPrefix(target, "/v1/review") {
 			do.do(method, target, kind, body).want(t, 404, "not_found") // this server has no page to review
+		} else if strings.HasPrefix(target, "/v1/pictures") || strings.HasPrefix(target, "/v1/sync") {
+			return // they write nothing into the store
 		} else if rt.right == Write {
 			do.do(method, target, kind, body).want(t, 507, "disk_full")
 		} else if !strings.HasPrefix(target, "/v1/map/") && !strings.Contains(target, "picture") &&
@@ -359,7 +463,7 @@ func failing(t *testing.T, contract *contract) {
 func slowly(t *testing.T, contract *contract) {
 	s := newServer(t, Options{Limits: Limits{Time: 50 * time.Millisecond}})
 	address := start(t, s)
-	everyRoute(s, func(method, target, kind string, _ []byte, rt route) {
+	everyRoute(t, s, func(method, target, kind string, _ []byte, rt route) {
 		if !rt.body {
 			return
 		}

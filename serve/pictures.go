@@ -106,7 +106,7 @@ func (c *collection) openFile(path string) *os.File {
 // path of an item, so with free paths whoever may write could read every picture of this
 // machine.
 func (c *collection) mayHave(ctx context.Context, it *store.Item) error {
-	if it.Path == "" {
+	if it.Path == "" || c.mayReturn(it) {
 		return nil
 	}
 	for _, folder := range c.Folders {
@@ -211,17 +211,24 @@ func (s *Server) thumbnail(w http.ResponseWriter, r *http.Request) error {
 	}
 	small := s.thumbnails.get(tag)
 	if small == nil {
-		if small, err = s.shrink(r.Context(), p, size, receivedOf(r).loan); err != nil {
+		file, err := s.shrink(r.Context(), p, size, receivedOf(r).loan)
+		if err != nil {
 			return err
 		}
-		s.thumbnails.put(tag, small)
+		small = &cachedPicture{tag, file, "image/jpeg"}
+		s.thumbnails.put(small)
 	}
+	return small.send(w, tag)
+}
+
+// send answers with a picture.
+func (p *cachedPicture) send(w http.ResponseWriter, tag string) error {
 	h := w.Header()
 	pictureHeader(h, tag)
-	h.Set("Content-Type", "image/jpeg")
-	h.Set("Content-Length", strconv.Itoa(len(small)))
+	h.Set("Content-Type", p.kind)
+	h.Set("Content-Length", strconv.Itoa(len(p.file)))
 	w.WriteHeader(http.StatusOK)
-	_, err = w.Write(small)
+	_, err := w.Write(p.file)
 	return ignoreGone(err)
 }
 
@@ -315,24 +322,28 @@ func standard(im *imaging.Image) image.Image {
 // thumbnailBytes bounds the thumbnails that are kept.
 const thumbnailBytes = 64 << 20
 
-// thumbnails keeps the thumbnails that were shown last.
-type thumbnails struct {
+// pictureCache keeps the pictures that were used last.
+type pictureCache struct {
+	most int // most bytes
+
 	mu    sync.Mutex
 	bytes int
-	order *list.List // of *kept, the last shown first
+	order *list.List // of *cachedPicture, the last used first
 	at    map[string]*list.Element
 }
 
-type keptThumbnail struct {
+type cachedPicture struct {
 	tag  string
 	file []byte
+	kind string // media type
 }
 
-func newThumbnails() *thumbnails {
-	return &thumbnails{order: list.New(), at: map[string]*list.Element{}}
+func newPictureCache(most int) *pictureCache {
+	return &pictureCache{most: most, order: list.New(), at: map[string]*list.Element{}}
 }
 
-func (t *thumbnails) get(tag string) []byte {
+// get returns a picture, or nil if it is not kept.
+func (t *pictureCache) get(tag string) *cachedPicture {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.at[tag]
@@ -340,19 +351,20 @@ func (t *thumbnails) get(tag string) []byte {
 		return nil
 	}
 	t.order.MoveToFront(e)
-	return e.Value.(*keptThumbnail).file
+	return e.Value.(*cachedPicture)
 }
 
-func (t *thumbnails) put(tag string, file []byte) {
+func (t *pictureCache) put(p *cachedPicture) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.at[tag] != nil {
+	if e := t.at[p.tag]; e != nil {
+		t.order.MoveToFront(e)
 		return
 	}
-	t.at[tag] = t.order.PushFront(&keptThumbnail{tag, file})
-	for t.bytes += len(file); t.bytes > thumbnailBytes; {
+	t.at[p.tag] = t.order.PushFront(p)
+	for t.bytes += len(p.file); t.bytes > t.most; {
 		e := t.order.Back()
-		old := t.order.Remove(e).(*keptThumbnail)
+		old := t.order.Remove(e).(*cachedPicture)
 		delete(t.at, old.tag)
 		t.bytes -= len(old.file)
 	}

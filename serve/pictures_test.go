@@ -66,14 +66,14 @@ func TestThumbnailSides(t *testing.T) {
 
 // Those that were shown last are kept, up to the last byte.
 func TestThumbnailsKept(t *testing.T) {
-	th := newThumbnails()
-	th.put("a", make([]byte, thumbnailBytes-3))
-	th.put("b", make([]byte, 3))
+	th := newPictureCache(thumbnailBytes)
+	th.put(&cachedPicture{tag: "a", file: make([]byte, thumbnailBytes-3)})
+	th.put(&cachedPicture{tag: "b", file: make([]byte, 3)})
 	if th.get("a") == nil || th.get("b") == nil || th.bytes != thumbnailBytes {
 		t.Errorf("%d bytes", th.bytes)
 	}
 	th.get("b")
-	th.put("c", make([]byte, 1))
+	th.put(&cachedPicture{tag: "c", file: make([]byte, 1)})
 	if th.get("a") != nil || th.get("b") == nil || th.get("c") == nil || th.bytes != 4 {
 		t.Errorf("%d bytes in %d thumbnails", th.bytes, len(th.at))
 	}

@@ -49,6 +49,12 @@ func (s *Server) ask(r *http.Request) (*asked, error) {
 		err = a.readForm(r, params["boundary"])
 	} else {
 		err = readJSON(r, &a.Search)
+		if err == nil && a.Picture != "" {
+			var p *cachedPicture
+			if p, err = s.kept(a.Picture); err == nil {
+				a.pictures = [][]byte{p.file}
+			}
+		}
 	}
 	if err == nil {
 		err = s.checkSearch(a)
@@ -106,9 +112,10 @@ const describesSearch = "GET /openapi.json describes a search."
 
 func (s *Server) checkSearch(a *asked) error {
 	const way = describesSearch
-	switch given := b2i(a.Vector != nil) + b2i(a.ID != "") + b2i(a.Text != "") + b2i(a.Terms != nil); {
+	switch given := b2i(a.Vector != nil) + b2i(a.ID != "") + b2i(a.Text != "") + b2i(a.Terms != nil) +
+		b2i(a.Picture != ""); {
 	case given > 1:
-		return invalid.is(way, "the search has more than one of a vector, an id, a text and terms")
+		return invalid.is(way, "the search has more than one of a vector, an id, a text, a picture and terms")
 	case given == 0 && a.pictures == nil:
 		return invalid.is(way, "the search has neither a picture, nor a vector, nor an id, nor a text, nor terms")
 	case a.Text != "" && strings.TrimSpace(a.Text) == "", len(a.Text) > maxWords:

@@ -24,8 +24,9 @@ type Server struct {
 	mux         *http.ServeMux
 	handler     http.Handler
 	draining    atomic.Bool
-	thumbnails  *thumbnails
-	review      *reviewed // nil without a review
+	thumbnails  *pictureCache
+	pictures    *pictureCache // those of POST /v1/pictures
+	review      *reviewed     // nil without a review
 
 	mu          sync.Mutex               // guards what follows
 	collections []*collection            // never changed in place
@@ -66,11 +67,13 @@ func New(opt Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	s.memory = &account{limit: s.limits.Memory}
+	kept := min(keptPictureBytes, s.limits.Memory/4)
+	s.memory = &account{limit: s.limits.Memory - kept}
+	s.pictures = newPictureCache(int(kept))
 	s.working = make(chan struct{}, s.limits.Concurrent)
 	s.decoders = newDecoders()
 	s.senders = newBuckets(s.limits.Rate, s.limits.Burst)
-	s.thumbnails = newThumbnails()
+	s.thumbnails = newPictureCache(thumbnailBytes)
 	s.background, s.stop = context.WithCancel(context.Background())
 	s.metrics = newMetrics(s)
 	for _, c := range opt.Collections {
@@ -128,6 +131,13 @@ func (s *Server) table() []route {
 		{"DELETE /v1/items/{id}", Write, false, false, s.removeOne, nil},
 		{"GET /v1/items/{id}/picture", Read, false, false, s.picture, nil},
 		{"GET /v1/items/{id}/thumbnail", Read, false, false, s.thumbnail, []string{"size"}},
+		{"PATCH /v1/items/{id}", Write, false, true, s.editOne, nil},
+		{"PATCH /v1/items", Write, false, true, s.edit, nil},
+		{"GET /v1/labels", Read, false, false, s.listLabels, []string{"column", "filter", "limit", "from", "sort"}},
+		{"POST /v1/pictures", Read, false, true, s.keepPicture, nil},
+		{"GET /v1/pictures/{digest}", Read, false, false, s.keptPicture, nil},
+		{"GET /v1/sync/pending", Write, false, false, s.pendingRemovals, []string{"from", "limit"}},
+		{"POST /v1/sync/pending", Write, false, true, s.decidePending, nil},
 		{"GET /v1/map", Read, false, false, s.mapState, nil},
 		{"GET /v1/map/points", Read, false, false, s.mapPoints, []string{"version"}},
 		{"GET /v1/map/ids", Read, false, false, s.mapIDs, []string{"version", "from", "count"}},

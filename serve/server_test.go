@@ -557,9 +557,9 @@ func TestThumbnail(t *testing.T) {
 			}
 		}
 	}
-	th := newThumbnails()
+	th := newPictureCache(thumbnailBytes)
 	for i := range 300 {
-		th.put(fmt.Sprint(i), make([]byte, 1<<20))
+		th.put(&cachedPicture{tag: fmt.Sprint(i), file: make([]byte, 1<<20)})
 	}
 	if th.bytes > thumbnailBytes || len(th.at) != th.order.Len() || th.get("299") == nil || th.get("0") != nil {
 		t.Errorf("%d bytes in %d thumbnails", th.bytes, len(th.at))

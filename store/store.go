@@ -117,6 +117,29 @@ type Counter interface {
 	Counts(ctx context.Context, column string) (map[string]int, error)
 }
 
+// Change has removals and items to write, which are made together.
+type Change struct {
+	Remove []string
+	Put    []Item // written after the removals; replaces items with the same ids
+}
+
+// Updater is a Store that computes a change from items as they are at the moment of writing.
+type Updater interface {
+	Store
+	// Update makes the change that compute returns, completely or not at all, and returns how many ids of Remove
+	// existed. get returns an item with its vector, or a *NotFoundError. No other change is made between the call
+	// of compute and this change. If compute returns an error, nothing is changed, and it is the error of Update.
+	Update(ctx context.Context, compute func(get func(id string) (Item, error)) (Change, error)) (removed int,
+		err error)
+}
+
+// Lister is a Store that reads all items without their vectors.
+type Lister interface {
+	Store
+	// Bare is All without the vectors.
+	Bare(ctx context.Context) iter.Seq2[Item, error]
+}
+
 // Browser is a Store in which people can look around without a query.
 type Browser interface {
 	Store

@@ -2,7 +2,9 @@ package mirror
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,10 +25,16 @@ type Done struct {
 	LeftOut  []data.LeftOut
 	// Undone counts the planned changes of each kind that were not made, because the photo could not be read or changed
 	// meanwhile.
-	Undone [changes.Refused + 1]int
+	Undone [changes.Kinds]int
 	// Kept lists the ids of changed photos that could not be read, so that their items stay.
 	Kept []string
-	// Note is the reason why the list of unreadable files could not be written; nil if it was. The change itself
+	// Unreadable lists all files of the set whose contents are known to be no readable pictures.
+	Unreadable []data.LeftOut
+	// Waits are the removals that were held back and wait for a decision; nil if none do. Stay has the ids of items
+	// that stay by a decision, although their photos are missing.
+	Waits *Pending
+	Stay  []string
+	// Note is the reason why a list in the folder of the index could not be written; nil if it was. The change itself
 	// is complete.
 	Note error
 }
@@ -42,14 +50,13 @@ const unfinished = "unfinished"
 func (p *Plan) Apply(ctx context.Context, x *index.Index, model func() (*run.Model, error),
 	progress func(done, total int)) (*Done, error) {
 	a := &application{plan: p, x: x, vectors: map[string][]float32{}, refused: map[string]string{},
-		keep: map[string]bool{}, columns: x.Info().Columns, done: &Done{}}
+		columns: x.Info().Columns, done: &Done{}}
 	if p.Empty() {
-		a.done.Note = p.remember(nil)
-		return a.done, nil
+		return a.finish()
 	}
 	dim := int64(x.Info().Dim)
 	written := int64(len(p.Changes) - p.Counts[changes.Same] - p.Counts[changes.Unread] -
-		p.Counts[changes.Refused] - p.Counts[changes.Removed])
+		p.Counts[changes.Refused] - p.Counts[changes.Removed] - p.Counts[changes.Held])
 	if err := budget.Check(fmt.Sprintf("a change of %d items", written), budget.Product(4, dim, written)); err != nil {
 		return nil, err
 	}
@@ -59,14 +66,23 @@ func (p *Plan) Apply(ctx context.Context, x *index.Index, model func() (*run.Mod
 	if err := a.photographs(ctx); err != nil {
 		return nil, err
 	}
-	if err := a.collect(); err != nil {
+	if _, _, err := x.Update(ctx, a.collect); err != nil {
 		return nil, err
 	}
-	if _, _, err := x.Change(ctx, a.change); err != nil {
+	if err := os.RemoveAll(filepath.Join(x.Dir(), unfinished)); err != nil {
 		return nil, err
 	}
-	a.done.Note = p.remember(a.refused)
-	return a.done, os.RemoveAll(filepath.Join(x.Dir(), unfinished))
+	return a.finish()
+}
+
+// finish writes the lists in the folder of the index.
+func (a *application) finish() (*Done, error) {
+	a.done.Unreadable = a.plan.listUnreadable(a.refused)
+	err := a.plan.remember(a.refused)
+	var failed error
+	a.done.Waits, a.done.Stay, failed = a.plan.removals.settle(a.plan)
+	a.done.Note = errors.Join(err, failed)
+	return a.done, nil
 }
 
 // application is a change being made.
@@ -218,26 +234,33 @@ func (a *application) photographs(ctx context.Context) error {
 	return nil
 }
 
-// collect turns the plan into items to write and ids to remove.
-func (a *application) collect() error {
+// collect turns the plan into items to write and ids to remove, from the items as they are at the moment of writing: a
+// user may have changed them since the comparison.
+func (a *application) collect() (index.Change, error) {
 	p := a.plan
+	a.change, a.keep = index.Change{}, map[string]bool{}
 	for _, c := range p.Changes {
+		var err error
 		switch c.Kind {
 		case changes.Same, changes.Unread, changes.Refused:
 			a.keep[p.Want[c.To].ID] = true
+		case changes.Held:
+			a.keep[p.Have[c.From].ID] = true
 		case changes.Removed:
+			if p.removals.keeps(p.Have[c.From].ID) { // decided since the comparison
+				a.keep[p.Have[c.From].ID] = true
+			}
 		case changes.Added, changes.Changed:
-			if err := a.renewed(c); err != nil {
-				return err
-			}
+			err = a.renewed(c)
 		default:
-			it, ok, err := a.x.Get(p.Have[c.From].ID)
-			if err != nil {
-				return err
+			var it store.Item
+			var ok bool
+			if it, ok, err = a.x.Get(p.Have[c.From].ID); ok { // otherwise the next comparison finds it new
+				a.put(it, c)
 			}
-			if ok { // otherwise it was removed in the meantime, and the next comparison finds it new
-				a.put(it, c.To)
-			}
+		}
+		if err != nil {
+			return a.change, err
 		}
 	}
 	for _, h := range p.Have {
@@ -245,19 +268,19 @@ func (a *application) collect() error {
 			a.change.Remove = append(a.change.Remove, h.ID)
 		}
 	}
-	return nil
+	return a.change, nil
 }
 
 // renewed puts an item with a new content, if the content could be read.
 func (a *application) renewed(c changes.Change) error {
 	p := a.plan
-	var it store.Item
-	var err error
-	ok := true
+	id := p.Want[c.To].ID
 	if c.From >= 0 {
-		if it, ok, err = a.x.Get(p.Have[c.From].ID); err != nil || !ok {
-			return err
-		}
+		id = p.Have[c.From].ID
+	}
+	it, ok, err := a.x.Get(id)
+	if err != nil || !ok && c.From >= 0 {
+		return err
 	}
 	if c.Like >= 0 {
 		like, there, err := a.x.Get(p.Have[c.Like].ID)
@@ -269,7 +292,7 @@ func (a *application) renewed(c changes.Change) error {
 		it.Vector, ok = a.vectors[p.Want[c.To].Digest]
 	}
 	if ok {
-		a.put(it, c.To)
+		a.put(it, c)
 		return nil
 	}
 	a.done.Undone[c.Kind]++
@@ -283,9 +306,10 @@ func (a *application) renewed(c changes.Change) error {
 }
 
 // put writes an item as a photo of the set.
-func (a *application) put(it store.Item, to int) {
+func (a *application) put(it store.Item, c changes.Change) {
 	p := a.plan
-	w, sample := &p.Want[to], p.sample[to]
+	w, sample := &p.Want[c.To], p.sample[c.To]
+	it.Columns = maps.Clone(it.Columns)
 	if it.Columns == nil {
 		it.Columns = map[string]any{}
 	}
@@ -297,14 +321,28 @@ func (a *application) put(it store.Item, to int) {
 		PutExif(&it, &photo, a.columns)
 	}
 	if p.labels != nil {
-		for _, name := range LabelColumns() {
-			delete(it.Columns, name)
-			if v := p.labels[sample][name]; v != nil {
-				it.Columns[name] = v
-			}
-		}
+		p.putLabels(&it, c)
 	}
 	it.ID, it.Path = w.ID, w.Path
 	a.keep[it.ID] = true
 	a.change.Put = append(a.change.Put, it)
+}
+
+// putLabels gives an item the classes of its photo in the set, if they are newer than its own: if they have changed, and
+// no user has changed those of the item since the comparison.
+func (p *Plan) putLabels(it *store.Item, c changes.Change) {
+	was, shown := "", ""
+	if c.From >= 0 {
+		was, shown = p.Have[c.From].Labels, p.shown[c.From]
+	}
+	labels := p.Want[c.To].Labels
+	if labelText(it.Columns) == shown && (was != labels || c.From < 0) {
+		for _, name := range LabelColumns() {
+			delete(it.Columns, name)
+			if v := p.labels[p.sample[c.To]][name]; v != nil {
+				it.Columns[name] = v
+			}
+		}
+	}
+	recordLabels(it, labels)
 }

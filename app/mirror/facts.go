@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -23,7 +24,11 @@ const (
 	Digest   = Prefix + "digest"   // hex: of the content, and of the box if the set has boxes
 	Part     = Prefix + "part"     // the region of the picture, as in embedding.Item; none for the whole picture
 	Set      = Prefix + "set"      // place of the photo's data set
+	Labels   = Prefix + "labels"   // classes of the photo in its data set, if those of the item were changed by hand
 )
+
+// noLabels is the column Labels of a photo without classes.
+const noLabels = "none"
 
 // fresh is the least age of a file whose unchanged time means unchanged content. Two changes within the
 // granularity of a file system's clock have one time.
@@ -95,6 +100,56 @@ func (f *Fact) Put(it *store.Item) {
 			columns[name] = text
 		}
 	}
+}
+
+// KeepFacts gives an item that replaces another one of the same photo the facts of the photo's file. If it has other
+// classes, it also records those of the data set, so that a comparison with the set does not undo the change.
+func KeepFacts(old, it *store.Item) {
+	for name := range it.Columns {
+		if strings.HasPrefix(name, Prefix) {
+			delete(it.Columns, name)
+		}
+	}
+	for name, v := range old.Columns {
+		if strings.HasPrefix(name, Prefix) {
+			if it.Columns == nil {
+				it.Columns = map[string]any{}
+			}
+			it.Columns[name] = v
+		}
+	}
+	if old.Columns[Digest] != nil {
+		recordLabels(it, labelsOf(old.Columns))
+	}
+}
+
+// labelsOf returns the classes of an item's photo in its data set, as by labelText.
+func labelsOf(columns map[string]any) string {
+	switch text, _ := columns[Labels].(string); text {
+	case "":
+		return labelText(columns) // not changed by hand
+	case noLabels:
+		return ""
+	default:
+		return text
+	}
+}
+
+// recordLabels records the classes of an item's photo in its data set, if those of the item differ.
+func recordLabels(it *store.Item, labels string) {
+	delete(it.Columns, Labels)
+	if labelText(it.Columns) == labels {
+		return
+	}
+	if it.Columns == nil {
+		it.Columns = map[string]any{}
+	}
+	it.Columns[Labels] = cmp.Or(labels, noLabels)
+}
+
+// IsFrom reports whether an item is of a photo of the data set at a place.
+func IsFrom(it *store.Item, set string) bool {
+	return it.Columns[Set] == set || within(it.Path, map[string]bool{set: true})
 }
 
 // PutItem sets the columns of an item that are known of its file from a table.

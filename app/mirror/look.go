@@ -34,6 +34,8 @@ type Options struct {
 	Decoders string
 	// Again tries all files again that could not be read before.
 	Again bool
+	// Removals are the decisions about missing photos; nil reads those in the folder of the index.
+	Removals *Removals
 	// Progress, if set, is called with the number of files read.
 	Progress func(done, total int)
 }
@@ -58,6 +60,9 @@ type Plan struct {
 	facts      []Fact           // facts of the samples
 	sample     []int            // number in the set of each photo in Want
 	labels     []map[string]any // labels of the samples
+	shown      []string         // classes of the items in Have, which a user may have changed
+	removals   *Removals
+	waits      *Pending // removals that are held back; nil if none
 	unreadable *unreadable
 	files      atomic.Files
 }
@@ -66,9 +71,14 @@ type Plan struct {
 // files, or if an item with the id of a photo belongs to another file, which still exists and has another
 // content. Files that Apply could not read are passed over until they change.
 func Look(ctx context.Context, x *index.Index, set *data.Dataset, opt Options) (*Plan, error) {
-	p := &Plan{set: set, labels: opt.Labels}
+	p := &Plan{set: set, labels: opt.Labels, removals: opt.Removals}
 	all := set.All()
 	var err error
+	if p.removals == nil {
+		if p.removals, err = OpenRemovals(x.Dir()); err != nil {
+			return nil, err
+		}
+	}
 	if p.facts, err = facts(ctx, all, opt.Set, time.Now()); err != nil {
 		return nil, err
 	}
@@ -114,6 +124,7 @@ func Look(ctx context.Context, x *index.Index, set *data.Dataset, opt Options) (
 			return nil, err
 		}
 	}
+	p.Plan.Hold(func(from int) bool { return p.removals.keeps(p.Have[from].ID) })
 	return p, nil
 }
 
@@ -161,7 +172,7 @@ func (p *Plan) read(x *index.Index, prefix, set string) error {
 	}
 	type other struct {
 		changes.File
-		set string
+		set, shown string
 	}
 	var others []other
 	for it, err := range x.Bare() {
@@ -179,10 +190,10 @@ func (p *Plan) read(x *index.Index, prefix, set string) error {
 				p.Others++
 				continue
 			}
-			others = append(others, other{f, from})
+			others = append(others, other{f, from, p.labelText(&it)})
 			continue
 		}
-		p.Have = append(p.Have, f)
+		p.Have, p.shown = append(p.Have, f), append(p.shown, p.labelText(&it))
 		home.learn(home.sets, from)
 		if root, ok := rootOf(&f, prefix); ok {
 			home.learn(home.roots, root)
@@ -190,7 +201,7 @@ func (p *Plan) read(x *index.Index, prefix, set string) error {
 	}
 	for _, f := range others {
 		if f.set != "" && home.sets[f.set] || within(f.Path, home.roots) {
-			p.Have = append(p.Have, f.File)
+			p.Have, p.shown = append(p.Have, f.File), append(p.shown, f.shown)
 		} else {
 			p.Others++
 		}
@@ -224,9 +235,17 @@ func (p *Plan) item(it *store.Item) changes.File {
 	size, _ := it.Columns[Size].(float64)
 	f.Size = int64(size)
 	if p.labels != nil {
-		f.Labels = labelText(it.Columns)
+		f.Labels = labelsOf(it.Columns)
 	}
 	return f
+}
+
+// labelText returns the text of an item's own classes, which a user may have changed; "" for a set without classes.
+func (p *Plan) labelText(it *store.Item) string {
+	if p.labels == nil {
+		return ""
+	}
+	return labelText(it.Columns)
 }
 
 // unlisted reports whether a photo exists that the set does not list, because its decoder is missing now.

@@ -158,6 +158,16 @@ func (p *Plan) next(refused map[string]string) []refusal {
 	return out
 }
 
+// listUnreadable lists the files of the set that cannot be read, by reason.
+func (p *Plan) listUnreadable(refused map[string]string) (list []data.LeftOut) {
+	for _, r := range p.next(refused) {
+		if r.Set == p.place {
+			list = data.AddLeftOut(list, nil, []data.LeftOut{{Reason: r.Reason, Count: 1, First: []string{r.ID}}})
+		}
+	}
+	return list
+}
+
 // remember writes the list of an index, if it is another one than before.
 func (p *Plan) remember(refused map[string]string) error {
 	u, list := p.unreadable, p.next(refused)

@@ -287,7 +287,8 @@ func serveTrials() lookingCommand {
 		"store": {"--store @2", all, "", ""}, "review": {"--review suspects", all, "", ""},
 		"run":  {"--run run", "store", "", ""},
 		"sync": {"--sync photos", "index", "", ""}, "sync-every": {"--sync-every 1h --sync photos", "index", "", ""},
-		"label": {"--label other", items, "", ""}, "pictures": {"--pictures photos", items, "", ""},
+		"sync-most": {"--sync-most 0.3 --sync photos", "index", "", ""},
+		"label":     {"--label other", items, "", ""}, "pictures": {"--pictures photos", items, "", ""},
 		"uploads": {"--uploads #", items, "", ""}, "max-items": {"--max-items 5", items, "", ""},
 		"max-k": {"--max-k 5", items, "", ""}, "max-pixels": {"--max-pixels 5000", items, "", ""},
 	}

@@ -36,6 +36,9 @@ type syncFlags struct {
 	every           time.Duration
 	model           *run.Model            // loaded when first needed
 	modelDir        string                // folder of model
+	most            float64               // of serve: share of the items that may be removed without a decision
+	waits, leftOut  string                // of serve: what the log has told last
+	removals        *mirror.Removals      // nil reads them from the index
 	said            string                // the last remark of --watch, which is not repeated
 	progress        func(done, total int) // told of photos embedded; may be nil
 }
@@ -178,6 +181,11 @@ func (f *syncFlags) bring(ctx context.Context, a *app, x *index.Index) error {
 			return err
 		}
 	}
+	if n := res.Counts[notDone]; n > 0 && !a.json {
+		if _, err := fmt.Fprintf(a.out, "%8d  of these left out, see below\n", n); err != nil {
+			return err
+		}
+	}
 	a.sayLeftOut(res.LeftOut)
 	if n := len(res.Kept); n > 0 {
 		fmt.Fprintf(a.err, "%s could not be read, so the index keeps the older content: %s\n",
@@ -203,9 +211,9 @@ func (f *syncFlags) compare(ctx context.Context, a *app, x *index.Index) (*data.
 }
 
 func (f *syncFlags) apply(ctx context.Context, a *app, x *index.Index, p *mirror.Plan, res *synced) error {
-	if p.TooMany() && !f.yes {
-		return fmt.Errorf("%d of %d items would be removed, which is more than a tenth: nothing was changed; check "+
-			"the list, and give --yes to remove them", p.Counts[changes.Removed], len(p.Have))
+	if p.TooMany(changes.DefaultMost) && !f.yes {
+		return fmt.Errorf("%d of %d items would be removed, which is more than a tenth: nothing was changed; "+
+			"--dry-run --json lists them, and --yes removes them", p.Counts[changes.Removed], len(p.Have))
 	}
 	meter := a.newMeter("embedding", countUnit)
 	done, err := p.Apply(ctx, x, func() (*run.Model, error) { return f.network(x) }, func(done, total int) {
@@ -222,7 +230,11 @@ func (f *syncFlags) apply(ctx context.Context, a *app, x *index.Index, p *mirror
 		res.notes = append(res.notes, done.Note)
 	}
 	res.Applied, res.Embedded, res.LeftOut, res.Items = true, done.Embedded, done.LeftOut, x.Info().Items
-	res.Kept, res.undone = done.Kept, done.Undone
+	res.Kept, res.done = done.Kept, done
+	for _, k := range []changes.Kind{changes.Added, changes.Changed} { // to what was done
+		res.Counts[k.String()] -= done.Undone[k]
+		res.Counts[notDone] += done.Undone[k]
+	}
 	return nil
 }
 
@@ -254,7 +266,7 @@ func (f *syncFlags) look(ctx context.Context, a *app, x *index.Index, set *data.
 	meter := a.newMeter("looking", countUnit)
 	defer meter.close()
 	return mirror.Look(ctx, x, set, mirror.Options{Prefix: f.prefix, Set: f.photos.place(), Labels: labels,
-		Again: f.strict, Progress: meter.count})
+		Again: f.strict, Removals: f.removals, Progress: meter.count})
 }
 
 // labelsOf returns the columns of labels of each sample, as far as the index has such columns.
@@ -307,7 +319,8 @@ type synced struct {
 	Items  int `json:"items"`
 	Photos int `json:"photos"`
 	Others int `json:"others"`
-	// Counts has the number of photos by kind of change.
+	// Counts has the number of photos by kind of change: after the change, those of the changes that were made, and
+	// as left_out the photos that were to be added or changed and were not.
 	Counts   map[string]int `json:"counts"`
 	Applied  bool           `json:"applied"`
 	ToEmbed  int            `json:"to_embed"`
@@ -317,9 +330,12 @@ type synced struct {
 	// Kept lists changed photos that could not be read, so that their items stay.
 	Kept []string `json:"kept,omitempty"`
 
-	notes  []error                  // about the list of unreadable files
-	undone [changes.Refused + 1]int // planned changes that were not made
+	notes []error      // about lists in the folder of the index
+	done  *mirror.Done // nil before the change
 }
+
+// notDone is the count of photos that were to be added or changed, but could not be read or changed meanwhile.
+const notDone = "left_out"
 
 // syncedItem is one change.
 type syncedItem struct {
@@ -368,7 +384,7 @@ func syncedKinds() []struct {
 		{changes.Relabelled, "relabelled"}, {changes.Removed, "removed"},
 		{changes.Touched, "touched (same content, other time)"}, {changes.Unread, "cannot be opened, left as they are"},
 		{changes.Refused, "unreadable, unchanged since: passed over"},
-		{changes.Same, "unchanged"}}
+		{changes.Held, "missing, kept by a decision"}, {changes.Same, "unchanged"}}
 }
 
 // print writes the table: a line for each kind of change, and below it the first few photos.

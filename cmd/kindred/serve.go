@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/kindred-ml/kindred/app/lookup"
+	"github.com/kindred-ml/kindred/app/mirror/changes"
 	"github.com/kindred-ml/kindred/app/page"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/decide"
@@ -42,6 +43,7 @@ type serveFlags struct {
 	uploads, label, review  string
 	sync                    string
 	every                   time.Duration
+	most                    float64
 	readOnly                bool
 	withoutKeys, toAll      bool
 	proxies                 []string
@@ -134,6 +136,8 @@ func (f *serveFlags) add(fs flags) {
 	fs.text(&f.sync, "sync", "", "make the one INDEX match this folder of photos, as kindred index sync does", folders)
 	fs.DurationVar(&f.every, "sync-every", time.Minute, "with --sync: longest time between two comparisons, whether "+
 		"a change was reported or not")
+	fs.Float64Var(&f.most, "sync-most", changes.DefaultMost, "with --sync: largest share of the items, 0 to 1, that "+
+		"is removed without asking; if more photos are missing, their items stay until somebody decides")
 	fs.BoolVar(&f.withoutKeys, "without-keys", false, "with --open-to-network: require no keys; everyone may read "+
 		"and write")
 	fs.BoolVar(&f.toAll, "open-to-network", false, "with --without-keys: let other machines connect")
@@ -211,6 +215,7 @@ func (f *serveFlags) refuse(cmd *cobra.Command, dirs []string) error {
 		rule{"run", len(f.stores) > 0, "", "an index contains its network"},
 		rule{"sync", len(dirs) > 0, "", "only an index can follow a folder"},
 		rule{"sync-every", true, "sync", "it sets how often that folder is compared"},
+		rule{"sync-most", true, "sync", "it limits what that folder removes"},
 		rule{"label pictures uploads max-items max-k max-pixels", served, "", "a review has no items"})
 }
 
@@ -223,6 +228,8 @@ func (f *serveFlags) check(dirs []string) error {
 		return usagef("--keys, or --without-keys and --open-to-network")
 	case f.sync != "" && (len(dirs) != 1 || f.readOnly):
 		return usagef("--sync changes one index: give one INDEX, without --read-only")
+	case !(f.most >= 0 && f.most <= 1):
+		return usagef("--sync-most %g: want 0 to 1, such as 0.3", f.most)
 	case f.every <= 0:
 		return usagef("--sync-every %v: want more than 0", f.every)
 	case f.uploads != "" && f.readOnly:

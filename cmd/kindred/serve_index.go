@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/app/lookup"
+	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/serve"
@@ -41,7 +42,12 @@ func (f *serveFlags) openIndex(a *app, dir string, log *slog.Logger) (*servedInd
 	a.sayShortfall(x)
 	h := &servedIndex{a: a, f: f, dir: dir, log: log, x: x, unfollow: func() {}}
 	if f.sync != "" {
-		h.following = serve.NewFollowing(f.sync)
+		photos := photoFlags{data: f.sync}
+		removals, err := mirror.OpenRemovals(dir)
+		if err != nil {
+			return nil, errors.Join(err, x.Close())
+		}
+		h.following = serve.NewFollowing(f.sync, photos.place(), removals)
 	}
 	return h, nil
 }
@@ -101,7 +107,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 func (h *servedIndex) follow(ctx context.Context) {
 	if h.following != nil {
-		h.unfollow = h.a.follow(ctx, h.x, h.f.sync, h.f.every, h.following, h.log)
+		h.unfollow = h.a.follow(ctx, h.x, h.f.sync, h.f.every, h.f.most, h.following, h.log)
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -12,25 +13,27 @@ import (
 	"github.com/kindred-ml/kindred/serve"
 )
 
-// follow makes a served index match a folder, now and after each change in the folder. It logs
-// changes and errors. stop waits until it has ended; the index must not be closed before.
-func (a *app) follow(ctx context.Context, x *index.Index, dir string, every time.Duration, state *serve.Following,
-	log *slog.Logger) (stop func()) {
-	f := &syncFlags{index: x.Dir(), every: every, progress: state.Embedding}
+// follow makes a served index match a folder, now and after each change in the folder. Removals of more than a share
+// most of the items wait for a decision. It logs changes and errors. stop waits until it has ended; the index must not
+// be closed before.
+func (a *app) follow(ctx context.Context, x *index.Index, dir string, every time.Duration, most float64,
+	state *serve.Following, log *slog.Logger) (stop func()) {
+	f := &syncFlags{index: x.Dir(), every: every, progress: state.Embedding, removals: state.Removals(), most: most,
+		yes: true}
 	f.photos.data = dir
 	log = log.With("folder", dir)
-	opt := watch.Options{Every: every, Except: x.Dir(), Told: func(err error) {
+	opt := watch.Options{Every: every, Except: x.Dir(), Now: state.Requested(), Told: func(err error) {
 		log.Warn("the folder is compared at intervals", "every", every, "why", err.Error())
 	}}
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
 	done.Go(func() {
 		_ = watch.Follow(ctx, f.photos.place(), opt, func(ctx context.Context) error { // it never fails itself
-			counts, err := f.logged(ctx, a, x, log)
+			result, err := f.logged(ctx, a, x, log)
 			switch {
 			case err == nil:
 				f.said = ""
-				state.Compared(counts)
+				state.Compared(result)
 			case ctx.Err() == nil:
 				state.Failed(err)
 				if f.said != err.Error() {
@@ -47,41 +50,70 @@ func (a *app) follow(ctx context.Context, x *index.Index, dir string, every time
 	}
 }
 
-// logged compares once, logs the result and returns the number of changes of each kind.
-func (f *syncFlags) logged(ctx context.Context, a *app, x *index.Index, log *slog.Logger) (map[string]int, error) {
+// logged compares once, logs the result and returns it.
+func (f *syncFlags) logged(ctx context.Context, a *app, x *index.Index, log *slog.Logger) (out serve.Comparison,
+	err error) {
 	set, p, err := f.compare(ctx, a, x)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	defer set.Close()
+	p.Hold(f.most)
 	res := newSynced(p, x, f.photos.data)
 	err = f.apply(ctx, a, x, p, res)
 	for _, note := range res.notes {
-		log.Warn("the list of unreadable files", "why", note.Error())
+		log.Warn("a list in the folder of the index", "why", note.Error())
 	}
-	counts, changed := map[string]int{}, 0
+	if err != nil {
+		return out, err
+	}
+	out = serve.Comparison{Changes: map[string]int{}, Pending: res.done.Waits, Kept: res.done.Stay,
+		LeftOut: append(set.Unread(), res.done.Unreadable...)}
+	changed := 0
 	for _, k := range []changes.Kind{changes.Added, changes.Changed, changes.Moved, changes.Relabelled,
 		changes.Removed} {
-		n := p.Counts[k] - res.undone[k]
-		counts[k.String()] = n
+		n := res.Counts[k.String()]
+		out.Changes[k.String()] = n
 		changed += n
 	}
-	if err != nil || changed == 0 && len(res.LeftOut) == 0 { // at most times were noted
-		return counts, err
+	f.tell(log, &out)
+	if changed == 0 && len(res.LeftOut) == 0 { // at most times were noted
+		return out, nil
 	}
 	attrs := []any{"items", res.Items, "embedded", res.Embedded}
 	for _, k := range syncedKinds() {
-		if n := p.Counts[k.kind]; n > 0 && k.kind != changes.Same {
+		if n := res.Counts[k.kind.String()]; n > 0 && k.kind != changes.Same {
 			attrs = append(attrs, k.kind.String(), n)
 		}
 	}
-	for _, l := range res.LeftOut {
-		log.Warn("photos were left out", "why", l.Reason, "count", l.Count, "first", l.First)
+	if n := res.Counts[notDone]; n > 0 {
+		attrs = append(attrs, notDone, n)
 	}
 	if n := len(res.Kept); n > 0 {
 		log.Warn("changed photos could not be read, so the index keeps their older content", "count", n,
 			"first", res.Kept[:min(few, n)])
 	}
 	log.Info("the index follows the folder", attrs...)
-	return counts, nil
+	return out, nil
+}
+
+// tell logs once what waits for a decision, and which files are left out.
+func (f *syncFlags) tell(log *slog.Logger, out *serve.Comparison) {
+	waits := ""
+	if p := out.Pending; p != nil {
+		waits = p.ID
+		if waits != f.waits {
+			log.Warn("many photos are missing: their items stay until somebody decides, on the page or by POST "+
+				"/v1/sync/pending", "removed", len(p.Removed), "items", p.Items, "first",
+				p.Removed[:min(few, len(p.Removed))])
+		}
+	}
+	f.waits = waits
+	text := fmt.Sprint(out.LeftOut)
+	if text != f.leftOut {
+		for _, l := range out.LeftOut {
+			log.Warn("photos were left out", "why", l.Reason, "count", l.Count, "first", l.First)
+		}
+	}
+	f.leftOut = text
 }

@@ -59,9 +59,10 @@ type Collection struct {
 	Following *Following `json:"following,omitempty"`
 }
 
-// Following describes how a collection follows a folder.
+// Following describes how a collection follows a folder. A caller who may only read gets State alone: Comparing or
+// Current.
 type Following struct {
-	Folder string `json:"folder"`
+	Folder string `json:"folder,omitempty"`
 	// State is Comparing, Embedding, Current or Failed.
 	State string `json:"state"`
 	// Embedded counts the photos embedded so far, of ToEmbed, while State is Embedding; else both are 0.
@@ -72,6 +73,59 @@ type Following struct {
 	Current string `json:"current,omitempty"`
 	// Error is the reason why the last comparison failed; "" if it did not.
 	Error string `json:"error,omitempty"`
+	// Pending are the removals that wait for a decision; nil if none do.
+	Pending *PendingCount `json:"pending,omitempty"`
+	// Kept counts the items that stay by a decision, although their photos are missing.
+	Kept int `json:"kept,omitempty"`
+	// LeftOut lists the files of the folder that are not in the collection.
+	LeftOut []LeftOut `json:"left_out,omitempty"`
+}
+
+// PendingCount describes removals of a followed folder that wait for a decision: Removed of Items.
+type PendingCount struct {
+	ID      string `json:"id"` // a digest of the ids to remove
+	Removed int    `json:"removed"`
+	Items   int    `json:"items"`
+}
+
+// LeftOut counts files that are not in a collection, with the reason and the names of the first ones.
+type LeftOut struct {
+	Reason string   `json:"reason"`
+	Count  int      `json:"count"`
+	First  []string `json:"first"`
+}
+
+// PendingAnswer is the answer of GET /v1/sync/pending. Pending is nil if no removals wait for a decision.
+type PendingAnswer struct {
+	Pending *Pending `json:"pending"`
+}
+
+// Pending are removals that wait for a decision, with a page of their items. Next continues the list as the parameter
+// from; it is 0 at the end.
+type Pending struct {
+	PendingCount
+	Since string        `json:"since"` // 2026-05-01T12:30:05Z
+	List  []PendingItem `json:"list"`
+	Next  int           `json:"next"`
+}
+
+// PendingItem is an item whose photo is missing.
+type PendingItem struct {
+	ID    string `json:"id"`
+	Label string `json:"label"`
+	Path  string `json:"path"`
+}
+
+// The decisions about removals.
+const (
+	RemovePending = "remove"
+	KeepPending   = "keep"
+)
+
+// PendingDecision is the body of POST /v1/sync/pending.
+type PendingDecision struct {
+	ID       string `json:"id"`
+	Decision string `json:"decision"` // RemovePending or KeepPending
 }
 
 // States of a collection that follows a folder.
@@ -95,16 +149,20 @@ type Info struct {
 	Version     string       `json:"version"`
 	Collections []Collection `json:"collections"`
 	Limits      Limits       `json:"limits"`
+	// May is what the caller may do: read or write, which includes reading.
+	May string `json:"may,omitempty"`
 	// Review is the title of the review page; "" without one.
 	Review string `json:"review,omitempty"`
 }
 
-// Search is the body of POST /v1/search and POST /v1/explain, with exactly one of Vector, ID, Text and Terms. With
-// pictures, the other fields are values of the form, Terms as JSON. Without Terms there is one picture.
+// Search is the body of POST /v1/search and POST /v1/explain, with exactly one of Vector, ID, Text, Picture and Terms.
+// With pictures in a form, the other fields are values of the form, Terms as JSON. Without Terms there is one picture.
 type Search struct {
 	Vector []float32 `json:"vector,omitempty"`
 	ID     string    `json:"id,omitempty"`
 	Text   string    `json:"text,omitempty"` // words; of a collection with Words
+	// Picture is a picture that POST /v1/pictures has kept.
+	Picture string `json:"picture,omitempty"`
 	// Terms are added up, or subtracted, to one query.
 	Terms  []Term `json:"terms,omitempty"`
 	K      int    `json:"k,omitempty"` // default 10
@@ -166,14 +224,68 @@ type Written struct {
 	IDs []string `json:"ids"`
 }
 
+// Edit sets single columns of an item; a value of nil removes the column. It is the body of PATCH /v1/items/ID, without
+// an id.
+type Edit struct {
+	ID      string         `json:"id,omitempty"`
+	Columns map[string]any `json:"columns"`
+}
+
+// Edits is the body of PATCH /v1/items: Items, or IDs with Columns for all of them. All are changed, or none.
+type Edits struct {
+	Items   []Edit         `json:"items,omitempty"`
+	IDs     []string       `json:"ids,omitempty"`
+	Columns map[string]any `json:"columns,omitempty"`
+}
+
+// Edited is the answer to a PATCH. Before has the items that were changed, with the earlier values of the changed
+// columns, nil for a column that was missing: sent as Edits.Items, it undoes the change.
+type Edited struct {
+	IDs    []string `json:"ids"`
+	Before []Edit   `json:"before"`
+}
+
 // IDs is the body of DELETE /v1/items.
 type IDs struct {
 	IDs []string `json:"ids"`
+	// Keep requests Deleted.Items, and keeps the uploaded pictures of the items for an hour.
+	Keep bool `json:"keep,omitempty"`
 }
 
 // Deleted is the answer to a removal: the number of removed items.
 type Deleted struct {
 	Deleted int `json:"deleted"`
+	// Items are the removed items, if Keep requested them. PUT /v1/items undoes the removal.
+	Items []store.Item `json:"items,omitempty"`
+}
+
+// LabelOptions choose the labels of GET /v1/labels. Zero values stand for the server's defaults.
+type LabelOptions struct {
+	Column string // default Collection.Label
+	Filter string // which items count
+	Limit  int
+	From   int    // number of labels to leave out
+	Sort   string // count, the most items first, or name; default count
+}
+
+// Labels is the answer of GET /v1/labels.
+type Labels struct {
+	Labels []Label `json:"labels"`
+	// Total is the number of all labels, and Missing that of the items without a value.
+	Total   int `json:"total"`
+	Missing int `json:"missing"`
+}
+
+// Label is a value of a column with its items. IDs has the first ids, at most four.
+type Label struct {
+	Label string   `json:"label"`
+	Items int      `json:"items"`
+	IDs   []string `json:"ids"`
+}
+
+// Picture is the answer of POST /v1/pictures: the SHA-256 of the picture as 64 hexadecimal digits.
+type Picture struct {
+	Picture string `json:"picture"`
 }
 
 // Listed is the answer of GET /v1/items. Next continues the list as the parameter

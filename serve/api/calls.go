@@ -99,8 +99,8 @@ func (c *Client) Identify(ctx context.Context, q Identify) (*Identified, error) 
 
 // IdentifyPictures decides who or what all pictures show; they are the contents of image files.
 func (c *Client) IdentifyPictures(ctx context.Context, pictures [][]byte, q Identify) (*Identified, error) {
-	if q.Vectors != nil || q.IDs != nil {
-		return nil, errors.New("pictures are identified without vectors and ids")
+	if q.Vectors != nil || q.IDs != nil || q.Picture != "" {
+		return nil, errors.New("pictures are identified without vectors, ids and a kept picture")
 	}
 	values := map[string]string{}
 	for name, v := range map[string]float64{"fpir": q.FPIR, "strangers": q.Strangers, "coverage": q.Coverage} {
@@ -131,8 +131,9 @@ func (c *Client) ExplainPicture(ctx context.Context, picture []byte, q Search) (
 
 // asked returns a search with pictures as a form. Zero values are left out.
 func asked(path string, pictures [][]byte, q Search) (request, error) {
-	if q.Vector != nil || q.ID+q.Text != "" {
-		return request{}, errors.New("a search with pictures takes no vector, id or text: make it a term of a sum")
+	if q.Vector != nil || q.ID+q.Text+q.Picture != "" {
+		return request{}, errors.New("a search with pictures takes no vector, id, text or kept picture: make it a " +
+			"term of a sum")
 	}
 	values := map[string]string{"filter": q.Filter, "columns": strings.Join(q.Columns, ","), "group_by": q.GroupBy,
 		"rerank": q.Rerank}
@@ -203,6 +204,87 @@ func (c *Client) PutPicture(ctx context.Context, id string, picture []byte, colu
 func (c *Client) Change(ctx context.Context, id string, change Change) error {
 	r, err := withJSON(http.MethodPut, itemPath(id), change)
 	_, err = call[Written](ctx, c, r, err)
+	return err
+}
+
+// Edit sets single columns of an item; nil removes one. Edited.Before undoes it by EditAll.
+func (c *Client) Edit(ctx context.Context, id string, columns map[string]any) (*Edited, error) {
+	r, err := withJSON(http.MethodPatch, itemPath(id), Edit{Columns: columns})
+	r.once = true // sent again, it would find nothing to undo
+	return call[Edited](ctx, c, r, err)
+}
+
+// EditAll sets single columns of several items, of all or none.
+func (c *Client) EditAll(ctx context.Context, edits Edits) (*Edited, error) {
+	r, err := withJSON(http.MethodPatch, "/v1/items", edits)
+	r.once = true
+	return call[Edited](ctx, c, r, err)
+}
+
+// Take removes items like Delete and returns them. For an hour, Put brings them back with their uploaded pictures.
+func (c *Client) Take(ctx context.Context, ids ...string) ([]store.Item, error) {
+	r, err := withJSON(http.MethodDelete, "/v1/items", IDs{IDs: ids, Keep: true})
+	r.once = true
+	d, err := call[Deleted](ctx, c, r, err)
+	if err != nil {
+		return nil, err
+	}
+	return d.Items, nil
+}
+
+// Labels returns the values of a column with their numbers of items.
+func (c *Client) Labels(ctx context.Context, opt LabelOptions) (*Labels, error) {
+	q := url.Values{}
+	for name, value := range map[string]string{"column": opt.Column, "filter": opt.Filter, "sort": opt.Sort} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	for name, n := range map[string]int{"limit": opt.Limit, "from": opt.From} {
+		if n != 0 {
+			q.Set(name, strconv.Itoa(n))
+		}
+	}
+	return call[Labels](ctx, c, request{method: http.MethodGet, path: "/v1/labels", query: q}, nil)
+}
+
+// KeepPicture lets the server keep a picture for searches, in memory and for a while. The answer is its name for
+// Search.Picture and Identify.Picture.
+func (c *Client) KeepPicture(ctx context.Context, picture []byte) (string, error) {
+	r, err := withPicture(http.MethodPost, "/v1/pictures", picture, nil)
+	p, err := call[Picture](ctx, c, r, err)
+	if err != nil {
+		return "", err
+	}
+	return p.Picture, nil
+}
+
+// KeptPicture returns a picture that KeepPicture has sent.
+func (c *Client) KeptPicture(ctx context.Context, name string) ([]byte, error) {
+	return c.bytes(ctx, request{method: http.MethodGet, path: "/v1/pictures/" + url.PathEscape(name)})
+}
+
+// Pending returns a page of the removals of a followed folder that wait for a decision; nil if none do. limit 0 is the
+// server's default.
+func (c *Client) Pending(ctx context.Context, from, limit int) (*Pending, error) {
+	q := url.Values{}
+	for name, n := range map[string]int{"limit": limit, "from": from} {
+		if n != 0 {
+			q.Set(name, strconv.Itoa(n))
+		}
+	}
+	out, err := call[PendingAnswer](ctx, c, request{method: http.MethodGet, path: "/v1/sync/pending", query: q}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return out.Pending, nil
+}
+
+// Decide decides about the removals with an id of Pending: RemovePending or KeepPending.
+func (c *Client) Decide(ctx context.Context, id, decision string) error {
+	r, err := withJSON(http.MethodPost, "/v1/sync/pending", PendingDecision{ID: id, Decision: decision})
+	r.once = true
+	_, err = call[State](ctx, c, r, err)
 	return err
 }
 

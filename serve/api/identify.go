@@ -1,11 +1,12 @@
 package api
 
 // Identify is the body of POST /v1/identify: one or several photos of one thing, as
-// embeddings, as items of the collection, or both. With pictures, the other fields are
-// values of the form.
+// embeddings, as items of the collection, as a kept picture, or several of these. With pictures in a form,
+// the other fields are values of the form.
 type Identify struct {
 	Vectors [][]float32 `json:"vectors,omitempty"`
 	IDs     []string    `json:"ids,omitempty"`
+	Picture string      `json:"picture,omitempty"` // that POST /v1/pictures has kept
 	// FPIR is the share of unknown photos, of no class of the collection, that may get a
 	// label; default 0.05.
 	FPIR float64 `json:"fpir,omitempty"`

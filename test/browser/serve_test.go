@@ -181,7 +181,7 @@ func useWords(c *chrome, of func(query string) string) {
 // useFollowing reads how a collection follows a folder, and sees that change.
 func useFollowing(c *chrome) {
 	c.t.Helper()
-	f, m := serve.NewFollowing("photos/<b>"), &storetest.Memory{Dim: 3}
+	f, m := serve.NewFollowing("photos/<b>", "/photos/<b>", nil), &storetest.Memory{Dim: 3}
 	f.Embedding(120, 1900)
 	s, err := serve.New(serve.Options{Page: page.Handler(), Limits: serve.Limits{Rate: -1},
 		Collections: []serve.Collection{{Name: "things", Store: m, Following: f}}})
@@ -201,7 +201,7 @@ func useFollowing(c *chrome) {
 	if err := m.Put(c.t.Context(), []store.Item{{ID: "a", Vector: []float32{1, 2, 3}}}, store.Insert); err != nil {
 		c.t.Fatal(err)
 	}
-	f.Compared(map[string]int{"added": 1})
+	f.Compared(serve.Comparison{Changes: map[string]int{"added": 1}})
 	says("up to date at ")
 	c.contains("the number of items", c.text("#about"), "1 item")
 	legible(c, 400)

@@ -59,19 +59,24 @@ const (
 	Unread
 	// Refused: an added or changed photo that is known to be no readable picture. A changed one keeps its item.
 	Refused
+	// Held: content that no longer exists, whose item stays until somebody decides otherwise.
+	Held
 )
+
+// Kinds is the number of kinds.
+const Kinds = int(Held) + 1
 
 // String gives the name of a kind.
 func (k Kind) String() string {
 	return [...]string{"same", "touched", "relabelled", "moved", "changed", "added", "removed", "unread",
-		"refused"}[k]
+		"refused", "held"}[k]
 }
 
 // Change is the change of one photo.
 type Change struct {
 	Kind Kind
 	// From is the photo's index in have (-1 if Added, or Refused without an item), To its index in want (-1 if
-	// Removed).
+	// Removed or Held).
 	From, To int
 	// Like is the index in have of a photo with the same content as an added or changed photo. Its
 	// embedding can be used again. It is -1 without such a photo.
@@ -86,7 +91,7 @@ type Plan struct {
 	// order of have.
 	Changes []Change
 	// Counts has the number of changes of each kind.
-	Counts [Refused + 1]int
+	Counts [Kinds]int
 	// Embed is the number of photos to embed.
 	Embed int
 	have  int
@@ -94,11 +99,28 @@ type Plan struct {
 
 // Empty reports whether have equals want.
 func (p *Plan) Empty() bool {
-	return p.Counts[Same]+p.Counts[Unread]+p.Counts[Refused] == len(p.Changes)
+	return p.Counts[Same]+p.Counts[Unread]+p.Counts[Refused]+p.Counts[Held] == len(p.Changes)
 }
 
-// TooMany reports whether more than a tenth of the photos of have would be removed.
-func (p *Plan) TooMany() bool { return 10*p.Counts[Removed] > p.have }
+// DefaultMost is the share of the photos of have up to which photos are removed without a decision.
+const DefaultMost = 0.1
+
+// TooMany reports whether more than a share of the photos of have would be removed.
+func (p *Plan) TooMany(most float64) bool {
+	const rounding = 1e-9 // 0.29 of 100 is a little less than 29
+	return float64(p.Counts[Removed]) > (most+rounding)*float64(p.have)
+}
+
+// Hold holds back the removals that which chooses by their index in have.
+func (p *Plan) Hold(which func(from int) bool) {
+	for i := range p.Changes {
+		if c := &p.Changes[i]; c.Kind == Removed && which(c.From) {
+			c.Kind = Held
+			p.Counts[Removed]--
+			p.Counts[Held]++
+		}
+	}
+}
 
 // Settled reports whether the size and time of a file prove that its content is that of h.
 func (w *File) Settled(h *File) bool {

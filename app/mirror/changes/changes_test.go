@@ -175,7 +175,7 @@ func applied(t *testing.T, p *Plan, have, want []File, index map[string]photo) (
 	out, fresh := map[string]photo{}, map[string]bool{}
 	embedded := 0
 	from := map[int]int{}
-	counts := [Refused + 1]int{}
+	counts := [Kinds]int{}
 	for _, c := range p.Changes {
 		counts[c.Kind]++
 		if c.From >= 0 {
@@ -248,7 +248,7 @@ func TestRenamedClass(t *testing.T) {
 	}
 	slices.Reverse(want)
 	p, err := Compare(have, want)
-	if err != nil || p.Counts[Moved] != 40 || p.Embed != 0 || p.TooMany() {
+	if err != nil || p.Counts[Moved] != 40 || p.Embed != 0 || p.TooMany(DefaultMost) {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	for _, c := range p.Changes {
@@ -266,11 +266,23 @@ func TestTooMany(t *testing.T) {
 	}
 	for removed, many := range []bool{false, false, false, true} {
 		p, err := Compare(have, have[removed:])
-		if err != nil || p.Counts[Removed] != removed || p.TooMany() != many || p.Empty() != (removed == 0) {
+		if err != nil || p.Counts[Removed] != removed || p.TooMany(DefaultMost) != many || p.Empty() != (removed == 0) {
 			t.Errorf("%d: %+v, %v", removed, p, err)
 		}
 	}
-	if p, err := Compare(nil, nil); err != nil || p.TooMany() || !p.Empty() {
+	p, err := Compare(have, have[6:])
+	if err != nil || p.TooMany(0.3) || !p.TooMany(0.29) || !p.TooMany(0) || p.TooMany(1) {
+		t.Errorf("%+v, %v", p, err)
+	}
+	p.Hold(func(from int) bool { return from != 2 })
+	if p.Counts[Held] != 5 || p.Counts[Removed] != 1 || p.TooMany(0.1) || p.Empty() {
+		t.Errorf("%+v", p)
+	}
+	p.Hold(func(int) bool { return true })
+	if p.Counts[Held] != 6 || p.TooMany(0) || !p.Empty() {
+		t.Errorf("%+v", p)
+	}
+	if p, err := Compare(nil, nil); err != nil || p.TooMany(DefaultMost) || !p.Empty() {
 		t.Errorf("%+v, %v", p, err)
 	}
 }

@@ -25,6 +25,8 @@ type Options struct {
 	Every time.Duration
 	// Except is a folder whose changes are ignored.
 	Except string
+	// Now, if set, asks for a round at once.
+	Now <-chan struct{}
 	// Told, if set, is called with the reason why the system does not report changes.
 	Told func(error)
 }
@@ -68,6 +70,7 @@ func wait(ctx context.Context, events <-chan struct{}, opt Options) bool {
 				late = time.After(20 * opt.Quiet)
 			}
 			continue
+		case <-opt.Now:
 		case <-quiet:
 		case <-late:
 		case <-every.C:
