@@ -27,7 +27,8 @@ embeddings, and the network that made them. Additions are on the disk when a com
 ends. Several programs can search an index while one program changes it.
 docs/index.md describes its files and the grammar of filters.`}
 	cmd.AddCommand(newIndexCreate(a), newIndexAdd(a), newIndexSync(a), newIndexReembed(a), newIndexRemove(a),
-		newIndexInfo(a), newIndexCheck(a), newIndexCompact(a), newIndexSearch(a), newIndexPush(a))
+		newIndexInfo(a), newIndexList(a), newIndexExport(a), newIndexCheck(a), newIndexCompact(a), newIndexSearch(a),
+		newIndexPush(a))
 	return cmd
 }
 

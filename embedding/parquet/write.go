@@ -49,25 +49,61 @@ func write(w io.Writer, t *embedding.Table) error {
 		}
 		options = append(options, pq.KeyValueMetadata(embedding.MetadataKey, string(network)))
 	}
-	out := pq.NewWriter(w, options...)
-	rows := make([]pq.Row, 0, blockRows)
+	out := newBlocks(pq.NewWriter(w, options...))
 	for i := range t.Rows() {
-		row := slices.Grow(rows[:len(rows)+1][len(rows)][:0], len(cols)+dim)
+		row := out.row(len(cols) + dim)
 		for k, c := range cols {
 			row = append(row, c.value(i).Level(0, 0, k))
 		}
-		for d := range dim {
-			row = append(row, pq.FloatValue(t.X.Row(i)[d]).Level(min(d, 1), 1, len(cols)))
+		if dim > 0 {
+			row = appendList(row, t.X.Row(i), len(cols))
 		}
-		if rows = append(rows, row); len(rows) < blockRows && i+1 < t.Rows() {
-			continue
-		}
-		if _, err := out.WriteRows(rows); err != nil {
+		if err := out.write(row); err != nil {
 			return err
 		}
-		rows = rows[:0]
 	}
-	return out.Close()
+	return out.close()
+}
+
+// appendList appends the values of the column of embeddings, whose number is given.
+func appendList(row pq.Row, vector []float32, column int) pq.Row {
+	for d, v := range vector {
+		row = append(row, pq.FloatValue(v).Level(min(d, 1), 1, column))
+	}
+	return row
+}
+
+// blocks passes rows to the library, some at a time.
+type blocks struct {
+	out  *pq.Writer
+	rows []pq.Row
+}
+
+func newBlocks(out *pq.Writer) *blocks { return &blocks{out, make([]pq.Row, 0, blockRows)} }
+
+// row returns an empty row with room for n values, in the memory of an earlier row if it can.
+func (b *blocks) row(n int) pq.Row { return slices.Grow(b.rows[:len(b.rows)+1][len(b.rows)][:0], n) }
+
+// write takes a row that begins as row returned it.
+func (b *blocks) write(row pq.Row) error {
+	if b.rows = append(b.rows, row); len(b.rows) < blockRows {
+		return nil
+	}
+	return b.flush()
+}
+
+func (b *blocks) flush() error {
+	_, err := b.out.WriteRows(b.rows)
+	b.rows = b.rows[:0]
+	return err
+}
+
+// close writes the last rows and the end of the file.
+func (b *blocks) close() error {
+	if err := b.flush(); err != nil {
+		return err
+	}
+	return b.out.Close()
 }
 
 // column is a column other than the embeddings.

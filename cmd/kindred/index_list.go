@@ -1,0 +1,197 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kindred-ml/kindred/app/cli/items"
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// selectFlags choose items and columns of an index.
+type selectFlags struct {
+	filter  string
+	columns []string
+}
+
+func (f *selectFlags) add(cmd *cobra.Command) {
+	fs := flagsOf(cmd)
+	fs.text(&f.filter, "filter", "", "only items that pass: "+filterHelp, nothing)
+	fs.list(&f.columns, "columns", nil, "columns to show, with commas between them; default: all but those that "+
+		"index sync keeps (file.size, ...)", nothing)
+}
+
+// selection returns what the flags choose of an index.
+func (f *selectFlags) selection(x *index.Index) (*items.Selection, error) {
+	filter, err := parseFilter(f.filter)
+	if err != nil {
+		return nil, err
+	}
+	info := x.Info()
+	if err := filter.Check(info.Columns); err != nil {
+		return nil, usageError(err)
+	}
+	columns, err := items.ChooseColumns(info.Columns, f.columns)
+	if err != nil {
+		return nil, usagef("--columns: %w", err)
+	}
+	return &items.Selection{Filter: filter, Columns: columns}, nil
+}
+
+func newIndexExport(a *app) *cobra.Command {
+	var f selectFlags
+	var vectors bool
+	cmd := &cobra.Command{
+		Use:               "export INDEX FILE.csv|FILE.parquet",
+		ValidArgsFunction: one(folders),
+		Short:             "Write the items of an index with their columns as a table",
+		Long: `export writes a row for each item: its id, the path of its photo and its columns. The
+table can be changed in a spreadsheet and read again with the photos: 'kindred index create'
+and 'kindred index add --update' take it with --columns. - in place of the file writes CSV to standard output.`,
+		Example: `  kindred index export photos.index items.csv
+  kindred index export photos.index shoes.parquet --filter 'label = "shoe"' --vectors
+  kindred index export photos.index - --columns label,price`,
+		Args: exactArgs("index", "file"),
+		RunE: func(_ *cobra.Command, args []string) error { return f.export(a, args[0], args[1], vectors) },
+	}
+	f.add(cmd)
+	flagsOf(cmd).BoolVar(&vectors, "vectors", false, "write the embeddings as well, as the column embedding of "+
+		"a .parquet file")
+	return cmd
+}
+
+func (f *selectFlags) export(a *app, dir, file string, vectors bool) error {
+	ext := strings.ToLower(filepath.Ext(file))
+	switch {
+	case isStdout(file):
+		ext = ".csv"
+	case ext != ".csv" && ext != ".parquet":
+		return usagef("%s: want a file that ends in .csv or .parquet, or - for CSV on standard output", file)
+	}
+	if vectors && ext == ".csv" {
+		return usagef("--vectors applies to a .parquet file: CSV has no column of vectors")
+	}
+	x, err := a.readIndex(dir)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	s, err := f.selection(x)
+	if err != nil {
+		return err
+	}
+	s.Vectors = vectors
+	n := 0
+	if err := a.writeFile(file, func(w io.Writer) (err error) {
+		if ext == ".csv" {
+			n, err = s.WriteCSV(w, x)
+		} else {
+			n, err = s.WriteParquet(w, x)
+		}
+		return err
+	}); err != nil || isStdout(file) {
+		return err
+	}
+	return a.answerf(map[string]any{"index": dir, "file": file, "items": n, "columns": len(s.Columns)},
+		"%s: %s, %s\n", file, spell.Count(n, "item"), spell.Count(len(s.Columns), "column"))
+}
+
+// mostListed is the most items that one call lists, as they are held in memory.
+const mostListed = 1_000_000
+
+// itemPage is the JSON of 'kindred index list'.
+type itemPage struct {
+	Index string       `json:"index"`
+	Items []store.Item `json:"items"`
+	// Next is the --after of the next items; "" after the last one.
+	Next string `json:"next,omitempty"`
+}
+
+func newIndexList(a *app) *cobra.Command {
+	var f selectFlags
+	var after string
+	limit := 20
+	cmd := &cobra.Command{
+		Use:               "list INDEX",
+		ValidArgsFunction: one(folders),
+		Short:             "List items of an index by id, with their columns",
+		Example: `  kindred index list photos.index
+  kindred index list photos.index --filter 'price > 100' --columns label,price --limit 100
+  kindred index list photos.index --json`,
+		Args: exactArgs("index"),
+		RunE: func(_ *cobra.Command, args []string) error { return f.list(a, args[0], after, limit) },
+	}
+	f.add(cmd)
+	fs := flagsOf(cmd)
+	fs.text(&after, "after", "", "list the items whose ids come after this one", nothing)
+	fs.IntVar(&limit, "limit", limit, "most items to list")
+	return cmd
+}
+
+func (f *selectFlags) list(a *app, dir, after string, limit int) error {
+	if limit < 1 || limit > mostListed {
+		return usagef("--limit %d: want 1 to %d; kindred index export writes all items", limit, mostListed)
+	}
+	x, err := a.readIndex(dir)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	s, err := f.selection(x)
+	if err != nil {
+		return err
+	}
+	found, err := x.List(s.Filter, after, limit+1)
+	if err != nil {
+		return err
+	}
+	out := itemPage{Index: dir, Items: []store.Item{}}
+	for i, it := range found {
+		if i == limit {
+			out.Next = found[i-1].ID
+			break
+		}
+		values := map[string]any{}
+		for _, c := range s.Columns {
+			if v, ok := it.Columns[c.Name]; ok {
+				values[c.Name] = v
+			}
+		}
+		out.Items = append(out.Items, store.Item{ID: it.ID, Path: it.Path, Columns: values})
+	}
+	return a.answer(out, func() error { return out.print(a, s.Columns) })
+}
+
+// print writes a row for each item.
+func (l *itemPage) print(a *app, columns []store.Column) error {
+	if len(l.Items) == 0 {
+		_, err := fmt.Fprintln(a.out, "no items")
+		return err
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "id")
+	for _, c := range columns {
+		fmt.Fprintf(w, "\t%s", escape.Name(c.Name))
+	}
+	fmt.Fprintln(w)
+	for _, it := range l.Items {
+		fmt.Fprint(w, escape.Name(it.ID))
+		for _, c := range columns {
+			fmt.Fprintf(w, "\t%s", escape.Name(store.FormatValue(it.Columns[c.Name])))
+		}
+		fmt.Fprintln(w)
+	}
+	if err := w.Flush(); err != nil || l.Next == "" {
+		return err
+	}
+	_, err := fmt.Fprintf(a.err, "the next items: --after %s\n", commandLine(l.Next))
+	return err
+}
