@@ -18,7 +18,7 @@ import (
 type Following struct {
 	folder, place string // as the user names it, and its absolute path
 
-	removals *mirror.Removals
+	removals *Removals
 	now      chan struct{} // a comparison is requested
 
 	mu          sync.Mutex
@@ -26,23 +26,32 @@ type Following struct {
 	current     time.Time // of the last comparison that succeeded; zero before it
 	failed      string
 	changes     map[string]int
-	pending     *mirror.Pending // nil if no removals wait for a decision
+	pending     *Pending // nil if no removals wait for a decision
 	kept        int             // items that stay by a decision
 	missing     map[string]bool // ids of items whose photos are missing
 	leftOut     []data.LeftOut
 }
 
+// Pending are removals of items that wait for a decision, because many photos are missing in a followed folder.
+type Pending = mirror.Pending
+
+// Removals are the decisions about missing photos of a collection. They are kept in the folder of its index.
+type Removals = mirror.Removals
+
+// OpenRemovals reads the decisions in the folder of an index.
+func OpenRemovals(dir string) (*Removals, error) { return mirror.OpenRemovals(dir) }
+
 // Comparison is the result of a comparison with a folder.
 type Comparison struct {
 	Changes map[string]int  // number of changes of each kind
-	Pending *mirror.Pending // removals that wait for a decision; nil if none do
+	Pending *Pending // removals that wait for a decision; nil if none do
 	Kept    []string        // ids of items that stay by a decision, although their photos are missing
 	LeftOut []data.LeftOut  // files of the folder that are not in the collection
 }
 
 // NewFollowing returns the state before the first comparison with a folder. place is the folder's absolute path, which
 // items of its photos record, and removals are the decisions about missing photos.
-func NewFollowing(folder, place string, removals *mirror.Removals) *Following {
+func NewFollowing(folder, place string, removals *Removals) *Following {
 	return &Following{folder: folder, place: place, removals: removals, now: make(chan struct{}, 1),
 		changes: map[string]int{}}
 }
@@ -59,13 +68,13 @@ func (f *Following) Owns(it *store.Item) bool {
 }
 
 // Removals returns the decisions about missing photos.
-func (f *Following) Removals() *mirror.Removals { return f.removals }
+func (f *Following) Removals() *Removals { return f.removals }
 
 // Requested receives a value when a comparison is to begin at once.
 func (f *Following) Requested() <-chan struct{} { return f.now }
 
 // waiting returns the removals that wait for a decision; nil if none do.
-func (f *Following) waiting() *mirror.Pending {
+func (f *Following) waiting() *Pending {
 	if f == nil {
 		return nil
 	}

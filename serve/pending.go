@@ -81,7 +81,8 @@ func (s *Server) decidePending(w http.ResponseWriter, r *http.Request) error {
 		return invalid.is(`Send {"id": "...", "decision": "remove"} or "keep".`, "the decision is %q", body.Decision)
 	}
 	if c.Following == nil {
-		return invalid.is("Start the server with --sync FOLDER.", "the collection %s follows no folder", c.Name)
+		return invalid.is("Start the server so that the collection follows a folder.",
+			"the collection %s follows no folder", c.Name)
 	}
 	err = c.Following.decide(body.ID, body.Decision == api.RemovePending)
 	if errors.Is(err, mirror.ErrOutdated) {

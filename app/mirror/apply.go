@@ -328,8 +328,8 @@ func (a *application) put(it store.Item, c changes.Change) {
 	a.change.Put = append(a.change.Put, it)
 }
 
-// putLabels gives an item the classes of its photo in the set, if they are newer than its own: if they have changed, and
-// no user has changed those of the item since the comparison.
+// putLabels gives an item the classes of its photo in the set, if these are newer than its own: if they have changed,
+// and no user has changed those of the item since the comparison.
 func (p *Plan) putLabels(it *store.Item, c changes.Change) {
 	was, shown := "", ""
 	if c.From >= 0 {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/app/lookup"
-	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/serve"
@@ -43,7 +42,7 @@ func (f *serveFlags) openIndex(a *app, dir string, log *slog.Logger) (*servedInd
 	h := &servedIndex{a: a, f: f, dir: dir, log: log, x: x, unfollow: func() {}}
 	if f.sync != "" {
 		photos := photoFlags{data: f.sync}
-		removals, err := mirror.OpenRemovals(dir)
+		removals, err := serve.OpenRemovals(dir)
 		if err != nil {
 			return nil, errors.Join(err, x.Close())
 		}
