@@ -20,6 +20,7 @@ var flags = map[string]string{
 	"run.Options.Resume":        "--resume",
 	"run.Options.Encoders":      "--try-encoders",
 	"sweep.Options.Dir":         "--out",
+	"runs.View.Names":           "--name",
 	option.Override:             "--set",
 	"overrides":                 "--set",
 	"queue.Options.Credentials": "--queue-creds",

@@ -67,6 +67,7 @@ func TestErrorsNameFlags(t *testing.T) {
 	edit(t, "labels.csv", "a,test", "b,test")
 	edit(t, "plan.yaml", "trials: 2", "trials: 3")
 	at("sweep.Options.Dir", "sweep plan.yaml --out swept", "or choose another folder with --out\n")
+	at("runs.View.Names", "report done --out named --name x=y", "--name \"x=y\": want RUN=NAME")
 	const info = `INFO {"server_id":"a","version":"2.10.0","max_payload":1048576,`
 	embed := "embed done features.npy --out E.npy --queue "
 	closed := embed + queueThatSays(t, info+`"auth_required":true}`, "-ERR 'Authorization Violation'")

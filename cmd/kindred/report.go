@@ -18,6 +18,7 @@ import (
 type reportFlags struct {
 	outDir
 	data, dataDir string
+	names         []string
 }
 
 func newReport(a *app) *cobra.Command {
@@ -31,10 +32,14 @@ scores, curves over the epochs with the best epoch marked, a map of the embeddin
 explore, neighbours of a few test images before and after training, and the settings
 in which the runs differ from each other and from the defaults. Neighbours need runs
 trained with --set eval.keep=true, and their data set. Runs that differ only in
-train.seed are shown as one, with mean and standard deviation. The tables of scores
-are also printed.`,
+train.seed are shown as one row, with mean and standard deviation. The tables of
+scores are also printed.
+
+A row is named after its folder or, with several seeds, after the settings that tell
+it from the others. --name RUN=NAME gives it another name; one run of a row suffices.`,
 		Example: `  kindred report runs/eps runs/random --out report
-  kindred report runs/eps-seed* runs/random-seed* --out seeds`,
+  kindred report runs/eps-seed* runs/random-seed* --out seeds
+  kindred report runs/eps-seed* runs/random-seed* --out seeds --name runs/eps-seed1="Easy positives"`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("missing argument RUN: the folder of a run")
@@ -45,6 +50,8 @@ are also printed.`,
 	}
 	f.add(cmd, "folder to write to; default: report, in the folder of the run if there is only one")
 	flagsOf(cmd).text(&f.data, "data", "", "data set of the runs, if it was moved since training", dataSets)
+	flagsOf(cmd).repeated(&f.names, "name", "name of a row, as RUN=NAME with the folder of one of its runs; may be "+
+		"repeated", runFolders)
 	flagsOf(cmd).dataDir(&f.dataDir)
 	return cmd
 }
@@ -74,7 +81,8 @@ func runReport(ctx context.Context, a *app, dirs []string, f *reportFlags) error
 		return err
 	}
 	path := filepath.Join(f.dir, "report.html")
-	c, err := runs.Write(ctx, dirs, runs.View{Home: dataHome(f.dataDir), Data: f.data, Page: path, Seed: a.seed})
+	c, err := runs.Write(ctx, dirs, runs.View{Home: dataHome(f.dataDir), Data: f.data, Page: path,
+		Seed: a.seed, Names: f.names})
 	if err != nil {
 		return err
 	}

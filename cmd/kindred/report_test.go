@@ -66,6 +66,15 @@ func TestReport(t *testing.T) {
 		t.Errorf("page: %v, %d figures and %d maps, want Recall@1, loss, active tuples and two maps", err,
 			strings.Count(string(page), "<svg xmlns"), strings.Count(string(page), `class="map"`))
 	}
+	code, stdout, stderr = runArgs(t, "report", a, b, c, "--out", out, "--force", "--name", b+"=Easy",
+		"--name", c+"=By chance")
+	if code != exitOK || !strings.Contains(stdout, "Easy ") || !strings.Contains(stdout, "By chance ") {
+		t.Errorf("status %d, %s%s", code, stdout, stderr)
+	}
+	if code, _, stderr = runArgs(t, "report", a, "--out", out, "--force", "--name", "b=Easy"); code != exitFailure ||
+		!strings.Contains(stderr, `--name "b=Easy": want RUN=NAME`) {
+		t.Errorf("status %d, %q", code, stderr)
+	}
 	code, stdout, _ = runArgs(t, "report", c, "--out", out, "--force")
 	if code != exitOK || !strings.Contains(stdout, "41.0") {
 		t.Errorf("status %d, %q", code, stdout)

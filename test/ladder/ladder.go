@@ -410,7 +410,7 @@ func pages() []Package {
 		{"app/page/report/maps", "embeddings placed in the plane, for pages",
 			"mat embedding projection app/page/report"},
 		{"app/page/report/runs", "run folders compared on a page",
-			"data embedding projection train run app/page/report app/page/report/maps " +
+			"internal/base/option data embedding projection train run app/page/report app/page/report/maps " +
 				"app/page/report/photo app/page/report/retrieval"},
 		{"app/page/report/swept", "a sweep as a page", "sweep app/page/report"},
 		{"app/page/report/compared", "arms compared: tables, LaTeX, CSV, a figure and a page",

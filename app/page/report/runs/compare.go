@@ -18,8 +18,8 @@ const seedKey = "train.seed"
 
 // Group is a setting with its repetitions.
 type Group struct {
-	// Name identifies the group by the settings in which it differs from the
-	// others, or by its run's folder.
+	// Name identifies the group by the settings that tell it from the others, or by its
+	// run's folder.
 	Name string
 	Runs []*Run
 
@@ -30,8 +30,8 @@ type Group struct {
 // Comparison is a set of runs, grouped.
 type Comparison struct {
 	Groups []Group
-	// Differ are the keys whose values differ between groups, Common those
-	// that all share.
+	// Differ are the keys whose values differ between groups: first those that tell the groups
+	// apart, then those that follow from them. Common are those that all share.
 	Differ []string
 	Common []run.Setting
 	// Unseen has an error for each data set whose photos the page lacks.
@@ -47,7 +47,7 @@ func Compare(runs []*Run) *Comparison {
 	for i, r := range runs {
 		value[i] = map[string]string{}
 		for _, s := range r.Config {
-			value[i][s.Key] = s.Value
+			value[i][s.Key] = spelt(s)
 			if s.Key != seedKey && !slices.Contains(keys, s.Key) {
 				keys = append(keys, s.Key)
 			}
@@ -59,7 +59,7 @@ func Compare(runs []*Run) *Comparison {
 		if differs {
 			c.Differ = append(c.Differ, k)
 		} else {
-			c.Common = append(c.Common, run.Setting{Key: k, Value: value[0][k]})
+			c.Common = append(c.Common, run.Setting{Key: k, Value: runs[0].setting(k)})
 		}
 	}
 	index := map[string]int{}
@@ -76,30 +76,9 @@ func Compare(runs []*Run) *Comparison {
 		}
 		c.Groups[g].Runs = append(c.Groups[g].Runs, r)
 	}
-	c.name()
+	telling := c.arrange(func(g *Group, k string) string { return value[slices.Index(runs, g.Runs[0])][k] })
+	c.name(telling)
 	return c
-}
-
-// name names the groups. The name of a group of one run is its folder, if that is
-// unique. Other names are up to three settings in which groups differ.
-func (c *Comparison) name() {
-	used := map[string]int{}
-	for i := range c.Groups {
-		g := &c.Groups[i]
-		if len(g.Runs) == 1 {
-			g.Name = g.Runs[0].Name()
-		} else {
-			var parts []string
-			for _, k := range c.Differ[:min(3, len(c.Differ))] {
-				parts = append(parts, k[strings.LastIndex(k, ".")+1:]+" "+g.Runs[0].setting(k))
-			}
-			g.Name = strings.Join(parts, ", ")
-			g.Name = cmp.Or(g.Name, "all seeds")
-		}
-		if used[g.Name]++; used[g.Name] > 1 {
-			g.Name = fmt.Sprintf("%s (%d)", g.Name, used[g.Name])
-		}
-	}
 }
 
 func (r *Run) setting(key string) string {
@@ -182,7 +161,7 @@ func (c *Comparison) Scores() []report.Table {
 			t.Columns = append(t.Columns, report.Column{Name: name, Best: best})
 		}
 		for _, g := range c.Groups {
-			row := report.Row{Cells: []report.Cell{report.Name(g.label())}}
+			row := report.Row{Cells: []report.Cell{report.Name(g.Name)}}
 			if sizes {
 				row.Cells = append(row.Cells, g.sizes[set].cells()...)
 			}
@@ -266,12 +245,9 @@ func (r *Run) items() string {
 	return "images"
 }
 
-// label returns the group's name with its number of seeds.
-func (g *Group) label() string {
-	if len(g.Runs) > 1 {
-		return fmt.Sprintf("%s (%d seeds)", g.Name, len(g.Runs))
-	}
-	return g.Name
+// severalSeeds reports whether a group has several runs.
+func (c *Comparison) severalSeeds() bool {
+	return slices.ContainsFunc(c.Groups, func(g Group) bool { return len(g.Runs) > 1 })
 }
 
 // times returns the table of epochs and times.
@@ -280,6 +256,10 @@ func (c *Comparison) times() report.Table {
 		Caption: "Training",
 		Columns: []report.Column{{Name: "run"}, {Name: "epochs"}, {Name: "best epoch"}, {Name: "loss"}, {Name: "time"}},
 		Note:    "Scores and loss are those of the last epoch.",
+	}
+	seeds := c.severalSeeds()
+	if seeds {
+		t.Columns = slices.Insert(t.Columns, 1, report.Column{Name: "seeds"})
 	}
 	best, kept := c.best()
 	if kept {
@@ -303,10 +283,14 @@ func (c *Comparison) times() report.Table {
 		if !math.IsNaN(seconds) {
 			clock = report.T(report.Duration(time.Duration(seconds * float64(time.Second))))
 		}
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Name(g.label()),
-			report.Samples(g.last("epoch"), 0), report.Samples(epochs, 0), report.Samples(g.last("loss"), 4), clock}})
+		row := report.Row{Cells: []report.Cell{report.Name(g.Name)}}
+		if seeds {
+			row.Cells = append(row.Cells, report.Num(float64(len(g.Runs)), 0))
+		}
+		t.Rows = append(t.Rows, report.Row{Cells: append(row.Cells,
+			report.Samples(g.last("epoch"), 0), report.Samples(epochs, 0), report.Samples(g.last("loss"), 4), clock)})
 	}
-	if slices.ContainsFunc(c.Groups, func(g Group) bool { return len(g.Runs) > 1 }) {
+	if seeds {
 		t.Note += " Runs that differ only in the seed are one row: mean ± standard deviation, and mean time."
 	}
 	return t

@@ -27,6 +27,8 @@ type View struct {
 	Data string
 	Page string // the path of the page, to which links to photos are relative
 	Seed uint64 // seed of the maps and of the choice of queries
+	// Names are names of rows, each RUN=NAME: RUN is the folder of one of the runs in the row.
+	Names []string
 }
 
 const (

@@ -13,6 +13,9 @@ func Write(ctx context.Context, dirs []string, v View) (*Comparison, error) {
 		all = append(all, r)
 	}
 	c := Compare(all)
+	if err := c.rename(v.Names); err != nil {
+		return nil, err
+	}
 	if err := c.Look(ctx, v); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,167 @@
+package runs
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/base/option"
+	"github.com/kindred-ml/kindred/run"
+)
+
+// paths are the settings whose values are paths, which can be spelt in several ways.
+var paths = []string{"data.path", "data.labels", "network.pretrained"}
+
+// spelt returns the value of a setting, and of a path the place that it leads to.
+func spelt(s run.Setting) string {
+	if slices.Contains(paths, s.Key) {
+		return placeOf(s.Value)
+	}
+	return s.Value
+}
+
+// placeOf returns the place that a path leads to, however it is spelt. A text that is no path on this machine is
+// returned unchanged.
+func placeOf(path string) string {
+	if path == "" || strings.Contains(path, "://") {
+		return path
+	}
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	if target, err := filepath.EvalSymlinks(full); err == nil {
+		return target
+	}
+	return full
+}
+
+// first are the settings that names of groups use before others.
+var first = []string{"loss.name", "network.name", "network.pretrained", "data.name", "data.path"}
+
+// arrange moves the keys of Differ that tell the groups apart to the front, and returns them. A key that follows from
+// those before it, such as the miner from the loss, tells nothing.
+func (c *Comparison) arrange(value func(g *Group, key string) string) []string {
+	keys := slices.Clone(c.Differ)
+	rank := func(k string) int {
+		if i := slices.Index(first, k); i >= 0 {
+			return i
+		}
+		return len(first)
+	}
+	slices.SortStableFunc(keys, func(a, b string) int { return rank(a) - rank(b) })
+	var telling, rest []string
+	parts := make([]string, len(c.Groups)) // what the telling keys say of each group
+	apart := 1
+	for _, k := range keys {
+		finer, kinds := make([]string, len(parts)), map[string]bool{}
+		for i := range c.Groups {
+			finer[i] = fmt.Sprintf("%s%q", parts[i], value(&c.Groups[i], k))
+			kinds[finer[i]] = true
+		}
+		if len(kinds) > apart {
+			telling, parts, apart = append(telling, k), finer, len(kinds)
+		} else {
+			rest = append(rest, k)
+		}
+	}
+	c.Differ = append(slices.Clone(telling), rest...)
+	return telling
+}
+
+// name names the groups: by the folder of the only run, if no other group has one of that name, or by the telling
+// settings.
+func (c *Comparison) name(telling []string) {
+	folders := map[string]int{}
+	for _, g := range c.Groups {
+		if len(g.Runs) == 1 {
+			folders[g.Runs[0].Name()]++
+		}
+	}
+	for i := range c.Groups {
+		g := &c.Groups[i]
+		if g.Name = g.Runs[0].Name(); len(g.Runs) > 1 || folders[g.Name] > 1 {
+			g.Name = g.told(telling)
+		}
+	}
+	used := map[string]int{}
+	for i := range c.Groups {
+		g := &c.Groups[i]
+		if used[g.Name]++; used[g.Name] > 1 {
+			g.Name = fmt.Sprintf("%s (%d)", g.Name, used[g.Name])
+		}
+	}
+}
+
+// told returns the telling settings of a group in words, such as "arcface, lr 0.01".
+func (g *Group) told(telling []string) string {
+	var parts []string
+	for _, k := range telling {
+		section, word, _ := strings.Cut(k, ".")
+		v := g.Runs[0].setting(k)
+		switch {
+		case v == "" && word == "name":
+			parts = append(parts, "no "+section)
+		case v == "":
+			parts = append(parts, "no "+word)
+		case word == "name":
+			parts = append(parts, v)
+		case slices.Contains(paths, k):
+			parts = append(parts, word+" "+filepath.Base(v))
+		default:
+			parts = append(parts, word+" "+v)
+		}
+	}
+	if parts == nil {
+		return "all seeds"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// optNames is the option of the names of rows.
+const optNames option.Option = "runs.View.Names"
+
+// rename gives the groups the names of a user. Each has the form RUN=NAME, where RUN is the folder of one of the runs.
+func (c *Comparison) rename(names []string) error {
+	given := map[int]string{}
+	for _, text := range names {
+		at, name := c.named(text)
+		switch {
+		case at < 0:
+			return option.Errorf("%s %q: want RUN=NAME, where RUN is the folder of a run that is compared", optNames,
+				text)
+		case strings.TrimSpace(name) == "":
+			return option.Errorf("%s %q: the name after = is empty", optNames, text)
+		case given[at] != "" && given[at] != name:
+			return option.Errorf("%s %q: the runs that differ only in the seed are called %q already", optNames,
+				text, given[at])
+		}
+		given[at] = name
+		c.Groups[at].Name = name
+	}
+	used := map[string]bool{}
+	for _, g := range c.Groups {
+		if used[g.Name] {
+			return option.Errorf("%s %q: two rows have this name: give them different names", optNames, g.Name)
+		}
+		used[g.Name] = true
+	}
+	return nil
+}
+
+// named returns the group that a text RUN=NAME is about, or -1, and the name. Either may contain further equals signs.
+func (c *Comparison) named(text string) (group int, name string) {
+	for at, r := range text {
+		if r != '=' {
+			continue
+		}
+		dir := placeOf(text[:at])
+		for i, g := range c.Groups {
+			if slices.ContainsFunc(g.Runs, func(r *Run) bool { return dir == placeOf(r.Dir()) }) {
+				return i, text[at+1:]
+			}
+		}
+	}
+	return -1, ""
+}
