@@ -76,6 +76,16 @@ func openReview(path string, readOnly bool) (*reviewed, error) {
 	return v, nil
 }
 
+// ReadDecisions reads the decisions that a server has kept beside the page of kindred discover or kindred clean at a
+// path. Done is empty if it has kept none.
+func ReadDecisions(path string) (api.Decisions, error) {
+	v, err := openReview(path, true)
+	if err != nil {
+		return api.Decisions{}, err
+	}
+	return v.now, nil
+}
+
 // noLink refuses a link in place of a file that the server writes, because it may lead out of the folder.
 func noLink(path string) error {
 	if st, err := os.Lstat(path); err == nil && st.Mode()&fs.ModeSymlink != 0 {

@@ -75,11 +75,17 @@ func appendList(row pq.Row, vector []float32, column int) pq.Row {
 
 // blocks passes rows to the library, some at a time.
 type blocks struct {
-	out  *pq.Writer
+	out  rowWriter
 	rows []pq.Row
 }
 
-func newBlocks(out *pq.Writer) *blocks { return &blocks{out, make([]pq.Row, 0, blockRows)} }
+// rowWriter is the writer of the library.
+type rowWriter interface {
+	WriteRows(rows []pq.Row) (int, error)
+	Close() error
+}
+
+func newBlocks(out rowWriter) *blocks { return &blocks{out, make([]pq.Row, 0, blockRows)} }
 
 // row returns an empty row with room for n values, in the memory of an earlier row if it can.
 func (b *blocks) row(n int) pq.Row { return slices.Grow(b.rows[:len(b.rows)+1][len(b.rows)][:0], n) }

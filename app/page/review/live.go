@@ -95,6 +95,43 @@ func Read(path string) (*Saved, error) {
 	if d.Finer != nil && len(d.Finer) != len(d.Paths) {
 		return nil, bad(fmt.Errorf("%d finer labels of %d items", len(d.Finer), len(d.Paths)))
 	}
+	if _, _, err := d.contents(); err != nil {
+		return nil, bad(err)
+	}
 	s.Cards = len(d.Cards)
 	return s, nil
+}
+
+// Contents returns the items of the page, and for each card the numbers of the items that it is about.
+func (s *Saved) Contents() (items []Item, cards [][]int, err error) {
+	var d pageData
+	if err := strictjson.Loose(s.Data, &d); err != nil {
+		return nil, nil, err
+	}
+	return d.contents()
+}
+
+// contents returns the items and the cards of a page, or an error if a number in the data is out of range.
+func (d *pageData) contents() (items []Item, cards [][]int, err error) {
+	for i, path := range d.Paths {
+		it := Item{Path: path, Name: path}
+		if d.Names != nil && len(d.Names) == len(d.Paths) {
+			it.Name = d.Names[i]
+		}
+		l := d.Label[i]
+		if l < 0 || l >= len(d.Labels) {
+			return nil, nil, fmt.Errorf("item %d has the label %d of %d", i, l, len(d.Labels))
+		}
+		it.Label = d.Labels[l]
+		items = append(items, it)
+	}
+	for k, c := range d.Cards {
+		for _, i := range c.Items {
+			if i < 0 || i >= len(items) {
+				return nil, nil, fmt.Errorf("card %d is about item %d of %d", k, i, len(items))
+			}
+		}
+		cards = append(cards, c.Items)
+	}
+	return items, cards, nil
 }
