@@ -1,6 +1,7 @@
 // Package page is the page of kindred serve: the user drops, pastes or takes a photo,
 // crops it, searches with it, and goes on from neighbour to neighbour; it has filters,
-// a map of all items, and a comparison with a second collection.
+// categories, a map of all items, and a comparison with a second collection. Who may write
+// selects items and relabels, moves, removes and adds.
 //
 //	s, err := serve.New(serve.Options{Collections: collections, Page: page.Handler()})
 //
@@ -14,8 +15,9 @@ package page
 import (
 	"bytes"
 	"crypto/sha256"
-	_ "embed"
+	"embed"
 	"encoding/hex"
+	"errors"
 	"net/http"
 	"time"
 
@@ -30,13 +32,10 @@ var index string
 //go:embed page.css
 var style string
 
-//go:embed page.js
-var script string
-
-// server is the script that the pages share: it sends requests and asks the user for a key.
+// scripts are the page's modules, and server.js, which the pages share: it sends requests and asks the user for a key.
 //
-//go:embed server.js
-var server string
+//go:embed *.js
+var scripts embed.FS
 
 // policy lets the page load only its own files, and forbids other pages to frame it.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; " +
@@ -49,15 +48,22 @@ type asset struct{ kind, text string }
 // answers 404 for other paths.
 func Handler() http.Handler {
 	assets := map[string]asset{
-		"/":          {"text/html; charset=utf-8", index},
-		"/page.css":  {"text/css; charset=utf-8", look.Style + webmap.Style + style},
-		"/page.js":   {"text/javascript; charset=utf-8", script},
-		"/map.js":    {"text/javascript; charset=utf-8", webmap.Script},
-		"/server.js": {"text/javascript; charset=utf-8", server},
+		"/":         {"text/html; charset=utf-8", index},
+		"/page.css": {"text/css; charset=utf-8", look.Style + webmap.Style + style},
+		"/map.js":   {"text/javascript; charset=utf-8", webmap.Script},
 		// The review page; it asks the server for its data.
 		"/review":     {"text/html; charset=utf-8", reviewPage()},
 		"/review.css": {"text/css; charset=utf-8", look.Style + review.Style},
 		"/review.js":  {"text/javascript; charset=utf-8", review.Script},
+	}
+	files, err := scripts.ReadDir(".")
+	for _, f := range files {
+		text, failed := scripts.ReadFile(f.Name())
+		err = errors.Join(err, failed)
+		assets["/"+f.Name()] = asset{"text/javascript; charset=utf-8", string(text)}
+	}
+	if err != nil {
+		panic(err) // cannot happen: the files are embedded
 	}
 	tags := map[string]string{}
 	for path, a := range assets {

@@ -7,12 +7,13 @@
 //   place    x and y of the items in turn, a Float32Array; NaN: not shown
 //   names    of the items, or null
 //   columns  of labels: { name, names, colours, shapes, of } with the class of each
-//            item in of, an Int32Array, -1: none; or { name, read } with a function
+//            item in of, an Int32Array, -1: none, and perhaps with short, a Map of the shown names; or { name, read } with a function
 //            that promises the rest, called when the column is first chosen
 //   step     the items are every step-th row
 //   file     name of the CSV without its ending
 //   photo    photo(i, room, pinned) returns the elements of the card of item i
 //   more     more(i) returns further elements of a card that is kept open
+//   choose   choose(items) is told which items are in colour when the reader selects them; undefined: nothing selects
 const kindredMap = (() => {
   // --- small helpers ---
   const el = (tag, props = {}, ...children) => {
@@ -25,6 +26,15 @@ const kindredMap = (() => {
     const letters = [...text], cut = letters.length > 14 ? letters.length - 8 : letters.length;
     return el("span", { className: "name", ...props }, ...[letters.slice(0, cut), letters.slice(cut)].filter(p => p.length).
       map(p => el("span", { textContent: p.join("") })));
+  };
+  // csv writes rows of values as Go's encoding/csv does.
+  const quote = s => /[",\r\n]|^\s|^\\\.$/.test(s) ? `"${s.replaceAll('"', '""')}"` : s;
+  const csv = rows => rows.map(r => r.map(v => quote(String(v))).join() + "\n").join("");
+  // save lets the browser save a text as a file.
+  const save = (name, text) => {
+    const link = el("a", { download: name, href: URL.createObjectURL(new Blob([text], { type: "text/csv" })) });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   };
   const clamp = (x, lo, hi) => Math.min(Math.max(x, lo), hi);
   const number = n => n.toLocaleString("en");
@@ -158,7 +168,7 @@ const kindredMap = (() => {
     const tags = el("div", { className: "tags" });
     const tool = (text, title, act) => {
       const b = el("button", { type: "button", textContent: text, title, onclick: act });
-      b.setAttribute("aria-label", title);
+      if (!/\w/.test(text)) b.setAttribute("aria-label", title);
       return b;
     };
     const lassoButton = tool("Lasso", "Draw around items to choose them (or hold Shift)", () => setLasso(!lasso));
@@ -176,11 +186,12 @@ const kindredMap = (() => {
     const more = el("p", { className: "more" });
     const count = el("output");
     const clear = tool("Clear", "Show all items again", () => { find.value = ""; search(); picked.clear(); chosen = null; refresh(); });
-    const save = tool("Save CSV", "Save the items in colour as a CSV file", () => saveCSV());
+    const store = tool("Save CSV", "Save the items in colour as a CSV file", () => saveCSV());
+    const take = tool("Select", "Select the items in colour", () => data.choose(Array.from(bright.keys()).filter(i => bright[i])));
     const panel = el("div", { className: "panel" },
       el("label", { hidden: columns.length < 2 }, "Colour by ", choose),
       el("div", { hidden: !columns.length && !names }, find), list, more,
-      el("div", { className: "status" }, count, clear, save));
+      el("div", { className: "status" }, count, clear, ...(data.choose ? [take] : []), store));
 
     // State.
     let column = 0, lit = -1, current = -1, pinned = false, lasso = false, chosen = null, found = null;
@@ -188,6 +199,7 @@ const kindredMap = (() => {
     const view = { x: 0, y: 0, scale: 1, radius: 3 };
     let home = view, bright = new Uint8Array(n), sequence = new Uint32Array(0);
     const ofClass = i => columns.length ? columns[column].of[i] : -1;
+    const shownName = (c, k) => c.short?.get(c.names[k]) ?? c.names[k];
     const className = (c, i) => c.of[i] < 0 ? "none" : c.names[c.of[i]];
 
     // Points of all classes are mixed, so that no class covers the others because it comes last.
@@ -303,7 +315,7 @@ const kindredMap = (() => {
       const filtered = found || picked.size || chosen;
       count.textContent = filtered ? `${number(all)} of ${number(mixed.length)} items` : `${number(mixed.length)} items`;
       clear.disabled = !filtered;
-      save.disabled = !all;
+      store.disabled = take.disabled = !all;
       listClasses();
     };
 
@@ -322,7 +334,7 @@ const kindredMap = (() => {
         mark.innerHTML = `<path d="${marks[c.shapes[k]]}"/>`;
         mark.style.fill = c.colours[k];
         const row = el("button", { type: "button", title: c.names[k], onclick: () => { lit = -1; picked.delete(k) || picked.add(k); refresh(); keepFocus(k); } },
-          mark, short(c.names[k]), el("small", { textContent: number(tally[k]) }));
+          mark, short(shownName(c, k)), el("small", { textContent: number(tally[k]) }));
         row.dataset.k = k;
         row.setAttribute("aria-pressed", picked.has(k));
         row.onpointerenter = e => { if (e.pointerType === "mouse") { lit = k; recolour(); } };
@@ -345,7 +357,7 @@ const kindredMap = (() => {
       anchors = only.length > labelled ? [] : only.flatMap(k => {
         const mine = [...some].filter(i => bright[i] && c.of[i] === k);
         const middle = axis => mine.map(i => place[2 * i + axis]).sort((a, b) => a - b)[mine.length >> 1];
-        return mine.length ? [{ x: middle(0), y: middle(1), name: c.names[k] }] : [];
+        return mine.length ? [{ x: middle(0), y: middle(1), name: shownName(c, k) }] : [];
       });
       tags.replaceChildren(...anchors.map(a => a.tag = short(a.name)));
     };
@@ -476,16 +488,13 @@ const kindredMap = (() => {
 
     const saveCSV = async () => {
       await Promise.all(columns.map(load));
-      const quote = s => /[",\r\n]/.test(s) ? `"${s.replaceAll('"', '""')}"` : s;
       const head = ["row", ...(names ? ["path"] : []), "x", "y", ...columns.map(c => c.name)];
-      const rows = [head.map(quote).join()];
+      const rows = [head];
       for (let i = 0; i < n; i++) {
         if (!bright[i]) continue;
-        rows.push([i * data.step, ...(names ? [names[i]] : []), place[2 * i], place[2 * i + 1], ...columns.map(c => c.of[i] < 0 ? "" : c.names[c.of[i]])].map(v => quote(String(v))).join());
+        rows.push([i * data.step, ...(names ? [names[i]] : []), place[2 * i], place[2 * i + 1], ...columns.map(c => c.of[i] < 0 ? "" : c.names[c.of[i]])]);
       }
-      const link = el("a", { download: `${data.file}.csv`, href: URL.createObjectURL(new Blob([rows.join("\n") + "\n"], { type: "text/csv" })) });
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+      save(`${data.file}.csv`, csv(rows));
     };
 
     stage.append(canvas, tags, trace, ring, card, zoom);
@@ -515,5 +524,5 @@ const kindredMap = (() => {
     }
     return odd;
   };
-  return { works: painter !== null, build, el };
+  return { works: painter !== null, build, el, csv, save };
 })();
