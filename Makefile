@@ -97,7 +97,7 @@ check: lint cross checkgen
 ci: test check python npm browser wholes xla mpi release-test levels arm64 fuzz race long
 
 wholes:
-	$(TEST) -timeout 25m $(WHOLES)
+	KINDRED_AXE="$$(.ci/npm axe axe-core@4.14.1)" $(TEST) -timeout 25m $(WHOLES)
 
 # Two judges come from npm: PostgreSQL with pgvector as WebAssembly, and ONNX Runtime.
 ONNXRUNTIME = .ci/npm onnxruntime onnxruntime-node@1.30.0

@@ -1,5 +1,5 @@
 // The map of all items of a collection.
-import { $, el, number, short, shorten, wait } from "./text.js";
+import { $, count, el, number, short, shorten, wait } from "./text.js";
 import { collectionOf, go, itemPath, json, mayWrite, near, of, page, telling } from "./state.js";
 import { select } from "./select.js";
 
@@ -77,8 +77,9 @@ const openMap = async () => {
     more: i => [el("button", { type: "button", className: "button-search", textContent: "Look for what is near", onclick: () => { go(near(ids[i])); scrollTo({ top: 0 }); } })],
     choose: mayWrite() ? some => select(some.map(i => ids[i])) : undefined,
   });
-  const how = { tsne: `${m.placed < m.items ? `a sample of ${number(m.placed)} ` : ""}by t-SNE, in which only neighbourhoods have a meaning${m.placed < m.items ? ", the others beside their nearest sampled items" : ""}`, plain: "the two dimensions of the embedding" }[m.method] ?? m.method;
-  $("mapStatus").textContent = `${number(ids.length)} items, ${how}${m.stale ? "; items have changed since" : ""}.`;
+  const [sample, others] = m.placed < m.items ? [`a sample of ${number(m.placed)} `, ", the others beside their nearest sampled items"] : ["", ""];
+  const how = { tsne: `${sample}by t-SNE, in which only neighbourhoods have a meaning${others}`, plain: "the two dimensions of the embedding" }[m.method] ?? m.method;
+  $("mapStatus").textContent = `${count(ids.length)}, ${how}${m.stale ? "; items have changed since" : ""}.`;
 };
 $("showMap").addEventListener("click", async () => {
   if (!page.info) return; // the collections are not known yet

@@ -32,7 +32,8 @@ export const categories = async (s, here) => {
     shortened(all.map(l => l.label));
     cards.replaceChildren(...all.map(l => card(l, name, s.collection)));
     const none = got.missing ? [". ", link(el("a", { textContent: `${count(got.missing)} without` }), { ...narrowed(term(name, "is missing")), view: "" })] : [];
-    $("status").replaceChildren(`${count(got.total, "category", "categories")} by ${name}${s.filter ? ` with ${s.filter}` : ""}${all.length < got.total ? `, ${number(all.length)} of them shown` : ""}`, ...none, ".");
+    const some = all.length < got.total ? `, ${number(all.length)} of them shown` : "";
+    $("status").replaceChildren(`${count(got.total, "category", "categories")} by ${name}${s.filter ? ` with ${s.filter}` : ""}${some}`, ...none, ".");
     $("further").hidden = all.length >= got.total;
   };
   page.items = [];

@@ -61,7 +61,8 @@ const tellPending = async p => {
     await read();
     const tally = new Map();
     for (const it of all) tally.set(it.label, (tally.get(it.label) ?? 0) + 1);
-    const most = [...tally].sort((a, b) => b[1] - a[1]), few = most.slice(0, 12).map(([label, n]) => `${number(n)} of ${label || "no label"}`);
+    const most = [...tally].sort((a, b) => b[1] - a[1]), names = shorten(tally.keys());
+    const few = most.slice(0, 12).map(([label, n]) => `${number(n)} of ${names.get(label) || "no label"}`);
     by.textContent = `${few.join(", ")}${most.length > 12 ? ` and ${count(most.length - 12, "other label")}` : ""}${next ? `, among the first ${number(all.length)}` : ""}.`;
     show(8);
   } catch (e) { fail(e); }

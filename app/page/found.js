@@ -36,7 +36,8 @@ const saying = (h, answer) => {
 export const tile = (h, collection, answer, both) => {
   const name = nameOf(h), said = saying(h, answer);
   const hit = el("a", { className: "hit", title: `${page.info.may === "write" && h.path || h.id}: look for what is near it` }, thumbnail(h.id, collection, 0, !!h.path),
-    ...said.slice(0, 1).map(textContent => el("b", { textContent })), ...said.slice(1).map(textContent => el("small", { textContent })), el("small", { className: "file" }, el("bdi", { textContent: name })), ...(both ? [el("span", { className: "unseen", textContent: "found by both" })] : []));
+    ...said.map((textContent, i) => el(i ? "small" : "b", { textContent })), el("small", { className: "file" }, el("bdi", { textContent: name })),
+    ...(both ? [el("span", { className: "unseen", textContent: "found by both" })] : []));
   hit.dataset.id = h.id;
   return el("li", { className: both ? "both" : "" }, link(hit, near(h.id)), ...pick(h, collection, hit), columns(h.columns));
 };
@@ -45,12 +46,16 @@ export const tile = (h, collection, answer, both) => {
 const sorted = (items, by) => {
   if (!by) return items;
   const value = by === "distance" ? it => it.distance : by === "name" ? nameOf : it => it.columns?.[by.replace(/^column /, "")];
-  const compare = (a, b) => a === undefined ? +(b !== undefined) : b === undefined ? -1 : typeof a === "string" && typeof b === "string" ? a.localeCompare(b, "en", { numeric: true }) : a < b ? -1 : +(a > b);
+  const texts = new Intl.Collator("en", { numeric: true });
+  const compare = (a, b) => a === undefined ? +(b !== undefined) : b === undefined ? -1 : typeof a === "string" && typeof b === "string" ? texts.compare(a, b) : a < b ? -1 : +(a > b);
   return [...items].sort((a, b) => compare(value(a), value(b)));
 };
 export const describeSorting = () => {
   const c = collectionOf(), s = page.state;
-  const all = s.view && !asks(s) ? [["", "most items first"], ["name", "name"]] : [["", asks(s) ? "as found" : c.browse ? "at random" : "by id"], ...(asks(s) ? [["distance", "distance"]] : []), ["name", "name"], ...c.columns.filter(x => telling(x.name)).map(x => [`column ${x.name}`, x.name])];
+  const all = s.view && !asks(s) ? [["", "most items first"], ["name", "name"]] : [
+    ...(asks(s) ? [["", "as found"], ["distance", "distance"]] : [["", c.browse ? "random" : "by id"]]), ["name", "name"],
+    ...c.columns.filter(x => telling(x.name)).map(x => [`column ${x.name}`, x.name]),
+  ];
   $("sort").replaceChildren(...all.map(([value, textContent]) => el("option", { value, textContent })));
   $("sort").value = all.some(([value]) => value === s.sort) ? s.sort : "";
 };

@@ -41,7 +41,8 @@ export const answered = (s, got, search) => {
   const label = () => link(el("a", { title: by.label }, ...shown(by.label)), { ...narrowed(term(labelColumn(), "=", by.label)), view: "" });
   if (by.unknown) {
     const least = got.needed === undefined ? "" : `; ${percent(got.needed)} would be needed`;
-    return [panel("No", "no", by.label ? ["Nothing here is likely enough the same thing. The likeliest label is ", label(), ` (${percent(by.probability)}${least}).`] : ["Nothing here is likely enough the same thing."], like)];
+    const likeliest = by.label ? [" The likeliest label is ", label(), ` (${percent(by.probability)}${least}).`] : [];
+    return [panel("No", "no", ["Nothing here is likely enough the same thing.", ...likeliest], like)];
   }
   const equal = got.nearest !== undefined && got.nearest < 1e-6 && got.distance !== "dot";
   const then = by.runner_up ? ` The next is ${by.runner_up} (${percent(by.runner_up_probability)}).` : "";

@@ -1,6 +1,8 @@
 // The page of kindred serve.
 import { $, count, el, number } from "./text.js";
-import { address, arranged, asks, collectionOf, fail, go, itemPath, json, mayWrite, nameOf, narrowed, near, networkName, of, onChange, page, read, refresh as redraw, send, telling, term, words } from "./state.js";
+import {
+  address, arranged, asks, collectionOf, fail, go, itemPath, json, nameOf, narrowed, near, networkName, of, onChange, page, read, refresh as redraw, send, telling, term, words,
+} from "./state.js";
 import { columns, describeSorting, hang, list, shortenColumns } from "./found.js";
 import { forgetPhoto, picture, showPhoto, withPicture } from "./photo.js";
 import { answered, identify } from "./identify.js";
@@ -96,7 +98,7 @@ const put = (items, s) => {
 };
 // wall shows items that pass the filter, drawn by a seed, while there is no query.
 const wall = async (s, here, items = [], after = "") => {
-  const c = collectionOf(s.collection), there = items.length;
+  const c = collectionOf(s.collection);
   const got = await json(of("v1/items", s.collection, { limit: s.k, ...(c.browse && { seed: s.seed }), ...(s.filter && { filter: s.filter }), ...(after && { after }) }));
   if (!here()) return;
   items = [...items, ...got.items];
@@ -114,7 +116,6 @@ const wall = async (s, here, items = [], after = "") => {
   $("more").onclick = () => wall(s, here, items, got.next).catch(fail);
   $("others").hidden = !c.browse || !some;
   $("others").onclick = () => go({ seed: String(+s.seed + 1) });
-  if (there && !got.items.length) $("more").hidden = true;
 };
 // like reports that no item has an id, and shows items with similar ids.
 const like = async (s, here) => {

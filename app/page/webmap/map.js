@@ -7,8 +7,8 @@
 //   place    x and y of the items in turn, a Float32Array; NaN: not shown
 //   names    of the items, or null
 //   columns  of labels: { name, names, colours, shapes, of } with the class of each
-//            item in of, an Int32Array, -1: none, and perhaps with short, a Map of the shown names; or { name, read } with a function
-//            that promises the rest, called when the column is first chosen
+//            item in of, an Int32Array, -1: none, and perhaps short, a Map of the names as they are shown; or
+//            { name, read } with a function that promises the rest, called when the column is first chosen
 //   step     the items are every step-th row
 //   file     name of the CSV without its ending
 //   photo    photo(i, room, pinned) returns the elements of the card of item i
