@@ -214,7 +214,8 @@ func TestServeEdits(t *testing.T) {
 				open("")
 				typeWrongKey(c, s, looked)
 				type act = func(c *chrome, s *shop, open, looked func(string))
-				for _, use := range []act{usePending, useSelection, useRelabel, useRemoval, useMove, useAdding, useLasso, useCategories, useIdentify, useOrder, useErrors} {
+				for _, use := range []act{usePending, useSelection, useRelabel, useRemoval, useMove, useAdding,
+					useLasso, useCategories, useIdentify, useOrder, useErrors} {
 					use(c, s, open, looked)
 				}
 				c.do(chromedp.Evaluate[chromedp.Void](`sessionStorage.clear()`))
