@@ -26,7 +26,7 @@ type Following struct {
 	current     time.Time // of the last comparison that succeeded; zero before it
 	failed      string
 	changes     map[string]int
-	pending     *Pending // nil if no removals wait for a decision
+	pending     *Pending        // nil if no removals wait for a decision
 	kept        int             // items that stay by a decision
 	missing     map[string]bool // ids of items whose photos are missing
 	leftOut     []data.LeftOut
@@ -43,10 +43,10 @@ func OpenRemovals(dir string) (*Removals, error) { return mirror.OpenRemovals(di
 
 // Comparison is the result of a comparison with a folder.
 type Comparison struct {
-	Changes map[string]int  // number of changes of each kind
-	Pending *Pending // removals that wait for a decision; nil if none do
-	Kept    []string        // ids of items that stay by a decision, although their photos are missing
-	LeftOut []data.LeftOut  // files of the folder that are not in the collection
+	Changes map[string]int // number of changes of each kind
+	Pending *Pending       // removals that wait for a decision; nil if none do
+	Kept    []string       // ids of items that stay by a decision, although their photos are missing
+	LeftOut []data.LeftOut // files of the folder that are not in the collection
 }
 
 // NewFollowing returns the state before the first comparison with a folder. place is the folder's absolute path, which

@@ -45,7 +45,11 @@ func TestMutations(t *testing.T) {
 		Read: func(text []byte) error {
 			_, err := parseUnreadable(text)
 			return err
-		}})
+		}}, mutations.Reader{Name: "decisions about missing photos", Valid: []string{`{"format": 1, "pending": "abc", ` +
+		`"since": "2026-05-01T12:00:00Z", "confirmed": true, "kept": ["a", "b"]}`}, Read: func(text []byte) error {
+		_, err := parseRemovals(text)
+		return err
+	}})
 }
 
 // A list is found again by the same decoders only; a damaged one is nothing but a note.
