@@ -172,7 +172,9 @@ func TestEditsAtOnce(t *testing.T) {
 }
 
 // Removals of more than the share wait, by exactly their list, through restarts; the other changes are made. What is
-// kept stays and is asked about only with newly missing photos; a photo that comes back is taken off.
+// kept stays and is not asked about again; a photo that comes back is taken off.
+//
+// Long: a list of changes of one folder and of decisions, one after the other.
 func TestRemovalsWait(t *testing.T) {
 	dir := t.TempDir()
 	name := func(i int) string { return filepath.Join(dir, "a", fmt.Sprintf("%02d.png", i)) }

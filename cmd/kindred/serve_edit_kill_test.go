@@ -64,8 +64,8 @@ func killable(t *testing.T, args string) (c *api.Client, stop func()) {
 	}
 }
 
-// handEdits are edits by people: what was confirmed for each content, and what may have been written when the server was
-// killed.
+// handEdits are edits by people: what was confirmed for each content, and what may have been written when the server
+// was killed.
 type handEdits struct {
 	confirmed, maybe map[string]map[string]any
 }
@@ -180,7 +180,8 @@ func TestServeEditsKilled(t *testing.T) {
 			if err := os.Rename(one, to); err != nil {
 				t.Fatal(err)
 			}
-			put(t, filepath.Join(dir, class, fmt.Sprintf("new%d-%d.png", round, k)), picture(t, uint64(2e6+100*round+k)))
+			put(t, filepath.Join(dir, class, fmt.Sprintf("new%d-%d.png", round, k)),
+				picture(t, uint64(2e6+100*round+k)))
 			time.Sleep(time.Duration(rng.IntN(400)) * time.Millisecond)
 		}
 		kill()

@@ -52,15 +52,39 @@ class Calibration:
 
 
 @dataclasses.dataclass(frozen=True)
-class Following:
-    """How a collection follows a folder; its state is comparing, embedding, current or failed."""
+class PendingCount:
+    """Removals of a followed folder that wait for a decision: ``removed`` of ``items``."""
 
-    folder: str
+    id: str
+    removed: int
+    items: int
+
+
+@dataclasses.dataclass(frozen=True)
+class LeftOut:
+    """Files that are not in a collection, with the reason and the first of them."""
+
+    reason: str
+    count: int
+    first: List[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Following:
+    """How a collection follows a folder; its state is comparing, embedding, current or failed.
+
+    A caller who may only read gets the state alone: comparing or current.
+    """
+
     state: str
     embedded: int
     to_embed: int
+    folder: Optional[str] = None
     current: Optional[str] = None
     error: Optional[str] = None
+    pending: Optional[PendingCount] = None
+    kept: Optional[int] = None
+    left_out: Optional[List[LeftOut]] = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,6 +115,7 @@ class Info:
     version: str
     collections: List[Collection]
     limits: Dict
+    may: Optional[str] = None
     review: Optional[str] = None
 
 
@@ -407,9 +432,79 @@ class Written:
 
 @dataclasses.dataclass(frozen=True)
 class Deleted:
-    """The number of items removed."""
+    """The number of items removed, and the items themselves if they were requested."""
 
     deleted: int
+    items: Optional[List[Item]] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Edit:
+    """Columns of an item to set; None removes one."""
+
+    id: str
+    columns: Dict
+
+
+@dataclasses.dataclass(frozen=True)
+class Edited:
+    """What was changed. ``before`` has the earlier values of the columns that changed."""
+
+    ids: List[str]
+    before: List[Edit]
+
+
+@dataclasses.dataclass(frozen=True)
+class Label:
+    """A value of a column, with its number of items and the first ids."""
+
+    label: str
+    items: int
+    ids: List[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Labels:
+    """A page of the values of a column, the number of all, and that of the items without a value."""
+
+    labels: List[Label]
+    total: int
+    missing: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Picture:
+    """The name of a kept picture."""
+
+    picture: str
+
+
+@dataclasses.dataclass(frozen=True)
+class PendingItem:
+    """An item whose photo is missing."""
+
+    id: str
+    label: str
+    path: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Pending:
+    """Removals that wait for a decision, with a page of the items; ``next`` is 0 at the end."""
+
+    id: str
+    removed: int
+    items: int
+    since: str
+    list: List[PendingItem]
+    next: int
+
+
+@dataclasses.dataclass(frozen=True)
+class PendingAnswer:
+    """What waits for a decision; None if nothing does."""
+
+    pending: Optional[Pending]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,8 +11,8 @@ import urllib.parse
 
 import numpy as np
 
-from .answers import (Deleted, Explanation, Found, Identified, Info, Item, Listed, Map, MapColumn, MapIDs, Problem,
-                      State, Written, document_of, read)
+from .answers import (Deleted, Edit, Edited, Explanation, Found, Identified, Info, Item, Labels, Listed, Map, MapColumn,
+                      MapIDs, PendingAnswer, Picture, Problem, State, Written, document_of, read)
 from .errors import KindredError, ServerError
 from .exchange import Exchange, TooLong
 from .images import encoded, is_image, listed
@@ -109,7 +109,7 @@ class Client:
 
     def search(self, photo=None, id=None, vector=None, k=None, filter=None, columns=None, vectors=None, least=None,
                except_itself=None, *, text=None, like=None, unlike=(), group_by=None, collapse=None, others=None,
-               diverse=None, rerank=None, explain=None):
+               diverse=None, rerank=None, explain=None, picture=None):
         """Find the items nearest to a photo, an item, a vector, words or a sum.
 
         Parameters
@@ -149,22 +149,25 @@ class Client:
             Orders the first items anew.
         explain : bool, optional
             Whether ``explain`` of the answer says where its numbers come from.
+        picture : str, optional
+            A picture that :meth:`keep_picture` has sent, in place of a photo.
 
         Returns
         -------
         Found
         """
-        return self._asked(Found, "/v1/search", photo, id, vector, text, like, unlike, columns, k=k, filter=filter,
+        return self._asked(Found, "/v1/search", photo, id, vector, text, like, unlike, columns, picture, k=k, filter=filter,
                            vectors=vectors, least=least, except_itself=except_itself, group_by=group_by,
                            collapse=collapse, others=others, diverse=diverse, rerank=rerank, explain=explain)
 
     def explain(self, photo=None, id=None, vector=None, k=None, *, text=None, like=None, unlike=(), columns=None,
-                **options):
+                picture=None, **options):
         """Find as :meth:`search` does, with an explanation. The answer is an ``Explanation``."""
-        return self._asked(Explanation, "/v1/explain", photo, id, vector, text, like, unlike, columns, k=k, **options)
+        return self._asked(Explanation, "/v1/explain", photo, id, vector, text, like, unlike, columns, picture, k=k,
+                           **options)
 
     def identify(self, photos=None, ids=None, vectors=None, fpir=None, estimate=None, strangers=None,
-                 coverage=None, by_class=None):
+                 coverage=None, by_class=None, picture=None):
         """Identify a photo: its class, or that it is unknown.
 
         Parameters
@@ -180,6 +183,8 @@ class Client:
         by_class : bool, optional
             Whether the set of ``coverage`` goes by a class's own items, where it has enough; by default
             as far as that takes no more neighbours than the server allows.
+        picture : str, optional
+            A picture that :meth:`keep_picture` has sent.
 
         Returns
         -------
@@ -187,11 +192,12 @@ class Client:
         """
         values = {"fpir": fpir, "estimate": estimate, "strangers": strangers, "coverage": coverage, "by_class": by_class}
         if photos is not None:
-            if ids is not None or vectors is not None:
-                raise ValueError("photos are identified without vectors and ids")
+            if ids is not None or vectors is not None or picture is not None:
+                raise ValueError("photos are identified without vectors, ids and a kept picture")
             return self._form(Identified, "POST", "/v1/identify", listed(photos), values)
         if vectors is not None:
             values["vectors"] = np.atleast_2d(np.asarray(vectors, dtype=np.float32)).tolist()
+        values["picture"] = picture
         values["ids"] = None if ids is None else [ids] if isinstance(ids, str) else list(ids)
         return self._send(Identified, "POST", "/v1/identify", values)
 
@@ -283,6 +289,62 @@ class Client:
         document = _document({"columns": columns, "vector": vector, "path": path})
         return self._one("PUT", _item(id), self._send(Written, "PUT", _item(id), document))
 
+    def edit(self, id, columns):
+        """Set single columns of an item; None removes one. The answer, ``Edited``, undoes it: ``edit_all(it.before)``."""
+        return self._send(Edited, "PATCH", _item(id), {"columns": columns})
+
+    def edit_all(self, items=None, *, ids=None, columns=None):
+        """Set single columns of items, of all or of none.
+
+        Parameters
+        ----------
+        items : sequence of Edit or dict, optional
+            With ``id`` and ``columns``.
+        ids : sequence of str, optional
+            Items that all get the ``columns``.
+        columns : dict, optional
+
+        Returns
+        -------
+        Edited
+        """
+        if items is not None:
+            items = [{"id": i.id, "columns": i.columns} if isinstance(i, Edit) else i for i in items]
+        document = {"items": items, "ids": None if ids is None else list(ids), "columns": columns}
+        return self._send(Edited, "PATCH", "/v1/items", document)
+
+    def take(self, *ids):
+        """Remove items and return them. For an hour, :meth:`put` brings them back with their uploaded pictures."""
+        return self._send(Deleted, "DELETE", "/v1/items", {"ids": list(ids), "keep": True}).items or []
+
+    def labels(self, column=None, filter=None, limit=None, start=None, sort=None):
+        """Return a page of the values of a column, by default of the classes, as ``Labels``.
+
+        ``start`` is the number of labels before the page; ``sort`` is ``"count"`` or ``"name"``.
+        """
+        query = {"column": column, "filter": filter, "limit": limit, "from": start, "sort": sort}
+        return self._read(Labels, "GET", "/v1/labels", query)
+
+    def keep_picture(self, photo):
+        """Let the server keep a picture in memory for a while. Its name can be searched with: ``search(picture=...)``."""
+        return self._form(Picture, "POST", "/v1/pictures", [photo], {}).picture
+
+    def kept_picture(self, digest):
+        """Return a kept picture: the content of its file."""
+        _check_text(digest, "digest")
+        digest = urllib.parse.quote(digest, safe="")
+        return self._bytes("GET", f"/v1/pictures/{digest}")
+
+    def pending(self, start=None, limit=None):
+        """Return the removals of a followed folder that wait for a decision, as ``Pending``; None if none do."""
+        return self._read(PendingAnswer, "GET", "/v1/sync/pending", {"from": start, "limit": limit}).pending
+
+    def decide(self, id, decision):
+        """Decide about the removals of :meth:`pending` with that id: ``"remove"`` or ``"keep"``."""
+        state = self._send(State, "POST", "/v1/sync/pending", {"id": id, "decision": decision})
+        if state.status != decision:
+            raise self._strange("POST", "/v1/sync/pending", f"is {state.status!r}: want {decision!r}")
+
     def remove(self, *ids):
         """Remove items, and return how many of them were there."""
         return self._send(Deleted, "DELETE", "/v1/items", {"ids": list(ids)}).deleted
@@ -343,9 +405,9 @@ class Client:
 
     # How requests are sent.
 
-    def _asked(self, kind, path, photo, id, vector, text, like, unlike, columns, **values):
-        if sum(asked is not None for asked in (photo, id, vector, text, like)) != 1:
-            raise ValueError("a search takes one of a photo, an id, a vector, a text and like")
+    def _asked(self, kind, path, photo, id, vector, text, like, unlike, columns, picture, **values):
+        if sum(asked is not None for asked in (photo, id, vector, text, like, picture)) != 1:
+            raise ValueError("a search takes one of a photo, an id, a vector, a text, a picture and like")
         if like is None and len(unlike):
             raise ValueError("unlike is subtracted from like: give both")
         values = {name: None if value is False else value for name, value in values.items()}
@@ -355,7 +417,7 @@ class Client:
             values["terms"] = None if terms is None else json.dumps(terms)
             values["columns"] = None if columns is None else ",".join(columns)
             return self._form(kind, "POST", path, photos, values)
-        values.update(id=id, text=text, terms=terms, vector=None if vector is None else _vector(vector),
+        values.update(id=id, text=text, terms=terms, picture=picture, vector=None if vector is None else _vector(vector),
                       columns=None if columns is None else list(columns))
         return self._send(kind, "POST", path, values)
 
@@ -434,7 +496,7 @@ class Client:
             problem = _problem(self.address, status, header, content)
             wait = max(0.2 * 2**attempt, problem.retry_after or 0)
             # A request that was begun too late may have been done in part: it is not repeated.
-            again = status in (429, 503) and not (problem.code == "late" and method == "POST")
+            again = status in (429, 503) and not (problem.code == "late" and method in ("POST", "PATCH"))
             if not again or attempt == retries or wait > min(self.longest, end - time.monotonic()):
                 raise problem
             time.sleep(wait)

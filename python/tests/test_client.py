@@ -96,7 +96,7 @@ def test_search(client, trained, paths):
         True, None, None]
     assert [n.id for n in others.neighbours][:2] == [n.id for n in by_path.neighbours[1:]]
     assert client.explain(paths[0], k=3, except_itself=True).itself == others.itself
-    with pytest.raises(ValueError, match="one of a photo, an id, a vector, a text and like"):
+    with pytest.raises(ValueError, match="one of a photo, an id, a vector, a text, a picture and like"):
         client.search(paths[0], id="kind0/0.png")
 
 
@@ -186,6 +186,39 @@ def test_items_come_and_go(client, tmp_path):
     assert client.picture(made) == photo(2, 99)
     assert client.thumbnail(made, size=16).startswith(b"\xff\xd8")
     assert client.remove(made, "named") == 2
+
+
+def test_edits_and_removals_are_undone(client):
+    assert client.info().may == "write" and client.pending() is None
+    ids = [i.id for i in client.page(limit=3).items]
+    before = [client.get(i) for i in ids]
+    done = client.edit_all(ids=ids, columns={"label": "new", "price": 2.5})
+    assert done.ids == ids and [e.id for e in done.before] == ids and done.before[0].columns["price"] is None
+    assert client.labels(filter='label = "new"').labels == [answers.Label("new", 3, ids)]
+    got = client.get(ids[0])
+    assert got.columns["file.digest"] == before[0].columns["file.digest"] and got.columns["price"] == 2.5
+    client.edit_all(done.before)
+    assert [client.get(i).columns for i in ids] == [b.columns for b in before]
+    once = client.edit(ids[0], {"price": 1})
+    client.edit_all([{"id": e.id, "columns": e.columns} for e in once.before])
+    taken = client.take(*ids, "no such item")
+    assert [i.id for i in taken] == ids and taken[0].columns == before[0].columns
+    assert client.labels(limit=1, start=1, sort="name").total == 4
+    client.put(taken)
+    assert client.picture(ids[0])
+    with pytest.raises(kindred_ml.ServerError, match="422"):
+        client.decide("x", "keep")
+
+
+def test_kept_pictures(client):
+    name = client.keep_picture(photo(1, 7))
+    assert client.kept_picture(name) == photo(1, 7)
+    found, same = client.search(picture=name, k=3), client.search(photo(1, 7), k=3)
+    assert [(n.id, n.distance) for n in found.neighbours] == [(n.id, n.distance) for n in same.neighbours]
+    with pytest.raises(kindred_ml.ServerError, match="404"):
+        client.search(picture="0" * 64)
+    with pytest.raises(ValueError):
+        client.search(photo(1, 7), picture=name)
 
 
 def test_map(client):

@@ -228,6 +228,14 @@ CALLS = {
     "add_photo": lambda c: c.add_photo(photo(1, 1)),
     "put_photo": lambda c: c.put_photo(photo(1, 1)),
     "change": lambda c: c.change("a", columns={"b": 1}),
+    "edit": lambda c: c.edit("a", {"b": 1}),
+    "edit_all": lambda c: c.edit_all(ids=["a"], columns={"b": 1}),
+    "take": lambda c: c.take("a"),
+    "labels": lambda c: c.labels(),
+    "keep_picture": lambda c: c.keep_picture(photo(1, 1)),
+    "kept_picture": lambda c: c.kept_picture("ab"),
+    "pending": lambda c: c.pending(),
+    "decide": lambda c: c.decide("a", "keep"),
     "remove": lambda c: c.remove("a"),
     "picture": lambda c: c.picture("a"),
     "thumbnail": lambda c: c.thumbnail("a"),
@@ -239,7 +247,7 @@ CALLS = {
 }
 
 # What these return of a whole answer, whatever is in it.
-RETURNED = {"openapi": dict, "metrics": str, "picture": bytes, "thumbnail": bytes, "map_points": np.ndarray,
+RETURNED = {"openapi": dict, "metrics": str, "picture": bytes, "thumbnail": bytes, "kept_picture": bytes, "map_points": np.ndarray,
             "ready": bool}
 
 
@@ -281,7 +289,8 @@ def test_every_failure_is_an_error_of_the_package_in_time(name):
             text = str(result)
             assert server.address in text or result.status // 100 == 3, (method, text)
             assert len(text) < 1000 and any(out in text for out in WAYS_OUT), (method, text)
-            assert result.__cause__ or result.status or text.startswith(("GET /openapi", "GET /v1/map/points")), text
+            assert result.__cause__ or result.status or text.startswith(
+                ("GET /openapi", "GET /v1/map/points", "POST /v1/sync/pending")), text
             assert "secret" not in text
 
 
@@ -460,7 +469,7 @@ def named(where):
 
 OPTIONAL = {"vector", "path", "columns", "same", "itself", "neighbourhood", "calibration", "review", "set", "passed",
             "of", "numbers", "side", "following", "current", "error", "count", "others",
-            "explain", "within"}  # wherever they stand
+            "explain", "within", "folder", "pending", "kept", "left_out", "may"}  # wherever they stand
 SOMETIMES = {"classes", "unknown", "distance"}  # in some of the dataclasses
 
 
