@@ -182,3 +182,23 @@ func (b *builder) add(t tree, name string) {
 
 // isImageName reports whether folder layouts take a file for an image.
 func isImageName(name string) bool { return imaging.Reads(name) }
+
+// isImage is isImageName for a file of t. If the decoder for a name is missing, the content of a file in a folder
+// decides: phones and programs also give JPEG files the name of a HEIC file.
+func isImage(t tree, name string) bool {
+	if isImageName(name) || !imaging.LacksDecoder(name) {
+		return isImageName(name)
+	}
+	f, ok := onDisk(t)
+	if !ok {
+		return false
+	}
+	file, _, err := f.in.OpenSized(f.path(name)) // of a regular file
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	head := make([]byte, 64)
+	n, err := io.ReadFull(file, head)
+	return (err == nil || errors.Is(err, io.ErrUnexpectedEOF)) && imaging.ReadsContent(head[:n])
+}

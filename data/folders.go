@@ -27,7 +27,7 @@ func findImages(ctx context.Context, t tree) (*found, error) {
 		switch {
 		case why != "":
 			f.left = countLeftOut(f.left, why, file)
-		case !isImageName(file):
+		case !isImage(t, file):
 			f.left = countLeftOut(f.left, notAnImage(file), file)
 		case illegible(file) != "":
 			f.left = countLeftOut(f.left, unnamable(file), file)

@@ -135,7 +135,7 @@ func openPath(ctx context.Context, what string, opt OpenOptions) (*Dataset, erro
 		if strings.EqualFold(filepath.Ext(path), ".csv") {
 			return openManifest(folder{filepath.Dir(path), in}, filepath.Base(path), name, opt)
 		}
-		if opt.Unlabelled && isImageName(path) {
+		if opt.Unlabelled && isImage(folder{filepath.Dir(path), in}, filepath.Base(path)) {
 			return OpenFiles(within.For(ctx, in), []string{path})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -212,5 +213,39 @@ func TestLeftOut(t *testing.T) {
 	if diff := cmp.Diff([]LeftOut{{Reason: "not an image by its name (.txt)", Count: 1,
 		First: []string{"images_background/Greek/notes.txt"}}}, d.LeftOut); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestNamedHEIC: a file with the name of a HEIC file is an image if its content is one that can be read, in folders, in
+// lists and alone; an archive and other contents go by the name.
+func TestNamedHEIC(t *testing.T) {
+	dir := layoutFiles{"cat/1.heic": picture(t, 2, 2, 1), "cat/2.HIF": picture(t, 2, 2, 2), "cat/3.heic": {},
+		"cat/4.heic": []byte("\x00\x00\x00\x18ftypheic"), "cat/5.heic": []byte("<html>"),
+		"dog/1.png": picture(t, 2, 2, 3),
+	}.folder(t)
+	d, err := Open(t.Context(), dir, OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if want := []string{"cat/1.heic", "cat/2.HIF", "dog/1.png"}; !slices.Equal(d.Names, want) {
+		t.Errorf("%q, want %q", d.Names, want)
+	}
+	if len(d.LeftOut) != 1 || d.LeftOut[0].Count != 3 {
+		t.Errorf("left out %v", d.LeftOut)
+	}
+	for i := range d.Len() {
+		var im imaging.Image
+		if err := d.Image(t.Context(), i, &im, new(imaging.Decoder)); err != nil || im.W != 2 {
+			t.Errorf("%s: %v", d.Names[i], err)
+		}
+	}
+	for _, path := range []string{"cat/1.heic", "cat"} {
+		one, err := Open(t.Context(), filepath.Join(dir, path), OpenOptions{Unlabelled: true})
+		if err != nil || !strings.HasSuffix(one.Names[0], "1.heic") {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		one.Close()
 	}
 }

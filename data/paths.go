@@ -51,7 +51,7 @@ func (b *builder) paths(ctx context.Context, paths []string) error {
 		switch {
 		case illegible(full) != "":
 			leave(unnamable(full), full)
-		case !isImageName(full):
+		case !isImage(t, name):
 			leave(notAnImage(full), full)
 		case seen[full]:
 			leave("listed twice", full)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/kindred-ml/kindred/eval/cluster"
 	"github.com/kindred-ml/kindred/eval/rank"
@@ -146,6 +147,29 @@ type Report struct {
 	// Notes are remarks on the numbers, for example on a k larger than the gallery, or on fewer
 	// distinct rows than clusters.
 	Notes []string
+}
+
+// Metric returns the value of a metric by its name, such as "recall@1", on a column of labels; "" is the first column.
+// The error lists what the report has.
+func (r *Report) Metric(column, name string) (Value, error) {
+	var columns []string
+	for i := range r.Columns {
+		c := &r.Columns[i]
+		columns = append(columns, c.Name)
+		if c.Name != column && (column != "" || i > 0) {
+			continue
+		}
+		var names []string
+		for _, v := range c.Values {
+			if v.Metric.String() == name {
+				return v, nil
+			}
+			names = append(names, v.Metric.String())
+		}
+		return Value{}, fmt.Errorf("the report has no metric %q on column %s: want one of %s", name, c.Name,
+			strings.Join(names, ", "))
+	}
+	return Value{}, fmt.Errorf("the report has no column %q: want one of %s", column, strings.Join(columns, ", "))
 }
 
 // Evaluate computes the metrics of cfg for every column of labels. A nil gallery means that the queries

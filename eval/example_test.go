@@ -39,6 +39,10 @@ func ExampleEvaluate() {
 	if err := rep.WriteText(os.Stdout); err != nil {
 		panic(err)
 	}
+	recall, err := rep.Metric("", "recall@1")
+	fmt.Printf("%.2f %v\n", recall.Value, err)
+	_, err = rep.Metric("", "recall@2")
+	fmt.Println(err)
 	// Output:
 	// metric     label
 	// recall@1  0.8333
@@ -52,6 +56,8 @@ func ExampleEvaluate() {
 	// distance: euclidean
 	// k-means: K 2, start k-means++, seed 0, restarts 1, iterations 2, inertia 4
 	// nmi and ami are normalised by the arithmetic mean of the entropies unless their name says geometric
+	// 0.83 <nil>
+	// the report has no metric "recall@2" on column label: want one of recall@1, map@r, mrr, nmi
 }
 
 // Photos to find, and where to find them.

@@ -191,6 +191,9 @@ func saved(path string, data DataConfig) (m *Model, notes []string, err error) {
 	dir := path
 	if name := filepath.Base(path); name == nn.WeightsFile || name == nn.SpecFile {
 		dir = filepath.Dir(path)
+	} else if info, err := os.Stat(path); path == "" || err == nil && !info.IsDir() {
+		return nil, nil, fmt.Errorf("%q is not a network: want an .onnx file, %s with %s beside it, or a folder that "+
+			"has one of them", path, nn.WeightsFile, nn.SpecFile)
 	}
 	if weights, config := publishedIn(dir); weights != "" {
 		return importPublished(weights, config, data)

@@ -88,7 +88,7 @@ type Options struct {
 	Features func(done, total int)
 	// Begin, if set, is called with the setup before training.
 	Begin func(Setup)
-	// Observe, if set, is called with the progress; see train.Config.
+	// Observe, if set, is called with the progress; see train.Config. train.LogEvents logs it.
 	Observe func(train.Event)
 
 	files atomic.Files // tests put faults into it

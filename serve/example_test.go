@@ -14,6 +14,31 @@ import (
 	"github.com/kindred-ml/kindred/test/storetest"
 )
 
+// swapped is an embedder that stands for the network of another run.
+type swapped struct{ serve.Embedder }
+
+// The network and the items of a running server are replaced together. Requests under way finish with the old ones.
+func ExampleServer_Replace() {
+	ctx := context.Background()
+	before, after := &storetest.Memory{Dim: 2}, &storetest.Memory{Dim: 3} // the new network has longer embeddings
+	s, err := serve.New(serve.Options{Collections: []serve.Collection{{Name: "shoes", Store: before}}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	if err := after.Put(ctx, []store.Item{{ID: "boot", Vector: []float32{1, 0, 0}}}, store.Insert); err != nil {
+		log.Fatal(err)
+	}
+	m := swapped{} // serve.Network(m) of a run.Model
+	if err := s.Replace(serve.Collection{Name: "shoes", Store: after, Embedder: m}); err != nil {
+		log.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequest("GET", "/v1/items/boot", nil))
+	fmt.Println(w.Code, strings.TrimSpace(w.Body.String()))
+	// Output: 200 {"id":"boot","vector":[1,0,0]}
+}
+
 // A server is an http.Handler.
 func Example() {
 	shoes := &storetest.Memory{Dim: 2} // or x.Store(false) of an index

@@ -112,6 +112,13 @@ func LacksDecoder(name string) bool {
 	return ok && !f.Readable
 }
 
+// ReadsContent reports whether a file that begins with these bytes, at least 64 of a longer file, has a format that a
+// Decoder reads, whatever its name.
+func ReadsContent(head []byte) bool {
+	f, err := sniff(head)
+	return err == nil && f.readable()
+}
+
 // IsOfDecoder reports whether an error of a Decoder says nothing about the file: the decoder for its format is
 // missing, or cannot run here.
 func IsOfDecoder(err error) bool {
