@@ -1,7 +1,7 @@
 GO ?= go
 export CGO_ENABLED = 0
 
-.PHONY: help build demo browser wholes xla mpi npm vet test check ci long directions levels fuzz soak stress promises race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release release-check release-test api wheels bombs python notebooks site gallery
+.PHONY: help modules build demo browser wholes xla mpi npm vet test check ci long directions levels fuzz soak stress promises race lint cross peer bench bench-page bench-check gen assembly checkgen arm64 recording fmt release release-check release-test api wheels bombs python notebooks site gallery
 
 help:
 	@echo 'make demo   train two embeddings of MNIST, print the table, write reports/mnist/report.html'
@@ -36,7 +36,12 @@ help:
 # and tools/release build with the same.
 TAGS = grpcnotrace,minimal
 
-build:
+# Go names each module that it fetches, but neither says how many there are nor what comes after.
+modules:
+	@GOPROXY=off $(GO) list -deps ./cmd/kindred >/dev/null 2>&1 || \
+		echo 'fetching Go modules (150 MB) and compiling them, once: minutes'
+
+build: modules
 	$(GO) build -trimpath -tags $(TAGS) -o bin/kindred ./cmd/kindred
 
 demo: build
@@ -60,7 +65,7 @@ VET = GOGC=400 $(GO) vet
 # What compiling and most tests make is garbage soon: collecting it less often saves a tenth.
 TEST = GOGC=300 $(GO) test -vet=off
 
-vet:
+vet: modules
 	$(VET) ./...
 
 # The engine for accelerators is a module of its own. Its tests compute in plain Go.

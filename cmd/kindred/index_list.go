@@ -118,6 +118,7 @@ type itemPage struct {
 func newIndexList(a *app) *cobra.Command {
 	var f selectFlags
 	var after string
+	var vectors bool
 	limit := 20
 	cmd := &cobra.Command{
 		Use:               "list INDEX",
@@ -127,16 +128,20 @@ func newIndexList(a *app) *cobra.Command {
   kindred index list photos.index --filter 'price > 100' --columns label,price --limit 100
   kindred index list photos.index --json`,
 		Args: exactArgs("index"),
-		RunE: func(_ *cobra.Command, args []string) error { return f.list(a, args[0], after, limit) },
+		RunE: func(_ *cobra.Command, args []string) error { return f.list(a, args[0], after, limit, vectors) },
 	}
 	f.add(cmd)
 	fs := flagsOf(cmd)
 	fs.text(&after, "after", "", "list the items whose ids come after this one", nothing)
 	fs.IntVar(&limit, "limit", limit, "most items to list")
+	fs.BoolVar(&vectors, "vectors", false, "print the embeddings as well, with --json")
 	return cmd
 }
 
-func (f *selectFlags) list(a *app, dir, after string, limit int) error {
+func (f *selectFlags) list(a *app, dir, after string, limit int, vectors bool) error {
+	if vectors && !a.json {
+		return usagef("--vectors applies to --json: kindred index export --vectors writes them into a file")
+	}
 	if limit < 1 || limit > mostListed {
 		return usagef("--limit %d: want 1 to %d; kindred index export writes all items", limit, mostListed)
 	}
@@ -165,7 +170,11 @@ func (f *selectFlags) list(a *app, dir, after string, limit int) error {
 				values[c.Name] = v
 			}
 		}
-		out.Items = append(out.Items, store.Item{ID: it.ID, Path: it.Path, Columns: values})
+		item := store.Item{ID: it.ID, Path: it.Path, Columns: values}
+		if vectors {
+			item.Vector = it.Vector
+		}
+		out.Items = append(out.Items, item)
 	}
 	return a.answer(out, func() error { return out.print(a, s.Columns) })
 }

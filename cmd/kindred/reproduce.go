@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -208,8 +209,26 @@ func runReproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Optio
 	}
 	fmt.Fprintf(a.out, "%s\n%s\n\n%s\n%s\nHow the settings were chosen: %s\n\n", out.Title, out.Source,
 		out.Table().Narrow(), out.Statements(), out.Tuning)
+	if n, needed := out.DecidingSeeds(); needed && !o.Fast {
+		fmt.Fprintf(a.out, "To decide, go on with %d seeds (the finished runs are kept):\n  %s\n\n", n,
+			commandLine(withSeeds(os.Args, n)...))
+	}
 	_, err = fmt.Fprintf(a.out, "report: %s\n", filepath.Join(o.Dir, paper.ReportFile))
 	return err
+}
+
+// withSeeds returns a command line with another --seeds.
+func withSeeds(args []string, n int) []string {
+	var out []string
+	for i := 0; i < len(args); i++ {
+		switch {
+		case args[i] == "--seeds":
+			i++ // its value
+		case !strings.HasPrefix(args[i], "--seeds="):
+			out = append(out, args[i])
+		}
+	}
+	return append(out, "--seeds", strconv.Itoa(n))
 }
 
 // reproduced runs an experiment and writes its folder.

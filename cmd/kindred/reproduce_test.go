@@ -125,3 +125,13 @@ func TestReproduceDefaults(t *testing.T) {
 		}
 	}
 }
+
+// TestWithSeeds replaces the number of seeds of a command line, however it is given.
+func TestWithSeeds(t *testing.T) {
+	for _, line := range []string{"k reproduce mnist --seeds 1 --out x", "k reproduce mnist --out x",
+		"k reproduce --seeds=1 mnist --out x"} {
+		if got := strings.Join(withSeeds(strings.Fields(line), 8), " "); got != "k reproduce mnist --out x --seeds 8" {
+			t.Errorf("%s: %s", line, got)
+		}
+	}
+}

@@ -13,7 +13,8 @@ _NAME = "kindred.exe" if sys.platform == "win32" else "kindred"
 def find():
     """Return the path of the kindred binary.
 
-    It is the one that $KINDRED_BIN names, else the one in the wheel, else ``kindred`` on the PATH.
+    It is the one that $KINDRED_BIN names, else the one in the wheel, else ``bin/kindred`` of the checkout that
+    this package is in, else ``kindred`` on the PATH.
 
     Returns
     -------
@@ -34,9 +35,13 @@ def find():
     bundled = Path(__file__).with_name("bin") / _NAME
     if bundled.is_file():
         return str(bundled)
+    checkout = Path(__file__).resolve().parents[2]
+    built = checkout / "bin" / _NAME
+    if (checkout / "cmd" / "kindred").is_dir() and built.is_file():
+        return str(built)
     path = shutil.which("kindred")
     if path is None:
         raise KindredError(
             "no kindred binary was found, neither in this installation of kindred_ml nor on the PATH. "
-            "Install a wheel for your system, or set KINDRED_BIN to a binary that 'make build' made")
+            "Install a wheel for your system, run 'make build' in the checkout, or set KINDRED_BIN to a binary")
     return os.path.abspath(path)

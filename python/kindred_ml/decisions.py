@@ -9,7 +9,7 @@ from .files import photo_paths, photo_set, write_embeddings
 from .results import decisions, shown
 
 
-def calibrate(target, labels=None, data=None, fmr=(1e-2, 1e-3), distance=None, out=None, force=False, progress=None,
+def calibrate(target, labels=None, data=None, fmr=None, distance=None, out=None, force=False, progress=None,
               **options):
     """Learn from classes that training never saw what a distance means: ``kindred calibrate``.
 
@@ -21,8 +21,9 @@ def calibrate(target, labels=None, data=None, fmr=(1e-2, 1e-3), distance=None, o
         Of an array, the classes.
     data : str or path, optional
         Of a run or an index, a data set of other classes.
-    fmr : sequence of float
-        False-match rates to give thresholds for.
+    fmr : sequence of float, optional
+        False-match rates to give thresholds for; by default the command's. A calibration for photos that all have a
+        class takes none.
     distance : 'euclidean', 'cosine' or 'dot', optional
     out : str or path, optional
         The file of the calibration; by default in the folder, or beside the embeddings. An array
@@ -40,8 +41,8 @@ def calibrate(target, labels=None, data=None, fmr=(1e-2, 1e-3), distance=None, o
         The document that the command prints, with ``thresholds``: for each rate the distance, the
         rate that was measured, its bound, and the share of true matches.
     """
-    settings = {"data": data, "fmr": ",".join(repr(float(rate)) for rate in fmr), "distance": distance,
-                "out": None if out is None else os.path.abspath(out), "force": force, **options}
+    settings = {"data": data, "fmr": None if fmr is None else ",".join(repr(float(rate)) for rate in fmr),
+                "distance": distance, "out": None if out is None else os.path.abspath(out), "force": force, **options}
     with tempfile.TemporaryDirectory(prefix="kindred-") as folder:
         if not isinstance(target, (str, os.PathLike)):
             if labels is None or out is None:
@@ -54,7 +55,7 @@ def calibrate(target, labels=None, data=None, fmr=(1e-2, 1e-3), distance=None, o
 
 
 def identify(photos=None, run=None, in_=None, index=None, network=None, embeddings=None, labels=None, vectors=None,
-             calibration=None, coverage=None, fpir=0.05, estimate=False, strangers=0.5, together=False, as_frame=None,
+             calibration=None, coverage=None, fpir=None, estimate=False, strangers=None, together=False, as_frame=None,
              progress=None, **options):
     """Give photos a label with its probability, or call them unknown: ``kindred identify``.
 
@@ -80,12 +81,13 @@ def identify(photos=None, run=None, in_=None, index=None, network=None, embeddin
         file of embeddings.
     coverage : float, optional
         Asks for the set of labels that holds the right one with this probability.
-    fpir : float
-        The share of photos of no class of the gallery that may be given a label.
+    fpir : float, optional
+        The share of photos of no class of the gallery that may be given a label; by default the
+        command's. A calibration for photos that all have a class takes none.
     estimate : bool
         Whether about this share is given a label, without a bound.
-    strangers : float
-        The share of photos that are expected to be such.
+    strangers : float, optional
+        The share of photos that are expected to be such; as ``fpir``.
     together : bool
         Whether all photos are of one thing.
     as_frame, progress

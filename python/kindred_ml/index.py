@@ -5,10 +5,14 @@ import csv
 import os
 import tempfile
 
+import numpy as np
+
 from .command import flags, run as run_command, understood
 from .files import photo_paths, photo_set, sum_arguments, write_embeddings
-from .results import Neighbour, neighbours as rows_of, shown
+from .results import Neighbour, framed, neighbours as rows_of, shown
 
+# The items of one command that lists them.
+_PAGE = 20000
 # The longest list of ids in one command, in characters: Windows takes 32,767 of all arguments.
 _LONGEST = 16000
 
@@ -159,6 +163,46 @@ class Index:
             rows = rows_of(document, vectors is not None, [written])
         return shown(rows, Neighbour, as_frame, document)
 
+    def items(self, filter=None, columns=None, vectors=False, as_frame=None):
+        """Return the items with their columns, in the order of their ids.
+
+        Parameters
+        ----------
+        filter : str, optional
+            Which items count.
+        columns : sequence of str, optional
+            The columns; by default all but those in which ``sync`` keeps the facts of files.
+        vectors : bool
+            Whether to return the embeddings as well: arrays of float32.
+        as_frame : bool, optional
+            Whether to answer with a pandas frame; by default if pandas is installed.
+
+        Returns
+        -------
+        pandas.DataFrame or list of dict
+            ``id``, ``path``, the columns, and ``vector`` with ``vectors``. A value that an item does not
+            have is None in a list, and missing in a frame.
+        """
+        if isinstance(columns, str):
+            raise ValueError(f"columns is {columns!r}: give a list of names, such as [{columns!r}]")
+        names = [c["name"] for c in self.info()["columns"]] if columns is None else list(columns)
+        if columns is None:
+            names = [name for name in names if not name.startswith("file.")]
+        if vectors and "vector" in names:
+            raise ValueError("the index has a column called vector: give columns without it")
+        settings = {"filter": filter, "vectors": vectors, "columns": _listed(columns or []), "limit": _PAGE}
+        rows, after = [], None
+        while after != "":
+            document = run_command("index", "list", *flags({**settings, "after": after}), "--", self.path,
+                                   progress=False)
+            with understood("index list"):
+                rows.extend(_row(item, names, vectors) for item in document["items"])
+                after = document.get("next", "")
+        if not framed(as_frame):
+            return rows
+        from .frame import PhotoFrame
+        return PhotoFrame(rows, columns=["id", "path", *names, *(["vector"] if vectors else [])])
+
     def info(self):
         """Return what the index holds: items, columns, network, bytes.
 
@@ -216,6 +260,21 @@ def _cell(value):
     if value is None or value != value:
         return ""
     return str(value).lower() if str(value) in ("True", "False") else str(value)
+
+
+def _listed(names):
+    """Names with commas between them, as a flag takes them; None for none."""
+    quoted = ['"' + name.replace('"', '""') + '"' if set(name) & set(',"') else name for name in names]
+    return ",".join(quoted) or None
+
+
+def _row(item, names, vectors):
+    """An item of ``index list`` as a row."""
+    values = item.get("columns", {})
+    row = {"id": item["id"], "path": item.get("path", ""), **{name: values.get(name) for name in names}}
+    if vectors:
+        row["vector"] = np.array(item["vector"], dtype=np.float32)
+    return row
 
 
 def _parts(ids):

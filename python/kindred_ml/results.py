@@ -146,13 +146,16 @@ def shown(rows, kind, as_frame, document, **more):
     **more
         Further ``attrs``.
     """
-    if as_frame is None:
-        as_frame = importlib.util.find_spec("pandas") is not None
     out = rows
-    if as_frame:  # pandas copies attrs with every part of a frame
+    if framed(as_frame):  # pandas copies attrs with every part of a frame
         out, document = _framed(rows, kind), {k: v for k, v in document.items() if k != "queries"}
     out.attrs = {"document": document, **more}
     return out
+
+
+def framed(as_frame):
+    """Whether to make a pandas frame: as_frame, or with None if pandas is installed."""
+    return importlib.util.find_spec("pandas") is not None if as_frame is None else as_frame
 
 
 def _framed(rows, kind):

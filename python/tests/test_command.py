@@ -52,6 +52,19 @@ def test_which_binary(monkeypatch, tmp_path):
         assert kindred_ml.find() == str(folder / name)
 
 
+def test_the_binary_of_a_checkout(monkeypatch, tmp_path):
+    monkeypatch.delenv("KINDRED_BIN", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("kindred_ml.binary.__file__", str(tmp_path / "python" / "kindred_ml" / "binary.py"))
+    name = "kindred.exe" if sys.platform == "win32" else "kindred"
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / name).write_text("")
+    with pytest.raises(kindred_ml.KindredError, match="no kindred binary was found.*make build"):
+        kindred_ml.find()  # a folder bin elsewhere is not one of a checkout
+    (tmp_path / "cmd" / "kindred").mkdir(parents=True)
+    assert kindred_ml.find() == str((tmp_path / "bin" / name).resolve())
+
+
 def test_what_is_no_program_is_an_error(monkeypatch, tmp_path):
     (tmp_path / "kindred").write_text("no program")
     (tmp_path / "kindred").chmod(0o755)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kindred_ml
-from conftest import photo, png, telling
+from conftest import SMALL, photo, png, telling
 from kindred_ml import pictures
 from kindred_ml.results import Neighbour, Rows
 
@@ -206,6 +206,42 @@ def test_index_of_embeddings(kindred, tmp_path, monkeypatch):
         index.add()
 
 
+def test_items_of_an_index(kindred, tmp_path, monkeypatch):
+    ids = ["-dash", "007", "ü, n", "NA"]
+    X = np.random.default_rng(1).normal(size=(4, 3)).astype(np.float32)
+    index = kindred_ml.Index.create(
+        tmp_path / "x.index", embeddings=X, ids=ids, labels=["a", "a", "b", "b"], distance="euclidean",
+        columns={"id": ids, "price, net": [1, 2.5, None, 4], "new": [True, False, True, None]})
+    whole = index.items(vectors=True, as_frame=False)
+    assert [row["id"] for row in whole] == sorted(ids)
+    by = {row["id"]: row for row in whole}
+    assert by["ü, n"]["price, net"] is None and by["NA"]["new"] is None and by["007"]["price, net"] == 2.5
+    for k, i in enumerate(ids):
+        assert by[i]["vector"].dtype == np.float32 and (by[i]["vector"] == X[k]).all()
+    monkeypatch.setattr("kindred_ml.index._PAGE", 1)  # several commands
+    again = index.items(as_frame=False)
+    assert [{k: v for k, v in row.items() if k != "vector"} for row in whole] == again
+    assert index.items(filter='label = "b"', columns=["price, net"], as_frame=False) == [
+        {"id": "NA", "path": "", "price, net": 4}, {"id": "ü, n", "path": "", "price, net": None}]
+    assert index.items(filter='label = "none"', as_frame=False) == []
+    with pytest.raises(ValueError, match=r"give a list of names, such as \['label'\]"):
+        index.items(columns="label")
+    with pytest.raises(kindred_ml.KindredError, match="colour"):
+        index.items(columns=["colour"])
+
+
+def test_items_frame(kindred, tmp_path):
+    pd = pytest.importorskip("pandas", reason="needs pandas")
+    index = kindred_ml.Index.create(tmp_path / "x.index", embeddings=np.eye(3), ids=["a", "b", "c"],
+                                    columns={"id": ["a", "b", "c"], "price": [1, None, 3]})
+    frame = index.items(vectors=True)
+    assert list(frame.columns) == ["id", "path", "price", "vector"] and frame["price"].isna().tolist() == [
+        False, True, False]
+    assert isinstance(frame, pd.DataFrame) and np.stack(frame["vector"]).shape == (3, 3)
+    empty = index.items(filter='price = 7')
+    assert list(empty.columns) == ["id", "path", "price"] and len(empty) == 0
+
+
 def test_index_frame(kindred, tmp_path):
     pd = pytest.importorskip("pandas", reason="needs pandas")
     columns = pd.DataFrame({"id": ["a", "b", "c"], "price": [1, 2, 3]})
@@ -232,6 +268,17 @@ def test_decisions(kindred, far_classes, tmp_path):
         kindred_ml.calibrate(X)
     with pytest.raises(kindred_ml.KindredError, match="calibration"):
         kindred_ml.identify(vectors=near, embeddings=X, labels=y)
+
+
+def test_closed_decisions(kindred, photos, paths, labels, tmp_path):
+    """A closed calibration takes neither fpir nor strangers."""
+    run = kindred_ml.Embedder(set={**SMALL, "data.validation": "images:0.6"}, folder=tmp_path,
+                              progress=False).fit(paths, labels).run_
+    kindred_ml.calibrate(run, progress=False)
+    rows = kindred_ml.identify(photos / "kind0/0.png", run=run, in_=photos, as_frame=False, progress=False)
+    assert [d.unknown for d in rows] == [False] and rows[0].label.startswith("kind")
+    with pytest.raises(kindred_ml.KindredError, match="--fpir"):
+        kindred_ml.identify(photos / "kind0/0.png", run=run, in_=photos, fpir=0.01, progress=False)
 
 
 def test_decisions_frame(kindred, far_classes, tmp_path):

@@ -78,33 +78,122 @@ func (out *Outcome) judged(v Verdict) (claims []Checked, sentence string) {
 	}
 	words := map[Verdict][2]string{Holds: {"holds", "hold"}, Contradicted: {"is contradicted", "are contradicted"},
 		Undecided: {"is undecided", "are undecided"}}[v]
-	word := words[1]
-	if len(claims) == 1 {
-		word = words[0]
+	return claims, out.sentence(len(claims), words[0], words[1])
+}
+
+// sentence returns a sentence that says of n of the claims what one does or what many do.
+func (out *Outcome) sentence(n int, one, many string) string {
+	word, whose := many, " of the paper"
+	if n == 1 {
+		word = one
 	}
-	whose := " of the paper"
 	if out.e.Own {
 		whose = ""
 	}
-	sentence = fmt.Sprintf("%d of %d statements%s %s", len(claims), len(out.Claims), whose, word)
+	text := fmt.Sprintf("%d of %d statements%s %s", n, len(out.Claims), whose, word)
 	if out.Data.InsteadOf != "" {
-		sentence += ", on other data than the paper's"
+		text += ", on other data than the paper's"
 	}
-	return claims, sentence + "."
+	return text + "."
 }
 
-// Statements returns the verdicts as text, one line each.
-func (out *Outcome) Statements() string {
-	var b strings.Builder
+// claimGroup are claims with the same verdict or, with too few seeds for verdicts, on the same side.
+type claimGroup struct {
+	sentence string
+	tone     report.Tone
+	lines    []string
+}
+
+// groups returns the claims in the order of the pages.
+func (out *Outcome) groups() (groups []claimGroup) {
+	if out.tooFewSeeds() {
+		return out.sides()
+	}
+	tone := map[Verdict]report.Tone{Holds: report.Good, Contradicted: report.Bad}
 	for _, v := range verdicts() {
 		claims, sentence := out.judged(v)
 		if claims == nil {
 			continue
 		}
-		b.WriteString(sentence + "\n")
+		g := claimGroup{sentence: sentence, tone: tone[v]}
 		for _, c := range claims {
-			b.WriteString("  " + c.line() + "\n")
+			g.lines = append(g.lines, c.line())
 		}
+		groups = append(groups, g)
+	}
+	return groups
+}
+
+// tooFewSeeds reports whether the outcome has too few seeds for any verdict.
+func (out *Outcome) tooFewSeeds() bool { return len(out.Claims) > 0 && len(out.Seeds) < judgedSeeds }
+
+// DecidingSeeds returns the number of seeds with which the experiment judges its statements, and whether the outcome
+// has too few for any verdict.
+func (out *Outcome) DecidingSeeds() (n int, needed bool) {
+	return max(judgedSeeds, out.e.DefaultSeeds(false)), out.tooFewSeeds()
+}
+
+// What few seeds show about a claim.
+const (
+	agrees = iota
+	disagrees
+	unmeasured
+)
+
+// side returns what the means say about a claim.
+func (c *Checked) side() int {
+	side := agrees
+	for _, t := range c.Tests {
+		switch gain := t.Gain.Mean; {
+		case !gain.known():
+			return unmeasured
+		case gain < 0 || gain == 0 && !c.notBelow:
+			side = disagrees
+		}
+	}
+	if len(c.Tests) == 0 {
+		return unmeasured
+	}
+	return side
+}
+
+// sides groups the claims by what few seeds show.
+func (out *Outcome) sides() (groups []claimGroup) {
+	with := "the numbers of one seed"
+	if n := len(out.Seeds); n > 1 {
+		with = fmt.Sprintf("the mean of %d seeds", n)
+	}
+	for side, words := range [][2]string{agrees: {"agrees with " + with, "agree with " + with},
+		disagrees:  {"does not agree with " + with, "do not agree with " + with},
+		unmeasured: {"was not measured", "were not measured"}} {
+		var g claimGroup
+		for _, c := range out.Claims {
+			if c.side() == side {
+				g.lines = append(g.lines, c.Text+" "+c.Evidence+".")
+			}
+		}
+		if g.lines != nil {
+			g.sentence = out.sentence(len(g.lines), words[0], words[1])
+			groups = append(groups, g)
+		}
+	}
+	return groups
+}
+
+// fewSeeds is the remark below claims that too few seeds cannot decide.
+const fewSeeds = "So few seeds decide nothing, as a difference may be chance: verdicts need three seeds or more."
+
+// Statements returns the claims as text, one line each.
+func (out *Outcome) Statements() string {
+	var b strings.Builder
+	for _, g := range out.groups() {
+		b.WriteString(g.sentence + "\n")
+		for _, line := range g.lines {
+			b.WriteString("  " + line + "\n")
+		}
+	}
+	if out.tooFewSeeds() {
+		b.WriteString(fewSeeds + "\n")
 	}
 	return b.String()
 }
@@ -114,20 +203,15 @@ func (c Checked) line() string { return fmt.Sprintf("%s %s; %s.", c.Text, c.Evid
 
 // verdictBlocks are the claims as blocks of the page.
 func (out *Outcome) verdictBlocks() []report.Block {
-	tone := map[Verdict]report.Tone{Holds: report.Good, Contradicted: report.Bad}
 	var blocks []report.Block
-	for _, v := range verdicts() {
-		claims, sentence := out.judged(v)
-		if claims == nil {
-			continue
-		}
-		block := report.Verdict{Text: sentence, Tone: tone[v]}
-		for _, c := range claims {
-			block.Reasons = append(block.Reasons, c.line())
-		}
-		blocks = append(blocks, block)
+	for _, g := range out.groups() {
+		blocks = append(blocks, report.Verdict{Text: g.sentence, Tone: g.tone, Reasons: g.lines})
 	}
-	if blocks != nil {
+	switch {
+	case blocks == nil:
+	case out.tooFewSeeds():
+		blocks = append(blocks, report.Text(fewSeeds+" "+verdictRule))
+	default:
 		blocks = append(blocks, report.Text(verdictRule))
 	}
 	return blocks

@@ -151,3 +151,51 @@ func TestGainsAreJudged(t *testing.T) {
 		t.Errorf("arm %d is marked", best)
 	}
 }
+
+// TestFewSeeds: with one or two seeds the statements are counted by what the means show, and nothing is called a verdict.
+func TestFewSeeds(t *testing.T) {
+	claim := func(text string, gains ...Number) Checked {
+		c := Checked{Text: text, Evidence: "E", Verdict: Undecided}
+		for _, g := range gains {
+			c.Tests = append(c.Tests, Paired{Gain: Summary{Mean: g, Std: missing, N: 1}, P: missing})
+		}
+		return c
+	}
+	claims := []Checked{claim("up", 1), claim("both", 1, 2), claim("one of two", 1, -1), claim("down", -1),
+		claim("equal", 0), claim("none"), claim("unknown", 1, missing)}
+	claims = append(claims, Checked{Text: "not below", Evidence: "E", notBelow: true, Tests: claims[4].Tests})
+	out := &Outcome{e: &Experiment{}, Seeds: []uint64{1}, Claims: claims}
+	want := `3 of 8 statements of the paper agree with the numbers of one seed.
+  up E.
+  both E.
+  not below E.
+3 of 8 statements of the paper do not agree with the numbers of one seed.
+  one of two E.
+  down E.
+  equal E.
+2 of 8 statements of the paper were not measured.
+  none E.
+  unknown E.
+So few seeds decide nothing, as a difference may be chance: verdicts need three seeds or more.
+`
+	if got := out.Statements(); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	out.Claims, out.Seeds = claims[:1], []uint64{1, 2}
+	if got := out.Statements(); !strings.HasPrefix(got, "1 of 1 statements of the paper agrees with the mean of 2 seeds.") {
+		t.Error(got)
+	}
+	if n, needed := out.DecidingSeeds(); n != judgedSeeds || !needed {
+		t.Errorf("%d seeds, %v", n, needed)
+	}
+	out.Seeds = []uint64{1, 2, 3}
+	if got := out.Statements(); !strings.HasPrefix(got, "1 of 1 statements of the paper is undecided.") {
+		t.Error(got)
+	}
+	if _, needed := out.DecidingSeeds(); needed {
+		t.Error("three seeds are too few")
+	}
+	if got := (&Outcome{e: &Experiment{}}).Statements(); got != "" {
+		t.Error(got)
+	}
+}
