@@ -1,6 +1,6 @@
 // The map of all items of a collection.
 import { $, count, el, number, short, shorten, wait } from "./text.js";
-import { collectionOf, go, itemPath, json, mayWrite, near, of, page, telling } from "./state.js";
+import { collectionOf, go, itemPath, json, mayWrite, near, of, page, reason, telling } from "./state.js";
 import { select } from "./select.js";
 
 const { ask, show } = kindredServer;
@@ -84,5 +84,5 @@ const openMap = async () => {
 $("showMap").addEventListener("click", async () => {
   if (!page.info) return; // the collections are not known yet
   if (mapOf) { closeMap(); return; }
-  try { await openMap(); } catch (e) { closeMap(); $("mapStatus").textContent = e.message; }
+  try { await openMap(); } catch (e) { closeMap(); $("mapStatus").textContent = reason(e); }
 });

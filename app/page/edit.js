@@ -119,7 +119,7 @@ const move = to => work(async () => {
   try {
     for (const id of ids) {
       tell(`${number(there.length)} of ${count(ids.length)} copied …`);
-      await copy(id, from, to);
+      await copy(id, from, to).catch(e => { throw e.code === "conflict" ? new Error(`Nothing was moved: ${to} has an item “${id}” already. Remove one of the two.`) : e; });
       there.push(id);
     }
     await inParts(there, async ids => { moved.push(...(await send("DELETE", of("v1/items", from), { ids, keep: true })).items); });

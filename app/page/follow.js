@@ -9,11 +9,18 @@ const following = f => ({
   current: () => `up to date at ${new Date(f.current).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}`,
   failed: () => `failed: ${f.error}`,
 })[f.state]();
+// tellLeftOut lists the files of the folder that are not in the collection.
+const tellLeftOut = (all = []) => {
+  $("leftOut").hidden = !all.length;
+  $("leftOut").firstElementChild.textContent = `${count(all.reduce((n, l) => n + l.count, 0), "file")} left out`;
+  $("leftOut").lastElementChild.replaceChildren(...all.map(l => el("li", { textContent: `${l.reason}: ${l.first.join(", ")}${l.count > l.first.length ? ` and ${number(l.count - l.first.length)} more` : ""}` })));
+};
 // tellFollowing shows the folder to those who may write.
 export const tellFollowing = () => {
   const f = page.info.may === "write" ? collectionOf().following : undefined;
   $("following").hidden = !f;
-  $("following").textContent = f ? `Following ${f.folder}: ${following(f)}` : "";
+  $("following").textContent = f ? `Following ${f.folder}: ${following(f)}${f.kept ? `; ${count(f.kept)} kept without a photo` : ""}` : "";
+  tellLeftOut(f?.left_out);
   tellPending(f?.pending);
 };
 

@@ -1,6 +1,6 @@
 // Is the photo here already? Yes, if this very picture is; perhaps, if a label is likely enough; else no.
 import { count, el, percent } from "./text.js";
-import { collectionOf, link, nameOf, narrowed, near, of, send, json, term, labelColumn } from "./state.js";
+import { collectionOf, link, nameOf, narrowed, near, of, send, json, reason, term, labelColumn } from "./state.js";
 import { shown, thumbnail } from "./found.js";
 import { withPicture } from "./photo.js";
 
@@ -25,7 +25,7 @@ const panel = (word, kind, said, pictures) => el("section", { className: `answer
 
 // answered is the panel of an answer, with the search's for the same query; [] if there is nothing to say.
 export const answered = (s, got, search) => {
-  if (got instanceof Error) return [el("section", { className: "answer" }, el("p", { textContent: `Whether it is already here cannot be said: ${got.message}.` }))];
+  if (got instanceof Error) return [el("section", { className: "answer" }, el("p", { textContent: `Whether it is already here cannot be said: ${reason(got)}.` }))];
   const c = collectionOf(s.collection), decided = got ?? search;
   const itself = (decided.itself ?? []).map((id, i) => ({ id, label: decided.itself_labels?.[i] })).filter(it => it.id !== s.id);
   const differ = new Set(itself.map(it => it.label).filter(Boolean)).size > 1;

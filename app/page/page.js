@@ -1,7 +1,7 @@
 // The page of kindred serve.
 import { $, count, el, number } from "./text.js";
 import {
-  address, arranged, asks, collectionOf, fail, go, itemPath, json, nameOf, narrowed, near, networkName, of, onChange, page, read, refresh as redraw, send, telling, term, words,
+  address, arranged, asks, collectionOf, fail, go, itemPath, json, nameOf, narrowed, near, networkName, of, onChange, page, read, refresh as redraw, send, start, telling, term, words,
 } from "./state.js";
 import { columns, describeSorting, hang, list, shortenColumns } from "./found.js";
 import { forgetPhoto, picture, showPhoto, withPicture } from "./photo.js";
@@ -22,6 +22,8 @@ const lookUp = async what => {
   }
   go(near(what));
 };
+// The start keeps what can be undone: the page is not loaded again.
+$("start").addEventListener("click", e => { if (page.info && !(e.ctrlKey || e.metaKey || e.shiftKey)) { e.preventDefault(); go(start); } });
 $("byId").addEventListener("submit", e => { e.preventDefault(); if ($("id").value.trim()) lookUp($("id").value.trim()); });
 
 // --- searching ---

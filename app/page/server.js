@@ -24,7 +24,7 @@ const kindredServer = (() => {
   // ask returns an answer, or throws the server's message and advice with the answer's
   // status and code.
   const ask = async (path, options = {}) => {
-    for (;;) {
+    for (let tries = 0; ; tries++) {
       const used = key;
       const answer = await fetch(path, { ...options, headers: { ...options.headers, ...(used ? { Authorization: `Bearer ${used}` } : {}) } });
       if (answer.status === 401) {
@@ -32,14 +32,24 @@ const kindredServer = (() => {
         if (used !== key || await askKey(used !== "")) continue;
       } else if (used) sessionStorage.setItem(kept, used);
       if (answer.ok) return answer;
+      // Too many requests at once: the server says when to try again.
+      const later = answer.headers.get("Retry-After");
+      if (later !== null && later <= 10 && tries < 5) { await new Promise(done => setTimeout(done, 1000 * later)); continue; }
       const p = await answer.json().catch(() => ({})), detail = p.detail || `the server answered ${answer.status}`;
       throw Object.assign(new Error([detail, p.fix].filter(Boolean).join(". ")), { status: answer.status, code: p.code, detail, fix: p.fix });
     }
   };
-  // show puts a picture into an img. With a key it cannot fetch by itself.
-  const show = async (img, address) => {
-    if (!key) { img.src = address; return; }
-    try { img.src = URL.createObjectURL(await (await ask(address)).blob()); } catch { img.dispatchEvent(new Event("error")); }
+  const load = async (img, address) => {
+    try { img.src = URL.createObjectURL(await (await ask(address)).blob()); } catch { img.dispatchEvent(new Event("error")); return; }
+    img.addEventListener("load", () => URL.revokeObjectURL(img.src), { once: true });
+  };
+  // show puts a picture into an img, whose onerror is called without one. An img cannot fetch by itself with a key, and
+  // it does not try again if there were too many requests.
+  const show = (img, address) => {
+    if (key) return load(img, address);
+    const failed = img.onerror;
+    img.onerror = () => { img.onerror = failed; load(img, address); };
+    img.src = address;
   };
   return { ask, show };
 })();

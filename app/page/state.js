@@ -25,7 +25,7 @@ export const read = () => {
   return {
     ...Object.fromEntries(fields.map(name => [name, text(name)])),
     collection: known(text("collection")) || page.info.collections[0].name, versus: known(text("versus")),
-    view: text("view") === "categories" ? "categories" : "", crop: /^(0?\.?\d+,){3}[01]?\.?\d+$/.test(text("crop")) ? text("crop") : "",
+    view: text("view") === "categories" ? "categories" : "", crop: /^((0(\.\d+)?|1)(,(?!$)|$)){4}$/.test(text("crop")) ? text("crop") : "",
     k: /^[1-9]\d{0,4}$/.test(text("k")) ? text("k") : "20", seed: /^\d{1,15}$/.test(text("seed")) ? text("seed") : "1",
     arrange: Object.hasOwn(arranged, text("arrange")) ? text("arrange") : "",
   };
@@ -54,6 +54,8 @@ export const go = (change, replace = false) => {
 };
 addEventListener("popstate", () => { if (page.info) { page.state = read(); redraw(); } });
 
+// The start: no query, no filter, no order.
+export const start = { id: "", text: "", picture: "", crop: "", view: "", by: "", filter: "", sort: "", arrange: "", k: "20", seed: "1" };
 const nothing = { id: "", text: "", picture: "", crop: "", view: "" };
 export const near = id => ({ ...nothing, id });
 export const words = text => ({ ...nothing, text });
@@ -69,14 +71,15 @@ export const link = (a, change) => {
   return a;
 };
 
-// fail shows an error. What only the server's owner can do is of no use to a reader.
+// reason returns the text of an error. What only the server's owner can do is of no use to a reader.
+export const reason = e => {
+  const owners = /\bkindred [a-z]|--[a-z]|\b[Ss]tart the server/;
+  if (page.info?.may !== "read" || !owners.test(e.message)) return e.message;
+  if (e.code === "bad_picture") return "The server cannot read this photo: choose a JPEG or a PNG";
+  return e.detail && !owners.test(e.detail) ? e.detail : "The server cannot do this";
+};
 export const fail = e => {
-  const owners = /\bkindred [a-z]|--[a-z]/;
-  let text = [e.detail ?? e.message, e.fix].filter(Boolean).join(". ");
-  if (page.info?.may === "read" && owners.test(text)) {
-    text = e.code === "bad_picture" ? "The server cannot read this photo: choose a JPEG or a PNG" : owners.test(e.detail) ? "The server cannot do this" : e.detail;
-  }
-  $("error").textContent = text;
+  $("error").textContent = reason(e);
   $("error").hidden = false;
 };
 

@@ -22,6 +22,7 @@ import (
 
 	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/app/page"
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/mat"
 	"github.com/kindred-ml/kindred/serve"
@@ -113,11 +114,7 @@ func opened(t *testing.T) *shop {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for m, items := range map[networked][]store.Item{s.shop: s.items, s.other: s.items[:1]} {
-		items := slices.Clone(items)
-		if m == s.other {
-			items[0].ID = "of the other one.png"
-		}
+	for m, items := range map[networked][]store.Item{s.shop: s.items, s.other: s.items[len(s.items)-1:]} {
 		if err := m.Put(t.Context(), items, store.Insert); err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +163,9 @@ func lacking(t *testing.T, items []store.Item) *serve.Following {
 		t.Fatal(err)
 	}
 	f := serve.NewFollowing("/home/owner/photos", "/home/owner/photos", removals)
-	f.Compared(serve.Comparison{Pending: p})
+	f.Compared(serve.Comparison{Pending: p, LeftOut: []data.LeftOut{
+		{Reason: "no decoder", Count: 7, First: []string{"a.heic", "b.heic"}}, {Reason: "no image", Count: 1,
+			First: []string{"c.jpg"}}}})
 	return f
 }
 
@@ -249,6 +248,8 @@ func usePending(c *chrome, s *shop, open, looked func(string)) {
 	c.contains("the change", c.text("#pending"), "30 photos of 144 are no longer in the folder",
 		"6 of posters", "no. 00", "no. 04", "Remove 30 items", "Keep them")
 	c.contains("the head", c.text("#following"), "Following /home/owner/photos")
+	c.click("#leftOut summary")
+	c.contains("the head", c.text("#leftOut"), "8 files left out", "no decoder: a.heic, b.heic and 5 more")
 	looked("pending")
 	c.click("#pending button:nth-of-type(2)")
 	c.until(`document.querySelector("#pending").hidden && document.querySelectorAll("#lists .hit").length === 20`)
@@ -422,9 +423,19 @@ func (s *shop) whole(c *chrome) {
 	}
 }
 
-// useMove moves items to the other collection and back.
+// useMove moves items to the other collection and back. If one of them is there already, none is moved.
 func useMove(c *chrome, s *shop, open, looked func(string)) {
 	c.t.Helper()
+	last := s.items[len(s.items)-2:]
+	open(fmt.Sprintf(`?sort=name&filter=id in ("%s", "%s")`, last[0].ID, last[1].ID))
+	c.until(`document.querySelectorAll(".hit").length === 2`)
+	c.click("li:nth-child(1) > .pick")
+	c.click("li:nth-child(2) > .pick")
+	chosen(c, 2)
+	c.click("#move button")
+	c.until(`!document.querySelector("#error").hidden`)
+	c.contains("the error", c.text("#error"), "Nothing was moved: other has an item “"+last[1].ID+"” already")
+	s.whole(c)
 	open("?sort=name")
 	ids := pick(c, 2)
 	c.click("#move button")
@@ -597,7 +608,7 @@ func useAsReader(c *chrome, s *shop, looked func(string)) {
 	c.t.Helper()
 	s.key(c, s.reader)
 	c.until(`document.querySelectorAll(".hit").length === 20`)
-	if shown := eval[[]string](c, `[...document.querySelectorAll("#pending, #following, #selection, #addPhotos, .pick, .writers")].
+	if shown := eval[[]string](c, `[...document.querySelectorAll("#pending, #following, #leftOut, #selection, #addPhotos, .pick, .writers")].
 		filter(e => e.checkVisibility()).map(e => e.outerHTML.slice(0, 100))`); len(shown) > 0 {
 		c.t.Errorf("a reader sees %q", shown)
 	}

@@ -89,3 +89,27 @@ func TestServeKeys(t *testing.T) {
 		c.do(chromedp.Evaluate[chromedp.Void](`sessionStorage.clear()`))
 	}
 }
+
+// TestServeRate: a page with more pictures than the server's rate allows at once shows all of them.
+func TestServeRate(t *testing.T) {
+	c, dir := start(t), t.TempDir()
+	m := &storetest.Memory{Dim: 3}
+	for _, n := range photos(t, dir)[:40] {
+		it := store.Item{ID: n, Path: filepath.Join(dir, filepath.FromSlash(n)), Vector: []float32{1, 2, 3}}
+		if err := m.Put(t.Context(), []store.Item{it}, store.Insert); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := serve.New(serve.Options{Page: page.Handler(), Limits: serve.Limits{Rate: 20, Burst: 25},
+		Collections: []serve.Collection{{Name: "most", Store: m, Folders: []string{dir}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	listening := httptest.NewServer(s)
+	t.Cleanup(listening.Close)
+	c.open(listening.URL+"/?k=50", 1300, "light")
+	c.do(chromedp.EmulateViewport(1300, 3000))
+	c.until(`document.querySelectorAll(".hit").length === 40 &&
+		[...document.querySelectorAll(".hit")].every(h => h.querySelector("img")?.naturalWidth > 0)`)
+}
