@@ -273,7 +273,10 @@ func (c *Client) Pending(ctx context.Context, from, limit int) (*Pending, error)
 			q.Set(name, strconv.Itoa(n))
 		}
 	}
-	out, err := call[PendingAnswer](ctx, c, request{method: http.MethodGet, path: "/v1/sync/pending", query: q}, nil)
+	type answer struct {
+		Pending *Pending `json:"pending,omitempty"` // null is no error
+	}
+	out, err := call[answer](ctx, c, request{method: http.MethodGet, path: "/v1/sync/pending", query: q}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -43,6 +43,13 @@ func TestMutations(t *testing.T) {
 			`"x":[0.5,1.5],"y":[0.5,1.5]}`, calls()["Map"]},
 		{"column of a map", `{"name":"n","kind":"number","numbers":[1,null,2]}`, calls()["MapColumn"]},
 		{"written", `{"ids":["a"]}`, calls()["PutPicture"]},
+		{"edited", `{"ids":["a"],"before":[{"id":"a","columns":{"b":null,"c":2}}]}`,
+			func(ctx context.Context, c *api.Client) error { _, err := c.Edit(ctx, "a", nil); return err }},
+		{"labels", `{"labels":[{"label":"x","items":3,"ids":["a","b"]}],"total":1,"missing":2}`,
+			func(ctx context.Context, c *api.Client) error { _, err := c.Labels(ctx, api.LabelOptions{}); return err }},
+		{"pending", `{"pending":{"id":"x","removed":1,"items":2,"since":"2026-05-01T12:00:00Z","list":[{"id":"a",` +
+			`"label":"","path":""}],"next":0}}`,
+			func(ctx context.Context, c *api.Client) error { _, err := c.Pending(ctx, 0, 0); return err }},
 	} {
 		a := &answers{status: http.StatusOK, kind: "application/json"}
 		client, err := api.NewClient("http://host", api.ClientOptions{Retries: -1, HTTP: &http.Client{Transport: a}})
