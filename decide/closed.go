@@ -431,7 +431,7 @@ type ClosedError struct {
 
 func (e *ClosedError) Error() string {
 	return fmt.Sprintf("%s is not available: the calibration is closed, learned from photos of the %d classes of "+
-		"training; kindred calibrate with --folds, or with --data and photos of other classes, makes an open one",
+		"training; kindred calibrate makes an open one from photos of other classes, or with folds",
 		e.What, e.Classes)
 }
 

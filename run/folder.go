@@ -13,6 +13,7 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/internal/format/yamltext"
 	"github.com/kindred-ml/kindred/nn"
@@ -146,8 +147,8 @@ func (f *Folder) unfinished() error {
 	if _, err := os.Stat(f.CheckpointPath()); err != nil {
 		return nil
 	}
-	return missing("the run in %[1]s has not finished: continue it with kindred train --resume %[1]s, or end it with "+
-		"its best weights so far with kindred train --finish %[1]s", f.dir)
+	return missing("the run in %s has not finished: continue it by %s, or end it with its best weights so far "+
+		"by %s", f.dir, trainResume.With(f.dir), trainFinish.With(f.dir))
 }
 
 // Checkpoint reads the checkpoint from which the run goes on.
@@ -249,11 +250,16 @@ func (f *Folder) Snapshots(s Set) ([]Snapshot, error) {
 }
 
 // missing returns an error that wraps fs.ErrNotExist.
-func missing(format string, args ...any) error { return &missingError{fmt.Sprintf(format, args...)} }
+func missing(format string, args ...any) error { return &missingError{option.Errorf(format, args...)} }
 
-type missingError struct{ text string }
+type missingError struct{ said error }
 
-func (e *missingError) Error() string { return e.text }
+func (e *missingError) Error() string { return e.said.Error() }
+
+// Named is Error with other names for the options.
+func (e *missingError) Named(name func(option string) string) string {
+	return option.Text(e.said, name)
+}
 
 func (e *missingError) Unwrap() error { return fs.ErrNotExist }
 

@@ -68,7 +68,7 @@ func TestLoadErrors(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "model.json")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "--resume") {
+	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), "Options.Resume") {
 		t.Errorf("a run without its network: %v", err)
 	}
 }

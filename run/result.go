@@ -252,8 +252,8 @@ func (t *trainer) verdict(r *train.Result) string {
 		random := fmt.Sprintf("this run started from random weights, because no pretrained network could be "+
 			"fetched: on "+
 			"photographs a pretrained start helps more than any other setting. Get one with "+
-			"'kindred weights get %s' on a machine with internet access, or name a file with --set "+
-			"network.pretrained=FILE, and train again", name)
+			"'kindred weights get %s' on a machine with internet access, or name a file with "+
+			"network.pretrained, and train again", name)
 		return strings.TrimSuffix(random+"; "+says, "; ")
 	}
 	return says

@@ -326,7 +326,7 @@ func TestFinish(t *testing.T) {
 	_, ofModel := f.Model()
 	_, ofTest := f.Embeddings(TestSet)
 	for _, err := range []error{ofModel, ofTest} {
-		if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "kindred train --finish "+opts.Dir) {
+		if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "run.Train with Options.Finish") {
 			t.Errorf("an unfinished run: %v", err)
 		}
 	}

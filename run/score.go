@@ -309,7 +309,7 @@ func lookUp(d *data.Dataset) string {
 	if d.Source == nil {
 		return ""
 	}
-	return "; kindred search PHOTO --in FOLDER finds photos without training"
+	return "; kindred search finds photos without training"
 }
 
 // check checks the labels of one set. If k exceeds the number of other items, Recall@k would

@@ -120,7 +120,7 @@ func TestDefaultRecallOfAFewTestImages(t *testing.T) {
 
 // What labels do not allow ends with what photos allow without them.
 func TestWithoutTrainingPhotosCanBeLookedUp(t *testing.T) {
-	const way = "kindred search PHOTO --in FOLDER finds photos without training"
+	const way = "kindred search finds photos without training"
 	for name, d := range map[string]*data.Dataset{
 		"one class": photos(1, 12, 16), "one image of each class": photos(8, 1, 16),
 		"too few images": photos(3, 3, 16),

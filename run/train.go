@@ -106,6 +106,9 @@ const (
 	optForce    option.Option = "run.Options.Force"
 	optResume   option.Option = "run.Options.Resume"
 	optEncoders option.Option = "run.Options.Encoders"
+	// trainResume and trainFinish are the calls of Train with the option.
+	trainResume option.Option = "run.Train with Options.Resume"
+	trainFinish option.Option = "run.Train with Options.Finish"
 	// keyPath and keyStrict are keys for which a command may have a flag.
 	keyPath   option.Option = "data.path"
 	keyStrict option.Option = "data.strict"

@@ -9,16 +9,20 @@ import (
 // flags maps the options that errors of the library name to the flags of the command
 // line.
 var flags = map[string]string{
-	"data.OpenOptions.Home":     "--data-dir",
-	"data.OpenOptions.Outside":  "--allow-outside (data.outside: true)",
-	"data.OpenOptions.Strict":   "--strict (data.strict: true)",
-	"data.path":                 "--data",
-	"data.strict":               "--strict (data.strict: true)",
-	"weights.Home":              "--weights-dir",
-	"run.Options.Dir":           "--out",
-	"run.Options.Force":         "--force",
-	"run.Options.Resume":        "--resume",
-	"run.Options.Encoders":      "--try-encoders",
+	"data.OpenOptions.Home":    "--data-dir",
+	"data.OpenOptions.Outside": "--allow-outside (data.outside: true)",
+	"data.OpenOptions.Strict":  "--strict (data.strict: true)",
+	"data.path":                "--data",
+	"data.strict":              "--strict (data.strict: true)",
+	"weights.Home":             "--weights-dir",
+	"run.Options.Dir":          "--out",
+	"run.Options.Force":        "--force",
+	"run.Options.Resume":       "--resume",
+	"run.Options.Encoders":     "--try-encoders",
+
+	"run.Train with Options.Resume": "kindred train --resume",
+	"run.Train with Options.Finish": "kindred train --finish",
+
 	"sweep.Options.Dir":         "--out",
 	"runs.View.Names":           "--name",
 	option.Override:             "--set",

@@ -326,7 +326,7 @@ func (net *Network) findEnd(g *graph, m *onnx.Model, cut string) (end *value, wh
 		if v == nil || v == g.image || v.known != nil {
 			return nil, false,
 				&certain{fmt.Errorf("network.cut %q is no node or tensor of the model that depends on its image; "+
-					"kindred network show --onnx lists them", cut)}
+					"kindred network show lists them", cut)}
 		}
 		return v, true, nil
 	}
