@@ -22,8 +22,8 @@ type DamageError struct {
 
 func (e *DamageError) Error() string {
 	return fmt.Sprintf("%s is damaged: %s; kindred index check %s lists all damage, and can repair the index by "+
-		"keeping intact items only; to get all items back, restore a backup or create the index again", e.Path, e.Reason,
-		filepath.Dir(e.Path))
+		"keeping intact items only; to get all items back, restore a backup or create the index again", e.Path,
+		e.Reason, filepath.Dir(e.Path))
 }
 
 // Shortfall means that the log lacks acknowledged changes at its end, as in an incomplete

@@ -20,6 +20,10 @@ func TestErrorsNameFlags(t *testing.T) {
 	program(t, short+"--out done")
 	program(t, short+"--out edited --set train.epochs=1")
 	edit(t, filepath.Join("edited", "config.yaml"), "batches: 4", "batches: 5")
+	program(t, short+"--out broken")
+	if err := os.Remove(filepath.Join("broken", "model.json")); err != nil {
+		t.Fatal(err)
+	}
 	put(t, filepath.Join("mine", "notes.txt"), nil)
 	patternedFolder(t, "photos", 0, 3, 4)
 	put(t, filepath.Join("photos", "thing 0", "cut.png"), []byte("\x89PNG\r\n\x1a\n"))
@@ -61,6 +65,9 @@ func TestErrorsNameFlags(t *testing.T) {
 		"--try-encoders: network.name is conv4")
 	at("run.Options.Dir", short+"--out mine", "it holds notes.txt; choose another folder with --out\n")
 	at("run.Options.Resume", short+"--out done", "continue it with --resume done, replace it")
+	at("run.Train with Options.Resume", "embed broken features.npy --out E.npy",
+		"continue it by kindred train --resume broken, or")
+	at("run.Train with Options.Finish", "embed broken features.npy --out E.npy", "by kindred train --finish broken\n")
 	at("run.Options.Force", short+"--out done", "replace it with --force, or choose another folder with --out\n")
 	at("override", short+"--out r --set train.lr=much", "--set train.lr=much: train.lr: ")
 	at("overrides", "train --resume edited", "restore it, or give changes by --set\n")
