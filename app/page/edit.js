@@ -1,5 +1,5 @@
 // Changes by those who may write: relabel, move, remove and add, each with its undoing.
-import { $, count, el, number } from "./text.js";
+import { $, clamp, count, el, number } from "./text.js";
 import { collectionOf, fail, itemPath, json, labelColumn, mayWrite, of, page, refresh, send, telling, term } from "./state.js";
 import { chosen, clear, onSelect, select } from "./select.js";
 import { labels } from "./categories.js";
@@ -8,7 +8,7 @@ import { download } from "./download.js";
 const { ask } = kindredServer;
 
 // --- undoing ---
-const changes = []; // what this page has changed: { text, undo }
+const changes = []; // what this page has changed: { text, undo }; undo promises a remark, or nothing
 const tell = text => {
   const last = changes.at(-1);
   $("changes").hidden = !text && !last;
@@ -33,10 +33,10 @@ const undo = () => work(async () => {
   const last = changes.at(-1);
   if (!last) return;
   tell("Undoing …");
-  await last.undo();
+  const remark = await last.undo();
   changes.pop();
   await refresh();
-  tell(`Undone: ${last.text}`);
+  tell(`Undone: ${last.text}${remark ? `; ${remark}` : ""}`);
 });
 $("undo").addEventListener("click", undo);
 $("forget").addEventListener("click", () => { $("changes").hidden = true; });
@@ -47,9 +47,14 @@ addEventListener("keydown", e => {
 });
 
 // inParts does something to many ids, as many at once as the server takes. If a part fails, those before it are done.
-const inParts = async (ids, f) => {
-  const most = page.info.limits.items;
+const inParts = async (ids, f, most = page.info.limits.items) => {
   for (let i = 0; i < ids.length; i += most) await f(ids.slice(i, i + most));
+};
+// itemsOf returns the items of a collection with these ids, without those that do not exist.
+const itemsOf = async (c, ids) => {
+  const all = [];
+  await inParts(ids, async ids => all.push(...(await json(of("v1/items", c, { limit: ids.length, filter: term("id", "in", ...ids) }))).items), 50);
+  return all;
 };
 // change runs parts that gather what undoes them; a failure leaves what was done, with its undoing.
 const change = (ids, part, text, undo, nothing = "") => work(async () => {
@@ -60,6 +65,16 @@ const change = (ids, part, text, undo, nothing = "") => work(async () => {
 });
 
 // --- the label ---
+// restore gives items the earlier values of their columns, also if some have been removed since.
+const restore = async (c, before) => {
+  const patch = items => send("PATCH", of("v1/items", c), { items });
+  try { await inParts(before, patch); } catch (e) {
+    if (e.status !== 404) throw e;
+    const there = new Set((await itemsOf(c, before.map(it => it.id))).map(it => it.id)), gone = before.length - there.size;
+    await inParts(before.filter(it => there.has(it.id)), patch);
+    return `${count(gone)} ${gone === 1 ? "is" : "are"} not there any more`;
+  }
+};
 const relabel = async label => {
   const name = labelColumn(), c = page.state.collection, ids = [...chosen], before = [];
   let asked = 0;
@@ -69,7 +84,7 @@ const relabel = async label => {
   }, () => {
     const same = asked - before.length;
     return before.length && `${count(before.length)} relabelled “${label}”${same ? `; ${number(same)} had this label already` : ""}`;
-  }, () => inParts(before, items => send("PATCH", of("v1/items", c), { items })), `All of them had the label “${label}” already`);
+  }, () => restore(c, before), `All of them had the label “${label}” already`);
 };
 $("relabel").addEventListener("submit", e => {
   e.preventDefault();
@@ -86,7 +101,9 @@ const suggest = async () => {
 for (const id of ["newLabel", "addLabel"]) $(id).addEventListener("focus", suggest);
 
 // --- removing ---
-const put = (c, items) => inParts(items, items => send("PUT", of("v1/items", c), { items }));
+// put brings items back, as many at once as fit into a request with their vectors.
+const put = (c, items) => inParts(items, items => send("PUT", of("v1/items", c), { items }),
+  clamp(Math.floor(page.info.limits.body_bytes / (16 * collectionOf(c).dim + 4096)), 1, page.info.limits.items));
 const remove = async () => {
   const c = page.state.collection, ids = [...chosen], removed = [];
   await change(ids, async ids => {
@@ -195,14 +212,10 @@ export const describeEditing = () => {
 onSelect(() => { $("relabelWord").textContent = labelColumn() === "label" ? "Label" : labelColumn(); });
 
 // --- downloads ---
-const found = () => new Map(page.items.map(it => [it.id, it]));
 // selected returns the selected items; those that are not shown are asked for.
 const selected = async () => {
-  const have = found(), rest = [...chosen].filter(id => !have.has(id));
-  for (let i = 0; i < rest.length; i += 50) {
-    const some = rest.slice(i, i + 50);
-    for (const it of (await json(of("v1/items", page.state.collection, { limit: some.length, filter: term("id", "in", ...some) }))).items) have.set(it.id, it);
-  }
+  const have = new Map(page.items.map(it => [it.id, it])), rest = [...chosen].filter(id => !have.has(id));
+  for (const it of await itemsOf(page.state.collection, rest)) have.set(it.id, it);
   return [...chosen].flatMap(id => have.has(id) ? [have.get(id)] : []);
 };
 for (const b of document.querySelectorAll("[data-save]")) {

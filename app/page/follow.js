@@ -13,7 +13,8 @@ const following = f => ({
 const tellLeftOut = (all = []) => {
   $("leftOut").hidden = !all.length;
   $("leftOut").firstElementChild.textContent = `${count(all.reduce((n, l) => n + l.count, 0), "file")} left out`;
-  $("leftOut").lastElementChild.replaceChildren(...all.map(l => el("li", { textContent: `${l.reason}: ${l.first.join(", ")}${l.count > l.first.length ? ` and ${number(l.count - l.first.length)} more` : ""}` })));
+  const more = l => l.count > l.first.length ? ` and ${number(l.count - l.first.length)} more` : "";
+  $("leftOut").lastElementChild.replaceChildren(...all.map(l => el("li", { textContent: `${l.reason}: ${l.first.join(", ")}${more(l)}` })));
 };
 // tellFollowing shows the folder to those who may write.
 export const tellFollowing = () => {

@@ -32,13 +32,14 @@ const keep = async blob => {
 };
 // lookFor looks for a photo of the reader's.
 export const lookFor = async blob => {
+  const before = $("status").textContent;
   $("error").hidden = true;
   $("status").textContent = "The photo is sent …";
   try {
     const digest = await keep(await cut(blob, null, long()));
     originals.set(digest, blob);
     go(looked(digest));
-  } catch (e) { $("status").textContent = ""; fail(e); }
+  } catch (e) { $("status").textContent = before; fail(e); }
 };
 const original = async digest => {
   if (!originals.has(digest)) originals.set(digest, await (await ask(`v1/pictures/${digest}`)).blob());

@@ -384,6 +384,19 @@ func useRelabel(c *chrome, s *shop, open, looked func(string)) {
 	if got := s.labelOf(c.t, ids[0]); got != before {
 		c.t.Errorf("after undoing, the label is %q, before it was %q", got, before)
 	}
+	// An item that someone has removed meanwhile does not keep the others from being undone.
+	c.do(chromedp.SendKeys(chromedp.CSS("#newLabel"), "other"+kb.Enter))
+	changed(c, "4 items relabelled “other”")
+	if _, err := s.shop.Delete(c.t.Context(), ids[1:2]); err != nil {
+		c.t.Fatal(err)
+	}
+	c.click("#undo")
+	changed(c, "Undone: 4 items relabelled “other”; 1 item is not there any more")
+	i := slices.IndexFunc(s.items, func(it store.Item) bool { return it.ID == ids[1] })
+	if err := s.shop.Put(c.t.Context(), s.items[i:i+1], store.Insert); err != nil {
+		c.t.Fatal(err)
+	}
+	s.whole(c)
 }
 
 // useRemoval removes items and brings them back.
