@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval"
@@ -159,4 +160,60 @@ func ExampleOpen() {
 		fmt.Println(err)
 	}
 	// Output: no-such-run: no such file or folder: give the folder of a run, as kindred train writes it
+}
+
+// ExampleModel_Export writes a network for another runtime, with the numbers by which that prepares a photo: the value of
+// a channel is (v / 255 - mean) / std, and Embed gives the embedding that the other runtime should give.
+func ExampleModel_Export() {
+	dir, err := os.MkdirTemp("", "kindred")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	spec, err := zoo.Network("conv4", zoo.Options{Input: nn.Shape{H: 24, W: 24, C: 3}, Dim: 8})
+	if err != nil {
+		log.Fatal(err)
+	}
+	spec.Meta = map[string]string{"pixels": "symmetric"}
+	net, err := nn.New(spec, nn.Options{Seed: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := net.Save(dir); err != nil {
+		log.Fatal(err)
+	}
+	m, _, err := run.Import(dir, "", run.DataConfig{}) // run.Load of a run
+	if err != nil {
+		log.Fatal(err)
+	}
+	graph, err := m.Export()
+	if err != nil {
+		log.Fatal(err)
+	}
+	file, err := os.Create(filepath.Join(dir, "photos.onnx"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := errors.Join(graph.Write(file), file.Close()); err != nil {
+		log.Fatal(err)
+	}
+	p, err := m.Preparation()
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(graph.Graph.Inputs[0].Name, graph.Graph.Inputs[0].String(), "mean", p.Mean, "std", p.Std)
+
+	e, err := m.Embed(context.Background(), image.NewGray(image.Rect(0, 0, 24, 24)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	again, _, err := run.Import(file.Name(), "", run.DataConfig{}) // in place of the other runtime
+	if err != nil {
+		log.Fatal(err)
+	}
+	other, err := again.Embed(context.Background(), image.NewGray(image.Rect(0, 0, 24, 24)))
+	fmt.Println(e.Cols, "numbers, the same:", slices.Equal(e.Row(0), other.Row(0)), err)
+	// Output:
+	// image FLOAT [batch, 3, 24, 24] mean [0.5 0.5 0.5] std [0.5 0.5 0.5]
+	// 8 numbers, the same: true <nil>
 }
