@@ -162,8 +162,8 @@ func ExampleOpen() {
 	// Output: no-such-run: no such file or folder: give the folder of a run, as kindred train writes it
 }
 
-// ExampleModel_Export writes a network for another runtime, with the numbers by which that prepares a photo: the value of
-// a channel is (v / 255 - mean) / std, and Embed gives the embedding that the other runtime should give.
+// ExampleModel_Export writes a network for another runtime, with the numbers by which that prepares a photo: the value
+// of a channel is (v / 255 - mean) / std, and Embed gives the embedding that the other runtime should give.
 func ExampleModel_Export() {
 	dir, err := os.MkdirTemp("", "kindred")
 	if err != nil {
