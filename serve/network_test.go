@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,10 +21,9 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// TestNetworkPreparesAsEmbedDoes uploads a photo much larger than the network's
-// images, and one of their size: both have the embedding that the same file has in
-// a folder.
-func TestNetworkPreparesAsEmbedDoes(t *testing.T) {
+// smallModel returns an untrained network of images of 32 x 32.
+func smallModel(t *testing.T) *run.Model {
+	t.Helper()
 	spec, err := zoo.Network("conv4", zoo.Options{Input: nn.Shape{H: 32, W: 32, C: 3}, Dim: 8, Width: 4})
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,14 @@ func TestNetworkPreparesAsEmbedDoes(t *testing.T) {
 	cfg := run.Default()
 	cfg.Data.Size, cfg.Data.Channels, cfg.Data.Fit, cfg.Data.Pixels, cfg.Data.Chroma = 32, 3, "cover", "symmetric",
 		"smooth"
-	m := &run.Model{Config: cfg, Net: net}
+	return &run.Model{Config: cfg, Net: net}
+}
+
+// TestNetworkPreparesAsEmbedDoes uploads a photo much larger than the network's
+// images, and one of their size: both have the embedding that the same file has in
+// a folder.
+func TestNetworkPreparesAsEmbedDoes(t *testing.T) {
+	m := smallModel(t)
 	if got := side(Network(m)); got != 32 {
 		t.Errorf("a side of %d", got)
 	}
@@ -83,6 +90,42 @@ func TestNetworkPreparesAsEmbedDoes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestNetworkConcurrently: 1,280 calls of 64 goroutines, some of the network and some of the model, have the bits of one
+// call after the other.
+func TestNetworkConcurrently(t *testing.T) {
+	m := smallModel(t)
+	n := Network(m)
+	pictures := make([]*imaging.Image, 20)
+	want := make([][]float32, len(pictures))
+	for i := range pictures {
+		pictures[i] = imaging.NewImage(20+i, 40-i, 3)
+		for k := range pictures[i].Pix {
+			pictures[i].Pix[k] = uint8(k * (i + 3))
+		}
+		x, err := n.Embed(t.Context(), pictures[i:i+1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[i] = slices.Clone(x.Row(0))
+	}
+	var all sync.WaitGroup
+	for g := range 64 {
+		all.Go(func() {
+			for k := range 20 {
+				i := (g + k) % len(pictures)
+				x, err := n.Embed(t.Context(), pictures[i:i+1])
+				if g%3 == 0 {
+					x, err = m.Embed(t.Context(), pictures[i])
+				}
+				if err != nil || !slices.Equal(x.Row(0), want[i]) {
+					t.Errorf("picture %d: %v, want %v: %v", i, x, want[i], err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // glimpses is an embedder that looks at pictures of an eighth of their sides.
