@@ -92,8 +92,8 @@ func TestNetworkPreparesAsEmbedDoes(t *testing.T) {
 	}
 }
 
-// TestNetworkConcurrently: 1,280 calls of 64 goroutines, some of the network and some of the model, have the bits of one
-// call after the other.
+// TestNetworkConcurrently: 1,280 calls of 64 goroutines, some of the network and some of the model, have the bits of
+// one call after the other.
 func TestNetworkConcurrently(t *testing.T) {
 	m := smallModel(t)
 	n := Network(m)
