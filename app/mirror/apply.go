@@ -28,7 +28,8 @@ type Done struct {
 	Undone [changes.Kinds]int
 	// Kept lists the ids of changed photos that could not be read, so that their items stay.
 	Kept []string
-	// Unreadable lists all files of the set whose contents are known to be no readable pictures.
+	// Unreadable lists all files of the set that cannot be used: those of LeftOut, those that were passed over because
+	// they could not be read before, and those that the set leaves out.
 	Unreadable []data.LeftOut
 	// Waits are the removals that were held back and wait for a decision; nil if none do. Stay has the ids of items
 	// that stay by a decision, although their photos are missing.
@@ -77,7 +78,7 @@ func (p *Plan) Apply(ctx context.Context, x *index.Index, model func() (*run.Mod
 
 // finish writes the lists in the folder of the index.
 func (a *application) finish() (*Done, error) {
-	a.done.Unreadable = a.plan.listUnreadable(a.refused)
+	a.done.Unreadable = data.AddLeftOut(a.plan.passedOver(), nil, a.done.LeftOut)
 	err := a.plan.remember(a.refused)
 	var failed error
 	a.done.Waits, a.done.Stay, failed = a.plan.removals.settle(a.plan)

@@ -158,14 +158,16 @@ func (p *Plan) next(refused map[string]string) []refusal {
 	return out
 }
 
-// listUnreadable lists the files of the set that cannot be read, by reason.
-func (p *Plan) listUnreadable(refused map[string]string) (list []data.LeftOut) {
-	for _, r := range p.next(refused) {
-		if r.Set == p.place {
-			list = data.AddLeftOut(list, nil, []data.LeftOut{{Reason: r.Reason, Count: 1, First: []string{r.ID}}})
+// passedOver lists the files that the set leaves out and those that are passed over.
+func (p *Plan) passedOver() []data.LeftOut {
+	var known data.Stats
+	for _, c := range p.Changes {
+		if c.Kind == changes.Refused {
+			known.Skipped = append(known.Skipped, data.Skipped{Sample: p.sample[c.To],
+				Err: errors.New(p.unreadable.reasons[p.Want[c.To].Digest])})
 		}
 	}
-	return list
+	return p.set.Unread(known)
 }
 
 // remember writes the list of an index, if it is another one than before.

@@ -55,7 +55,8 @@ changes the index in one step: completely, or not at all. --data means the same 
 argument. The default of --index is the folder PHOTOS.index.
 
 Only new content is embedded, with the network of the index. A photo that was moved to
-another place or class keeps its embedding and its columns. A file with the same size
+another place or class keeps its embedding and its columns. A class that was changed by
+hand in a server stays until the file moves to another class. A file with the same size
 and time as before is not opened; for any other file the content is compared. Items
 from other sources stay as they are. Removing more than a tenth of the items needs --yes.
 

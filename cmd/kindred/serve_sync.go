@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/kindred-ml/kindred/app/mirror/changes"
 	"github.com/kindred-ml/kindred/app/mirror/watch"
+	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/serve"
 )
@@ -68,7 +70,7 @@ func (f *syncFlags) logged(ctx context.Context, a *app, x *index.Index, log *slo
 		return out, err
 	}
 	out = serve.Comparison{Changes: map[string]int{}, Pending: res.done.Waits, Kept: res.done.Stay,
-		LeftOut: append(set.Unread(), res.done.Unreadable...)}
+		LeftOut: slices.DeleteFunc(res.done.Unreadable, func(l data.LeftOut) bool { return l.Used })}
 	changed := 0
 	for _, k := range []changes.Kind{changes.Added, changes.Changed, changes.Moved, changes.Relabelled,
 		changes.Removed} {
@@ -109,7 +111,10 @@ func (f *syncFlags) tell(log *slog.Logger, out *serve.Comparison) {
 		}
 	}
 	f.waits = waits
-	text := fmt.Sprint(out.LeftOut)
+	text := ""
+	for _, l := range out.LeftOut {
+		text += fmt.Sprintf("%d %s\n", l.Count, l.Reason)
+	}
 	if text != f.leftOut {
 		for _, l := range out.LeftOut {
 			log.Warn("photos were left out", "why", l.Reason, "count", l.Count, "first", l.First)
