@@ -68,6 +68,16 @@ type Whole interface {
 	Whole(e *mat.Dense, weight float64, grad *mat.Dense) float64
 }
 
+// Batches is a loss of a whole batch. It chooses no pairs itself: mining, the reduction, a memory and trimming do not
+// apply to it.
+type Batches interface {
+	Loss
+	// Batch returns the loss of the embeddings e (n x d), as the loss sees them, and puts its gradient into grad, of
+	// the same shape, which is zero before. labels has the label of each row. No other method is called at the same
+	// time.
+	Batch(e *mat.Dense, labels []int64, grad *mat.Dense) (float64, error)
+}
+
 // Set is one anchor of a Sets loss. Its slices belong to the caller.
 type Set struct {
 	Pos, Neg   []float32 // in: measures of the chosen positives and negatives

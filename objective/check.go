@@ -26,6 +26,10 @@ func (o *Options) check(weight float64, traits loss.Traits) error {
 	if o.Memory < 0 {
 		return fmt.Errorf("memory is %d: it must not be negative", o.Memory)
 	}
+	related := o.Relate != nil || o.Rule != Equal
+	if _, batches := o.Loss.(loss.Batches); batches && (o.Memory > 0 || o.Trim > 0 || related) {
+		return errors.New("a loss of a whole batch takes no memory, trim or relation of labels")
+	}
 	if _, sets := o.Loss.(loss.Sets); sets && o.Trim > 0 {
 		return errors.New("trim is for losses over triplets or pairs")
 	}
@@ -38,7 +42,6 @@ func (o *Options) check(weight float64, traits loss.Traits) error {
 	if traits.Views && (o.Memory > 0 || o.Relate != nil || o.Rule != Equal) {
 		return errors.New("a loss between views of a sample takes neither a memory nor a relation of labels")
 	}
-	related := o.Relate != nil || o.Rule != Equal
 	if traits.Proxies > 0 && (o.Memory > 0 || related) {
 		return errors.New("a loss with proxies takes neither a memory nor a relation of labels")
 	}
@@ -76,13 +79,14 @@ func checkLoss(l loss.Loss, traits loss.Traits) error {
 	_, tuples := l.(loss.Tuples)
 	_, pairs := l.(loss.Pairs)
 	_, sets := l.(loss.Sets)
+	_, batches := l.(loss.Batches)
 	_, passes := l.(loss.MultiPass)
 	_, learner := l.(loss.Learner)
 	_, perLabel := l.(loss.PerLabel)
 	var lack string
 	switch {
-	case !tuples && !pairs && !sets:
-		lack = "it must be one of loss.Tuples, loss.Pairs and loss.Sets"
+	case !tuples && !pairs && !sets && !batches:
+		lack = "it must be one of loss.Tuples, loss.Pairs, loss.Sets and loss.Batches"
 	case traits.Measure > loss.Euclidean || traits.Reduction > loss.Sum:
 		lack = fmt.Sprintf("there is no measure %v or no reduction %v", traits.Measure, traits.Reduction)
 	case traits.CrossRows && !sets:

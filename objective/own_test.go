@@ -20,6 +20,62 @@ type bare struct{ traits loss.Traits }
 
 func (b bare) Traits() loss.Traits { return b.traits }
 
+// ownBatch is half the sum of squares of the embeddings, times the label of each row.
+type ownBatch struct{ bare }
+
+func (ownBatch) Batch(e *mat.Dense, labels []int64, grad *mat.Dense) (float64, error) {
+	value := 0.0
+	for i := range e.Rows {
+		for j, v := range e.Row(i) {
+			value += float64(labels[i]) * float64(v) * float64(v) / 2
+			grad.Row(i)[j] += float32(labels[i]) * v
+		}
+	}
+	return value, nil
+}
+
+// TestOwnBatch: value and gradient are those of the loss, in each step anew, weighted and beside another loss.
+func TestOwnBatch(t *testing.T) {
+	e := mat.Of(3, 2, []float32{1, 2, 3, 4, 5, 6})
+	b := objective.Batch{Labels: []int64{1, 0, 2}}
+	step := func(o objective.Options, times int) (value float64, grad []float32) {
+		t.Helper()
+		obj, err := objective.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := mat.New(3, 2)
+		for range times {
+			r, err := obj.Step(t.Context(), e, b, g)
+			if err != nil {
+				t.Fatal(err)
+			}
+			value = r.Value
+		}
+		return value, g.Data
+	}
+	value, grad := step(objective.Options{Loss: ownBatch{}}, 2)
+	if value != 63.5 || !slices.Equal(grad, []float32{1, 2, 0, 0, 10, 12}) {
+		t.Errorf("%v, %v", value, grad)
+	}
+	one, part := step(objective.Options{Loss: loss.Triplet{}}, 1)
+	value, grad = step(objective.Options{Loss: loss.Triplet{}, Plus: []objective.Weighted{{Weight: 2,
+		Options: objective.Options{Loss: ownBatch{}}}}}, 1)
+	if value != one+2*63.5 || grad[4] != part[4]+20 {
+		t.Errorf("%v beside %v, %v beside %v", value, one, grad, part)
+	}
+	for _, o := range []objective.Options{{Memory: 4}, {Trim: 0.1}, {Rule: 1}} {
+		if o.Loss = (ownBatch{}); objectiveError(o) == nil {
+			t.Errorf("%+v is accepted", o)
+		}
+	}
+}
+
+func objectiveError(o objective.Options) error {
+	_, err := objective.New(o)
+	return err
+}
+
 type ownTriplet struct{ bare }
 
 func (ownTriplet) Tuples(ap, an, val, dap, dan []float32) {

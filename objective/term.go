@@ -66,6 +66,9 @@ func (t *term) run(ctx context.Context, x *mat.Dense, b Batch, triplets [][3]int
 	if err := t.prepare(x, b, triplets); err != nil {
 		return Result{}, err
 	}
+	if l, ok := t.loss.(loss.Batches); ok {
+		return t.batch(l, x, b, grad, add)
+	}
 	t.ctx = ctx
 	t.stopped.Store(false)
 	t.miner.Begin(&t.table, step)
@@ -106,6 +109,24 @@ func (t *term) run(ctx context.Context, x *mat.Dense, b Batch, triplets [][3]int
 	if grad != nil {
 		t.backward(scale, grad, add)
 	}
+	return t.regularised(r, x, grad)
+}
+
+// batch is run for a loss of the whole batch. Its terms are the rows.
+func (t *term) batch(l loss.Batches, x *mat.Dense, b Batch, grad *mat.Dense, add bool) (Result, error) {
+	clear(t.dE.Data)
+	v, err := l.Batch(t.seen().E, b.Labels, &t.dE)
+	if err != nil {
+		return Result{}, err
+	}
+	if grad != nil {
+		t.backward(t.weight, grad, add)
+	}
+	return t.regularised(Result{Value: t.weight * v, Tuples: x.Rows, Active: x.Rows, Anchors: x.Rows}, x, grad)
+}
+
+// regularised adds the regularisers to a result and checks that it is a number.
+func (t *term) regularised(r Result, x, grad *mat.Dense) (Result, error) {
 	r.Value += regularise(x, t.opts.L2*t.weight, t.opts.ZeroMean*t.weight, grad)
 	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
 		return r, fmt.Errorf("the loss is %v on finite embeddings: they are too large for it; normalise them or "+

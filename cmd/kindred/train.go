@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/app/cli"
+	"github.com/kindred-ml/kindred/app/cli/own"
 	"github.com/kindred-ml/kindred/app/cli/progress"
 	"github.com/kindred-ml/kindred/app/page/report/photo"
 	"github.com/kindred-ml/kindred/internal/base/escape"
@@ -19,7 +20,10 @@ import (
 )
 
 // trainFlags are the options of kindred train as typed.
-type trainFlags struct{ cli.Train }
+type trainFlags struct {
+	cli.Train
+	own string // what the calling program computes: "loss", "miner" or ""
+}
 
 func newTrain(a *app) *cobra.Command {
 	var f trainFlags
@@ -31,6 +35,8 @@ func newTrain(a *app) *cobra.Command {
 		"weights-dir": folders, "set": configuration, "out": folders, "resume": runFolders, "finish": runFolders} {
 		fs.complete(name, by)
 	}
+	fs.text(&f.own, "own", "", "loss or miner: the calling program computes it, by requests on standard output and "+
+		"answers on standard input (docs/python.md); needs --json", words("loss", "miner"))
 	return cmd
 }
 
@@ -42,13 +48,20 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 	if err != nil {
 		return err
 	}
+	link, err := f.link(cmd, a)
+	if err != nil {
+		return err
+	}
 	bar := progress.New(a.err, "")
 	bar.Pace = true
 	m := a.newMeter("features", countUnit)
 	defer m.close()
 	home := dataHome(f.DataDir)
-	res, err := f.Run(cmd.Context(), cfg, run.Options{Home: home, Weights: a.findWeights(f.Weights),
-		Begin: a.announce(m, bar), Observe: bar.Observe, Features: m.count})
+	o := run.Options{Home: home, Weights: a.findWeights(f.Weights), Begin: a.announce(m, bar), Observe: bar.Observe,
+		Features: m.count}
+	kept := bringOwn(&o, link)
+	res, err := f.Run(cmd.Context(), cfg, o)
+	err = cmp.Or(err, kept())
 	var stopped *run.Stopped
 	if errors.As(err, &stopped) {
 		r := resumable{error: err, where: stopped.Where(), command: f.goOn("--resume", stopped.Dir)}
@@ -73,6 +86,44 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 	fmt.Fprintf(a.err, "next: find photos like one of these, and show the run on a page:\n  "+
 		"%s\n", strings.Join(next, "\n  "))
 	return nil
+}
+
+// link opens the connection to the calling program whose loss or miner the run has; nil without --own.
+func (f *trainFlags) link(cmd *cobra.Command, a *app) (*own.Link, error) {
+	switch {
+	case f.own == "":
+		return nil, nil
+	case f.own != "loss" && f.own != "miner":
+		return nil, usagef("--own %q: want loss or miner", f.own)
+	case !a.json:
+		return nil, usagef("--own %s needs --json: it is for programs, and standard output has its requests", f.own)
+	}
+	link, err := own.Open(f.own, cmd.InOrStdin(), a.raw)
+	if dir := cmp.Or(f.Resume, f.Finish); err == nil && dir != "" {
+		err = link.Check(dir)
+	}
+	return link, err
+}
+
+// bringOwn puts the loss or the miner of a calling program into the options of a run, unless link is nil. The identity
+// is kept in the run's folder; kept returns the error of that.
+func bringOwn(o *run.Options, link *own.Link) (kept func() error) {
+	var err error
+	if link == nil {
+		return func() error { return nil }
+	}
+	if link.Kind == "loss" {
+		o.Loss = link.Loss()
+	} else {
+		o.Miner = link.Mine
+	}
+	o.Own = []string{own.File}
+	begin := o.Begin
+	o.Begin = func(s run.Setup) {
+		begin(s)
+		err = link.Keep(s.Dir)
+	}
+	return func() error { return err }
 }
 
 // trainResult is what kindred train --json prints.

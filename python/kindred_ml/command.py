@@ -20,7 +20,7 @@ _MOST, _LINE, _LINES = 1 << 30, 1 << 16, 1000
 _CLOSED = 10
 
 
-def run(*arguments, stdin=b"", progress=None):
+def run(*arguments, stdin=b"", progress=None, loss=None, miner=None):
     """Run a command and return the JSON document that it prints.
 
     Parameters
@@ -33,6 +33,9 @@ def run(*arguments, stdin=b"", progress=None):
         What becomes of the lines on its standard error: they are shown one below the other
         (``'lines'``), in place of each other (``'line'``), as a bar where they count (``'bar'``, the
         default in a notebook), not at all (False), or handed to a function.
+    loss, miner : callable, optional
+        One of them, for ``run("train", ...)``: see :class:`kindred_ml.Embedder`. A run continues, with
+        ``--resume``, only with the same function.
 
     Returns
     -------
@@ -46,6 +49,11 @@ def run(*arguments, stdin=b"", progress=None):
         If it is interrupted: the command is told to stop, and has ended. Training finishes the
         step that it is in; a second interrupt ends it at once.
     """
+    served = None
+    if loss is not None or miner is not None:
+        from .own import Served
+        served = Served(loss, miner)
+        arguments = (arguments[0], f"--own={served.kind}", *arguments[1:])
     show = display(progress)
     command = [find(), "--json", *(os.fspath(a) for a in arguments)]
     try:
@@ -56,8 +64,9 @@ def run(*arguments, stdin=b"", progress=None):
     said, out = collections.deque(maxlen=_LINES), []
     # A process that the command started may keep these open for longer: then the threads close them.
     threads = [threading.Thread(target=_closing, args=(process.stderr, _lines, process.stderr, show, said), daemon=True),
-               threading.Thread(target=_closing, args=(process.stdout, _printed, process, out), daemon=True),
-               threading.Thread(target=_feed, args=(process.stdin, stdin), daemon=True)]
+               threading.Thread(target=_closing, args=(process.stdout, _printed, process, out, served), daemon=True)]
+    if served is None:
+        threads.append(threading.Thread(target=_feed, args=(process.stdin, stdin), daemon=True))
     for thread in threads:
         thread.start()
     try:
@@ -77,7 +86,7 @@ def run(*arguments, stdin=b"", progress=None):
     if sum(map(len, out)) > _MOST:
         raise KindredError(f"{command[0]} printed more than {_MOST} bytes and was stopped: {_OTHER}", status, command)
     if status != 0:
-        raise KindredError(_unfetched(_reason(list(said), status)), status, command)
+        raise KindredError(_unfetched(_reason(list(said), status)), status, command) from (served and served.error)
     if not closed:
         raise KindredError(f"{command[0]} has ended, but a process that it started keeps its output open: {_OTHER}",
                            status, command)
@@ -111,8 +120,13 @@ def understood(command):
         raise KindredError(f"the result of kindred {command} cannot be read: {what}: {_OTHER}") from e
 
 
-def _printed(process, out):
-    """Keep what a command prints. Stop the command if it prints too much."""
+def _printed(process, out, served):
+    """Keep what a command prints, after the requests to a loss or a miner. Stop the command if it prints too much."""
+    if served is not None:
+        try:
+            out.append(served.serve(process.stdin, process.stdout))
+        finally:
+            _feed(process.stdin, b"")
     size = 0
     for block in iter(lambda: process.stdout.read1(_LINE), b""):
         out.append(block)

@@ -47,6 +47,13 @@ class Embedder:
         Whether ``fit`` replaces a run in ``folder`` that this estimator has not made.
     progress
         See :func:`kindred_ml.command.run`.
+    loss : callable, optional
+        A loss of your own: called for each batch with its embeddings (n, d), as float32, and its labels (n,), as
+        numbers of classes; it returns the loss and its gradient (n, d). The embeddings have unit length if the
+        settings say so, as the default does.
+    miner : callable, optional
+        Chooses the triplets of each batch for a loss over triplets: called as ``loss`` is, it returns integers (m, 3):
+        rows of an anchor, a positive and a negative. Not with ``loss``.
 
     Attributes
     ----------
@@ -64,6 +71,10 @@ class Embedder:
     ``fit`` holds back a part of the photos to measure on, as ``kindred train`` does: 20 % of each class
     unless ``set`` has another ``data.split``, or ``fit`` is given ``split``.
 
+    ``loss`` and ``miner`` run in this process, one batch after the other, in a thread of their own: they are slow beside
+    those of kindred. An exception in them ends the training with a KindredError that has its traceback. The same seed
+    gives the same bits only if they do.
+
     Examples
     --------
     >>> from kindred_ml import Embedder
@@ -72,7 +83,7 @@ class Embedder:
     """
 
     def __init__(self, run=None, network=None, set=None, config=None, folder=None, seed=1, force=False,
-                 progress=None):
+                 progress=None, loss=None, miner=None):
         self.run = run
         self.network = network
         self.set = set
@@ -81,6 +92,8 @@ class Embedder:
         self.seed = seed
         self.force = force
         self.progress = progress
+        self.loss = loss
+        self.miner = miner
 
     def fit(self, X, y=None, split=None):
         """Train on photos and their labels.
@@ -124,7 +137,8 @@ class Embedder:
         settings = {"data": manifest, "allow_outside": True, "out": out, "config": self.config, "seed": self.seed,
                     "force": bool(self.force or getattr(self, "run_", None) == out),
                     "set": [f"{key}={setting(value)}" for key, value in (self.set or {}).items()]}
-        self.training_ = run_command("train", *flags(settings), progress=self.progress)
+        self.training_ = run_command("train", *flags(settings), progress=self.progress, loss=self.loss,
+                                     miner=self.miner)
         with understood("train"):
             random = [note for note in self.training_.get("notes") or [] if note.startswith(_RANDOM)]
             self.metrics_ = dict(self.training_["metrics"])

@@ -498,6 +498,8 @@ func programs() []Package {
 			"format/safetensors internal/format/onnx nn"},
 		{"app/cli/results", "the output files of a command, written together",
 			"internal/base/atomic internal/base/regular internal/format/strictjson"},
+		{"app/cli/own", "a loss or a miner that the calling program computes: `kindred train --own`",
+			"internal/base/atomic internal/base/regular internal/format/strictjson loss mat objective"},
 		{"app/cli/explain", "`kindred loss`: a loss on one batch", "embedding mat objective"},
 		{"app/cli/calibrate", "learns a calibration from a run, an index or embeddings",
 			"internal/base/escape internal/base/spell mat nn/optim data embedding eval/rank clean decide store index " +

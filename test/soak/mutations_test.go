@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/app/cli/own"
 	"github.com/kindred-ml/kindred/app/page/review"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
@@ -31,6 +33,25 @@ import (
 	"github.com/kindred-ml/kindred/test/netcases"
 )
 
+// trainingReaders read what tells how to train several runs, or with which loss.
+func trainingReaders() []mutations.Reader {
+	return []mutations.Reader{
+		{Name: "sweep plan", Valid: []string{"set: {train.epochs: 4}\nranges:\n" +
+			"  train.lr: {low: 0.0001, high: 0.1, log: true}\n  sample.per_class: {low: 2, high: 4}\narms:\n" +
+			"  - {name: Triplet, set: {loss.name: triplet}}\ntrials: 4\nreduction: 2\nfolds: 2\n"},
+			Read: func(text []byte) error { _, err := sweep.ParsePlan("p.yaml", text); return err }},
+		{Name: "plan of a comparison", Valid: []string{"set: {train.epochs: 4}\nfolds: 2\narms:\n" +
+			"  - {name: Triplet, set: {loss.name: triplet}}\n  - {name: MS, set: {loss.name: multisimilarity}}\n"},
+			Read: func(text []byte) error { _, err := sweep.ParseComparison("p.yaml", text); return err }},
+		{Name: "identity of a loss", Valid: []string{`{"kind":"loss","name":"a.b","digest":"c"}`},
+			Read: func(text []byte) error {
+				length := binary.LittleEndian.AppendUint32(nil, uint32(len(text)))
+				_, err := own.Open("loss", bytes.NewReader(append(length, text...)), io.Discard)
+				return err
+			}},
+	}
+}
+
 // TestMutations changes texts of exported readers. Texts that a package reads internally are
 // changed by a test of the same name in that package.
 func TestMutations(t *testing.T) {
@@ -45,6 +66,7 @@ func TestMutations(t *testing.T) {
 			return read(path)
 		}
 	}
+	mutations.Try(t, trainingReaders()...)
 	mutations.Try(t,
 		mutations.Reader{Name: "columns in a database", Valid: []string{`{"price": 2, "label": "x", "new": true}`},
 			Read: func(text []byte) error { return strictjson.Unmarshal(text, new(map[string]any)) }},
@@ -83,13 +105,6 @@ func TestMutations(t *testing.T) {
 				"loss: {name: triplet, margin: 0.2}\ntrain: {epochs: 3, lr: 1e-3}\neval: {recall: [1, 2]}\n",
 				"data:\n  path: \"a: b\" # c\n  validation: classes:0.5\nloss:\n  name: multisimilarity\n  alpha: 2\n"},
 			Read: func(text []byte) error { _, err := run.Parse("c.yaml", text); return err }},
-		mutations.Reader{Name: "sweep plan", Valid: []string{"set: {train.epochs: 4}\nranges:\n" +
-			"  train.lr: {low: 0.0001, high: 0.1, log: true}\n  sample.per_class: {low: 2, high: 4}\narms:\n" +
-			"  - {name: Triplet, set: {loss.name: triplet}}\ntrials: 4\nreduction: 2\nfolds: 2\n"},
-			Read: func(text []byte) error { _, err := sweep.ParsePlan("p.yaml", text); return err }},
-		mutations.Reader{Name: "plan of a comparison", Valid: []string{"set: {train.epochs: 4}\nfolds: 2\narms:\n" +
-			"  - {name: Triplet, set: {loss.name: triplet}}\n  - {name: MS, set: {loss.name: multisimilarity}}\n"},
-			Read: func(text []byte) error { _, err := sweep.ParseComparison("p.yaml", text); return err }},
 		mutations.Reader{Name: "pairs",
 			Valid: []string{"a,b,same\nc,d,0\ne,f,1\ng,h,1\n", "1 1\nAnn 1 2\nAnn 1 Bob 2\n"},
 			Read: func(text []byte) error {
@@ -188,6 +203,7 @@ var decoders = map[string]string{
 	"store/qdrant/qdrant.go":             "columns in a database",
 	"store/weaviate/http.go":             "answer of Weaviate",
 	"store/weaviate/weaviate.go":         "answer of Weaviate",
+	"app/cli/own/own.go":                 "identity of a loss",
 	"sweep/memory.go":                    "state of a sweep",
 	"sweep/parse.go":                     "sweep plan",
 	"sweep/samedata.go":                  "data of a sweep",

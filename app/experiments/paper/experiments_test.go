@@ -54,7 +54,8 @@ func TestExtremePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"With hard negatives and n = 2", "Where triplets moved", "bottom right",
-		"scale small", "How the settings were chosen", "on mnist instead of CUB-200-2011", "the mean of 2 seeds", "So few seeds decide nothing"} {
+		"scale small", "How the settings were chosen", "on mnist instead of CUB-200-2011",
+		"the mean of 2 seeds", "So few seeds decide nothing"} {
 		// A page keeps numbers on one line with their units.
 		if !strings.Contains(strings.ReplaceAll(string(page), "\u00a0", " "), want) {
 			t.Errorf("the page lacks %q", want)

