@@ -161,7 +161,7 @@ func TestLossLacksAMethod(t *testing.T) {
 		{ownTriplet{}, ""},
 		{ownSet{}, ""},
 		{proxies(2, 5), ""},
-		{bare{}, "one of loss.Tuples, loss.Pairs and loss.Sets"},
+		{bare{}, "one of loss.Tuples, loss.Pairs, loss.Sets and loss.Batches"},
 		{ownTriplet{bare{loss.Traits{Measure: 7}}}, "no measure"},
 		{ownTriplet{bare{loss.Traits{Reduction: 7}}}, "no reduction"},
 		{ownTriplet{bare{loss.Traits{CrossRows: true}}}, "CrossRows"},
