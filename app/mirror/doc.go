@@ -7,5 +7,6 @@
 // Look compares and changes nothing; package changes has the rules. Apply embeds new photos and changes
 // the index in one step, completely or not at all. The next comparison needs the size, time and
 // digest of each file. They are in columns of the items, so that they are always written together with
-// their embeddings.
+// their embeddings. What people change in items stays (KeepFacts), also between Look and Apply. A server
+// holds back the removals of many items (Hold) until somebody decides about them (Removals).
 package mirror

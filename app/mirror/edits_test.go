@@ -239,6 +239,26 @@ func TestRemovalsWait(t *testing.T) {
 	if kept := compare(21); kept.Waits != nil || len(kept.Stay) != 4 {
 		t.Fatalf("%+v", kept)
 	}
+	other := t.TempDir() // another set of the same index
+	write(t, filepath.Join(other, "z", "1.png"), "other", time.Hour)
+	set := opened(t, other)
+	facts, err := Facts(t.Context(), set.All(), other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := store.Item{ID: "z/z/1.png", Path: facts[0].Path, Vector: []float32{1, 1}}
+	facts[0].Put(&z)
+	if _, err := x.Add(t.Context(), []store.Item{z}, index.AddOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	foreign, err := Look(t.Context(), x, set, Options{Prefix: "z/", Set: other, Removals: r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	applied(t, x, foreign)
+	if _, err := x.Remove(t.Context(), "z/z/1.png"); err != nil {
+		t.Fatal(err)
+	}
 	write(t, name(3), "3", time.Hour)
 	gone(4) // less than a tenth
 	if back := compare(20); back.Waits != nil || len(back.Stay) != 3 {

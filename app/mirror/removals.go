@@ -161,16 +161,31 @@ func (p *Plan) missing(kinds ...changes.Kind) (ids []string) {
 	return ids
 }
 
-// settle records what waits after a plan was applied, and forgets decisions about photos that are not missing any more.
-func (r *Removals) settle(p *Plan) (waits *Pending, kept []string, err error) {
+// settle records what waits after a plan was applied, and forgets decisions about photos that are there again. An index
+// may have items of several sets: decisions about the others stay. stay has the ids of items of this set that stay by a
+// decision.
+func (r *Removals) settle(p *Plan) (waits *Pending, stay []string, err error) {
+	back := map[string]bool{}
+	for _, c := range p.Changes {
+		if c.To >= 0 {
+			back[p.Want[c.To].ID] = true
+			if c.From >= 0 {
+				back[p.Have[c.From].ID] = true
+			}
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	gone := p.missing(changes.Removed, changes.Held)
 	next := removalsFile{Format: removalsFormat}
 	isKept := map[string]bool{}
 	for _, id := range r.file.Kept {
-		if _, missing := slices.BinarySearch(gone, id); missing {
+		if !back[id] {
 			next.Kept, isKept[id] = append(next.Kept, id), true
+		}
+	}
+	for _, id := range p.missing(changes.Removed, changes.Held) {
+		if isKept[id] {
+			stay = append(stay, id)
 		}
 	}
 	undecided := func(id string) bool { return !isKept[id] }
@@ -185,7 +200,7 @@ func (r *Removals) settle(p *Plan) (waits *Pending, kept []string, err error) {
 		waits = nil
 	}
 	if next.Pending == r.file.Pending && next.Confirmed == r.file.Confirmed && slices.Equal(next.Kept, r.file.Kept) {
-		return waits, next.Kept, nil
+		return waits, stay, nil
 	}
-	return waits, next.Kept, r.write(next)
+	return waits, stay, r.write(next)
 }
