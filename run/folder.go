@@ -91,6 +91,7 @@ func (f *Folder) Config(overrides ...string) (Config, error) {
 		return Config{}, err
 	}
 	c, err := Parse(f.ConfigPath(), text, overrides...)
+	c.Data.Path = placeOf(c.Data.Path, text)
 	c.Data.topFolders = c.Data.Label == "" || c.Data.Fine == ""
 	return c, err
 }

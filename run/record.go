@@ -154,7 +154,7 @@ func (r *record) begin(config string, from *train.Checkpoint) error {
 			return err
 		}
 	}
-	err := r.writeText(configFile, config)
+	err := r.writeText(configFile, withPlace(config))
 	if err != nil || from == nil || from.Epoch == 0 {
 		return err
 	}
@@ -228,7 +228,7 @@ func (t *trainer) Save(c *train.Checkpoint) error {
 		if err := t.saveModel(); err != nil || !t.fellBack {
 			return err
 		}
-		return t.record.writeText(configFile, string(t.cfg.YAML()))
+		return t.record.writeText(configFile, withPlace(string(t.cfg.YAML())))
 	})
 }
 

@@ -118,7 +118,7 @@ func TestNoPretrainedNetwork(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, want := range []string{"random weights", "kindred weights get resnet18",
-			"--set network.pretrained=FILE"} {
+			"name a file with network.pretrained"} {
 			if strings.Contains(res.Verdict, want) != (asked == "") {
 				t.Errorf("pretrained=%q: %q in %q", asked, want, res.Verdict)
 			}

@@ -1,0 +1,53 @@
+package run
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// placeComment begins the last line of config.yaml, if data.path is relative. The line has the absolute path that it
+// meant when the run began, so that the run's data are found from other folders too.
+const placeComment = "# data.path was "
+
+// withPlace adds the comment to a configuration. If the data are not there, it adds none.
+func withPlace(config string) string {
+	c, err := Parse(configFile, []byte(config))
+	if err != nil || c.Data.Path == "" || filepath.IsAbs(c.Data.Path) {
+		return config
+	}
+	abs, err := filepath.Abs(c.Data.Path)
+	if err != nil {
+		return config
+	}
+	if _, err := os.Stat(abs); err != nil {
+		return config
+	}
+	return config + placeComment + strconv.Quote(abs) + "\n"
+}
+
+// placeOf returns the data.path of a configuration, or the absolute path in its comment if data.path is relative and
+// leads nowhere from here.
+func placeOf(path string, config []byte) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	lines := bytes.Split(bytes.TrimSpace(config), []byte("\n"))
+	quoted, ok := strings.CutPrefix(string(lines[len(lines)-1]), placeComment)
+	if !ok {
+		return path
+	}
+	abs, err := strconv.Unquote(quoted)
+	if err != nil || !filepath.IsAbs(abs) {
+		return path
+	}
+	if _, err := os.Stat(abs); err != nil {
+		return path // the error then names what the user gave
+	}
+	return abs
+}

@@ -1,0 +1,70 @@
+package run
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestPlace: a run whose data.path is relative finds its data from another folder, by a line of config.yaml that
+// changes nothing else; if the data were moved, the path stays the one that was given.
+func TestPlace(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.Mkdir("my \"photos\"", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	cfg := Default()
+	cfg.Data.Path = "my \"photos\""
+	text := withPlace(string(cfg.YAML()))
+	if !strings.HasSuffix(text, "photos\\\"\"\n") {
+		t.Fatal(text)
+	}
+	if diff, err := different([]byte(text), cfg.YAML()); diff != "" || err != nil {
+		t.Errorf("%s, %v", diff, err)
+	}
+	run := filepath.Join(dir, "run")
+	if err := os.Mkdir(run, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(run, configFile), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	path := func() string {
+		t.Helper()
+		f, err := Open(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := f.Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Data.Path
+	}
+	if got := path(); got != cfg.Data.Path {
+		t.Errorf("here: %q", got)
+	}
+	t.Chdir(t.TempDir())
+	got, err := filepath.EvalSymlinks(path())
+	if err != nil || filepath.Base(got) != cfg.Data.Path || !filepath.IsAbs(got) {
+		t.Errorf("elsewhere: %q, %v", got, err)
+	}
+	if err := os.Remove(filepath.Join(dir, cfg.Data.Path)); err != nil {
+		t.Fatal(err)
+	}
+	if got := path(); got != cfg.Data.Path {
+		t.Errorf("without data: %q", got)
+	}
+	for _, path := range []string{"", "/tmp", "none"} {
+		c := Default()
+		c.Data.Path = path
+		if text := string(c.YAML()); withPlace(text) != text {
+			t.Errorf("%q: a comment", path)
+		}
+		if got := placeOf(path, []byte(placeComment+"\"relative\"")); got != path {
+			t.Errorf("%q becomes %q", path, got)
+		}
+	}
+}
