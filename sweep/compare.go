@@ -25,8 +25,6 @@ type Comparison struct {
 	Folds int        `json:"folds,omitempty"`
 	Arms  []Compared `json:"arms"`
 	Tests []ArmTest  `json:"tests"` // every two arms
-
-	plan *Plan
 }
 
 // Compared is one arm of a comparison.
@@ -84,7 +82,7 @@ func Compare(ctx context.Context, p *Plan, o Options) (*Comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Comparison{Metric: p.Metric, Folds: p.Scored(), plan: p}
+	c := &Comparison{Metric: p.Metric, Folds: p.Scored()}
 	for i := range p.Arms {
 		cfg, err := p.config(&p.Arms[i], nil)
 		if err != nil {
@@ -106,7 +104,7 @@ func Compare(ctx context.Context, p *Plan, o Options) (*Comparison, error) {
 }
 
 // Column returns the metric's column in metrics.csv.
-func (c *Comparison) Column() string { return c.plan.Column() }
+func (c *Comparison) Column() string { return metricColumn(c.Metric) }
 
 // runSet returns the overrides of an arm's run with a seed, on a fold from 1 or, with 0, on the whole training part.
 func (p *Plan) runSet(seed uint64, fold int) []string {

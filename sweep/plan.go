@@ -176,11 +176,13 @@ func (p *Plan) rungs(a *Arm) []int {
 }
 
 // Column returns the metric's column in metrics.csv.
-func (p *Plan) Column() string {
-	if name, ok := strings.CutPrefix(p.Metric, "label:"); ok {
+func (p *Plan) Column() string { return metricColumn(p.Metric) }
+
+func metricColumn(metric string) string {
+	if name, ok := strings.CutPrefix(metric, "label:"); ok {
 		return "test_label_" + name
 	}
-	return "test_" + p.Metric
+	return "test_" + metric
 }
 
 // ranges returns the ranges of an arm: its own, and the plan's for other keys.

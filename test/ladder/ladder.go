@@ -414,7 +414,7 @@ func pages() []Package {
 				"app/page/report/photo app/page/report/retrieval"},
 		{"app/page/report/swept", "a sweep as a page", "sweep app/page/report"},
 		{"app/page/report/compared", "arms compared: tables, LaTeX, CSV, a figure and a page",
-			"internal/base/atomic sweep app/page/report app/page/report/runs"},
+			"internal/base/atomic internal/base/spell sweep app/page/report app/page/report/runs"},
 		{"app/page/report/verified", "verification as a page: DET, ROC, distances of genuine and impostor pairs",
 			"eval app/page/report"},
 		{"app/page/report/diagnosed", "a diagnosis as a part of the report",

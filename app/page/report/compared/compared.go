@@ -15,6 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/app/page/report"
 	"github.com/kindred-ml/kindred/app/page/report/runs"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/sweep"
 )
 
@@ -123,9 +124,9 @@ func Tests(c *sweep.Comparison) report.Table {
 	t := report.Table{Caption: "Differences in " + title(c.Column()), Columns: []report.Column{{Name: "arm"},
 		{Name: "minus"}, {Name: "gain" + name}, {Name: "p"}, {Name: "p (Holm)"}, {Name: "seeds to decide"},
 		{Name: "verdict"}},
-		Note: fmt.Sprintf("Student's paired t-test over %d seeds, two-sided; p (Holm) is corrected for the %d tests. "+
+		Note: fmt.Sprintf("Student's paired t-test over %d seeds, two-sided; p (Holm) is corrected for %s. "+
 			"A difference counts if that is below 0.05 with 3 seeds or more. Seeds to decide: about as many decide "+
-			"it, if mean and spread stay as they are.", c.Tests[0].N, len(c.Tests))}
+			"it, if mean and spread stay as they are.", c.Tests[0].N, spell.Count(len(c.Tests), "test"))}
 	for i := range c.Tests {
 		a := &c.Tests[i]
 		std := 0.0
