@@ -37,6 +37,7 @@ const (
 // it were held. A word that names a file of bombFiles has it written before. Behind the arrow stands what the
 // command says; "" is a success. A command that is new stands here or in readNothing.
 var bombs = map[string][]string{
+	"apply": {"apply review --script s.sh -> needs more"},
 	"calibrate": {"calibrate some.csv -> too few", "calibrate many.csv -> needs more",
 		"calibrate field.csv -> a row of more than"},
 	"clean": {"clean some.csv --out out -> needs", "clean many.csv --out out -> needs"},
@@ -64,10 +65,12 @@ var bombs = map[string][]string{
 		"index create --embeddings some.csv --out I4 -> adding 1200000 items",
 		"index create --embeddings many.csv --out I3 -> needs more",
 		"index create --embeddings field.csv --out I2 -> a row of more than"},
-	"index check": {"index check manifest -> at most 32 MiB"},
-	"index info":  {"index info manifest -> at most 32 MiB"},
-	"init":        {"init rows.zip --out run2.yaml -> more than"},
-	"loss":        {"loss --embeddings many.csv -> needs", "loss --embeddings field.csv -> a row of more than"},
+	"index check":  {"index check manifest -> at most 32 MiB"},
+	"index export": {"index export manifest - -> at most 32 MiB"},
+	"index info":   {"index info manifest -> at most 32 MiB"},
+	"index list":   {"index list manifest -> at most 32 MiB"},
+	"init":         {"init rows.zip --out run2.yaml -> more than"},
+	"loss":         {"loss --embeddings many.csv -> needs", "loss --embeddings field.csv -> a row of more than"},
 	"map": {"map --embeddings matrix.npy --method pca --out out3 -> ",
 		"map --embeddings many.csv --out out -> needs",
 		"map --embeddings field.csv --out out -> a row of more than"},
