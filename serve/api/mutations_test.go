@@ -46,7 +46,10 @@ func TestMutations(t *testing.T) {
 		{"edited", `{"ids":["a"],"before":[{"id":"a","columns":{"b":null,"c":2}}]}`,
 			func(ctx context.Context, c *api.Client) error { _, err := c.Edit(ctx, "a", nil); return err }},
 		{"labels", `{"labels":[{"label":"x","items":3,"ids":["a","b"]}],"total":1,"missing":2}`,
-			func(ctx context.Context, c *api.Client) error { _, err := c.Labels(ctx, api.LabelOptions{}); return err }},
+			func(ctx context.Context, c *api.Client) error {
+				_, err := c.Labels(ctx, api.LabelOptions{})
+				return err
+			}},
 		{"pending", `{"pending":{"id":"x","removed":1,"items":2,"since":"2026-05-01T12:00:00Z","list":[{"id":"a",` +
 			`"label":"","path":""}],"next":0}}`,
 			func(ctx context.Context, c *api.Client) error { _, err := c.Pending(ctx, 0, 0); return err }},
