@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/app/cli/own"
+	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/app/page/review"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
@@ -83,6 +84,12 @@ func TestMutations(t *testing.T) {
 		}},
 		mutations.Reader{Name: "measures of a gallery", Valid: []string{measures(t, dir)}, Read: file("spread.json",
 			func(path string) error { _, err := decide.LoadMeasures(path, "these"); return err })},
+		mutations.Reader{Name: "decisions about missing photos", Valid: []string{`{"format": 1, "pending": "ab", ` +
+			`"since": "2026-01-02T03:04:05Z", "confirmed": true, "kept": ["a.jpg", "b.jpg"]}`},
+			Read: file(mirror.RemovalsFileName, func(path string) error {
+				_, err := mirror.OpenRemovals(filepath.Dir(path))
+				return err
+			})},
 		mutations.Reader{Name: "review page", Valid: []string{reviewPage(t)}, Read: file("review.json",
 			func(path string) error { _, err := review.Read(path); return err })},
 		mutations.Reader{Name: "network", Valid: networks(t), Read: func(text []byte) error {
@@ -186,6 +193,7 @@ var decoders = map[string]string{
 	"internal/jobs/job.go":               "spec of a job: ",
 	"internal/jobs/queue/given.go":       "job in a queue",
 	"internal/jobs/queue/state.go":       "state of a job",
+	"app/mirror/removals.go":             "decisions about missing photos",
 	"app/mirror/unreadable.go":           "list of unreadable files",
 	"app/page/review/live.go":            "review page",
 	"nn/json.go":                         "network",
