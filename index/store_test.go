@@ -71,7 +71,8 @@ func TestSameBounds(t *testing.T) {
 		"the longest text": {store.Item{ID: "text", Columns: map[string]any{"a": long}}, true},
 		"a longer text":    {store.Item{ID: "text", Columns: map[string]any{"a": long + "x"}}, false},
 		"no value":         {store.Item{ID: "nil", Columns: map[string]any{"a": nil}}, false},
-		"a whole number":   {store.Item{ID: "int", Columns: map[string]any{"a": 1}}, false},
+		"a whole number":   {store.Item{ID: "int", Columns: map[string]any{"n": 1}}, true},
+		"a list":           {store.Item{ID: "list", Columns: map[string]any{"n": []int{1}}}, false},
 	} {
 		c.it.Vector = []float32{1}
 		var wrong *store.ItemError
