@@ -22,7 +22,7 @@ const embedTogether = 16
 // the network together, up to 16 at once. It does not change the images. An error concerns the whole call and names
 // the image by its position. It returns soon after ctx ends.
 func (m *Model) Embed(ctx context.Context, images ...image.Image) (*mat.Dense, error) {
-	return m.embedEach(ctx, len(images), func(p *preparer, i int) (image.Image, error) {
+	return m.embedEach(ctx, len(images), func(_ *preparer, i int) (image.Image, error) {
 		if images[i] == nil {
 			return nil, errors.New("no image")
 		}
@@ -51,13 +51,7 @@ func (m *Model) embedEach(ctx context.Context, n int, read func(p *preparer, i i
 	}
 	out := mat.New(n, m.Net.Dim())
 	embed := func(ctx context.Context, i int) error {
-		if err := e.embed(ctx, out.Row(i), func(p *preparer) (image.Image, error) { return read(p, i) }); err != nil {
-			if n > 1 && ctx.Err() == nil {
-				err = fmt.Errorf("image %d of %d: %w", i, n, err)
-			}
-			return err
-		}
-		return nil
+		return e.embed(ctx, out.Row(i), func(p *preparer) (image.Image, error) { return read(p, i) })
 	}
 	if n == 1 {
 		if err := embed(ctx, 0); err != nil {
@@ -72,8 +66,8 @@ func (m *Model) embedEach(ctx context.Context, n int, read func(p *preparer, i i
 	for range min(n, 2*embedTogether) { // one batch passes while the next is prepared
 		all.Go(func() {
 			for i := range next {
-				if err := embed(ctx, i); err != nil {
-					fail(err)
+				if err := embed(ctx, i); err != nil { // if ctx has ended, its cause stays
+					fail(fmt.Errorf("image %d of %d: %w", i, n, err))
 				}
 			}
 		})

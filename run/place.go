@@ -12,20 +12,20 @@ import (
 // meant when the run began, so that the run's data are found from other folders too.
 const placeComment = "# data.path was "
 
-// withPlace adds the comment to a configuration. If the data are not there, it adds none.
-func withPlace(config string) string {
-	c, err := Parse(configFile, []byte(config))
-	if err != nil || c.Data.Path == "" || filepath.IsAbs(c.Data.Path) {
-		return config
+// withPlace returns the text of the configuration with the comment, if the data are there.
+func (c *Config) withPlace() string {
+	text := string(c.YAML())
+	if c.Data.Path == "" || filepath.IsAbs(c.Data.Path) {
+		return text
 	}
 	abs, err := filepath.Abs(c.Data.Path)
+	if err == nil {
+		_, err = os.Stat(abs)
+	}
 	if err != nil {
-		return config
+		return text
 	}
-	if _, err := os.Stat(abs); err != nil {
-		return config
-	}
-	return config + placeComment + strconv.Quote(abs) + "\n"
+	return text + placeComment + strconv.Quote(abs) + "\n"
 }
 
 // placeOf returns the data.path of a configuration, or the absolute path in its comment if data.path is relative and

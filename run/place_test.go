@@ -17,7 +17,7 @@ func TestPlace(t *testing.T) {
 	}
 	cfg := Default()
 	cfg.Data.Path = "my \"photos\""
-	text := withPlace(string(cfg.YAML()))
+	text := cfg.withPlace()
 	if !strings.HasSuffix(text, "photos\\\"\"\n") {
 		t.Fatal(text)
 	}
@@ -60,7 +60,7 @@ func TestPlace(t *testing.T) {
 	for _, path := range []string{"", "/tmp", "none"} {
 		c := Default()
 		c.Data.Path = path
-		if text := string(c.YAML()); withPlace(text) != text {
+		if c.withPlace() != string(c.YAML()) {
 			t.Errorf("%q: a comment", path)
 		}
 		if got := placeOf(path, []byte(placeComment+"\"relative\"")); got != path {

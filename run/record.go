@@ -146,7 +146,8 @@ type record struct {
 // begin writes the resolved configuration, and the files that a kill after the checkpoint of
 // an epoch may have left unwritten. If the run resumes with other settings, they are written
 // into the checkpoint first, so that a kill in between leaves no contradicting files.
-func (r *record) begin(config string, from *train.Checkpoint) error {
+func (r *record) begin(cfg *Config, from *train.Checkpoint) error {
+	config := string(cfg.YAML())
 	if from != nil && from.Settings != "" && from.Settings != config {
 		changed := *from
 		changed.Settings, changed.Earlier = config, from.Settings
@@ -154,7 +155,7 @@ func (r *record) begin(config string, from *train.Checkpoint) error {
 			return err
 		}
 	}
-	err := r.writeText(configFile, withPlace(config))
+	err := r.writeText(configFile, cfg.withPlace())
 	if err != nil || from == nil || from.Epoch == 0 {
 		return err
 	}
@@ -228,7 +229,7 @@ func (t *trainer) Save(c *train.Checkpoint) error {
 		if err := t.saveModel(); err != nil || !t.fellBack {
 			return err
 		}
-		return t.record.writeText(configFile, withPlace(string(t.cfg.YAML())))
+		return t.record.writeText(configFile, t.cfg.withPlace())
 	})
 }
 

@@ -268,7 +268,7 @@ func (t *trainer) start(ctx context.Context) (*train.Trainer, error) {
 		return nil, err
 	}
 	if t.record != nil {
-		if err := t.record.begin(string(t.cfg.YAML()), from); err != nil {
+		if err := t.record.begin(&t.cfg, from); err != nil {
 			return nil, err
 		}
 	}

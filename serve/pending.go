@@ -55,7 +55,7 @@ func (s *Server) pendingRemovals(w http.ResponseWriter, r *http.Request) error {
 		out.Next = end
 	}
 	for _, id := range p.Removed[from:end] {
-		it, ok, err := found(func(id string) (store.Item, error) { return c.Store.Get(r.Context(), id) }, id)
+		it, ok, err := found(c.getter(r.Context()), id)
 		if err != nil {
 			return err
 		}

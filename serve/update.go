@@ -20,7 +20,7 @@ func (c *collection) update(ctx context.Context, compute func(getter) (store.Cha
 	}
 	c.updating.Lock()
 	defer c.updating.Unlock()
-	change, err := compute(func(id string) (store.Item, error) { return c.Store.Get(ctx, id) })
+	change, err := compute(c.getter(ctx))
 	if err != nil {
 		return 0, err
 	}
@@ -31,6 +31,11 @@ func (c *collection) update(ctx context.Context, compute func(getter) (store.Cha
 		err = c.Store.Put(ctx, change.Put, store.Replace)
 	}
 	return removed, err
+}
+
+// getter returns a getter of the items as they are now.
+func (c *collection) getter(ctx context.Context) getter {
+	return func(id string) (store.Item, error) { return c.Store.Get(ctx, id) }
 }
 
 // found returns an item, and false if it does not exist.

@@ -196,7 +196,7 @@ func (c *collection) sweepOne(ctx context.Context, s *Server, note, id string) e
 	c.uploading.Lock()
 	defer c.uploading.Unlock()
 	path := strings.TrimSuffix(note, removedSuffix)
-	it, ok, err := found(func(id string) (store.Item, error) { return c.Store.Get(ctx, id) }, id)
+	it, ok, err := found(c.getter(ctx), id)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/app/page/review"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/serve"
 )
@@ -98,7 +99,7 @@ func (f *applyFlags) writeScript(a *app, of []reviewed.Correction) error {
 		return err
 	}
 	return a.answerf(map[string]any{"script": f.script, "moves": len(moves)},
-		"%s: %s; read it, then run: %s\n", f.script, spell.Count(len(moves), "move"), commandLine("sh", f.script))
+		"%s: %s; read it, then run: %s\n", f.script, spell.Count(len(moves), "move"), escape.Command("sh", f.script))
 }
 
 func (f *applyFlags) change(ctx context.Context, a *app, x *index.Index, of []reviewed.Correction) error {

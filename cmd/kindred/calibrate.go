@@ -371,7 +371,7 @@ func (f *calibrateFlags) again(arg string) string {
 	f.cmd.Flags().Visit(func(flag *pflag.Flag) {
 		words = append(words, "--"+flag.Name+"="+strings.Trim(flag.Value.String(), "[]"))
 	})
-	return commandLine(words...)
+	return escape.Command(words...)
 }
 
 // setOptions sets the options that no flag sets.

@@ -38,11 +38,7 @@ the plan add runs.`,
   kindred compare plan.yaml --out compared --jobs 2 --json`,
 		Args: exactArgs("plan"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			plan, err := f.read(args[0], sweep.ParseComparison)
-			if err != nil {
-				return err
-			}
-			o, close, err := f.options(cmd.Context(), a)
+			plan, o, close, err := f.open(cmd.Context(), a, args[0], sweep.ParseComparison)
 			if err != nil {
 				return err
 			}
@@ -53,7 +49,7 @@ the plan add runs.`,
 			if err != nil {
 				return f.stopped(err)
 			}
-			again := commandLine("kindred", "compare", args[0], "--out", f.dir)
+			again := escape.Command("kindred", "compare", args[0], "--out", f.dir)
 			if err := compared.Write(out, f.dir, again); err != nil {
 				return err
 			}

@@ -122,8 +122,8 @@ func runDiscover(ctx context.Context, a *app, f *discoverFlags, arg string) erro
 		return err
 	}
 	if _, err := os.Stat(r.ManifestPath(0)); err == nil && out.Kinds > len(out.Classes) {
-		out.Next = commandLine(os.Args[0], "train", "--data", filepath.Join(f.dir, "manifest.csv"), "--allow-outside",
-			"--set", "sample.name=hierarchical")
+		out.Next = escape.Command(os.Args[0], "train", "--data", filepath.Join(f.dir, "manifest.csv"),
+			"--allow-outside", "--set", "sample.name=hierarchical")
 	}
 	return a.answer(out, func() error { return a.printDiscovered(out) })
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/compute/itself"
 	"github.com/kindred-ml/kindred/mat"
 )
@@ -305,7 +306,7 @@ func (f *evalFlags) writeFiles(rep *eval.Report) error {
 		results.Of("eval.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(rep) }),
 		results.Of("eval.csv", rep.WriteCSV), results.Of("eval.md", rep.WriteMarkdown),
 	}
-	if page, ok := verified.Page(rep, commandLine(os.Args...)); ok {
+	if page, ok := verified.Page(rep, escape.Command(os.Args...)); ok {
 		texts = append(texts, results.Of("eval.html", htmlOf(page)))
 	}
 	if f.perClass {

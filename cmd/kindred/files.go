@@ -157,16 +157,3 @@ func dataHome(flag string) string {
 	}
 	return home
 }
-
-// commandLine quotes the words of a command for a shell.
-func commandLine(words ...string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		if w == "" ||
-			strings.Trim(w, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_") != "" {
-			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-		quoted[i] = w
-	}
-	return strings.Join(quoted, " ")
-}

@@ -321,7 +321,7 @@ func (a *app) fill(ctx context.Context, to *lookup.Items, s *itemSource, f *item
 			}
 		}
 		words = append(words, f.queued.words()...)
-		return resumable{error: err, where: where, command: commandLine(words...)}
+		return resumable{error: err, where: where, command: escape.Command(words...)}
 	}
 	if err != nil {
 		return err

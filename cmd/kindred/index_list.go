@@ -29,6 +29,19 @@ func (f *selectFlags) add(cmd *cobra.Command) {
 		"index sync keeps (file.size, ...)", nothing)
 }
 
+// open opens the index and returns what the flags choose of it.
+func (f *selectFlags) open(a *app, dir string) (*index.Index, *items.Selection, error) {
+	x, err := a.readIndex(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := f.selection(x)
+	if err != nil {
+		x.Close()
+	}
+	return x, s, err
+}
+
 // selection returns what the flags choose of an index.
 func (f *selectFlags) selection(x *index.Index) (*items.Selection, error) {
 	filter, err := parseFilter(f.filter)
@@ -79,15 +92,11 @@ func (f *selectFlags) export(a *app, dir, file string, vectors bool) error {
 	if vectors && ext == ".csv" {
 		return usagef("--vectors applies to a .parquet file: CSV has no column of vectors")
 	}
-	x, err := a.readIndex(dir)
+	x, s, err := f.open(a, dir)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	s, err := f.selection(x)
-	if err != nil {
-		return err
-	}
 	s.Vectors = vectors
 	n := 0
 	if err := a.writeFile(file, func(w io.Writer) (err error) {
@@ -145,15 +154,11 @@ func (f *selectFlags) list(a *app, dir, after string, limit int, vectors bool) e
 	if limit < 1 || limit > mostListed {
 		return usagef("--limit %d: want 1 to %d; kindred index export writes all items", limit, mostListed)
 	}
-	x, err := a.readIndex(dir)
+	x, s, err := f.open(a, dir)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	s, err := f.selection(x)
-	if err != nil {
-		return err
-	}
 	found, err := x.List(s.Filter, after, limit+1)
 	if err != nil {
 		return err
@@ -201,6 +206,6 @@ func (l *itemPage) print(a *app, columns []store.Column) error {
 	if err := w.Flush(); err != nil || l.Next == "" {
 		return err
 	}
-	_, err := fmt.Fprintf(a.err, "the next items: --after %s\n", commandLine(l.Next))
+	_, err := fmt.Fprintf(a.err, "the next items: --after %s\n", escape.Command(l.Next))
 	return err
 }

@@ -123,7 +123,7 @@ func (a *app) reembedIndex(ctx context.Context, dir string, f *reembedFlags) err
 		return refusedItems(dir, bad)
 	case errors.Is(err, context.Canceled):
 		where := "the index has its old embeddings, and new ones are in " + reembed.Folder(dir)
-		return resumable{error: err, where: where, command: commandLine(os.Args...)}
+		return resumable{error: err, where: where, command: escape.Command(os.Args...)}
 	case err != nil:
 		return err
 	}
@@ -180,9 +180,9 @@ func refusedItems(dir string, e *reembed.ItemsError) error {
 	}{
 		{e.Missing, "whose photo is missing or cannot be read", "put the photos back, or remove the items with " +
 			"--drop-missing"},
-		{e.Changed, "whose photo has changed since it was embedded", commandLine("kindred", "index", "sync", "PHOTOS",
-			"--index", dir) + " takes over the changes"},
-		{e.NoPath, "without a photo, from embeddings or an archive", commandLine("kindred", "index", "remove", dir,
+		{e.Changed, "whose photo has changed since it was embedded", escape.Command("kindred", "index", "sync",
+			"PHOTOS", "--index", dir) + " takes over the changes"},
+		{e.NoPath, "without a photo, from embeddings or an archive", escape.Command("kindred", "index", "remove", dir,
 			"--filter", "path is missing") + " removes them; or make a new index"},
 	} {
 		if len(kind.items) == 0 {

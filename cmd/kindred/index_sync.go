@@ -451,6 +451,6 @@ func (a *app) sayStale(ctx context.Context, d *items.Adder, set *data.Dataset, w
 	}
 	_, err = fmt.Fprintf(a.err, "of the items already there, %d are of photos that were deleted or renamed, "+
 		"and %d of files that have changed since: '%s --dry-run' lists them; without --dry-run it updates the "+
-		"index\n", gone, changed, commandLine(words...))
+		"index\n", gone, changed, escape.Command(words...))
 	return err
 }

@@ -139,7 +139,7 @@ func (f *initFlags) next() string {
 	if isStdout(file) {
 		file = "run.yaml"
 	}
-	return commandLine(append([]string{"kindred", "train", "-c", file}, f.train.folders()...)...)
+	return escape.Command(append([]string{"kindred", "train", "-c", file}, f.train.folders()...)...)
 }
 
 // introduction returns the comment at the head of the file, without comment marks.

@@ -19,6 +19,7 @@ import (
 	"github.com/kindred-ml/kindred/app/experiments/paper"
 	"github.com/kindred-ml/kindred/app/remote/fetch"
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"
@@ -211,7 +212,7 @@ func runReproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Optio
 		out.Table().Narrow(), out.Statements(), out.Tuning)
 	if n, needed := out.DecidingSeeds(); needed && !o.Fast {
 		fmt.Fprintf(a.out, "To decide, go on with %d seeds (the finished runs are kept):\n  %s\n\n", n,
-			commandLine(withSeeds(os.Args, n)...))
+			escape.Command(withSeeds(os.Args, n)...))
 	}
 	_, err = fmt.Fprintf(a.out, "report: %s\n", filepath.Join(o.Dir, paper.ReportFile))
 	return err
@@ -262,7 +263,7 @@ func reproduced(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options
 	}
 	out, err := paper.Reproduce(cmd.Context(), e, o)
 	if stopped := (*run.Stopped)(nil); errors.As(err, &stopped) {
-		return nil, resumable{error: err, where: stopped.Where(), command: commandLine(os.Args...)}
+		return nil, resumable{error: err, where: stopped.Where(), command: escape.Command(os.Args...)}
 	} else if err != nil {
 		return nil, err
 	}

@@ -145,7 +145,7 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) (code in
 func (a *app) reportPanic(value any, args []string) {
 	fmt.Fprintf(a.err, "kindred: internal error: %v\n\n%s\n%scommand %s\n\nThis is a bug in kindred: please report it "+
 		"with all lines above, but without passwords, at\nhttps://github.com/kindred-ml/kindred/issues\n", value,
-		debug.Stack(), thisVersion(), commandLine(append([]string{"kindred"}, args...)...))
+		debug.Stack(), thisVersion(), escape.Command(append([]string{"kindred"}, args...)...))
 }
 
 // checkedWriter keeps the first error of its writes, so that a command fails if its

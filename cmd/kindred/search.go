@@ -356,7 +356,7 @@ func (f *searchFlags) sayForeign(t *lookup.Table, queries []lookup.Query, answer
 func (f *searchFlags) sayOlder(answers []api.Answer, name string) {
 	way := ""
 	if f.look.spec.Store == "" {
-		way = fmt.Sprintf(": '%s' updates it", commandLine("kindred", "index", "sync", "PHOTOS", "--index", name))
+		way = fmt.Sprintf(": '%s' updates it", escape.Command("kindred", "index", "sync", "PHOTOS", "--index", name))
 	}
 	for _, q := range answers {
 		if n := len(q.Older); n > 0 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/serve"
 )
@@ -165,7 +166,7 @@ func (h *servedIndex) reopen(ctx context.Context, s *serve.Server) error {
 	var unfit *serve.UnfitError
 	if errors.As(err, &unfit) { // it is of the old network
 		h.log.Warn("the calibration is not used", "index", h.dir, "why", unfit.Error(),
-			"next", commandLine("kindred", "calibrate", h.dir))
+			"next", escape.Command("kindred", "calibrate", h.dir))
 		err = nil
 	}
 	if err == nil {

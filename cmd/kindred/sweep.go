@@ -48,11 +48,7 @@ Trials that fail are listed at the end with their errors. The exit status is the
   kindred sweep plan.yaml --out sweeps/letters --jobs 2 --json`,
 		Args: exactArgs("plan"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			plan, err := f.read(args[0], sweep.ParsePlan)
-			if err != nil {
-				return err
-			}
-			o, close, err := f.options(cmd.Context(), a)
+			plan, o, close, err := f.open(cmd.Context(), a, args[0], sweep.ParsePlan)
 			if err != nil {
 				return err
 			}
@@ -91,8 +87,20 @@ func (f *planFlags) add(cmd *cobra.Command, what string) {
 	f.queued.addLeader(cmd)
 }
 
+// open reads the plan and returns it with the options, without Tell. close ends the queue, if there is one.
+func (f *planFlags) open(ctx context.Context, a *app, path string, parse planParser) (p *sweep.Plan, o sweep.Options,
+	close func(), err error) {
+	if p, err = f.read(path, parse); err == nil {
+		o, close, err = f.options(ctx, a)
+	}
+	return p, o, close, err
+}
+
+// planParser reads the text of a plan; file is its name in errors.
+type planParser = func(file string, text []byte) (*sweep.Plan, error)
+
 // read reads the plan.
-func (f *planFlags) read(path string, parse func(file string, text []byte) (*sweep.Plan, error)) (*sweep.Plan, error) {
+func (f *planFlags) read(path string, parse planParser) (*sweep.Plan, error) {
 	if f.dir == "" {
 		return nil, usagef("missing --out: the folder of the results")
 	}
@@ -110,7 +118,7 @@ func (f *planFlags) read(path string, parse func(file string, text []byte) (*swe
 	return plan, nil
 }
 
-// options returns the options without Tell. close ends the queue, if there is one.
+// options returns the options and what ends the queue.
 func (f *planFlags) options(ctx context.Context, a *app) (o sweep.Options, close func(), err error) {
 	o = sweep.Options{Dir: f.dir, Jobs: f.jobs,
 		Note: func(text string) { fmt.Fprintln(a.err, escape.Text("note: "+text)) }, Local: sweep.Local{
@@ -130,7 +138,7 @@ func (f *planFlags) options(ctx context.Context, a *app) (o sweep.Options, close
 // stopped returns the error of a plan that was not carried out to the end.
 func (f *planFlags) stopped(err error) error {
 	if errors.Is(err, context.Canceled) {
-		return resumable{error: err, where: f.dir + " keeps the finished jobs", command: commandLine(os.Args...)}
+		return resumable{error: err, where: f.dir + " keeps the finished jobs", command: escape.Command(os.Args...)}
 	}
 	return err
 }
@@ -184,7 +192,7 @@ func (a *app) failedTrials(out *sweep.Outcome, allow bool) error {
 // sweptOut writes the page and prints the result.
 func (a *app) sweptOut(dir, plan string, out *sweep.Outcome, took time.Duration) error {
 	page := filepath.Join(dir, sweep.ReportFile)
-	if err := swept.Page(out, commandLine("kindred", "sweep", plan, "--out", dir)).WriteFile(page); err != nil {
+	if err := swept.Page(out, escape.Command("kindred", "sweep", plan, "--out", dir)).WriteFile(page); err != nil {
 		return err
 	}
 	if a.json {

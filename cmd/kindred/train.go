@@ -136,7 +136,7 @@ type trainResult struct {
 // goOn returns the command that continues the run in dir (--resume) or ends it (--finish).
 func (f *trainFlags) goOn(flag, dir string) string {
 	words := []string{os.Args[0], "train", flag, dashed(dir)}
-	return commandLine(append(words, f.folders()...)...)
+	return escape.Command(append(words, f.folders()...)...)
 }
 
 // folders are the flags that say where data sets and pretrained networks are, as
@@ -169,12 +169,12 @@ func (f *trainFlags) next(res *run.Result, home string) []string {
 		if f.DataDir != "" {
 			words = append(words, "--data-dir", f.DataDir)
 		}
-		return commandLine(append([]string{os.Args[0]}, words...)...)
+		return escape.Command(append([]string{os.Args[0]}, words...)...)
 	}
 	embeddings := filepath.Join(dir, "embeddings.npy")
 	look := flags("neighbours", "--embeddings", embeddings, "--data", what, "--out", dir+"-neighbours")
 	if res.Test.Part.Data.Features != nil {
-		look = commandLine(os.Args[0], "neighbours", "--embeddings", embeddings, "--out", dir+"-neighbours")
+		look = escape.Command(os.Args[0], "neighbours", "--embeddings", embeddings, "--out", dir+"-neighbours")
 	}
 	if p := res.Test.Part; p.Data.Features == nil {
 		name := filepath.FromSlash(p.Data.Names[p.Index[0]])

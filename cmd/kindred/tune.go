@@ -16,6 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/app/cli"
 	"github.com/kindred-ml/kindred/app/experiments/paper"
 	"github.com/kindred-ml/kindred/app/page/report/swept"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/sweep"
 )
 
@@ -77,7 +78,7 @@ then 1, or 0 with --allow-failed.`,
 			chosen, out, err := paper.Tune(cmd.Context(), e, o, p, plan, a.tellSweep(p))
 			if errors.Is(err, context.Canceled) {
 				return resumable{error: err, where: o.Dir + " keeps the finished trials",
-					command: commandLine(os.Args...)}
+					command: escape.Command(os.Args...)}
 			} else if err != nil {
 				return err
 			}

@@ -515,8 +515,8 @@ func programs() []Package {
 			"internal/base/lock internal/base/par data embedding eval/rank store index run app/mirror app/origin " +
 				"app/cli/work"},
 		{"app/cli/reviewed", "the items that discover and clean examine",
-			"mat embedding data eval/rank run store index serve/api app/mirror app/page/review app/page/report/photo " +
-				"app/cli/items"},
+			"internal/base/escape mat embedding data eval/rank run store index serve/api app/mirror app/page/review " +
+				"app/page/report/photo app/cli/items"},
 		{"app/cli/card", "the model card and the metadata of an exported network",
 			"format/safetensors decide app/cli/contents nn/onnxnet run train"},
 		{"app/cli/trials", "prints what calibrations promised and what was measured",

@@ -17,6 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/app/page/review"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -136,16 +137,13 @@ func WriteScript(w io.Writer, moves []Move) error {
 	for _, m := range moves {
 		if folder := filepath.Dir(m.To); !made[folder] {
 			made[folder] = true
-			fmt.Fprintf(&b, "mkdir -p -- %s\n", quoted(folder))
+			b.WriteString(escape.Command("mkdir", "-p", "--", folder) + "\n")
 		}
-		fmt.Fprintf(&b, "[ ! -e %[2]s ] && mv -- %[1]s %[2]s\n", quoted(m.From), quoted(m.To))
+		fmt.Fprintf(&b, "[ ! -e %s ] && %s\n", escape.Command(m.To), escape.Command("mv", "--", m.From, m.To))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
-
-// quoted writes a word for sh.
-func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // Applied counts the items of an index that corrections changed.
 type Applied struct {
