@@ -54,9 +54,10 @@ var keyPattern = regexp.MustCompile("^" + keyStart + "[0-9a-f]{16}$")
 // Read reads the data of a page. path is the page's folder, or the file of the data or of the
 // page in this folder.
 func Read(path string) (*Saved, error) {
+	const want = "the folder that kindred clean or kindred discover has written"
 	st, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return nil, regular.Want(err, path, want)
 	}
 	if st.IsDir() {
 		path = filepath.Join(path, DataName)
@@ -68,7 +69,7 @@ func Read(path string) (*Saved, error) {
 	}
 	text, err := regular.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, regular.Want(err, path, want)
 	}
 	bad := func(why error) error {
 		return fmt.Errorf("%s has no data of a page of kindred discover or kindred clean: %w", path, why)
