@@ -47,7 +47,7 @@ build: modules
 demo: build
 	bin/kindred reproduce mnist --seeds 1 --out reports/mnist
 
-# What test/browser opens the pages in, from Debian, with letters to write them
+# What internal/test/browser opens the pages in, from Debian, with letters to write them
 # in. Where it cannot be installed that test is skipped, and says so.
 BROWSER_PACKAGES = chromium fonts-dejavu-core
 
@@ -84,11 +84,11 @@ mpi:
 
 # Every kernel has three levels (AVX-512, AVX2, plain Go); what stands on them is
 # tested at each level that this machine has.
-KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kernel/qgemm ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./nn/internal/conv ./nn/internal/attention ./nn ./mat ./internal/compute/pair ./mine ./loss ./objective
+KERNEL_USERS = ./internal/kernel/simd/... ./internal/kernel/bf16 ./internal/kernel/qgemm ./internal/kernel/pix ./data/imaging ./internal/kernel/scan ./internal/network/conv ./internal/network/attention ./nn ./matrix ./internal/compute/pair ./mine ./loss ./objective
 
 # What drives the whole program through every documented command, and a browser through
 # every page: no part of make test, as it takes as long as half of all else.
-WHOLES = ./test/readme ./test/browser
+WHOLES = ./internal/test/readme ./internal/test/browser
 
 test: vet
 	KINDRED_HEIC="$$(.ci/heic)" $(TEST) -timeout 25m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(WHOLES))")
@@ -109,8 +109,8 @@ ONNXRUNTIME = .ci/npm onnxruntime onnxruntime-node@1.30.0
 
 npm:
 	KINDRED_PGLITE="$$(.ci/npm pglite @electric-sql/pglite@0.5.14 @electric-sql/pglite-pgvector@0.0.15 \
-		@electric-sql/pglite-socket@0.2.17)" $(TEST) -timeout 15m -run "Store|Push" ./store/pgvector ./cmd/kindred
-	KINDRED_ONNXRUNTIME="$$($(ONNXRUNTIME))" $(TEST) -timeout 15m -run 'Runtime|Soak' ./nn/onnxnet
+		@electric-sql/pglite-socket@0.2.17)" $(TEST) -timeout 15m -run "Store|Push" ./internal/database/pgvector ./cmd/kindred
+	KINDRED_ONNXRUNTIME="$$($(ONNXRUNTIME))" $(TEST) -timeout 15m -run 'Runtime|Soak' ./internal/network/onnxnet
 
 # Without assembly the kernels run the same plain Go as at the lowest level, and so what
 # stands on them is only built. make levels NOASM='$(KERNEL_USERS)' tests that too.
@@ -127,7 +127,7 @@ levels:
 # stopped at every change of the file system, in place of a third of them. The golden curve
 # of the accelerator's graphs has all ten steps, which plain Go computes in a minute.
 long:
-	KINDRED_LONG=1 $(TEST) -count=1 -timeout 25m -run TestDirections ./app/experiments/paper
+	KINDRED_LONG=1 $(TEST) -count=1 -timeout 25m -run TestDirections ./internal/app/experiments/paper
 	KINDRED_LONG=1 $(TEST) -count=1 -run 'AtEveryWrite$$' ./run
 	KINDRED_LONG=1 KINDRED_HEIC="$$(.ci/heic)" $(TEST) -count=1 -timeout 1h -run '^TestMutations' $(MUTATED)
 	cd xla && KINDRED_LONG=1 $(TEST) -count=1 -run TestGoldenCurve .
@@ -137,7 +137,7 @@ MUTATED = $$(find . -name mutations_test.go -exec dirname {} + | sort -u)
 
 directions: KINDRED_LONG = most
 directions:
-	KINDRED_LONG=$(KINDRED_LONG) $(TEST) -count=1 -timeout 2h -run TestDirections ./app/experiments/paper
+	KINDRED_LONG=$(KINDRED_LONG) $(TEST) -count=1 -timeout 2h -run TestDirections ./internal/app/experiments/paper
 
 fuzz:
 	KINDRED_HEIC="$$(.ci/heic)" .ci/fuzz
@@ -149,7 +149,7 @@ fuzz:
 # make soak SOAKS=./index SEED=N. No part of CI.
 SOAK = 1h
 SEED =
-SOAKS = ./nn/onnxnet ./index ./objective ./test/soak
+SOAKS = ./internal/network/onnxnet ./index ./objective ./internal/test/soak
 
 soak:
 	@KINDRED_ONNXRUNTIME="$$($(ONNXRUNTIME))"; export KINDRED_ONNXRUNTIME; \
@@ -160,8 +160,8 @@ soak:
 # Packages whose tests have goroutines, sockets or processes, RUNS times each in hard
 # conditions that take turns: make stress RUNS=5 CONDITIONS=freeze,load STRESSED=./serve.
 # docs/design/testing.md has the conditions, and what has been found so.
-STRESSED = ./index ./serve/... ./internal/jobs/... ./app/remote/... ./app/mirror/... ./internal/base/... ./store/... \
-	./data ./train ./run ./sweep ./projection ./app/cli/work ./app/cli/inspect ./test/systems ./cmd/kindred
+STRESSED = ./index ./serve/... ./internal/jobs/... ./internal/app/remote/... ./internal/collection/mirror/... ./internal/base/... ./store/... \
+	./data ./train ./run ./run/sweep ./internal/compute/projection ./internal/app/cli/shards ./internal/app/cli/inspect ./internal/test/systems ./cmd/kindred
 RUNS = 20
 CONDITIONS =
 
@@ -169,21 +169,21 @@ CONDITIONS =
 BOMBS =
 
 bombs: build
-	KINDRED_DECODERS="$$(.ci/heic)" $(GO) run ./test/bombs/trial -kindred bin/kindred $(BOMBS)
+	KINDRED_DECODERS="$$(.ci/heic)" $(GO) run ./internal/test/bombs/trial -kindred bin/kindred $(BOMBS)
 
 # Hours at full scale. make promises PROMISES='-only clean -scale 0.1' tries a part.
 promises:
-	$(GO) run ./app/experiments/promises $(PROMISES)
+	$(GO) run ./internal/app/experiments/simulation $(PROMISES)
 
 stress:
-	$(GO) run ./test/stress -runs $(RUNS) -conditions "$(CONDITIONS)" $(STRESSED)
+	$(GO) run ./internal/test/stress -runs $(RUNS) -conditions "$(CONDITIONS)" $(STRESSED)
 
 # Packages with goroutines of their own, or whose work par spreads over the cores.
 # Those that compute much run what uses all cores once, as the race detector makes
 # them ten times slower. It needs cgo, and makes allocations of its own.
-RACE_ALL = ./internal/base/par ./internal/base/budget ./internal/compute/pair ./mine ./objective ./nn/optim ./data ./app/cli/inspect ./eval/cluster ./eval/diagnose \
-	./app/experiments/theory/field ./index ./internal/jobs ./internal/jobs/queue ./internal/jobs/embedded ./serve/... ./app/remote/... ./app/mirror/watch
-RACE_SOME = ./cmd/kindred ./nn/internal/conv ./nn/internal/attention ./mat ./nn ./train ./run ./sweep ./projection ./eval/rank ./app/experiments/theory/isometry ./app/experiments/theory/noise
+RACE_ALL = ./internal/base/par ./internal/base/budget ./internal/compute/pair ./mine ./objective ./nn/optim ./data ./internal/app/cli/inspect ./internal/compute/cluster ./eval/diagnose \
+	./internal/app/experiments/theory/field ./index ./internal/jobs ./internal/jobs/queue ./internal/jobs/natsserver ./serve/... ./internal/app/remote/... ./internal/collection/mirror/watch
+RACE_SOME = ./cmd/kindred ./internal/network/conv ./internal/network/attention ./matrix ./nn ./train ./run ./run/sweep ./internal/compute/projection ./eval/rank ./internal/app/experiments/theory/isometry ./internal/app/experiments/theory/noise
 RACE_TESTS = SameBits|Moments|BatchSizes|Stop|Interrupted|Learns|Features|TestSweep$$
 CC ?= gcc
 
@@ -202,7 +202,7 @@ SYSTEMS = linux/arm64 darwin/arm64 windows/amd64
 COMPILED =
 
 cross:
-	$(GO) run ./test/systems $(SYSTEMS)
+	$(GO) run ./internal/test/systems $(SYSTEMS)
 	@[ -z "$(COMPILED)" ] || for system in $(SYSTEMS); do \
 		echo "$$system: $(COMPILED)"; \
 		GOOS=$${system%/*} GOARCH=$${system#*/} $(GO) build $(COMPILED) || exit 1; \

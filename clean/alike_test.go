@@ -7,14 +7,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // pairs draws n rows of each of 2k classes: k places far from each other, at each of
 // which two classes lie so far apart, in standard deviations of their clouds, that
 // these overlap little and are each other's nearest.
-func pairs(rng *rand.Rand, k, n, d int, within float64) (*mat.Dense, []int64) {
-	x, y := mat.New(2*k*n, d), make([]int64, 2*k*n)
+func pairs(rng *rand.Rand, k, n, d int, within float64) (*matrix.Dense, []int64) {
+	x, y := matrix.New(2*k*n, d), make([]int64, 2*k*n)
 	for p := range k {
 		centre, way := make([]float64, d), make([]float64, d)
 		var length float64
@@ -100,7 +100,7 @@ func (a *account) log(t *testing.T, name string) {
 }
 
 // spoiled is a set of which some labels are wrong.
-type spoiled func(rng *rand.Rand) (x *mat.Dense, y, noisy []int64, wrong []bool)
+type spoiled func(rng *rand.Rand) (x *matrix.Dense, y, noisy []int64, wrong []bool)
 
 // benchmark judges as many draws of a set as $KINDRED_LONG says, or two.
 func benchmark(t *testing.T, name string, set spoiled) *account {
@@ -153,7 +153,7 @@ func TestLookalikes(t *testing.T) {
 		{"1 deviation apart, none", 5, 120, 0, 1, all, 0},
 		{"one cloud, none", 5, 120, 0, 0, all, 0},
 	} {
-		a := benchmark(t, c.name, func(rng *rand.Rand) (*mat.Dense, []int64, []int64, []bool) {
+		a := benchmark(t, c.name, func(rng *rand.Rand) (*matrix.Dense, []int64, []int64, []bool) {
 			x, y := pairs(rng, c.k, c.n, 16, c.within)
 			noisy, wrong := mistaken(y, c.rate, c.of, rng)
 			return x, y, noisy, wrong
@@ -197,7 +197,7 @@ func TestUniform(t *testing.T) {
 		{"60 classes of 6 close together, 1 of 5", 60, 6, 16, 0.7, 5, 0, 0},
 		{"60 classes of 6 close together, none", 60, 6, 16, 0.7, 1 << 40, 0, 0},
 	} {
-		a := benchmark(t, c.name, func(rng *rand.Rand) (*mat.Dense, []int64, []int64, []bool) {
+		a := benchmark(t, c.name, func(rng *rand.Rand) (*matrix.Dense, []int64, []int64, []bool) {
 			x, y := classes(rng, c.k, c.n, c.d, c.apart)
 			noisy, wrong := spoil(y, c.every, c.k, rng)
 			return x, y, noisy, wrong

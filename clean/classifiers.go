@@ -10,13 +10,13 @@ import (
 	gonum "gonum.org/v1/gonum/mat"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // part is an embedding with the items that are judged in it (held), the items that judge them (rest), and
 // every judged item's neighbours among the latter.
 type part struct {
-	x          *mat.Dense
+	x          *matrix.Dense
 	held, rest []int
 	k          int
 	near       []int     // k neighbours for each of held
@@ -29,7 +29,7 @@ func (p *part) whole() bool { return len(p.held) == len(p.rest) && p.held[0] == 
 // search finds the neighbours.
 func (p *part) search(ctx context.Context, k int) error {
 	p.k = k
-	queries, gallery := gather(p.x, p.held), (*mat.Dense)(nil)
+	queries, gallery := gather(p.x, p.held), (*matrix.Dense)(nil)
 	if !p.whole() {
 		gallery = gather(p.x, p.rest)
 	}
@@ -95,7 +95,7 @@ func (p *part) judge(ctx context.Context, h *evidence) error {
 		return err
 	}
 	const block = 256
-	said := mat.New(block, h.classes)
+	said := matrix.New(block, h.classes)
 	votes := make([]float64, h.classes)
 	for lo := 0; lo < len(p.held); lo += block {
 		if err := ctx.Err(); err != nil {
@@ -171,8 +171,8 @@ func (h *evidence) against(i, label int, votes []float64, row []float32) margins
 type head struct {
 	mean   []float64
 	share  []float64
-	solved *gonum.Dense // d x d matrix inv(X'RX + lambda), for the influence of rows
-	beta   *mat.Dense   // d x classes
+	solved *gonum.Dense  // d x d matrix inv(X'RX + lambda), for the influence of rows
+	beta   *matrix.Dense // d x classes
 }
 
 // lambda is the penalty in units of the mean variance of a coordinate.
@@ -197,7 +197,7 @@ func (p *part) fit(ctx context.Context, h *evidence) (*head, error) {
 	for j := range out.mean {
 		out.mean[j] /= sum
 	}
-	rows, weighted := mat.New(n, d), mat.New(n, d)
+	rows, weighted := matrix.New(n, d), matrix.New(n, d)
 	for k, i := range p.rest {
 		for j, v := range p.x.Row(i) {
 			rows.Row(k)[j] = v - float32(out.mean[j])
@@ -222,10 +222,10 @@ func (p *part) fit(ctx context.Context, h *evidence) (*head, error) {
 }
 
 // solve computes beta, and returns the Cholesky factors of X'RX + lambda.
-func (f *head) solve(p *part, h *evidence, rows, weighted *mat.Dense) (*gonum.Cholesky, error) {
+func (f *head) solve(p *part, h *evidence, rows, weighted *matrix.Dense) (*gonum.Cholesky, error) {
 	d := rows.Cols
-	gram := mat.New(d, d)
-	mat.Gemm(true, false, 1, weighted, rows, 0, gram)
+	gram := matrix.New(d, d)
+	matrix.Gemm(true, false, 1, weighted, rows, 0, gram)
 	a := gonum.NewSymDense(d, nil)
 	var trace float64
 	for j := range d {
@@ -263,7 +263,7 @@ func (f *head) solve(p *part, h *evidence, rows, weighted *mat.Dense) (*gonum.Ch
 	if err := chol.SolveTo(&beta, target); err != nil && !errors.As(err, new(gonum.Condition)) {
 		return nil, err
 	}
-	f.beta = mat.New(d, h.classes)
+	f.beta = matrix.New(d, h.classes)
 	for j := range d {
 		for c := range h.classes {
 			f.beta.Row(j)[c] = float32(beta.At(j, c))
@@ -274,24 +274,24 @@ func (f *head) solve(p *part, h *evidence, rows, weighted *mat.Dense) (*gonum.Ch
 
 // predict writes the head's predictions for the held items lo..hi-1 to out. For an item of the fit it
 // writes the prediction without that item.
-func (d *head) predict(p *part, h *evidence, lo, hi int, out *mat.Dense) {
-	rows := mat.New(hi-lo, p.x.Cols)
+func (d *head) predict(p *part, h *evidence, lo, hi int, out *matrix.Dense) {
+	rows := matrix.New(hi-lo, p.x.Cols)
 	for k := lo; k < hi; k++ {
 		for j, v := range p.x.Row(p.held[k]) {
 			rows.Row(k - lo)[j] = v - float32(d.mean[j])
 		}
 	}
-	mat.Gemm(false, false, 1, rows, d.beta, 0, out)
+	matrix.Gemm(false, false, 1, rows, d.beta, 0, out)
 	var influence []float64
 	if d.solved != nil {
-		inv := mat.New(p.x.Cols, p.x.Cols)
+		inv := matrix.New(p.x.Cols, p.x.Cols)
 		for j := range inv.Rows {
 			for k := range inv.Cols {
 				inv.Row(j)[k] = float32(d.solved.At(j, k))
 			}
 		}
-		t := mat.New(rows.Rows, rows.Cols)
-		mat.Gemm(false, false, 1, rows, inv, 0, t)
+		t := matrix.New(rows.Rows, rows.Cols)
+		matrix.Gemm(false, false, 1, rows, inv, 0, t)
 		influence = make([]float64, rows.Rows)
 		for k := range rows.Rows {
 			for j, v := range rows.Row(k) {
@@ -333,8 +333,8 @@ func (p *part) count(y []int, out *Judged, number map[int64]int) {
 }
 
 // gather copies rows.
-func gather(x *mat.Dense, rows []int) *mat.Dense {
-	out := mat.New(len(rows), x.Cols)
+func gather(x *matrix.Dense, rows []int) *matrix.Dense {
+	out := matrix.New(len(rows), x.Cols)
 	for k, i := range rows {
 		copy(out.Row(k), x.Row(i))
 	}

@@ -7,12 +7,12 @@ import (
 
 	gonum "gonum.org/v1/gonum/mat"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // without is what a ridge regression says of row i that was fitted to the rows of rest
 // but i, with the centre, the shares and the penalty of all of rest.
-func without(x *mat.Dense, rest []int, y []int, classes int, trust []float64, i int) []float64 {
+func without(x *matrix.Dense, rest []int, y []int, classes int, trust []float64, i int) []float64 {
 	d := x.Cols
 	mean, share, sum := make([]float64, d), make([]float64, classes), 0.0
 	for _, k := range rest {
@@ -88,7 +88,7 @@ func TestHeadWithout(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out := mat.New(len(p.held), 3)
+			out := matrix.New(len(p.held), 3)
 			head.predict(p, h, 0, len(p.held), out)
 			for k, i := range p.held {
 				for c, want := range without(x, p.rest, y, 3, trust, i) {
@@ -117,7 +117,7 @@ func TestCandidates(t *testing.T) {
 // A vote counts by how near it is and how far its own label is believed; the item's own
 // label has none.
 func TestVotes(t *testing.T) {
-	x := mat.New(5, 1)
+	x := matrix.New(5, 1)
 	copy(x.Data, []float32{0, 1, 2, 3, 10})
 	y := []int{0, 0, 1, 1, 2}
 	parts, err := split(t.Context(), []Fold{{X: x}}, 5, &Options{Neighbours: 2})

@@ -13,13 +13,13 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/compute/detection"
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/test/ctxtest"
+	"github.com/kindred-ml/kindred/internal/test/ctxtest"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // classes draws n rows of each of k classes, apart from each other in d dimensions.
-func classes(rng *rand.Rand, k, n, d int, apart float64) (*mat.Dense, []int64) {
-	x, y := mat.New(k*n, d), make([]int64, k*n)
+func classes(rng *rand.Rand, k, n, d int, apart float64) (*matrix.Dense, []int64) {
+	x, y := matrix.New(k*n, d), make([]int64, k*n)
 	for c := range k {
 		centre := make([]float64, d)
 		for j := range centre {
@@ -185,7 +185,7 @@ func TestMemorised(t *testing.T) {
 	x, y := classes(rng, 5, 60, 8, 2)
 	noisy, wrong := spoil(y, 6, 5, rng)
 	centres, _ := classes(rng, 5, 1, 8, 20)
-	memorised := mat.New(x.Rows, 8)
+	memorised := matrix.New(x.Rows, 8)
 	for i, l := range noisy {
 		for j, v := range centres.Row(int(l) / 10) {
 			memorised.Row(i)[j] = v + x.Row(i)[j]/10
@@ -201,7 +201,7 @@ func TestMemorised(t *testing.T) {
 	}
 	var folds []Fold
 	for f := range 2 {
-		fold := Fold{X: mat.New(x.Rows, 8)}
+		fold := Fold{X: matrix.New(x.Rows, 8)}
 		for i := range y {
 			copy(fold.X.Row(i), memorised.Row(i))
 			if i%2 == f { // a network sees what it was not trained with as it is
@@ -230,7 +230,7 @@ func TestSameBits(t *testing.T) {
 
 func TestDegenerate(t *testing.T) {
 	x, y := classes(rand.New(rand.NewPCG(8, 2)), 3, 4, 2, 3)
-	nan := mat.New(12, 2)
+	nan := matrix.New(12, 2)
 	nan.Row(3)[1] = float32(math.NaN())
 	ctx := t.Context()
 	for name, f := range map[string]func() error{
@@ -253,9 +253,9 @@ func TestDegenerate(t *testing.T) {
 	}
 	// Equal rows, singletons and two items are judged without a panic or a NaN.
 	for name, in := range map[string]struct {
-		x *mat.Dense
+		x *matrix.Dense
 		y []int64
-	}{"equal rows": {mat.New(12, 2), y}, "singletons": {x, []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+	}{"equal rows": {matrix.New(12, 2), y}, "singletons": {x, []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
 		"two": {x.RowRange(3, 5), y[3:5]}} {
 		j := judge(t, in.y, Fold{X: in.x})
 		for i, s := range j.Score {
@@ -264,7 +264,7 @@ func TestDegenerate(t *testing.T) {
 			}
 		}
 	}
-	if odd, err := Outliers(ctx, mat.New(12, 2), 0, 0.1); err != nil || len(odd) > 0 {
+	if odd, err := Outliers(ctx, matrix.New(12, 2), 0, 0.1); err != nil || len(odd) > 0 {
 		t.Errorf("equal rows: %v, %v", odd, err)
 	}
 }
@@ -345,7 +345,7 @@ func TestDuplicates(t *testing.T) {
 	prints = append(prints, nil, NewPrint(image.NewGray(image.Rect(0, 0, 9, 9))),
 		NewPrint(image.NewGray(image.Rect(0, 0, 9, 9))))
 	// The embedding has copies side by side.
-	x := mat.New(len(prints), 1)
+	x := matrix.New(len(prints), 1)
 	for i := range prints {
 		x.Row(i)[0] = float32(i)
 		if k, ok := of[i]; ok {

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Odd is an item unlike all others.
@@ -40,7 +40,7 @@ const (
 // are first.
 //
 // k is at least 1 and less than the number of rows. 0 means 10, or all other rows if there are fewer.
-func Outliers(ctx context.Context, x *mat.Dense, k int, level float64) ([]Odd, error) {
+func Outliers(ctx context.Context, x *matrix.Dense, k int, level float64) ([]Odd, error) {
 	if x == nil || x.Rows < 3 {
 		return nil, nil
 	}
@@ -128,7 +128,7 @@ type Pair struct {
 //
 // A pair of classes is examined if an item of one class has an item of the other among its k nearest. For
 // k, 0 means 10, or all others if there are fewer.
-func Overlaps(ctx context.Context, x *mat.Dense, labels []int64, k int, least float64) ([]Pair, error) {
+func Overlaps(ctx context.Context, x *matrix.Dense, labels []int64, k int, least float64) ([]Pair, error) {
 	if x == nil || x.Rows != len(labels) {
 		return nil, errors.New("clean: the numbers of labels and of rows differ")
 	}

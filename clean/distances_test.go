@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // line has a row of one coordinate for each place.
-func line(places ...float32) *mat.Dense { return mat.Of(len(places), 1, places) }
+func line(places ...float32) *matrix.Dense { return matrix.Of(len(places), 1, places) }
 
 // nearestOf are the k rows nearest to row i, by sorting all.
-func nearestOf(x *mat.Dense, i, k int) (rows []int, distance []float64) {
+func nearestOf(x *matrix.Dense, i, k int) (rows []int, distance []float64) {
 	var other []int
 	of := make([]float64, x.Rows)
 	for j := range x.Rows {
@@ -37,7 +37,7 @@ func nearestOf(x *mat.Dense, i, k int) (rows []int, distance []float64) {
 // Outliers are what the definition says, row by row.
 func TestPlainOutliers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 21))
-	x := mat.New(40, 2)
+	x := matrix.New(40, 2)
 	for i := range x.Data {
 		x.Data[i] = float32(rng.NormFloat64())
 	}
@@ -123,7 +123,7 @@ func TestOutlierOfEvenDistances(t *testing.T) {
 		at   float32
 		want int
 	}{{101, 0}, {101.5, 0}, {115, 1}} {
-		x := mat.New(102, 1)
+		x := matrix.New(102, 1)
 		for i := range 101 {
 			x.Row(i)[0] = float32(i)
 		}
@@ -133,7 +133,7 @@ func TestOutlierOfEvenDistances(t *testing.T) {
 			t.Errorf("at %g: %+v, %v", c.at, odd, err)
 		}
 	}
-	corners := mat.New(12, 12)
+	corners := matrix.New(12, 12)
 	for i := range 12 {
 		corners.Row(i)[i] = 1
 	}
@@ -150,10 +150,10 @@ func TestOutlierBesideCopies(t *testing.T) {
 		t.Errorf("%+v, %v", odd, err)
 	}
 	for n := range 3 { // too few to tell
-		if odd, err := Outliers(t.Context(), mat.New(n, 1), 0, 0.05); err != nil || odd != nil {
+		if odd, err := Outliers(t.Context(), matrix.New(n, 1), 0, 0.05); err != nil || odd != nil {
 			t.Errorf("%d rows: %v, %v", n, odd, err)
 		}
-		if pairs, err := Overlaps(t.Context(), mat.New(n, 1), make([]int64, n), 0, 0); err != nil || pairs != nil {
+		if pairs, err := Overlaps(t.Context(), matrix.New(n, 1), make([]int64, n), 0, 0); err != nil || pairs != nil {
 			t.Errorf("%d rows: %v, %v", n, pairs, err)
 		}
 	}

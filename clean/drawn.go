@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Drawn reports whether a picture is a line drawing: fewer than half of the pixels are grey, of all pixels and of every
@@ -88,7 +88,7 @@ type views struct {
 	of     *Print
 	ready  bool
 	begin  []window
-	coarse *mat.Dense // views on every other pixel, a row for each of begin
+	coarse *matrix.Dense // views on every other pixel, a row for each of begin
 	// fine are views on all pixels, made when they are needed, and at maps windows to them. flat has
 	// the windows with hardly any content.
 	fine [][side * side]float32
@@ -98,7 +98,7 @@ type views struct {
 }
 
 func newViews(begin []window) views {
-	return views{begin: begin, coarse: mat.New(len(begin), side*side/4), at: map[uint32]int{}}
+	return views{begin: begin, coarse: matrix.New(len(begin), side*side/4), at: map[uint32]int{}}
 }
 
 // prepare makes the views on every other pixel, once for a picture.

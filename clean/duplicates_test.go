@@ -13,8 +13,8 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/test/ctxtest"
+	"github.com/kindred-ml/kindred/internal/test/ctxtest"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // drawing is thick strokes on a black or white ground.
@@ -58,11 +58,11 @@ func TestPlainSearch(t *testing.T) {
 			prints = append(prints, NewPrint(im), NewPrint(im.SubImage(image.Rect(x, y, x+36, y+36))))
 		}
 		prints = append(prints, nil, &Print{blank: true})
-		x := mat.New(len(prints), 2)
+		x := matrix.New(len(prints), 2)
 		for i := range x.Data {
 			x.Data[i] = float32(i / 8) // those beside each other are neighbours, most not alike at all
 		}
-		for _, by := range []*mat.Dense{nil, x} {
+		for _, by := range []*matrix.Dense{nil, x} {
 			got, err := Duplicates(t.Context(), prints, DuplicateOptions{X: by})
 			if err != nil {
 				t.Fatal(err)

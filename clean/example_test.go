@@ -6,13 +6,13 @@ import (
 	"math/rand/v2"
 
 	"github.com/kindred-ml/kindred/clean"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Two hundred items of four classes; the label of one is wrong.
 func Example() {
 	rng := rand.New(rand.NewPCG(1, 2))
-	x, labels := mat.New(200, 6), make([]int64, 200)
+	x, labels := matrix.New(200, 6), make([]int64, 200)
 	for i := range x.Rows {
 		labels[i] = int64(i % 4)
 		for j := range x.Cols {

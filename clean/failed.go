@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Limits of groups of failed photos.
@@ -26,7 +26,7 @@ const (
 // No class has more than three quarters of a group. Classes that have more than half of their photos in groups are
 // one thing under several names, not failed photos: a group where most photos are of such classes does not count.
 // Nor does a group if most of its photos have another photo of their class at half of the usual distance.
-func Failed(ctx context.Context, x *mat.Dense, labels []int64, distance rank.Distance) ([]int, error) {
+func Failed(ctx context.Context, x *matrix.Dense, labels []int64, distance rank.Distance) ([]int, error) {
 	if x == nil || x.Rows != len(labels) {
 		return nil, errors.New("clean: the numbers of labels and of rows differ")
 	}
@@ -137,7 +137,8 @@ func mixed(groups map[int][]int, y []int, of [][]int) (out [][]int) {
 
 // usualDistance returns the median, over the classes with two photos or more, of the median distance of two photos.
 // Of large classes it compares every so many.
-func usualDistance(ctx context.Context, x *mat.Dense, y []int, classes int, distance rank.Distance) (float64, error) {
+func usualDistance(ctx context.Context, x *matrix.Dense, y []int, classes int, distance rank.Distance) (float64,
+	error) {
 	const compared = 30
 	rows := make([][]int, classes)
 	for i, c := range y {

@@ -6,27 +6,27 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Photos that are nearly the same whatever their class are failed photos; of other sets none is.
 func TestFailed(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		draw   func(rng *rand.Rand) (*mat.Dense, []int64)
+		draw   func(rng *rand.Rand) (*matrix.Dense, []int64)
 		failed int // one of so many photos, 0 for none
 		kinds  int // of failed photos
 	}{
-		{"one kind", func(rng *rand.Rand) (*mat.Dense, []int64) { return classes(rng, 20, 30, 12, 3) }, 30, 1},
-		{"two kinds", func(rng *rand.Rand) (*mat.Dense, []int64) { return classes(rng, 40, 15, 12, 2) }, 15, 2},
-		{"a few", func(rng *rand.Rand) (*mat.Dense, []int64) { return classes(rng, 20, 6, 12, 3) }, 25, 1},
-		{"none", func(rng *rand.Rand) (*mat.Dense, []int64) { return classes(rng, 20, 30, 12, 3) }, 0, 0},
-		{"look-alikes", func(rng *rand.Rand) (*mat.Dense, []int64) { return pairs(rng, 20, 30, 4, 0.5) }, 0, 0},
+		{"one kind", func(rng *rand.Rand) (*matrix.Dense, []int64) { return classes(rng, 20, 30, 12, 3) }, 30, 1},
+		{"two kinds", func(rng *rand.Rand) (*matrix.Dense, []int64) { return classes(rng, 40, 15, 12, 2) }, 15, 2},
+		{"a few", func(rng *rand.Rand) (*matrix.Dense, []int64) { return classes(rng, 20, 6, 12, 3) }, 25, 1},
+		{"none", func(rng *rand.Rand) (*matrix.Dense, []int64) { return classes(rng, 20, 30, 12, 3) }, 0, 0},
+		{"look-alikes", func(rng *rand.Rand) (*matrix.Dense, []int64) { return pairs(rng, 20, 30, 4, 0.5) }, 0, 0},
 		{"overlapping classes in the plane",
-			func(rng *rand.Rand) (*mat.Dense, []int64) { return classes(rng, 10, 200, 2, 2) }, 0, 0},
-		{"one cloud", func(rng *rand.Rand) (*mat.Dense, []int64) { return classes(rng, 10, 60, 3, 0) }, 0, 0},
-		{"tails", func(rng *rand.Rand) (*mat.Dense, []int64) { return tailed(rng, 20, 60, 12, 1) }, 0, 0},
-		{"classes under four names", func(rng *rand.Rand) (*mat.Dense, []int64) {
+			func(rng *rand.Rand) (*matrix.Dense, []int64) { return classes(rng, 10, 200, 2, 2) }, 0, 0},
+		{"one cloud", func(rng *rand.Rand) (*matrix.Dense, []int64) { return classes(rng, 10, 60, 3, 0) }, 0, 0},
+		{"tails", func(rng *rand.Rand) (*matrix.Dense, []int64) { return tailed(rng, 20, 60, 12, 1) }, 0, 0},
+		{"classes under four names", func(rng *rand.Rand) (*matrix.Dense, []int64) {
 			x, y := classes(rng, 10, 20, 12, 3)
 			names := slices.Clone(y)
 			rows := slices.Clone(x.Data)
@@ -36,7 +36,7 @@ func TestFailed(t *testing.T) {
 					names = append(names, l+1+k)
 				}
 			}
-			return mat.Of(len(names), 12, rows), names
+			return matrix.Of(len(names), 12, rows), names
 		}, 0, 0},
 	} {
 		for _, distance := range []rank.Distance{rank.Euclidean, rank.Cosine} {

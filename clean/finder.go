@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // finder compares pictures that are all different files.
@@ -66,15 +66,15 @@ const batch = 256
 // worker holds the buffers of one goroutine.
 type worker struct {
 	*finder
-	rows    *mat.Dense // centred pixels of a batch of pictures
-	scores  *mat.Dense // products of a batch with each window
-	waiting []int      // pictures of the batch
+	rows    *matrix.Dense // centred pixels of a batch of pictures
+	scores  *matrix.Dense // products of a batch with each window
+	waiting []int         // pictures of the batch
 	views   views
 	found   []Copy
 }
 
 func (f *finder) newWorker() *worker {
-	return &worker{finder: f, rows: mat.New(batch, side*side/4), scores: mat.New(batch, len(f.begin)),
+	return &worker{finder: f, rows: matrix.New(batch, side*side/4), scores: matrix.New(batch, len(f.begin)),
 		views: newViews(f.begin)}
 }
 
@@ -151,7 +151,7 @@ func (w *worker) flush(i int) {
 	for k, j := range w.waiting {
 		length[k] = w.prints[j].centred(rows.Row(k))
 	}
-	mat.Gemm(false, true, 1, rows, v.coarse, 0, scores)
+	matrix.Gemm(false, true, 1, rows, v.coarse, 0, scores)
 	for k, j := range w.waiting {
 		if c, at := v.search(w.prints[j], scores.Row(k), length[k]); isCopy(c, w.prints[j], v.of, at) {
 			w.add(i, j, c)

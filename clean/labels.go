@@ -10,13 +10,13 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/compute/detection"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Fold is an embedding of all items by a network that was trained without some of them.
 type Fold struct {
 	// X has a row for each item.
-	X *mat.Dense
+	X *matrix.Dense
 	// Held are the items that the network was not trained on. They are judged in this embedding. nil
 	// means all items, for a network that was trained without these labels.
 	Held []int

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/compute/detection"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Look-alikes are the classes with the three nearest means, the nearest first, of equals
@@ -74,7 +74,7 @@ func TestSuspects(t *testing.T) {
 func TestCounts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 21))
 	x, labels := classes(rng, 4, 12, 3, 1)
-	other := mat.New(x.Rows, 3)
+	other := matrix.New(x.Rows, 3)
 	for i := range other.Data {
 		other.Data[i] = x.Data[i] + float32(rng.NormFloat64())
 	}
@@ -232,7 +232,7 @@ func TestHeadOnALine(t *testing.T) {
 		t.Fatal(err)
 	}
 	near(t, "slope", float64(head.beta.At(0, 1)), 4./22, 1e-6)
-	out := mat.New(1, 2)
+	out := matrix.New(1, 2)
 	head.predict(parts[0], h, 3, 4, out)
 	near(t, "the last item's class", float64(out.At(0, 1)), 0.5+3*2.5/13, 1e-6)
 }

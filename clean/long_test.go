@@ -10,7 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/compute/detection"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // TestMislabels changes labels and looks for them, for docs/discover.md, beside the share
@@ -87,7 +87,7 @@ func TestMislabels(t *testing.T) {
 }
 
 // changed changes labels: to any other, or to one of the two nearest classes.
-func changed(x *mat.Dense, labels []int64, kind string, rate float64, seed uint64) (noisy []int64, wrong []bool) {
+func changed(x *matrix.Dense, labels []int64, kind string, rate float64, seed uint64) (noisy []int64, wrong []bool) {
 	y, ids := dense(labels)
 	alike := detection.LookAlikes(x, y, len(ids), alikes)
 	rng := rand.New(rand.NewPCG(seed, 77))

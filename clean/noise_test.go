@@ -6,12 +6,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // tailed draws classes of items whose deviations are those of Student's t with three degrees.
-func tailed(rng *rand.Rand, k, n, d int, apart float64) (*mat.Dense, []int64) {
-	x, y := mat.New(k*n, d), make([]int64, k*n)
+func tailed(rng *rand.Rand, k, n, d int, apart float64) (*matrix.Dense, []int64) {
+	x, y := matrix.New(k*n, d), make([]int64, k*n)
 	for c := range k {
 		centre := make([]float64, d)
 		for j := range centre {
@@ -38,16 +38,19 @@ func TestSureScoresAreRight(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		every int // one of so many labels is wrong
-		draw  func(rng *rand.Rand) (*mat.Dense, []int64)
+		draw  func(rng *rand.Rand) (*matrix.Dense, []int64)
 		least float64 // of the wrong ones, to be found
 	}{
-		{"tails", 1 << 40, func(rng *rand.Rand) (*mat.Dense, []int64) { return tailed(rng, 10, 60, 12, 1.5) }, 0},
-		{"tails, 1 of 20", 20, func(rng *rand.Rand) (*mat.Dense, []int64) { return tailed(rng, 10, 60, 12, 1.5) }, 0.3},
+		{"tails", 1 << 40, func(rng *rand.Rand) (*matrix.Dense, []int64) { return tailed(rng, 10, 60, 12, 1.5) }, 0},
+		{"tails, 1 of 20", 20, func(rng *rand.Rand) (*matrix.Dense,
+			[]int64) {
+			return tailed(rng, 10, 60, 12, 1.5)
+		}, 0.3},
 		{"tails in four dimensions, 1 of 20", 20,
-			func(rng *rand.Rand) (*mat.Dense, []int64) { return tailed(rng, 10, 60, 4, 2) }, 0},
-		{"look-alikes", 1 << 40, func(rng *rand.Rand) (*mat.Dense, []int64) { return pairs(rng, 5, 60, 4, 1.2) }, 0},
+			func(rng *rand.Rand) (*matrix.Dense, []int64) { return tailed(rng, 10, 60, 4, 2) }, 0},
+		{"look-alikes", 1 << 40, func(rng *rand.Rand) (*matrix.Dense, []int64) { return pairs(rng, 5, 60, 4, 1.2) }, 0},
 		{"look-alikes, 1 of 20", 20,
-			func(rng *rand.Rand) (*mat.Dense, []int64) { return pairs(rng, 5, 60, 4, 1.2) }, 0.5},
+			func(rng *rand.Rand) (*matrix.Dense, []int64) { return pairs(rng, 5, 60, 4, 1.2) }, 0.5},
 	} {
 		var sure, right, alarmed, there int
 		const draws = 3
@@ -138,12 +141,12 @@ func TestClassesOfOne(t *testing.T) {
 
 // Copies, zero vectors and classes without spread are judged as others are.
 func TestProbabilitiesOfCopies(t *testing.T) {
-	x, y := mat.New(60, 3), make([]int64, 60)
+	x, y := matrix.New(60, 3), make([]int64, 60)
 	for i := range 60 {
 		x.Row(i)[i/20], y[i] = 1, int64(i/20)
 	}
 	for name, scale := range map[string]float32{"copies": 1, "zero": 0} {
-		all := mat.Of(60, 3, slices.Clone(x.Data))
+		all := matrix.Of(60, 3, slices.Clone(x.Data))
 		for i := range all.Data {
 			all.Data[i] *= scale
 		}
@@ -193,7 +196,7 @@ func TestSights(t *testing.T) {
 	}
 	// Many classes are seen in groups, all items once.
 	y := make([]int, 100)
-	many := mat.New(100, 1)
+	many := matrix.New(100, 1)
 	p = &part{x: many}
 	for i := range y {
 		many.Row(i)[0], y[i] = float32(i), i/2

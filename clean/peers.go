@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Disagreement scores every item by the share of its k nearest items with another label; k 0 means 15. It
@@ -49,13 +49,13 @@ func Confident(ctx context.Context, labels []int64, folds ...Fold) ([]float64, e
 		return nil, err
 	}
 	h := &evidence{y: y, classes: len(ids), trust: slices.Repeat([]float64{1}, len(y))}
-	prob := mat.New(len(y), len(ids))
+	prob := matrix.New(len(y), len(ids))
 	for _, p := range parts {
 		head, err := p.fit(ctx, h)
 		if err != nil {
 			return nil, err
 		}
-		said := mat.New(len(p.held), len(ids))
+		said := matrix.New(len(p.held), len(ids))
 		head.predict(p, h, 0, len(p.held), said)
 		for k, i := range p.held {
 			copy(prob.Row(i), said.Row(k))

@@ -12,7 +12,7 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/par"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // side is the side of the reduced pictures that are compared.
@@ -97,7 +97,7 @@ const (
 // DuplicateOptions adjusts Duplicates.
 type DuplicateOptions struct {
 	// X is an embedding, a row for each picture, whose neighbours are compared too; nil without one.
-	X *mat.Dense
+	X *matrix.Dense
 	// Whole leaves parts of pictures alone: copies that were cropped are not found. That is much faster.
 	Whole bool
 	// Progress, if not nil, is called with the number of pictures that have been compared with all others.
@@ -148,7 +148,7 @@ func Duplicates(ctx context.Context, prints []*Print, opt DuplicateOptions) ([]C
 }
 
 // neighbours returns every picture's neighbours in the embedding.
-func neighbours(ctx context.Context, prints []*Print, x *mat.Dense) ([][]int, error) {
+func neighbours(ctx context.Context, prints []*Print, x *matrix.Dense) ([][]int, error) {
 	out := make([][]int, len(prints))
 	if x == nil || x.Rows < 2 {
 		return out, nil

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // shaded has the grey that by says of every pixel of 32 x 32.
@@ -97,7 +97,7 @@ func TestDrawn(t *testing.T) {
 // Neighbours in the embedding are known both ways, five of each picture.
 func TestNeighbours(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 21))
-	x := mat.New(30, 2)
+	x := matrix.New(30, 2)
 	for i := range x.Data {
 		x.Data[i] = float32(rng.NormFloat64())
 	}
@@ -116,7 +116,7 @@ func TestNeighbours(t *testing.T) {
 		}
 	}
 	for n, known := range map[int]int{1: 0, 2: 1, 4: 3} {
-		got, err := neighbours(t.Context(), make([]*Print, n), mat.New(n, 1))
+		got, err := neighbours(t.Context(), make([]*Print, n), matrix.New(n, 1))
 		slices.Sort(got[0])
 		if err != nil || len(slices.Compact(got[0])) != known {
 			t.Errorf("of %d pictures: %v, %v", n, got, err)

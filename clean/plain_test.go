@@ -6,11 +6,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // plainDuplicates is what Duplicates has to find, pair by pair.
-func plainDuplicates(t *testing.T, prints []*Print, x *mat.Dense) []Copy {
+func plainDuplicates(t *testing.T, prints []*Print, x *matrix.Dense) []Copy {
 	t.Helper()
 	near, err := neighbours(t.Context(), prints, x)
 	if err != nil {

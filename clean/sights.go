@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/base/par"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // sight is a class as seen from an item.
@@ -88,12 +88,12 @@ func (p *part) look(ctx context.Context, y []int, classes int, trust []float64, 
 	}
 	gallery, square := about(p.x, members, centre)
 	const block = 256
-	product := mat.New(block, len(members))
+	product := matrix.New(block, len(members))
 	for lo := 0; lo < len(p.held); lo += block {
 		held := p.held[lo:min(lo+block, len(p.held))]
 		queries, length := about(p.x, held, centre)
 		said := product.RowRange(0, len(held))
-		if err := mat.GemmContext(ctx, false, true, 1, queries, gallery, 0, said); err != nil {
+		if err := matrix.GemmContext(ctx, false, true, 1, queries, gallery, 0, said); err != nil {
 			return err
 		}
 		err := par.ForContext(ctx, len(held), 16, func(lo, hi int) {
@@ -123,8 +123,8 @@ func (p *part) look(ctx context.Context, y []int, classes int, trust []float64, 
 }
 
 // about returns copies of rows less a centre, and their squared lengths.
-func about(x *mat.Dense, rows []int, centre []float64) (*mat.Dense, []float64) {
-	out, square := mat.New(len(rows), x.Cols), make([]float64, len(rows))
+func about(x *matrix.Dense, rows []int, centre []float64) (*matrix.Dense, []float64) {
+	out, square := matrix.New(len(rows), x.Cols), make([]float64, len(rows))
 	for k, i := range rows {
 		to := out.Row(k)
 		for j, v := range x.Row(i) {

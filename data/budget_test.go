@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/test/budgettest"
+	"github.com/kindred-ml/kindred/internal/test/budgettest"
 )
 
 // Files that claim, or unpack to, more than the budget are errors that give the

@@ -16,7 +16,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/home"
 	"github.com/kindred-ml/kindred/internal/base/par"
-	"github.com/kindred-ml/kindred/internal/format/packed"
+	"github.com/kindred-ml/kindred/internal/format/imagepack"
 )
 
 // CacheOptions adjusts Dataset.Cache.
@@ -57,7 +57,7 @@ func (d *Dataset) Cache(ctx context.Context, opt CacheOptions) (*Dataset, error)
 		return nil, err
 	}
 	path := filepath.Join(opt.Dir, fmt.Sprintf("%s-%s.pack", filepath.Base(d.Name), hex.EncodeToString(key[:6])))
-	file, err := packed.Open(path)
+	file, err := imagepack.Open(path)
 	if err != nil || file.Key != key || file.Len() != d.Len() {
 		// The file is missing, damaged, or of another set with the same short name.
 		if file != nil {
@@ -69,10 +69,13 @@ func (d *Dataset) Cache(ctx context.Context, opt CacheOptions) (*Dataset, error)
 		if err := atomic.Clean(opt.Dir); err != nil { // remove the remains of builds that were killed
 			return nil, err
 		}
-		if err := packed.Create(path, key, func(w *packed.Writer) error { return d.pack(ctx, w, opt) }); err != nil {
+		if err := imagepack.Create(path, key, func(w *imagepack.Writer) error {
+			return d.pack(ctx, w,
+				opt)
+		}); err != nil {
 			return nil, err
 		}
-		if file, err = packed.Open(path); err != nil {
+		if file, err = imagepack.Open(path); err != nil {
 			return nil, err
 		}
 	}
@@ -112,14 +115,14 @@ func (s *Selected) Cache(ctx context.Context, opt CacheOptions) error {
 }
 
 // cacheKey hashes everything that the content of the cache depends on.
-func (d *Dataset) cacheKey(ctx context.Context, src *files, opt CacheOptions) (packed.Key, error) {
+func (d *Dataset) cacheKey(ctx context.Context, src *files, opt CacheOptions) (imagepack.Key, error) {
 	all := make([]int, len(src.list))
 	for i := range all {
 		all[i] = i
 	}
 	sums := src.digests(ctx, all)
 	if err := ctx.Err(); err != nil {
-		return packed.Key{}, err
+		return imagepack.Key{}, err
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "kindred cache 5\n%d\n%d\n", opt.Side, len(src.list))
@@ -140,7 +143,7 @@ func (d *Dataset) cacheKey(ctx context.Context, src *files, opt CacheOptions) (p
 				[4]int64{int64(r.Min.X), int64(r.Min.Y), int64(r.Max.X), int64(r.Max.Y)})
 		}
 	}
-	return packed.Key(h.Sum(nil)), nil
+	return imagepack.Key(h.Sum(nil)), nil
 }
 
 // packChunk is the number of images decoded before they are written.
@@ -153,7 +156,7 @@ type packer struct {
 	full    imaging.Image
 }
 
-func (d *Dataset) pack(ctx context.Context, w *packed.Writer, opt CacheOptions) error {
+func (d *Dataset) pack(ctx context.Context, w *imagepack.Writer, opt CacheOptions) error {
 	whole := imaging.Config{Width: opt.Side, Height: opt.Side}
 	p, err := imaging.NewPipeline(whole)
 	if err != nil {
@@ -218,11 +221,11 @@ func (t *packer) load(ctx context.Context, d *Dataset, i, side int, out *imaging
 // cached is a Source of packed images.
 type cached struct {
 	d       *Dataset
-	file    *packed.File
+	file    *imagepack.File
 	w, h, c int
 }
 
-func newCached(d *Dataset, file *packed.File) *cached {
+func newCached(d *Dataset, file *imagepack.File) *cached {
 	s := &cached{d: d, file: file}
 	for i := range file.Len() {
 		w, h, c := file.Shape(i)

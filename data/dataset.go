@@ -10,7 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Dataset is a list of samples. Sample i has the name Names[i], pixels from Source, and an id in
@@ -26,7 +26,7 @@ type Dataset struct {
 	// Source reads the pixels. It is nil if Features is set.
 	Source Source
 	// Features, one row per sample, replaces pixels in sets of ready features.
-	Features *mat.Dense
+	Features *matrix.Dense
 	// Boxes holds the part of every image to use, in pixels. It is nil if all images are used
 	// whole. An empty rectangle means the whole image.
 	Boxes []image.Rectangle

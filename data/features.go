@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/internal/base/regular"
-	"github.com/kindred-ml/kindred/internal/base/within"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
+	"github.com/kindred-ml/kindred/internal/base/rootfs"
 )
 
 // featureFiles returns the extensions of files of ready features. For Open, CSV files are
@@ -29,17 +29,17 @@ func isFeatures(path string) bool {
 // OpenOptions.Labels is a file that embedding.Read knows, matched by embedding.Table.With. If it is
 // empty, the labels are in the file of features or in a file beside it: NAME.labels.csv or .npy,
 // labels.csv or labels.npy. OpenOptions.Formats adds formats to those of package embedding, such
-// as embedding/parquet.
+// as internal/parquet.
 //
 // The column "fine", or else "label", or else the only one, is the fine label. The column
 // "coarse", if it exists, is the training label. The column "split" holds train, test, query,
 // gallery or val. Rows that lack one of these labels, or a label that the options ask for, are
 // left out.
 func openFeatures(ctx context.Context, path string, opt OpenOptions) (*Dataset, error) {
-	files, labels, in := embedding.Formats(opt.Formats), opt.Labels, tables{within.Of(ctx)}
+	files, labels, in := embedding.Formats(opt.Formats), opt.Labels, tables{rootfs.Of(ctx)}
 	t, err := files.ReadFS(in, path)
 	if err != nil {
-		return nil, regular.Want(err, path, "a file of embeddings, as kindred embed writes it")
+		return nil, fileinfo.Want(err, path, "a file of embeddings, as kindred embed writes it")
 	}
 	if t.X == nil {
 		return nil, fmt.Errorf("%s holds labels but no features", path)
@@ -114,7 +114,7 @@ func (d *Dataset) takeTable(t *embedding.Table, asked []string, labels string) e
 }
 
 // tables opens files of tables by their paths.
-type tables struct{ in *within.Roots }
+type tables struct{ in *rootfs.Roots }
 
 func (t tables) Open(path string) (fs.File, error) { return t.in.Open(path) }
 

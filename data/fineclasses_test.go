@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // A fine class is the same class in every layout: both labels identify it, and spaces at the ends of a name do
@@ -19,7 +19,7 @@ func TestFineClassesInEveryLayout(t *testing.T) {
 		part := strings.Split(name, "/")
 		rows += name + "," + part[1] + " ,\u00a0" + part[0] + "\n"
 	}
-	dir, _ := writeFeatures(t, mat.New(len(files), 2), "birds.labels.csv", rows)
+	dir, _ := writeFeatures(t, matrix.New(len(files), 2), "birds.labels.csv", rows)
 	for _, name := range files {
 		write(t, filepath.Join(dir, "photos", filepath.FromSlash(name)), []byte("x"))
 		part := strings.Split(name, "/")

@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // A change of anything that a fingerprint covers is named.
 func TestFingerprint(t *testing.T) {
 	set := func(change func(d *Dataset)) Fingerprint {
 		d := &Dataset{Names: []string{"a", "b", "c"}, Columns: []Column{NewColumn("label", []string{"x", "y", "x"})},
-			Splits: []Split{Train, Test, Test}, Features: mat.Of(3, 1, []float32{1, 2, 3}),
+			Splits: []Split{Train, Test, Test}, Features: matrix.Of(3, 1, []float32{1, 2, 3}),
 			Boxes:   make([]image.Rectangle, 3),
 			Several: &Several{Sets: [][]int64{{0}, {0, 1}, nil}, Classes: []string{"p", "q"}}}
 		change(d)

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 )
 
 // parseFold reads K/N with 1 <= K <= N and N >= 2.
@@ -48,7 +48,7 @@ func (s *Selected) fold(ctx context.Context, rule string, seed uint64, kept *kee
 		more := ""
 		if kept.kept.Groups > 0 {
 			more = fmt.Sprintf("; data.group=%s, which keeps %s in %s together, may be the reason", kept.rule,
-				inImages(kept.kept.Samples), spell.Count(kept.kept.Groups, "group"))
+				inImages(kept.kept.Samples), enum.Count(kept.kept.Groups, "group"))
 		}
 		return nil, fmt.Errorf("fold %q of the training part, by %s: %w%s", rule, unit, err, more)
 	}

@@ -11,7 +11,7 @@ import (
 	"io/fs"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 )
 
 // system is the tree of an fs.FS: files in the program, in memory, or in another kind of archive.
@@ -46,7 +46,7 @@ func (s system) walk(ctx context.Context, fn func(name, why string) error) error
 		case hidden(e.Name()) || e.IsDir():
 			return nil
 		case !e.Type().IsRegular():
-			return fn(name, regular.Kind(e.Type()))
+			return fn(name, fileinfo.Kind(e.Type()))
 		}
 		return fn(name, "")
 	})
@@ -64,7 +64,7 @@ func (s system) read(name string, _ []byte) ([]byte, error) {
 		return nil, named(full, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &regular.Error{Path: full, Mode: info.Mode()}
+		return nil, &fileinfo.Error{Path: full, Mode: info.Mode()}
 	}
 	if h, ok := info.Sys().(*zip.FileHeader); ok && (h.Method == zip.Store || h.Method == zip.Deflate) {
 		b, err := readEntry(full, h, f, nil)

@@ -7,7 +7,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 )
 
 // Rules of Selection.Group that are not columns.
@@ -234,7 +234,7 @@ func (k *keeper) say(whole int) string {
 	}
 	if whole > 0 {
 		text += fmt.Sprintf("; %s not divided (a single group)",
-			spell.Number(whole, "class is", "classes are"))
+			enum.Number(whole, "class is", "classes are"))
 	}
 	if k.why != "" {
 		text += "; " + k.why

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/test/budgettest"
+	"github.com/kindred-ml/kindred/internal/test/budgettest"
 )
 
 const inatExample = `{"info": {"year": [2021, {"x": null}]}, "images": [{"id": 7, "file_name": "a.jpg", "width": 3}, {}],

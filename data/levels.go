@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 )
 
 // Levels describes a set whose class folders have two levels (TOP/FOLDER/IMAGE), and which of them are the labels. The
@@ -59,7 +59,7 @@ func newLevels(coarse, fine *Column) *Levels {
 	case l.Median < fewestPhotos:
 		l.Why = fmt.Sprintf("half of the folders in them have %s or fewer", inImages(l.Median))
 	case l.Fine < fewestInTop*l.Coarse:
-		l.Why = fmt.Sprintf("they have only %s", spell.Count(l.Fine, "folder"))
+		l.Why = fmt.Sprintf("they have only %s", enum.Count(l.Fine, "folder"))
 	case 2*shared >= l.Fine && l.Fine < manyInTop*l.Coarse:
 		l.Why = fmt.Sprintf("most names of the folders in them, such as %s, are in several", firstShared)
 	default:
@@ -126,8 +126,8 @@ func countShared(folders []string) (n int, first string) {
 
 // String says what the levels are, in a sentence without a period.
 func (l *Levels) String() string {
-	return fmt.Sprintf("%s with %s in them, %s in the median one", spell.Count(l.Coarse, "top folder"),
-		spell.Count(l.Fine, "folder"), spell.Count(l.Median, "image"))
+	return fmt.Sprintf("%s with %s in them, %s in the median one", enum.Count(l.Coarse, "top folder"),
+		enum.Count(l.Fine, "folder"), enum.Count(l.Median, "image"))
 }
 
 // Say says which level the column label is, why if the set chose it, and how to choose the other: choice is the setting

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/kindred-ml/kindred/internal/base/within"
-	"github.com/kindred-ml/kindred/test/mutations"
+	"github.com/kindred-ml/kindred/internal/base/rootfs"
+	"github.com/kindred-ml/kindred/internal/test/mutations"
 )
 
 // TestMutations changes what describes photos: annotations of iNaturalist, a sample of a shard,
@@ -28,7 +28,7 @@ func TestMutations(t *testing.T) {
 		}
 		return d.Close()
 	}
-	roots, err := within.Open([]string{cub, list}) // a changed path may be that of anything
+	roots, err := rootfs.Open([]string{cub, list}) // a changed path may be that of anything
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestMutations(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	here := within.For(t.Context(), roots)
+	here := rootfs.For(t.Context(), roots)
 	mutations.Try(t,
 		mutations.Reader{Name: "list of paths", Valid: []string{
 			filepath.Join(cub, "images/a/b.jpg") + "\n" + filepath.Join(cub, "images/b/c.jpg") + "\r\n",

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // What New and those who change its result get wrong is an error, not a panic.
@@ -24,8 +24,14 @@ func TestNewRefuses(t *testing.T) {
 		"has no samples":                  func() (*Dataset, error) { return New("own", nil, nil, source) },
 		"3 names of samples and 2 labels": func() (*Dataset, error) { return New("own", names, labels[:2], source) },
 		"either Source or Features":       func() (*Dataset, error) { return New("own", names, labels, nil) },
-		`the name "\n" has the control`:   func() (*Dataset, error) { return New("own", []string{"\n"}, labels[:1], source) },
-		`class "\x00" of column class`:    func() (*Dataset, error) { return New("own", names[:1], []string{"\x00"}, source) },
+		`the name "\n" has the control`: func() (*Dataset, error) {
+			return New("own", []string{"\n"}, labels[:1],
+				source)
+		},
+		`class "\x00" of column class`: func() (*Dataset, error) {
+			return New("own", names[:1], []string{"\x00"},
+				source)
+		},
 	} {
 		if d, err := f(); d != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, %v; want %s", d, err, want)
@@ -35,8 +41,8 @@ func TestNewRefuses(t *testing.T) {
 		"3 names of samples and 1 Splits": func(d *Dataset) { d.Splits = make([]Split, 1) },
 		"and 2 ImageSplits":               func(d *Dataset) { d.ImageSplits = make([]Split, 2) },
 		"and 0 Several.Sets":              func(d *Dataset) { d.Several = new(Several) },
-		"and 4 rows of Features":          func(d *Dataset) { d.Source, d.Features = nil, mat.New(4, 1) },
-		"either Source or Features":       func(d *Dataset) { d.Features = mat.New(3, 1) },
+		"and 4 rows of Features":          func(d *Dataset) { d.Source, d.Features = nil, matrix.New(4, 1) },
+		"either Source or Features":       func(d *Dataset) { d.Features = matrix.New(3, 1) },
 		"sample 2 is of class 7 of 2":     func(d *Dataset) { d.Columns[0].IDs[2] = 7 },
 		"sample 0 is of class -1 of 2":    func(d *Dataset) { d.Columns[0].IDs[0] = -1 },
 		"1 numbers for 2 classes":         func(d *Dataset) { d.Columns[0].Numbers = []int64{1} },

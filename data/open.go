@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/internal/base/within"
+	"github.com/kindred-ml/kindred/internal/base/rootfs"
 )
 
 // DebianHome is where Debian's dataset-* packages install.
@@ -25,7 +25,7 @@ type OpenOptions struct {
 	// beside it.
 	Labels string
 	// Formats are formats of files of features and labels in addition to those of package
-	// embedding, such as parquet.Format{} of embedding/parquet. A format that implements
+	// embedding, such as parquet.Format{} of internal/parquet. A format that implements
 	// embedding.Pictures opens sets of images too.
 	Formats []embedding.Format
 	// Unlabelled allows sets without labels, which can be embedded and searched but not trained
@@ -125,7 +125,7 @@ func openPath(ctx context.Context, what string, opt OpenOptions) (*Dataset, erro
 	if err != nil {
 		return nil, err
 	}
-	in := within.Of(ctx)
+	in := rootfs.Of(ctx)
 	if path != what { // the owner of the data folder may have put a link there
 		if in, err = in.With(path); err != nil {
 			return nil, err
@@ -136,7 +136,7 @@ func openPath(ctx context.Context, what string, opt OpenOptions) (*Dataset, erro
 			return openManifest(folder{filepath.Dir(path), in}, filepath.Base(path), name, opt)
 		}
 		if opt.Unlabelled && isImage(folder{filepath.Dir(path), in}, filepath.Base(path)) {
-			return OpenFiles(within.For(ctx, in), []string{path})
+			return OpenFiles(rootfs.For(ctx, in), []string{path})
 		}
 	}
 	t, err := openTree(in, path)

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/internal/base/regular"
-	"github.com/kindred-ml/kindred/internal/base/within"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
+	"github.com/kindred-ml/kindred/internal/base/rootfs"
 	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 
@@ -43,7 +43,7 @@ func OpenFiles(ctx context.Context, paths []string) (*Dataset, error) {
 
 // paths adds the images at the paths.
 func (b *builder) paths(ctx context.Context, paths []string) error {
-	in := within.Of(ctx)
+	in := rootfs.Of(ctx)
 	seen, walked := make(map[string]bool), make(map[string]bool)
 	leave := func(why, name string) { b.d.LeftOut = countLeftOut(b.d.LeftOut, why, name) }
 	add := func(t tree, name, full string) {
@@ -98,7 +98,7 @@ func (b *builder) paths(ctx context.Context, paths []string) error {
 				return err
 			}
 		case !info.Mode().IsRegular():
-			leave(regular.Kind(info.Mode()), full)
+			leave(fileinfo.Kind(info.Mode()), full)
 		default:
 			add(folder{"", in}, full, full)
 		}

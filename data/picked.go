@@ -9,7 +9,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/braces"
 	"github.com/kindred-ml/kindred/internal/base/option"
-	"github.com/kindred-ml/kindred/internal/base/within"
+	"github.com/kindred-ml/kindred/internal/base/rootfs"
 	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 
@@ -40,7 +40,7 @@ func isShardName(name string) bool {
 // pick opens a shard, the shards of a pattern with braces, or the shards of a .txt list with a path on
 // each line. ok is false if what is none of these.
 func pick(ctx context.Context, what string, outside bool) (t picked, name string, ok bool, err error) {
-	in := within.Of(ctx)
+	in := rootfs.Of(ctx)
 	info, missing := in.Stat(what)
 	switch {
 	case missing != nil && braces.Has(what):
@@ -92,7 +92,7 @@ func setName(what string) string {
 
 // shardList reads a list of shards, whose paths are relative to the list. With outside it returns paths
 // relative to the working folder.
-func shardList(in *within.Roots, list string, outside bool) ([]string, error) {
+func shardList(in *rootfs.Roots, list string, outside bool) ([]string, error) {
 	text, err := in.ReadFile(list)
 	if err != nil {
 		return nil, err

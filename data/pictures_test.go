@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/test/budgettest"
+	"github.com/kindred-ml/kindred/internal/test/budgettest"
 )
 
 // TestKeptPages: pages of many images are loaded once, in whatever order their images are read. Pages of few

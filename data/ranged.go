@@ -5,7 +5,7 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 )
 
 // ranged is an open file; any range of it can be read.
@@ -13,7 +13,7 @@ type ranged struct {
 	io.ReaderAt
 	io.Closer
 	size int64
-	// state identifies the file's content, by regular.State or by its server. It is "" if unknown.
+	// state identifies the file's content, by fileinfo.State or by its server. It is "" if unknown.
 	state string
 }
 
@@ -47,7 +47,7 @@ func stateOf(info fs.FileInfo) string {
 	if info.ModTime().IsZero() {
 		return ""
 	}
-	return regular.State(info)
+	return fileinfo.State(info)
 }
 
 func (s system) openRanged(name string) (*ranged, error) {
@@ -61,7 +61,7 @@ func (s system) openRanged(name string) (*ranged, error) {
 	switch {
 	case err != nil:
 	case !info.Mode().IsRegular():
-		err = &regular.Error{Path: full, Mode: info.Mode()}
+		err = &fileinfo.Error{Path: full, Mode: info.Mode()}
 	case !ok:
 		err = fmt.Errorf("%s: ranges of the file cannot be read, but shards need that", full)
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 	"github.com/kindred-ml/kindred/internal/base/home"
-	"github.com/kindred-ml/kindred/internal/base/regular"
 )
 
 // shardCache keeps the indexes of large shards, so that shards are read through only once. An index is
@@ -53,7 +53,7 @@ func (c *shardCache) find(where string, f *ranged) *tarIndex {
 	if c.dir == "" || f.size < c.least || f.state == "" {
 		return nil
 	}
-	b, err := regular.ReadFile(c.path(where))
+	b, err := fileinfo.ReadFile(c.path(where))
 	if err != nil || len(b) < sha256.Size {
 		return nil
 	}

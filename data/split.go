@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 )
 
 // usualSplit resolves a split that leaves the choice to the set, and returns the reason for the choice;
@@ -38,7 +38,7 @@ func (d *Dataset) usualSplit(fine *Column, s Selection) (split, reason string) {
 	reason = "as the set has no split of its own"
 	if len(fine.Classes) < fewestApart {
 		reason = fmt.Sprintf("as %s too few to keep any for the test alone",
-			spell.Number(len(fine.Classes), "class is", "classes are"))
+			enum.Number(len(fine.Classes), "class is", "classes are"))
 	}
 	if share > usualShare {
 		reason += fmt.Sprintf(", and classes are small: two images are held out of %d, one to find the other",

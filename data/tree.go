@@ -17,8 +17,8 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/internal/base/regular"
-	"github.com/kindred-ml/kindred/internal/base/within"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
+	"github.com/kindred-ml/kindred/internal/base/rootfs"
 	"github.com/kindred-ml/kindred/internal/format/zipfile"
 )
 
@@ -44,7 +44,7 @@ type tree interface {
 }
 
 // openTree opens the folder or zip archive at p.
-func openTree(in *within.Roots, p string) (tree, error) {
+func openTree(in *rootfs.Roots, p string) (tree, error) {
 	info, err := in.Stat(p)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func openTree(in *within.Roots, p string) (tree, error) {
 		return folder{p, in}, nil
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &regular.Error{Path: p, Mode: info.Mode()}
+		return nil, &fileinfo.Error{Path: p, Mode: info.Mode()}
 	}
 	if strings.EqualFold(filepath.Ext(p), ".zip") {
 		return openZip(in, p)
@@ -65,7 +65,7 @@ func openTree(in *within.Roots, p string) (tree, error) {
 // visited twice.
 type folder struct {
 	dir string
-	in  *within.Roots // links may not lead out of these
+	in  *rootfs.Roots // links may not lead out of these
 }
 
 func (f folder) where() string { return f.dir }
@@ -178,7 +178,7 @@ func (w *walker) pass(ctx context.Context, dir, real string) error {
 // place.
 func (w *walker) follow(ctx context.Context, name, path string) error {
 	info, err := w.f.in.Stat(path)
-	if out := (*within.Error)(nil); errors.As(err, &out) {
+	if out := (*rootfs.Error)(nil); errors.As(err, &out) {
 		return err
 	}
 	if err != nil {
@@ -188,7 +188,7 @@ func (w *walker) follow(ctx context.Context, name, path string) error {
 		return w.fn(name, "")
 	}
 	if !info.IsDir() {
-		return w.fn(name, regular.Kind(info.Mode()))
+		return w.fn(name, fileinfo.Kind(info.Mode()))
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -260,7 +260,7 @@ type archive struct {
 	aside []string // images in folders of systems
 }
 
-func openZip(in *within.Roots, p string) (*archive, error) {
+func openZip(in *rootfs.Roots, p string) (*archive, error) {
 	file, err := in.Open(p)
 	if err != nil {
 		return nil, err

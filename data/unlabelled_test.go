@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // A row without a label is left out and counted in every form of a data set; with Strict it is an
@@ -21,7 +21,7 @@ func TestUnlabelledRows(t *testing.T) {
 	features := func(name string, columns ...embedding.Column) string {
 		path := filepath.Join(t.TempDir(), name)
 		files := []string{"a", "b", "c", "d", "e"}
-		table, err := embedding.NewTable(mat.Of(5, 1, []float32{1, 2, 3, 4, 5}), files, columns)
+		table, err := embedding.NewTable(matrix.Of(5, 1, []float32{1, 2, 3, 4, 5}), files, columns)
 		if err == nil {
 			err = embedding.Write(path, table)
 		}

@@ -21,8 +21,8 @@ import (
 
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/test/budgettest"
-	"github.com/kindred-ml/kindred/test/refdata"
+	"github.com/kindred-ml/kindred/internal/test/budgettest"
+	"github.com/kindred-ml/kindred/internal/test/refdata"
 )
 
 // tarred is a tar file of members: names and contents in turns.

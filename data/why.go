@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 )
 
 // why explains how the samples were divided. reason is the reason of usualSplit.
@@ -16,7 +16,7 @@ func (s *Selected) why(reason string) string {
 	switch {
 	case shared == 0:
 		text = fmt.Sprintf("%s (%s), and %s that training does not see are the test (%s)",
-			spell.Number(len(train), "class trains", "classes train"), inImages(s.Train.Len()), inClasses(len(test)),
+			enum.Number(len(train), "class trains", "classes train"), inImages(s.Train.Len()), inClasses(len(test)),
 			inImages(s.tested()))
 		if kind == "fold" {
 			text += ": fold " + strings.ReplaceAll(arg, "/", " of ")
@@ -89,8 +89,8 @@ func (p *Part) classes() map[int64]bool {
 	return in
 }
 
-func inClasses(n int) string { return spell.Count(n, "class") }
-func inImages(n int) string  { return spell.Count(n, "image") }
+func inClasses(n int) string { return enum.Count(n, "class") }
+func inImages(n int) string  { return enum.Count(n, "image") }
 
 // percent returns the F of images:F in per cent.
 func percent(arg string) string {

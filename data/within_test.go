@@ -10,8 +10,8 @@ import (
 
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/internal/base/within"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/base/rootfs"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // links are names in a set, with what they lead to outside.
@@ -95,11 +95,11 @@ func TestWithin(t *testing.T) {
 		case name != "half of omniglot" || !strings.Contains(err.Error(), "no image in images_background"):
 			t.Errorf("%s, for oneself: %v", name, err)
 		}
-		in, err := within.Open([]string{dir})
+		in, err := rootfs.Open([]string{dir})
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err = Open(within.For(t.Context(), in), what, c.opt)
+		d, err = Open(rootfs.For(t.Context(), in), what, c.opt)
 		if err == nil { // a list is read without its images
 			for i := range d.Len() {
 				var im imaging.Image
@@ -132,12 +132,12 @@ func TestWithinByName(t *testing.T) {
 	if err := os.Symlink(set, filepath.Join(home, "mine")); err != nil {
 		t.Skip(err)
 	}
-	in, err := within.Open([]string{home})
+	in, err := rootfs.Open([]string{home})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	ctx := within.For(t.Context(), in)
+	ctx := rootfs.For(t.Context(), in)
 	d, err := Open(ctx, "mine", OpenOptions{Home: home})
 	if err != nil {
 		t.Fatal(err)
@@ -159,12 +159,12 @@ func TestWithinOutside(t *testing.T) {
 	secret := filepath.Join(layoutFiles{"x.png": picture(t, 2, 2, 9)}.folder(t), "x.png")
 	dir := layoutFiles{"manifest.csv": []byte("path,label\na.png,x\n" + filepath.ToSlash(secret) + ",y\n"),
 		"a.png": picture(t, 2, 2, 1)}.folder(t)
-	in, err := within.Open([]string{dir})
+	in, err := rootfs.Open([]string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	ctx := within.For(t.Context(), in)
+	ctx := rootfs.For(t.Context(), in)
 	if _, err := Open(ctx, dir, OpenOptions{}); err == nil || !strings.Contains(err.Error(), "leads outside") {
 		t.Error(err)
 	}
@@ -179,7 +179,7 @@ func TestWithinOutside(t *testing.T) {
 func features(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := embedding.WriteNPY(&b, mat.Of(2, 2, []float32{1, 2, 3, 4})); err != nil {
+	if err := embedding.WriteNPY(&b, matrix.Of(2, 2, []float32{1, 2, 3, 4})); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -202,7 +202,7 @@ func TestWithinEach(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	in, err := within.Open([]string{dir})
+	in, err := rootfs.Open([]string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestWithinEach(t *testing.T) {
 		"folder":   func() error { _, err := in.ReadDir(at("d")); return err },
 		"manifest": func() error { _, err := openManifest(f, "l.txt", "x", OpenOptions{}); return err },
 	} {
-		if err := open(); !errors.As(err, new(*within.Error)) {
+		if err := open(); !errors.As(err, new(*rootfs.Error)) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // fewestClasses is the least number of classes with two photos or more: five folds of two classes.
@@ -42,7 +42,7 @@ type Options struct {
 // Copies of a photo within its class are left out. It returns an error without rows, for NaN, for rows
 // of zeros with the cosine distance, and for fewer than ten classes of two photos, and ctx.Err(),
 // wrapped.
-func Calibrate(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (*Calibration, error) {
+func Calibrate(ctx context.Context, x *matrix.Dense, labels []int64, opt Options) (*Calibration, error) {
 	s, copies, err := newSet(x, labels, &opt)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 const (
@@ -41,7 +41,7 @@ type Closed struct {
 
 // Labelled holds embeddings with labels. Row i of X has the label Labels[i].
 type Labelled struct {
-	X      *mat.Dense
+	X      *matrix.Dense
 	Labels []int64
 	// Itself has the row of each photo among the items, which its search leaves out, or -1 if it is not among
 	// them. Nil means that no photo is among the items.
@@ -74,8 +74,8 @@ func CalibrateClosed(ctx context.Context, photos, items Labelled, opt Options) (
 // known holds measurements of photos of known classes.
 type known struct {
 	by      rank.Distance
-	photos  *mat.Dense
-	items   *mat.Dense
+	photos  *matrix.Dense
+	items   *matrix.Dense
 	itself  []int   // the item that is the photo, or -1; nil if no photo is an item
 	of      []int32 // the class of each photo, as a number among the classes of the items
 	among   []int32 // the class of each item
@@ -170,7 +170,7 @@ func (k *known) thin(seed uint64) {
 
 // scan calls visit for each photo, in order, with its values to all items. The values have the order of distances.
 func (k *known) scan(ctx context.Context, visit func(q int, values []float32)) error {
-	values := mat.New(min(tileRows, k.photos.Rows), k.items.Rows)
+	values := matrix.New(min(tileRows, k.photos.Rows), k.items.Rows)
 	for lo := 0; lo < k.photos.Rows; lo += tileRows {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("comparing photos with items: %w", err)
@@ -178,9 +178,9 @@ func (k *known) scan(ctx context.Context, visit func(q int, values []float32)) e
 		hi := min(lo+tileRows, k.photos.Rows)
 		out := values.RowRange(0, hi-lo)
 		if rows := k.photos.RowRange(lo, hi); k.by == rank.Dot {
-			mat.Gemm(false, true, -1, rows, k.items, 0, out)
+			matrix.Gemm(false, true, -1, rows, k.items, 0, out)
 		} else {
-			mat.SquaredDistances(rows, k.items, out)
+			matrix.SquaredDistances(rows, k.items, out)
 		}
 		for q := lo; q < hi; q++ {
 			visit(q, out.Row(q-lo))

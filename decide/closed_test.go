@@ -11,13 +11,13 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // clouds are photos of classes from to to, each of them photos around a place that the class has for itself. Classes
 // overlap: about one nearest item in five is of another class.
 func clouds(from, to, each int, seed uint64) Labelled {
-	out := Labelled{X: mat.New(each*(to-from), 4)}
+	out := Labelled{X: matrix.New(each*(to-from), 4)}
 	rng := rand.New(rand.NewPCG(seed, 11))
 	for c := from; c < to; c++ {
 		place := rand.New(rand.NewPCG(uint64(c), 12))

@@ -12,14 +12,14 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // clusters draws classes whose spread and whose closeness to others are heavy-tailed:
 // every tenth class is a near twin of another one.
-func clusters(seed uint64, classes, photos, dim int) (*mat.Dense, []int64) {
+func clusters(seed uint64, classes, photos, dim int) (*matrix.Dense, []int64) {
 	rng := rand.New(rand.NewPCG(seed, 99))
-	x := mat.New(classes*photos, dim)
+	x := matrix.New(classes*photos, dim)
 	var labels []int64
 	centre := make([]float64, dim)
 	for c := range classes {
@@ -247,13 +247,13 @@ func TestBounds(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	ctx := t.Context()
 	x, labels := clusters(1, 50, 6, 4)
-	nan := mat.New(x.Rows, x.Cols)
+	nan := matrix.New(x.Rows, x.Cols)
 	copy(nan.Data, x.Data)
 	nan.Row(7)[1] = float32(math.NaN())
-	zero := mat.New(x.Rows, x.Cols)
+	zero := matrix.New(x.Rows, x.Cols)
 	copy(zero.Data, x.Data)
 	clear(zero.Row(3))
-	huge := mat.New(x.Rows, x.Cols)
+	huge := matrix.New(x.Rows, x.Cols)
 	for i, v := range x.Data {
 		huge.Data[i] = v * 1e25
 	}
@@ -266,17 +266,17 @@ func TestRefusals(t *testing.T) {
 	cancel()
 	for _, e := range []struct {
 		ctx    context.Context
-		x      *mat.Dense
+		x      *matrix.Dense
 		labels []int64
 		opt    Options
 		want   string
 	}{
 		{ctx, nil, nil, Options{}, "classes that training did not see"},
-		{ctx, mat.New(0, 3), nil, Options{}, "no embeddings"},
+		{ctx, matrix.New(0, 3), nil, Options{}, "no embeddings"},
 		{ctx, x, labels[1:], Options{}, "300 embeddings with 299 labels"},
 		{ctx, x, one, Options{}, "1 classes with two"},
 		{ctx, x, single, Options{}, "0 classes with two"},
-		{ctx, mat.New(x.Rows, x.Cols), labels, Options{}, "0 classes with two"}, // all are copies
+		{ctx, matrix.New(x.Rows, x.Cols), labels, Options{}, "0 classes with two"}, // all are copies
 		{ctx, nan, labels, Options{}, "NaN"},
 		{ctx, zero, labels, Options{Distance: rank.Cosine}, "no direction"},
 		{ctx, huge, labels, Options{}, "too large"},
@@ -315,7 +315,7 @@ func TestRefusals(t *testing.T) {
 // TestPhotosOfTwoClasses: every photo under two labels leaves nothing to tell apart.
 func TestPhotosOfTwoClasses(t *testing.T) {
 	x, labels := clusters(1, 50, 6, 4)
-	twice := mat.New(2*x.Rows, x.Cols)
+	twice := matrix.New(2*x.Rows, x.Cols)
 	copy(twice.Data, x.Data)
 	copy(twice.Data[len(x.Data):], x.Data)
 	both := append([]int64{}, labels...)
@@ -362,7 +362,7 @@ func TestCoverOfFewLargeClasses(t *testing.T) {
 // TestCopies: copies of photos in their class are not matches that were found.
 func TestCopies(t *testing.T) {
 	x, labels := clusters(1, 20, 4, 4)
-	twice := mat.New(2*x.Rows, x.Cols)
+	twice := matrix.New(2*x.Rows, x.Cols)
 	copy(twice.Data, x.Data)
 	copy(twice.Data[len(x.Data):], x.Data)
 	a, err := Calibrate(t.Context(), x, labels, Options{})
@@ -504,7 +504,7 @@ func FuzzRead(f *testing.F) {
 		if c.Dim > 1<<10 {
 			return
 		}
-		x := mat.New(3, c.Dim)
+		x := matrix.New(3, c.Dim)
 		for k := range x.Data {
 			x.Data[k] = float32(k + 1)
 		}

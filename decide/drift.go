@@ -10,7 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Drift compares photos without labels with the photos of the calibration: how far they are from the photos of other
@@ -62,7 +62,7 @@ const driftDraws = 999
 // drawn at random, is left out for each new photo, so that both sets have as many others. The unit of the test is the
 // class, because a test of single photos would find every set of new classes different. If fresh has fewer classes
 // than Drift.Classes, P is too small; with more, it is too large.
-func (c *Calibration) Drift(ctx context.Context, x *mat.Dense, labels []int64, fresh *mat.Dense,
+func (c *Calibration) Drift(ctx context.Context, x *matrix.Dense, labels []int64, fresh *matrix.Dense,
 	rates []float64) (*Drift, error) {
 	if err := c.Fits(embedding.Network{}, "", x.Cols); err != nil {
 		return nil, err
@@ -216,9 +216,9 @@ type distances struct {
 }
 
 // toOthers compares every row of x with the rows of all classes but without[row].
-func (s *set) toOthers(ctx context.Context, x *mat.Dense, without []int, within []float64) (*distances, error) {
+func (s *set) toOthers(ctx context.Context, x *matrix.Dense, without []int, within []float64) (*distances, error) {
 	d := &distances{share: make([]float64, len(within))}
-	values, pairs := mat.New(min(tileRows, x.Rows), s.x.Rows), 0.0
+	values, pairs := matrix.New(min(tileRows, x.Rows), s.x.Rows), 0.0
 	for lo := 0; lo < x.Rows; lo += tileRows {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("comparing rows: %w", err)
@@ -226,9 +226,9 @@ func (s *set) toOthers(ctx context.Context, x *mat.Dense, without []int, within 
 		hi := min(lo+tileRows, x.Rows)
 		out := values.RowRange(0, hi-lo)
 		if s.by == rank.Dot {
-			mat.Gemm(false, true, -1, x.RowRange(lo, hi), s.x, 0, out)
+			matrix.Gemm(false, true, -1, x.RowRange(lo, hi), s.x, 0, out)
 		} else {
-			mat.SquaredDistances(x.RowRange(lo, hi), s.x, out)
+			matrix.SquaredDistances(x.RowRange(lo, hi), s.x, out)
 		}
 		for q := range hi - lo {
 			skip := without[lo+q]

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // TestDrift: the test keeps its level on classes drawn like those of the calibration, finds
@@ -32,7 +32,7 @@ func TestDrift(t *testing.T) {
 			!strings.Contains(d.Matches[1].Refused, "cannot be promised") {
 			t.Fatalf("%+v", d)
 		}
-		near := mat.New(120, 8)
+		near := matrix.New(120, 8)
 		for i := range near.Data {
 			near.Data[i] = 0.5 * x.RowRange(480, 600).Data[i]
 		}

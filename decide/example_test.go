@@ -7,13 +7,13 @@ import (
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // photos draws n embeddings of each of some classes.
-func photos(classes, n int) (*mat.Dense, []int64) {
+func photos(classes, n int) (*matrix.Dense, []int64) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	x := mat.New(classes*n, 8)
+	x := matrix.New(classes*n, 8)
 	var labels []int64
 	for c := range classes {
 		var centre [8]float64
@@ -55,7 +55,7 @@ func ExampleCalibration_Decider() {
 		return
 	}
 	// A gallery of two cups and a pot, and another photo of the first cup.
-	items := mat.Of(3, 8, []float32{
+	items := matrix.Of(3, 8, []float32{
 		2, 0, 0, 0, 1, 0, 0, 0,
 		2, 0.5, 0, 0, 1, 0, 0, 0,
 		-1, 0, 0, 2, 0, 0, 0, 1})

@@ -8,7 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
@@ -44,7 +44,7 @@ func (c *Calibration) Save(path string) error { return atomic.WriteFile(path, c.
 
 // Load reads the calibration in a file.
 func Load(path string) (*Calibration, error) {
-	f, err := regular.Open(path)
+	f, err := fileinfo.Open(path)
 	if err != nil {
 		return nil, err
 	}

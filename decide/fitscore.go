@@ -11,7 +11,7 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/par"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 const (
@@ -193,11 +193,11 @@ func (s *set) try(ctx context.Context, t *trial, u *units, sample []int, scatter
 		}
 		hi := min(lo+voteTile, len(sample))
 		photos := taken(s.x, sample[lo:hi])
-		means, values := t.means.distances(photos), mat.New(hi-lo, x.Rows)
+		means, values := t.means.distances(photos), matrix.New(hi-lo, x.Rows)
 		if s.by == rank.Dot {
-			mat.Gemm(false, true, -1, photos, x, 0, values)
+			matrix.Gemm(false, true, -1, photos, x, 0, values)
 		} else {
-			mat.SquaredDistances(photos, x, values)
+			matrix.SquaredDistances(photos, x, values)
 		}
 		par.For(hi-lo, 4, func(a, b int) {
 			for k := a; k < b; k++ {

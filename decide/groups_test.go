@@ -5,12 +5,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // inGroups draws classes as shops have them: look-alikes come in groups, of one class or of
 // many, some groups closer than others, and classes have a few photos or dozens.
-func inGroups(seed uint64, classes, dim int) (*mat.Dense, []int64) {
+func inGroups(seed uint64, classes, dim int) (*matrix.Dense, []int64) {
 	rng := rand.New(rand.NewPCG(seed, 98))
 	var rows [][]float64
 	var labels []int64
@@ -37,7 +37,7 @@ func inGroups(seed uint64, classes, dim int) (*mat.Dense, []int64) {
 			rows, labels = append(rows, row), append(labels, int64(c))
 		}
 	}
-	x := mat.New(len(rows), dim)
+	x := matrix.New(len(rows), dim)
 	for i, row := range rows {
 		for k, v := range row {
 			x.Row(i)[k] = float32(v)

@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // lookedUp is the neighbours of a row among others, by a loop.
-func lookedUp(x *mat.Dense, labels []string, q int, gallery []int) (near []Neighbour) {
+func lookedUp(x *matrix.Dense, labels []string, q int, gallery []int) (near []Neighbour) {
 	for _, i := range gallery {
 		if i != q {
 			near = append(near, Neighbour{labels[i], distance(0, x.Row(q), x.Row(i))})
@@ -122,7 +122,7 @@ func TestDecide(t *testing.T) {
 	if got.Probability+got.RunnerUpProbability > 1 {
 		t.Errorf("probabilities %v and %v", got.Probability, got.RunnerUpProbability)
 	}
-	far := mat.New(1, items.Cols)
+	far := matrix.New(1, items.Cols)
 	for k := range far.Data {
 		far.Data[k] = 100
 	}

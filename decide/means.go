@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Means has the mean of the items of each class of a gallery. Items without a label are ignored. With the cosine
@@ -69,9 +69,9 @@ func lengthOf(v []float32) float64 {
 func (m *Means) classes() int { return len(m.labels) }
 
 // distances returns the squared distances of each row of x to each mean.
-func (m *Means) distances(x *mat.Dense) *mat.Dense {
-	out := mat.New(x.Rows, m.classes())
-	mat.SquaredDistances(x, mat.Of(m.classes(), m.dim, m.rows), out)
+func (m *Means) distances(x *matrix.Dense) *matrix.Dense {
+	out := matrix.New(x.Rows, m.classes())
+	matrix.SquaredDistances(x, matrix.Of(m.classes(), m.dim, m.rows), out)
 	return out
 }
 

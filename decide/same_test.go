@@ -4,15 +4,15 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // TestSameApart: where classes lie far apart, nearly all probabilities are near 0 or 1, and
 // those of other classes are hardly off. The curve is level where nearly all pairs are.
 func TestSameApart(t *testing.T) {
 	const draws, classes, each = 3, 50, 10
-	apart := func(rng *rand.Rand) (*mat.Dense, []int64) {
-		x, labels := mat.New(classes*each, 6), []int64{}
+	apart := func(rng *rand.Rand) (*matrix.Dense, []int64) {
+		x, labels := matrix.New(classes*each, 6), []int64{}
 		for c := range int64(classes) {
 			var at [6]float64
 			for k := range at {

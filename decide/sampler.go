@@ -7,7 +7,7 @@ import (
 	"sort"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // tryBlock is the number of items with which strangers are compared at a time.
@@ -101,7 +101,7 @@ func (s *Sampler) Add(label string, vector []float32) error {
 
 // try compares strangers with the items of the block.
 func (s *Sampler) try() {
-	x := mat.Of(len(s.blockOf), s.dim, s.block)
+	x := matrix.Of(len(s.blockOf), s.dim, s.block)
 	if s.means.by == rank.Cosine {
 		x = rank.Normalized(x)
 	}
@@ -152,7 +152,7 @@ func (s *Sampler) inGallery() map[int]bool {
 
 // tryOwn returns the scores of kept items among the kept items of the other classes.
 func (s *Sampler) tryOwn(ctx context.Context) ([]ClassScores, error) {
-	x := mat.Of(len(s.of), s.dim, s.rows)
+	x := matrix.Of(len(s.of), s.dim, s.rows)
 	if s.means.by == rank.Cosine {
 		x = rank.Normalized(x)
 	}
@@ -191,7 +191,7 @@ func (s *Sampler) byClass() [][]int {
 // Spread measures the classes with two or more different items, for sets of any coverage. Copies of an
 // item count once. Its only error is ctx.Err(), wrapped.
 func (s *Sampler) Spread(ctx context.Context, by rank.Distance) (Spread, error) {
-	x := mat.Of(len(s.of), s.dim, s.rows)
+	x := matrix.Of(len(s.of), s.dim, s.rows)
 	out := make(Spread)
 	for i, rows := range s.byClass() {
 		if rows = once(x, rows); len(rows) < 2 {
@@ -207,7 +207,7 @@ func (s *Sampler) Spread(ctx context.Context, by rank.Distance) (Spread, error) 
 }
 
 // MeasuredGallery returns a gallery of items x (n x d) with the given labels, measured for decisions by a calibration.
-func MeasuredGallery(ctx context.Context, c *Calibration, x *mat.Dense, labels []string, by rank.Distance) (Gallery,
+func MeasuredGallery(ctx context.Context, c *Calibration, x *matrix.Dense, labels []string, by rank.Distance) (Gallery,
 	error) {
 	if len(labels) != x.Rows {
 		return Gallery{}, fmt.Errorf("%d items with %d labels", x.Rows, len(labels))

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Score is the log-odds that a photo shows the nearest class of a gallery. It is learned from the classes of a
@@ -215,7 +215,7 @@ type candidate struct {
 
 // judge returns the classes that a photo may show, the likeliest first.
 func (s *Score) judge(m *Means, p *Photo) []candidate {
-	x := mat.Of(1, len(p.Vector), p.Vector)
+	x := matrix.Of(1, len(p.Vector), p.Vector)
 	if m.by == rank.Cosine {
 		x = rank.Normalized(x)
 	}
@@ -247,10 +247,10 @@ func (s *Score) judge(m *Means, p *Photo) []candidate {
 
 // cohorts returns the distance of each row of x to the cohort, without its own class of the calibration if own is not
 // nil.
-func (s *Score) cohorts(x *mat.Dense, own []int) []float64 {
+func (s *Score) cohorts(x *matrix.Dense, own []int) []float64 {
 	c := s.Cohort.rows(x.Cols)
-	d := mat.New(x.Rows, c.Rows)
-	mat.SquaredDistances(x, c, d)
+	d := matrix.New(x.Rows, c.Rows)
+	matrix.SquaredDistances(x, c, d)
 	out := make([]float64, x.Rows)
 	for k := range out {
 		without := -1
@@ -303,7 +303,7 @@ func (p *packed) UnmarshalJSON(text []byte) error {
 }
 
 // rows returns the rows of dim numbers.
-func (p packed) rows(dim int) *mat.Dense { return mat.Of(len(p)/dim, dim, p) }
+func (p packed) rows(dim int) *matrix.Dense { return matrix.Of(len(p)/dim, dim, p) }
 
 // check returns an error for a score that Calibrate cannot have made, of photos of dim numbers.
 func (s *Score) check(dim int) error {

@@ -12,12 +12,12 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/par"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // set holds embeddings sorted by identity.
 type set struct {
-	x     *mat.Dense
+	x     *matrix.Dense
 	first []int   // identity i has rows first[i] to first[i+1]
 	of    []int32 // the identity of each row
 	label []int64 // the label of each identity
@@ -64,7 +64,7 @@ func (s *set) total() (sum float64) {
 
 // newSet checks and sorts the rows. It leaves out copies of a row within its class, because any network
 // would match them, and returns their number.
-func newSet(x *mat.Dense, labels []int64, opt *Options) (s *set, copies int, err error) {
+func newSet(x *matrix.Dense, labels []int64, opt *Options) (s *set, copies int, err error) {
 	if x == nil || x.Rows == 0 {
 		return nil, 0, fmt.Errorf("no embeddings to calibrate on: give photos of classes that training did not see")
 	}
@@ -84,7 +84,7 @@ func newSet(x *mat.Dense, labels []int64, opt *Options) (s *set, copies int, err
 	sort.SliceStable(order, func(a, b int) bool { return labels[order[a]] < labels[order[b]] })
 	order, copies = withoutCopies(x, labels, order)
 	order = thinned(labels, order, opt)
-	s = &set{x: mat.New(len(order), x.Cols), by: opt.Distance}
+	s = &set{x: matrix.New(len(order), x.Cols), by: opt.Distance}
 	for k, i := range order {
 		if k == 0 || labels[i] != labels[order[k-1]] {
 			s.first, s.label = append(s.first, k), append(s.label, labels[i])
@@ -107,8 +107,8 @@ func newSet(x *mat.Dense, labels []int64, opt *Options) (s *set, copies int, err
 }
 
 // taken copies rows.
-func taken(x *mat.Dense, rows []int) *mat.Dense {
-	out := mat.New(len(rows), x.Cols)
+func taken(x *matrix.Dense, rows []int) *matrix.Dense {
+	out := matrix.New(len(rows), x.Cols)
 	for k, i := range rows {
 		copy(out.Row(k), x.Row(i))
 	}
@@ -116,7 +116,7 @@ func taken(x *mat.Dense, rows []int) *mat.Dense {
 }
 
 // withoutCopies leaves out rows that are equal in every bit to another row of their class.
-func withoutCopies(x *mat.Dense, labels []int64, order []int) (kept []int, copies int) {
+func withoutCopies(x *matrix.Dense, labels []int64, order []int) (kept []int, copies int) {
 	seen := make(map[string]bool)
 	text := make([]byte, 4*x.Cols)
 	for k, i := range order {
@@ -180,7 +180,7 @@ const tileRows = 128
 // of[k], which have the order of distances (see outward).
 func (s *set) scan(ctx context.Context, visit func(identity, lo int, of []([]float32)), tile func()) error {
 	n := s.x.Rows
-	values := mat.New(min(tileRows, n), n)
+	values := matrix.New(min(tileRows, n), n)
 	for lo := 0; lo < n; lo += tileRows {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("comparing rows: %w", err)
@@ -189,9 +189,9 @@ func (s *set) scan(ctx context.Context, visit func(identity, lo int, of []([]flo
 		out := values.RowRange(0, hi-lo)
 		rows := s.x.RowRange(lo, hi)
 		if s.by == rank.Dot {
-			mat.Gemm(false, true, -1, rows, s.x, 0, out)
+			matrix.Gemm(false, true, -1, rows, s.x, 0, out)
 		} else {
-			mat.SquaredDistances(rows, s.x, out)
+			matrix.SquaredDistances(rows, s.x, out)
 		}
 		from, to := int(s.of[lo]), int(s.of[hi-1])
 		par.For(to-from+1, 1, func(a, b int) {

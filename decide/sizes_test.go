@@ -6,11 +6,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // sizedSet draws classes with the given numbers of photos. The first photos of a class do not depend on their number.
-func sizedSet(sizes []int) (*mat.Dense, []int64) {
+func sizedSet(sizes []int) (*matrix.Dense, []int64) {
 	const dim = 12
 	var rows []float32
 	var labels []int64
@@ -27,7 +27,7 @@ func sizedSet(sizes []int) (*mat.Dense, []int64) {
 			labels = append(labels, int64(c))
 		}
 	}
-	return mat.Of(len(labels), dim, rows), labels
+	return matrix.Of(len(labels), dim, rows), labels
 }
 
 // TestSizes: a class of many photos costs nothing. Thresholds are about those of classes that are capped at the median.

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Spread has, for classes of a gallery, the distances of items to the nearest other item of the class, in
@@ -23,7 +23,7 @@ const mostOwn = 1000
 // The others are left out. Copies of an item count once. Items with an empty label are ignored. It
 // returns an error if the coverage is out of range or if labels or rows do not fit, and ctx.Err(),
 // wrapped.
-func NewSpread(ctx context.Context, x *mat.Dense, labels []string, by rank.Distance, coverage float64) (Spread,
+func NewSpread(ctx context.Context, x *matrix.Dense, labels []string, by rank.Distance, coverage float64) (Spread,
 	error) {
 	if !(coverage > 0 && coverage < 1) {
 		return nil, fmt.Errorf("a coverage of %v: it lies between 0 and 1", coverage)
@@ -53,7 +53,7 @@ func NewSpread(ctx context.Context, x *mat.Dense, labels []string, by rank.Dista
 }
 
 // once leaves out rows that are equal in every bit to an earlier row.
-func once(x *mat.Dense, rows []int) []int {
+func once(x *matrix.Dense, rows []int) []int {
 	seen := make(map[string]bool, len(rows))
 	text := make([]byte, 4*x.Cols)
 	return slices.DeleteFunc(rows, func(i int) bool {
@@ -67,7 +67,7 @@ func once(x *mat.Dense, rows []int) []int {
 }
 
 // spreadOf measures one class.
-func spreadOf(ctx context.Context, x *mat.Dense, rows []int, by rank.Distance) ([]float64, error) {
+func spreadOf(ctx context.Context, x *matrix.Dense, rows []int, by rank.Distance) ([]float64, error) {
 	class := taken(x, rows)
 	n := min(len(rows), mostOwn)
 	at := make([]int, n) // spread evenly, because neighbouring rows may be from one occasion

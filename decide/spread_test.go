@@ -11,13 +11,13 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // wide are photos of classes around places of their own, one class in four four times as wide
 // as the others.
-func wide(rng *rand.Rand, from, to, each int) (*mat.Dense, []string, []int64) {
-	x := mat.New((to-from)*each, 6)
+func wide(rng *rand.Rand, from, to, each int) (*matrix.Dense, []string, []int64) {
+	x := matrix.New((to-from)*each, 6)
 	var labels []string
 	var numbers []int64
 	for c := from; c < to; c++ {
@@ -48,7 +48,7 @@ func isWide(class int) int {
 }
 
 // spreadByLoop compares the spread of a class with a loop over its items.
-func spreadByLoop(t *testing.T, got []float64, class *mat.Dense) {
+func spreadByLoop(t *testing.T, got []float64, class *matrix.Dense) {
 	t.Helper()
 	between := rank.Between(class, class, rank.Euclidean)
 	var want []float64
@@ -151,7 +151,7 @@ func TestSpreadCovers(t *testing.T) {
 // TestSpreadRefuses: too few items, copies and missing labels make no spread, and mistakes are
 // errors.
 func TestSpreadRefuses(t *testing.T) {
-	x := mat.New(60, 2)
+	x := matrix.New(60, 2)
 	var labels []string
 	for i := range x.Rows {
 		x.Row(i)[0], x.Row(i)[1] = float32(i*i), 1

@@ -7,7 +7,7 @@ import (
 	"io"
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
@@ -43,7 +43,7 @@ func (m *Measures) Save(path, of string) error {
 // LoadMeasures reads measures from a file of Save. Measures of other items are an error; measure again
 // then.
 func LoadMeasures(path, of string) (*Measures, error) {
-	text, err := regular.ReadFile(path)
+	text, err := fileinfo.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

@@ -10,13 +10,13 @@ import (
 	"sync"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Try calibrates on half of the classes, drawn by the seed, and measures what was
 // promised on the other half: false matches at each rate of fmr, and strangers let in at
 // each rate of fpir among each size of gallery, as far as there are as many classes.
-func Try(ctx context.Context, x *mat.Dense, labels []int64, ask Ask, opt Options) (*Trial, error) {
+func Try(ctx context.Context, x *matrix.Dense, labels []int64, ask Ask, opt Options) (*Trial, error) {
 	classes := slices.Compact(slices.Sorted(slices.Values(labels)))
 	rng := rand.New(rand.NewPCG(opt.Seed, 4))
 	rng.Shuffle(len(classes), func(a, b int) { classes[a], classes[b] = classes[b], classes[a] })
@@ -24,7 +24,7 @@ func Try(ctx context.Context, x *mat.Dense, labels []int64, ask Ask, opt Options
 	for _, c := range classes[:len(classes)/2] {
 		first[c] = true
 	}
-	half := func(in bool) (*mat.Dense, []int64) {
+	half := func(in bool) (*matrix.Dense, []int64) {
 		var rows []int
 		for i, l := range labels {
 			if first[l] == in {
@@ -136,7 +136,7 @@ type Cover struct {
 }
 
 // Measure compares what a calibration promises with labelled embeddings of other classes.
-func (c *Calibration) Measure(ctx context.Context, x *mat.Dense, labels []int64, ask Ask) (*Trial, error) {
+func (c *Calibration) Measure(ctx context.Context, x *matrix.Dense, labels []int64, ask Ask) (*Trial, error) {
 	if x != nil {
 		if err := c.Fits(embedding.Network{}, "", x.Cols); err != nil {
 			return nil, err

@@ -11,7 +11,7 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/par"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Tryout has the scores of photos whose class is not in a gallery, by class. Strangers has those of photos of the
@@ -37,7 +37,7 @@ const mostOwnTried = 1000
 // lookups searches photos among items that arrive in blocks.
 type lookups struct {
 	by      rank.Distance
-	photos  *mat.Dense
+	photos  *matrix.Dense
 	without []int // class of items that a photo is not compared with, or -1
 	near    [][]nearItem
 }
@@ -47,17 +47,17 @@ type nearItem struct {
 	d     float32
 }
 
-func newLookups(photos *mat.Dense, without []int, by rank.Distance) *lookups {
+func newLookups(photos *matrix.Dense, without []int, by rank.Distance) *lookups {
 	return &lookups{by, photos, without, make([][]nearItem, photos.Rows)}
 }
 
 // add compares all photos with items of the given classes.
-func (l *lookups) add(items *mat.Dense, class []int) {
+func (l *lookups) add(items *matrix.Dense, class []int) {
 	if l.by == rank.Dot {
 		return
 	}
-	d := mat.New(l.photos.Rows, items.Rows)
-	mat.SquaredDistances(l.photos, items, d)
+	d := matrix.New(l.photos.Rows, items.Rows)
+	matrix.SquaredDistances(l.photos, items, d)
 	par.For(l.photos.Rows, 8, func(a, b int) {
 		for i := a; i < b; i++ {
 			near := l.near[i]

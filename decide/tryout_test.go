@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // scaled draws a gallery and strangers like drawnGroups without groups, at a scale.
-func scaled(seed uint64, classes int, scale float32) (gallery *mat.Dense, labels []string, strangers *mat.Dense) {
+func scaled(seed uint64, classes int, scale float32) (gallery *matrix.Dense, labels []string, strangers *matrix.Dense) {
 	s := drawnGroups(seed, classes+50, 1, 0, 0)
 	for k := range s.x.Data {
 		s.x.Data[k] *= scale
@@ -44,7 +44,7 @@ func calibrated(t *testing.T, seed uint64, classes int, named bool) (*Calibratio
 // classes; in galleries like the calibration nothing changes.
 func TestGalleryDrift(t *testing.T) {
 	c, _ := calibrated(t, 1, 150, false)
-	in := func(x, gallery *mat.Dense, labels []string) (share float64, drift bool) {
+	in := func(x, gallery *matrix.Dense, labels []string) (share float64, drift bool) {
 		g, err := MeasuredGallery(t.Context(), c, gallery, labels, rank.Euclidean)
 		if err != nil {
 			t.Fatal(err)
@@ -57,7 +57,7 @@ func TestGalleryDrift(t *testing.T) {
 		for i := range rows {
 			rows[i] = i
 		}
-		both := mat.New(gallery.Rows+x.Rows, x.Cols)
+		both := matrix.New(gallery.Rows+x.Rows, x.Cols)
 		copy(both.Data, gallery.Data)
 		copy(both.Data[len(gallery.Data):], x.Data)
 		for q := range x.Rows {
@@ -131,7 +131,7 @@ func TestMeans(t *testing.T) {
 			}
 		}
 		photo, out := x.Row(0), []Member{{"1", s.x.Row(s.first[1])}, {"1", s.x.Row(s.first[1] + 2)}}
-		d := m.distances(mat.Of(1, x.Cols, photo)).Data
+		d := m.distances(matrix.Of(1, x.Cols, photo)).Data
 		count, square := m.without(out, photo, d)
 		for i := range 3 {
 			var rows []int

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // drawnGroups draws classes in groups of a size, their middles apart times a normal cloud from the
@@ -14,7 +14,7 @@ import (
 func drawnGroups(seed uint64, classes, size int, apart, hub float64) *set {
 	rng := rand.New(rand.NewPCG(seed, 97))
 	const photos, dim = 6, 12
-	x, labels := mat.New(classes*photos, dim), make([]int64, 0, classes*photos)
+	x, labels := matrix.New(classes*photos, dim), make([]int64, 0, classes*photos)
 	group, centre := make([]float64, dim), make([]float64, dim)
 	for c := range classes {
 		if c%size == 0 {
@@ -87,7 +87,7 @@ func TestUnitsDegenerate(t *testing.T) {
 		"a line":     func(c int) float64 { return float64(c) },
 		"two places": func(c int) float64 { return float64(c % 2) },
 	} {
-		x, labels := mat.New(60, 3), make([]int64, 60)
+		x, labels := matrix.New(60, 3), make([]int64, 60)
 		for i := range labels {
 			labels[i] = int64(i / 3)
 			x.Row(i)[0] = float32(at(i/3)) + float32(i%3)*0.25 - 0.25

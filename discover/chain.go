@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/compute/ward"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 const (
@@ -27,7 +27,7 @@ type chains [windows + 1][len(facing)]float64
 // bends. The lines of gaps.go cut across a class: halves of an arc or of a helix look apart on them, but a chain
 // of near rows joins them. The class is compared with lines of as many rows. The window of k groups has lines with
 // k dense places. Bonferroni's correction is for the windows and the two numbers of facing rows.
-func chained(ctx context.Context, y *mat.Dense, rng *rand.Rand) (float64, error) {
+func chained(ctx context.Context, y *matrix.Dense, rng *rand.Rand) (float64, error) {
 	c, err := isolation(ctx, y, rng)
 	p, used := 1.0, 0.0
 	for w := range c {
@@ -44,7 +44,7 @@ func chained(ctx context.Context, y *mat.Dense, rng *rand.Rand) (float64, error)
 // isolation deals the rows into halves. Ward's tree of one half divides the rows of the other half. Each division
 // counts the rows of the more isolated of its two parts; see isolated. A part must be isolated from all other rows,
 // because neighbouring turns of a helix can be the parts of one division.
-func isolation(ctx context.Context, y *mat.Dense, rng *rand.Rand) (out chains, err error) {
+func isolation(ctx context.Context, y *matrix.Dense, rng *rand.Rand) (out chains, err error) {
 	for range halvings {
 		order := rng.Perm(y.Rows)
 		middle := y.Rows / 2
@@ -66,7 +66,7 @@ func isolation(ctx context.Context, y *mat.Dense, rng *rand.Rand) (out chains, e
 						was[i] = k
 					}
 				}
-				ends := mat.New(2, y.Cols)
+				ends := matrix.New(2, y.Cols)
 				copy(ends.Row(0), centre.Row(a))
 				copy(ends.Row(1), centre.Row(b))
 				for i, e := range assigned(asked, ends) {
@@ -99,7 +99,7 @@ func facingRows(most, n, m int) int { return max(1, min(most, min(n, m)/3)) }
 // isolated counts the rows that are nearer to their side of a joint than the sides are to each other. The joint is
 // between a group and all other rows, where these are nearest to each other. d has the squared distances. A side
 // is a few rows of the group, or of the others, that are nearest to the other end of the joint.
-func isolated(d *mat.Dense, group []int, of int) (count [len(facing)]float64) {
+func isolated(d *matrix.Dense, group []int, of int) (count [len(facing)]float64) {
 	var sides [2][]int
 	for i, g := range group {
 		if g == of {
@@ -158,7 +158,7 @@ func nearestRows(d []float32, rows []int, n int) []int {
 }
 
 // meanSquare returns the mean squared distance between two sets of rows.
-func meanSquare(d *mat.Dense, a, b []int) (sum float64) {
+func meanSquare(d *matrix.Dense, a, b []int) (sum float64) {
 	for _, i := range a {
 		for _, j := range b {
 			sum += float64(d.Row(i)[j])

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/compute/ward"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // cloud describes samples of one normal distribution that are divided like the rows.
@@ -27,7 +27,7 @@ const (
 )
 
 // newCloud compares rows with a cloud. It returns nil if there is nothing to divide.
-func newCloud(ctx context.Context, y *mat.Dense, opt Options, rng *rand.Rand) (*cloud, error) {
+func newCloud(ctx context.Context, y *matrix.Dense, opt Options, rng *rand.Rand) (*cloud, error) {
 	if y.Rows < fewest {
 		return nil, nil
 	}
@@ -60,17 +60,17 @@ func newCloud(ctx context.Context, y *mat.Dense, opt Options, rng *rand.Rand) (*
 
 // normalLike draws as many rows from a normal cloud with the covariance of centred rows, by combining these
 // with normal weights.
-func normalLike(c *mat.Dense, rng *rand.Rand) *mat.Dense {
-	weights, draw := mat.New(c.Rows, c.Rows), mat.New(c.Rows, c.Cols)
+func normalLike(c *matrix.Dense, rng *rand.Rand) *matrix.Dense {
+	weights, draw := matrix.New(c.Rows, c.Rows), matrix.New(c.Rows, c.Cols)
 	for i := range weights.Data {
 		weights.Data[i] = float32(rng.NormFloat64())
 	}
-	mat.Gemm(false, false, float32(1/math.Sqrt(float64(c.Rows-1))), weights, c, 0, draw)
+	matrix.Gemm(false, false, float32(1/math.Sqrt(float64(c.Rows-1))), weights, c, 0, draw)
 	return draw
 }
 
 // curve returns the silhouettes of the divisions of y.
-func curve(ctx context.Context, y *mat.Dense, most int) ([]float64, error) {
+func curve(ctx context.Context, y *matrix.Dense, most int) ([]float64, error) {
 	d := ward.Squared(y)
 	merges, err := ward.Tree(ctx, d)
 	if err != nil {
@@ -80,7 +80,7 @@ func curve(ctx context.Context, y *mat.Dense, most int) ([]float64, error) {
 }
 
 // count returns the number of groups into which an agglomeration is cut.
-func (c *cloud) count(ctx context.Context, y *mat.Dense, merges []ward.Merge, most int) (int, error) {
+func (c *cloud) count(ctx context.Context, y *matrix.Dense, merges []ward.Merge, most int) (int, error) {
 	if c.dim >= flat {
 		return bic(merges, y.Rows, most, c.dim), nil
 	}
@@ -121,14 +121,14 @@ func bic(merges []ward.Merge, n, most int, p float64) int {
 }
 
 // centred returns the rows less their mean.
-func centred(x *mat.Dense) *mat.Dense {
+func centred(x *matrix.Dense) *matrix.Dense {
 	mean := make([]float64, x.Cols)
 	for i := range x.Rows {
 		for j, v := range x.Row(i) {
 			mean[j] += float64(v) / float64(x.Rows)
 		}
 	}
-	out := mat.New(x.Rows, x.Cols)
+	out := matrix.New(x.Rows, x.Cols)
 	for i := range x.Rows {
 		for j, v := range x.Row(i) {
 			out.Row(i)[j] = float32(float64(v) - mean[j])
@@ -140,9 +140,9 @@ func centred(x *mat.Dense) *mat.Dense {
 // effective returns the effective dimension of centred rows, 0 if they are all equal. The sum of the
 // eigenvalues is the trace of the matrix of products of the rows, and the sum of their squares is the sum of
 // the squares of these products.
-func effective(c *mat.Dense) float64 {
-	g := mat.New(c.Rows, c.Rows)
-	mat.Gemm(false, true, 1, c, c, 0, g)
+func effective(c *matrix.Dense) float64 {
+	g := matrix.New(c.Rows, c.Rows)
+	matrix.Gemm(false, true, 1, c, c, 0, g)
 	var trace, squares float64
 	for i := range g.Rows {
 		trace += float64(g.At(i, i))
@@ -157,8 +157,8 @@ func effective(c *mat.Dense) float64 {
 }
 
 // gather copies rows.
-func gather(x *mat.Dense, rows []int) *mat.Dense {
-	out := mat.New(len(rows), x.Cols)
+func gather(x *matrix.Dense, rows []int) *matrix.Dense {
+	out := matrix.New(len(rows), x.Cols)
 	for k, i := range rows {
 		copy(out.Row(k), x.Row(i))
 	}
@@ -166,7 +166,7 @@ func gather(x *mat.Dense, rows []int) *mat.Dense {
 }
 
 // distances returns the distances between all rows of x, n x n.
-func distances(x *mat.Dense) *mat.Dense {
+func distances(x *matrix.Dense) *matrix.Dense {
 	d := ward.Squared(x)
 	for i, v := range d.Data {
 		d.Data[i] = float32(math.Sqrt(float64(v)))

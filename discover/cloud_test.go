@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/compute/ward"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // The effective dimension is the square of the sum of the variances along the principal
@@ -22,9 +22,9 @@ func TestEffective(t *testing.T) {
 		{[]float32{1, 1, -1, -1, 3, 3, -3, -3}, 1},
 		{make([]float32, 8), 0},
 	} {
-		about(t, "dimension", effective(centred(mat.Of(4, 2, c.rows))), c.want, 1e-6)
+		about(t, "dimension", effective(centred(matrix.Of(4, 2, c.rows))), c.want, 1e-6)
 	}
-	got := centred(mat.Of(2, 2, []float32{1, 10, 4, 4}))
+	got := centred(matrix.Of(2, 2, []float32{1, 10, 4, 4}))
 	if !slices.Equal(got.Data, []float32{-1.5, 3, 1.5, -3}) {
 		t.Errorf("%v", got.Data)
 	}
@@ -120,7 +120,7 @@ func TestCloud(t *testing.T) {
 	if c, err = newCloud(t.Context(), one, opt, rand.New(rand.NewPCG(1, 1))); err != nil || c == nil {
 		t.Errorf("one cloud: %+v, %v", c, err)
 	}
-	if c, err = newCloud(t.Context(), mat.New(30, 2), opt, rand.New(rand.NewPCG(1, 1))); c != nil || err != nil {
+	if c, err = newCloud(t.Context(), matrix.New(30, 2), opt, rand.New(rand.NewPCG(1, 1))); c != nil || err != nil {
 		t.Errorf("equal rows: %v, %v", c, err)
 	}
 	for n, want := range map[int]bool{9: false, 10: true} {

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // near is the share of the usual distance to the nearest row within which rows count as copies.
@@ -13,7 +13,7 @@ const near = 0.1
 // distinct returns one row of each group of copies, in ascending order, given the squared distances of the
 // rows. Copies are rows joined by a chain of steps of at most a tenth of the median distance to the nearest
 // row that is not a copy. Copies count only once as evidence.
-func distinct(d *mat.Dense) []int {
+func distinct(d *matrix.Dense) []int {
 	least := make([]float32, 0, d.Rows)
 	for i := range d.Rows {
 		v := float32(math.Inf(1))

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/compute/ward"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // dense finds groups as HDBSCAN does (Campello, Moulavi and Sander 2013). Rows are joined in the order of
@@ -14,7 +14,7 @@ import (
 // neighbours-th nearest rows. A group has at least least rows. Of nested groups, those are taken that
 // together persist longest over the falling density. d has the n x n distances. Rows without a group get the
 // group of the nearest row that has one. If there are no parts, all rows are one group.
-func dense(ctx context.Context, d *mat.Dense, neighbours, least int) ([]int, error) {
+func dense(ctx context.Context, d *matrix.Dense, neighbours, least int) ([]int, error) {
 	n := d.Rows
 	edges, err := spanning(ctx, d, core(d, neighbours))
 	if err != nil {
@@ -46,7 +46,7 @@ func dense(ctx context.Context, d *mat.Dense, neighbours, least int) ([]int, err
 }
 
 // core is the distance of every row to its k-th nearest.
-func core(d *mat.Dense, k int) []float32 {
+func core(d *matrix.Dense, k int) []float32 {
 	out := make([]float32, d.Rows)
 	row := make([]float32, d.Cols)
 	for i := range out {
@@ -59,7 +59,7 @@ func core(d *mat.Dense, k int) []float32 {
 
 // spanning returns the minimum spanning tree of the mutual reachability, by Prim's algorithm, as merges in
 // the order of their height.
-func spanning(ctx context.Context, d *mat.Dense, core []float32) ([]ward.Merge, error) {
+func spanning(ctx context.Context, d *matrix.Dense, core []float32) ([]ward.Merge, error) {
 	n := d.Rows
 	best, from := make([]float32, n), make([]int, n)
 	in := make([]bool, n)
@@ -195,7 +195,7 @@ func (t *tree) choose(c int) float64 {
 }
 
 // adopt puts rows without a group into the group of the nearest row with a group.
-func adopt(d *mat.Dense, group []int) {
+func adopt(d *matrix.Dense, group []int) {
 	was := slices.Clone(group)
 	for i, g := range was {
 		if g > 0 {

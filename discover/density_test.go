@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/compute/ward"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // along has a row of one coordinate for each place.
-func along(places ...float32) *mat.Dense { return mat.Of(len(places), 1, places) }
+func along(places ...float32) *matrix.Dense { return matrix.Of(len(places), 1, places) }
 
 func about(t *testing.T, what string, have, want, within float64) {
 	t.Helper()
@@ -24,7 +24,7 @@ func about(t *testing.T, what string, have, want, within float64) {
 // Groups are dense parts of at least so many rows; what lies outside goes to the nearest.
 func TestDense(t *testing.T) {
 	for name, c := range map[string]struct {
-		x     *mat.Dense
+		x     *matrix.Dense
 		least int
 		want  []int
 	}{
@@ -56,7 +56,7 @@ func TestCore(t *testing.T) {
 // The spanning tree is the lightest one, by Kruskal's way to it, and has its edges in order.
 func TestSpanning(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 21))
-	x := mat.New(25, 3)
+	x := matrix.New(25, 3)
 	for i := range x.Data {
 		x.Data[i] = float32(rng.NormFloat64())
 	}

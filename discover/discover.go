@@ -7,9 +7,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/compute/ward"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Method is a way to divide a class.
@@ -25,7 +25,7 @@ const (
 	Density
 )
 
-var methodNames = spell.Of[Method]("Method", "method", "ward", "density")
+var methodNames = enum.Of[Method]("Method", "method", "ward", "density")
 
 // ParseMethod returns the method with a name.
 func ParseMethod(name string) (Method, error) { return methodNames.Parse(name) }
@@ -117,7 +117,7 @@ const fewest = 10
 // It is an error if the numbers of labels and rows differ, if a row is not finite, or if an option is out of
 // range. Classes of fewer than ten rows and classes of equal rows are not divided. The seed determines every
 // bit of the result. Find checks ctx between steps of milliseconds.
-func Find(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (*Result, error) {
+func Find(ctx context.Context, x *matrix.Dense, labels []int64, opt Options) (*Result, error) {
 	s, err := newSet(ctx, x, labels, &opt)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (o *Options) settle() error {
 
 // divide divides a class. It uses the distances of the rows of even, but chooses the number of sub-classes by
 // the rows of x.
-func divide(ctx context.Context, x, even *mat.Dense, j *judged, u *usual, opt Options,
+func divide(ctx context.Context, x, even *matrix.Dense, j *judged, u *usual, opt Options,
 	rng *rand.Rand) (*Class, error) {
 	rows, sample := j.rows, j.sample
 	y := gather(even, sample)
@@ -203,7 +203,7 @@ func divide(ctx context.Context, x, even *mat.Dense, j *judged, u *usual, opt Op
 }
 
 // groups divides rows that have several sub-classes. It chooses the number by y.
-func (o *Options) groups(ctx context.Context, y, even *mat.Dense, u *usual, rng *rand.Rand) ([]int, error) {
+func (o *Options) groups(ctx context.Context, y, even *matrix.Dense, u *usual, rng *rand.Rand) ([]int, error) {
 	if o.Method == Density {
 		return o.again(ctx, y, 0)
 	}
@@ -227,7 +227,7 @@ func (o *Options) groups(ctx context.Context, y, even *mat.Dense, u *usual, rng 
 }
 
 // again divides rows into k groups in the same way as groups.
-func (o *Options) again(ctx context.Context, y *mat.Dense, k int) ([]int, error) {
+func (o *Options) again(ctx context.Context, y *matrix.Dense, k int) ([]int, error) {
 	if o.Method == Density {
 		least := o.Least
 		least = cmp.Or(least, max(5, y.Rows/50))
@@ -248,7 +248,8 @@ func (o *Options) most(n int) int {
 }
 
 // stability returns Kind.Stability of every group.
-func (o *Options) stability(ctx context.Context, y *mat.Dense, group []int, n int, rng *rand.Rand) ([]float64, error) {
+func (o *Options) stability(ctx context.Context, y *matrix.Dense, group []int, n int, rng *rand.Rand) ([]float64,
+	error) {
 	out := make([]float64, n)
 	seen := make([]float64, n)
 	for range o.Resamples {
@@ -286,7 +287,7 @@ func (o *Options) stability(ctx context.Context, y *mat.Dense, group []int, n in
 
 // spread assigns every row to the group of the nearest row of the sample, and returns the members of each
 // group.
-func spread(x *mat.Dense, rows, sample, group []int, n int) [][]int {
+func spread(x *matrix.Dense, rows, sample, group []int, n int) [][]int {
 	out := make([][]int, n)
 	if len(rows) == len(sample) {
 		for k, i := range rows {
@@ -298,8 +299,8 @@ func spread(x *mat.Dense, rows, sample, group []int, n int) [][]int {
 	s := gather(x, sample)
 	for lo := 0; lo < len(rows); lo += block {
 		some := rows[lo:min(lo+block, len(rows))]
-		d := mat.New(len(some), s.Rows)
-		mat.SquaredDistances(gather(x, some), s, d)
+		d := matrix.New(len(some), s.Rows)
+		matrix.SquaredDistances(gather(x, some), s, d)
 		for k, i := range some {
 			near := 0
 			for j, v := range d.Row(k) {
@@ -314,7 +315,7 @@ func spread(x *mat.Dense, rows, sample, group []int, n int) [][]int {
 }
 
 // shown finds the exemplar of group g and its most different members.
-func shown(d *mat.Dense, sample, group []int, g, most int) (exemplar int, different []int) {
+func shown(d *matrix.Dense, sample, group []int, g, most int) (exemplar int, different []int) {
 	var in []int
 	for k, h := range group {
 		if h == g {

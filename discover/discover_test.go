@@ -10,16 +10,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/eval/cluster"
+	"github.com/kindred-ml/kindred/internal/compute/cluster"
 	"github.com/kindred-ml/kindred/internal/compute/ward"
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/test/ctxtest"
+	"github.com/kindred-ml/kindred/internal/test/ctxtest"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // clouds draws k normal clouds of n rows in d dimensions, whose centres have
 // coordinates of the given deviation, and returns which cloud each row is of.
-func clouds(rng *rand.Rand, k, n, d int, apart float64) (*mat.Dense, []int64) {
-	x, of := mat.New(k*n, d), make([]int64, k*n)
+func clouds(rng *rand.Rand, k, n, d int, apart float64) (*matrix.Dense, []int64) {
+	x, of := matrix.New(k*n, d), make([]int64, k*n)
 	for c := range k {
 		centre := make([]float64, d)
 		for j := range centre {
@@ -35,7 +35,7 @@ func clouds(rng *rand.Rand, k, n, d int, apart float64) (*mat.Dense, []int64) {
 	return x, of
 }
 
-func find(t *testing.T, x *mat.Dense, labels []int64, opt Options) *Result {
+func find(t *testing.T, x *matrix.Dense, labels []int64, opt Options) *Result {
 	t.Helper()
 	r, err := Find(context.Background(), x, labels, opt)
 	if err != nil {
@@ -55,7 +55,7 @@ func TestFind(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(c.d), 1))
 		several, of := clouds(rng, 5, 24, c.d, c.apart)
 		one, _ := clouds(rng, 1, 120, c.d, 0)
-		x, labels := mat.New(240, c.d), make([]int64, 240)
+		x, labels := matrix.New(240, c.d), make([]int64, 240)
 		for i := range 120 { // the classes take turns
 			copy(x.Row(2*i), several.Row(i))
 			copy(x.Row(2*i+1), one.Row(i))
@@ -144,16 +144,17 @@ func TestSameBits(t *testing.T) {
 }
 
 func TestDegenerate(t *testing.T) {
-	same := mat.New(50, 3)
-	two := mat.New(20, 1) // two points, ten times each: copies are evidence once
+	same := matrix.New(50, 3)
+	two := matrix.New(20, 1) // two points, ten times each: copies are evidence once
 	for i := range 10 {
 		two.Row(i)[0] = 1
 	}
 	for _, c := range []struct {
 		name  string
-		x     *mat.Dense
+		x     *matrix.Dense
 		kinds int
-	}{{"nothing", mat.New(0, 3), 0}, {"one row", mat.New(1, 3), 1}, {"equal rows", same, 1}, {"two points", two, 1}} {
+	}{{"nothing", matrix.New(0, 3), 0}, {"one row", matrix.New(1, 3), 1}, {"equal rows", same, 1},
+		{"two points", two, 1}} {
 		for _, m := range []Method{Ward, Density} {
 			r := find(t, c.x, make([]int64, c.x.Rows), Options{Method: m})
 			n := 0
@@ -173,7 +174,7 @@ func TestDegenerate(t *testing.T) {
 			}
 		}
 	}
-	bad := mat.New(9, 2)
+	bad := matrix.New(9, 2)
 	bad.Row(4)[1] = float32(math.NaN())
 	for name, f := range map[string]func() error{
 		"not finite": func() error { _, err := Find(t.Context(), bad, make([]int64, 9), Options{}); return err },

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Kinds are shown by the distances that divided them: less along what all classes vary in where
@@ -12,7 +12,7 @@ import (
 func TestDistancesOfExemplars(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	const classes, each, d = 27, 20, 4
-	x, labels := mat.New(classes*each, d), make([]int64, classes*each)
+	x, labels := matrix.New(classes*each, d), make([]int64, classes*each)
 	for i := range labels {
 		labels[i] = int64(i / each)
 		for j := range d {
@@ -27,7 +27,7 @@ func TestDistancesOfExemplars(t *testing.T) {
 		even  bool
 	}{"none divided": {}, "one divided": {apart: 40, even: true},
 		"one divided by density": {apart: 40, opt: Options{Method: Density}}} {
-		y := mat.Of(x.Rows, d, append([]float32{}, x.Data...))
+		y := matrix.Of(x.Rows, d, append([]float32{}, x.Data...))
 		for i := range each / 2 {
 			y.Row(i)[2] += c.apart
 		}

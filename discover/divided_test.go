@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/compute/ward"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // A group of four counts, one of three does not: what it falls into says nothing of gaps.
 func TestDividedLeast(t *testing.T) {
 	for small, want := range map[int]bool{3: false, 4: true, 5: true} {
-		known := mat.New(12, 1)
+		known := matrix.New(12, 1)
 		for i := range known.Data {
 			known.Data[i] = float32(i) / 10
 			if i < small {
@@ -22,7 +22,7 @@ func TestDividedLeast(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		asked := mat.Of(3, 1, []float32{0.5, 100.2, 50})
+		asked := matrix.Of(3, 1, []float32{0.5, 100.2, 50})
 		out := divided(known, merges, 2, asked)
 		if got := len(out.places[0])+len(out.places[1]) > 0; got != want || out.first {
 			t.Errorf("%d of 12 apart: %+v, want places %v and the smaller part at the second end", small, out, want)

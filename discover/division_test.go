@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/compute/ward"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Of equally near groups the first rows join first, and a merge is as high as twice what it
 // adds to the sum of squares.
 func TestWardTies(t *testing.T) {
 	for _, c := range []struct {
-		x    *mat.Dense
+		x    *matrix.Dense
 		want []ward.Merge
 	}{
 		{along(0, 1, 2, 3), []ward.Merge{{A: 0, B: 1, Height: 1}, {A: 2, B: 3, Height: 1}, {A: 0, B: 2, Height: 8}}},
@@ -50,7 +50,7 @@ func TestSilhouette(t *testing.T) {
 	// Worse than the other group: a is the larger one.
 	about(t, "mixed", meanSilhouette(distances(along(0, 3, 4)), []int{0, 1, 0}, 2), ((3-4)/4.+(1-4)/4.)/3, 1e-6)
 	about(t, "one group", meanSilhouette(d, make([]int, 5), 1), 0, 0)
-	about(t, "equal rows", meanSilhouette(mat.New(4, 4), []int{0, 0, 1, 1}, 2), 0, 0)
+	about(t, "equal rows", meanSilhouette(matrix.New(4, 4), []int{0, 0, 1, 1}, 2), 0, 0)
 	merges, err := ward.Tree(t.Context(), ward.Squared(along(0, 1, 4, 6, 20)))
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func TestShown(t *testing.T) {
 // Rows that were not looked at get the kind of the nearest that was, of equals the first.
 func TestSpread(t *testing.T) {
 	const n = 600 // of more than two blocks
-	x := mat.New(n, 1)
+	x := matrix.New(n, 1)
 	var rows []int
 	for i := range n {
 		x.Row(i)[0] = float32((7 * i) % 101)
@@ -119,7 +119,7 @@ func TestSpread(t *testing.T) {
 // a new kind has in common with the old, of all rows of either.
 func TestStability(t *testing.T) {
 	const n = 21
-	x, place := mat.New(n, 1), make([]int, n)
+	x, place := matrix.New(n, 1), make([]int, n)
 	for i := range n { // three places far apart, that rows take in turns
 		place[i] = i % 3
 		x.Row(i)[0] = float32(1000*place[i]) + float32(i)/10
@@ -253,7 +253,7 @@ func TestOrderOfKinds(t *testing.T) {
 			}
 		}
 	}
-	x := mat.New(len(rows), 2)
+	x := matrix.New(len(rows), 2)
 	for i, r := range rows {
 		copy(x.Row(i), r[:])
 	}
@@ -296,7 +296,7 @@ func TestGroupsWithoutACloud(t *testing.T) {
 		apart float32
 		kinds int
 	}{{2 * fewest, 100, 2}, {fewest, 100, 2}, {fewest - 1, 100, 1}, {2 * fewest, 0, 1}} {
-		x := mat.New(c.n, 8)
+		x := matrix.New(c.n, 8)
 		for i := range c.n {
 			row := x.Row(i)
 			if row[0] = c.apart * float32(i%2); c.apart > 0 {

@@ -6,14 +6,14 @@ import (
 	"math/rand/v2"
 
 	"github.com/kindred-ml/kindred/discover"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Items that are labelled "bird" and "fish"; the birds are of three kinds, which
 // nobody named.
 func Example() {
 	rng := rand.New(rand.NewPCG(1, 2))
-	x, labels := mat.New(120, 8), make([]int64, 120)
+	x, labels := matrix.New(120, 8), make([]int64, 120)
 	for i := range x.Rows {
 		kind := i % 3
 		if i >= 60 {

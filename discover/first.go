@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/kindred-ml/kindred/internal/compute/ward"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // firstLine holds the places of the rows of a class along the line of its first division. Each fold has its own
@@ -20,7 +20,7 @@ type firstLine struct {
 
 // add adds the held-out rows. The first division is the first one from above whose parts both have at least few
 // rows. Without one, add adds nothing.
-func (l *firstLine) add(known *mat.Dense, merges []ward.Merge, most int, asked *mat.Dense) {
+func (l *firstLine) add(known *matrix.Dense, merges []ward.Merge, most int, asked *matrix.Dense) {
 	for k := 2; k <= most; k++ {
 		below, m := ward.Cut(merges, known.Rows, k), merges[known.Rows-k]
 		ends, size := means(known, below, k)
@@ -61,7 +61,7 @@ func dot(a, b []float32) (sum float64) {
 
 // middle returns the geometric median of the rows, after 30 of Weiszfeld's steps from the mean. Lines of
 // different folds that cross near the mode do not turn one mode into two.
-func middle(x *mat.Dense) []float64 {
+func middle(x *matrix.Dense) []float64 {
 	m, _ := scattered(x)
 	for range 30 {
 		next, total := make([]float64, len(m)), 0.0

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"github.com/kindred-ml/kindred/internal/compute/ward"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // few is the least number of rows of a group that counts.
@@ -72,7 +72,7 @@ func (g *gaps) p() float64 {
 
 // seek returns the mean evidence of several deals, which varies less than a single deal. Its small
 // probabilities are conservative.
-func seek(ctx context.Context, y *mat.Dense, rng *rand.Rand) (out evidence, err error) {
+func seek(ctx context.Context, y *matrix.Dense, rng *rand.Rand) (out evidence, err error) {
 	for range partitions {
 		e, err := seekOnce(ctx, y, rng)
 		if err != nil {
@@ -103,7 +103,7 @@ func deepest(n int) int { return min(n*(folds-1)/folds/few, firstWindow<<(window
 // the line through the two middles, which are at 0 and 1. A distribution with a single mode is at least as dense
 // from 1/3 to 2/3 as around one of the ends, from -1/6 to 1/6 or from 5/6 to 7/6. Most are much denser. Heavy
 // tails, skewness and outliers have no influence. Along the first line all held-out rows are used; see firstLine.
-func seekOnce(ctx context.Context, y *mat.Dense, rng *rand.Rand) (out evidence, err error) {
+func seekOnce(ctx context.Context, y *matrix.Dense, rng *rand.Rand) (out evidence, err error) {
 	most := deepest(y.Rows)
 	if most < 2 {
 		return out, nil
@@ -158,7 +158,7 @@ type division struct {
 }
 
 // divided returns the division that turns k - 1 groups of known into k.
-func divided(known *mat.Dense, merges []ward.Merge, k int, asked *mat.Dense) (out division) {
+func divided(known *matrix.Dense, merges []ward.Merge, k int, asked *matrix.Dense) (out division) {
 	above, below := ward.Cut(merges, known.Rows, k-1), ward.Cut(merges, known.Rows, k)
 	m := merges[known.Rows-k]
 	ends, size := means(known, below, k)
@@ -241,7 +241,7 @@ func newLine(a, b []float32) *line {
 }
 
 // places returns the places of the rows of a group on the line: those nearer to 0 and those nearer to 1.
-func (l *line) places(x *mat.Dense, group []int, of int) (out [2][]float64) {
+func (l *line) places(x *matrix.Dense, group []int, of int) (out [2][]float64) {
 	for i, g := range group {
 		if g != of {
 			continue
@@ -260,7 +260,7 @@ func (l *line) places(x *mat.Dense, group []int, of int) (out [2][]float64) {
 }
 
 // means returns the means of n groups and their sizes.
-func means(x *mat.Dense, group []int, n int) (*mat.Dense, []int) {
+func means(x *matrix.Dense, group []int, n int) (*matrix.Dense, []int) {
 	sum, size := make([]float64, n*x.Cols), make([]int, n)
 	for i, g := range group {
 		size[g]++
@@ -268,7 +268,7 @@ func means(x *mat.Dense, group []int, n int) (*mat.Dense, []int) {
 			sum[g*x.Cols+j] += float64(v)
 		}
 	}
-	out := mat.New(n, x.Cols)
+	out := matrix.New(n, x.Cols)
 	for g, s := range size {
 		for j := range x.Cols {
 			out.Row(g)[j] = float32(sum[g*x.Cols+j] / float64(max(s, 1)))
@@ -278,9 +278,9 @@ func means(x *mat.Dense, group []int, n int) (*mat.Dense, []int) {
 }
 
 // assigned returns the nearest centre to each row of x.
-func assigned(x, centre *mat.Dense) []int {
-	d := mat.New(x.Rows, centre.Rows)
-	mat.SquaredDistances(x, centre, d)
+func assigned(x, centre *matrix.Dense) []int {
+	d := matrix.New(x.Rows, centre.Rows)
+	matrix.SquaredDistances(x, centre, d)
 	out := make([]int, x.Rows)
 	for i := range out {
 		for g, v := range d.Row(i) {

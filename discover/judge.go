@@ -11,10 +11,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/par"
-	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/internal/compute/ward"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Verdict says which classes of a set hold several sub-classes, and how they were judged.
@@ -65,7 +65,7 @@ func (v *Verdict) String() string {
 			"with their nearest, %.0f %% would be found)", of, level, 100*v.Told)
 	}
 	if v.Several == 0 {
-		return fmt.Sprintf("none of %s falls into groups (level %.3g %%)", spell.Number(v.Tested, "class", "classes"),
+		return fmt.Sprintf("none of %s falls into groups (level %.3g %%)", enum.Number(v.Tested, "class", "classes"),
 			level)
 	}
 	return fmt.Sprintf("%s fall into groups (level %.3g %%; such groups may be bursts or backgrounds, not "+
@@ -90,8 +90,8 @@ func (c *judged) told() bool { return len(c.sample) >= fewest }
 type set struct {
 	classes []*judged
 	verdict Verdict
-	even    *mat.Dense // the rows, levelled if there are enough classes
-	usual   *usual     // nil if too few classes without sub-classes are known
+	even    *matrix.Dense // the rows, levelled if there are enough classes
+	usual   *usual        // nil if too few classes without sub-classes are known
 	// common is the strength of gaps that most classes have, in deviations of a normal distribution.
 	common float64
 }
@@ -111,7 +111,7 @@ type set struct {
 // learned from the set. Find divides a class into as many sub-classes as scatter like that.
 //
 // Copies of a row count once. It returns the errors of Find.
-func Judge(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (*Verdict, error) {
+func Judge(ctx context.Context, x *matrix.Dense, labels []int64, opt Options) (*Verdict, error) {
 	s, err := newSet(ctx, x, labels, &opt)
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func Judge(ctx context.Context, x *mat.Dense, labels []int64, opt Options) (*Ver
 	return &s.verdict, nil
 }
 
-func newSet(ctx context.Context, x *mat.Dense, labels []int64, opt *Options) (*set, error) {
+func newSet(ctx context.Context, x *matrix.Dense, labels []int64, opt *Options) (*set, error) {
 	if x == nil || x.Rows != len(labels) {
 		return nil, errors.New("discover: the numbers of labels and of rows differ")
 	}
@@ -171,7 +171,7 @@ func (s *set) each(ctx context.Context, classes []*judged, do func(c *judged, rn
 }
 
 // look measures a class.
-func (c *judged) look(ctx context.Context, x *mat.Dense, opt *Options, rng *rand.Rand) error {
+func (c *judged) look(ctx context.Context, x *matrix.Dense, opt *Options, rng *rand.Rand) error {
 	c.sample = drawn(c.rows, opt.Rows, rng)
 	c.sample = pick(c.sample, distinct(ward.Squared(gather(x, c.sample))))
 	c.mean, c.scatter = scattered(gather(x, c.sample))
@@ -179,7 +179,7 @@ func (c *judged) look(ctx context.Context, x *mat.Dense, opt *Options, rng *rand
 }
 
 // seek searches gaps, and sets P of the class.
-func (c *judged) seek(ctx context.Context, x *mat.Dense, opt *Options, rng *rand.Rand) (err error) {
+func (c *judged) seek(ctx context.Context, x *matrix.Dense, opt *Options, rng *rand.Rand) (err error) {
 	c.p = 1
 	if c.told() {
 		var e evidence
@@ -191,7 +191,7 @@ func (c *judged) seek(ctx context.Context, x *mat.Dense, opt *Options, rng *rand
 
 // follow follows the class along chains of near rows, and raises P if these join its parts. A P of more than one
 // half stays.
-func (c *judged) follow(ctx context.Context, even *mat.Dense, opt *Options, rng *rand.Rand) error {
+func (c *judged) follow(ctx context.Context, even *matrix.Dense, opt *Options, rng *rand.Rand) error {
 	if c.p > 0.5 {
 		return nil
 	}
@@ -201,7 +201,7 @@ func (c *judged) follow(ctx context.Context, even *mat.Dense, opt *Options, rng 
 }
 
 // judge judges the classes, and learns the scatter of a class without sub-classes.
-func (s *set) judge(ctx context.Context, x *mat.Dense, opt *Options) (err error) {
+func (s *set) judge(ctx context.Context, x *matrix.Dense, opt *Options) (err error) {
 	v := &s.verdict
 	var told []*judged
 	for _, c := range s.classes {

@@ -10,47 +10,47 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/compute/ward"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // shapes are classes of one kind that are no normal clouds. Each is made of one.
-var shapes = map[string]func(rng *rand.Rand, x *mat.Dense){
-	"normal": func(*rand.Rand, *mat.Dense) {},
-	"t with 3 degrees": func(rng *rand.Rand, x *mat.Dense) {
+var shapes = map[string]func(rng *rand.Rand, x *matrix.Dense){
+	"normal": func(*rand.Rand, *matrix.Dense) {},
+	"t with 3 degrees": func(rng *rand.Rand, x *matrix.Dense) {
 		for i := range x.Data {
 			a, b, c := rng.NormFloat64(), rng.NormFloat64(), rng.NormFloat64()
 			x.Data[i] /= float32(math.Sqrt((a*a + b*b + c*c) / 3))
 		}
 	},
-	"exponential": func(rng *rand.Rand, x *mat.Dense) {
+	"exponential": func(rng *rand.Rand, x *matrix.Dense) {
 		for i := range x.Data {
 			x.Data[i] = float32(rng.ExpFloat64())
 		}
 	},
-	"lognormal scale": func(rng *rand.Rand, x *mat.Dense) {
+	"lognormal scale": func(rng *rand.Rand, x *matrix.Dense) {
 		for i := range x.Rows {
 			stretch(x.Row(i), math.Exp(rng.NormFloat64()))
 		}
 	},
-	"sphere with varying spread": func(rng *rand.Rand, x *mat.Dense) {
+	"sphere with varying spread": func(rng *rand.Rand, x *matrix.Dense) {
 		for i := range x.Rows {
 			stretch(x.Row(i), math.Exp(0.7*rng.NormFloat64())/math.Sqrt(float64(x.Cols)))
 			x.Row(i)[0]++
 		}
 		copy(x.Data, rank.Normalized(x).Data)
 	},
-	"cube": func(rng *rand.Rand, x *mat.Dense) {
+	"cube": func(rng *rand.Rand, x *matrix.Dense) {
 		for i := range x.Data {
 			x.Data[i] = rng.Float32()
 		}
 	},
-	"one outlier": func(_ *rand.Rand, x *mat.Dense) { x.Row(0)[0] += 12 },
-	"three mislabelled": func(_ *rand.Rand, x *mat.Dense) {
+	"one outlier": func(_ *rand.Rand, x *matrix.Dense) { x.Row(0)[0] += 12 },
+	"three mislabelled": func(_ *rand.Rand, x *matrix.Dense) {
 		for i := range 3 {
 			x.Row(i)[0] += 12
 		}
 	},
-	"five copies": func(_ *rand.Rand, x *mat.Dense) {
+	"five copies": func(_ *rand.Rand, x *matrix.Dense) {
 		for i := range 5 {
 			copy(x.Row(i), x.Row(0))
 		}
@@ -120,7 +120,7 @@ func TestCurves(t *testing.T) {
 		wrong := 0
 		for _, n := range []int{20, 40, 80} {
 			rng := rand.New(rand.NewPCG(uint64(n), 80))
-			x, labels := mat.New(classes*n, d), make([]int64, classes*n)
+			x, labels := matrix.New(classes*n, d), make([]int64, classes*n)
 			for i := range x.Rows {
 				labels[i] = int64(i / n)
 				copy(x.Row(i), normal(rng, d, 0.05))
@@ -148,7 +148,7 @@ func TestShapesTogether(t *testing.T) {
 			wrong := 0
 			for k := range sets {
 				rng := rand.New(rand.NewPCG(uint64(k), 78))
-				x, labels := mat.New(classes*n, d), make([]int64, classes*n)
+				x, labels := matrix.New(classes*n, d), make([]int64, classes*n)
 				for c := range classes {
 					one, _ := clouds(rng, 1, n, d, 0)
 					shape(rng, one)
@@ -178,7 +178,7 @@ func TestShapesBesideSeveral(t *testing.T) {
 		wrong, found := 0, 0
 		for k := range sets {
 			rng := rand.New(rand.NewPCG(uint64(k), 79))
-			x, labels := mat.New(classes*n, d), make([]int64, classes*n)
+			x, labels := matrix.New(classes*n, d), make([]int64, classes*n)
 			for c := range classes {
 				one, _ := clouds(rng, 1, n, d, 0)
 				if c < several {
@@ -220,7 +220,7 @@ func TestLargerClasses(t *testing.T) {
 			labels = append(labels, int64(c))
 		}
 	}
-	x := mat.New(len(labels), d)
+	x := matrix.New(len(labels), d)
 	for i := range x.Data {
 		x.Data[i] = float32(rng.NormFloat64())
 	}
@@ -249,7 +249,7 @@ func TestAtTheLevel(t *testing.T) {
 // Classes come in the order of their labels, however far these are apart.
 func TestOrderOfClasses(t *testing.T) {
 	labels := []int64{3, math.MaxInt64, -1, math.MinInt64, 0}
-	v, err := Judge(t.Context(), mat.New(5, 1), labels, Options{})
+	v, err := Judge(t.Context(), matrix.New(5, 1), labels, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func TestHalfOfTheClasses(t *testing.T) {
 
 // photographs draws classes as they are in collections: each of one or several kinds, each
 // kind of some series, whose pictures are more alike.
-func photographs(rng *rand.Rand, kinds []int, d int) (x *mat.Dense, labels, fine []int64) {
+func photographs(rng *rand.Rand, kinds []int, d int) (x *matrix.Dense, labels, fine []int64) {
 	var rows [][]float32
 	var kind int64
 	for c, n := range kinds {
@@ -300,7 +300,7 @@ func photographs(rng *rand.Rand, kinds []int, d int) (x *mat.Dense, labels, fine
 			kind++
 		}
 	}
-	x = mat.New(len(rows), d)
+	x = matrix.New(len(rows), d)
 	for i, r := range rows {
 		copy(x.Row(i), r)
 	}
@@ -347,7 +347,7 @@ func TestLearnsFromTheSet(t *testing.T) {
 func TestOneVerdict(t *testing.T) {
 	several, _ := clouds(rand.New(rand.NewPCG(1, 1)), 4, 30, 12, 3)
 	one, _ := clouds(rand.New(rand.NewPCG(2, 2)), 1, 120, 12, 0)
-	x, labels := mat.New(240, 12), make([]int64, 240)
+	x, labels := matrix.New(240, 12), make([]int64, 240)
 	copy(x.Data, several.Data)
 	copy(x.Data[len(several.Data):], one.Data)
 	for i := range 120 {
@@ -367,7 +367,7 @@ func TestOneVerdict(t *testing.T) {
 		!strings.HasPrefix(v.String(), "1 of 2 classes fall into groups") {
 		t.Errorf("%v", v)
 	}
-	none, err := Judge(t.Context(), mat.New(7, 2), make([]int64, 7), Options{})
+	none, err := Judge(t.Context(), matrix.New(7, 2), make([]int64, 7), Options{})
 	if err != nil || none.Coarse() || none.Tested != 0 || !strings.HasPrefix(none.String(), "no class has the 10") {
 		t.Errorf("%v, %v", none, err)
 	}
@@ -375,11 +375,11 @@ func TestOneVerdict(t *testing.T) {
 
 // Copies, equal or nearly so, are one row.
 func TestDistinct(t *testing.T) {
-	x := mat.Of(6, 1, []float32{0, 1, 1, 1.05, 2, 3})
+	x := matrix.Of(6, 1, []float32{0, 1, 1, 1.05, 2, 3})
 	if got := distinct(ward.Squared(x)); !slices.Equal(got, []int{0, 1, 4, 5}) {
 		t.Errorf("%v", got)
 	}
-	if got := distinct(ward.Squared(mat.New(5, 2))); !slices.Equal(got, []int{0}) {
+	if got := distinct(ward.Squared(matrix.New(5, 2))); !slices.Equal(got, []int{0}) {
 		t.Errorf("equal rows: %v", got)
 	}
 }

@@ -1,6 +1,6 @@
 package discover
 
-import "github.com/kindred-ml/kindred/mat"
+import "github.com/kindred-ml/kindred/matrix"
 
 const (
 	// ridge is the factor of the estimated shrinkage that is added to the covariance.
@@ -12,7 +12,7 @@ const (
 )
 
 // residuals returns the rows of two groups, each less its group's mean.
-func residuals(x *mat.Dense, group []int, means *mat.Dense, a, b int) (out [][]float64) {
+func residuals(x *matrix.Dense, group []int, means *matrix.Dense, a, b int) (out [][]float64) {
 	for i, g := range group {
 		if g != a && g != b {
 			continue

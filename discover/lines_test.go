@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/compute/ward"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Two groups of four rows, ten apart, are isolated: each row is nearer to its side. Rows one apart have only their
@@ -44,7 +44,7 @@ func TestLineIsolation(t *testing.T) {
 	var sum [3][2]float64
 	for k := range draws {
 		rng := rand.New(rand.NewPCG(uint64(k), 5))
-		y, x := make([]float64, n), mat.New(n, 1)
+		y, x := make([]float64, n), matrix.New(n, 1)
 		for i := range y {
 			y[i] = rng.Float64()
 			x.Data[i] = float32(y[i])

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/cluster"
+	"github.com/kindred-ml/kindred/internal/compute/cluster"
 )
 
 // outcome is what the kinds of one embedding are worth, as means over its classes.

@@ -6,7 +6,7 @@ import (
 
 	gonum "gonum.org/v1/gonum/mat"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // levelled returns x in coordinates in which classes scatter more evenly: x L^-T, where L L^T = W/w + I, W is the
@@ -15,12 +15,12 @@ import (
 // covariance is shrunk half-way to a sphere (Friedman 1989). It returns x if no class scatters.
 //
 // It takes time proportional to n d^2 + d^3 and memory proportional to d^2.
-func levelled(ctx context.Context, x *mat.Dense, classes []*judged) (*mat.Dense, error) {
+func levelled(ctx context.Context, x *matrix.Dense, classes []*judged) (*matrix.Dense, error) {
 	d := x.Cols
-	within := mat.New(d, d)
+	within := matrix.New(d, d)
 	for _, c := range classes {
 		y := centred(gather(x, c.sample))
-		if err := mat.GemmContext(ctx, true, false, 1, y, y, 1, within); err != nil {
+		if err := matrix.GemmContext(ctx, true, false, 1, y, y, 1, within); err != nil {
 			return nil, err
 		}
 	}
@@ -47,12 +47,12 @@ func levelled(ctx context.Context, x *mat.Dense, classes []*judged) (*mat.Dense,
 	if err := inverse.InverseTri(&lower); err != nil {
 		return x, nil
 	}
-	to := mat.New(d, d)
+	to := matrix.New(d, d)
 	for i := range d {
 		for j := range i + 1 {
 			to.Row(i)[j] = float32(inverse.At(i, j))
 		}
 	}
-	out := mat.New(x.Rows, d)
-	return out, mat.GemmContext(ctx, false, true, 1, x, to, 0, out)
+	out := matrix.New(x.Rows, d)
+	return out, matrix.GemmContext(ctx, false, true, 1, x, to, 0, out)
 }

@@ -8,8 +8,8 @@ import (
 
 	gonum "gonum.org/v1/gonum/mat"
 
-	"github.com/kindred-ml/kindred/eval/cluster"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/compute/cluster"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Squared distances of levelled rows are (a - b)' (W/w + I)^-1 (a - b).
@@ -54,7 +54,7 @@ func TestLevelled(t *testing.T) {
 			t.Errorf("row %d: %g, want %g", i, got, want)
 		}
 	}
-	equal := mat.New(4, 3)
+	equal := matrix.New(4, 3)
 	if same, err := levelled(t.Context(), equal, []*judged{{sample: []int{0, 1, 2, 3}}}); err != nil || same != equal {
 		t.Errorf("equal rows: %v, %v", same, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/compute/ward"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // reference is the least number of classes from which the scatter of one sub-class is learned. A probability of
@@ -55,7 +55,7 @@ const asked = 40
 
 // told returns the share of classes in which several sub-classes would be found if each class were merged with
 // the class whose mean is nearest.
-func (s *set) told(ctx context.Context, x *mat.Dense, classes []*judged, opt *Options) (float64, error) {
+func (s *set) told(ctx context.Context, x *matrix.Dense, classes []*judged, opt *Options) (float64, error) {
 	var pairs []*judged
 	for k := 0; k < len(classes) && len(classes) > 1; k += (len(classes) + asked - 1) / asked {
 		a := classes[k]
@@ -95,7 +95,7 @@ func nearest(a *judged, classes []*judged) (with *judged) {
 }
 
 // scattered returns the mean of rows and their variance, summed over the coordinates; 0 for one row.
-func scattered(x *mat.Dense) (mean []float64, variance float64) {
+func scattered(x *matrix.Dense) (mean []float64, variance float64) {
 	mean = make([]float64, x.Cols)
 	for i := range x.Rows {
 		for j, v := range x.Row(i) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/compute/ward"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // What is usual is the middle of the scatters, of at least 24 classes that scatter.
@@ -58,7 +58,7 @@ func TestTold(t *testing.T) {
 		classes int
 		want    float64
 	}{{0, 4, 0}, {40, 4, 1}, {40, 1, 0}, {40, 2 * asked, 1}} {
-		x := mat.New(20*c.classes, 6)
+		x := matrix.New(20*c.classes, 6)
 		var classes []*judged
 		for k := range c.classes {
 			j := &judged{label: int64(k)}

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Of whole counts p is that of the binomial distribution, and of others between.
@@ -56,7 +56,7 @@ func TestPartitions(t *testing.T) {
 func TestFlat(t *testing.T) {
 	const classes, n = 6, 250
 	rng := rand.New(rand.NewPCG(4, 8))
-	x, labels := mat.New(classes*n, 3), make([]int64, classes*n)
+	x, labels := matrix.New(classes*n, 3), make([]int64, classes*n)
 	for i := range x.Rows {
 		labels[i] = int64(i % classes)
 		x.Row(i)[0] = 20 * rng.Float32()

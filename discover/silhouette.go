@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/kindred-ml/kindred/internal/compute/ward"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // silhouettes scores every cut of an agglomeration into 2 to most groups (Rousseeuw 1987). score[k] is the mean
@@ -14,7 +14,7 @@ import (
 //
 // It goes from many groups to few and keeps each row's sum of distances to each group, so that all cuts together
 // take time proportional to n (n + most^2).
-func silhouettes(ctx context.Context, d *mat.Dense, merges []ward.Merge, most int) ([]float64, error) {
+func silhouettes(ctx context.Context, d *matrix.Dense, merges []ward.Merge, most int) ([]float64, error) {
 	n := d.Rows
 	most = min(most, n)
 	score := make([]float64, max(most, 1)+1)
@@ -84,7 +84,7 @@ func silhouettes(ctx context.Context, d *mat.Dense, merges []ward.Merge, most in
 }
 
 // meanSilhouette returns the silhouette of a division into n groups.
-func meanSilhouette(d *mat.Dense, group []int, n int) float64 {
+func meanSilhouette(d *matrix.Dense, group []int, n int) float64 {
 	size, sum := make([]float64, n), make([]float64, n)
 	for _, g := range group {
 		size[g]++

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/eval/cluster"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/compute/cluster"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // TestSlicesOfRuns asks whether kinds in a plane are more than slices of it. All classes of
@@ -62,7 +62,7 @@ func TestSlicesOfRuns(t *testing.T) {
 }
 
 // sliced cuts rows across a random direction into groups of those sizes, in random order.
-func sliced(x *mat.Dense, sizes []int, rng *rand.Rand) []int64 {
+func sliced(x *matrix.Dense, sizes []int, rng *rand.Rand) []int64 {
 	direction := normal(rng, x.Cols, 1)
 	place := make([]float64, x.Rows)
 	order := make([]int, x.Rows)

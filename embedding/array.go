@@ -3,7 +3,7 @@ package embedding
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // maxLabelColumns is the largest number of columns of labels in an array. An array with more is something
@@ -22,7 +22,7 @@ func (a *Array) table(name string) (*Table, error) {
 			return nil, fmt.Errorf("shape %v of %s: embeddings need two dimensions, rows and coordinates; labels need "+
 				"an integer dtype", a.Shape, a.DType)
 		}
-		return &Table{X: mat.Of(a.Shape[0], a.Shape[1], a.Floats)}, nil
+		return &Table{X: matrix.Of(a.Shape[0], a.Shape[1], a.Floats)}, nil
 	}
 	switch {
 	case len(a.Shape) == 1 || len(a.Shape) == 2 && a.Shape[1] == 1:

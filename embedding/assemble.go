@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/embedding/internal/columns"
+	"github.com/kindred-ml/kindred/internal/format/columns"
 )
 
 // embeddingNames are the names of embeddings in an archive with several matrices of floats.

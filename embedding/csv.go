@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/embedding/internal/columns"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/format/columns"
 	"github.com/kindred-ml/kindred/internal/format/plaintext"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // coordinate is the memory of a coordinate in a growing list.
@@ -90,7 +90,7 @@ func parseCSV(r io.Reader) (*Table, error) {
 	}
 	t := &Table{Files: files}
 	if len(l.coords) > 0 {
-		t.X = mat.Of(rows, len(l.coords), values)
+		t.X = matrix.Of(rows, len(l.coords), values)
 	}
 	for i, c := range l.labels {
 		t.Columns = append(t.Columns, NewColumn(header[c], labels[i]))

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/embedding/internal/columns"
+	"github.com/kindred-ml/kindred/internal/format/columns"
 	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 

@@ -1,6 +1,6 @@
 // Package embedding reads and writes embeddings with their labels, in the formats
 // of other tools: NumPy's .npy and .npz, safetensors, CSV, and, with package
-// embedding/parquet, Parquet.
+// internal/parquet, Parquet.
 //
 //	t, err := embedding.Load("E.npy", "Y.csv", nil) // embeddings and labels
 //	labels := t.Labels()                            // numbers, a slice for each column

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/embedding/parquet"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/parquet"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Vectors with the names and labels of their items, written and read again.
@@ -21,7 +21,7 @@ func Example() {
 	path := filepath.Join(dir, "E.npz") // or .safetensors, .csv
 
 	err = embedding.Write(path, &embedding.Table{
-		X:       mat.Of(3, 2, []float32{1, 0, 0.8, 0.6, 0, 1}),
+		X:       matrix.Of(3, 2, []float32{1, 0, 0.8, 0.6, 0, 1}),
 		Files:   []string{"a.jpg", "b.jpg", "c.jpg"},
 		Columns: []embedding.Column{{Name: "label", Text: []string{"cat", "cat", "dog"}}},
 	})

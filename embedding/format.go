@@ -11,7 +11,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 )
 
 // Format reads and writes tables in one file format. It does not trust a file: it compares the sizes that
@@ -117,7 +117,7 @@ func Decode(f Format, r io.Reader) (*Table, error) {
 
 // Formats reads and writes files by their extension: in the formats that it lists, which come first, and in
 // the Standard formats. The zero value has only the Standard formats. Formats{parquet.Format{}} adds Parquet
-// of package embedding/parquet.
+// of package internal/parquet.
 type Formats []Format
 
 // Extensions lists the extensions that f knows.
@@ -154,9 +154,9 @@ func (f Formats) Read(path string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, size, err := regular.OpenSized(path)
+	file, size, err := fileinfo.OpenSized(path)
 	if err != nil {
-		return nil, regular.Want(err, path, "a file of embeddings, as kindred embed writes it")
+		return nil, fileinfo.Want(err, path, "a file of embeddings, as kindred embed writes it")
 	}
 	defer file.Close()
 	t, err := read(format, file, size, path)
@@ -204,7 +204,7 @@ func (f Formats) ReadFS(fsys fs.FS, name string) (*Table, error) {
 		return nil, err
 	}
 	if !st.Mode().IsRegular() {
-		return nil, &regular.Error{Path: name, Mode: st.Mode()}
+		return nil, &fileinfo.Error{Path: name, Mode: st.Mode()}
 	}
 	if r, ok := file.(io.ReaderAt); ok {
 		return read(format, r, st.Size(), name)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/embedding/internal/columns"
+	"github.com/kindred-ml/kindred/internal/format/columns"
 )
 
 // Item says what a row is, wherever the row stands: a part of a picture.

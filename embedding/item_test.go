@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 func TestRegion(t *testing.T) {
@@ -33,10 +33,11 @@ func TestRegion(t *testing.T) {
 // boxed has two parts of one picture and a whole picture.
 func boxed(t *testing.T) *Table {
 	t.Helper()
-	table, err := NewTable(mat.Of(3, 2, []float32{1, 2, 3, 4, 5, 6}), []string{"a.png", "a.png", "b/c.png"}, []Column{
-		NewColumn("label", []string{"cat", "dog", "cat"}), {Name: "region", Text: []string{"xywh=0,0,8,8",
-			"xywh=8,0,8,8", ""}},
-		{Name: "digest", Text: []string{strings.Repeat("a1", 32), "", strings.Repeat("b2", 32)}}})
+	table, err := NewTable(matrix.Of(3, 2, []float32{1, 2, 3, 4, 5, 6}), []string{"a.png", "a.png", "b/c.png"},
+		[]Column{
+			NewColumn("label", []string{"cat", "dog", "cat"}), {Name: "region", Text: []string{"xywh=0,0,8,8",
+				"xywh=8,0,8,8", ""}},
+			{Name: "digest", Text: []string{strings.Repeat("a1", 32), "", strings.Repeat("b2", 32)}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,7 @@ func TestItemsInFiles(t *testing.T) {
 	}
 	labels := boxed(t)
 	labels.X = nil
-	bare := &Table{X: mat.New(3, 2)}
+	bare := &Table{X: matrix.New(3, 2)}
 	if with, err := bare.With(labels); err != nil || !slices.Equal(with.ItemNames(), want) {
 		t.Errorf("labels beside: %v, %v", with, err)
 	}
@@ -102,7 +103,7 @@ func TestOtherRegions(t *testing.T) {
 // A row without id and path is a row of its file, counted from 1 and as it was before others were left out.
 func TestRowNames(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "e.npy")
-	if err := Write(path, &Table{X: mat.Of(3, 1, []float32{1, 2, 3})}); err != nil {
+	if err := Write(path, &Table{X: matrix.Of(3, 1, []float32{1, 2, 3})}); err != nil {
 		t.Fatal(err)
 	}
 	table, err := Read(path)

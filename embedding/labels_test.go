@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // partition tells which rows have the same label, whatever the labels are
@@ -280,7 +280,7 @@ func TestCSVColumnRoles(t *testing.T) {
 
 // Spaces at the ends of a class do not count, in any format; those of other columns and of ids do.
 func TestSpacesOfClasses(t *testing.T) {
-	table := &Table{X: mat.New(3, 1), Files: []string{" a", "a", "b"}, Columns: []Column{
+	table := &Table{X: matrix.New(3, 1), Files: []string{" a", "a", "b"}, Columns: []Column{
 		{Name: "label", Text: []string{"1", " 1", "1\u00a0"}}, {Name: "fine", Text: []string{"x ", "x", "x  y"}},
 		{Name: "place", Text: []string{" p", "p", "q"}}}}
 	for _, f := range []Standard{NPZ, Safetensors, CSV} {

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/embedding/internal/columns"
-	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/test/budgettest"
+	"github.com/kindred-ml/kindred/internal/format/columns"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/test/budgettest"
 )
 
 func readOf(t *testing.T, file string, data []byte) func() error {

@@ -7,11 +7,11 @@ import (
 )
 
 // Who reads and writes embeddings, opens data sets or loads a run does not link a
-// Parquet library; who wants it imports embedding/parquet.
+// Parquet library; who wants it imports internal/parquet.
 func TestParquetStandsAlone(t *testing.T) {
 	const module = "github.com/kindred-ml/kindred/"
 	without := []string{"embedding", "data", "train", "run", "eval/diagnose", "projection", "eval/rank"}
-	with := []string{"embedding/parquet", "cmd/kindred"}
+	with := []string{"internal/parquet", "cmd/kindred"}
 	args := []string{"list", "-f", `{{.ImportPath}} {{join .Deps " "}}`}
 	for _, pkg := range append(without, with...) {
 		args = append(args, module+pkg)

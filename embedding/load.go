@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 )
 
 // Read reads a file of a Standard format.
@@ -110,7 +110,7 @@ func (f Formats) ReadLabelsFS(fsys fs.FS, name string) (*Table, error) {
 // labels returns t if it contains labels. t was read from the file at path with the error err.
 func (t *Table) labels(err error, path string) (*Table, error) {
 	if err != nil {
-		return nil, regular.Want(err, path, "a file of labels")
+		return nil, fileinfo.Want(err, path, "a file of labels")
 	}
 	if len(t.Columns) == 0 {
 		why := errors.New("no column of labels" + t.except())

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Missing reports whether row i has no label, which is an empty field, a null or an empty string in a file.
@@ -48,7 +48,7 @@ func (t *Table) Take(rows []int) *Table {
 	out := t.reordered(append([]int{}, rows...)) // not nil, which means all rows
 	out.onDisk, out.byRow = t.onDisk, t.byRow
 	if t.X != nil {
-		out.X = mat.New(len(rows), t.X.Cols)
+		out.X = matrix.New(len(rows), t.X.Cols)
 		for k, i := range rows {
 			copy(out.X.Row(k), t.X.Row(i))
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 func TestNetworksAreCompared(t *testing.T) {
@@ -43,7 +43,7 @@ func TestNetworksAreCompared(t *testing.T) {
 
 // byNetwork is a table of embeddings whose network is known.
 func byNetwork() *Table {
-	return &Table{X: mat.Of(2, 2, []float32{1, 2, 3, 4}), Files: []string{"a", "b"},
+	return &Table{X: matrix.Of(2, 2, []float32{1, 2, 3, 4}), Files: []string{"a", "b"},
 		Network: Network{Name: "net", Fingerprint: "k1:01", Preparation: "64 x 64, pixels \"unit\""}}
 }
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
@@ -41,7 +41,7 @@ func (n Network) fileText(path string, others []string) ([]byte, error) {
 	if err := n.check(); err != nil {
 		return nil, err
 	}
-	sum, err := regular.Digest(path)
+	sum, err := fileinfo.Digest(path)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func WriteNetwork(path string, format Format, t *Table) error {
 }
 
 func parseNetworkFile(path string) (file networkFile, err error) {
-	text, err := regular.ReadWithin(path, "the description of a network", mostNetwork)
+	text, err := fileinfo.ReadWithin(path, "the description of a network", mostNetwork)
 	if err == nil {
 		err = strictjson.Unmarshal(text, &file)
 	}
@@ -97,7 +97,7 @@ func readNetworkFile(path string) (n Network, note string, err error) {
 	if err != nil {
 		return n, fmt.Sprintf("%s is not used, as it describes no network: %v", beside, err), nil
 	}
-	sum, err := regular.Digest(path)
+	sum, err := fileinfo.Digest(path)
 	if err != nil || slices.Contains(file.SHA256, sum) {
 		return file.Network, "", err
 	}

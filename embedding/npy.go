@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/embedding/internal/columns"
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/internal/base/half"
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
+	"github.com/kindred-ml/kindred/internal/base/float16"
+	"github.com/kindred-ml/kindred/internal/format/columns"
 )
 
 // Array is the content of a .npy file in C order. The file's dtype decides which of Floats, Ints and Text is
@@ -36,7 +36,7 @@ const maxAxes = 64
 
 // ReadNPYFile reads a .npy file with one array, as ReadNPY does.
 func ReadNPYFile(path string) (*Array, error) {
-	f, size, err := regular.OpenSized(path)
+	f, size, err := fileinfo.OpenSized(path)
 	if err != nil {
 		return nil, err
 	}
@@ -333,7 +333,7 @@ func (a *Array) append(b []byte, h *npyHeader) error {
 		}
 		switch {
 		case h.kind == 'f' && h.item == 2:
-			a.Floats = append(a.Floats, half.Float32(uint16(bits)))
+			a.Floats = append(a.Floats, float16.Float32(uint16(bits)))
 		case h.kind == 'f' && h.item == 4:
 			a.Floats = append(a.Floats, math.Float32frombits(uint32(bits)))
 		case h.kind == 'f':

@@ -8,11 +8,11 @@ import (
 	"math"
 	"strings"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // WriteNPY writes x as a .npy array of float32 in C order.
-func WriteNPY(w io.Writer, x *mat.Dense) error {
+func WriteNPY(w io.Writer, x *matrix.Dense) error {
 	bw := bufio.NewWriter(w)
 	if err := writeNPYHeader(bw, "<f4", fmt.Sprintf("(%d, %d)", x.Rows, x.Cols)); err != nil {
 		return err

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"io"
 
-	"github.com/kindred-ml/kindred/embedding/internal/columns"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/format/columns"
 )
 
 // writeNPYTable writes the embeddings of t, or its only column of labels.

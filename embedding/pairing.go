@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kindred-ml/kindred/embedding/internal/columns"
+	"github.com/kindred-ml/kindred/internal/format/columns"
 )
 
 // With returns the embeddings of t with the labels of another table of the same rows. If t lacks names or ids,

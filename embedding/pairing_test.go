@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // named is a table of which row i holds the number i, with the columns of a text:
@@ -141,7 +141,7 @@ func TestLabelAndAssign(t *testing.T) {
 	if got, err := (Formats{}).Label(tab, labels); err != nil || got.ByRow() == "" {
 		t.Errorf("named: %+v, %v", got, err)
 	}
-	of, err := NewTable(mat.Of(2, 1, []float32{1, 2}), []string{"a", "b"}, nil)
+	of, err := NewTable(matrix.Of(2, 1, []float32{1, 2}), []string{"a", "b"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

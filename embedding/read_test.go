@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/format/safetensors"
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/test/budgettest"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/test/budgettest"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // npy makes a file by hand: the header as NumPy writes it, then the data.
@@ -120,7 +120,7 @@ func TestReadNPYRejects(t *testing.T) {
 }
 
 func TestNPYRoundTrip(t *testing.T) {
-	x := mat.Of(3, 2, []float32{1, -2, float32(math.Inf(1)), 1e-40, 5, 6}).RowRange(1, 3)
+	x := matrix.Of(3, 2, []float32{1, -2, float32(math.Inf(1)), 1e-40, 5, 6}).RowRange(1, 3)
 	labels := []int64{math.MinInt64, -1, math.MaxInt64}
 	var bx, by bytes.Buffer
 	if err := WriteNPY(&bx, x); err != nil {

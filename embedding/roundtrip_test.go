@@ -22,9 +22,9 @@ import (
 	"github.com/sbinet/npyio/npz"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/embedding/parquet"
-	"github.com/kindred-ml/kindred/format/safetensors"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/parquet"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // formats are all there are; those but .npy hold a whole table.
@@ -36,7 +36,7 @@ var (
 
 // table is a small one with everything that makes trouble.
 func table() *embedding.Table {
-	x := mat.New(4, 5).RowRange(0, 4)
+	x := matrix.New(4, 5).RowRange(0, 4)
 	x.Cols = 3 // rows that do not touch
 	for i, row := range [][]float32{{1, -2.5, 1e-40}, {float32(math.Inf(1)), float32(math.Inf(-1)), 3e38},
 		{0.1, float32(math.Copysign(0, -1)), 16777217}, {math.SmallestNonzeroFloat32, 1. / 3, -1e10}} {
@@ -89,20 +89,20 @@ func TestRoundTrip(t *testing.T) {
 	text.ID = &embedding.Column{Name: "id", Text: []string{"d", "c", "b", "a"}}
 	labels := table()
 	labels.X = nil
-	many := &embedding.Table{X: mat.New(1000, 2), ID: &embedding.Column{Name: "id"}}
+	many := &embedding.Table{X: matrix.New(1000, 2), ID: &embedding.Column{Name: "id"}}
 	for i := range many.X.Rows {
 		many.X.Row(i)[0], many.X.Row(i)[1] = float32(i), -float32(i)
 		many.ID.IDs = append(many.ID.IDs, int64(i))
 		many.Files = append(many.Files, fmt.Sprintf("photos/%04d.jpg", i))
 	}
-	twice := &embedding.Table{X: mat.Of(2, 1, []float32{1, 2}),
+	twice := &embedding.Table{X: matrix.Of(2, 1, []float32{1, 2}),
 		Columns: []embedding.Column{{Name: "id", IDs: []int64{5, 5}}}}
 	for name, want := range map[string]*embedding.Table{
 		"everything": table(), "embeddings alone": bare, "identity of text": text, "no embeddings": labels,
 		"many rows": many, "an id that is none": twice,
 		"one empty text": {Columns: []embedding.Column{{Name: "label", Text: []string{"", "a", ""}}}},
-		"one row":        {X: mat.Of(1, 1, []float32{7}), Files: []string{"a"}},
-		"two rows":       {X: mat.Of(2, 1, []float32{7, 8}), Files: []string{"", "a"}},
+		"one row":        {X: matrix.Of(1, 1, []float32{7}), Files: []string{"a"}},
+		"two rows":       {X: matrix.Of(2, 1, []float32{7, 8}), Files: []string{"", "a"}},
 	} {
 		for _, f := range whole {
 			path := filepath.Join(t.TempDir(), "e"+f.Extension())
@@ -296,14 +296,14 @@ func TestOtherReaders(t *testing.T) {
 }
 
 func TestWriteRefuses(t *testing.T) {
-	x := mat.Of(2, 1, []float32{1, 2})
+	x := matrix.Of(2, 1, []float32{1, 2})
 	labels := func(c ...embedding.Column) *embedding.Table { return &embedding.Table{X: x, Columns: c} }
 	both := embedding.Column{Name: "y", IDs: []int64{1, 2}, Text: []string{"a", "b"}}
 	b := embedding.Column{Name: "b", IDs: []int64{1, 2}}
 	for want, table := range map[string]*embedding.Table{
 		"neither embeddings nor labels":        {Files: []string{"a"}},
-		"0 embeddings of 3 numbers":            {X: mat.New(0, 3)},
-		"2 embeddings of 0 numbers":            {X: mat.New(2, 0)},
+		"0 embeddings of 3 numbers":            {X: matrix.New(0, 3)},
+		"2 embeddings of 0 numbers":            {X: matrix.New(2, 0)},
 		"1 file names for 2 rows":              {X: x, Files: []string{"a"}},
 		`1 labels in "id" for 2 rows`:          {X: x, ID: &embedding.Column{Name: "id", IDs: []int64{1}}},
 		`1 labels in "y" for 2 rows`:           labels(embedding.Column{Name: "y", IDs: []int64{1}}),
@@ -379,7 +379,7 @@ func FuzzRoundTrip(f *testing.F) {
 			want.ID.IDs = append(want.ID.IDs, id+int64(i))
 		}
 		if d := len(data) / 4 / n; d > 0 {
-			want.X = mat.New(n, d)
+			want.X = matrix.New(n, d)
 			for k := range want.X.Data {
 				want.X.Data[k] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*k:]))
 				if v := want.X.Data[k]; v != v { // one NaN is like another

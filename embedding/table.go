@@ -8,16 +8,16 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/kindred-ml/kindred/embedding/internal/columns"
 	"github.com/kindred-ml/kindred/internal/base/classname"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/format/columns"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Table is the content of a file of embeddings or labels. All its parts have the
 // same number of rows.
 type Table struct {
 	// X holds the embeddings, n x d; nil if the file holds labels only.
-	X *mat.Dense
+	X *matrix.Dense
 	// ID identifies the rows; nil without ids. In a file it is a column called id
 	// in which no value occurs twice.
 	ID *Column
@@ -46,7 +46,7 @@ type Table struct {
 // NewTable makes a table of embeddings, the names of the items and columns of labels. Each may be nil. A column
 // called id in which no value occurs twice becomes ID, unless there is nothing else. The error names a part with
 // another number of rows.
-func NewTable(x *mat.Dense, files []string, labels []Column) (*Table, error) {
+func NewTable(x *matrix.Dense, files []string, labels []Column) (*Table, error) {
 	t := &Table{X: x, Files: files, Columns: labels}
 	return t, t.check()
 }

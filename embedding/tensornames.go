@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/kindred-ml/kindred/embedding/internal/columns"
-	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/format/columns"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
 )
 
 // parseSafetensors reads a safetensors file by the rules of .npz.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // K 0 is the whole ranking: one query at 0, positives at ranks 2, 3 and 6 of 7.
@@ -95,10 +95,13 @@ func TestCheckNamesMetricNeedAndWhatThereIs(t *testing.T) {
 		q, g                [][]int64
 		more                func(*Config)
 	}{
-		{"clusters", "nmi+30,recall@1", `nmi+30 by "fine" needs k-means with 50 x 30 clusters (classes x factor), and there are 150 rows`, [][]int64{fifty}, nil, nil},
+		{"clusters", "nmi+30,recall@1",
+			`nmi+30 by "fine" needs k-means with 50 x 30 clusters (classes x factor), and there are 150 rows`,
+			[][]int64{fifty}, nil, nil},
 		{"clusters that fit", "nmi+3", "", [][]int64{fifty}, nil, nil},
 		{"one too many", "nmi+4", "nmi+4", [][]int64{fifty}, nil, nil},
-		{"singletons", "recall@1,map@r,nmi", `recall@1, map@r by "fine": no query has a positive in the gallery, which is the queries themselves, each the only one of its class: all 3 would be left out`, [][]int64{{4, 5, 6}}, nil, nil},
+		{"singletons", "recall@1,map@r,nmi",
+			`recall@1, map@r by "fine": no query has a positive in the gallery, which is the queries themselves, each the only one of its class: all 3 would be left out`, [][]int64{{4, 5, 6}}, nil, nil},
 		{"singletons of the second column", "recall@1", `by "coarse"`, [][]int64{{4, 4, 6}, {1, 2, 3}}, nil, nil},
 		{"no class in common", "recall@1", "which has no item of a query's class", [][]int64{{1, 1}}, [][]int64{{2, 3}},
 			nil},
@@ -133,7 +136,7 @@ func TestCheckNamesMetricNeedAndWhatThereIs(t *testing.T) {
 			if labels == nil {
 				return nil
 			}
-			x := mat.New(len(labels[0]), 2)
+			x := matrix.New(len(labels[0]), 2)
 			for i := range x.Data {
 				x.Data[i] = float32(i % 7)
 			}
@@ -214,7 +217,7 @@ func TestEvaluateRefusesOddSets(t *testing.T) {
 
 // Rows of no coordinates are all equal: the lowest index is the nearest.
 func TestRowsOfNoCoordinates(t *testing.T) {
-	s := Set{X: mat.New(4, 0), Labels: [][]int64{{1, 1, 2, 2}}}
+	s := Set{X: matrix.New(4, 0), Labels: [][]int64{{1, 1, 2, 2}}}
 	r := evaluate(t, s, nil, "recall@1,nmi")
 	near(t, "recall@1", r.Columns[0].get(t, "recall@1"), 0.5)
 	near(t, "nmi", r.Columns[0].get(t, "nmi"), 0)

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/test/ctxtest"
+	"github.com/kindred-ml/kindred/internal/test/ctxtest"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 func TestLongFunctionsStop(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
-	x := mat.New(400, 4)
+	x := matrix.New(400, 4)
 	labels := make([]int64, x.Rows)
 	for i := range labels {
 		labels[i] = int64(rng.IntN(60))

@@ -11,9 +11,9 @@
 // values for each class and query. RecallAt is the short form for the measure that all papers report.
 //
 // Retrieval measures are computed from the exact ranks of package eval/rank. Clusterings and their scores are in
-// eval/cluster. Decisions by a threshold (are two items the same? which class is an item?) are in this package too.
-// Package eval/diagnose shows whether an embedding has collapsed. docs/evaluation.md defines every measure and
-// convention.
+// internal/compute/cluster. Decisions by a threshold (are two items the same? which class is an item?) are
+// in this package too. Package eval/diagnose shows whether an embedding has collapsed. docs/evaluation.md
+// defines every measure and convention.
 //
 // # Decisions
 //

@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/eval/cluster"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/compute/cluster"
 	"github.com/kindred-ml/kindred/internal/compute/exact"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Set is a set of embeddings with labels. Labels[c][i] is the label of row i in column c.
@@ -322,7 +322,7 @@ func retrieve(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *R
 			col.PerClass = t.classes()
 		}
 		if cfg.Worst > 0 {
-			var x *mat.Dense
+			var x *matrix.Dense
 			var labels []int64
 			if gallery != nil {
 				x, labels = gallery.X, gallery.Labels[c]
@@ -403,7 +403,7 @@ func clusterings(ctx context.Context, queries Set, cfg Config, rep *Report) erro
 	return nil
 }
 
-func runKMeans(ctx context.Context, x *mat.Dense, k int, cfg Config) (*cluster.Result, error) {
+func runKMeans(ctx context.Context, x *matrix.Dense, k int, cfg Config) (*cluster.Result, error) {
 	conf := cfg.Clustering
 	conf.K = k
 	if cfg.Progress != nil {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/eval/cluster"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/test/refdata"
+	"github.com/kindred-ml/kindred/internal/compute/cluster"
+	"github.com/kindred-ml/kindred/internal/test/refdata"
 )
 
 type goldenCase struct {

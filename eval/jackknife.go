@@ -9,7 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/internal/compute/groups"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -87,7 +87,7 @@ func without(s Set, column int, of map[int64]int, part int) (rest Set, rows []in
 			rows = append(rows, i)
 		}
 	}
-	out := Set{X: mat.New(len(rows), s.X.Cols), Labels: [][]int64{make([]int64, len(rows))}}
+	out := Set{X: matrix.New(len(rows), s.X.Cols), Labels: [][]int64{make([]int64, len(rows))}}
 	for r, i := range rows {
 		copy(out.X.Row(r), s.X.Row(i))
 		out.Labels[0][r] = s.Labels[column][i]

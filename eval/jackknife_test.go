@@ -10,13 +10,13 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // clumps draws classes of items about centres, so that whole classes are confused.
 func clumps(rng *rand.Rand, classes, items int) Set {
 	const d = 4
-	s := Set{X: mat.New(classes*items, d), Labels: [][]int64{make([]int64, classes*items)}}
+	s := Set{X: matrix.New(classes*items, d), Labels: [][]int64{make([]int64, classes*items)}}
 	for c := range classes {
 		var centre [d]float64
 		for k := range centre {
@@ -162,7 +162,7 @@ func TestGroupsAreLeftOutTogether(t *testing.T) {
 	const groups, size, items, d = 12, 4, 3, 12
 	for _, distance := range []rank.Distance{rank.Euclidean, rank.Cosine} {
 		rng := rand.New(rand.NewPCG(58, 1))
-		s := Set{X: mat.New(groups*size*items, d), Labels: [][]int64{nil}}
+		s := Set{X: matrix.New(groups*size*items, d), Labels: [][]int64{nil}}
 		middle, centre := make([]float64, d), make([]float64, d)
 		for c := range groups * size {
 			for k := range d {

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // key is a distance rounded up to 20 significant bits. It consists of the upper bits of a float64, so
@@ -49,7 +49,7 @@ const crowding = 16
 // distance can differ from that by more than a sixteenth of it, else at 0. The first case occurs for
 // products of rows that are far from the origin but near each other, and for Euclidean distances between
 // sets that are far apart.
-func rulerFor(q, g *mat.Dense, d rank.Distance) ruler {
+func rulerFor(q, g *matrix.Dense, d rank.Distance) ruler {
 	if d == rank.Cosine {
 		return ruler{}
 	}
@@ -74,7 +74,7 @@ func rulerFor(q, g *mat.Dense, d rank.Distance) ruler {
 }
 
 // middle returns the mean row, and the distance of the farthest row from it.
-func middle(x *mat.Dense) (mean []float64, most float64) {
+func middle(x *matrix.Dense) (mean []float64, most float64) {
 	mean = make([]float64, x.Cols)
 	for i := range x.Rows {
 		for k, v := range x.Row(i) {

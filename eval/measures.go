@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/eval/cluster"
+	"github.com/kindred-ml/kindred/internal/compute/cluster"
 )
 
 // Kind is a family of measures.

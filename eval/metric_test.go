@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 func evaluate(t *testing.T, q Set, g *Set, metrics string, more ...func(*Config)) *Report {
@@ -44,7 +44,7 @@ func (c *Column) get(t *testing.T, name string) float64 {
 
 // line places rows on a line, so that rankings can be read off.
 func line(labels []int64, at ...float32) Set {
-	return Set{X: mat.Of(len(at), 1, at), Labels: [][]int64{labels}}
+	return Set{X: matrix.Of(len(at), 1, at), Labels: [][]int64{labels}}
 }
 
 func near(t *testing.T, name string, got, want float64) {
@@ -204,7 +204,7 @@ func TestTrapKMeansKIsTheNumberOfTestClasses(t *testing.T) {
 // blobs are classes far apart.
 func blobs(classes, per int) Set {
 	rng := rand.New(rand.NewPCG(1, 2))
-	s := Set{X: mat.New(classes*per, 3), Labels: [][]int64{nil}}
+	s := Set{X: matrix.New(classes*per, 3), Labels: [][]int64{nil}}
 	for i := range s.X.Rows {
 		c := i % classes
 		s.Labels[0] = append(s.Labels[0], int64(c))
@@ -266,7 +266,7 @@ func TestQueriesWithoutPositiveAreLeftOutAndCounted(t *testing.T) {
 func TestColumnsOfLabelsAreIndependent(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	n := 120
-	s := Set{X: mat.New(n, 3), Labels: [][]int64{make([]int64, n), make([]int64, n)}}
+	s := Set{X: matrix.New(n, 3), Labels: [][]int64{make([]int64, n), make([]int64, n)}}
 	for i := range n {
 		s.Labels[0][i], s.Labels[1][i] = int64(rng.IntN(4)), int64(rng.IntN(30))
 		for j := range 3 {
@@ -288,7 +288,7 @@ func TestColumnsOfLabelsAreIndependent(t *testing.T) {
 func TestMeasuresAreInvariant(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	n, d := 90, 5
-	s := Set{X: mat.New(n, d), Labels: [][]int64{make([]int64, n)}}
+	s := Set{X: matrix.New(n, d), Labels: [][]int64{make([]int64, n)}}
 	for i := range n {
 		s.Labels[0][i] = int64(rng.IntN(9))
 		for j := range d {
@@ -297,8 +297,8 @@ func TestMeasuresAreInvariant(t *testing.T) {
 	}
 	const metrics = "recall@1,recall@7,map@r,r-precision,map,mrr,ndcg,ndcg@5,precision@4,map@6"
 	rows, axes := rng.Perm(n), rng.Perm(d)
-	p := Set{X: mat.New(n, d), Labels: [][]int64{make([]int64, n)}}
-	stretched := Set{X: mat.New(n, d), Labels: s.Labels}
+	p := Set{X: matrix.New(n, d), Labels: [][]int64{make([]int64, n)}}
+	stretched := Set{X: matrix.New(n, d), Labels: s.Labels}
 	for i := range n {
 		p.Labels[0][i] = -7 * s.Labels[0][rows[i]]
 		for j := range d {
@@ -460,7 +460,7 @@ func TestEvaluateRejects(t *testing.T) {
 		{"K", "nmi+10 by \"label\" needs k-means with 2 x 10 clusters (classes x factor), and there are 3 rows", s, nil,
 			Config{Metrics: []Metric{{Kind: NMI, Factor: 10}}}},
 		{"confidence", "confidence 1", s, nil, Config{Metrics: recall, Bootstrap: 10, Confidence: 1}},
-		{"dimensions", "2 dimensions, the gallery 1", Set{X: mat.New(1, 2), Labels: [][]int64{{1}}}, &s,
+		{"dimensions", "2 dimensions, the gallery 1", Set{X: matrix.New(1, 2), Labels: [][]int64{{1}}}, &s,
 			Config{Metrics: recall}},
 	} {
 		_, err := Evaluate(context.Background(), c.q, c.g, c.cfg)

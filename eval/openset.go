@@ -11,7 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/compute/exact"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Open holds the distances at which probes find items in a gallery that may lack their class: open-set
@@ -99,7 +99,7 @@ type lookup struct {
 }
 
 func (p *product) lookUp(ctx context.Context, probes Set, gallery *Set, opt CompareOptions) ([]lookup, error) {
-	var x *mat.Dense
+	var x *matrix.Dense
 	if gallery != nil {
 		x = gallery.X
 		if (exact.Self{Item: opt.Self}).Fewest(x.Rows) == 0 {

@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Seven photos of three things, on a line.
 var (
-	photos = mat.Of(7, 1, []float32{0, 1, 2, 10, 11, 4, 5})
+	photos = matrix.Of(7, 1, []float32{0, 1, 2, 10, 11, 4, 5})
 	things = [][]int64{{1, 1, 1, 2, 2, 3, 3}}
 )
 
@@ -35,7 +35,7 @@ func ExampleComparePairs() {
 
 // Who is it, or is it nobody that is known?
 func ExampleIdentify() {
-	gallery := eval.Set{X: mat.Of(2, 1, []float32{0, 10}), Labels: [][]int64{{1, 2}}}
+	gallery := eval.Set{X: matrix.Of(2, 1, []float32{0, 10}), Labels: [][]int64{{1, 2}}}
 	open, err := eval.Identify(context.Background(), eval.Set{X: photos, Labels: things}, &gallery,
 		eval.CompareOptions{})
 	if err != nil {

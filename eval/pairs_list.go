@@ -9,7 +9,7 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/par"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Pair is two rows of a matrix of embeddings, and whether they are of one class.
@@ -34,7 +34,7 @@ type Listed struct {
 // It returns an error if the distance is unknown, if a row is not finite, or if a pair names a row that
 // does not exist. It returns ErrNoGenuine or ErrNoImpostor without pairs of a kind, and ctx.Err(),
 // wrapped, once ctx is done.
-func CompareList(ctx context.Context, x *mat.Dense, pairs []Pair, opt CompareOptions) (*Listed, error) {
+func CompareList(ctx context.Context, x *matrix.Dense, pairs []Pair, opt CompareOptions) (*Listed, error) {
 	if err := opt.Distance.Check(); err != nil {
 		return nil, err
 	}

@@ -11,18 +11,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // column makes rows of one coordinate.
-func column(v ...float32) *mat.Dense { return mat.Of(len(v), 1, v) }
+func column(v ...float32) *matrix.Dense { return matrix.Of(len(v), 1, v) }
 
 // TestAccuracyIsTheLoop: the threshold of each fold is the best of all distances of the
 // other folds, found by trying all.
 func TestAccuracyIsTheLoop(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, step := range []float64{0, 0.25} { // ties
-		x := mat.New(80, 1)
+		x := matrix.New(80, 1)
 		for i := range x.Rows {
 			x.Row(i)[0] = float32(rng.NormFloat64())
 			if step > 0 {
@@ -81,11 +81,11 @@ func TestAccuracyIsTheLoop(t *testing.T) {
 func TestListRefused(t *testing.T) {
 	nan := column(0, float32(math.NaN()))
 	for _, c := range []struct {
-		x     *mat.Dense
+		x     *matrix.Dense
 		pairs []Pair
 		want  string
 	}{
-		{nil, nil, "no embeddings"}, {mat.New(0, 3), nil, "no embeddings"},
+		{nil, nil, "no embeddings"}, {matrix.New(0, 3), nil, "no embeddings"},
 		{column(1, 2), nil, "no genuine"},
 		{column(1, 2), []Pair{{A: 0, B: 1}}, "no genuine"},
 		{column(1, 2), []Pair{{A: 0, B: 1, Same: true}}, "no impostor"},
@@ -108,7 +108,7 @@ func TestListRefused(t *testing.T) {
 func TestDegenerate(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
-		x      *mat.Dense
+		x      *matrix.Dense
 		labels []int64
 		want   error
 	}{
@@ -125,7 +125,7 @@ func TestDegenerate(t *testing.T) {
 		s    Set
 		want string
 	}{
-		{Set{}, "no query embeddings"}, {Set{X: mat.New(0, 2)}, "no query embeddings"},
+		{Set{}, "no query embeddings"}, {Set{X: matrix.New(0, 2)}, "no query embeddings"},
 		{Set{X: column(1, 2), Labels: [][]int64{{1}}}, "1 query labels"},
 		{Set{X: column(1, float32(math.Inf(1))), Labels: [][]int64{{1, 1}}}, "row 1"},
 	} {
@@ -135,7 +135,7 @@ func TestDegenerate(t *testing.T) {
 		}
 	}
 	// All rows are one point: accept all or nothing.
-	c, err := ComparePairs(ctx, Set{X: mat.New(4, 3), Labels: [][]int64{{1, 1, 2, 2}}}, nil, CompareOptions{})
+	c, err := ComparePairs(ctx, Set{X: matrix.New(4, 3), Labels: [][]int64{{1, 1, 2, 2}}}, nil, CompareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

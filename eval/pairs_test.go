@@ -10,13 +10,13 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // random makes rows of small integers, of which many are equal and whose distances tie,
 // or of any coordinates.
 func random(rng *rand.Rand, n, d, classes int, ties bool) Set {
-	s := Set{X: mat.New(n, d), Labels: [][]int64{make([]int64, n)}}
+	s := Set{X: matrix.New(n, d), Labels: [][]int64{make([]int64, n)}}
 	for i := range n {
 		s.Labels[0][i] = int64(rng.IntN(classes)) - 2
 		for j := range d {

@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // parallel makes classes that hold the same vectors in other lengths: by cosine, each row
 // has copies in every class.
 func parallel(classes, each int) Set {
-	s := Set{X: mat.New(classes*each, 3), Labels: [][]int64{make([]int64, classes*each)}}
+	s := Set{X: matrix.New(classes*each, 3), Labels: [][]int64{make([]int64, classes*each)}}
 	for i := range s.X.Rows {
 		c, k := i/each, float32(i%each)
 		s.Labels[0][i] = int64(c)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/compute/exact"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Class holds the retrieval measures of the queries of one class.
@@ -132,7 +132,7 @@ func (t *perQuery) classes() []Class {
 
 // worst returns the queries with the lowest mean of all measures, with their neighbours. Ties are
 // ordered by the later first positive, then by index.
-func (t *perQuery) worst(ctx context.Context, x *mat.Dense, gallery *mat.Dense, galleryLabels []int64,
+func (t *perQuery) worst(ctx context.Context, x *matrix.Dense, gallery *matrix.Dense, galleryLabels []int64,
 	cfg Config) ([]Query, error) {
 	order := make([]int, t.queries)
 	score := make([]float64, t.queries)
@@ -148,7 +148,7 @@ func (t *perQuery) worst(ctx context.Context, x *mat.Dense, gallery *mat.Dense, 
 			cmp.Compare(a, b))
 	})
 	order = order[:min(cfg.Worst, len(order))]
-	rows := mat.New(len(order), x.Cols)
+	rows := matrix.New(len(order), x.Cols)
 	var out []Query
 	var self []int32
 	for e, i := range order {

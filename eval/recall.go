@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // RecallAt returns Recall@k for every k in ks. The rows of x are both queries and gallery, and each
@@ -16,7 +16,7 @@ import (
 // Queries without another row of their label are left out. It is an error if all queries are left out,
 // if a k is below 1, or if rank.Positives returns an error. RecallAt is a short form of Evaluate, which
 // also returns the number of queries.
-func RecallAt(ctx context.Context, x *mat.Dense, labels []int64, d rank.Distance, ks ...int) ([]float64, error) {
+func RecallAt(ctx context.Context, x *matrix.Dense, labels []int64, d rank.Distance, ks ...int) ([]float64, error) {
 	depth := 1
 	for _, k := range ks {
 		if k < 1 {

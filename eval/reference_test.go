@@ -7,8 +7,8 @@ import (
 
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/test/refdata"
+	"github.com/kindred-ml/kindred/internal/test/refdata"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // complete tells which metrics have no reference.
@@ -39,10 +39,10 @@ func TestReferenceRetrieval(t *testing.T) {
 				cfg.Metrics = append(cfg.Metrics, m)
 				seen[m.Kind] = true
 			}
-			q := eval.Set{X: mat.Of(len(c.Labels), c.Dim, c.X), Labels: [][]int64{c.Labels}}
+			q := eval.Set{X: matrix.Of(len(c.Labels), c.Dim, c.X), Labels: [][]int64{c.Labels}}
 			var g *eval.Set
 			if c.Gallery != nil {
-				g = &eval.Set{X: mat.Of(len(c.GalleryLabels), c.Dim, c.Gallery), Labels: [][]int64{c.GalleryLabels}}
+				g = &eval.Set{X: matrix.Of(len(c.GalleryLabels), c.Dim, c.Gallery), Labels: [][]int64{c.GalleryLabels}}
 			}
 			rep, err := eval.Evaluate(t.Context(), q, g, cfg)
 			if err != nil {
@@ -75,7 +75,7 @@ func TestReferenceClusterings(t *testing.T) {
 			cfg.Metrics = append(cfg.Metrics, m)
 			seen[m.Kind] = true
 		}
-		rep, err := eval.Evaluate(t.Context(), eval.Set{X: mat.New(len(c.Classes), 1), Labels: [][]int64{c.Classes}},
+		rep, err := eval.Evaluate(t.Context(), eval.Set{X: matrix.New(len(c.Classes), 1), Labels: [][]int64{c.Classes}},
 			nil, cfg)
 		if err != nil {
 			t.Fatal(err)

@@ -25,7 +25,8 @@ func TestMetricsAsText(t *testing.T) {
 	if b, err := json.Marshal(d); err != nil || string(b) != text {
 		t.Errorf("%s, %v", b, err)
 	}
-	for _, bad := range []string{`{"Metrics":["recall"]}`, `{"Metrics":["recall@0"]}`, `{"Metrics":[""]}`, `{"Kind":"x"}`,
+	for _, bad := range []string{`{"Metrics":["recall"]}`, `{"Metrics":["recall@0"]}`, `{"Metrics":[""]}`,
+		`{"Kind":"x"}`,
 		`{"Kind":""}`} {
 		if err := json.Unmarshal([]byte(bad), &d); err == nil {
 			t.Errorf("%s was read", bad)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Six points on a line, of two classes.
@@ -189,8 +189,8 @@ func TestDecisionsRefused(t *testing.T) {
 		{"eer", "pair 0 is of rows 0 and 99", s, nil, []Pair{{B: 99}}, true},
 		{"eer", "no impostor pair", s, nil, pairs[:1], true},
 		// Genuine pairs at 0, impostor pairs at 1.
-		{"dprime", "dprime is +Inf", Set{X: mat.New(2, 1), Labels: [][]int64{{1, 1}}}, &Set{
-			X: mat.Of(2, 1, []float32{0, 1}), Labels: [][]int64{{1, 3}}}, nil, true},
+		{"dprime", "dprime is +Inf", Set{X: matrix.New(2, 1), Labels: [][]int64{{1, 1}}}, &Set{
+			X: matrix.Of(2, 1, []float32{0, 1}), Labels: [][]int64{{1, 3}}}, nil, true},
 	} {
 		cfg := Config{Pairs: c.pairs}
 		var err error

@@ -41,7 +41,8 @@ func TestWorstQueriesAreNamed(t *testing.T) {
 			t.Errorf("no names in %s", got)
 		}
 	}
-	for _, want := range []string{`"query":1,"path":"photos/1.jpg"`, `"neighbour_paths":["photos/2.jpg","photos/0.jpg"`} {
+	for _, want := range []string{`"query":1,"path":"photos/1.jpg"`,
+		`"neighbour_paths":["photos/2.jpg","photos/0.jpg"`} {
 		if !strings.Contains(doc, want) {
 			t.Errorf("no %s in %s", want, doc)
 		}

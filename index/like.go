@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/base/mapped"
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
+	"github.com/kindred-ml/kindred/internal/base/mappedfile"
 )
 
 // mostSpelled is the longest text, in bytes, whose spelling is compared with that of ids.
@@ -30,7 +30,7 @@ func (x *Index) Like(text string, limit int) ([]string, error) {
 		return nil, err
 	}
 	l := newLikes(text, limit)
-	err = mapped.Touch(func() {
+	err = mappedfile.Touch(func() {
 		for at, set := range sets {
 			set.each(func(row int) bool {
 				l.add(v.id(at, row))
@@ -87,7 +87,7 @@ func (l *likes) far(id string) (far int, ok bool) {
 		return 1, true
 	}
 	if max(len(id)-len(l.text), len(l.text)-len(id)) <= l.letters {
-		if d := spell.Distance(id, l.text); d <= l.letters {
+		if d := enum.Distance(id, l.text); d <= l.letters {
 			return 1 + d, true
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/base/mapped"
+	"github.com/kindred-ml/kindred/internal/base/mappedfile"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -67,7 +67,7 @@ func (x *Index) inOrder(f *store.Filter, after string, limit int, number func(id
 		first = first[:min(limit, len(first))]
 	}
 	passed := 0
-	err = mapped.Touch(func() {
+	err = mappedfile.Touch(func() {
 		for at, set := range sets {
 			passed += set.count()
 			set.each(func(row int) bool {

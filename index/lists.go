@@ -8,12 +8,12 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/kindred-ml/kindred/eval/cluster"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/compute/cluster"
 	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/internal/compute/exact/nearest"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // The number of rows per list and of rounds of the k-means that makes lists, and the number of queries that
@@ -45,7 +45,7 @@ func cut(ctx context.Context, v *view, rows *viewSource, opt CompactOptions) (*l
 		return nil, nil, err
 	}
 	rng := rand.New(rand.NewPCG(opt.Seed, 17))
-	x, order := mat.New(sample, d), rng.Perm(n)
+	x, order := matrix.New(sample, d), rng.Perm(n)
 	queries, err := heldOut(ctx, v, rows, order[:held], rng)
 	if err != nil {
 		return nil, nil, err
@@ -80,7 +80,7 @@ func cut(ctx context.Context, v *view, rows *viewSource, opt CompactOptions) (*l
 type cutter struct {
 	v        *view
 	rows     *viewSource
-	centers  *mat.Dense
+	centers  *matrix.Dense
 	progress func(stage string, done float64)
 }
 
@@ -89,7 +89,7 @@ func (c *cutter) sort(ctx context.Context) (*listing, error) {
 	n, lists := len(c.rows.list), c.centers.Rows
 	of := make([]uint32, 0, n)
 	for part := range slices.Chunk(c.rows.list, 1<<14) {
-		x := mat.New(len(part), c.centers.Cols)
+		x := matrix.New(len(part), c.centers.Cols)
 		err := guarded(func() error {
 			for i := range part {
 				copy(x.Row(i), c.rows.row(len(of)+i))

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/kindred-ml/kindred/internal/base/mapped"
+	"github.com/kindred-ml/kindred/internal/base/mappedfile"
 )
 
 // load reads the folder into the index.
@@ -71,7 +71,7 @@ func (x *Index) read(o *opened) (s *state, log *logged, err error) {
 	s = newState(o.m, parts)
 	s.begin()
 	var fault error
-	err = mapped.Touch(func() { log, fault = readLog(f, o.m.Index, o.m.Dim, s.replay) })
+	err = mappedfile.Touch(func() { log, fault = readLog(f, o.m.Index, o.m.Dim, s.replay) })
 	if err == nil {
 		err = fault
 	}

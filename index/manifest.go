@@ -15,7 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -170,7 +170,7 @@ func whyNone(dir string, err error) error {
 	st, e := os.Stat(dir)
 	switch {
 	case e != nil:
-		return regular.Want(e, dir, want)
+		return fileinfo.Want(e, dir, want)
 	case !st.IsDir():
 		return fmt.Errorf("%s is a file: give %s", dir, want)
 	case errors.Is(err, fs.ErrNotExist):
@@ -183,7 +183,7 @@ func whyNone(dir string, err error) error {
 // readManifest reads the manifest of a folder.
 func readManifest(dir string) (*manifest, error) {
 	path := filepath.Join(dir, manifestFile)
-	text, err := regular.ReadWithin(path, "the manifest of an index", mostManifest)
+	text, err := fileinfo.ReadWithin(path, "the manifest of an index", mostManifest)
 	if err != nil {
 		return nil, whyNone(dir, err)
 	}

@@ -73,13 +73,14 @@ func TestManifestBounds(t *testing.T) {
 		columns []string
 		want    string
 	}{
-		"as it is":        {same, []string{column("a"), column("b")}, ""},
-		"version 0":       {func(m *manifest) { m.Version = 0 }, nil, "format version 0 was never released"},
-		"no dimension":    {func(m *manifest) { m.Dim = 0 }, nil, "dimension 0"},
-		"the most":        {func(m *manifest) { m.Dim = maxDim }, nil, ""},
-		"too many":        {func(m *manifest) { m.Dim = maxDim + 1 }, nil, "dimension"},
-		"no rows":         {func(m *manifest) { m.Segments[0].Rows = 0 }, nil, `segment "2.seg" of 0 rows`},
-		"a file twice":    {func(m *manifest) { m.Segments[0].Dead = "1.log" }, nil, `the file "1.log", or names it twice`},
+		"as it is":     {same, []string{column("a"), column("b")}, ""},
+		"version 0":    {func(m *manifest) { m.Version = 0 }, nil, "format version 0 was never released"},
+		"no dimension": {func(m *manifest) { m.Dim = 0 }, nil, "dimension 0"},
+		"the most":     {func(m *manifest) { m.Dim = maxDim }, nil, ""},
+		"too many":     {func(m *manifest) { m.Dim = maxDim + 1 }, nil, "dimension"},
+		"no rows":      {func(m *manifest) { m.Segments[0].Rows = 0 }, nil, `segment "2.seg" of 0 rows`},
+		"a file twice": {func(m *manifest) { m.Segments[0].Dead = "1.log" }, nil,
+			`the file "1.log", or names it twice`},
 		"a file outside":  {func(m *manifest) { m.Log = "../1.log" }, nil, `the file "../1.log"`},
 		"no log":          {func(m *manifest) { m.Log = "" }, nil, `the file ""`},
 		"a column twice":  {same, []string{column("a"), column("a")}, `column "a"`},

@@ -8,8 +8,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/test/mutations"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/mutations"
 )
 
 // TestMutations changes the manifest of an index and the table of a segment, with the checksums

@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/kindred-ml/kindred/internal/base/mapped"
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
+	"github.com/kindred-ml/kindred/internal/base/mappedfile"
 )
 
 // opened has the files that a manifest names, all open. They stay readable when a writing process
@@ -17,9 +17,9 @@ import (
 type opened struct {
 	dir      string
 	m        *manifest
-	segments map[string]*mapped.File // without segments that were taken
-	others   map[string]*os.File     // the log and the dead files
-	faults   map[string]error        // errors of files that could not be opened
+	segments map[string]*mappedfile.File // without segments that were taken
+	others   map[string]*os.File         // the log and the dead files
+	faults   map[string]error            // errors of files that could not be opened
 }
 
 // attempts is how often a reader starts again because the files were replaced.
@@ -33,7 +33,7 @@ var errReplaced = errors.New("it was changed while it was read")
 // manifest is another one by then, or if read returns errReplaced, settled begins anew.
 // Files that both manifests name stay open, so that each attempt has less to open.
 func settled(dir string, latest func(dir string) (*manifest, error), read func(*opened) error) error {
-	o := &opened{dir: dir, segments: make(map[string]*mapped.File), others: make(map[string]*os.File)}
+	o := &opened{dir: dir, segments: make(map[string]*mappedfile.File), others: make(map[string]*os.File)}
 	defer o.close()
 	for range attempts {
 		m, err := latest(dir)
@@ -96,7 +96,7 @@ func (o *opened) file(name string) error {
 		if o.others[name] != nil {
 			return nil
 		}
-		f, err := regular.Open(path)
+		f, err := fileinfo.Open(path)
 		if err == nil {
 			o.others[name] = f
 		}
@@ -136,7 +136,7 @@ func (o *opened) size() (n int64) {
 }
 
 // take returns the content of a segment, which the caller closes.
-func (o *opened) take(name string) (*mapped.File, error) {
+func (o *opened) take(name string) (*mappedfile.File, error) {
 	if err := o.faults[name]; err != nil {
 		return nil, err
 	}

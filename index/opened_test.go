@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/base/mapped"
+	"github.com/kindred-ml/kindred/internal/base/mappedfile"
 )
 
 func openFile(t testing.TB, path string) *os.File {
@@ -23,9 +23,9 @@ func openFile(t testing.TB, path string) *os.File {
 	return f
 }
 
-func mappedFile(t testing.TB, path string) *mapped.File {
+func mappedFile(t testing.TB, path string) *mappedfile.File {
 	t.Helper()
-	f, err := mapped.Open(path)
+	f, err := mappedfile.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

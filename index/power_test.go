@@ -10,8 +10,8 @@ import (
 	"os"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/test/powertest"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/powertest"
 )
 
 // changeMade is something that was done to an index: what it made of the items, and between

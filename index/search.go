@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/internal/base/mapped"
+	"github.com/kindred-ml/kindred/internal/base/mappedfile"
 	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/internal/compute/exact/nearest"
 	"github.com/kindred-ml/kindred/store"
@@ -240,7 +240,7 @@ func (v *view) finish(p *pending) {
 func (x *Index) search(batch []*pending) {
 	v, err := x.acquire()
 	if err == nil {
-		if e := mapped.Touch(func() { err = v.answer(context.Background(), batch) }); e != nil {
+		if e := mappedfile.Touch(func() { err = v.answer(context.Background(), batch) }); e != nil {
 			err = e
 		}
 	}

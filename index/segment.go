@@ -12,7 +12,7 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	files "github.com/kindred-ml/kindred/internal/base/atomic"
-	"github.com/kindred-ml/kindred/internal/base/mapped"
+	"github.com/kindred-ml/kindred/internal/base/mappedfile"
 	"github.com/kindred-ml/kindred/internal/compute/exact/nearest"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -84,7 +84,7 @@ type section struct {
 // segment is an open segment. What reads it runs within touch.
 type segment struct {
 	path  string
-	file  *mapped.File
+	file  *mappedfile.File
 	n, d  int
 	table contents
 	group int // rows of a checksum in sums
@@ -129,7 +129,7 @@ func (t *texts) at(i int) string {
 
 // touch runs code that reads a segment.
 func touch(path string, f func()) error {
-	if err := mapped.Touch(f); err != nil {
+	if err := mappedfile.Touch(f); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
@@ -145,8 +145,8 @@ func openSegment(path string, d int, distance rank.Distance) (*segment, error) {
 	return readSegment(path, f, d, distance)
 }
 
-func openMapped(path string) (*mapped.File, error) {
-	f, err := mapped.Open(path)
+func openMapped(path string) (*mappedfile.File, error) {
+	f, err := mappedfile.Open(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("opening a segment: %w", err)
 	}
@@ -154,7 +154,7 @@ func openMapped(path string) (*mapped.File, error) {
 }
 
 // readSegment is openSegment for an open file, which it closes after an error.
-func readSegment(path string, f *mapped.File, d int, distance rank.Distance) (*segment, error) {
+func readSegment(path string, f *mappedfile.File, d int, distance rank.Distance) (*segment, error) {
 	s, bad, err := salvage(path, f, d, distance)
 	if err == nil && len(bad) > 0 {
 		s.file.Close()
@@ -169,7 +169,7 @@ func readSegment(path string, f *mapped.File, d int, distance rank.Distance) (*s
 // salvage is readSegment for a segment that may be damaged: bad says which of those
 // sections are that follow from others, which leaves the segment unfit for searches
 // but not for being written anew.
-func salvage(path string, f *mapped.File, d int, distance rank.Distance) (s *segment, bad []string, err error) {
+func salvage(path string, f *mappedfile.File, d int, distance rank.Distance) (s *segment, bad []string, err error) {
 	s = &segment{path: path, file: f, d: d}
 	var reason error
 	if err := touch(path, func() { bad, reason = s.open(distance) }); err != nil || reason != nil {

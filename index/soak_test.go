@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/test/soak"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/soak"
 )
 
 // drawnColumn is a column of a random index, with the values that it takes.
@@ -30,7 +30,8 @@ func drawColumns(rng *rand.Rand) []drawnColumn {
 		for range 1 + rng.IntN(12) {
 			switch c.kind {
 			case store.Text:
-				texts := []string{"", "a", "b", "B", "ab", "it's", `"`, `\`, `a\"b`, "é", "\n", "日本語", "0", "true", " a ",
+				texts := []string{"", "a", "b", "B", "ab", "it's", `"`, `\`, `a\"b`, "é", "\n", "日本語", "0", "true",
+					" a ",
 					strings.Repeat("long", 70), "\x00", "\u2028", "\U0001F600"}
 				c.values = append(c.values, texts[rng.IntN(len(texts))])
 			case store.Number:

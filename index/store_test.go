@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/test/storetest"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 func TestFolder(t *testing.T) {

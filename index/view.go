@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/kindred-ml/kindred/internal/base/mapped"
+	"github.com/kindred-ml/kindred/internal/base/mappedfile"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -83,7 +83,7 @@ func (v *view) find(id string) (at, row int, ok bool, err error) {
 	if r := v.tail.find(id); r >= 0 {
 		return len(v.parts), r, true, nil
 	}
-	err = mapped.Touch(func() { at, row, ok = findIn(v.parts, id) })
+	err = mappedfile.Touch(func() { at, row, ok = findIn(v.parts, id) })
 	return at, row, ok, err
 }
 
@@ -176,7 +176,7 @@ func (v *view) ids(f *store.Filter) ([]string, error) {
 		return nil, err
 	}
 	var out []string
-	err = mapped.Touch(func() {
+	err = mappedfile.Touch(func() {
 		for at, set := range sets {
 			set.each(func(row int) bool {
 				out = append(out, strings.Clone(v.id(at, row)))

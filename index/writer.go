@@ -8,7 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/kindred-ml/kindred/internal/base/mapped"
+	"github.com/kindred-ml/kindred/internal/base/mappedfile"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -259,7 +259,7 @@ func (w *writer) ready() error {
 // guarded runs what looks into segments.
 func guarded(f func() error) error {
 	var err error
-	return errors.Join(mapped.Touch(func() { err = f() }), err)
+	return errors.Join(mappedfile.Touch(func() { err = f() }), err)
 }
 
 // write does a batch. Where the disk is full, it is the removals alone.

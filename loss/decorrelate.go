@@ -8,7 +8,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/compute/pair"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Decorrelate makes the first part of an embedding independent of its further parts. For each
@@ -44,16 +44,16 @@ type Decorrelate struct {
 	against []*adversary // of each further part
 
 	first, other, guess pair.Rows // as compared, of unit length
-	dFirst, dGuess      mat.Dense
-	e0, g0, ek, gk      mat.Dense // the parts of what Whole is given
+	dFirst, dGuess      matrix.Dense
+	e0, g0, ek, gk      matrix.Dense // the parts of what Whole is given
 }
 
 // adversary predicts the first part from another one.
 type adversary struct {
 	w1, b1, w2, b2 *Param
 
-	hidden, out, dHidden, dPart mat.Dense // their storage is reused
-	m1, m2, g1, g2              mat.Dense // the weights as matrices, and their gradients
+	hidden, out, dHidden, dPart matrix.Dense // their storage is reused
+	m1, m2, g1, g2              matrix.Dense // the weights as matrices, and their gradients
 }
 
 // Traits implements Loss.
@@ -126,7 +126,7 @@ func (l *Decorrelate) Params() []*Param {
 }
 
 // Whole implements Whole.
-func (l *Decorrelate) Whole(e *mat.Dense, weight float64, grad *mat.Dense) float64 {
+func (l *Decorrelate) Whole(e *matrix.Dense, weight float64, grad *matrix.Dense) float64 {
 	if e.Rows == 0 {
 		return 0
 	}
@@ -175,18 +175,18 @@ func (l *Decorrelate) compare() float64 {
 }
 
 // predict computes out from the part p.
-func (a *adversary) predict(p *mat.Dense) {
+func (a *adversary) predict(p *matrix.Dense) {
 	a.m1, a.m2 = dense(a.w1, a.w1.Value), dense(a.w2, a.w2.Value)
 	reshape(&a.hidden, p.Rows, a.m1.Rows)
 	reshape(&a.out, p.Rows, a.m2.Rows)
-	mat.Gemm(false, true, 1, p, &a.m1, 0, &a.hidden)
+	matrix.Gemm(false, true, 1, p, &a.m1, 0, &a.hidden)
 	for i := range p.Rows {
 		row := a.hidden.Row(i)
 		for k, b := range a.b1.Value {
 			row[k] = max(0, row[k]+b)
 		}
 	}
-	mat.Gemm(false, true, 1, &a.hidden, &a.m2, 0, &a.out)
+	matrix.Gemm(false, true, 1, &a.hidden, &a.m2, 0, &a.out)
 	for i := range p.Rows {
 		row := a.out.Row(i)
 		for k, b := range a.b2.Value {
@@ -197,13 +197,13 @@ func (a *adversary) predict(p *mat.Dense) {
 
 // learn takes in out the derivatives of C with respect to it. It leaves those with
 // respect to the part p in dPart, and those of -C with respect to the layers in Grad.
-func (a *adversary) learn(p *mat.Dense) {
+func (a *adversary) learn(p *matrix.Dense) {
 	a.g1, a.g2 = dense(a.w1, a.w1.Grad), dense(a.w2, a.w2.Grad)
 	reshape(&a.dHidden, p.Rows, a.m1.Rows)
 	reshape(&a.dPart, p.Rows, p.Cols)
-	mat.Gemm(true, false, -1, &a.out, &a.hidden, 0, &a.g2)
+	matrix.Gemm(true, false, -1, &a.out, &a.hidden, 0, &a.g2)
 	lessColumns(&a.out, a.b2.Grad)
-	mat.Gemm(false, false, 1, &a.out, &a.m2, 0, &a.dHidden)
+	matrix.Gemm(false, false, 1, &a.out, &a.m2, 0, &a.dHidden)
 	for i := range p.Rows {
 		h := a.hidden.Row(i)
 		for k := range h {
@@ -212,13 +212,13 @@ func (a *adversary) learn(p *mat.Dense) {
 			}
 		}
 	}
-	mat.Gemm(true, false, -1, &a.dHidden, p, 0, &a.g1)
+	matrix.Gemm(true, false, -1, &a.dHidden, p, 0, &a.g1)
 	lessColumns(&a.dHidden, a.b1.Grad)
-	mat.Gemm(false, false, 1, &a.dHidden, &a.m1, 0, &a.dPart)
+	matrix.Gemm(false, false, 1, &a.dHidden, &a.m1, 0, &a.dPart)
 }
 
 // lessColumns sets sums to those of m's columns, negated.
-func lessColumns(m *mat.Dense, sums []float32) {
+func lessColumns(m *matrix.Dense, sums []float32) {
 	clear(sums)
 	for i := range m.Rows {
 		for k, v := range m.Row(i) {
@@ -228,11 +228,11 @@ func lessColumns(m *mat.Dense, sums []float32) {
 }
 
 // dense is a parameter's values or gradient as a matrix.
-func dense(p *Param, data []float32) mat.Dense {
-	return mat.Dense{Rows: p.Shape[0], Cols: p.Shape[1], Stride: p.Shape[1], Data: data}
+func dense(p *Param, data []float32) matrix.Dense {
+	return matrix.Dense{Rows: p.Shape[0], Cols: p.Shape[1], Stride: p.Shape[1], Data: data}
 }
 
 // columns is the part of m with n columns from the given one.
-func columns(m *mat.Dense, from, n int) mat.Dense {
-	return mat.Dense{Rows: m.Rows, Cols: n, Stride: m.Stride, Data: m.Data[from:]}
+func columns(m *matrix.Dense, from, n int) matrix.Dense {
+	return matrix.Dense{Rows: m.Rows, Cols: n, Stride: m.Stride, Data: m.Data[from:]}
 }

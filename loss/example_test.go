@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/objective"
 )
@@ -33,8 +33,8 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	embeddings := mat.Of(4, 2, []float32{1, 0, 1, 1, 0, 1, -1, 1})
-	gradient := mat.New(4, 2)
+	embeddings := matrix.Of(4, 2, []float32{1, 0, 1, 1, 0, 1, -1, 1})
+	gradient := matrix.New(4, 2)
 	r, err := obj.Step(context.Background(), embeddings, objective.Batch{Labels: []int64{0, 0, 1, 1}}, gradient)
 	fmt.Printf("loss %.3f over %d triplets: %v\n", r.Value, r.Tuples, err)
 	fmt.Printf("gradient of the first embedding: %.3f\n", gradient.Row(0))

@@ -1,6 +1,6 @@
 package loss
 
-import "github.com/kindred-ml/kindred/mat"
+import "github.com/kindred-ml/kindred/matrix"
 
 // Loss is the interface of all losses. A Loss must also be one of Tuples, Pairs and
 // Sets. Several goroutines may call its methods at a time.
@@ -65,7 +65,7 @@ type Whole interface {
 	// loss sees them, and adds weight times its gradient to grad, of the same
 	// shape. The reduction does not change it. No other method is called at the
 	// same time.
-	Whole(e *mat.Dense, weight float64, grad *mat.Dense) float64
+	Whole(e *matrix.Dense, weight float64, grad *matrix.Dense) float64
 }
 
 // Batches is a loss of a whole batch. It chooses no pairs itself: mining, the reduction, a memory and trimming do not
@@ -75,7 +75,7 @@ type Batches interface {
 	// Batch returns the loss of the embeddings e (n x d), as the loss sees them, and puts its gradient into grad, of
 	// the same shape, which is zero before. labels has the label of each row. No other method is called at the same
 	// time.
-	Batch(e *mat.Dense, labels []int64, grad *mat.Dense) (float64, error)
+	Batch(e *matrix.Dense, labels []int64, grad *matrix.Dense) (float64, error)
 }
 
 // Set is one anchor of a Sets loss. Its slices belong to the caller.

@@ -1,6 +1,6 @@
 package loss
 
-import "github.com/kindred-ml/kindred/internal/base/spell"
+import "github.com/kindred-ml/kindred/internal/base/enum"
 
 // Reduction turns the sum of a loss's terms into its value.
 type Reduction uint8
@@ -13,7 +13,7 @@ const (
 	Sum
 )
 
-var reductionNames = spell.Of[Reduction]("Reduction", "reduction", "default", "mean", "mean-active", "sum")
+var reductionNames = enum.Of[Reduction]("Reduction", "reduction", "default", "mean", "mean-active", "sum")
 
 func (r Reduction) String() string { return reductionNames.Name(r) }
 

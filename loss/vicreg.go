@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/kindred-ml/kindred/internal/base/option"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // VICReg pulls positives together without negatives, and keeps the batch spread out:
@@ -35,7 +35,7 @@ type VICReg struct {
 	Gamma  *float64 // default 1
 	Reduce Reduction
 
-	centred, covariance mat.Dense // their storage is reused
+	centred, covariance matrix.Dense // their storage is reused
 }
 
 // Traits implements Loss.
@@ -51,14 +51,14 @@ func (l *VICReg) Set(s *Set) {
 }
 
 // Whole implements Whole.
-func (l *VICReg) Whole(e *mat.Dense, weight float64, grad *mat.Dense) float64 {
+func (l *VICReg) Whole(e *matrix.Dense, weight float64, grad *matrix.Dense) float64 {
 	n, d := e.Rows, e.Cols
 	if n < 2 || d == 0 {
 		return 0
 	}
 	l.centre(e)
 	reshape(&l.covariance, d, d)
-	mat.Gemm(true, false, 1/float32(n-1), &l.centred, &l.centred, 0, &l.covariance)
+	matrix.Gemm(true, false, 1/float32(n-1), &l.centred, &l.centred, 0, &l.covariance)
 	mu, nu, gamma := option.Or(l.Mu, 25)/float64(d), option.Or(l.Nu, 1)/float64(d), option.Or(l.Gamma, 1)
 	var value float64
 	// The covariance becomes what the centred embeddings are multiplied by in the
@@ -79,12 +79,12 @@ func (l *VICReg) Whole(e *mat.Dense, weight float64, grad *mat.Dense) float64 {
 		}
 		row[k] = float32(own)
 	}
-	mat.Gemm(false, false, float32(weight), &l.centred, &l.covariance, 1, grad)
+	matrix.Gemm(false, false, float32(weight), &l.centred, &l.covariance, 1, grad)
 	return value
 }
 
 // centre sets centred to the embeddings less their mean.
-func (l *VICReg) centre(e *mat.Dense) {
+func (l *VICReg) centre(e *matrix.Dense) {
 	reshape(&l.centred, e.Rows, e.Cols)
 	for k := range e.Cols {
 		var sum float64
@@ -99,7 +99,7 @@ func (l *VICReg) centre(e *mat.Dense) {
 }
 
 // reshape makes m r x c, of arbitrary content.
-func reshape(m *mat.Dense, r, c int) {
+func reshape(m *matrix.Dense, r, c int) {
 	if cap(m.Data) < r*c {
 		m.Data = make([]float32, r*c)
 	}

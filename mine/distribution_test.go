@@ -7,14 +7,14 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/compute/pair"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // tableOf compares random unit embeddings with labels in turn.
 func tableOf(t *testing.T, n, d, classes int, seed uint64) (*pair.Table, []int64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 9))
-	e, labels := mat.New(n, d), make([]int64, n)
+	e, labels := matrix.New(n, d), make([]int64, n)
 	for k := range e.Data {
 		e.Data[k] = float32(rng.NormFloat64())
 	}

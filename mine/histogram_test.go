@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // TestHistogramDraws holds the draw to the definition: bands alike, and alike within a
@@ -109,7 +109,7 @@ func TestAngularNegatives(t *testing.T) {
 // TestNewPoliciesOnOddInput: equal points have no angle and one band, an anchor without
 // a positive or a negative stays without, and far points do no harm.
 func TestNewPoliciesOnOddInput(t *testing.T) {
-	e := mat.Of(6, 2, []float32{1, 0, 1, 0, 1, 0, 1, 0, 1e9, 0, -9e8, 3})
+	e := matrix.Of(6, 2, []float32{1, 0, 1, 0, 1, 0, 1, 0, 1e9, 0, -9e8, 3})
 	labels := []int64{0, 0, 1, 1, 2, 3}
 	cfg := Config{Positives: HistogramPositive, Negatives: AngularNegative}
 	chosen, err := Select(e, labels, cfg)
@@ -133,7 +133,7 @@ func TestNewPoliciesOnOddInput(t *testing.T) {
 			t.Errorf("anchor %d: %+v", i, s)
 		}
 	}
-	if chosen, err = Select(mat.New(3, 2), []int64{1, 1, 1}, cfg); err != nil || len(chosen[0].Neg) > 0 {
+	if chosen, err = Select(matrix.New(3, 2), []int64{1, 1, 1}, cfg); err != nil || len(chosen[0].Neg) > 0 {
 		t.Errorf("one class: %+v, %v", chosen, err)
 	}
 	for _, bad := range []Config{{Angle: new(0.0)}, {Angle: new(90.0)}, {Angle: new(math.NaN())}, {Bands: -1},

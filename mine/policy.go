@@ -3,7 +3,7 @@ package mine
 import (
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 )
 
@@ -182,8 +182,8 @@ func namesOf(policies []policy) []string {
 }
 
 var (
-	positiveNames = spell.Of[Positive]("Positive", "positive policy", namesOf(positivePolicies[:])...)
-	negativeNames = spell.Of[Negative]("Negative", "negative policy", namesOf(negativePolicies[:])...)
+	positiveNames = enum.Of[Positive]("Positive", "positive policy", namesOf(positivePolicies[:])...)
+	negativeNames = enum.Of[Negative]("Negative", "negative policy", namesOf(negativePolicies[:])...)
 )
 
 // PositiveNames returns the names of the positive policies.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/compute/pair"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // TestDeterministicPolicies compares the choices of all policies that do not
@@ -19,7 +19,7 @@ func TestDeterministicPolicies(t *testing.T) {
 	for trial := range 60 {
 		n, d := 2+rng.IntN(70), 1+rng.IntN(9)
 		normalize := trial%2 == 0
-		e, labels := mat.New(n, d), make([]int64, n)
+		e, labels := matrix.New(n, d), make([]int64, n)
 		for i := range labels {
 			labels[i] = int64(rng.IntN(1 + rng.IntN(6)))
 			for k := range d {
@@ -233,7 +233,7 @@ func checkChoice(t *testing.T, table *pair.Table, labels []int64, cfg Config, i 
 func TestTiesGoToTheLowestIndex(t *testing.T) {
 	for _, scale := range []float32{1, 3, 1e-3} {
 		labels := make([]int64, 40)
-		e := mat.New(40, 3)
+		e := matrix.New(40, 3)
 		for i := range labels {
 			labels[i] = int64(i / 20)
 			e.Row(i)[0], e.Row(i)[1] = scale, scale*float32(labels[i])
@@ -273,7 +273,7 @@ func TestSemiHardAmongNearPoints(t *testing.T) {
 	// 3e-4, which is not farther, 4e-4, 5e-4.
 	offsets := []float32{0, 3e-4, 1e-4, 5e-4, 4e-4, 2e-4, 3e-4}
 	labels := []int64{0, 0, 1, 1, 1, 1, 1}
-	e := mat.New(len(offsets), 2)
+	e := matrix.New(len(offsets), 2)
 	for i, o := range offsets {
 		e.Row(i)[0], e.Row(i)[1] = 1, o
 	}
@@ -298,7 +298,7 @@ func TestSemiHardAmongNearPoints(t *testing.T) {
 // that chooses first. The anchor is at 0, its positives at 1, 2, 3, 4 and 4, its
 // negatives at 3, 6 and 8.
 func TestSemiHardPositives(t *testing.T) {
-	e := mat.Of(9, 1, []float32{0, 4, 1, 3, 2, 4, 8, 3, 6})
+	e := matrix.Of(9, 1, []float32{0, 4, 1, 3, 2, 4, 8, 3, 6})
 	labels := []int64{0, 0, 0, 0, 0, 0, 1, 1, 1}
 	for _, tc := range []struct {
 		negatives Negative
@@ -351,7 +351,7 @@ func TestNoSemiHardPositive(t *testing.T) {
 		"one class":    {[]float32{0, 1, 2}, []int64{0, 0, 0}, 0},
 		"one row":      {[]float32{3}, []int64{0}, 0},
 	} {
-		chosen, err := Select(mat.Of(len(tc.x), 1, tc.x), tc.labels, Config{Positives: SemiHardPositive,
+		chosen, err := Select(matrix.Of(len(tc.x), 1, tc.x), tc.labels, Config{Positives: SemiHardPositive,
 			Negatives: HardNegative})
 		if err != nil {
 			t.Fatal(err)
@@ -390,7 +390,7 @@ func TestMultiSimilarityBorders(t *testing.T) {
 	// Similarities to the anchor, (1, 0), are the first numbers.
 	at := []float32{1, 0.5, 0.75, 0.875, 0.5, 0.25, 0.375, 0.625}
 	labels := []int64{0, 0, 0, 0, 1, 1, 1, 1}
-	e := mat.New(len(at), 2)
+	e := matrix.New(len(at), 2)
 	for i, x := range at {
 		e.Row(i)[0] = x
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/base/option"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // between is the range of the two distances.
@@ -18,7 +18,7 @@ func between(from, to float64) Range { return Range{From: new(from), To: new(to)
 // The anchor is at 0, its positives at 1, 2, 3, 4 and 5, its negatives at 1, 2, 4, 6
 // and 8.
 func TestRangesOnALine(t *testing.T) {
-	e := mat.Of(11, 1, []float32{0, 1, 2, 3, 4, 5, 1, 2, 4, 6, 8})
+	e := matrix.Of(11, 1, []float32{0, 1, 2, 3, 4, 5, 1, 2, 4, 6, 8})
 	labels := []int64{0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1}
 	for _, tc := range []struct {
 		p        Positive
@@ -66,7 +66,7 @@ func TestRangesOnALine(t *testing.T) {
 // TestRangesOfEqualPoints: a range from above 0 leaves them out, and one that ends at 0
 // has nothing else.
 func TestRangesOfEqualPoints(t *testing.T) {
-	e := mat.Of(6, 2, []float32{1, 2, 1, 2, 0, 0, 1, 2, 4, 4, 7, 7})
+	e := matrix.Of(6, 2, []float32{1, 2, 1, 2, 0, 0, 1, 2, 4, 4, 7, 7})
 	labels := []int64{0, 0, 0, 1, 1, 2} // the last is alone
 	for _, tc := range []struct {
 		r        Range
@@ -96,7 +96,7 @@ func TestRangesOfEqualPoints(t *testing.T) {
 // TestRangeOfEverything: a range that holds all there is changes no choice and no draw.
 func TestRangeOfEverything(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 8))
-	e, labels := mat.New(60, 5), make([]int64, 60)
+	e, labels := matrix.New(60, 5), make([]int64, 60)
 	for i := range labels {
 		labels[i] = int64(rng.IntN(7))
 		for k := range 5 {
@@ -162,7 +162,7 @@ func TestOutsideIsAsIfNotThere(t *testing.T) {
 						rows = append(rows, int32(j))
 					}
 				}
-				some, someLabels := mat.New(len(rows), e.Cols), make([]int64, len(rows))
+				some, someLabels := matrix.New(len(rows), e.Cols), make([]int64, len(rows))
 				for k, j := range rows {
 					copy(some.Row(k), e.Row(int(j)))
 					someLabels[k] = labels[j]
@@ -255,7 +255,7 @@ func TestRangeMistakes(t *testing.T) {
 			t.Errorf("%+v: %v", r, err)
 		}
 	}
-	_, err := Select(mat.Of(2, 1, []float32{1, float32(math.NaN())}), []int64{0, 0},
+	_, err := Select(matrix.Of(2, 1, []float32{1, float32(math.NaN())}), []int64{0, 0},
 		Config{PositiveRange: between(0, 1)})
 	if err == nil || !strings.Contains(err.Error(), "embedding 1 is not finite") {
 		t.Errorf("NaN within a range: %v", err)

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/compute/pair"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Selection holds the positives and negatives chosen for one anchor.
@@ -53,7 +53,7 @@ const blockPairs = 1 << 24
 //
 // A row that is not finite is an error that names the row; so is a configuration
 // that Config.Check refuses. Select panics if labels and rows differ in number.
-func Select(e *mat.Dense, labels []int64, cfg Config) ([]Selection, error) {
+func Select(e *matrix.Dense, labels []int64, cfg Config) ([]Selection, error) {
 	if len(labels) != e.Rows {
 		panic(fmt.Sprintf("mine: %d labels for %d embeddings", len(labels), e.Rows))
 	}

@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/compute/pair"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // TestSelect compares Select with a miner on a table that holds the whole batch.
 func TestSelect(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	for _, n := range []int{0, 1, 2, 40} {
-		e, labels := mat.New(n, 6), make([]int64, n)
+		e, labels := matrix.New(n, 6), make([]int64, n)
 		for i := range labels {
 			labels[i] = int64(i % 4)
 			for k := range 6 {
@@ -59,7 +59,7 @@ func TestSelect(t *testing.T) {
 }
 
 func TestSelectMistakes(t *testing.T) {
-	e := mat.Of(2, 1, []float32{1, float32(math.NaN())})
+	e := matrix.Of(2, 1, []float32{1, float32(math.NaN())})
 	for says, cfg := range map[string]Config{
 		"embedding 1 is not finite": {},
 		"Positive(99)":              {Positives: 99},

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/nn/internal/qconv"
+	"github.com/kindred-ml/kindred/internal/network/qconv"
 )
 
 // buf is a buffer of size values per image that is in use from time from to

@@ -8,14 +8,14 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
 // setup makes a network, a batch and a gradient of its embeddings.
-func setup(tb testing.TB, name string, side, channels, dim, n int) (*nn.Net, []float32, *mat.Dense) {
+func setup(tb testing.TB, name string, side, channels, dim, n int) (*nn.Net, []float32, *matrix.Dense) {
 	tb.Helper()
 	return setupWith(tb, name, n,
 		zoo.Options{Input: nn.Shape{H: side, W: side, C: channels}, Dim: dim, Normalize: true})
@@ -23,7 +23,7 @@ func setup(tb testing.TB, name string, side, channels, dim, n int) (*nn.Net, []f
 
 // setupNarrow is setup on colour images with a quarter of the filters, or two
 // blocks of a narrow transformer, some branches left out.
-func setupNarrow(tb testing.TB, name string, side, n int) (*nn.Net, []float32, *mat.Dense) {
+func setupNarrow(tb testing.TB, name string, side, n int) (*nn.Net, []float32, *matrix.Dense) {
 	tb.Helper()
 	patch := 4
 	for side%patch != 0 {
@@ -34,7 +34,7 @@ func setupNarrow(tb testing.TB, name string, side, n int) (*nn.Net, []float32, *
 			Patch: patch, Depth: 2, Heads: 2, DropPath: 0.3})
 }
 
-func setupWith(tb testing.TB, name string, n int, o zoo.Options) (*nn.Net, []float32, *mat.Dense) {
+func setupWith(tb testing.TB, name string, n int, o zoo.Options) (*nn.Net, []float32, *matrix.Dense) {
 	tb.Helper()
 	spec, err := zoo.Network(name, o)
 	if err != nil {
@@ -45,7 +45,7 @@ func setupWith(tb testing.TB, name string, n int, o zoo.Options) (*nn.Net, []flo
 		tb.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	x, g := make([]float32, n*spec.Input.Len()), mat.New(n, o.Dim)
+	x, g := make([]float32, n*spec.Input.Len()), matrix.New(n, o.Dim)
 	for i := range x {
 		x[i] = rng.Float32()
 	}

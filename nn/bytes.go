@@ -5,8 +5,8 @@ import (
 	"unsafe"
 
 	"github.com/kindred-ml/kindred/internal/kernel/qgemm"
-	"github.com/kindred-ml/kindred/nn/internal/conv"
-	"github.com/kindred-ml/kindred/nn/internal/qconv"
+	"github.com/kindred-ml/kindred/internal/network/conv"
+	"github.com/kindred-ml/kindred/internal/network/qconv"
 )
 
 // byteStep is a step of a plan for evaluation that may read and write activations which

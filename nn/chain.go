@@ -1,6 +1,6 @@
 package nn
 
-import "github.com/kindred-ml/kindred/mat"
+import "github.com/kindred-ml/kindred/matrix"
 
 // chain is two convolutions with nothing between them, computed as one. The
 // first has stride 1, the second no padding, so that with w1 of m x ra x ra x c
@@ -18,8 +18,8 @@ type chain struct {
 	ra, rb, size        int // kernels: first, second, both
 	weight, bias        []float32
 	weightGrad, biasSum []float32
-	patch               []float32 // k x ra x ra x c
-	second, first, p    mat.Dense // headers
+	patch               []float32    // k x ra x ra x c
+	second, first, p    matrix.Dense // headers
 }
 
 func newChain(w1, b1, w2, b2 *Param) *chain {
@@ -40,7 +40,7 @@ func (ch *chain) trainable() bool {
 // tap sets the headers for tap (r, s) of the second convolution: second is
 // k x m out of data (w2 or its gradient).
 func (ch *chain) tap(data []float32, r, s int) {
-	ch.second = mat.Dense{Rows: ch.k, Cols: ch.m, Stride: ch.rb * ch.rb * ch.m, Data: data[(r*ch.rb+s)*ch.m:]}
+	ch.second = matrix.Dense{Rows: ch.k, Cols: ch.m, Stride: ch.rb * ch.rb * ch.m, Data: data[(r*ch.rb+s)*ch.m:]}
 	view(&ch.p, ch.k, ch.patch)
 }
 
@@ -62,7 +62,7 @@ func (ch *chain) combine() {
 	for r := range ch.rb {
 		for s := range ch.rb {
 			ch.tap(ch.w2.Value, r, s)
-			mat.Gemm(false, false, 1, &ch.second, &ch.first, 0, &ch.p)
+			matrix.Gemm(false, false, 1, &ch.second, &ch.first, 0, &ch.p)
 			ch.window(ch.weight, r, s, addRun)
 		}
 	}
@@ -98,11 +98,11 @@ func (ch *chain) gradients() {
 			ch.window(ch.weightGrad, r, s, copyRun)
 			if trainable(ch.w2) {
 				ch.tap(ch.w2.Grad, r, s)
-				mat.Gemm(false, true, 1, &ch.p, view(&ch.first, ch.m, ch.w1.Value), 0, &ch.second)
+				matrix.Gemm(false, true, 1, &ch.p, view(&ch.first, ch.m, ch.w1.Value), 0, &ch.second)
 			}
 			if trainable(ch.w1) {
 				ch.tap(ch.w2.Value, r, s)
-				mat.Gemm(true, false, 1, &ch.second, &ch.p, 1, view(&ch.first, ch.m, ch.w1.Grad))
+				matrix.Gemm(true, false, 1, &ch.second, &ch.p, 1, view(&ch.first, ch.m, ch.w1.Grad))
 			}
 		}
 	}

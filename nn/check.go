@@ -8,14 +8,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 )
 
 // check tests a layer without knowing its input.
 func (l *Layer) check() error {
 	kind := descriptorOf(l.Kind)
 	if kind == nil {
-		return spell.Check("kind", l.Kind, Kinds())
+		return enum.Check("kind", l.Kind, Kinds())
 	}
 	fields := kind.fields()
 	if err := l.alien(fields); err != nil {
@@ -54,7 +54,7 @@ func (l *Layer) check() error {
 	if err := kind.check(l); err != nil {
 		return err
 	}
-	return spell.Check("init", l.Init, inits())
+	return enum.Check("init", l.Init, inits())
 }
 
 func badStart(l *Layer) error {

@@ -3,7 +3,7 @@ package nn_test
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/nn/zoo"
@@ -31,7 +31,7 @@ func Example() {
 	images[0] = 1
 	e := net.Forward(images, 2)
 	fmt.Println(e.Rows, "embeddings of", e.Cols)
-	dE := mat.New(2, 16)
+	dE := matrix.New(2, 16)
 	dE.Row(0)[3] = 1
 	net.Backward(dE)
 	opt.Step()

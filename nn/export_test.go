@@ -1,11 +1,11 @@
 package nn
 
-import "github.com/kindred-ml/kindred/mat"
+import "github.com/kindred-ml/kindred/matrix"
 
 // ForwardSeen is Forward that passes on what each step makes, by the name of its
 // first layer. Values are those of the engine's buffers, which later steps may
 // use again.
-func (e *Net) ForwardSeen(x []float32, n int, seen func(label string, values []float32)) *mat.Dense {
+func (e *Net) ForwardSeen(x []float32, n int, seen func(label string, values []float32)) *matrix.Dense {
 	p := &e.train
 	e.bind(p, n)
 	p.in.x.data = x
@@ -15,7 +15,7 @@ func (e *Net) ForwardSeen(x []float32, n int, seen func(label string, values []f
 	}
 	e.images, e.input, e.ready = n, x, true
 	e.stepCount++
-	return mat.Of(n, e.Dim(), p.out.x.data)
+	return matrix.Of(n, e.Dim(), p.out.x.data)
 }
 
 // Steps returns the labels of the steps that training and evaluation are compiled

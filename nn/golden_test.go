@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/kindred-ml/kindred/format/safetensors"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/test/refdata"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/nn/zoo"
-	"github.com/kindred-ml/kindred/test/refdata"
 )
 
 // readImages reads MNIST's test images, scaled to 0..1.
@@ -90,7 +90,7 @@ func goldenCurve(t *testing.T, precision nn.Precision) {
 	indices := refdata.ReadNPY[int64](t, filepath.Join(dir, "indices.npy"))
 	triplets := refdata.ReadNPY[int64](t, filepath.Join(dir, "triplets.npy"))
 	const n = 32
-	x, grad := make([]float32, n*784), mat.New(n, 2)
+	x, grad := make([]float32, n*784), matrix.New(n, 2)
 	for step, wantLoss := range want.Losses {
 		for i, at := range indices[step*n : (step+1)*n] {
 			copy(x[i*784:], images[at*784:(at+1)*784])
@@ -125,7 +125,7 @@ func goldenCurve(t *testing.T, precision nn.Precision) {
 }
 
 // tripletLoss is the mean of (|a-p|^2 - |a-n|^2 + 0.2)_+ and sets its gradient.
-func tripletLoss(e *mat.Dense, triplets []int64, grad *mat.Dense) float64 {
+func tripletLoss(e *matrix.Dense, triplets []int64, grad *matrix.Dense) float64 {
 	clear(grad.Data)
 	var sum float64
 	m := float64(len(triplets) / 3)

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/test/netcases"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/test/netcases"
 )
 
 // TestConvolutionsAreJoined sees to it that the cases meant for convolutions
@@ -73,7 +73,7 @@ func checkGradients(t *testing.T, net *nn.Net, n int) {
 		lo, hi := p.Zeros()
 		clear(p.Value[lo:hi])
 	}
-	w := mat.New(n, net.Dim())
+	w := matrix.New(n, net.Dim())
 	fill(w.Data)
 	objective := func() float64 {
 		net.SetStep(9) // the same dropout each time
@@ -87,7 +87,7 @@ func checkGradients(t *testing.T, net *nn.Net, n int) {
 	objective()
 	net.SetStep(9)
 	e := net.Forward(x, n)
-	grad := mat.New(n, net.Dim())
+	grad := matrix.New(n, net.Dim())
 	for i, v := range e.Data {
 		grad.Data[i] = w.Data[i] * (1 + 0.2*v)
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/test/netcases"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/test/netcases"
 )
 
 // TestGraph: every node takes values made before it, of the shapes it says, and the

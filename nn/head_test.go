@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/test/netcases"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
-	"github.com/kindred-ml/kindred/test/netcases"
 )
 
 // TestBodyAndHead: a network without its head makes the features that the head
@@ -124,7 +124,7 @@ func TestParts(t *testing.T) {
 		}
 		gradients := func(net *nn.Net, x []float32) []float32 {
 			net.Forward(x, n)
-			net.Backward(mat.Of(n, 7, netcases.Values("objective", n*7)))
+			net.Backward(matrix.Of(n, 7, netcases.Values("objective", n*7)))
 			var out []float32
 			for _, p := range net.Params() {
 				out = append(out, p.Grad...)

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
+	"github.com/kindred-ml/kindred/internal/test/netcases"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
-	"github.com/kindred-ml/kindred/test/netcases"
 )
 
 // inputs draws n inputs.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/nn/internal/attention"
+	"github.com/kindred-ml/kindred/internal/network/attention"
 )
 
 // attentionLayer is the descriptor of attention.

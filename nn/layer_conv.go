@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/nn/internal/conv"
+	"github.com/kindred-ml/kindred/internal/network/conv"
 )
 
 // convLayer is the descriptor of a convolution.

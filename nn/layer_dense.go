@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/nn/internal/conv"
+	"github.com/kindred-ml/kindred/internal/network/conv"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // denseLayer is the descriptor of a dense layer.
@@ -56,7 +56,7 @@ type denseStep struct {
 
 	bytes byteLayer // in a plan of bytes
 
-	x, y, dx, dy, wm, dw mat.Dense // headers, kept so that a step allocates nothing
+	x, y, dx, dy, wm, dw matrix.Dense // headers, kept so that a step allocates nothing
 }
 
 func (s *denseStep) cost() (f, b int64) { return weightCost(int64(len(s.w.Value)), s.w.Grad, s.in) }
@@ -71,7 +71,7 @@ func (s *denseStep) planBackward(p *planner) {
 	}
 }
 
-func view(m *mat.Dense, rows int, data []float32) *mat.Dense {
+func view(m *matrix.Dense, rows int, data []float32) *matrix.Dense {
 	cols := len(data) / rows
 	m.Rows, m.Cols, m.Stride, m.Data = rows, cols, cols, data
 	return m
@@ -96,7 +96,7 @@ func (s *denseStep) forward(e *Net, n int) {
 		conv.Forward(&e.ws, &s.shape, s.in.x.data, s.w.Value, s.out.x.data, &s.epi)
 		return
 	}
-	mat.Gemm(false, true, 1, view(&s.x, n, s.in.x.data), view(&s.wm, k, s.w.Value), 0, view(&s.y, n, s.out.x.data))
+	matrix.Gemm(false, true, 1, view(&s.x, n, s.in.x.data), view(&s.wm, k, s.w.Value), 0, view(&s.y, n, s.out.x.data))
 	if s.b != nil || s.act != identity {
 		r := &e.rows
 		r.y, r.b, r.act = s.out.x.data, nil, s.act
@@ -129,13 +129,13 @@ func (s *denseStep) backward(e *Net, n int) {
 	}
 	dy := view(&s.dy, n, g)
 	if trainable(s.w) {
-		mat.Gemm(true, false, 1, dy, view(&s.x, n, s.in.x.data), 0, view(&s.dw, k, s.w.Grad))
+		matrix.Gemm(true, false, 1, dy, view(&s.x, n, s.in.x.data), 0, view(&s.dw, k, s.w.Grad))
 	}
 	if s.in.needs {
 		var beta float32
 		if s.accumulate {
 			beta = 1
 		}
-		mat.Gemm(false, false, 1, dy, view(&s.wm, k, s.w.Value), beta, view(&s.dx, n, s.in.g.data))
+		matrix.Gemm(false, false, 1, dy, view(&s.wm, k, s.w.Value), beta, view(&s.dx, n, s.in.g.data))
 	}
 }

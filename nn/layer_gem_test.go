@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -13,7 +13,7 @@ import (
 func TestGEMAboveFrozenLayers(t *testing.T) {
 	spec := &nn.Spec{Name: "gem", Input: nn.Shape{H: 4, W: 4, C: 3}, Layers: []nn.Layer{
 		{Kind: nn.Conv, Name: "conv", Out: 4, Kernel: 1}, {Kind: nn.GEMPool, Name: "gem"}, {Kind: nn.L2Normalize}}}
-	x, g := make([]float32, 2*48), mat.New(2, 4)
+	x, g := make([]float32, 2*48), matrix.New(2, 4)
 	for i := range x {
 		x[i] = float32(i%7) / 7
 	}

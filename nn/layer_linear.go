@@ -5,7 +5,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/nn/internal/conv"
+	"github.com/kindred-ml/kindred/internal/network/conv"
 )
 
 // linearLayer is the descriptor of a linear layer.

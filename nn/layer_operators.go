@@ -7,7 +7,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/format/onnx"
-	"github.com/kindred-ml/kindred/nn/internal/graphrun"
+	"github.com/kindred-ml/kindred/internal/network/graphrun"
 )
 
 // operatorsLayer is the descriptor of a graph of ONNX operators.

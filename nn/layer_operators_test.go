@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
 )
 
 // operatorsSpec is a graph of a convolution, PReLU, a mean and a product with a head behind it.

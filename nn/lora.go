@@ -8,7 +8,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/nn/internal/conv"
+	"github.com/kindred-ml/kindred/internal/network/conv"
 )
 
 // The names of LoRA's parameters, which are those of Hugging Face's PEFT.

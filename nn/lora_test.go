@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/test/netcases"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
-	"github.com/kindred-ml/kindred/test/netcases"
 )
 
-// adaptedCases are the networks of test/netcases with linear layers that have three channels
+// adaptedCases are the networks of internal/test/netcases with linear layers that have three channels
 // or more, with adapters of rank 3.
 func adaptedCases(t *testing.T) map[string]*nn.Spec {
 	t.Helper()
@@ -156,7 +156,7 @@ func TestLoRASteps(t *testing.T) {
 			net := adapted(t, spec, nn.Options{Seed: 6, FreezeBody: true, Precision: c.Precision})
 			out := net.Forward(netcases.Values(name, n*spec.Input.Len()), n)
 			all := slices.Clone(out.Data)
-			net.Backward(mat.Of(n, out.Cols, netcases.Values("objective", n*out.Cols)))
+			net.Backward(matrix.Of(n, out.Cols, netcases.Values("objective", n*out.Cols)))
 			for _, p := range net.Params() {
 				all = append(all, p.Grad...)
 			}
@@ -222,7 +222,7 @@ func BenchmarkLoRA(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			x, g := netcases.Values("x", n*s.Input.Len()), mat.Of(n, dim, netcases.Values("slope", n*dim))
+			x, g := netcases.Values("x", n*s.Input.Len()), matrix.Of(n, dim, netcases.Values("slope", n*dim))
 			bytes := 0
 			for _, p := range net.Params() {
 				bytes += 4*len(p.Value) + 12*len(p.Grad)

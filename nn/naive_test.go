@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/test/netcases"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/test/netcases"
 )
 
 // naive runs a description by the definitions of its layers: float64, loops over

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/nn/internal/attention"
-	"github.com/kindred-ml/kindred/nn/internal/conv"
-	"github.com/kindred-ml/kindred/nn/internal/qconv"
+	"github.com/kindred-ml/kindred/internal/network/attention"
+	"github.com/kindred-ml/kindred/internal/network/conv"
+	"github.com/kindred-ml/kindred/internal/network/qconv"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Options say how a network is created and trained.
@@ -81,7 +81,7 @@ type plan struct {
 	in, out *tensorRef
 	size    int // arena per image
 	bound   int // images that the buffers are cut for
-	result  mat.Dense
+	result  matrix.Dense
 	eval    bool
 }
 
@@ -224,7 +224,7 @@ func (e *Net) SetStep(n uint64) { e.stepCount = n }
 // x Dim) is valid until the next call of Forward or Infer.
 //
 // Batch norm over a single value per channel has variance 0.
-func (e *Net) Forward(x []float32, n int) *mat.Dense {
+func (e *Net) Forward(x []float32, n int) *matrix.Dense {
 	e.SetConstant(false)
 	out := e.run(&e.train, x, n)
 	e.images, e.input, e.ready, e.packed = n, x, true, false
@@ -255,7 +255,7 @@ func (e *Net) SetConstant(constant bool) {
 // Infer computes the embeddings of n images in evaluation mode: running
 // statistics, no dropout, batch norm folded into the convolutions. Backward then
 // needs a new Forward.
-func (e *Net) Infer(x []float32, n int) *mat.Dense {
+func (e *Net) Infer(x []float32, n int) *matrix.Dense {
 	e.ready = false
 	e.pack()
 	return e.run(&e.eval, x, n)
@@ -270,7 +270,7 @@ func (e *Net) enter() {
 
 func (e *Net) leave() { e.busy.Store(false) }
 
-func (e *Net) run(p *plan, x []float32, n int) *mat.Dense {
+func (e *Net) run(p *plan, x []float32, n int) *matrix.Dense {
 	e.enter()
 	defer e.leave()
 	if n < 1 || len(x) != n*e.spec.Input.Len() {
@@ -287,7 +287,7 @@ func (e *Net) run(p *plan, x []float32, n int) *mat.Dense {
 		}
 	}
 	dim := p.out.shape.Len()
-	p.result = mat.Dense{Rows: n, Cols: dim, Stride: dim, Data: p.out.x.data}
+	p.result = matrix.Dense{Rows: n, Cols: dim, Stride: dim, Data: p.out.x.data}
 	return &p.result
 }
 
@@ -308,7 +308,7 @@ func (e *Net) bind(p *plan, n int) {
 // Backward takes the gradient of the loss with respect to the embeddings that
 // the last Forward returned, and sets every parameter's Grad (replacing its
 // content). It panics unless Forward was the last call.
-func (e *Net) Backward(dE *mat.Dense) {
+func (e *Net) Backward(dE *matrix.Dense) {
 	if !e.ready {
 		panic("nn: Backward without a Forward before it")
 	}

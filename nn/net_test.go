@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/nn/zoo"
@@ -130,7 +130,7 @@ func TestFreeze(t *testing.T) {
 		}
 		return net
 	}
-	x, g := make([]float32, 5*256), mat.New(5, 4)
+	x, g := make([]float32, 5*256), matrix.New(5, 4)
 	for i := range x {
 		x[i] = float32(i%17) / 17
 	}
@@ -225,7 +225,7 @@ func TestMisuse(t *testing.T) {
 	panics("no images", func() { net.Forward(nil, 0) })
 	panics("wrong length", func() { net.Forward(x[1:], 2) })
 	net.Forward(x, 2)
-	panics("gradient of another size", func() { net.Backward(mat.New(3, 2)) })
+	panics("gradient of another size", func() { net.Backward(matrix.New(3, 2)) })
 	net.Forward(x, 2)
 	net.Infer(x, 2)
 	panics("backward after evaluation", func() { net.Backward(g) })

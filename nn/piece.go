@@ -1,6 +1,6 @@
 package nn
 
-import "github.com/kindred-ml/kindred/mat"
+import "github.com/kindred-ml/kindred/matrix"
 
 // ForwardPiece is Forward of a part of a batch: x holds n images, the batch's
 // images from number first on. Dropout drops the same values as Forward of the
@@ -12,7 +12,7 @@ import "github.com/kindred-ml/kindred/mat"
 // and running statistics and Step do not change.
 //
 // Backward takes the gradient of the last piece.
-func (e *Net) ForwardPiece(x []float32, n, first int, again bool) *mat.Dense {
+func (e *Net) ForwardPiece(x []float32, n, first int, again bool) *matrix.Dense {
 	if first > 0 || again {
 		e.stepCount-- // the piece at 0 has counted it
 	}

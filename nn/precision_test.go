@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/test/netcases"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
-	"github.com/kindred-ml/kindred/test/netcases"
 )
 
 // distance is the norm of a - b over that of a.
@@ -36,7 +36,7 @@ func passes(t *testing.T, spec *nn.Spec, precision nn.Precision, n int) map[stri
 	for i := range x {
 		x[i] = float32(rnd.NormFloat64())
 	}
-	g := mat.New(n, net.Dim())
+	g := matrix.New(n, net.Dim())
 	for i := range g.Data {
 		g.Data[i] = float32(rnd.NormFloat64())
 	}
@@ -104,7 +104,7 @@ func TestBFloat16NoAllocation(t *testing.T) {
 		t.Fatal(err)
 	}
 	const n = 4
-	x, g := make([]float32, n*spec.Input.Len()), mat.New(n, net.Dim())
+	x, g := make([]float32, n*spec.Input.Len()), matrix.New(n, net.Dim())
 	if allocs := testing.AllocsPerRun(10, func() {
 		net.Forward(x, n)
 		net.Backward(g)

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
 )
@@ -29,7 +29,7 @@ func TestProfileCounts(t *testing.T) {
 	net.SetProfile(&p)
 	for _, n := range []int{3, 2} {
 		net.Forward(x[:n*60], n)
-		dE := mat.New(n, 7)
+		dE := matrix.New(n, 7)
 		dE.Row(0)[1] = 1
 		net.Backward(dE)
 	}

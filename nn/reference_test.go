@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/format/safetensors"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/test/netcases"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
-	"github.com/kindred-ml/kindred/test/netcases"
 )
 
 // startValue is start() of testdata/gen_reference.py.
@@ -114,7 +114,7 @@ func TestAgainstPyTorch(t *testing.T) {
 				got["act:"+label] = append([]float32(nil), v...)
 			})
 			got["out"] = append([]float32(nil), out.Data...)
-			net.Backward(mat.Of(n, c.dim, netcases.Values("objective", n*c.dim)))
+			net.Backward(matrix.Of(n, c.dim, netcases.Values("objective", n*c.dim)))
 			for _, p := range net.Params() {
 				if p.Buffer {
 					got["stat:"+p.Name] = p.Value

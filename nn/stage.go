@@ -1,8 +1,8 @@
 package nn
 
 import (
-	"github.com/kindred-ml/kindred/nn/internal/conv"
-	"github.com/kindred-ml/kindred/nn/internal/qconv"
+	"github.com/kindred-ml/kindred/internal/network/conv"
+	"github.com/kindred-ml/kindred/internal/network/qconv"
 )
 
 // ByteScale says what bytes mean: q stands for the value Unit (q - Zero).

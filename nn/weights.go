@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
 )
 
 // The files of a saved network.
@@ -126,7 +126,7 @@ func (e *Net) SaveWith(write func(name string, content func(io.Writer) error) er
 func Load(dir string, opt Options) (*Net, error) {
 	if opt.Precision == Int8 && opt.Quantization == nil {
 		path := filepath.Join(dir, QuantizationFile)
-		data, err := regular.ReadWithin(path, "quantization", maxQuantization)
+		data, err := fileinfo.ReadWithin(path, "quantization", maxQuantization)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s: precision int8 needs the ranges of activations, which a calibration "+
 				"writes there", path)
@@ -139,7 +139,7 @@ func Load(dir string, opt Options) (*Net, error) {
 		}
 	}
 	path := filepath.Join(dir, SpecFile)
-	data, err := regular.ReadWithin(path, "a description of a network", maxSpec)
+	data, err := fileinfo.ReadWithin(path, "a description of a network", maxSpec)
 	if err != nil {
 		return nil, err
 	}

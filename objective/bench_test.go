@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/mine"
 )
 
 // gaussian returns standard normal embeddings with labels 0..classes-1 in turn.
-func gaussian(n, d, classes int, seed uint64) (*mat.Dense, []int64) {
+func gaussian(n, d, classes int, seed uint64) (*matrix.Dense, []int64) {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	e := mat.New(n, d)
+	e := matrix.New(n, d)
 	for k := range e.Data {
 		e.Data[k] = float32(rng.NormFloat64())
 	}
@@ -52,7 +52,7 @@ func BenchmarkStep(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				grad := mat.New(s[0], s[1])
+				grad := matrix.New(s[0], s[1])
 				step := func() {
 					if _, err := obj.Step(context.Background(), e, Batch{Labels: labels}, grad); err != nil {
 						b.Fatal(err)

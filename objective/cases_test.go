@@ -5,12 +5,12 @@ import (
 	"math"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/test/refdata"
+	"github.com/kindred-ml/kindred/internal/test/refdata"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // TestReferenceLosses compares values and gradients with those of
-// test/refdata/cases, which come with the repository.
+// internal/test/refdata/cases, which come with the repository.
 func TestReferenceLosses(t *testing.T) {
 	cases := refdata.Own(t)
 	seen := map[string]bool{}
@@ -39,8 +39,8 @@ func TestReferenceLosses(t *testing.T) {
 			if len(given) > 0 {
 				t.Fatalf("%d more parameters than the loss has", len(given))
 			}
-			grad := mat.New(len(b.Labels), b.Dim)
-			r, err := obj.Step(t.Context(), mat.Of(len(b.Labels), b.Dim, b.X), Batch{Labels: b.Labels, IDs: b.IDs},
+			grad := matrix.New(len(b.Labels), b.Dim)
+			r, err := obj.Step(t.Context(), matrix.Of(len(b.Labels), b.Dim, b.X), Batch{Labels: b.Labels, IDs: b.IDs},
 				grad)
 			if err != nil {
 				t.Fatal(err)

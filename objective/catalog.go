@@ -3,7 +3,7 @@ package objective
 import (
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mine"
 )
@@ -154,7 +154,7 @@ func find(name string) (entry, error) {
 			return e, nil
 		}
 	}
-	_, err := spell.Index("loss", name, LossNames())
+	_, err := enum.Index("loss", name, LossNames())
 	return entry{}, err
 }
 

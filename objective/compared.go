@@ -6,7 +6,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // rule is what a term computes. It stays as it is from step to step.
@@ -27,17 +27,17 @@ type compared struct {
 	rows          pair.Rows // the batch
 	centred       pair.Rows // the batch, centred, for a loss that wants it
 	proxies       pair.Rows
-	p, pGrad      mat.Dense // the proxies as parameters, and their gradient
+	p, pGrad      matrix.Dense // the proxies as parameters, and their gradient
 	proxyLabels   []int64
 	labels        []int64       // of the anchors
 	withPositives int           // anchors that have positives, of a loss with proxies
 	given         givenTriplets // in place of the miner, if used
-	dE, dP        mat.Dense     // gradients of the batch and of the proxies, for whoever goes through the table
+	dE, dP        matrix.Dense  // gradients of the batch and of the proxies, for whoever goes through the table
 	table         pair.Table
 }
 
 // prepare sets up anchors, references and groups.
-func (t *compared) prepare(x *mat.Dense, b Batch, triplets [][3]int32) error {
+func (t *compared) prepare(x *matrix.Dense, b Batch, triplets [][3]int32) error {
 	if err := t.rows.Set(x, t.opts.Normalize); err != nil {
 		return err
 	}
@@ -125,8 +125,8 @@ func (t *compared) prepareProxies(labels []int64) error {
 	if err := t.checkLabels(labels, n/t.traits.Proxies); err != nil {
 		return err
 	}
-	t.p = mat.Dense{Rows: n, Cols: d, Stride: d, Data: param.Value}
-	t.pGrad = mat.Dense{Rows: n, Cols: d, Stride: d, Data: param.Grad}
+	t.p = matrix.Dense{Rows: n, Cols: d, Stride: d, Data: param.Value}
+	t.pGrad = matrix.Dense{Rows: n, Cols: d, Stride: d, Data: param.Grad}
 	if err := t.proxies.Set(&t.p, true); err != nil {
 		return fmt.Errorf("proxies: %w", err)
 	}

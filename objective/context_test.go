@@ -5,13 +5,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/test/ctxtest"
+	"github.com/kindred-ml/kindred/internal/test/ctxtest"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 func TestStepStops(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
-	e := mat.New(120, 8)
+	e := matrix.New(120, 8)
 	labels := make([]int64, e.Rows)
 	for i := range labels {
 		labels[i] = int64(i % 6)
@@ -43,7 +43,7 @@ func TestStepStops(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, err = obj.Step(ctx, e, Batch{Labels: labels}, mat.New(e.Rows, e.Cols))
+				_, err = obj.Step(ctx, e, Batch{Labels: labels}, matrix.New(e.Rows, e.Cols))
 				return err
 			})
 		})

@@ -3,7 +3,7 @@ package objective
 import (
 	"math/rand/v2"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 )
 
 // TripletRule says where the triplets of a loss come from.
@@ -22,7 +22,7 @@ const (
 	IntraTriplets
 )
 
-var tripletRuleNames = spell.Of[TripletRule]("TripletRule", "triplets", "mined", "shared", "intra")
+var tripletRuleNames = enum.Of[TripletRule]("TripletRule", "triplets", "mined", "shared", "intra")
 
 func (r TripletRule) String() string { return tripletRuleNames.Name(r) }
 

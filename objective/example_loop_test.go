@@ -10,7 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
@@ -20,8 +20,8 @@ import (
 
 // draw returns n samples of four classes, which differ in their first two numbers.
 // The others are noise.
-func draw(rng *rand.Rand, n int) (x *mat.Dense, labels []int64) {
-	x = mat.New(n, 16)
+func draw(rng *rand.Rand, n int) (x *matrix.Dense, labels []int64) {
+	x = matrix.New(n, 16)
 	for i := range n {
 		class := i % 4
 		labels = append(labels, int64(class))
@@ -35,7 +35,7 @@ func draw(rng *rand.Rand, n int) (x *mat.Dense, labels []int64) {
 	return x, labels
 }
 
-func recall(x *mat.Dense, labels []int64) float64 {
+func recall(x *matrix.Dense, labels []int64) float64 {
 	r, err := eval.RecallAt(context.Background(), x, labels, rank.Euclidean, 1)
 	if err != nil {
 		log.Fatal(err)
@@ -69,7 +69,7 @@ func Example_loop() {
 	}))
 
 	size := sampler.BatchSize()
-	input, y, gradient := mat.New(size, x.Cols), make([]int64, size), mat.New(size, net.Dim())
+	input, y, gradient := matrix.New(size, x.Cols), make([]int64, size), matrix.New(size, net.Dim())
 	for range 30 {
 		for _, batch := range sampler.Epoch() {
 			for k, i := range batch {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/objective"
 )
@@ -20,8 +20,8 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	embeddings := mat.Of(4, 2, []float32{1, 0, 1, 1, 0, 1, -1, 1})
-	gradient := mat.New(4, 2)
+	embeddings := matrix.Of(4, 2, []float32{1, 0, 1, 1, 0, 1, -1, 1})
+	gradient := matrix.New(4, 2)
 	r, err := obj.Step(context.Background(), embeddings, objective.Batch{Labels: []int64{0, 0, 1, 1}}, gradient)
 	fmt.Printf("loss %.3f over %d triplets, %d of them active: %v\n", r.Value, r.Tuples, r.Active, err)
 	// Output: loss 0.250 over 4 triplets, 2 of them active: <nil>

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/mine"
 )
 
@@ -69,7 +69,7 @@ func fuzzStep(t *testing.T, data []byte, options uint8) {
 	}
 	data = data[4:]
 	n := len(data) / d
-	e, labels := mat.New(n, d), make([]int64, n)
+	e, labels := matrix.New(n, d), make([]int64, n)
 	scale := float32(math.Pow(10, float64(int(options>>5)*4-8)))
 	for i := range n {
 		labels[i] = int64(data[i*d]) % 3
@@ -78,7 +78,7 @@ func fuzzStep(t *testing.T, data []byte, options uint8) {
 		}
 	}
 	for range 2 {
-		grad := mat.New(n, d)
+		grad := matrix.New(n, d)
 		r, err := obj.Step(context.Background(), e, Batch{Labels: labels}, grad)
 		if err != nil {
 			return

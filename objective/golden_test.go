@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/test/refdata"
+	"github.com/kindred-ml/kindred/internal/test/refdata"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 type goldenCase struct {
@@ -61,10 +61,10 @@ func TestGolden(t *testing.T) {
 			if proxies != nil {
 				copy(obj.Params()[0].Value, proxies)
 			}
-			e := mat.Of(c.N, c.Dim, refdata.ReadNPY[float32](t, filepath.Join(dir, c.Name+".x.npy")))
+			e := matrix.Of(c.N, c.Dim, refdata.ReadNPY[float32](t, filepath.Join(dir, c.Name+".x.npy")))
 			labels := refdata.ReadNPY[int64](t, filepath.Join(dir, c.Name+".y.npy"))
 			want := refdata.ReadNPY[float32](t, filepath.Join(dir, c.Name+".grad.npy"))
-			grad := mat.New(c.N, c.Dim)
+			grad := matrix.New(c.N, c.Dim)
 			r, err := obj.Step(context.Background(), e, Batch{Labels: labels}, grad)
 			if err != nil {
 				t.Fatal(err)

@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/mine"
 )
 
 // batch is a named set of embeddings with labels from 0 up.
 type batch struct {
 	name   string
-	e      *mat.Dense
+	e      *matrix.Dense
 	labels []int64
 	ids    []int64 // identities, nil for samples that differ
 	smooth bool    // losses are differentiable here
@@ -33,14 +33,14 @@ func (b *batch) identify(l loss.Loss) {
 const twoLabels = "one sample under two labels"
 
 func batches() []batch {
-	ordinary := func(n, d, classes int, seed uint64) (*mat.Dense, []int64) {
+	ordinary := func(n, d, classes int, seed uint64) (*matrix.Dense, []int64) {
 		e, labels := gaussian(n, d, classes, seed)
 		for i := range n { // classes overlap but are not all one cloud
 			e.Row(i)[int(labels[i])%d] += 0.8
 		}
 		return e, labels
 	}
-	scaled := func(by float32) *mat.Dense {
+	scaled := func(by float32) *matrix.Dense {
 		e, _ := ordinary(9, 4, 3, 8)
 		for k := range e.Data {
 			e.Data[k] *= by
@@ -49,7 +49,7 @@ func batches() []batch {
 	}
 	_, nine := ordinary(9, 4, 3, 8)
 	var out []batch
-	add := func(name string, e *mat.Dense, labels []int64, smooth bool) {
+	add := func(name string, e *matrix.Dense, labels []int64, smooth bool) {
 		out = append(out, batch{name: name, e: e, labels: labels, smooth: smooth})
 	}
 	e, y := ordinary(14, 5, 4, 3)
@@ -111,7 +111,7 @@ func newReference(o Options, obj *Objective, b batch) *reference {
 	traits := o.Loss.Traits()
 	if traits.Proxies > 0 {
 		param := obj.Params()[0]
-		r.proxies = toRows(mat.Of(param.Shape[0], param.Shape[1], param.Value))
+		r.proxies = toRows(matrix.Of(param.Shape[0], param.Shape[1], param.Value))
 		r.perC = traits.Proxies
 	} else if _, ok := o.Loss.(*loss.Margin); ok {
 		for _, v := range obj.Params()[0].Value {
@@ -120,7 +120,7 @@ func newReference(o Options, obj *Objective, b batch) *reference {
 	}
 	if _, ok := o.Loss.(*loss.Decorrelate); ok {
 		for _, p := range obj.Params() {
-			r.layers = append(r.layers, toRows(mat.Of(1, len(p.Value), p.Value))[0])
+			r.layers = append(r.layers, toRows(matrix.Of(1, len(p.Value), p.Value))[0])
 		}
 	}
 	if _, ok := o.Loss.(loss.Running); ok {
@@ -174,7 +174,7 @@ func checkGradient(t *testing.T, name string, variant map[string]any, b batch) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	grad := mat.New(b.e.Rows, b.e.Cols)
+	grad := matrix.New(b.e.Rows, b.e.Cols)
 	res, err := obj.Step(context.Background(), b.e, Batch{Labels: b.labels, IDs: b.ids}, grad)
 	if b.name == "vast" && !o.Normalize {
 		if err == nil {
@@ -294,7 +294,7 @@ func TestPolicies(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					grad := mat.New(b.e.Rows, b.e.Cols)
+					grad := matrix.New(b.e.Rows, b.e.Cols)
 					res, err := obj.Step(context.Background(), b.e, Batch{Labels: b.labels, IDs: b.ids}, grad)
 					if err != nil {
 						t.Fatal(err)
@@ -361,7 +361,7 @@ func TestRandomBatches(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			grad := mat.New(n, d)
+			grad := matrix.New(n, d)
 			b := batch{e: e, labels: labels}
 			b.identify(o.Loss)
 			res, err := obj.Step(context.Background(), e, Batch{Labels: labels, IDs: b.ids}, grad)

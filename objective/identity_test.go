@@ -10,15 +10,15 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/mine"
 )
 
 // repeat returns a batch in which every row comes up times times, in an order
 // drawn anew, with the identities of its rows.
-func repeat(e *mat.Dense, labels []int64, times int, seed uint64) (*mat.Dense, Batch) {
+func repeat(e *matrix.Dense, labels []int64, times int, seed uint64) (*matrix.Dense, Batch) {
 	n := e.Rows
-	out := mat.New(n*times, e.Cols)
+	out := matrix.New(n*times, e.Cols)
 	b := Batch{Labels: make([]int64, n*times), IDs: make([]int64, n*times)}
 	for k, at := range rand.New(rand.NewPCG(seed, 2)).Perm(n * times) {
 		copy(out.Row(at), e.Row(k%n))
@@ -57,7 +57,7 @@ func TestRepeatedSamplesChangeNoMean(t *testing.T) {
 				t.Fatal(err)
 			}
 			more, b := repeat(e, labels, times, 7)
-			got, err := obj.Step(context.Background(), more, b, mat.New(more.Rows, more.Cols))
+			got, err := obj.Step(context.Background(), more, b, matrix.New(more.Rows, more.Cols))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +85,7 @@ func TestOneSampleIsNoPair(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		grad := mat.New(6, 4)
+		grad := matrix.New(6, 4)
 		r, err := obj.Step(context.Background(), e, Batch{Labels: []int64{0, 0, 0, 1, 1, 1}, IDs: make([]int64, 6)},
 			grad)
 		if err != nil {
@@ -124,7 +124,7 @@ func TestDistinctIdentitiesChangeNoBit(t *testing.T) {
 				for i := range ids {
 					ids[i] = int64(-1000*s - i)
 				}
-				g1, g2 := mat.New(40, 12), mat.New(40, 12)
+				g1, g2 := matrix.New(40, 12), matrix.New(40, 12)
 				r1, err1 := a.Step(context.Background(), e, Batch{Labels: labels}, g1)
 				r2, err2 := b.Step(context.Background(), e, Batch{Labels: labels, IDs: ids}, g2)
 				if err1 != nil || err2 != nil || r1 != r2 || !slices.Equal(g1.Data, g2.Data) {
@@ -150,7 +150,7 @@ func TestMemoryKnowsSamplesAgain(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(4, 4))
 	var order, queue []int
-	moved := mat.New(n, 4)
+	moved := matrix.New(n, 4)
 	kept := make([][]float32, 0) // what the queue holds
 	var restored *Objective
 	for k := range 12 { // three epochs
@@ -159,7 +159,7 @@ func TestMemoryKnowsSamplesAgain(t *testing.T) {
 		}
 		now := order[:per]
 		order = order[per:]
-		x, b := mat.New(per, 4), Batch{}
+		x, b := matrix.New(per, 4), Batch{}
 		for i, s := range now {
 			for d := range 4 { // embeddings move from step to step
 				moved.Row(s)[d] = e.Row(s)[d] + 0.1*float32(k)
@@ -308,7 +308,7 @@ func TestRepeatedSamplesDoNotAllocate(t *testing.T) {
 	for i := range b.IDs {
 		b.IDs[i] = int64(i / 2)
 	}
-	grad := mat.New(200, 16)
+	grad := matrix.New(200, 16)
 	obj, err := New(mustParse(t, "positives", "easy", "negatives", "hard", "memory", 300))
 	if err != nil {
 		t.Fatal(err)
@@ -346,7 +346,7 @@ func TestAngularWantsSharedNegatives(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = obj.Step(context.Background(), e, Batch{Labels: []int64{0, 1, 2, 3}}, mat.New(4, 3))
+		_, err = obj.Step(context.Background(), e, Batch{Labels: []int64{0, 1, 2, 3}}, matrix.New(4, 3))
 		if (err == nil) != c.ok {
 			t.Errorf("%s: %v", name, err)
 		}

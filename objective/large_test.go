@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // TestLargeBatchMemory: a batch of 16,384 embeddings takes little beside the
@@ -18,7 +18,7 @@ func TestLargeBatchMemory(t *testing.T) {
 		t.Skip("set KINDRED_LARGE=1 to run steps of 16,384 embeddings")
 	}
 	e, labels := gaussian(16384, 128, 2048, 1)
-	grad := mat.New(16384, 128)
+	grad := matrix.New(16384, 128)
 	for _, name := range []string{"ms", "triplet", "margin"} {
 		o := benchOptions()[name]()
 		obj, err := New(o)

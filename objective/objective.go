@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/mine"
 )
 
@@ -169,7 +169,7 @@ func inherit(further *Options, o Options) {
 // Step checks ctx before each anchor. If ctx ends, it returns ctx.Err(), wrapped,
 // in the middle of the step; do not use the objective again. Package train
 // completes its steps and checks between them.
-func (o *Objective) Step(ctx context.Context, e *mat.Dense, b Batch, grad *mat.Dense) (Result, error) {
+func (o *Objective) Step(ctx context.Context, e *matrix.Dense, b Batch, grad *matrix.Dense) (Result, error) {
 	if len(b.Labels) != e.Rows || b.IDs != nil && len(b.IDs) != e.Rows {
 		panic(fmt.Sprintf("objective: %d labels and %d identities for %d embeddings", len(b.Labels), len(b.IDs),
 			e.Rows))
@@ -181,8 +181,8 @@ func (o *Objective) Step(ctx context.Context, e *mat.Dense, b Batch, grad *mat.D
 // place of mined ones. ids are the identities of e's rows, or nil if each is a
 // different sample. It is an error if the loss does not take triplets, an index is
 // out of range, or an anchor is the same sample as its positive or its negative.
-func (o *Objective) StepTriplets(ctx context.Context, e *mat.Dense, ids []int64, triplets [][3]int32,
-	grad *mat.Dense) (Result, error) {
+func (o *Objective) StepTriplets(ctx context.Context, e *matrix.Dense, ids []int64, triplets [][3]int32,
+	grad *matrix.Dense) (Result, error) {
 	if ids != nil && len(ids) != e.Rows {
 		panic(fmt.Sprintf("objective: %d identities for %d embeddings", len(ids), e.Rows))
 	}
@@ -209,7 +209,7 @@ func (o *Objective) StepTriplets(ctx context.Context, e *mat.Dense, ids []int64,
 	return o.run(ctx, e, Batch{}, triplets, grad)
 }
 
-func (o *Objective) run(ctx context.Context, e *mat.Dense, b Batch, triplets [][3]int32, grad *mat.Dense) (Result,
+func (o *Objective) run(ctx context.Context, e *matrix.Dense, b Batch, triplets [][3]int32, grad *matrix.Dense) (Result,
 	error) {
 	if grad != nil && (grad.Rows != e.Rows || grad.Cols != e.Cols) {
 		panic(fmt.Sprintf("objective: a %d x %d gradient for %d x %d embeddings", grad.Rows, grad.Cols, e.Rows, e.Cols))

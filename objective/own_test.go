@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/objective"
 )
@@ -23,7 +23,7 @@ func (b bare) Traits() loss.Traits { return b.traits }
 // ownBatch is half the sum of squares of the embeddings, times the label of each row.
 type ownBatch struct{ bare }
 
-func (ownBatch) Batch(e *mat.Dense, labels []int64, grad *mat.Dense) (float64, error) {
+func (ownBatch) Batch(e *matrix.Dense, labels []int64, grad *matrix.Dense) (float64, error) {
 	value := 0.0
 	for i := range e.Rows {
 		for j, v := range e.Row(i) {
@@ -36,7 +36,7 @@ func (ownBatch) Batch(e *mat.Dense, labels []int64, grad *mat.Dense) (float64, e
 
 // TestOwnBatch: value and gradient are those of the loss, in each step anew, weighted and beside another loss.
 func TestOwnBatch(t *testing.T) {
-	e := mat.Of(3, 2, []float32{1, 2, 3, 4, 5, 6})
+	e := matrix.Of(3, 2, []float32{1, 2, 3, 4, 5, 6})
 	b := objective.Batch{Labels: []int64{1, 0, 2}}
 	step := func(o objective.Options, times int) (value float64, grad []float32) {
 		t.Helper()
@@ -44,7 +44,7 @@ func TestOwnBatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := mat.New(3, 2)
+		g := matrix.New(3, 2)
 		for range times {
 			r, err := obj.Step(t.Context(), e, b, g)
 			if err != nil {
@@ -105,9 +105,9 @@ type ownLabels struct{ ownProxies }
 
 func (l *ownLabels) Learned([]int64, []float64, float64) {}
 
-func batchOf(n, d int) (*mat.Dense, objective.Batch) {
+func batchOf(n, d int) (*matrix.Dense, objective.Batch) {
 	rng := rand.New(rand.NewPCG(1, 9))
-	e, b := mat.New(n, d), objective.Batch{}
+	e, b := matrix.New(n, d), objective.Batch{}
 	for i := range n {
 		b.Labels = append(b.Labels, int64(i%3))
 		for k := range d {
@@ -120,7 +120,7 @@ func batchOf(n, d int) (*mat.Dense, objective.Batch) {
 // TestOwnLoss: a triplet loss of one's own gives the bits of loss.Triplet.
 func TestOwnLoss(t *testing.T) {
 	e, b := batchOf(20, 5)
-	var grads []*mat.Dense
+	var grads []*matrix.Dense
 	var results []objective.Result
 	for _, l := range []loss.Loss{loss.Triplet{}, ownTriplet{bare{loss.Traits{Measure: loss.Squared}}}} {
 		hard := mine.Config{Negatives: mine.HardNegative}
@@ -128,7 +128,7 @@ func TestOwnLoss(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		grad := mat.New(20, 5)
+		grad := matrix.New(20, 5)
 		r, err := obj.Step(context.Background(), e, b, grad)
 		if err != nil {
 			t.Fatal(err)

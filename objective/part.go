@@ -3,7 +3,7 @@ package objective
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Part is the K-th, from 1, of N equal parts of an embedding, or its First numbers if that is
@@ -45,12 +45,12 @@ func (p Part) dim(dim int) int {
 }
 
 // of returns the part of m, which may be nil, with view as its memory.
-func (p Part) of(m, view *mat.Dense) *mat.Dense {
+func (p Part) of(m, view *matrix.Dense) *matrix.Dense {
 	if m == nil || p.whole() {
 		return m
 	}
 	n := p.dim(m.Cols)
-	*view = mat.Dense{Rows: m.Rows, Cols: n, Stride: m.Stride}
+	*view = matrix.Dense{Rows: m.Rows, Cols: n, Stride: m.Stride}
 	if m.Rows > 0 {
 		view.Data = m.Data[max(p.K-1, 0)*n:]
 	}

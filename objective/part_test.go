@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/mine"
 )
 
@@ -16,13 +16,13 @@ import (
 // norm, and losses of several parts leave each its own gradient.
 func TestParts(t *testing.T) {
 	e, labels := gaussian(20, 12, 4, 3)
-	step := func(x *mat.Dense, o Options) (Result, *mat.Dense) {
+	step := func(x *matrix.Dense, o Options) (Result, *matrix.Dense) {
 		t.Helper()
 		obj, err := New(o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		grad := mat.New(x.Rows, x.Cols)
+		grad := matrix.New(x.Rows, x.Cols)
 		for k := range grad.Data {
 			grad.Data[k] = 9 // to be replaced
 		}
@@ -44,9 +44,9 @@ func TestParts(t *testing.T) {
 	}
 	all := options(0)
 	all.Part = parts[0]
-	want, value := mat.New(20, 12), 0.0
+	want, value := matrix.New(20, 12), 0.0
 	for k, p := range parts {
-		alone := mat.New(20, p.dim(12))
+		alone := matrix.New(20, p.dim(12))
 		for i := range 20 {
 			copy(alone.Row(i), e.Row(i)[from[k]:])
 		}
@@ -133,7 +133,7 @@ func TestPartMistakes(t *testing.T) {
 func TestNested(t *testing.T) {
 	e, labels := gaussian(20, 12, 4, 3)
 	for _, name := range []string{"triplet", "proxynca", "multisimilarity", "arcface"} {
-		value := func(flat map[string]any, x *mat.Dense) float64 {
+		value := func(flat map[string]any, x *matrix.Dense) float64 {
 			t.Helper()
 			o, err := ParseFlat(flat)
 			if err != nil {
@@ -152,7 +152,7 @@ func TestNested(t *testing.T) {
 		}
 		want := 0.0
 		for _, n := range []int{3, 8, 12} {
-			x := mat.New(20, n)
+			x := matrix.New(20, n)
 			for i := range 20 {
 				copy(x.Row(i), e.Row(i))
 			}
@@ -246,7 +246,7 @@ func TestDrawnStep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g1, g2 := mat.New(15, 6), mat.New(15, 6)
+	g1, g2 := matrix.New(15, 6), matrix.New(15, 6)
 	got, err := obj.Step(context.Background(), e, Batch{Labels: labels}, g1)
 	if err != nil {
 		t.Fatal(err)
@@ -290,7 +290,7 @@ func TestAdversary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	grad := mat.New(n, d)
+	grad := matrix.New(n, d)
 	b := Batch{Labels: make([]int64, n)}
 	step := func(layers, embeddings float32) float64 {
 		t.Helper()

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/mine"
 )
 
@@ -29,7 +29,7 @@ func excluding(positives, negatives string) bool {
 // change is a batch before and after something was done to it: row i of the
 // first is row at[i] of the second. Two rows of a class are views of one sample.
 type change struct {
-	e           *mat.Dense
+	e           *matrix.Dense
 	labels, ids []int64
 	at          []int
 }
@@ -71,8 +71,8 @@ func changes(start change) map[string]change {
 	for i := range same {
 		same[i] = i
 	}
-	clone := func() *mat.Dense {
-		c := mat.New(n, d)
+	clone := func() *matrix.Dense {
+		c := matrix.New(n, d)
 		copy(c.Data, e.Data)
 		return c
 	}
@@ -104,7 +104,7 @@ func changes(start change) map[string]change {
 
 // run returns the value and gradient of an objective on a batch. What the loss
 // learns differs from class to class.
-func (c change) run(t *testing.T, name string, set map[string]any) (float64, *mat.Dense) {
+func (c change) run(t *testing.T, name string, set map[string]any) (float64, *matrix.Dense) {
 	t.Helper()
 	o, err := objectiveFor(name, set)
 	if err != nil {
@@ -120,7 +120,7 @@ func (c change) run(t *testing.T, name string, set map[string]any) (float64, *ma
 			m.Params()[0].Value[k] += 0.1 * float32(k)
 		}
 	}
-	grad := mat.New(c.e.Rows, c.e.Cols)
+	grad := matrix.New(c.e.Rows, c.e.Cols)
 	b := Batch{Labels: c.labels}
 	if o.Loss.Traits().Views {
 		b.IDs = c.ids

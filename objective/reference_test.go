@@ -6,7 +6,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/mine"
 )
 
@@ -60,7 +60,7 @@ type reference struct {
 	e, p, base [][]float64 // rows and proxies as compared; base: rows at the start
 }
 
-func toRows(m *mat.Dense) [][]float64 {
+func toRows(m *matrix.Dense) [][]float64 {
 	rows := make([][]float64, m.Rows)
 	for i := range rows {
 		rows[i] = make([]float64, m.Cols)
@@ -631,7 +631,7 @@ func variance(a, b []float64) float64 {
 
 // choose fills in what a miner chooses on the batch in a step. Samples of equal
 // ids are no pair, unless the loss compares views.
-func (r *reference) choose(e *mat.Dense, ids []int64, cfg mine.Config, l loss.Loss, step uint64) {
+func (r *reference) choose(e *matrix.Dense, ids []int64, cfg mine.Config, l loss.Loss, step uint64) {
 	_, tuples := l.(loss.Tuples)
 	sets, traits := !tuples, l.Traits()
 	var rows, less pair.Rows

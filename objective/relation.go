@@ -1,7 +1,7 @@
 package objective
 
 import (
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 )
 
@@ -29,7 +29,7 @@ const (
 	CoarseOnly
 )
 
-var ruleNames = spell.Of[RelationRule]("RelationRule", "relation", "equal", "shares-label", "coarse-not-fine")
+var ruleNames = enum.Of[RelationRule]("RelationRule", "relation", "equal", "shares-label", "coarse-not-fine")
 
 // RelationRuleNames returns the names of the rules.
 func RelationRuleNames() []string { return append([]string(nil), ruleNames.List...) }

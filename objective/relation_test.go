@@ -26,7 +26,8 @@ func TestRelationsInText(t *testing.T) {
 			t.Errorf("%q: %v, want %s", text, err, says)
 		}
 	}
-	if err := relation.UnmarshalText([]byte("postive")); err == nil || !strings.Contains(err.Error(), `mean "positive"?`) {
+	if err := relation.UnmarshalText([]byte("postive")); err == nil ||
+		!strings.Contains(err.Error(), `mean "positive"?`) {
 		t.Errorf("postive: %v", err)
 	}
 	if rule != SharedLabel || relation != Positive {

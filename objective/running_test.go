@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/mine"
 )
 
@@ -68,7 +68,7 @@ func TestRunning(t *testing.T) {
 				r := newReference(o, obj, batch{e: e, labels: labels})
 				r.prepare()
 				want = c.next(c.loss(), r, step == 0, want)
-				grad := mat.New(22, 6)
+				grad := matrix.New(22, 6)
 				saved := slices.Clone(kept.Value)
 				res, err := obj.Step(context.Background(), e, Batch{Labels: labels}, grad)
 				if err != nil {
@@ -88,7 +88,7 @@ func TestRunning(t *testing.T) {
 
 // resumes repeats a step of an objective from what it had learned, and kept before
 // the step, and asks for the same bits.
-func resumes(t *testing.T, o Options, obj *Objective, kept []float32, b batch, want Result, grad *mat.Dense) {
+func resumes(t *testing.T, o Options, obj *Objective, kept []float32, b batch, want Result, grad *matrix.Dense) {
 	t.Helper()
 	again, err := New(o)
 	if err != nil {
@@ -99,7 +99,7 @@ func resumes(t *testing.T, o Options, obj *Objective, kept []float32, b batch, w
 		copy(p.Value, obj.Params()[k].Value)
 	}
 	copy(params[len(params)-1].Value, kept)
-	other := mat.New(grad.Rows, grad.Cols)
+	other := matrix.New(grad.Rows, grad.Cols)
 	got, err := again.Step(context.Background(), b.e, Batch{Labels: b.labels}, other)
 	if err != nil || got != want || !slices.Equal(other.Data, grad.Data) {
 		t.Errorf("%+v, after restoring %+v, %v", want, got, err)

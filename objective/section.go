@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/option"
-	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/mine"
 )
@@ -231,7 +231,7 @@ func (s *section) boolean(key string, def bool) bool {
 func (s *section) choice(key, def string, of ...string) string {
 	s.offer(key, of)
 	v := s.text(key, def)
-	if _, err := spell.Index("value", v, of); err != nil {
+	if _, err := enum.Index("value", v, of); err != nil {
 		s.fail(key, "%v", err)
 		return def
 	}
@@ -274,7 +274,7 @@ func (s *section) reduce() loss.Reduction {
 func (s *section) done() KeyErrors {
 	for _, key := range slices.Sorted(maps.Keys(s.values)) {
 		if !slices.Contains(s.known, key) {
-			s.fail(key, "unknown key%s; known are %s", spell.Suggest(key, s.known),
+			s.fail(key, "unknown key%s; known are %s", enum.Suggest(key, s.known),
 				strings.Join(slices.Sorted(slices.Values(s.known)), ", "))
 		}
 	}

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/test/soak"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/mine"
-	"github.com/kindred-ml/kindred/test/soak"
 )
 
 // ranges are what options of losses are drawn from: those that a loss does not have are
@@ -125,7 +125,7 @@ func TestSoak(t *testing.T) {
 				}
 				whole = other.Loss
 			}
-			grad := mat.New(b.e.Rows, b.e.Cols)
+			grad := matrix.New(b.e.Rows, b.e.Cols)
 			var obj *Objective
 			var value [2]float64
 			active := 1
@@ -133,7 +133,7 @@ func TestSoak(t *testing.T) {
 				if obj, err = New(o); err != nil {
 					break // options that do not go together
 				}
-				again := mat.New(b.e.Rows, b.e.Cols)
+				again := matrix.New(b.e.Rows, b.e.Cols)
 				res, err := obj.Step(context.Background(), b.e, Batch{Labels: b.labels, IDs: b.ids}, again)
 				if err != nil {
 					t.Fatalf("%s: %v", place, err)
@@ -158,7 +158,8 @@ func TestSoak(t *testing.T) {
 }
 
 // atDefinition compares a value and gradient with the definition.
-func atDefinition(t *testing.T, place string, r *reference, l loss.Loss, got float64, grad *mat.Dense, rng *rand.Rand) {
+func atDefinition(t *testing.T, place string, r *reference, l loss.Loss, got float64, grad *matrix.Dense,
+	rng *rand.Rand) {
 	t.Helper()
 	want := r.value(l)
 	if _, ok := l.(loss.SNRContrastive); ok && want > 1e3 {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/mine"
 )
 
@@ -22,8 +22,8 @@ type term struct {
 	miner   *mine.Miner
 	most    int // similarities held at a time
 	weights pair.Weights
-	x, grad mat.Dense // the loss's part of the batch and of the gradient
-	drawn   drawn     // triplets, for a rule other than mining
+	x, grad matrix.Dense // the loss's part of the batch and of the gradient
+	drawn   drawn        // triplets, for a rule other than mining
 	trim    trimmed
 }
 
@@ -58,7 +58,7 @@ func newTerm(w Weighted) (*term, error) {
 
 // run computes the term, adds its gradient to grad or replaces it, and returns
 // the result with the weighted, reduced value.
-func (t *term) run(ctx context.Context, x *mat.Dense, b Batch, triplets [][3]int32, step uint64, grad *mat.Dense,
+func (t *term) run(ctx context.Context, x *matrix.Dense, b Batch, triplets [][3]int32, step uint64, grad *matrix.Dense,
 	add bool) (Result, error) {
 	if t.opts.Triplets != MinedTriplets && triplets == nil {
 		triplets = t.drawn.draw(t.opts.Triplets, b, t.opts.Mine.Seed, step)
@@ -72,7 +72,7 @@ func (t *term) run(ctx context.Context, x *mat.Dense, b Batch, triplets [][3]int
 	t.ctx = ctx
 	t.stopped.Store(false)
 	t.miner.Begin(&t.table, step)
-	anchors, dR := &t.dE, (*mat.Dense)(nil)
+	anchors, dR := &t.dE, (*matrix.Dense)(nil)
 	if t.traits.Proxies > 0 {
 		dR = &t.dP
 		if t.traits.ProxyAnchors {
@@ -113,7 +113,7 @@ func (t *term) run(ctx context.Context, x *mat.Dense, b Batch, triplets [][3]int
 }
 
 // batch is run for a loss of the whole batch. Its terms are the rows.
-func (t *term) batch(l loss.Batches, x *mat.Dense, b Batch, grad *mat.Dense, add bool) (Result, error) {
+func (t *term) batch(l loss.Batches, x *matrix.Dense, b Batch, grad *matrix.Dense, add bool) (Result, error) {
 	clear(t.dE.Data)
 	v, err := l.Batch(t.seen().E, b.Labels, &t.dE)
 	if err != nil {
@@ -126,7 +126,7 @@ func (t *term) batch(l loss.Batches, x *mat.Dense, b Batch, grad *mat.Dense, add
 }
 
 // regularised adds the regularisers to a result and checks that it is a number.
-func (t *term) regularised(r Result, x, grad *mat.Dense) (Result, error) {
+func (t *term) regularised(r Result, x, grad *matrix.Dense) (Result, error) {
 	r.Value += regularise(x, t.opts.L2*t.weight, t.opts.ZeroMean*t.weight, grad)
 	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
 		return r, fmt.Errorf("the loss is %v on finite embeddings: they are too large for it; normalise them or "+
@@ -136,7 +136,7 @@ func (t *term) regularised(r Result, x, grad *mat.Dense) (Result, error) {
 }
 
 // backward turns dE and dP into gradients of what was given.
-func (t *term) backward(scale float64, grad *mat.Dense, add bool) {
+func (t *term) backward(scale float64, grad *matrix.Dense, add bool) {
 	if t.traits.Centered {
 		t.centred.Uncenter(&t.dE)
 	}
@@ -151,7 +151,7 @@ func (t *term) backward(scale float64, grad *mat.Dense, add bool) {
 
 // regularise returns the value of the regularisers l2 and zero, of the weights of Options.L2 and
 // ZeroMean, and adds their gradient to grad, which may be nil.
-func regularise(x *mat.Dense, l2, zero float64, grad *mat.Dense) float64 {
+func regularise(x *matrix.Dense, l2, zero float64, grad *matrix.Dense) float64 {
 	if l2 == 0 && zero == 0 || x.Rows == 0 {
 		return 0
 	}
@@ -180,7 +180,7 @@ func regularise(x *mat.Dense, l2, zero float64, grad *mat.Dense) float64 {
 }
 
 // shape makes m r x c.
-func shape(m *mat.Dense, r, c int) {
+func shape(m *matrix.Dense, r, c int) {
 	m.Rows, m.Cols, m.Stride = r, c, c
 	m.Data = resize(m.Data, r*c)
 }

@@ -11,18 +11,18 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/mine"
 )
 
 // step runs one step, which must succeed, and returns its gradient too.
-func step(t *testing.T, o Options, e *mat.Dense, labels []int64) (Result, *mat.Dense) {
+func step(t *testing.T, o Options, e *matrix.Dense, labels []int64) (Result, *matrix.Dense) {
 	t.Helper()
 	obj, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	grad := mat.New(e.Rows, e.Cols)
+	grad := matrix.New(e.Rows, e.Cols)
 	r, err := obj.Step(context.Background(), e, Batch{Labels: labels}, grad)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func mustParse(t *testing.T, pairs ...any) Options {
 
 // log(1 + exp(x)) overflows float32 at x > 88.
 func TestTrapSoftplusOverflow(t *testing.T) {
-	e := mat.Of(3, 2, []float32{100, 0, 0, 100, 100, 1})
+	e := matrix.Of(3, 2, []float32{100, 0, 0, 100, 100, 1})
 	for _, name := range []string{"nca", "npair", "ntxent", "soft-triplet"} {
 		r, grad := step(t, mustParse(t, "loss", name, "positives", "easy", "negatives", "hard"), e, []int64{0, 0, 1})
 		if math.IsInf(r.Value, 0) || math.IsNaN(r.Value) || r.Value < 50 {
@@ -60,7 +60,7 @@ func TestTrapSoftplusOverflow(t *testing.T) {
 
 // The square root at distance 0 has no derivative; a NaN there spoils the batch.
 func TestTrapSquareRootAtZero(t *testing.T) {
-	e := mat.Of(4, 2, []float32{1, 0, 1, 0, 1, 0, 0, 1})
+	e := matrix.Of(4, 2, []float32{1, 0, 1, 0, 1, 0, 0, 1})
 	for _, o := range []Options{
 		mustParse(t, "loss", "triplet", "distance", "euclidean", "positives", "all", "negatives", "all", "margin", 3),
 		mustParse(t, "loss", "contrastive", "margin", 3),
@@ -78,7 +78,7 @@ func TestTrapSquareRootAtZero(t *testing.T) {
 // Near points, where distances from similarities have no correct digit left.
 func TestTrapNearPoints(t *testing.T) {
 	const gap = 1e-5
-	e := mat.Of(2, 2, []float32{1, 0, 1, gap})
+	e := matrix.Of(2, 2, []float32{1, 0, 1, gap})
 	r, grad := step(t, mustParse(t, "loss", "contrastive", "normalize", true), e, []int64{0, 0})
 	if math.Abs(r.Value-gap) > 1e-4*gap {
 		t.Errorf("distance %v, want %v", r.Value, gap)
@@ -92,7 +92,7 @@ func TestTrapNearPoints(t *testing.T) {
 // The margin loss divides by the number of active terms, of which there may be
 // none.
 func TestTrapNoActiveTerm(t *testing.T) {
-	e := mat.Of(4, 2, []float32{1, 0, 1, 0.01, -1, 0, -1, 0.01})
+	e := matrix.Of(4, 2, []float32{1, 0, 1, 0.01, -1, 0, -1, 0.01})
 	r, grad := step(t, mustParse(t, "loss", "margin", "positives", "all", "negatives", "all", "normalize", true), e,
 		[]int64{0, 0, 1, 1})
 	if r.Value != 0 || r.Active != 0 || r.Tuples != 12 {
@@ -120,7 +120,7 @@ func TestTrapNoPositivesIsReported(t *testing.T) {
 
 // An anchor with no semi-hard negative is left out, or gets the hardest.
 func TestTrapNoSemiHardCandidate(t *testing.T) {
-	e := mat.Of(3, 1, []float32{0, 10, 5})
+	e := matrix.Of(3, 1, []float32{0, 10, 5})
 	labels := []int64{0, 0, 1}
 	r, _ := step(t, mustParse(t, "positives", "easy", "negatives", "semihard", "margin", 1), e, labels)
 	if r.Tuples != 0 || r.NoCandidate != 2 || r.NoPositive != 1 {
@@ -135,7 +135,7 @@ func TestTrapNoSemiHardCandidate(t *testing.T) {
 
 // Self-pairs: an anchor equal to all others is still not its own positive.
 func TestTrapSelfPairs(t *testing.T) {
-	e := mat.New(6, 2)
+	e := matrix.New(6, 2)
 	for i := range 6 {
 		e.Row(i)[0] = 1
 	}
@@ -147,7 +147,7 @@ func TestTrapSelfPairs(t *testing.T) {
 
 // Multi-similarity: positives near 1, anchors with one side only, empty lists.
 func TestTrapMultiSimilarityOneSided(t *testing.T) {
-	e := mat.Of(4, 2, []float32{1, 0, 1, 0, 0, 1, -1, 0})
+	e := matrix.Of(4, 2, []float32{1, 0, 1, 0, 0, 1, -1, 0})
 	r, grad := step(t, mustParse(t, "loss", "ms", "normalize", true), e, []int64{0, 0, 1, 2})
 	if r.Tuples != 4 {
 		t.Errorf("%d anchors count, want 4", r.Tuples)
@@ -169,7 +169,7 @@ func TestTrapProxyNCADenominator(t *testing.T) {
 		t.Fatal(err)
 	}
 	copy(obj.Params()[0].Value, []float32{5, 0, 0, 5})
-	r, err := obj.Step(context.Background(), mat.Of(1, 2, []float32{3, 0}), Batch{Labels: []int64{0}}, nil)
+	r, err := obj.Step(context.Background(), matrix.Of(1, 2, []float32{3, 0}), Batch{Labels: []int64{0}}, nil)
 	if err != nil || math.Abs(r.Value+8) > 1e-6 {
 		t.Errorf("%v, %v; want -8", r.Value, err)
 	}
@@ -213,7 +213,7 @@ func TestTrapMemory(t *testing.T) {
 	var restored *Objective
 	for k := range 6 {
 		e, labels := gaussian(4, 3, 2, uint64(k))
-		grad := mat.New(4, 3)
+		grad := matrix.New(4, 3)
 		r, err := obj.Step(context.Background(), e, Batch{Labels: labels}, grad)
 		if err != nil {
 			t.Fatal(err)
@@ -223,7 +223,7 @@ func TestTrapMemory(t *testing.T) {
 			t.Errorf("step %d: %d pairs, want %d", k, r.Tuples, want)
 		}
 		if restored != nil {
-			again := mat.New(4, 3)
+			again := matrix.New(4, 3)
 			r2, err := restored.Step(context.Background(), e, Batch{Labels: labels}, again)
 			if err != nil || r2 != r || !slices.Equal(again.Data, grad.Data) {
 				t.Errorf("step %d after restoring: %+v, %v; want %+v", k, r2, err, r)
@@ -250,7 +250,7 @@ func TestMemoryGradient(t *testing.T) {
 	o := mustParse(t, "loss", "npair", "normalize", true, "memory", 8)
 	first, labels := gaussian(6, 3, 2, 1)
 	second, _ := gaussian(6, 3, 2, 2)
-	value := func(e *mat.Dense, grad *mat.Dense) float64 {
+	value := func(e *matrix.Dense, grad *matrix.Dense) float64 {
 		obj, err := New(o)
 		if err != nil {
 			t.Fatal(err)
@@ -264,7 +264,7 @@ func TestMemoryGradient(t *testing.T) {
 		}
 		return r.Value
 	}
-	grad := mat.New(6, 3)
+	grad := matrix.New(6, 3)
 	value(second, grad)
 	for k := range second.Data {
 		const h = 3e-3
@@ -331,7 +331,7 @@ func TestTrim(t *testing.T) {
 			if norm == 0 {
 				continue // only satisfied triplets are left
 			}
-			moved := mat.New(40, 5)
+			moved := matrix.New(40, 5)
 			h := 1e-4 / math.Sqrt(norm)
 			for k, g := range grad.Data {
 				moved.Data[k] = e.Data[k] - float32(h)*g
@@ -352,7 +352,7 @@ func TestSumsAndRegularisers(t *testing.T) {
 			map[string]any{"name": "triplet", "positives": "hard", "negatives": "hard", "normalize": true}})
 	got, grad := step(t, o, e, labels)
 	var value float64
-	want := mat.New(12, 4)
+	want := matrix.New(12, 4)
 	for k, part := range []Options{
 		mustParse(t, "loss", "contrastive", "normalize", true), mustParse(t, "loss", "npair"),
 		mustParse(t, "positives", "hard", "negatives", "hard", "normalize", true),
@@ -396,7 +396,7 @@ func TestFurtherLossLearns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := obj.Step(context.Background(), e, Batch{Labels: labels}, mat.New(12, 4)); err != nil {
+	if _, err := obj.Step(context.Background(), e, Batch{Labels: labels}, matrix.New(12, 4)); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
@@ -438,7 +438,7 @@ func TestRelations(t *testing.T) {
 	})
 }
 
-func checkPairs(t *testing.T, o Options, e *mat.Dense, labels []int64, relate func(i, j int) Relation) {
+func checkPairs(t *testing.T, o Options, e *matrix.Dense, labels []int64, relate func(i, j int) Relation) {
 	t.Helper()
 	got, _ := step(t, o, e, labels)
 	r := &reference{x: toRows(e)}
@@ -487,7 +487,7 @@ func TestSameBitsOnAnyNumberOfCores(t *testing.T) {
 				}
 				for s := range 2 {
 					e, labels := gaussian(150, 20, 13, uint64(s))
-					grad := mat.New(150, 20)
+					grad := matrix.New(150, 20)
 					r, err := obj.Step(context.Background(), e, batchFor(o.Loss, labels), grad)
 					if err != nil {
 						t.Fatal(err)
@@ -542,7 +542,7 @@ func TestStateContinuesDraws(t *testing.T) {
 // After the first step of a size nothing is allocated.
 func TestStepsDoNotAllocate(t *testing.T) {
 	e, labels := gaussian(200, 16, 10, 1)
-	grad := mat.New(200, 16)
+	grad := matrix.New(200, 16)
 	for _, name := range LossNames() {
 		o, err := objectiveFor(name, map[string]any{"normalize": true})
 		if err != nil {
@@ -591,7 +591,7 @@ func TestBlocksAgreeWithTheWholeMatrix(t *testing.T) {
 			t.Fatal(err)
 		}
 		blocks.terms[0].most = 64 * 300
-		g1, g2 := mat.New(300, 12), mat.New(300, 12)
+		g1, g2 := matrix.New(300, 12), matrix.New(300, 12)
 		r1, err1 := whole.Step(context.Background(), e, batchFor(o.Loss, labels), g1)
 		r2, err2 := blocks.Step(context.Background(), e, batchFor(o.Loss, labels), g2)
 		if err1 != nil || err2 != nil {

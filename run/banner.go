@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
@@ -118,14 +118,14 @@ func (s *Setup) rows() [][2]string {
 		item = "row"
 	}
 	out := [][2]string{{"data", fmt.Sprintf("%s: %s", cmp.Or(c.Data.Path, c.Data.Name, s.data.Name),
-		spell.Count(s.data.Len(), item))}}
+		enum.Count(s.data.Len(), item))}}
 	if l := s.data.Levels; l != nil && l.Say(c.Data.Label, "") != "" {
 		out = append(out, [2]string{"labels", l.Say(c.Data.Label, "kindred train --set data.label=")})
 	}
 	for _, p := range s.Parts {
-		text := fmt.Sprintf("%s of %s", spell.Count(p.Samples, item), spell.Count(p.Classes, "class"))
+		text := fmt.Sprintf("%s of %s", enum.Count(p.Samples, item), enum.Count(p.Classes, "class"))
 		if p.Labels != p.Classes {
-			text += fmt.Sprintf(", under %s", spell.Count(p.Labels, "label"))
+			text += fmt.Sprintf(", under %s", enum.Count(p.Labels, "label"))
 		}
 		out = append(out, [2]string{p.Name, text})
 	}
@@ -174,7 +174,7 @@ func (s *Setup) network() string {
 	}
 	text += fmt.Sprintf("; %s: %s", start, strings.ReplaceAll(s.Imported.String(), "\n", "; "))
 	if a := len(s.Imported.Adapted); a > 0 {
-		text += fmt.Sprintf("; %s adapted to the number of channels", spell.Count(a, "tensor"))
+		text += fmt.Sprintf("; %s adapted to the number of channels", enum.Count(a, "tensor"))
 	}
 	if n.Head == wccnHead {
 		text += "; the embedding layer begins as " + wccnHead
@@ -188,9 +188,9 @@ func (s *Setup) batches() string {
 	if c.Name == brought {
 		return fmt.Sprintf("%d an epoch, of up to %d, drawn by the program's own sampler", s.Batches, s.Batch)
 	}
-	what := spell.Count(c.Classes, "class")
+	what := enum.Count(c.Classes, "class")
 	if c.Name == hierarchical {
-		what = fmt.Sprintf("%s x %d fine classes", spell.Count(c.Coarse, "coarse class"), c.Fine)
+		what = fmt.Sprintf("%s x %d fine classes", enum.Count(c.Coarse, "coarse class"), c.Fine)
 	}
 	text := fmt.Sprintf("%d an epoch, of up to %d: %s x %d", s.Batches, s.Batch, what, c.PerClass)
 	if c.Views > 1 {
@@ -276,7 +276,7 @@ func policyWords(m Section) (positive, negative string) {
 func (s *Setup) training() string {
 	t := &s.Config.Train
 	kept := s.Config.Best()
-	text := spell.Count(t.Epochs, "epoch")
+	text := enum.Count(t.Epochs, "epoch")
 	if t.Minutes > 0 {
 		text = fmt.Sprintf("as many epochs as fit into %v minutes", t.Minutes)
 	}
@@ -308,7 +308,7 @@ func (s *Setup) training() string {
 		text += fmt.Sprintf(" or the best of %d points on the line from the start to it", t.Line)
 	}
 	if t.endsEarly() {
-		text += fmt.Sprintf(", and ends after %s without a higher score", spell.Count(kept.Patience, "evaluation"))
+		text += fmt.Sprintf(", and ends after %s without a higher score", enum.Count(kept.Patience, "evaluation"))
 	}
 	return text
 }

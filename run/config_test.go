@@ -133,7 +133,8 @@ func TestKeyErrors(t *testing.T) {
 		{Place: "run.yaml:2", Key: "train.epochs", Text: "-1: must be 0 or more"},
 		{Override: "train.lr=-2", Key: "train.lr", Text: "-2: must not be negative"},
 		{Override: "loss.margin=-3", Key: "loss.margin", Text: "-3 is negative"},
-		{Place: "run.yaml:3", Key: "mine.fallback", Text: `unknown value "soft" (did you mean "none"?); there are none, hard`},
+		{Place: "run.yaml:3", Key: "mine.fallback",
+			Text: `unknown value "soft" (did you mean "none"?); there are none, hard`},
 	}
 	if d := cmp.Diff(want, got, unexported); d != "" {
 		t.Errorf("-want +got\n%s", d)

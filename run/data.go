@@ -11,8 +11,8 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/option"
-	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -223,7 +223,7 @@ func (c *DataConfig) images(augment bool) (imaging.Config, error) {
 			return imaging.Config{}, err
 		}
 	}
-	if err := spell.Check("treatment of colours", c.Colours, []string{"", srgbColours, rawColours}); err != nil {
+	if err := enum.Check("treatment of colours", c.Colours, []string{"", srgbColours, rawColours}); err != nil {
 		return imaging.Config{}, err
 	}
 	if augment {

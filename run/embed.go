@@ -10,7 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/base/batch"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -21,7 +21,7 @@ const embedTogether = 16
 // whatever other images are embedded at the time. Many goroutines may call it. Images of calls at the same time pass
 // the network together, up to 16 at once. It does not change the images. An error concerns the whole call and names
 // the image by its position. It returns soon after ctx ends.
-func (m *Model) Embed(ctx context.Context, images ...image.Image) (*mat.Dense, error) {
+func (m *Model) Embed(ctx context.Context, images ...image.Image) (*matrix.Dense, error) {
 	return m.embedEach(ctx, len(images), func(_ *preparer, i int) (image.Image, error) {
 		if images[i] == nil {
 			return nil, errors.New("no image")
@@ -32,7 +32,7 @@ func (m *Model) Embed(ctx context.Context, images ...image.Image) (*mat.Dense, e
 
 // EmbedFiles is Embed for the contents of image files, in all formats that package imaging reads. Each is decoded
 // as EmbedPart decodes a file: turned upright and converted to sRGB, with the limit imaging.DefaultMaxPixels.
-func (m *Model) EmbedFiles(ctx context.Context, files ...[]byte) (*mat.Dense, error) {
+func (m *Model) EmbedFiles(ctx context.Context, files ...[]byte) (*matrix.Dense, error) {
 	return m.embedEach(ctx, len(files), func(p *preparer, i int) (image.Image, error) {
 		err := p.decoder.Decode(ctx, &p.image, files[i])
 		return &p.image, err
@@ -40,7 +40,8 @@ func (m *Model) EmbedFiles(ctx context.Context, files ...[]byte) (*mat.Dense, er
 }
 
 // embedEach embeds n images, each of which a goroutine gets from read.
-func (m *Model) embedEach(ctx context.Context, n int, read func(p *preparer, i int) (image.Image, error)) (*mat.Dense,
+func (m *Model) embedEach(ctx context.Context, n int, read func(p *preparer, i int) (image.Image,
+	error)) (*matrix.Dense,
 	error) {
 	e := m.embedder()
 	if e.err != nil {
@@ -49,7 +50,7 @@ func (m *Model) embedEach(ctx context.Context, n int, read func(p *preparer, i i
 	if err := checkEmbedding(m.Net.Spec(), n, embedTogether); err != nil {
 		return nil, err
 	}
-	out := mat.New(n, m.Net.Dim())
+	out := matrix.New(n, m.Net.Dim())
 	embed := func(ctx context.Context, i int) error {
 		return e.embed(ctx, out.Row(i), func(p *preparer) (image.Image, error) { return read(p, i) })
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/option"
-	"github.com/kindred-ml/kindred/internal/base/within"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/base/rootfs"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -36,7 +36,7 @@ const noiseLevel = 0.05
 func (o *opened) candidates(ctx context.Context) (names []string, err error) {
 	n := &o.cfg.Network
 	names, key := o.opts.Encoders, optEncoders
-	if _, err := within.Of(ctx).Stat(n.Pretrained); strings.Contains(n.Pretrained, ",") && err != nil && names == nil {
+	if _, err := rootfs.Of(ctx).Stat(n.Pretrained); strings.Contains(n.Pretrained, ",") && err != nil && names == nil {
 		key = "network.pretrained"
 		for name := range strings.SplitSeq(n.Pretrained, ",") {
 			names = append(names, strings.TrimSpace(name))
@@ -54,7 +54,7 @@ func (o *opened) candidates(ctx context.Context) (names []string, err error) {
 			mostEncoders)
 	case o.opts.Resume:
 		err = errors.New("a run that has begun has its network: leave the list out")
-	case o.opts.Ranks != nil || within.Of(ctx) != nil:
+	case o.opts.Ranks != nil || rootfs.Of(ctx) != nil:
 		err = errors.New("machines differ in their speeds: name one network")
 	case o.data.Features != nil:
 		err = fmt.Errorf("data set %s holds ready features, which no network computes: leave the list out", o.data.Name)
@@ -156,7 +156,7 @@ type timed struct {
 	took *time.Duration
 }
 
-func (t timed) Infer(x []float32, n int) *mat.Dense {
+func (t timed) Infer(x []float32, n int) *matrix.Dense {
 	start := time.Now()
 	y := t.Network.Infer(x, n)
 	if took := time.Since(start) / time.Duration(n); *t.took == 0 || took < *t.took {

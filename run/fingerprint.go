@@ -11,7 +11,7 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
-	"github.com/kindred-ml/kindred/nn/onnxnet"
+	"github.com/kindred-ml/kindred/internal/network/onnxnet"
 )
 
 // Identity returns the identity of the model for the embeddings that it makes, with a name for people. The

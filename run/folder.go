@@ -13,8 +13,8 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 	"github.com/kindred-ml/kindred/internal/base/option"
-	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/internal/format/yamltext"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
@@ -48,7 +48,7 @@ func Open(dir string) (*Folder, error) {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, regular.Want(err, dir, "the folder of a run, as kindred train writes it")
+		return nil, fileinfo.Want(err, dir, "the folder of a run, as kindred train writes it")
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
@@ -155,7 +155,7 @@ func (f *Folder) unfinished() error {
 // Checkpoint reads the checkpoint from which the run goes on.
 func (f *Folder) Checkpoint() (*train.Checkpoint, error) {
 	path := f.CheckpointPath()
-	r, err := regular.Open(path)
+	r, err := fileinfo.Open(path)
 	if err != nil {
 		return nil, err
 	}

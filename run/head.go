@@ -12,7 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/discover"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/home"
-	dense "github.com/kindred-ml/kindred/mat"
+	dense "github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/nn"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // TestHead: an embedding layer in front of pretrained features begins as their
@@ -63,7 +63,7 @@ func norm(v []float32) float64 {
 
 // TestPrincipal: the axes are orthonormal, the first along the longest direction.
 func TestPrincipal(t *testing.T) {
-	x := mat.New(40, 5)
+	x := matrix.New(40, 5)
 	for i := range x.Rows {
 		for j := range x.Row(i) {
 			x.Row(i)[j] = float32(math.Sin(float64(i*7+j*j*3))) * float32(5-j)
@@ -133,7 +133,7 @@ func hidden(seed uint64) *data.Dataset {
 	rng := rand.New(rand.NewPCG(seed, 77))
 	n := coarse * fine * per
 	d := &data.Dataset{Name: "hidden", Layout: "test", Fine: "fine", Train: "coarse", Coarse: "coarse",
-		Features: mat.New(n, dim)}
+		Features: matrix.New(n, dim)}
 	kinds, classes := data.Column{Name: "fine"}, data.Column{Name: "coarse"}
 	for c := range coarse {
 		classes.Classes, classes.Numbers = append(classes.Classes, fmt.Sprint(c)), append(classes.Numbers, int64(c))

@@ -11,7 +11,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -80,7 +80,7 @@ func newFeatures(classes, perClass, dim int) *data.Dataset {
 		}
 	}
 	d.Source = nil
-	d.Features = mat.New(classes*perClass, dim)
+	d.Features = matrix.New(classes*perClass, dim)
 	for i := range d.Features.Rows {
 		for j := range dim {
 			d.Features.Row(i)[j] = float32(centres[i/perClass][j] + 0.5*rng.NormFloat64())

@@ -6,7 +6,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/nn/published"
+	"github.com/kindred-ml/kindred/internal/network/published"
 	"github.com/kindred-ml/kindred/run/internal/keys"
 )
 

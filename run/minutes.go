@@ -8,7 +8,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -212,7 +212,7 @@ func (p *pace) row(s *Setup) string {
 	c := &s.Config
 	seconds := func(d time.Duration) string { return fmt.Sprintf("%.2g s", d.Seconds()) }
 	text := fmt.Sprintf("%v minutes: %s of %s at %s a step, evaluations of %s", p.minutes,
-		spell.Count(c.Train.Epochs, "epoch"), spell.Count(s.Batches, "step"), seconds(p.step), seconds(p.eval))
+		enum.Count(c.Train.Epochs, "epoch"), enum.Count(s.Batches, "step"), seconds(p.step), seconds(p.eval))
 	if c.Eval.Every > 1 {
 		text += fmt.Sprintf(" every %d epochs", c.Eval.Every)
 	}

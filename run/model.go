@@ -14,7 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -155,7 +155,7 @@ func (w watched) Epoch(ctx context.Context, epoch int, batches [][]int) iter.Seq
 // Embedded holds the embeddings of samples of a part. Row i belongs to the sample at position
 // Pos[i].
 type Embedded struct {
-	X    *mat.Dense
+	X    *matrix.Dense
 	Part *data.Part
 	Pos  []int
 	// LeftOut, set by Model.EmbedPart, lists the samples without a row. Skipped has each sample that could not be

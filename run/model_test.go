@@ -14,8 +14,8 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/network/onnxnet"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/onnxnet"
 )
 
 func TestModelEmbedsAsTheRunDid(t *testing.T) {
@@ -216,7 +216,7 @@ func TestLight(t *testing.T) {
 	}
 	deps := strings.Fields(string(out))
 	for _, heavy := range []string{"github.com/parquet-go/parquet-go", "gonum.org/v1/plot", "github.com/spf13/cobra",
-		"github.com/kindred-ml/kindred/app/page/report", "github.com/kindred-ml/kindred/projection", "net/http",
+		"github.com/kindred-ml/kindred/internal/page/report", "github.com/kindred-ml/kindred/projection", "net/http",
 		"github.com/nats-io", "github.com/minio"} {
 		for _, d := range deps {
 			if d == heavy || strings.HasPrefix(d, heavy+"/") {

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/kindred-ml/kindred/test/mutations"
+	"github.com/kindred-ml/kindred/internal/test/mutations"
 )
 
 // TestMutations changes the tables of a run, and the configuration that stands beside them.

@@ -7,7 +7,7 @@ import (
 	"maps"
 
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
@@ -51,11 +51,12 @@ func bringLoss(o *objective.Options, mining Section, opts *Options) error {
 // guided is an objective whose triplets Options.Miner chooses.
 type guided struct {
 	*objective.Objective
-	choose func(e *mat.Dense, b objective.Batch) ([][3]int32, error)
+	choose func(e *matrix.Dense, b objective.Batch) ([][3]int32, error)
 }
 
 // Step computes the loss of the chosen triplets.
-func (g guided) Step(ctx context.Context, e *mat.Dense, b objective.Batch, grad *mat.Dense) (objective.Result, error) {
+func (g guided) Step(ctx context.Context, e *matrix.Dense, b objective.Batch, grad *matrix.Dense) (objective.Result,
+	error) {
 	triplets, err := g.choose(e, b)
 	if err != nil {
 		return objective.Result{}, fmt.Errorf("run.Options.Miner: %w", err)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/train"
@@ -75,7 +75,7 @@ func TestOwnLoss(t *testing.T) {
 // TestOwnMiner: the triplets that a program chooses are what is trained on.
 func TestOwnMiner(t *testing.T) {
 	steps := 0
-	first := func(e *mat.Dense, b objective.Batch) ([][3]int32, error) {
+	first := func(e *matrix.Dense, b objective.Batch) ([][3]int32, error) {
 		steps++
 		if e.Rows != len(b.Labels) || e.Cols != 4 {
 			t.Errorf("%d x %d embeddings of %d labels", e.Rows, e.Cols, len(b.Labels))
@@ -100,18 +100,18 @@ func TestOwnMiner(t *testing.T) {
 	if res.Config.Mine["positives"] != brought || res.Config.Mine["negatives"] != brought {
 		t.Errorf("the run says that it mined by %v", res.Config.Mine)
 	}
-	none := func(*mat.Dense, objective.Batch) ([][3]int32, error) { return nil, nil }
+	none := func(*matrix.Dense, objective.Batch) ([][3]int32, error) { return nil, nil }
 	if res, err = Train(t.Context(), cfg, Options{Miner: none, Dataset: newFeatures(6, 12, 8)}); err != nil {
 		t.Fatal(err)
 	}
 	if w := res.Last().Warning; !strings.Contains(w, "run.Options.Miner chose no triplets") {
 		t.Errorf("it warns: %q", w)
 	}
-	for name, wrong := range map[string]func(*mat.Dense, objective.Batch) ([][3]int32, error){
-		"an error":    func(*mat.Dense, objective.Batch) ([][3]int32, error) { return nil, errors.New("no idea") },
-		"not a row":   func(*mat.Dense, objective.Batch) ([][3]int32, error) { return [][3]int32{{0, 1, 99}}, nil },
-		"itself":      func(*mat.Dense, objective.Batch) ([][3]int32, error) { return [][3]int32{{0, 0, 1}}, nil },
-		"before zero": func(*mat.Dense, objective.Batch) ([][3]int32, error) { return [][3]int32{{-1, 0, 1}}, nil },
+	for name, wrong := range map[string]func(*matrix.Dense, objective.Batch) ([][3]int32, error){
+		"an error":    func(*matrix.Dense, objective.Batch) ([][3]int32, error) { return nil, errors.New("no idea") },
+		"not a row":   func(*matrix.Dense, objective.Batch) ([][3]int32, error) { return [][3]int32{{0, 1, 99}}, nil },
+		"itself":      func(*matrix.Dense, objective.Batch) ([][3]int32, error) { return [][3]int32{{0, 0, 1}}, nil },
+		"before zero": func(*matrix.Dense, objective.Batch) ([][3]int32, error) { return [][3]int32{{-1, 0, 1}}, nil },
 	} {
 		_, err := Train(t.Context(), cfg, Options{Miner: wrong, Dataset: newFeatures(6, 12, 8)})
 		if err == nil || !strings.Contains(err.Error(), "run.Options.Miner") {
@@ -163,7 +163,7 @@ func TestOwnPolicies(t *testing.T) {
 		t.Errorf("the run goes on without its policy: %v", err)
 	}
 	for _, o := range []Options{{Positives: &mine.Own{}}, {Negatives: hard, Loss: loss.Angular{}}, {Negatives: hard,
-		Miner: func(*mat.Dense, objective.Batch) ([][3]int32, error) { return nil, nil }}} {
+		Miner: func(*matrix.Dense, objective.Batch) ([][3]int32, error) { return nil, nil }}} {
 		o.Dataset = newFeatures(6, 12, 8)
 		if _, err := Train(t.Context(), broughtConfig(t), o); err == nil {
 			t.Errorf("%+v is trained with", o)
@@ -183,7 +183,7 @@ func TestOwnSampler(t *testing.T) {
 		t.Error("the sampler of the options is not what drew")
 	}
 	s, err := Plan(t.Context(), broughtConfig(t), Options{Sampler: draw, Loss: loss.Triplet{},
-		Miner:   func(*mat.Dense, objective.Batch) ([][3]int32, error) { return nil, nil },
+		Miner:   func(*matrix.Dense, objective.Batch) ([][3]int32, error) { return nil, nil },
 		Dataset: newFeatures(6, 12, 8)})
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	dense "github.com/kindred-ml/kindred/mat"
+	dense "github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/objective"
 )
 

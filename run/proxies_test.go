@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -25,7 +25,7 @@ func begun(t *testing.T, set ...string) (*built, error) {
 }
 
 // embedded returns the embeddings of the training samples before training, and their classes.
-func embedded(t *testing.T, b *built) (*mat.Dense, []int64) {
+func embedded(t *testing.T, b *built) (*matrix.Dense, []int64) {
 	t.Helper()
 	plain, err := newFeed(b.sel.Train, b.cfg.Data, 1, false, false)
 	if err != nil {
@@ -161,8 +161,8 @@ func TestWCCNHead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := mat.New(want.Rows, 6)
-	mat.Gemm(false, true, 1, want, mat.Of(6, want.Cols, axes), 0, y)
+	y := matrix.New(want.Rows, 6)
+	matrix.Gemm(false, true, 1, want, matrix.Of(6, want.Cols, axes), 0, y)
 	var most float64
 	for i := range y.Rows {
 		most += norm(y.Row(i)) * norm(y.Row(i))

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/network/published"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/published"
 	"github.com/kindred-ml/kindred/nn/zoo"
 )
 

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
 )
 
 // golden is a network of testdata/published/gen.py and what PyTorch computes.
@@ -175,7 +175,8 @@ func TestPublishedKeysCount(t *testing.T) {
 		{"vit_huge_patch14", `"qkv_bias":true`, `"use_window_attention":false`, "same"},
 		{"laion_clip_h14", `"hidden_act":"gelu"`, `"hidden_act":"quick_gelu"`, ""},
 		{"laion_clip_h14", `"num_attention_heads":2`, `"num_attention_heads":1`, ""},
-		{"laion_clip_h14", `"num_attention_heads":2`, `"heads_of_attention":1`, "vision_config.heads_of_attention is 1"},
+		{"laion_clip_h14", `"num_attention_heads":2`, `"heads_of_attention":1`,
+			"vision_config.heads_of_attention is 1"},
 		{"laion_clip_h14", `"projection_dim":24`, `"projection_dim":32`, "same"},
 		{"laion_clip_h14", `"projection_dim":24`, `"projection_dim":24,"made_by":"us"`, "same"},
 		{"laion_clip_h14", `"hidden_act":"gelu",`, ``, ""}, // CLIP's is quick GELU

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/test/netcases"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
-	"github.com/kindred-ml/kindred/test/netcases"
 )
 
 // TestPublished: a folder of Hugging Face is a network, CLIP's with its projection, and says how images are prepared.

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/test/ranktest"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/test/ranktest"
 	"github.com/kindred-ml/kindred/train"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/nn/onnxnet"
+	"github.com/kindred-ml/kindred/internal/network/onnxnet"
 	"github.com/kindred-ml/kindred/nn/optim"
 )
 

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/network/onnxnet"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/nn/onnxnet"
 )
 
 func TestUsualSize(t *testing.T) {

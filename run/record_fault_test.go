@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
-	"github.com/kindred-ml/kindred/test/powertest"
+	"github.com/kindred-ml/kindred/internal/test/powertest"
 )
 
 // childKill, if set beside childDir, makes the test binary a process that trains

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/train"
@@ -225,8 +225,8 @@ func beside(sets []*scored) string {
 		return ""
 	}
 	return fmt.Sprintf("the validation gallery has %s of %s and the test gallery %d of %d: a larger gallery gives "+
-		"lower scores, so compare validation with validation and test with test", spell.Count(v, item),
-		spell.Count(vc, "class"), t, tc)
+		"lower scores, so compare validation with validation and test with test", enum.Count(v, item),
+		enum.Count(vc, "class"), t, tc)
 }
 
 // among returns the number of samples and of classes that a query is compared with.
@@ -319,13 +319,13 @@ func (t *trainer) whyUntrained(r *train.Result, key string, before float64) stri
 		return "no class has two validation samples, so nothing can be compared"
 	case t.computed > 0 && most > before:
 		return fmt.Sprintf("training raised %s (%.4f before, %.4f at most after), but by no more than the layer does "+
-			"(difference %+.4f on %s, p %.2f)", key, before, most, c.Gain, spell.Count(c.Samples, "validation sample"),
+			"(difference %+.4f on %s, p %.2f)", key, before, most, c.Gain, enum.Count(c.Samples, "validation sample"),
 			c.P)
 	case c.Gain <= 0:
 		return fmt.Sprintf("training made %s worse (%.4f before, %.4f at most after)", key, before, most)
 	}
 	return fmt.Sprintf("%s rose (%.4f before, %.4f at most after), but by no more than chance explains on %s (p %.2f)",
-		key, before, most, spell.Count(c.Samples, "validation sample"), c.P)
+		key, before, most, enum.Count(c.Samples, "validation sample"), c.P)
 }
 
 // wayOut lists what to try if training did not make the network better. What the run is known

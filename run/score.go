@@ -9,9 +9,9 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/eval/cluster"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/option"
+	"github.com/kindred-ml/kindred/internal/compute/cluster"
 	"github.com/kindred-ml/kindred/train"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -224,7 +224,7 @@ func TestGallery(t *testing.T) {
 	}
 }
 
-func squared(x *mat.Dense, a, b int) float64 {
+func squared(x *matrix.Dense, a, b int) float64 {
 	sum := 0.0
 	for j := range x.Cols {
 		d := float64(x.At(a, j)) - float64(x.At(b, j))
@@ -235,7 +235,7 @@ func squared(x *mat.Dense, a, b int) float64 {
 
 // A test sample that is also an item of the gallery does not find itself, in the metrics of an epoch and in checks.
 func TestQueriesInTheGallery(t *testing.T) {
-	x := mat.New(40, 6)
+	x := matrix.New(40, 6)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range x.Data {
 		x.Data[i] = float32(rng.NormFloat64())

@@ -12,9 +12,9 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/base/option"
-	"github.com/kindred-ml/kindred/internal/base/within"
-	"github.com/kindred-ml/kindred/nn/onnxnet"
-	"github.com/kindred-ml/kindred/nn/published"
+	"github.com/kindred-ml/kindred/internal/base/rootfs"
+	"github.com/kindred-ml/kindred/internal/network/onnxnet"
+	"github.com/kindred-ml/kindred/internal/network/published"
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -143,7 +143,7 @@ const publishedWeights = "model.safetensors"
 // publishedWeights, or a name that Options.Weights knows.
 func findWeights(ctx context.Context, n *NetworkConfig, opts *Options) (Start, error) {
 	if n.PretrainedFile() || opts.Weights == nil {
-		path, err := within.Local(ctx, n.Pretrained)
+		path, err := rootfs.Local(ctx, n.Pretrained)
 		if err != nil {
 			return Start{}, fmt.Errorf("network.pretrained: %w", err)
 		}

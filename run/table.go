@@ -16,7 +16,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 	"github.com/kindred-ml/kindred/internal/format/plaintext"
 	"github.com/kindred-ml/kindred/internal/format/tfevents"
 	"github.com/kindred-ml/kindred/train"
@@ -58,7 +58,7 @@ const (
 )
 
 func readTable(path string) (*Table, error) {
-	f, size, err := regular.OpenSized(path)
+	f, size, err := fileinfo.OpenSized(path)
 	if err != nil {
 		return nil, err
 	}

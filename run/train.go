@@ -14,7 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/objective"
@@ -70,7 +70,7 @@ type Options struct {
 	// anchor, positive and negative as rows of e, the network's output. The loss must be a loss
 	// over triplets (loss.Tuples). Runs are reproducible only if the choice depends on nothing but
 	// the arguments.
-	Miner func(e *mat.Dense, b objective.Batch) ([][3]int32, error)
+	Miner func(e *matrix.Dense, b objective.Batch) ([][3]int32, error)
 	// Sampler, if set, draws the batches of the training part p, as positions from 0 to
 	// p.Len()-1. The memory of the run is planned for the largest batch of its first epoch.
 	Sampler func(p *data.Part) (train.Sampler, error)

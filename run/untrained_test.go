@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
-	dense "github.com/kindred-ml/kindred/mat"
+	dense "github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 )
 

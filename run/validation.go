@@ -9,7 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -134,7 +134,7 @@ func (s *scored) found(ctx context.Context, distance rank.Distance) ([]outcome, 
 
 // foundIn searches queries in a gallery, or among each other if gallery is nil. It also returns
 // the nearest items.
-func foundIn(ctx context.Context, x *mat.Dense, labels []int64, gallery *mat.Dense, others []int64,
+func foundIn(ctx context.Context, x *matrix.Dense, labels []int64, gallery *matrix.Dense, others []int64,
 	distance rank.Distance) ([]outcome, *rank.Neighbours, error) {
 	near, err := rank.Nearest(ctx, x, gallery, 1, rank.Options{Distance: distance})
 	if err != nil {
@@ -163,7 +163,7 @@ func foundIn(ctx context.Context, x *mat.Dense, labels []int64, gallery *mat.Den
 
 // foundAmong searches samples among each other and among distractors with another label. At
 // equal distances samples precede distractors, and lower rows precede higher ones.
-func foundAmong(ctx context.Context, x *mat.Dense, labels []int64, d *mat.Dense, others []int64,
+func foundAmong(ctx context.Context, x *matrix.Dense, labels []int64, d *matrix.Dense, others []int64,
 	distance rank.Distance) ([]outcome, error) {
 	out, near, err := foundIn(ctx, x, labels, nil, labels, distance)
 	if err != nil {
@@ -241,7 +241,7 @@ func meanKnown(values []float64) float64 {
 
 // margins collects the sums for marginMetric, one part of the gallery at a time.
 type margins struct {
-	x              *mat.Dense
+	x              *matrix.Dense
 	labels         []int64
 	distance       rank.Distance
 	same, other    []float32 // nearness of the nearest item with the query's label, and with another
@@ -249,7 +249,7 @@ type margins struct {
 	sum, ofSquares float64   // sums over the nearness of these pairs
 }
 
-func newMargins(x *mat.Dense, labels []int64, distance rank.Distance) *margins {
+func newMargins(x *matrix.Dense, labels []int64, distance rank.Distance) *margins {
 	m := &margins{labels: labels, distance: distance, same: make([]float32, x.Rows), other: make([]float32, x.Rows)}
 	m.x = m.placed(x)
 	for i := range m.same {
@@ -259,7 +259,7 @@ func newMargins(x *mat.Dense, labels []int64, distance rank.Distance) *margins {
 }
 
 // placed returns rows whose dot products are the similarities; for distances it returns x.
-func (m *margins) placed(x *mat.Dense) *mat.Dense {
+func (m *margins) placed(x *matrix.Dense) *matrix.Dense {
 	if m.distance == rank.Cosine {
 		return rank.Normalized(x)
 	}
@@ -276,23 +276,23 @@ func (m *margins) addEachOther(ctx context.Context) error {
 
 // add compares the queries with a part of their gallery. foreign leaves out items with a query's
 // label.
-func (m *margins) add(ctx context.Context, gallery *mat.Dense, labels []int64, foreign bool) error {
+func (m *margins) add(ctx context.Context, gallery *matrix.Dense, labels []int64, foreign bool) error {
 	return m.compare(ctx, m.placed(gallery), labels, false, foreign)
 }
 
 // compare implements add for placed rows. With itself, row i of g is query i, which is left out
 // of its own search.
-func (m *margins) compare(ctx context.Context, g *mat.Dense, labels []int64, itself, foreign bool) error {
-	near := mat.New(min(marginBlock, m.x.Rows), g.Rows)
+func (m *margins) compare(ctx context.Context, g *matrix.Dense, labels []int64, itself, foreign bool) error {
+	near := matrix.New(min(marginBlock, m.x.Rows), g.Rows)
 	for at := 0; at < m.x.Rows; at += marginBlock {
 		n := min(marginBlock, m.x.Rows-at)
 		q, d := m.x.RowRange(at, at+n), near.RowRange(0, n)
 		sign := float32(1)
 		if m.distance == rank.Euclidean {
-			mat.SquaredDistances(q, g, d)
+			matrix.SquaredDistances(q, g, d)
 			sign = -1
 		} else {
-			mat.Gemm(false, true, 1, q, g, 0, d)
+			matrix.Gemm(false, true, 1, q, g, 0, d)
 		}
 		if err := ctx.Err(); err != nil {
 			return err

@@ -8,7 +8,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // TestFoundAmong compares with the definition, a loop over all pairs in float64.
@@ -55,8 +55,8 @@ func TestFoundAmong(t *testing.T) {
 
 // Copies on both sides: a validation sample comes before a distractor at the same place.
 func TestFoundAmongTies(t *testing.T) {
-	x := mat.Of(2, 1, []float32{1, 1})
-	g := mat.Of(3, 1, []float32{1, 1, 1})
+	x := matrix.Of(2, 1, []float32{1, 1})
+	g := matrix.Of(3, 1, []float32{1, 1, 1})
 	found, err := foundAmong(t.Context(), x, []int64{5, 5}, g, []int64{5, 7, 5}, rank.Euclidean)
 	if h, q := hitsOf(found); err != nil || h != 2 || q != 2 {
 		t.Errorf("%d of %d, %v", h, q, err)
@@ -82,10 +82,10 @@ func hitsOf(found []outcome) (hits, queries int) {
 
 // TestFoundIn looks queries up in a gallery and among each other.
 func TestFoundIn(t *testing.T) {
-	x := mat.Of(4, 1, []float32{0, 1, 10, 12})
-	g := mat.Of(3, 1, []float32{0.4, 9, 50})
+	x := matrix.Of(4, 1, []float32{0, 1, 10, 12})
+	g := matrix.Of(3, 1, []float32{0.4, 9, 50})
 	for _, c := range []struct {
-		gallery        *mat.Dense
+		gallery        *matrix.Dense
 		labels, others []int64
 		want           []outcome
 	}{
@@ -135,7 +135,7 @@ func TestMargins(t *testing.T) {
 // Degenerate sets have a margin, of 0: where all is in one place, and where there is nothing
 // to compare.
 func TestMarginsOfLittle(t *testing.T) {
-	same := mat.Of(4, 2, []float32{1, 1, 1, 1, 1, 1, 1, 1})
+	same := matrix.Of(4, 2, []float32{1, 1, 1, 1, 1, 1, 1, 1})
 	for what, labels := range map[string][]int64{"one place": {1, 1, 2, 2}, "one class": {1, 1, 1, 1},
 		"classes of one": {1, 2, 3, 4}} {
 		for _, distance := range []rank.Distance{rank.Euclidean, rank.Cosine} {
@@ -148,7 +148,7 @@ func TestMarginsOfLittle(t *testing.T) {
 	}
 }
 
-func of(x *mat.Dense, labels []int64) *Embedded {
+func of(x *matrix.Dense, labels []int64) *Embedded {
 	p := &data.Part{Fine: labels}
 	e := &Embedded{X: x, Part: p}
 	for i := range labels {
@@ -157,8 +157,8 @@ func of(x *mat.Dense, labels []int64) *Embedded {
 	return e
 }
 
-func drawn(rng *rand.Rand, n, d int) (*mat.Dense, []int64) {
-	x, y := mat.New(n, d), make([]int64, n)
+func drawn(rng *rand.Rand, n, d int) (*matrix.Dense, []int64) {
+	x, y := matrix.New(n, d), make([]int64, n)
 	for i := range x.Data {
 		x.Data[i] = float32(rng.NormFloat64())
 	}
@@ -184,7 +184,7 @@ func near(distance rank.Distance, a, b []float32) float64 {
 }
 
 // marginOf is marginMetric by its definition.
-func marginOf(x *mat.Dense, labels []int64, g *mat.Dense, others []int64, distractors bool,
+func marginOf(x *matrix.Dense, labels []int64, g *matrix.Dense, others []int64, distractors bool,
 	distance rank.Distance) float64 {
 	var all, margins []float64
 	for i, y := range labels {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/index"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -26,7 +26,7 @@ func BenchmarkIdentify(b *testing.B) {
 			centres[c][k] = float32(rng.NormFloat64())
 		}
 	}
-	x := mat.New(items, dim)
+	x := matrix.New(items, dim)
 	labels := make([]int64, items)
 	list := make([]store.Item, items)
 	for i := range items {

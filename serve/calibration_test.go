@@ -11,9 +11,9 @@ import (
 
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/test/storetest"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // unknown is the network of vectors that say nothing about it.

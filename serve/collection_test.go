@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/test/storetest"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // numbered is a store of vectors of dim numbers, all of them value, whose items are called after it.
@@ -41,10 +41,10 @@ func (e *slow) Decode(context.Context, *imaging.Picture, int) (*imaging.Image, e
 	return &imaging.Image{}, nil
 }
 
-func (e *slow) Embed(_ context.Context, pictures []*imaging.Image) (*mat.Dense, error) {
+func (e *slow) Embed(_ context.Context, pictures []*imaging.Image) (*matrix.Dense, error) {
 	e.begun <- struct{}{}
 	<-e.goOn
-	return mat.New(len(pictures), e.dim), nil
+	return matrix.New(len(pictures), e.dim), nil
 }
 
 // TestReplace: a request under way finishes with the collection that it began with, of another dimension; a later one

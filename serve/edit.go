@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/kindred-ml/kindred/app/mirror"
+	"github.com/kindred-ml/kindred/internal/collection/mirror"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/collection/mirror"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -65,7 +65,8 @@ func TestEditUndone(t *testing.T) {
 		do.do("PATCH", "/v1/items", "application/json", []byte(body)).want(t, 200).into(t, &out)
 		a := itemOf(t, do, "a")
 		if strings.Contains(body, `"a"`) && (a.Columns["label"] != "2.10" ||
-			a.Columns[mirror.Labels] != `label="cat";` || a.Columns[mirror.Digest] != before[0].Columns[mirror.Digest]) {
+			a.Columns[mirror.Labels] != `label="cat";` ||
+			a.Columns[mirror.Digest] != before[0].Columns[mirror.Digest]) {
 			t.Errorf("%s: %v", body, a.Columns)
 		}
 		for _, e := range out.Before {

@@ -12,8 +12,8 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/base/batch"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/words"
+	"github.com/kindred-ml/kindred/internal/network/textencoder"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Embedder makes vectors of pictures. Network makes an Embedder of a trained network.
@@ -23,14 +23,14 @@ type Embedder interface {
 	Decode(ctx context.Context, p *imaging.Picture, maxPixels int) (*imaging.Image, error)
 	// Embed returns a row for each picture. One goroutine at a time calls it. It may change
 	// the pictures.
-	Embed(ctx context.Context, pictures []*imaging.Image) (*mat.Dense, error)
+	Embed(ctx context.Context, pictures []*imaging.Image) (*matrix.Dense, error)
 }
 
 // Words makes vectors of texts that can be compared with those of pictures, as a text tower does. Many goroutines
 // call it.
 type Words interface {
 	// Embed returns a row for each text.
-	Embed(ctx context.Context, texts []string) (*mat.Dense, error)
+	Embed(ctx context.Context, texts []string) (*matrix.Dense, error)
 }
 
 // maxWords bounds a text in bytes.
@@ -46,7 +46,7 @@ func (s *Server) embedText(ctx context.Context, c *collection, text string) ([]f
 	defer cancel()
 	x, err := c.Words.Embed(ctx, []string{text})
 	if err == nil {
-		err = words.Unit(x)
+		err = textencoder.Unit(x)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("embedding words: %w", err)

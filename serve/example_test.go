@@ -9,9 +9,9 @@ import (
 	"net/http/httptest"
 	"strings"
 
+	"github.com/kindred-ml/kindred/internal/test/storetest"
 	"github.com/kindred-ml/kindred/serve"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // swapped is an embedder that stands for the network of another run.

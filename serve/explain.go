@@ -9,12 +9,12 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/diagnose"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/option"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -264,7 +264,7 @@ func labelled(a *asked, label string, hits []api.Neighbour) (diagnose.Input, map
 	for i := range hits {
 		add(&hits[i].Item)
 	}
-	in.X, in.Names = mat.New(len(rows), len(a.query.Vector)), names
+	in.X, in.Names = matrix.New(len(rows), len(a.query.Vector)), names
 	for i, v := range rows {
 		copy(in.X.Row(i), v)
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/test/storetest"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // hitsOf makes neighbours of classes, "" for none, at distances of 1, 2, ... times a step.

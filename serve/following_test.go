@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kindred-ml/kindred/internal/test/storetest"
 	"github.com/kindred-ml/kindred/serve/api"
-	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // A collection that follows a folder says what it does, in /v1/info and in the metrics; another says nothing.
@@ -31,7 +31,8 @@ func TestFollowing(t *testing.T) {
 			[]string{`photos{collection="things",state="to embed"} 0`, `failed{collection="things"} 0`,
 				`last_success_timestamp_seconds{collection="things"} 0`}, []string{"changes_total{"}},
 		{"embedding", func() { f.Embedding(120, 900) },
-			api.Following{State: api.Embedding, Embedded: 120, ToEmbed: 900}, false, []string{`photos{collection="things",state="to embed"} 900`,
+			api.Following{State: api.Embedding, Embedded: 120, ToEmbed: 900}, false,
+			[]string{`photos{collection="things",state="to embed"} 900`,
 				`photos{collection="things",state="embedded"} 120`}, nil},
 		{"done", func() { f.Compared(Comparison{Changes: map[string]int{"added": 900, "removed": 0}}) },
 			api.Following{State: api.Current},
@@ -42,7 +43,8 @@ func TestFollowing(t *testing.T) {
 		{"failed", func() { f.Embedding(1, 2); f.Failed(errors.New("no folder")) },
 			api.Following{State: api.Failed, Error: "no folder"}, true, []string{`failed{collection="things"} 1`}, nil},
 		{"again", func() { f.Compared(Comparison{Changes: map[string]int{"added": 2}}) },
-			api.Following{State: api.Current}, true, []string{`failed{collection="things"} 0`, `changes_total{collection="things",kind="added"} 902`}, nil},
+			api.Following{State: api.Current}, true, []string{`failed{collection="things"} 0`,
+				`changes_total{collection="things",kind="added"} 902`}, nil},
 	} {
 		c.step()
 		var info api.Info

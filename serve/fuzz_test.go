@@ -53,7 +53,8 @@ func FuzzDecisions(f *testing.F) {
 	}
 	f.Add(whole)
 	f.Add(whole[:len(whole)/2])
-	for _, text := range []string{`{}`, `null`, `{"done":{"0":{"action":"relabel","label":"\u2028<","at":"` + decidedAt +
+	for _, text := range []string{`{}`, `null`, `{"done":{"0":{"action":"relabel","label":"\u2028<","at":"` +
+		decidedAt +
 		`"}}}`, `{"done":{"1":{"action":"drop","at":"0000-01-01T00:00:00+23:59"}},"at":2}`, `{"version":1e0}`,
 		`{"done":{"00":{}}}`, `{"past":[{"card":0,"was":{"action":"split","label":"\ud800"},"at":""}]}`} {
 		f.Add([]byte(text))

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
 	"github.com/kindred-ml/kindred/store"
 )
 

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kindred-ml/kindred/internal/test/storetest"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // Labels are counted when they were not yet, and again when the items have changed, but not

@@ -23,10 +23,10 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/test/storetest"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // colours embeds a picture by its mean colour. Its dimension is 3.
@@ -39,13 +39,13 @@ func (c *colours) Decode(ctx context.Context, p *imaging.Picture, maxPixels int)
 	return im, p.Decode(ctx, &imaging.Decoder{MaxPixels: maxPixels}, im)
 }
 
-func (c *colours) Embed(_ context.Context, pictures []*imaging.Image) (*mat.Dense, error) {
+func (c *colours) Embed(_ context.Context, pictures []*imaging.Image) (*matrix.Dense, error) {
 	if c.before != nil {
 		if err := c.before(len(pictures)); err != nil {
 			return nil, err
 		}
 	}
-	x := mat.New(len(pictures), 3)
+	x := matrix.New(len(pictures), 3)
 	for i, im := range pictures {
 		im.SetChannels(3)
 		for p, v := range im.Pix {

@@ -13,16 +13,16 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/option"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/test/storetest"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // spots are photos of classes from to to, eight of each, around places that a class has for
 // itself.
-func spots(from, to int) (*mat.Dense, []int64) {
-	x, labels := mat.New(8*(to-from), 3), []int64{}
+func spots(from, to int) (*matrix.Dense, []int64) {
+	x, labels := matrix.New(8*(to-from), 3), []int64{}
 	rng := rand.New(rand.NewPCG(uint64(from), 1))
 	for c := from; c < to; c++ {
 		place := rand.New(rand.NewPCG(uint64(c), 2))
@@ -321,7 +321,7 @@ func TestIdentifyByClass(t *testing.T) {
 		var got api.Identified
 		do.json("POST", "/v1/identify", api.Identify{Vectors: [][]float32{photo.Row(i)}, Coverage: coverage,
 			ByClass: byClass}).want(t, 200).into(t, &got)
-		all := mat.Of(len(names), 3, x)
+		all := matrix.Of(len(names), 3, x)
 		g, err := decide.MeasuredGallery(t.Context(), c.Calibration, all, names, rank.Euclidean)
 		if err != nil {
 			t.Fatal(err)
@@ -428,7 +428,7 @@ func TestIdentifyKnown(t *testing.T) {
 				rows, out.Labels = append(rows, x.Row(i)...), append(out.Labels, l)
 			}
 		}
-		out.X = mat.Of(len(out.Labels), x.Cols, rows)
+		out.X = matrix.Of(len(out.Labels), x.Cols, rows)
 		return out
 	}
 	photos, items := of(func(i int) bool { return i%8 == 7 }), of(func(i int) bool { return i%8 != 7 })

@@ -8,11 +8,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/collection/mirror"
+	"github.com/kindred-ml/kindred/internal/test/storetest"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // What is the query itself is left out if the request says so: copies of its file under other

@@ -14,8 +14,8 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/projection"
+	"github.com/kindred-ml/kindred/internal/compute/projection"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -128,7 +128,7 @@ func layOut(ctx context.Context, st store.Store, most int) (*plane, error) {
 	if m.method == "plain" {
 		m.points = sample
 	} else {
-		err = m.tsne(ctx, mat.Of(m.placed, info.Dim, sample), st, &info)
+		err = m.tsne(ctx, matrix.Of(m.placed, info.Dim, sample), st, &info)
 	}
 	m.bounds()
 	return m, err
@@ -167,7 +167,7 @@ func asCompared(v []float32, distance string) []float32 {
 }
 
 // tsne places x and, if x is a sample, the other items of the store beside it.
-func (m *plane) tsne(ctx context.Context, x *mat.Dense, st store.Store, info *store.Info) error {
+func (m *plane) tsne(ctx context.Context, x *matrix.Dense, st store.Store, info *store.Info) error {
 	t, err := projection.TSNE{Seed: 1}.Run(ctx, x)
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func (m *plane) tsne(ctx context.Context, x *mat.Dense, st store.Store, info *st
 	m.ids, m.columns = m.ids[:0], map[string]*painted{} // filled again by the second reading
 	var rows []float32
 	place := func() error {
-		xs, ys, err := anchors.Place(ctx, mat.Of(len(rows)/info.Dim, info.Dim, rows))
+		xs, ys, err := anchors.Place(ctx, matrix.Of(len(rows)/info.Dim, info.Dim, rows))
 		m.append(xs, ys)
 		rows = rows[:0]
 		return err

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kindred-ml/kindred/internal/test/storetest"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 func TestPlaneBounds(t *testing.T) {

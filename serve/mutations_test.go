@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/test/mutations"
+	"github.com/kindred-ml/kindred/internal/test/mutations"
 )
 
 // TestMutations changes the bodies of requests: each is answered, by what it asks for or by a
@@ -21,15 +21,18 @@ func TestMutations(t *testing.T) {
 	for _, c := range []struct{ request, body string }{
 		{"POST /v1/search", `{"vector":[1,0,0],"k":3,"filter":"price < 3","columns":["label"],"vectors":true}`},
 		{"POST /v1/explain", `{"id":"red/001","k":2,"except_itself":true}`},
-		{"PUT /v1/items", `{"items":[{"id":"a","vector":[1,2,3],"columns":{"label":"x","price":1e3}},{"id":"b","vector":[0,0,1],` +
-			`"columns":{"label":2.10}}]}`},
+		{"PUT /v1/items",
+			`{"items":[{"id":"a","vector":[1,2,3],"columns":{"label":"x","price":1e3}},{"id":"b","vector":[0,0,1],` +
+				`"columns":{"label":2.10}}]}`},
 		{"PUT /v1/items/red%2F001", `{"columns":{"label":"y"},"vector":[1,1,1]}`},
 		{"PATCH /v1/items/red%2F001", `{"columns":{"label":2.10,"price":3,"sold":null}}`},
-		{"PATCH /v1/items", `{"items":[{"id":"red/001","columns":{"label":"x","price":null}},{"id":"red/002","columns":{}}]}`},
+		{"PATCH /v1/items",
+			`{"items":[{"id":"red/001","columns":{"label":"x","price":null}},{"id":"red/002","columns":{}}]}`},
 		{"PATCH /v1/items?collection=things", `{"ids":["red/001","red/002"],"columns":{"label":"x","price":1e3}}`},
 		{"DELETE /v1/items", `{"ids":["nothing","nor this"],"keep":true}`},
-		{"PUT /v1/review/decisions", `{"version":0,"done":{"0":{"action":"relabel","label":"x","at":"2024-01-02T03:04:05Z"}},` +
-			`"past":[{"card":0,"at":"2024-01-02T03:04:05Z"}],"at":1}`},
+		{"PUT /v1/review/decisions",
+			`{"version":0,"done":{"0":{"action":"relabel","label":"x","at":"2024-01-02T03:04:05Z"}},` +
+				`"past":[{"card":0,"at":"2024-01-02T03:04:05Z"}],"at":1}`},
 	} {
 		method, path, _ := strings.Cut(c.request, " ")
 		s := newServer(t, Options{Review: dir, Limits: Limits{Body: 1 << 20}})

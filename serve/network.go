@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -57,7 +57,7 @@ func (n *network) Decode(ctx context.Context, p *imaging.Picture, maxPixels int)
 	return im, nil
 }
 
-func (n *network) Embed(ctx context.Context, pictures []*imaging.Image) (*mat.Dense, error) {
+func (n *network) Embed(ctx context.Context, pictures []*imaging.Image) (*matrix.Dense, error) {
 	images := make([]image.Image, len(pictures))
 	for i, p := range pictures {
 		images[i] = p

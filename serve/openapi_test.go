@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/app/mirror"
+	"github.com/kindred-ml/kindred/internal/collection/mirror"
+	"github.com/kindred-ml/kindred/internal/test/storetest"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // TestDocumentHasEveryRoute: the document and the table have the same routes, with the same parameters.

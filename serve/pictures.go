@@ -19,12 +19,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
+	"github.com/kindred-ml/kindred/internal/collection/mirror"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -75,7 +75,7 @@ func (s *Server) header(ctx context.Context, f *os.File, l *loan) (*imaging.Head
 // out of the folders.
 func (c *collection) openFile(path string) *os.File {
 	if len(c.Folders) == 0 {
-		f, err := regular.Open(path)
+		f, err := fileinfo.Open(path)
 		if err != nil || !filepath.IsAbs(path) {
 			if err == nil {
 				f.Close()
@@ -93,7 +93,7 @@ func (c *collection) openFile(path string) *os.File {
 		if err != nil {
 			continue
 		}
-		f, err := regular.OpenIn(root, rel)
+		f, err := fileinfo.OpenIn(root, rel)
 		root.Close()
 		if err == nil {
 			return f
@@ -175,7 +175,7 @@ func (s *Server) opened(r *http.Request) (*shot, error) {
 	region := mirror.Region(it.Columns)
 	box, _ := embedding.Box(region)
 	sum := fnv.New128a()
-	fmt.Fprint(sum, c.Name, "\x00", it.ID, "\x00", it.Path, "\x00", region, "\x00", regular.State(info))
+	fmt.Fprint(sum, c.Name, "\x00", it.ID, "\x00", it.Path, "\x00", region, "\x00", fileinfo.State(info))
 	return &shot{f, h, `"` + hex.EncodeToString(sum.Sum(nil)) + `"`, box}, nil
 }
 

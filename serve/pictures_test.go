@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/test/storetest"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // A request may give an item no path, the one that it has, or one in the collection's

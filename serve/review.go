@@ -15,11 +15,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/kindred-ml/kindred/app/page/review"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
+	"github.com/kindred-ml/kindred/internal/page/review"
 	"github.com/kindred-ml/kindred/serve/api"
 )
 
@@ -55,7 +55,7 @@ func openReview(path string, readOnly bool) (*reviewed, error) {
 	if err := noLink(v.file); err != nil && !readOnly {
 		return nil, err
 	}
-	text, err := regular.ReadFile(v.file)
+	text, err := fileinfo.ReadFile(v.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return v, nil
 	} else if err != nil {

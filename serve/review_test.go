@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/page/review"
+	"github.com/kindred-ml/kindred/internal/page/review"
 	"github.com/kindred-ml/kindred/serve/api"
 )
 
@@ -217,7 +217,8 @@ func TestDecisions(t *testing.T) {
 		{one("2", "relabel", "cat", at), ""}, {one("2", "split", strings.Repeat("c", 1000), at), ""},
 		{one("2", "split", strings.Repeat("c", 1001), at), label}, {one("2", "split", "", at), label},
 		{one("2", "relabel", "", at), label}, {one("2", "accept", "cat", at), label},
-		{one("2", "relabel", "\xff", at), label}, {one("2", "eat", "", at), `action "eat": want accept, relabel, split or drop`},
+		{one("2", "relabel", "\xff", at), label}, {one("2", "eat", "", at),
+			`action "eat": want accept, relabel, split or drop`},
 		{one("5", "accept", "", at), "a decision on card 5 of 5"}, {one("-1", "accept", "", at), "card -1 of 5"},
 		{one("01", "accept", "", at), `card "01": want a number`}, {one("x", "accept", "", at), `card "x"`},
 		{one("1", "accept", "", "yesterday"), `time is "yesterday": want the form 2006-01-02T15:04:05Z`},

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/test/storetest"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // TestSums: pictures, words, items and vectors are added up and subtracted, each of unit length. Items that are an
@@ -65,7 +65,8 @@ func TestSums(t *testing.T) {
 		`[{"id": "red/000"}, {"vector": [1]}]`:                            `"terms[1] has 1 numbers, and red/000 has 3`,
 		`[` + strings.Repeat(`{"text": "red"},`, 16) + `{"text": "red"}]`: "17 terms",
 	} {
-		a := do.do("POST", "/v1/search", "application/json", fmt.Appendf(nil, `{"terms": %s}`, terms)).want(t, 422, "invalid")
+		a := do.do("POST", "/v1/search", "application/json", fmt.Appendf(nil, `{"terms": %s}`, terms)).want(t, 422,
+			"invalid")
 		if !strings.Contains(string(a.body), want) {
 			t.Errorf("%s: no %q in %s", terms, want, a.body)
 		}

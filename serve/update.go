@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/kindred-ml/kindred/app/mirror"
+	"github.com/kindred-ml/kindred/internal/collection/mirror"
 	"github.com/kindred-ml/kindred/store"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -172,7 +172,7 @@ func (c *collection) sweep(ctx context.Context, s *Server, now time.Time) error 
 		if !strings.HasSuffix(note, removedSuffix) {
 			continue
 		}
-		text, err := regular.ReadFile(note)
+		text, err := fileinfo.ReadFile(note)
 		if err != nil {
 			return err
 		}

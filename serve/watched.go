@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 )
 
 // watched is a value read from files. It is read again when the contents of a file change. Each look reads
@@ -47,7 +47,7 @@ const lookAgain = time.Second
 // read looks at the files.
 func (w *watched[T]) read() (files []look, marks []mark) {
 	for _, path := range w.paths {
-		text, err := regular.ReadWithin(path, "a watched file", w.most)
+		text, err := fileinfo.ReadWithin(path, "a watched file", w.most)
 		files = append(files, look{text, err})
 		if err != nil {
 			text = []byte("\x00" + err.Error()) // no watched file begins like this

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kindred-ml/kindred/internal/test/storetest"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // What is read again is told once: what the file holds now, or why it cannot be read, and

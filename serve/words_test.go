@@ -7,16 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/test/storetest"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/serve/api"
-	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // spoken embeds the names of colours, not of unit length.
 type spoken struct{}
 
-func (spoken) Embed(_ context.Context, texts []string) (*mat.Dense, error) {
-	x := mat.New(len(texts), 3)
+func (spoken) Embed(_ context.Context, texts []string) (*matrix.Dense, error) {
+	x := matrix.New(len(texts), 3)
 	for i, text := range texts {
 		for c, name := range []string{"red", "green", "blue"} {
 			if strings.Contains(text, name) {

@@ -14,7 +14,8 @@ func TestErrorsAreShort(t *testing.T) {
 		for _, err := range []error{&NotFoundError{id}, &ExistsError{id},
 			&FilterError{Filter: id, Column: 2, Reason: cause.Error()}, &ItemError{id, cause}} {
 			text := err.Error()
-			if len(text) > 1000 || strings.ContainsAny(text, "\x00\x1b\n\u202e") || !strings.Contains(text, `"`+id[:1]) {
+			if len(text) > 1000 || strings.ContainsAny(text, "\x00\x1b\n\u202e") ||
+				!strings.Contains(text, `"`+id[:1]) {
 				t.Errorf("%T of %d bytes: %d bytes: %.200q", err, len(id), len(text), text)
 			}
 			switch err.(type) {

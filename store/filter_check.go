@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 )
 
 // Check returns a *FilterError unless every column that the filter names, except id and path,
@@ -80,6 +80,6 @@ func unknown(name string, columns []Column) string {
 	for _, c := range columns {
 		known = append(known, c.Name)
 	}
-	return fmt.Sprintf("no column called %s%s; there are: %s", name, spell.Suggest(name, known),
+	return fmt.Sprintf("no column called %s%s; there are: %s", name, enum.Suggest(name, known),
 		strings.Join(known, ", "))
 }

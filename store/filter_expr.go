@@ -1,6 +1,6 @@
 package store
 
-import "github.com/kindred-ml/kindred/internal/base/spell"
+import "github.com/kindred-ml/kindred/internal/base/enum"
 
 // Expr is a part of a filter: an And, an Or, a Not or a *Condition.
 type Expr interface{ expr() }
@@ -82,7 +82,7 @@ const (
 	True              // the column alone
 )
 
-var opNames = spell.Of[Op]("Op", "operator", "=", "!=", "<", "<=", ">", ">=", "in", "not in", "is missing",
+var opNames = enum.Of[Op]("Op", "operator", "=", "!=", "<", "<=", ">", ">=", "in", "not in", "is missing",
 	"is not missing", "is true")
 
 // String returns the operator as it is written in filters; "is true" for True.

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/base/par"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/nn"
 )
 

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/critical"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/objective"
 )

@@ -8,7 +8,7 @@ import (
 	"iter"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Data reads samples by their positions 0, 1, 2... Images and Rows implement it.
@@ -75,7 +75,7 @@ func imagesOf(b *data.Batch) Batch {
 
 // Rows is Data of ready features: each row of a matrix is a sample of 1 x 1 x X.Cols.
 type Rows struct {
-	X *mat.Dense
+	X *matrix.Dense
 	// Index holds the row of each position. If nil, position i is row i.
 	Index []int
 }
@@ -109,17 +109,17 @@ const embedAtATime = 64
 // Embed computes the embeddings of positions 0 to n-1 of d in evaluation mode, size samples at a
 // time (0 means 64). Row i of x is the embedding of position pos[i]. Samples that d cannot read
 // have no row.
-func Embed(ctx context.Context, net Network, d Data, n, size int) (x *mat.Dense, pos []int, err error) {
+func Embed(ctx context.Context, net Network, d Data, n, size int) (x *matrix.Dense, pos []int, err error) {
 	return embed(ctx, net, d, 0, n, size)
 }
 
 // embed implements Embed for positions first to end-1.
-func embed(ctx context.Context, net Network, d Data, first, end, size int) (x *mat.Dense, pos []int, err error) {
+func embed(ctx context.Context, net Network, d Data, first, end, size int) (x *matrix.Dense, pos []int, err error) {
 	if size <= 0 {
 		size = embedAtATime
 	}
 	n := end - first
-	x = mat.New(n, net.Dim())
+	x = matrix.New(n, net.Dim())
 	for b, err := range ahead(net, d.Epoch(ctx, 0, consecutive(first, end, size)), false) {
 		if err != nil {
 			return nil, nil, err
@@ -127,7 +127,7 @@ func embed(ctx context.Context, net Network, d Data, first, end, size int) (x *m
 		if len(b.Pos) == 0 {
 			continue
 		}
-		var e *mat.Dense
+		var e *matrix.Dense
 		if b.staged != nil {
 			e = b.staged.Infer()
 		} else {

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
@@ -19,7 +19,7 @@ import (
 // that it learns, and adds nothing.
 type gains struct {
 	gain *nn.Param
-	x    *mat.Dense // what Forward was given
+	x    *matrix.Dense // what Forward was given
 }
 
 func newGains(dim int) *gains {
@@ -33,20 +33,20 @@ func newGains(dim int) *gains {
 func (g *gains) Params() []*nn.Param { return []*nn.Param{g.gain} }
 func (g *gains) Dim() int            { return len(g.gain.Value) }
 
-func (g *gains) Infer(x []float32, n int) *mat.Dense {
-	e := mat.New(n, g.Dim())
+func (g *gains) Infer(x []float32, n int) *matrix.Dense {
+	e := matrix.New(n, g.Dim())
 	for k, v := range x {
 		e.Data[k] = v * g.gain.Value[k%g.Dim()]
 	}
 	return e
 }
 
-func (g *gains) Forward(x []float32, n int) *mat.Dense {
-	g.x = mat.Of(n, g.Dim(), x)
+func (g *gains) Forward(x []float32, n int) *matrix.Dense {
+	g.x = matrix.Of(n, g.Dim(), x)
 	return g.Infer(x, n)
 }
 
-func (g *gains) Backward(grad *mat.Dense) {
+func (g *gains) Backward(grad *matrix.Dense) {
 	clear(g.gain.Grad)
 	for k, d := range grad.Data {
 		g.gain.Grad[k%g.Dim()] += d * g.x.Data[k]
@@ -57,7 +57,7 @@ func (g *gains) Backward(grad *mat.Dense) {
 // tells the classes apart.
 func ExampleNetwork() {
 	rng := rand.New(rand.NewPCG(1, 1))
-	x, labels := mat.New(200, 3), make([]int64, 200)
+	x, labels := matrix.New(200, 3), make([]int64, 200)
 	for i := range labels {
 		labels[i] = int64(i % 2)
 		copy(x.Row(i), []float32{2 * rng.Float32(), float32(i%2) + rng.Float32()/5, 2 * rng.Float32()})

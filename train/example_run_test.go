@@ -10,7 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/nn/zoo"
@@ -34,9 +34,9 @@ func (hinge) Tuples(ap, an, val, dap, dan []float32) {
 
 // points are n rows of 8 numbers in 4 classes, which differ in the first two
 // numbers alone; the others are larger, and noise.
-func points(n int, seed uint64) (*mat.Dense, []int64) {
+func points(n int, seed uint64) (*matrix.Dense, []int64) {
 	rng := rand.New(rand.NewPCG(seed, 0))
-	x, labels := mat.New(n, 8), make([]int64, n)
+	x, labels := matrix.New(n, 8), make([]int64, n)
 	for i := range n {
 		labels[i] = int64(i % 4)
 		for j := range x.Cols {
@@ -87,7 +87,7 @@ func ExampleRun() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, x := range []*mat.Dense{test, e} {
+	for _, x := range []*matrix.Dense{test, e} {
 		recall, err := eval.RecallAt(ctx, x, want, rank.Euclidean, 1)
 		if err != nil {
 			log.Fatal(err)

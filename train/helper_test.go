@@ -9,7 +9,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/objective"
@@ -22,7 +22,7 @@ func small(t testing.TB, epochs int) Config {
 	t.Helper()
 	const classes, perClass, dim = 3, 8, 5
 	rng := rand.New(rand.NewPCG(2, 2))
-	x, labels, ids := mat.New(classes*perClass, dim), []int64{}, []int64{}
+	x, labels, ids := matrix.New(classes*perClass, dim), []int64{}, []int64{}
 	for i := range x.Rows {
 		c := i / perClass
 		for j := range dim {

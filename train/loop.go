@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/base/critical"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/objective"
 )
 
@@ -233,7 +233,7 @@ func (t *Trainer) gradients(b Batch) (objective.Result, error) {
 		return objective.Result{}, err
 	}
 	if t.grad == nil || t.grad.Rows != e.Rows {
-		t.grad = mat.New(e.Rows, e.Cols)
+		t.grad = matrix.New(e.Rows, e.Cols)
 	}
 	// A step is never interrupted, so that a checkpoint is always between two steps.
 	r, err := t.cfg.Objective.Step(context.Background(), e, t.batch, t.grad)

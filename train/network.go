@@ -5,7 +5,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/objective"
 )
@@ -20,12 +20,12 @@ import (
 type Network interface {
 	// Forward computes the embeddings in training mode, one in each row. They are valid until
 	// the next call of Forward or Infer.
-	Forward(x []float32, n int) *mat.Dense
+	Forward(x []float32, n int) *matrix.Dense
 	// Backward takes the gradient of the loss with respect to the embeddings of
 	// the last Forward, and sets Grad of every trained parameter.
-	Backward(grad *mat.Dense)
+	Backward(grad *matrix.Dense)
 	// Infer computes the embeddings in evaluation mode. They are valid as those of Forward.
-	Infer(x []float32, n int) *mat.Dense
+	Infer(x []float32, n int) *matrix.Dense
 	// Params returns the parameters and running statistics, always in the same order.
 	Params() []*nn.Param
 	// Dim returns the length of an embedding.
@@ -48,7 +48,7 @@ type diagnoser interface {
 type Objective interface {
 	// Step computes the loss of embeddings e, writes the gradient to grad, which has the same
 	// shape, and sets Grad of Params.
-	Step(ctx context.Context, e *mat.Dense, b objective.Batch, grad *mat.Dense) (objective.Result, error)
+	Step(ctx context.Context, e *matrix.Dense, b objective.Batch, grad *matrix.Dense) (objective.Result, error)
 	// Params returns the trained parameters of the loss; most losses have none.
 	Params() []*loss.Param
 	// State returns the state that Step depends on besides its arguments and Params. Restore

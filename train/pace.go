@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
 )
 
 const (

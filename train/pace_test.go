@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // TestPaceLeavesNoTrace: a run after Pace has the bits of one without it, whole or in pieces.
@@ -37,7 +37,7 @@ func TestPaceLeavesNoTrace(t *testing.T) {
 // broken is a Network whose embeddings are too few.
 type broken struct{ Network }
 
-func (b broken) Forward(x []float32, n int) *mat.Dense {
+func (b broken) Forward(x []float32, n int) *matrix.Dense {
 	return b.Network.Forward(x, n).RowRange(0, n-1)
 }
 
@@ -52,7 +52,7 @@ func TestPaceFails(t *testing.T) {
 		ctx    context.Context
 	}{
 		"a broken network": {func(c *Config) { c.Network = broken{c.Network} }, t.Context()},
-		"no data":          {func(c *Config) { c.Data = Rows{X: mat.New(0, 5), Index: []int{}} }, ended},
+		"no data":          {func(c *Config) { c.Data = Rows{X: matrix.New(0, 5), Index: []int{}} }, ended},
 		"interrupted":      {func(*Config) {}, ended},
 		"a resumed run": {func(c *Config) {
 			var w written

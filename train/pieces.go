@@ -3,7 +3,7 @@ package train
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Pieces is a Network that embeds a batch in pieces, for Config.Chunk. *nn.Net implements it.
@@ -13,7 +13,7 @@ type Pieces interface {
 	// on. again says that the same step has embedded the piece before, and that Backward follows.
 	// Then the embeddings are the same, and neither running statistics nor the count of steps
 	// change.
-	ForwardPiece(x []float32, n, first int, again bool) *mat.Dense
+	ForwardPiece(x []float32, n, first int, again bool) *matrix.Dense
 }
 
 // pieces takes a batch through the network piece by piece. embed computes and keeps all
@@ -25,10 +25,10 @@ type pieces struct {
 	x      []float32 // samples of this process's pieces
 	n      int       // number of samples in the batch
 	count  int       // number of pieces of the batch
-	all    *mat.Dense
-	free   [][]float32 // buffers for the gradients of all parameters, one after the other
-	size   int         // number of values in each buffer
-	header mat.Dense   // a piece's rows of the gradient
+	all    *matrix.Dense
+	free   [][]float32  // buffers for the gradients of all parameters, one after the other
+	size   int          // number of values in each buffer
+	header matrix.Dense // a piece's rows of the gradient
 }
 
 // cut divides a batch of n samples into the fewest pieces of at most chunk samples. Their sizes
@@ -62,7 +62,7 @@ func (p *pieces) piece(i int) (x []float32, first, n int) {
 }
 
 // embed returns the embeddings of the batch, valid until the next call.
-func (p *pieces) embed() (*mat.Dense, error) {
+func (p *pieces) embed() (*matrix.Dense, error) {
 	own := p.own()
 	if own.lo > 0 {
 		if c, ok := p.net.(counter); ok {
@@ -76,7 +76,7 @@ func (p *pieces) embed() (*mat.Dense, error) {
 			return nil, fmt.Errorf("the network made %d embeddings of %d samples", e.Rows, n)
 		}
 		if p.all == nil || p.all.Rows != p.n || p.all.Cols != e.Cols {
-			p.all = mat.New(p.n, e.Cols)
+			p.all = matrix.New(p.n, e.Cols)
 		}
 		for j := range n {
 			copy(p.all.Row(first+j), e.Row(j))
@@ -92,7 +92,7 @@ func (p *pieces) embed() (*mat.Dense, error) {
 
 // backward sets every parameter's Grad to the sum over all pieces. It begins with this process's
 // last piece, whose activations are still in memory.
-func (p *pieces) backward(grad *mat.Dense) error {
+func (p *pieces) backward(grad *matrix.Dense) error {
 	params := p.net.Params()
 	p.size = 0
 	for _, q := range params {
@@ -123,7 +123,7 @@ func (p *pieces) backward(grad *mat.Dense) error {
 
 // gradients computes the gradients of this process's pieces below a node, from the last to the
 // first. It adds them up as soon as both halves of a node are known.
-func (p *pieces) gradients(n node, grad *mat.Dense, sums map[node][]float32) {
+func (p *pieces) gradients(n node, grad *matrix.Dense, sums map[node][]float32) {
 	own := p.own()
 	if n.hi <= own.lo || own.hi <= n.lo {
 		return
@@ -142,7 +142,7 @@ func (p *pieces) gradients(n node, grad *mat.Dense, sums map[node][]float32) {
 
 // gradient sends a piece's part of grad back. again says that its activations are no longer in
 // memory.
-func (p *pieces) gradient(i int, again bool, grad *mat.Dense) []float32 {
+func (p *pieces) gradient(i int, again bool, grad *matrix.Dense) []float32 {
 	x, first, n := p.piece(i)
 	if again {
 		p.net.ForwardPiece(x, n, first, true)
@@ -208,14 +208,14 @@ func (t *Trainer) inPieces(n int) bool {
 }
 
 // forward embeds a batch, at once or in pieces.
-func (t *Trainer) forward(b Batch) (*mat.Dense, error) {
+func (t *Trainer) forward(b Batch) (*matrix.Dense, error) {
 	n := len(b.Pos)
 	if t.inPieces(n) {
 		t.pieces.x = b.X
 		t.pieces.cut(n, t.cfg.Chunk)
 		return t.pieces.embed()
 	}
-	var e *mat.Dense
+	var e *matrix.Dense
 	if b.staged != nil {
 		e = b.staged.Forward()
 	} else {

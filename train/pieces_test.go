@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/objective"
@@ -22,7 +22,7 @@ func pictures(t *testing.T, n int, frozenNorm bool) Config {
 	t.Helper()
 	const side = 12
 	rng := rand.New(rand.NewPCG(5, 5))
-	x, labels := mat.New(n, side*side*3), make([]int64, n)
+	x, labels := matrix.New(n, side*side*3), make([]int64, n)
 	for i := range x.Data {
 		x.Data[i] = float32(rng.NormFloat64())
 	}

@@ -8,7 +8,7 @@ import (
 	"iter"
 	"math"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Ranks are processes that train one run together. Each rank embeds its own pieces of every batch
@@ -245,7 +245,7 @@ func (p *pieces) combine(n node, sums map[node][]float32) error {
 
 // EmbedAmong is Embed, shared among ranks. Each rank embeds some consecutive positions, and all
 // get the same bits. If ranks is nil, this process embeds all positions.
-func EmbedAmong(ctx context.Context, ranks Ranks, net Network, d Data, n, size int) (*mat.Dense, []int, error) {
+func EmbedAmong(ctx context.Context, ranks Ranks, net Network, d Data, n, size int) (*matrix.Dense, []int, error) {
 	if ranks == nil {
 		return Embed(ctx, net, d, n, size)
 	}
@@ -265,7 +265,7 @@ func EmbedAmong(ctx context.Context, ranks Ranks, net Network, d Data, n, size i
 	if err != nil {
 		return nil, nil, &RankError{err}
 	}
-	whole := mat.New(n, net.Dim())
+	whole := matrix.New(n, net.Dim())
 	pos = pos[:0:0]
 	for r, part := range parts {
 		if len(part)%(8+4*whole.Cols) != 0 || len(part)/(8+4*whole.Cols) > n-len(pos) {

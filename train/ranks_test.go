@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kindred-ml/kindred/test/ranktest"
+	"github.com/kindred-ml/kindred/internal/test/ranktest"
 )
 
 // outcome is what a rank ends with.

@@ -4,7 +4,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Remote is a Network that computes on a device with its own memory. Params returns copies of the
@@ -25,8 +25,8 @@ type Remote interface {
 // Staged holds samples on a device. Forward and Infer embed them as the Network's methods do; at
 // most one of the two is called. Release frees memory that Backward does not need.
 type Staged interface {
-	Forward() *mat.Dense
-	Infer() *mat.Dense
+	Forward() *matrix.Dense
+	Infer() *matrix.Dense
 	Release()
 }
 

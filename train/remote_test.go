@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -53,7 +53,7 @@ type waiting struct {
 	gone bool
 }
 
-func (w *waiting) Forward() *mat.Dense {
+func (w *waiting) Forward() *matrix.Dense {
 	a := w.net
 	a.mu.Lock()
 	a.forward++
@@ -64,7 +64,7 @@ func (w *waiting) Forward() *mat.Dense {
 	return a.Net.Forward(w.x, w.n)
 }
 
-func (w *waiting) Infer() *mat.Dense { return w.net.Net.Infer(w.x, w.n) }
+func (w *waiting) Infer() *matrix.Dense { return w.net.Net.Infer(w.x, w.n) }
 
 func (w *waiting) Release() {
 	if !w.gone {

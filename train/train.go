@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/base/critical"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/objective"
 )
@@ -119,7 +119,7 @@ type Trainer struct {
 	observer observer
 
 	samples int // number of samples trained on by this process
-	grad    *mat.Dense
+	grad    *matrix.Dense
 	batch   objective.Batch
 	pieces  pieces
 

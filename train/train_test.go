@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/objective"
 )
@@ -162,7 +162,7 @@ type slow struct {
 	wait func()
 }
 
-func (s *slow) Forward(x []float32, n int) *mat.Dense {
+func (s *slow) Forward(x []float32, n int) *matrix.Dense {
 	s.wait()
 	return s.Net.Forward(x, n)
 }
@@ -309,8 +309,8 @@ func (empty) Epoch(_ context.Context, _ int, batches [][]int) iter.Seq2[Batch, e
 	}
 }
 
-func (w wrong) Forward([]float32, int) *mat.Dense { return mat.New(1, 3) }
-func (w wrong) Infer([]float32, int) *mat.Dense   { return mat.New(1, 3) }
+func (w wrong) Forward([]float32, int) *matrix.Dense { return matrix.New(1, 3) }
+func (w wrong) Infer([]float32, int) *matrix.Dense   { return matrix.New(1, 3) }
 
 func TestEmbed(t *testing.T) {
 	cfg := small(t, 1)
@@ -376,7 +376,8 @@ func TestStepsThatCannotBeTaken(t *testing.T) {
 // steep has a gradient beyond all bounds.
 type steep struct{ Objective }
 
-func (s steep) Step(ctx context.Context, e *mat.Dense, b objective.Batch, grad *mat.Dense) (objective.Result, error) {
+func (s steep) Step(ctx context.Context, e *matrix.Dense, b objective.Batch, grad *matrix.Dense) (objective.Result,
+	error) {
 	r, err := s.Objective.Step(ctx, e, b, grad)
 	for i := range grad.Data {
 		grad.Data[i] = float32(math.Inf(1))

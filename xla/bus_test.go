@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"
@@ -130,7 +130,7 @@ func bytesAreNormalized(t *testing.T, name string) {
 			if training {
 				e := s.Forward()
 				made[k] = append(made[k], e.Data...)
-				dev.Backward(mat.Of(e.Rows, e.Cols, slices.Clone(e.Data)))
+				dev.Backward(matrix.Of(e.Rows, e.Cols, slices.Clone(e.Data)))
 			} else {
 				made[k] = append(made[k], s.Infer().Data...)
 			}

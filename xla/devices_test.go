@@ -5,10 +5,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/test/netcases"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
-	"github.com/kindred-ml/kindred/test/netcases"
 )
 
 // TestDevices: on one, two and three devices a batch that does not divide, and one of
@@ -25,7 +25,7 @@ func TestDevices(t *testing.T) {
 				opt := nn.Options{Seed: 5, FrozenNorm: true}
 				cpu, host, dev := twinsOn(t, open(t, devices+1), spec, opt)
 				for _, n := range []int{7, 2} {
-					x, dE := drawn(name, n*spec.Input.Len()), mat.Of(n, cpu.Dim(), drawn("slope", n*cpu.Dim()))
+					x, dE := drawn(name, n*spec.Input.Len()), matrix.Of(n, cpu.Dim(), drawn("slope", n*cpu.Dim()))
 					near(t, "embeddings in evaluation", cpu.Infer(x, n).Data, dev.Infer(x, n).Data)
 					near(t, "embeddings in training", cpu.Forward(x, n).Data, dev.Forward(x, n).Data)
 					cpu.Backward(dE)

@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/kindred-ml/kindred/format/safetensors"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/test/refdata"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/nn/zoo"
-	"github.com/kindred-ml/kindred/test/refdata"
 	"github.com/kindred-ml/kindred/xla"
 )
 
@@ -90,8 +90,8 @@ func TestGoldenCurve(t *testing.T) {
 }
 
 // hinge is the mean of (|a-p|^2 - |a-n|^2 + 0.2)+ over triplets, with its gradient.
-func hinge(e *mat.Dense, triplets []int64) (value float64, slope *mat.Dense) {
-	slope = mat.New(e.Rows, e.Cols)
+func hinge(e *matrix.Dense, triplets []int64) (value float64, slope *matrix.Dense) {
+	slope = matrix.New(e.Rows, e.Cols)
 	m := float64(len(triplets) / 3)
 	for i := 0; i < len(triplets); i += 3 {
 		a, p, n := int(triplets[i]), int(triplets[i+1]), int(triplets[i+2])

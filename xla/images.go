@@ -9,7 +9,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 	"github.com/gomlx/gomlx/core/tensors"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -79,10 +79,10 @@ func uploadImages[T uint8 | float32](d Device, x []T, p *part, rows, h, w, c int
 }
 
 // Forward is Net.Forward of the images.
-func (s *staged) Forward() *mat.Dense { return s.net.forwardStaged(s) }
+func (s *staged) Forward() *matrix.Dense { return s.net.forwardStaged(s) }
 
 // Infer is Net.Infer of the images.
-func (s *staged) Infer() *mat.Dense { return s.net.inferStaged(s) }
+func (s *staged) Infer() *matrix.Dense { return s.net.inferStaged(s) }
 
 // Release lets go of the images, unless a Backward will want them.
 func (s *staged) Release() {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/internal/base/par"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -76,7 +76,7 @@ type Net struct {
 
 	pass    *staged // whose forward pass is under way
 	moments moments // the host's copy
-	out     mat.Dense
+	out     matrix.Dense
 	err     error
 }
 
@@ -276,7 +276,7 @@ func (e *Net) here(x []float32, n int, training bool) *staged {
 }
 
 // Forward computes the embeddings of n images in training mode; see nn.Net.Forward.
-func (e *Net) Forward(x []float32, n int) *mat.Dense {
+func (e *Net) Forward(x []float32, n int) *matrix.Dense {
 	s := e.here(x, n, true)
 	if s == nil {
 		return e.nothing(n)
@@ -285,7 +285,7 @@ func (e *Net) Forward(x []float32, n int) *mat.Dense {
 }
 
 // Infer computes the embeddings of n images in evaluation mode.
-func (e *Net) Infer(x []float32, n int) *mat.Dense {
+func (e *Net) Infer(x []float32, n int) *matrix.Dense {
 	s := e.here(x, n, false)
 	if s == nil {
 		return e.nothing(n)
@@ -294,7 +294,7 @@ func (e *Net) Infer(x []float32, n int) *mat.Dense {
 	return s.Infer()
 }
 
-func (e *Net) forwardStaged(s *staged) *mat.Dense {
+func (e *Net) forwardStaged(s *staged) *matrix.Dense {
 	e.forget()
 	e.pass = s
 	base := mixed(mixed(e.seed) ^ e.net.Step())
@@ -380,22 +380,22 @@ func (e *Net) norms() bool {
 }
 
 // embeddings is room for those of n images.
-func (e *Net) embeddings(n int) *mat.Dense {
+func (e *Net) embeddings(n int) *matrix.Dense {
 	dim := e.net.Dim()
 	if cap(e.out.Data) < n*dim {
 		e.out.Data = make([]float32, n*dim)
 	}
-	e.out = mat.Dense{Rows: n, Cols: dim, Stride: dim, Data: e.out.Data[:n*dim]}
+	e.out = matrix.Dense{Rows: n, Cols: dim, Stride: dim, Data: e.out.Data[:n*dim]}
 	return &e.out
 }
 
 // nothing is what a failed pass returns.
-func (e *Net) nothing(n int) *mat.Dense { return mat.New(n, e.net.Dim()) }
+func (e *Net) nothing(n int) *matrix.Dense { return matrix.New(n, e.net.Dim()) }
 
 // Backward takes the gradient of the loss with respect to the embeddings of the last
 // Forward. The parameters' gradients stay on the device; with several, each keeps their
 // sum.
-func (e *Net) Backward(grad *mat.Dense) {
+func (e *Net) Backward(grad *matrix.Dense) {
 	if e.err != nil {
 		return
 	}
@@ -473,7 +473,7 @@ func (e *Net) forget() {
 	e.pass = nil
 }
 
-func (e *Net) inferStaged(s *staged) *mat.Dense {
+func (e *Net) inferStaged(s *staged) *matrix.Dense {
 	e.forget()
 	out := e.embeddings(s.n)
 	err := e.all(func(i int, r *replica) error {

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/test/netcases"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
-	"github.com/kindred-ml/kindred/test/netcases"
 	"github.com/kindred-ml/kindred/xla"
 )
 
@@ -121,7 +121,7 @@ func TestEveryKind(t *testing.T) {
 	}
 	for _, k := range nn.Kinds() {
 		if !seen[k] && k != nn.Operators {
-			t.Errorf("no network of test/netcases has a layer of kind %s", k)
+			t.Errorf("no network of internal/test/netcases has a layer of kind %s", k)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func compare(t *testing.T, name string, spec *nn.Spec, opt nn.Options) {
 		x := drawn(name+string(rune('a'+step)), n*spec.Input.Len())
 		near(t, "embeddings in evaluation", cpu.Infer(x, n).Data, dev.Infer(x, n).Data)
 		near(t, "embeddings in training", cpu.Forward(x, n).Data, dev.Forward(x, n).Data)
-		dE := mat.Of(n, cpu.Dim(), drawn("slope"+name, n*cpu.Dim()))
+		dE := matrix.Of(n, cpu.Dim(), drawn("slope"+name, n*cpu.Dim()))
 		cpu.Backward(dE)
 		dev.Backward(dE)
 		for _, err := range []error{dev.Pull(), dev.PullGradients()} {
@@ -188,7 +188,7 @@ func TestBFloat16(t *testing.T) {
 		spec := netcases.Layers()[name]
 		cpu, host, dev := twins(t, spec, nn.Options{Seed: 3, Precision: nn.BFloat16})
 		const n = 4
-		x, dE := drawn(name, n*spec.Input.Len()), mat.Of(n, cpu.Dim(), drawn("slope", n*cpu.Dim()))
+		x, dE := drawn(name, n*spec.Input.Len()), matrix.Of(n, cpu.Dim(), drawn("slope", n*cpu.Dim()))
 		within(t, 2e-2, name+": embeddings", cpu.Forward(x, n).Data, dev.Forward(x, n).Data)
 		cpu.Backward(dE)
 		dev.Backward(dE)
@@ -225,7 +225,7 @@ func TestFailuresAreKept(t *testing.T) {
 	if strings.Contains(err.Error(), "\n") {
 		t.Errorf("more than a line: %v", err)
 	}
-	dev.Backward(mat.New(2, dev.Dim()))
+	dev.Backward(matrix.New(2, dev.Dim()))
 	if err := dev.Pull(); err == nil {
 		t.Error("weights come from a backend that has ended")
 	}

@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/test/netcases"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/objective"
-	"github.com/kindred-ml/kindred/test/netcases"
 	"github.com/kindred-ml/kindred/train"
 	"github.com/kindred-ml/kindred/xla"
 )
@@ -24,7 +24,7 @@ var _ train.Network = (*xla.Net)(nil)
 // problem is a small data set, and a run on it.
 type problem struct {
 	spec   *nn.Spec
-	x      *mat.Dense
+	x      *matrix.Dense
 	labels []int64
 	optim  optim.Config
 }
@@ -43,7 +43,7 @@ func newProblem() problem {
 		{Kind: nn.GlobalAvgPool}, {Kind: nn.Dropout, Rate: 0.1}, {Kind: nn.Dense, Name: "end", Out: 3},
 		{Kind: nn.L2Normalize}}}}
 	n := 48
-	p.x = mat.Of(n, p.spec.Input.Len(), drawn("problem", n*p.spec.Input.Len()))
+	p.x = matrix.Of(n, p.spec.Input.Len(), drawn("problem", n*p.spec.Input.Len()))
 	for i := range n {
 		p.labels = append(p.labels, int64(i%4))
 		p.x.Row(i)[i%4] += 2
@@ -182,7 +182,7 @@ func TestFrozenParameters(t *testing.T) {
 		}
 		for range 2 {
 			e := dev.Forward(drawn("frozen", 3*spec.Input.Len()), 3)
-			dev.Backward(mat.Of(e.Rows, e.Cols, slices.Clone(e.Data)))
+			dev.Backward(matrix.Of(e.Rows, e.Cols, slices.Clone(e.Data)))
 			opt.Step()
 		}
 		if err := dev.Pull(); err != nil {

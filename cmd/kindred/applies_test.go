@@ -20,15 +20,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/kindred-ml/kindred/app/calibrations"
-	"github.com/kindred-ml/kindred/app/cli"
-	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/index"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/collection/calibrations"
+	"github.com/kindred-ml/kindred/internal/collection/provenance"
+	"github.com/kindred-ml/kindred/internal/test/fakeqdrant"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/run"
-	"github.com/kindred-ml/kindred/test/fakeqdrant"
 )
 
 // flagTrial is a flag with a value, and what has to come of it. Elsewhere it is a usage error.
@@ -508,7 +508,7 @@ func calibrateEach(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	ofIndex, err := origin.OfIndex(x)
+	ofIndex, err := provenance.OfIndex(x)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -532,7 +532,7 @@ func openCalibration(t *testing.T, to string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 9))
 	const dim, each = 128, 8
-	k := &embedding.Table{X: mat.New(60*each, dim)}
+	k := &embedding.Table{X: matrix.New(60*each, dim)}
 	var labels []string
 	for c := range 60 {
 		var centre [dim]float64

@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/cli/reviewed"
-	"github.com/kindred-ml/kindred/app/lookup"
-	"github.com/kindred-ml/kindred/app/page/review"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/app/cli/itemsource"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
+	"github.com/kindred-ml/kindred/internal/page/review"
 	"github.com/kindred-ml/kindred/serve"
 )
 
@@ -69,12 +69,12 @@ func (f *applyFlags) run(ctx context.Context, a *app, cmd *cobra.Command, dir st
 	if err != nil {
 		return err
 	}
-	of, err := reviewed.Corrections(page, &decisions)
+	of, err := itemsource.Corrections(page, &decisions)
 	if err != nil {
 		return fmt.Errorf("%s: %w", page.File, err)
 	}
-	fmt.Fprintf(a.err, "%s of %d decided, %s to change\n", spell.Count(len(decisions.Done), "card"), page.Cards,
-		spell.Count(len(of), "item"))
+	fmt.Fprintf(a.err, "%s of %d decided, %s to change\n", enum.Count(len(decisions.Done), "card"), page.Cards,
+		enum.Count(len(of), "item"))
 	if f.script != "" {
 		return f.writeScript(a, of)
 	}
@@ -89,21 +89,21 @@ func (f *applyFlags) run(ctx context.Context, a *app, cmd *cobra.Command, dir st
 	return changeIndex(f.index, func(x *index.Index) error { return f.change(ctx, a, x, of) })
 }
 
-func (f *applyFlags) writeScript(a *app, of []reviewed.Correction) error {
-	moves, err := reviewed.Moves(of)
+func (f *applyFlags) writeScript(a *app, of []itemsource.Correction) error {
+	moves, err := itemsource.Moves(of)
 	if err != nil {
 		return err
 	}
-	if err := a.writeFile(f.script, func(w io.Writer) error { return reviewed.WriteScript(w, moves) }); err != nil ||
+	if err := a.writeFile(f.script, func(w io.Writer) error { return itemsource.WriteScript(w, moves) }); err != nil ||
 		isStdout(f.script) {
 		return err
 	}
 	return a.answerf(map[string]any{"script": f.script, "moves": len(moves)},
-		"%s: %s; read it, then run: %s\n", f.script, spell.Count(len(moves), "move"), escape.Command("sh", f.script))
+		"%s: %s; read it, then run: %s\n", f.script, enum.Count(len(moves), "move"), escape.Command("sh", f.script))
 }
 
-func (f *applyFlags) change(ctx context.Context, a *app, x *index.Index, of []reviewed.Correction) error {
-	done, err := reviewed.Apply(ctx, x, of, f.prefix, f.dry)
+func (f *applyFlags) change(ctx context.Context, a *app, x *index.Index, of []itemsource.Correction) error {
+	done, err := itemsource.Apply(ctx, x, of, f.prefix, f.dry)
 	if err != nil {
 		return err
 	}
@@ -113,11 +113,11 @@ func (f *applyFlags) change(ctx context.Context, a *app, x *index.Index, of []re
 	}
 	return a.answer(done, func() error {
 		_, err := fmt.Fprintf(a.out, "%s: %s %srelabelled, %d removed\n", f.index,
-			spell.Count(done.Relabelled, "item"), would, done.Removed)
+			enum.Count(done.Relabelled, "item"), would, done.Removed)
 		for what, ids := range map[string][]string{"not in the index": done.Missing,
 			"with another label than the reviewed one": done.Changed} {
 			if len(ids) > 0 {
-				fmt.Fprintf(a.err, "%s %s, left as they are: %s\n", spell.Count(len(ids), "item"), what,
+				fmt.Fprintf(a.err, "%s %s, left as they are: %s\n", enum.Count(len(ids), "item"), what,
 					lookup.FirstNames(ids))
 			}
 		}

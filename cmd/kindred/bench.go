@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/bench"
+	"github.com/kindred-ml/kindred/internal/app/bench"
 )
 
 func newBench(a *app) *cobra.Command {

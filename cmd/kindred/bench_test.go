@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/bench"
+	"github.com/kindred-ml/kindred/internal/app/bench"
 )
 
 // peerOf writes a peer in shell that needs ms for every case but one, in which it fails.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/home"
-	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
 // cached is one cache of training.
@@ -104,7 +104,7 @@ func (a *app) dropCache(name string) error {
 	if err != nil {
 		return err
 	}
-	at, err := spell.Index("cache", name, each(all, func(c cached) string { return c.Name }))
+	at, err := enum.Index("cache", name, each(all, func(c cached) string { return c.Name }))
 	if err != nil {
 		return usageError(err)
 	}

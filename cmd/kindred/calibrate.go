@@ -14,18 +14,18 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/kindred-ml/kindred/app/calibrations"
-	"github.com/kindred-ml/kindred/app/cli"
-	"github.com/kindred-ml/kindred/app/cli/calibrate"
-	"github.com/kindred-ml/kindred/app/cli/progress"
-	"github.com/kindred-ml/kindred/app/origin"
-	"github.com/kindred-ml/kindred/app/remote/remotedata"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/calibrate"
+	"github.com/kindred-ml/kindred/internal/app/cli/progress"
+	"github.com/kindred-ml/kindred/internal/app/remote/remotedata"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/base/regular"
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
+	"github.com/kindred-ml/kindred/internal/collection/calibrations"
+	"github.com/kindred-ml/kindred/internal/collection/provenance"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -157,7 +157,7 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 	c, err := s.Learn(ctx, opt)
 	meter().close()
 	if err == nil && of == fileBasis {
-		c.Content, err = regular.Digest(arg)
+		c.Content, err = fileinfo.Digest(arg)
 	}
 	if err != nil {
 		return err
@@ -219,8 +219,9 @@ func (f *calibrateFlags) refused(arg string) (of basis, err error) {
 		rule{"data allow-seen", of != fileBasis, "",
 			"it has no network, and does not record which classes training saw"},
 		rule{"data-dir allow-outside", of != fileBasis, "", forASet},
-		rule{origin.ForceFlag, true, "check seen", forAFile},
-	), refuse(f.cmd, "--check "+f.check, rule{origin.ForceFlag, withFile || f.seen != "", "", forAFile})); err != nil {
+		rule{provenance.ForceFlag, true, "check seen", forAFile},
+	), refuse(f.cmd, "--check "+f.check, rule{provenance.ForceFlag, withFile || f.seen != "", "",
+		forAFile})); err != nil {
 		return "", err
 	}
 	if f.opt.AllowSeen && f.photos.data != "" {
@@ -359,7 +360,7 @@ func (a *app) sayFolds(f *calibrate.Folds, embedding time.Duration) {
 		left := float64(f.N - 1) // folds' worth of photos in all trainings; the run's own training had N
 		all := f.Took.Seconds()*left + float64(f.N)*embedding.Seconds()
 		time = fmt.Sprintf("about %s, judged by the run's own training",
-			spell.Count(max(1, int(math.Round(all/60))), "minute"))
+			enum.Count(max(1, int(math.Round(all/60))), "minute"))
 	}
 	fmt.Fprintf(a.err, "%d networks are trained for %d epochs each, every one without one of %d folds of the %d "+
 		"classes: %s; Ctrl-C stops it, and the same command goes on\n", f.N, f.Epochs, f.N, f.Classes, time)

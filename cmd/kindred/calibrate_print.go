@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"text/tabwriter"
 
-	"github.com/kindred-ml/kindred/app/cli/calibrate"
-	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/app/cli/calibrate"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
 )
 
 // calibrated is what kindred calibrate --json prints.
@@ -133,7 +133,7 @@ func (a *app) printNew(c *decide.Calibration, res *calibrated) error {
 	}
 	if c.Groups > 0 {
 		fmt.Fprintf(w, "The classes lie in %s of look-alikes; the bounds count groups, not classes.\n",
-			spell.Count(c.Groups, "group"))
+			enum.Count(c.Groups, "group"))
 	}
 	if c.Copies > 0 {
 		fmt.Fprintf(w, "%d copies of photos within their class were left out\n", c.Copies)

@@ -9,16 +9,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/cli"
-	"github.com/kindred-ml/kindred/app/cli/progress"
-	"github.com/kindred-ml/kindred/app/cli/reviewed"
-	"github.com/kindred-ml/kindred/app/page/review"
-	"github.com/kindred-ml/kindred/app/page/review/suspects"
-	"github.com/kindred-ml/kindred/app/quality"
 	"github.com/kindred-ml/kindred/clean"
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/itemsource"
+	"github.com/kindred-ml/kindred/internal/app/cli/progress"
+	"github.com/kindred-ml/kindred/internal/app/quality"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/page/review"
+	"github.com/kindred-ml/kindred/internal/page/review/suspects"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"
 )
@@ -146,7 +146,7 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 }
 
 // find looks for every sort of suspect.
-func (f *cleanFlags) find(ctx context.Context, a *app, r *reviewed.Items, arg string) (*suspects.Report, error) {
+func (f *cleanFlags) find(ctx context.Context, a *app, r *itemsource.Items, arg string) (*suspects.Report, error) {
 	o := suspects.Options{Least: f.least, Neighbours: f.neighbours, Seed: a.seed}
 	if f.folds > 0 {
 		var bar *progress.Bar
@@ -186,7 +186,7 @@ func (f *cleanFlags) find(ctx context.Context, a *app, r *reviewed.Items, arg st
 
 // judge looks for defects of the pictures, in their own resolution, and for bursts.
 
-func (f *cleanFlags) judge(ctx context.Context, a *app, r *reviewed.Items) error {
+func (f *cleanFlags) judge(ctx context.Context, a *app, r *itemsource.Items) error {
 	part := &data.Part{Data: r.Set, Index: r.Index, Fine: r.Labels}
 	meter := a.newMeter("quality", countUnit)
 	defer meter.close()
@@ -202,7 +202,7 @@ func (f *cleanFlags) judge(ctx context.Context, a *app, r *reviewed.Items) error
 }
 
 // prints returns the fingerprints of the items' pictures.
-func (a *app) prints(ctx context.Context, r *reviewed.Items) ([]*clean.Print, error) {
+func (a *app) prints(ctx context.Context, r *itemsource.Items) ([]*clean.Print, error) {
 	out := make([]*clean.Print, len(r.Labels))
 	meter := a.newMeter("pictures", countUnit)
 	defer meter.close()
@@ -259,7 +259,7 @@ func (a *app) printCleaned(c *cleaned) error {
 	page := c.Files[len(c.Files)-1]
 	_, err := fmt.Fprintf(a.out, "of %s, an estimated %.1f %% have a wrong label; suspected labels: %d, "+
 		"copies: %s, odd "+
-		"items: %d%s\ndecide about them on %s, or with 'kindred serve --review %s'\n", spell.Count(c.Items, "item"),
+		"items: %d%s\ndecide about them on %s, or with 'kindred serve --review %s'\n", enum.Count(c.Items, "item"),
 		100*c.Wrong,
 		c.Labels, c.Copies(), c.Outliers, blank, escape.Name(page), escape.Name(filepath.Dir(page)))
 	return err

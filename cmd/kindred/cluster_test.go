@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/test/storetest"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // manyItems writes an index of n items around 500 centres, with a column of ten kinds and

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/page/report"
-	"github.com/kindred-ml/kindred/app/page/report/compared"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/sweep"
+	"github.com/kindred-ml/kindred/internal/page/report"
+	"github.com/kindred-ml/kindred/internal/page/report/comparereport"
+	"github.com/kindred-ml/kindred/run/sweep"
 )
 
 func newCompare(a *app) *cobra.Command {
@@ -50,7 +50,7 @@ the plan add runs.`,
 				return f.stopped(err)
 			}
 			again := escape.Command("kindred", "compare", args[0], "--out", f.dir)
-			if err := compared.Write(out, f.dir, again); err != nil {
+			if err := comparereport.Write(out, f.dir, again); err != nil {
 				return err
 			}
 			return a.answer(out, func() error { return a.printComparison(out, &f, args[0], time.Since(began)) })
@@ -78,7 +78,7 @@ func (a *app) tellComparison(p *sweep.Plan) func(sweep.Event) {
 
 // printComparison prints the tables of a comparison, what would decide more, and the files.
 func (a *app) printComparison(out *sweep.Comparison, f *planFlags, plan string, took time.Duration) error {
-	fmt.Fprintf(a.out, "%s\n%s\n", compared.Scores(out).Narrow(), compared.Tests(out))
+	fmt.Fprintf(a.out, "%s\n%s\n", comparereport.Scores(out).Narrow(), comparereport.Tests(out))
 	needed := 0
 	for _, t := range out.Tests {
 		needed = max(needed, t.Needed)
@@ -88,6 +88,6 @@ func (a *app) printComparison(out *sweep.Comparison, f *planFlags, plan string, 
 			"finished runs.\n", needed, plan)
 	}
 	_, err := fmt.Fprintf(a.out, "written to %s: %s (this call took %s)\n", f.dir,
-		strings.Join(append([]string{sweep.ComparisonFile}, compared.Files...), ", "), report.Duration(took))
+		strings.Join(append([]string{sweep.ComparisonFile}, comparereport.Files...), ", "), report.Duration(took))
 	return err
 }

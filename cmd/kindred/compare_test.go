@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/page/report/compared"
-	"github.com/kindred-ml/kindred/sweep"
+	"github.com/kindred-ml/kindred/internal/page/report/comparereport"
+	"github.com/kindred-ml/kindred/run/sweep"
 )
 
 // TestCompare: the files are written, a second call repeats no run, and one seed more adds those of the seed.
@@ -29,7 +29,7 @@ seeds: 2
 		!strings.Contains(said, "(4 of 4 runs)") {
 		t.Fatalf("status %d, %s\n%s", code, out, said)
 	}
-	for _, name := range append([]string{sweep.ComparisonFile}, compared.Files...) {
+	for _, name := range append([]string{sweep.ComparisonFile}, comparereport.Files...) {
 		if _, err := os.Stat(filepath.Join("c", name)); err != nil {
 			t.Error(err)
 		}

@@ -10,12 +10,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/kindred-ml/kindred/app/cli"
-	"github.com/kindred-ml/kindred/app/experiments/paper"
-	"github.com/kindred-ml/kindred/app/remote/fetch"
-	"github.com/kindred-ml/kindred/app/remote/weights"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/experiments/paper"
+	"github.com/kindred-ml/kindred/internal/app/remote/datasets"
+	"github.com/kindred-ml/kindred/internal/app/remote/weights"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -133,7 +133,7 @@ func fieldLosses() []string {
 }
 
 func knownSets(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	names := each(fetch.Catalog(), func(s fetch.Set) string { return s.Name + "\t" + s.About })
+	names := each(datasets.Catalog(), func(s datasets.Set) string { return s.Name + "\t" + s.About })
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
@@ -268,7 +268,7 @@ func values(key string) []string {
 	var list []string
 	switch key {
 	case "data.name":
-		list = each(fetch.Catalog(), func(s fetch.Set) string { return s.Name })
+		list = each(datasets.Catalog(), func(s datasets.Set) string { return s.Name })
 	case "network.pretrained":
 		if home, err := weights.Home(""); err == nil {
 			list = each(weights.Cached(home), func(e weights.Entry) string { return e.Path(home) })

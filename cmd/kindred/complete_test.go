@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/kindred-ml/kindred/app/remote/weights"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval"
+	"github.com/kindred-ml/kindred/internal/app/remote/weights"
 	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/run"
 )

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/remote/fetch"
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/app/remote/datasets"
 )
 
 func newData(a *app) *cobra.Command {
@@ -73,7 +73,7 @@ func newDataList(a *app, dir *string) *cobra.Command {
 func listSets(home string) []listed {
 	var sets []listed
 	known := make(map[string]bool)
-	for _, s := range fetch.Catalog() {
+	for _, s := range datasets.Catalog() {
 		known[s.Name] = true
 		l := listed{Name: s.Name, About: s.About, Home: s.Home, Place: s.Place}
 		for _, base := range []string{home, data.DebianHome} {
@@ -115,7 +115,7 @@ files to put where.`,
 			}
 			g := a.fetcher(home)
 			g.Offline = offline
-			if _, err := fetch.Find(fetch.Catalog(), args[0]); err != nil {
+			if _, err := datasets.Find(datasets.Catalog(), args[0]); err != nil {
 				return usagef("unknown data set %q; 'kindred data list' shows the known ones", args[0])
 			}
 			r, err := g.Get(cmd.Context(), args[0])
@@ -137,9 +137,9 @@ files to put where.`,
 }
 
 // fetcher fetches known data sets and shows its progress.
-func (a *app) fetcher(home string) *fetch.Getter {
+func (a *app) fetcher(home string) *datasets.Getter {
 	bar := a.newMeter("", bytesUnit)
-	return &fetch.Getter{Home: home, Bytes: bar.piece, Progress: func(line string) {
+	return &datasets.Getter{Home: home, Bytes: bar.piece, Progress: func(line string) {
 		bar.close()
 		fmt.Fprintln(a.err, line)
 	}}

@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/cli/inspect"
-	"github.com/kindred-ml/kindred/app/quality"
-	"github.com/kindred-ml/kindred/app/remote/remotedata"
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/app/cli/inspect"
+	"github.com/kindred-ml/kindred/internal/app/quality"
+	"github.com/kindred-ml/kindred/internal/app/remote/remotedata"
 )
 
 func newDataInfo(a *app, dir *string) *cobra.Command {

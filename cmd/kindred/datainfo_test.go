@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/cli/inspect"
+	"github.com/kindred-ml/kindred/internal/app/cli/inspect"
 )
 
 // TestDuplicatesAreCounted: a list that is cut off says how many entries are missing, and a whole one does not.

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
 )
 
 // patternedFolder writes a folder of pictures for each of some classes, and returns it.

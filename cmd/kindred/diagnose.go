@@ -10,17 +10,17 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/kindred-ml/kindred/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/cli/results"
-	"github.com/kindred-ml/kindred/app/page/report"
-	"github.com/kindred-ml/kindred/app/page/report/diagnosed"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/diagnose"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/app/cli/results"
+	"github.com/kindred-ml/kindred/internal/page/report"
+	"github.com/kindred-ml/kindred/internal/page/report/diagnosisreport"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -238,7 +238,7 @@ func (f *diagnoseFlags) writeDiagnoses(named []namedDiagnosis) error {
 			results.Of(prefix+"diagnosis.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(n) }),
 			results.Of(prefix+"diagnosis.md", n.WriteMarkdown), results.Of(prefix+"classes.csv", n.WriteClassesCSV),
 			results.Of(prefix+"triplets.csv", n.WriteTripletsCSV))
-		d := diagnosed.Draw(n.Name, n.Result)
+		d := diagnosisreport.Draw(n.Name, n.Result)
 		d.About = n.set + d.About + "."
 		drawn = append(drawn, d)
 	}

@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/page/review"
-	"github.com/kindred-ml/kindred/app/page/review/kinds"
 	"github.com/kindred-ml/kindred/discover"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/page/review"
+	"github.com/kindred-ml/kindred/internal/page/review/subclasses"
 )
 
 type discoverFlags struct {
@@ -26,7 +26,7 @@ type discoverFlags struct {
 
 // discovered is what kindred discover --json prints.
 type discovered struct {
-	kinds.Report
+	subclasses.Report
 	Files []string `json:"files"`
 	// Next is the command that trains on the sub-classes; "" if the pictures are not files.
 	Next string `json:"next,omitempty"`
@@ -113,7 +113,7 @@ func runDiscover(ctx context.Context, a *app, f *discoverFlags, arg string) erro
 	if err != nil {
 		return err
 	}
-	found := kinds.New(&r.Subjects, method, res)
+	found := subclasses.New(&r.Subjects, method, res)
 	out := &discovered{Report: *found}
 	out.Files, err = f.writeAll([]csvFile{{"kinds.csv", found.Rows(&r.Subjects)}, {"classes.csv", found.ClassRows()},
 		{"manifest.csv", found.Manifest(&r.Subjects)}},
@@ -144,7 +144,7 @@ func (a *app) printDiscovered(d *discovered) error {
 	fmt.Fprintln(a.out, d.Verdict)
 	page := d.Files[len(d.Files)-1]
 	if _, err := fmt.Fprintf(a.out, "%s in %s; decide about them on %s, or with 'kindred serve --review %s'\n",
-		spell.Count(d.Kinds, "kind"), spell.Count(len(d.Classes), "class"), escape.Name(page),
+		enum.Count(d.Kinds, "kind"), enum.Count(len(d.Classes), "class"), escape.Name(page),
 		escape.Name(filepath.Dir(page))); err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // kindsFile goes to an empty folder and writes E.csv: two classes of 60 items, the
@@ -26,7 +26,7 @@ func kindsFile(t *testing.T) (wrong []int) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	rng := rand.New(rand.NewPCG(3, 1))
-	x := mat.New(120, 6)
+	x := matrix.New(120, 6)
 	label, split, paths := make([]string, 120), make([]string, 120), make([]string, 120)
 	for i := range x.Rows {
 		at := i % 3
@@ -157,7 +157,7 @@ func TestCleanFile(t *testing.T) {
 func TestCleanConfused(t *testing.T) {
 	t.Chdir(t.TempDir())
 	rng := rand.New(rand.NewPCG(3, 33))
-	x, labels := mat.New(480, 4), make([]string, 480)
+	x, labels := matrix.New(480, 4), make([]string, 480)
 	for i := range x.Rows {
 		class := i % 4
 		labels[i] = []string{"lynx", "cat", "bus", "tram"}[class]
@@ -203,7 +203,7 @@ func TestCleanRepeated(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	x, paths, label := mat.New(n, 4), make([]string, n), make([]string, n)
+	x, paths, label := matrix.New(n, 4), make([]string, n), make([]string, n)
 	for i := range n {
 		at := rng
 		if i < repeated {

@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/cli"
-	"github.com/kindred-ml/kindred/app/remote/weights"
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/remote/weights"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/internal/kernel/bf16"
 )
 
@@ -146,7 +146,7 @@ func (a *app) printHealth(h *health) error {
 	line("data sets", "%s: %s", h.DataDir, listing(h.Sets))
 	line("weights", "%s: %s", h.WeightsDir, listing(h.Weights))
 	for _, c := range h.Caches {
-		line(c.Name, "%s: %s, %s", c.Dir, spell.Count(c.Files, "file"), budget.Format(c.Bytes))
+		line(c.Name, "%s: %s, %s", c.Dir, enum.Count(c.Files, "file"), budget.Format(c.Bytes))
 	}
 	for _, v := range h.Environment {
 		line("set", "%s", v)

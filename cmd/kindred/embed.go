@@ -11,16 +11,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/cli"
-	"github.com/kindred-ml/kindred/app/cli/items"
-	"github.com/kindred-ml/kindred/app/cli/work"
-	"github.com/kindred-ml/kindred/app/mirror"
-	"github.com/kindred-ml/kindred/app/remote/remotedata"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/items"
+	"github.com/kindred-ml/kindred/internal/app/cli/shards"
+	"github.com/kindred-ml/kindred/internal/app/remote/remotedata"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/home"
+	"github.com/kindred-ml/kindred/internal/collection/mirror"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -255,7 +255,7 @@ func (f *embedFlags) ready(d *data.Dataset, labels string) error {
 // closes the queue.
 func (f *embedFlags) share(ctx context.Context, a *app, m *run.Model, d *data.Dataset) (e *run.Embedded,
 	taken func() error, end func(), err error) {
-	share, end, err := f.queued.share(ctx, a, m, d, work.Source{Data: f.data, Outside: f.outside}, f.dataDir)
+	share, end, err := f.queued.share(ctx, a, m, d, shards.Source{Data: f.data, Outside: f.outside}, f.dataDir)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -13,17 +13,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/cli"
-	"github.com/kindred-ml/kindred/app/cli/results"
-	"github.com/kindred-ml/kindred/app/cli/work"
-	"github.com/kindred-ml/kindred/app/origin"
-	"github.com/kindred-ml/kindred/app/page/report/verified"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/results"
+	"github.com/kindred-ml/kindred/internal/app/cli/shards"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/compute/itself"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/collection/provenance"
+	"github.com/kindred-ml/kindred/internal/compute/selfmatch"
+	"github.com/kindred-ml/kindred/internal/page/report/verifyreport"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // evalFlags are the options of kindred eval as typed.
@@ -175,7 +175,7 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 			return err
 		}
 		defer q.close()
-		r := &work.Ranking{Runner: q, Rows: f.shard}
+		r := &shards.Ranking{Runner: q, Rows: f.shard}
 		cfg.Rank = r.Positives
 		taken = func() error { return q.Forget(cmd.Context(), r.Jobs) }
 	}
@@ -205,7 +205,7 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 
 // pairItself returns the row of the gallery that each query is itself, and prints a remark about copies.
 func (a *app) pairItself(q, g *embedding.Table) []int32 {
-	pairs := itself.Pair(rowsOf(q), rowsOf(g))
+	pairs := selfmatch.Pair(rowsOf(q), rowsOf(g))
 	if pairs.Renamed > 0 {
 		fmt.Fprintf(a.err, "note: %d queries have the embedding of an item of the gallery with another name, bit by "+
 			"bit: they count as different items; if they are copies, a score says little\n", pairs.Renamed)
@@ -214,8 +214,8 @@ func (a *app) pairItself(q, g *embedding.Table) []int32 {
 }
 
 // rowsOf returns the rows of a table, with the names that tell which rows of two tables are the same item.
-func rowsOf(t *embedding.Table) itself.Rows {
-	r := itself.Rows{X: t.X}
+func rowsOf(t *embedding.Table) selfmatch.Rows {
+	r := selfmatch.Rows{X: t.X}
 	if t.ID != nil {
 		r.ID = t.ID.At
 	}
@@ -289,7 +289,7 @@ func (f *evalFlags) loadGallery(a *app, q *embedding.Table) (*embedding.Table, e
 	if err != nil {
 		return nil, err
 	}
-	if err := origin.Meet(origin.OfTable(g, f.gallery), origin.OfTable(q, f.embeddings), f.forceNetwork,
+	if err := provenance.Meet(provenance.OfTable(g, f.gallery), provenance.OfTable(q, f.embeddings), f.forceNetwork,
 		a.err); err != nil {
 		return nil, err
 	}
@@ -306,7 +306,7 @@ func (f *evalFlags) writeFiles(rep *eval.Report) error {
 		results.Of("eval.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(rep) }),
 		results.Of("eval.csv", rep.WriteCSV), results.Of("eval.md", rep.WriteMarkdown),
 	}
-	if page, ok := verified.Page(rep, escape.Command(os.Args...)); ok {
+	if page, ok := verifyreport.Page(rep, escape.Command(os.Args...)); ok {
 		texts = append(texts, results.Of("eval.html", htmlOf(page)))
 	}
 	if f.perClass {
@@ -327,7 +327,7 @@ func (f *evalFlags) config(a *app) (eval.Config, error) {
 	case f.gallery == "" && f.galleryLabels != "":
 		return cfg, errors.New("--gallery-labels without --gallery")
 	case f.gallery == "" && f.forceNetwork:
-		return cfg, errors.New("--" + origin.ForceFlag + " without --gallery: " + forAFile)
+		return cfg, errors.New("--" + provenance.ForceFlag + " without --gallery: " + forAFile)
 	case len(f.dims) > 0 && (f.dir != "" || f.format != "table" || f.queued.queue != "" || f.assignments != ""):
 		return cfg, errors.New("--dims prints only tables or JSON: leave out --out, --format, --queue and " +
 			"--assignments")
@@ -397,8 +397,8 @@ func (f *evalFlags) byLength(ctx context.Context, a *app, queries eval.Set, gall
 }
 
 // beginning copies the first n numbers of each row.
-func beginning(x *mat.Dense, n int) *mat.Dense {
-	out := mat.New(x.Rows, n)
+func beginning(x *matrix.Dense, n int) *matrix.Dense {
+	out := matrix.New(x.Rows, n)
 	for i := range x.Rows {
 		copy(out.Row(i), x.Row(i))
 	}

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/cli/inspect"
-	"github.com/kindred-ml/kindred/app/lookup"
+	"github.com/kindred-ml/kindred/internal/app/cli/inspect"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
 )
 
 // camerad is a JPEG file of a picture of its own, whose EXIF block has a model and a time.

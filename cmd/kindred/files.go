@@ -10,13 +10,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/app/cli/items"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/embedding/parquet"
+	"github.com/kindred-ml/kindred/internal/app/cli/items"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
+	"github.com/kindred-ml/kindred/internal/parquet"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -123,7 +123,7 @@ func stat(arg string, want ...string) (fs.FileInfo, error) {
 	if n := len(want); n > 1 {
 		want = []string{strings.Join(want[:n-1], ", ") + " or " + want[n-1]}
 	}
-	return st, regular.Want(err, arg, want[0])
+	return st, fileinfo.Want(err, arg, want[0])
 }
 
 // oneColumn returns the column that a flag names, as a list; nil without a name.

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/kindred-ml/kindred/app/cli"
-	"github.com/kindred-ml/kindred/app/origin"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/collection/provenance"
 )
 
 // flags adds flags to a command, each with the completion of its value. Numbers and
@@ -82,7 +82,7 @@ func (f flags) vector(to *string, usage string) {
 
 // forceNetwork adds the flag that accepts embeddings of different networks.
 func (f flags) forceNetwork(to *bool) {
-	f.BoolVar(to, origin.ForceFlag, false, "compare embeddings of different networks")
+	f.BoolVar(to, provenance.ForceFlag, false, "compare embeddings of different networks")
 }
 
 // labels adds --labels.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/collection/provenance"
 )
 
 // foreignFolder makes m.onnx, embeddings a by it at one size and b at another, with calibrations and an index at the
@@ -75,7 +75,7 @@ func TestForeignEmbeddings(t *testing.T) {
 			return code, stderr
 		}
 		const differ, unknown = "its embeddings are of model (64 x 64", "u.csv does not say which network made"
-		flag := "--" + origin.ForceFlag
+		flag := "--" + provenance.ForceFlag
 		if strings.Contains(c.line, "FILE") {
 			if code, stderr := run(c.line, "a.parquet"); code != exitOK || strings.Contains(stderr, "network made") {
 				t.Errorf("%s: the same network: status %d, %s", c.line, code, stderr)
@@ -171,7 +171,7 @@ func TestIndexOfForeign(t *testing.T) {
 		t.Errorf("status %d, %s", code, stderr)
 	}
 	if code, _, stderr := runArgs(t, "index", "create", "--embeddings", "a.parquet", "--out", "f.index",
-		"--"+origin.ForceFlag); code != exitUsage {
+		"--"+provenance.ForceFlag); code != exitUsage {
 		t.Errorf("the flag: status %d, %s", code, stderr)
 	}
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/remote/decoders"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/app/remote/decoders"
 	"github.com/kindred-ml/kindred/internal/format/heic"
 )
 

@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/cli"
-	"github.com/kindred-ml/kindred/app/cli/calibrate"
-	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/calibrate"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
 	"github.com/kindred-ml/kindred/serve/api"
 )
 
@@ -276,11 +276,11 @@ func (a *app) printIdentified(res *lookup.Decisions) error {
 func (a *app) printSummary(res *lookup.Decisions) error {
 	s := res.Summary
 	n := len(res.Queries)
-	fmt.Fprintf(a.err, "\n%d of %s with a label, %d unknown (%s); %s\n", s.Named, spell.Count(n, "decision"), s.Unknown,
+	fmt.Fprintf(a.err, "\n%d of %s with a label, %d unknown (%s); %s\n", s.Named, enum.Count(n, "decision"), s.Unknown,
 		s.Mode, escape.Text(s.Why))
 	if s.Pictures > 0 {
 		fmt.Fprintf(a.err, "%d of %s are items of the gallery: each is known, and the summary counts the votes of the "+
-			"other items\n", s.Pictures, spell.Count(n, "decision"))
+			"other items\n", s.Pictures, enum.Count(n, "decision"))
 	}
 	if s.Mode == lookup.ModeClosed {
 		_, err := fmt.Fprintf(a.err, "%d have a probability of %g or more\n", s.Sure, lookup.Sure)

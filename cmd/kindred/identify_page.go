@@ -8,13 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/kindred-ml/kindred/app/cli/results"
-	"github.com/kindred-ml/kindred/app/lookup"
-	"github.com/kindred-ml/kindred/app/page/report"
-	"github.com/kindred-ml/kindred/app/page/report/retrieval"
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/internal/app/cli/results"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
+	"github.com/kindred-ml/kindred/internal/page/report"
+	"github.com/kindred-ml/kindred/internal/page/report/retrieval"
 	"github.com/kindred-ml/kindred/serve/api"
 )
 
@@ -92,7 +92,7 @@ func (s *identifySheet) write(ctx context.Context, a *app) ([]string, error) {
 // page lays out some of the shown decisions.
 func (s *identifySheet) page(rows []lookup.Decision, shown int) (report.Page, error) {
 	lead := fmt.Sprintf("%s looked up among %d items of %d classes by %s distance; %d unknown.",
-		spell.Count(len(s.res.Queries), "decision"), s.res.Items, s.res.Classes, s.res.Distance,
+		enum.Count(len(s.res.Queries), "decision"), s.res.Items, s.res.Classes, s.res.Distance,
 		s.res.Summary.Unknown)
 	if shown < len(s.res.Queries) {
 		lead += fmt.Sprintf(" The %d least decided are shown.", shown)
@@ -284,6 +284,6 @@ func (s *identifySheet) row(i int, voters []api.Neighbour, label string) (report
 	if weights == nil {
 		return row, "", nil
 	}
-	return row, fmt.Sprintf("%s voted; %s has %s of the vote.", spell.Count(len(voters), "neighbour"), label,
+	return row, fmt.Sprintf("%s voted; %s has %s of the vote.", enum.Count(len(voters), "neighbour"), label,
 		decide.Percent(won)), nil
 }

@@ -17,17 +17,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // things writes embeddings of classes from to to, eight photos of each, with labels.
 func things(t *testing.T, path string, from, to int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(from), 7))
-	x := mat.New(8*(to-from), 6)
+	x := matrix.New(8*(to-from), 6)
 	var labels []string
 	for c := from; c < to; c++ {
 		centre := rand.New(rand.NewPCG(uint64(c), 8))
@@ -139,7 +139,7 @@ func TestCheckUnlabelled(t *testing.T) {
 	}
 	table.Columns = nil
 	near := *table
-	near.X = mat.New(table.X.Rows, table.X.Cols)
+	near.X = matrix.New(table.X.Rows, table.X.Cols)
 	for i, v := range table.X.Data {
 		near.X.Data[i] = v / 4
 	}

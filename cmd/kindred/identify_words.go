@@ -7,9 +7,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/data"
-	towers "github.com/kindred-ml/kindred/words"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
+	towers "github.com/kindred-ml/kindred/internal/network/textencoder"
 )
 
 // choiceFlags give labels as words.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/lookup"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
 )
 
 // TestIndexColumnsByTheirTypes: decimals, dates and times of a database's Parquet file are filtered by
@@ -17,7 +17,7 @@ func TestIndexColumnsByTheirTypes(t *testing.T) {
 	if err := os.WriteFile(vectors, []byte("id,embedding_0\np0,0\np1,1\np2,2\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	columns := filepath.FromSlash("../../embedding/parquet/testdata/duckdb.parquet")
+	columns := filepath.FromSlash("../../internal/parquet/testdata/duckdb.parquet")
 	code, _, stderr := runArgs(t, "index", "create", "--embeddings", vectors, "--columns", columns, "--out", ix)
 	if code != exitOK || !strings.Contains(stderr, "the column tags is left out: it is a list of INT(64,true)") ||
 		!strings.Contains(stderr, "the column blob is left out: it is of bytes that are not UTF-8 text") {

@@ -12,18 +12,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/calibrations"
-	"github.com/kindred-ml/kindred/app/cli"
-	"github.com/kindred-ml/kindred/app/cli/items"
-	"github.com/kindred-ml/kindred/app/cli/work"
-	"github.com/kindred-ml/kindred/app/lookup"
-	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/items"
+	"github.com/kindred-ml/kindred/internal/app/cli/shards"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/lock"
+	"github.com/kindred-ml/kindred/internal/collection/calibrations"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
+	"github.com/kindred-ml/kindred/internal/collection/provenance"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -62,7 +62,7 @@ func (f *itemFlags) check(cmd *cobra.Command) error {
 	}
 	return refuse(cmd, what,
 		rule{"labels", true, "embeddings", ownLabels},
-		rule{origin.ForceFlag, true, "embeddings", forAFile},
+		rule{provenance.ForceFlag, true, "embeddings", forAFile},
 		rule{"allow-outside strict queue", f.embeddings == "", "", "photos are not read"},
 		rule{"data-dir", f.photos.data != "", "", forASet})
 }
@@ -147,7 +147,7 @@ func (a *app) createIndex(cmd *cobra.Command, f *indexCreateFlags) (err error) {
 		}
 		if err := refuse(cmd, "a file of embeddings",
 			rule{networkFlagNames, false, "", "it applies to --network, which is missing"},
-			rule{origin.ForceFlag, false, "", "the index takes the network that the file names"}); err != nil {
+			rule{provenance.ForceFlag, false, "", "the index takes the network that the file names"}); err != nil {
 			return err
 		}
 	}
@@ -192,12 +192,12 @@ func (a *app) createIndex(cmd *cobra.Command, f *indexCreateFlags) (err error) {
 }
 
 // party returns the embeddings of the network that the index gets; nil without one.
-func (f *indexCreateFlags) party(m *run.Model) (*origin.Party, error) {
+func (f *indexCreateFlags) party(m *run.Model) (*provenance.Party, error) {
 	if m == nil {
 		return nil, nil
 	}
 	n, err := m.Identity(f.title())
-	return &origin.Party{Name: f.by(), Network: n}, err
+	return &provenance.Party{Name: f.by(), Network: n}, err
 }
 
 // ofIndex matches the names of an index's files.
@@ -263,7 +263,7 @@ func (a *app) equip(f *indexCreateFlags, m *run.Model, cfg *index.Config) (err e
 	if m == nil {
 		return nil
 	}
-	if cfg.Network, err = origin.Save(m, f.out, f.by()); err != nil {
+	if cfg.Network, err = provenance.Save(m, f.out, f.by()); err != nil {
 		return err
 	}
 	if err := a.rememberTower(f.words, m, f.network, &cfg.Network); err != nil {
@@ -347,8 +347,8 @@ type itemSource struct {
 	lookup.Set
 	model   *run.Model
 	columns *items.Columns
-	shared  *work.Shared // nil without a queue
-	leave   func()       // closes the queue
+	shared  *shards.Shared // nil without a queue
+	leave   func()         // closes the queue
 }
 
 // Close closes the photos and the queue.
@@ -362,7 +362,7 @@ func (s *itemSource) Close() {
 // open opens the items to add. model returns the network, or nil without a network. to returns the embeddings that
 // those of a file join; nil without any.
 func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, error),
-	to func(*run.Model) (*origin.Party, error)) (s *itemSource, err error) {
+	to func(*run.Model) (*provenance.Party, error)) (s *itemSource, err error) {
 	s = &itemSource{}
 	if s.columns, err = items.ReadColumns(f.columns); err != nil {
 		return nil, err
@@ -385,14 +385,14 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 			t, err = a.allLabels(t, f.labels)
 		}
 		if err == nil {
-			err = origin.Check(t, f.embeddings, s.model, "the network")
+			err = provenance.Check(t, f.embeddings, s.model, "the network")
 		}
 		if err != nil {
 			return nil, err
 		}
 		others, err := to(s.model)
 		if err == nil && others != nil {
-			err = origin.Meet(origin.OfTable(t, f.embeddings), *others, f.forceNetwork, a.err)
+			err = provenance.Meet(provenance.OfTable(t, f.embeddings), *others, f.forceNetwork, a.err)
 		}
 		if err != nil {
 			return nil, err
@@ -414,7 +414,7 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 	fmt.Fprintf(a.err, "%d photos in %s\n", s.Data.Len(), escape.Name(f.photos.data))
 	if f.queued.queue != "" {
 		s.shared, s.leave, err = f.queued.share(ctx, a, s.model, s.Data,
-			work.Source{Data: f.photos.data, Outside: f.photos.outside}, f.photos.dataDir)
+			shards.Source{Data: f.photos.data, Outside: f.photos.outside}, f.photos.dataDir)
 		if err != nil {
 			s.Set.Close()
 			return nil, err
@@ -441,10 +441,10 @@ in the index; kindred index sync removes them.`,
 				return err
 			}
 			return changeIndex(args[0], func(x *index.Index) error {
-				s, err := f.open(cmd.Context(), a, func() (*run.Model, error) { return origin.Load(x) },
-					func(*run.Model) (*origin.Party, error) {
-						of, err := origin.OfIndex(x)
-						return &origin.Party{Name: args[0], Network: of, Dim: x.Info().Dim}, err
+				s, err := f.open(cmd.Context(), a, func() (*run.Model, error) { return provenance.Load(x) },
+					func(*run.Model) (*provenance.Party, error) {
+						of, err := provenance.OfIndex(x)
+						return &provenance.Party{Name: args[0], Network: of, Dim: x.Info().Dim}, err
 					})
 				if err != nil {
 					return err

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/lock"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // TestFailedIndexLeavesNothing: after an error the same command works again, and what was in
@@ -72,7 +72,7 @@ func TestCreateBesideAnother(t *testing.T) {
 	}
 	f := indexCreateFlags{out: "ix"}
 	a := &app{out: io.Discard, err: io.Discard, raw: io.Discard}
-	s := &itemSource{Set: lookup.Set{Table: &embedding.Table{X: mat.New(2, 1)}}}
+	s := &itemSource{Set: lookup.Set{Table: &embedding.Table{X: matrix.New(2, 1)}}}
 	var held *lock.HeldError
 	if err := a.makeIndex(t.Context(), &f, s, index.Config{}); !errors.As(err, &held) {
 		t.Errorf("beside a process that makes it: %v", err)

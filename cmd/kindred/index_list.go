@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/cli/items"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/app/cli/items"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/base/spell"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -110,7 +110,7 @@ func (f *selectFlags) export(a *app, dir, file string, vectors bool) error {
 		return err
 	}
 	return a.answerf(map[string]any{"index": dir, "file": file, "items": n, "columns": len(s.Columns)},
-		"%s: %s, %s\n", file, spell.Count(n, "item"), spell.Count(len(s.Columns), "column"))
+		"%s: %s, %s\n", file, enum.Count(n, "item"), enum.Count(len(s.Columns), "column"))
 }
 
 // mostListed is the most items that one call lists, as they are held in memory.

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/embedding/parquet"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/parquet"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -93,8 +93,10 @@ func TestIndexExport(t *testing.T) {
 		}
 	}
 	for want, args := range map[string][]string{"ends in .csv or .parquet": {dir, "x.json"},
-		"applies to a .parquet file": {dir, table, "--vectors"}, `no column "prize"`: {dir, table, "--columns", "prize"},
-		"given twice": {dir, table, "--columns", "price,price"}, "prize": {dir, table, "--filter", "prize > 1"}} {
+		"applies to a .parquet file": {dir, table, "--vectors"},
+		`no column "prize"`:          {dir, table, "--columns", "prize"},
+		"given twice":                {dir, table, "--columns", "price,price"},
+		"prize":                      {dir, table, "--filter", "prize > 1"}} {
 		if code, _, stderr := runArgs(t, append([]string{"index", "export"}, args...)...); code != exitUsage ||
 			!strings.Contains(stderr, want) {
 			t.Errorf("%v: status %d, %s", args, code, stderr)

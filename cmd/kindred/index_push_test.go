@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/test/storetest"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // TestPush copies an index into a database twice, which changes nothing the second

@@ -11,13 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/calibrations"
-	"github.com/kindred-ml/kindred/app/cli/reembed"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/app/cli/reembed"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/collection/calibrations"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -188,7 +188,7 @@ func refusedItems(dir string, e *reembed.ItemsError) error {
 		if len(kind.items) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n%s %s; %s:", spell.Count(len(kind.items), "item"), kind.what, kind.way)
+		fmt.Fprintf(&b, "\n%s %s; %s:", enum.Count(len(kind.items), "item"), kind.what, kind.way)
 		for i, it := range kind.items {
 			if i == few {
 				fmt.Fprintf(&b, "\n  ... and %d more", len(kind.items)-few)

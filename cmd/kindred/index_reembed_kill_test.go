@@ -21,9 +21,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/app/cli/reembed"
-	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/app/cli/reembed"
+	"github.com/kindred-ml/kindred/internal/collection/provenance"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -125,7 +125,7 @@ func isWhole(ix string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
-	m, err := origin.Load(x)
+	m, err := provenance.Load(x)
 	if err != nil {
 		return err
 	}

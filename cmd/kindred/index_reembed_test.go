@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/cli/reembed"
-	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/index"
-	"github.com/kindred-ml/kindred/internal/compute/itself"
+	"github.com/kindred-ml/kindred/internal/app/cli/reembed"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
+	"github.com/kindred-ml/kindred/internal/compute/selfmatch"
 	"github.com/kindred-ml/kindred/store"
 )
 
@@ -31,7 +31,7 @@ func isReembedded(t *testing.T, ix, dir, runDir string, before map[string]store.
 	got, want := itemsOf(t, ix), itemsOf(t, again)
 	for id, was := range before {
 		g := got[id]
-		if g.Path != was.Path || !maps.Equal(g.Columns, was.Columns) || !itself.Is(g.Vector, want[id].Vector) {
+		if g.Path != was.Path || !maps.Equal(g.Columns, was.Columns) || !selfmatch.Is(g.Vector, want[id].Vector) {
 			t.Errorf("%s is %v, want %v", id, g, was)
 		}
 	}

@@ -12,18 +12,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/cli"
-	"github.com/kindred-ml/kindred/app/cli/items"
-	"github.com/kindred-ml/kindred/app/lookup"
-	"github.com/kindred-ml/kindred/app/mirror"
-	"github.com/kindred-ml/kindred/app/mirror/changes"
-	"github.com/kindred-ml/kindred/app/mirror/watch"
-	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/items"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/lock"
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
+	"github.com/kindred-ml/kindred/internal/collection/mirror"
+	"github.com/kindred-ml/kindred/internal/collection/mirror/changes"
+	"github.com/kindred-ml/kindred/internal/collection/mirror/watch"
+	"github.com/kindred-ml/kindred/internal/collection/provenance"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -190,7 +190,7 @@ func (f *syncFlags) bring(ctx context.Context, a *app, x *index.Index) error {
 	a.sayLeftOut(res.LeftOut)
 	if n := len(res.Kept); n > 0 {
 		fmt.Fprintf(a.err, "%s could not be read, so the index keeps the older content: %s\n",
-			spell.Count(n, "changed photo"), lookup.FirstNames(res.Kept))
+			enum.Count(n, "changed photo"), lookup.FirstNames(res.Kept))
 	}
 	if a.json {
 		return a.printJSON(res)
@@ -285,7 +285,7 @@ func labelsOf(set *data.Dataset, have []store.Column) ([]map[string]any, error) 
 // network loads the network of the index. It must be the one that made the index's embeddings.
 func (f *syncFlags) network(x *index.Index) (*run.Model, error) {
 	if f.model == nil || f.modelDir != x.NetworkDir() { // 'kindred index reembed' gave the index another network
-		m, err := origin.Load(x)
+		m, err := provenance.Load(x)
 		if err != nil {
 			return nil, err
 		}
@@ -298,7 +298,7 @@ func (f *syncFlags) network(x *index.Index) (*run.Model, error) {
 	have := x.Info().Network
 	is, err := f.model.Identity(have.Name)
 	if have.IsFileDigest() {
-		is, err = origin.ByFiles(f.model, x.NetworkDir(), true, have.Name)
+		is, err = provenance.ByFiles(f.model, x.NetworkDir(), true, have.Name)
 	}
 	if err != nil {
 		return nil, err
@@ -391,8 +391,8 @@ func syncedKinds() []struct {
 // print writes the table: a line for each kind of change, and below it the first few photos.
 func (s *synced) print(a *app, p *mirror.Plan) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, %s in %s\n", escape.Name(s.Index), spell.Count(s.Items, "item"),
-		spell.Count(s.Photos, "photo"), escape.Name(s.Data))
+	fmt.Fprintf(&b, "%s: %s, %s in %s\n", escape.Name(s.Index), enum.Count(s.Items, "item"),
+		enum.Count(s.Photos, "photo"), escape.Name(s.Data))
 	for _, k := range syncedKinds() {
 		n := p.Counts[k.kind]
 		if n == 0 {

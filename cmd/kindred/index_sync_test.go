@@ -15,11 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/app/lookup"
-	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/lock"
-	"github.com/kindred-ml/kindred/internal/compute/itself"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
+	"github.com/kindred-ml/kindred/internal/collection/mirror"
+	"github.com/kindred-ml/kindred/internal/compute/selfmatch"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -91,7 +91,7 @@ func mirrors(t *testing.T, ix, dir, runDir string) {
 	for id, w := range want {
 		g, ok := got[id]
 		if !ok || g.Path != w.Path || g.Columns["label"] != w.Columns["label"] ||
-			g.Columns[mirror.Digest] != w.Columns[mirror.Digest] || !itself.Is(g.Vector, w.Vector) {
+			g.Columns[mirror.Digest] != w.Columns[mirror.Digest] || !selfmatch.Is(g.Vector, w.Vector) {
 			t.Errorf("%s is %v %v, want %v %v", id, g.Path, g.Columns, w.Path, w.Columns)
 		}
 	}
@@ -150,7 +150,8 @@ func TestIndexSync(t *testing.T) {
 		"1 of files that have changed") || !strings.Contains(stderr, "kindred index sync "+dir+" --index "+ix) {
 		t.Errorf("index add: status %d: %s", code, stderr)
 	}
-	must(t, "index", "remove", ix, "--filter", `label = "c9" or id in ("c0/new.png", "c0/copy.png", "c0/was in c1.png")`)
+	must(t, "index", "remove", ix, "--filter",
+		`label = "c9" or id in ("c0/new.png", "c0/copy.png", "c0/was in c1.png")`)
 	was := filesOf(t, ix)
 	text := must(t, "index", "sync", dir, "--index", ix, "--dry-run")
 	for _, line := range []string{"2  added\n", "1  changed\n", "7  moved, 7 of them to another class\n",

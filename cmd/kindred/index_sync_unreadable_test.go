@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/mirror"
+	"github.com/kindred-ml/kindred/internal/collection/mirror"
 )
 
 // A file that no decoder reads is tried once, and again when its content or the decoders

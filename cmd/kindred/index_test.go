@@ -13,10 +13,10 @@ import (
 
 	pq "github.com/parquet-go/parquet-go"
 
-	"github.com/kindred-ml/kindred/app/lookup"
-	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/lock"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
+	"github.com/kindred-ml/kindred/internal/collection/provenance"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/store"
 )
@@ -180,7 +180,7 @@ func TestIndexKeepsTheNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	n, err := origin.Save(m, dir, "r")
+	n, err := provenance.Save(m, dir, "r")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestIndexKeepsTheNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := origin.Save(back, t.TempDir(), "r")
+	again, err := provenance.Save(back, t.TempDir(), "r")
 	if err != nil || again != n || string(back.Config.YAML()) != string(m.Config.YAML()) {
 		t.Errorf("%+v, %+v, %v", n, again, err)
 	}

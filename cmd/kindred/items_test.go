@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/index"
-	"github.com/kindred-ml/kindred/test/storetest"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
+	"github.com/kindred-ml/kindred/internal/test/storetest"
 )
 
 // boxedPhotos writes six pictures with a cat on the left and a dog on the right, and a manifest of both with prices. It

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/serve/api"
 )
 
@@ -23,7 +23,7 @@ func part(t *testing.T, from, to string, rows []int, named bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := &embedding.Table{X: mat.New(len(rows), all.X.Cols)}
+	out := &embedding.Table{X: matrix.New(len(rows), all.X.Cols)}
 	var ids, labels []string
 	for k, i := range rows {
 		copy(out.X.Row(k), all.X.Row(i))

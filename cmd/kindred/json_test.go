@@ -14,11 +14,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/bench"
-	"github.com/kindred-ml/kindred/app/experiments/paper"
-	"github.com/kindred-ml/kindred/app/experiments/theory/pages"
-	"github.com/kindred-ml/kindred/app/remote/fetch"
-	"github.com/kindred-ml/kindred/app/remote/weights"
+	"github.com/kindred-ml/kindred/internal/app/bench"
+	"github.com/kindred-ml/kindred/internal/app/experiments/paper"
+	"github.com/kindred-ml/kindred/internal/app/experiments/theory/pages"
+	"github.com/kindred-ml/kindred/internal/app/remote/datasets"
+	"github.com/kindred-ml/kindred/internal/app/remote/weights"
 )
 
 // Keys of all documents are written alike: small letters, digits and underscores.
@@ -88,7 +88,7 @@ func TestKeysOfDocuments(t *testing.T) {
 }
 
 // The smallest sizes of theory noise pass its checks, and numbers below them do not. What it
-// computes takes seconds, whatever the sizes, and is tested in app/experiments/theory/pages.
+// computes takes seconds, whatever the sizes, and is tested in internal/app/experiments/theory/pages.
 func TestTheoryNoiseSizes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())
@@ -137,6 +137,6 @@ func TestKeysOfTypes(t *testing.T) {
 	walk("theory noise", reflect.TypeFor[pages.NoiseResult]())
 	walk("reproduce", reflect.TypeFor[paper.Outcome]())
 	walk("bench", reflect.TypeFor[bench.Record]())
-	walk("data get", reflect.TypeFor[fetch.Result]())
+	walk("data get", reflect.TypeFor[datasets.Result]())
 	walk("weights get", reflect.TypeFor[weights.Result]())
 }

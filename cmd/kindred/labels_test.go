@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Classes called 0 and 00 are two, in every command that reads labels.
@@ -17,7 +17,7 @@ func TestLabelsAreText(t *testing.T) {
 	dir := t.TempDir()
 	// The nearest neighbour of each item is of the other class.
 	var x bytes.Buffer
-	if err := embedding.WriteNPY(&x, mat.Of(4, 2, []float32{1, 0, 1, 0.1, 0, 1, 0.1, 1})); err != nil {
+	if err := embedding.WriteNPY(&x, matrix.Of(4, 2, []float32{1, 0, 1, 0.1, 0, 1, 0.1, 1})); err != nil {
 		t.Fatal(err)
 	}
 	e := filepath.Join(dir, "e.npy")

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/cli/explain"
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/test/refdata"
+	"github.com/kindred-ml/kindred/internal/app/cli/explain"
+	"github.com/kindred-ml/kindred/internal/test/refdata"
 )
 
 // TestLossGolden runs all golden losses through the command.

@@ -12,14 +12,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/cli"
-	"github.com/kindred-ml/kindred/app/cli/results"
-	"github.com/kindred-ml/kindred/app/page/report"
-	"github.com/kindred-ml/kindred/app/page/report/maps"
-	"github.com/kindred-ml/kindred/app/page/report/photo"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/results"
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/projection"
+	"github.com/kindred-ml/kindred/internal/compute/projection"
+	"github.com/kindred-ml/kindred/internal/page/report"
+	"github.com/kindred-ml/kindred/internal/page/report/maps"
+	"github.com/kindred-ml/kindred/internal/page/report/photo"
 )
 
 type mapFlags struct {

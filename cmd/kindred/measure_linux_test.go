@@ -16,10 +16,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/kindred-ml/kindred/index"
-	"github.com/kindred-ml/kindred/internal/jobs/embedded"
+	"github.com/kindred-ml/kindred/internal/jobs/natsserver"
 	"github.com/kindred-ml/kindred/internal/jobs/queue"
+	"github.com/kindred-ml/kindred/internal/test/storetest"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // TestConstants measures what package plan multiplies, with $KINDRED_ITEMS items of 128
@@ -113,12 +113,12 @@ func timeSearches(t *testing.T, s store.Store, items []store.Item, pid int) {
 // measureObjects logs how fast the queue's object store takes and gives a file.
 func measureObjects(t *testing.T) {
 	dir := t.TempDir()
-	server, err := embedded.Serve(dir)
+	server, err := natsserver.Serve(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	url, err := embedded.URL(dir)
+	url, err := natsserver.URL(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

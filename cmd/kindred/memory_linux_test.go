@@ -22,8 +22,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/page/review"
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/page/review"
 )
 
 // bombLimit is the limit on memory of a command that reads a bomb, and mostPeak how many times that it may

@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // unlabelledTable has 40 rows of five classes far apart, every fourth without a label; its numbers
 // as labels tell numbers from text.
 func unlabelledTable(t *testing.T) *embedding.Table {
 	t.Helper()
-	x, label, other, files := mat.New(40, 2), make([]string, 40), make([]string, 40), make([]string, 40)
+	x, label, other, files := matrix.New(40, 2), make([]string, 40), make([]string, 40), make([]string, 40)
 	for i := range 40 {
 		x.Row(i)[0] = float32(100 * (i % 5))
 		x.Row(i)[1] = float32(i) / 100

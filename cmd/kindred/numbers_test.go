@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/lookup"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
 )
 
 // Prices as Python writes them are numbers; one that is none makes texts of all, and

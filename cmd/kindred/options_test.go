@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/remote/weights"
+	"github.com/kindred-ml/kindred/internal/app/remote/weights"
 )
 
 // TestErrorsNameFlags: where the library names an option, a command names its flag, whatever wraps the error on the

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/cli/results"
+	"github.com/kindred-ml/kindred/internal/app/cli/results"
 )
 
 // What a command wrote stays until it is asked to replace it.

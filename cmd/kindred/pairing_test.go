@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // took is what differs between two runs of a command.
@@ -21,7 +21,7 @@ var took = regexp.MustCompile(`"seconds": [-+.e0-9]+`)
 func TestLabelsAreMatchedByName(t *testing.T) {
 	dir := t.TempDir()
 	const n = 24
-	x := mat.New(n, 2)
+	x := matrix.New(n, 2)
 	var names, labels []string
 	for i := range n {
 		x.Row(i)[0], x.Row(i)[1] = float32(i%3), float32(i)/100

@@ -9,14 +9,14 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval"
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 )
 
 // readPairs reads a list of pairs and finds their items in a table: by id, else by path,
 // else by the name of the file without folders and ending. Rows without names are called
 // by their numbers, from 0.
 func readPairs(file string, t *embedding.Table) ([]eval.Pair, error) {
-	f, err := regular.Open(file)
+	f, err := fileinfo.Open(file)
 	if err != nil {
 		return nil, err
 	}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/page/report/photo"
-	"github.com/kindred-ml/kindred/app/remote/remotedata"
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/app/remote/remotedata"
+	"github.com/kindred-ml/kindred/internal/page/report/photo"
 	"github.com/kindred-ml/kindred/run"
 )
 

@@ -13,18 +13,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/lookup"
-	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
+	towers "github.com/kindred-ml/kindred/internal/network/textencoder"
+	"github.com/kindred-ml/kindred/internal/test/netcases"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/serve/api"
-	"github.com/kindred-ml/kindred/test/netcases"
-	towers "github.com/kindred-ml/kindred/words"
 )
 
 // towerDir is a small text tower, with embeddings of 12 numbers.
-const towerDir = "../../words/testdata/clip"
+const towerDir = "../../internal/network/textencoder/testdata/clip"
 
 // imageTower saves a network for photos whose embeddings have as many numbers as those of the text tower.
 func imageTower(t *testing.T, dim int) string {
@@ -291,7 +291,7 @@ func TestTowerOfAnIndex(t *testing.T) {
 // TestTowerInTheFolderOfTheNetwork: a folder with both towers needs no flag.
 func TestTowerInTheFolderOfTheNetwork(t *testing.T) {
 	photos, dir := photos(t), t.TempDir()
-	both, err := filepath.Abs("../../words/testdata/openclip")
+	both, err := filepath.Abs("../../internal/network/textencoder/testdata/openclip")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/cli/plan"
+	"github.com/kindred-ml/kindred/internal/app/cli/plan"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/cli/plan"
+	"github.com/kindred-ml/kindred/internal/app/cli/plan"
 )
 
 func TestPlan(t *testing.T) {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/kindred-ml/kindred/app/cli"
-	"github.com/kindred-ml/kindred/app/remote/download"
-	"github.com/kindred-ml/kindred/app/remote/weights"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/remote/download"
+	"github.com/kindred-ml/kindred/internal/app/remote/weights"
 	"github.com/kindred-ml/kindred/run"
 )
 

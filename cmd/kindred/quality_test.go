@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/cli/inspect"
-	"github.com/kindred-ml/kindred/app/lookup"
+	"github.com/kindred-ml/kindred/internal/app/cli/inspect"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
 )
 
 // noise is a picture of noise up to a grey.

@@ -14,15 +14,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/cli"
-	"github.com/kindred-ml/kindred/app/cli/work"
-	"github.com/kindred-ml/kindred/app/experiments/paper"
-	"github.com/kindred-ml/kindred/app/remote/remotedata"
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/shards"
+	"github.com/kindred-ml/kindred/internal/app/experiments/paper"
+	"github.com/kindred-ml/kindred/internal/app/remote/remotedata"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/internal/jobs"
-	"github.com/kindred-ml/kindred/internal/jobs/embedded"
+	"github.com/kindred-ml/kindred/internal/jobs/natsserver"
 	"github.com/kindred-ml/kindred/internal/jobs/queue"
 	"github.com/kindred-ml/kindred/run"
 )
@@ -83,14 +83,14 @@ func (f *shareFlags) add(cmd *cobra.Command) {
 
 // share opens the queue, whose workers then embed d with m. source names d and dataDir the folder of sets by name. end
 // closes the queue.
-func (f *shareFlags) share(ctx context.Context, a *app, m *run.Model, d *data.Dataset, source work.Source,
-	dataDir string) (s *work.Shared, end func(), err error) {
+func (f *shareFlags) share(ctx context.Context, a *app, m *run.Model, d *data.Dataset, source shards.Source,
+	dataDir string) (s *shards.Shared, end func(), err error) {
 	f.dataDir, source.Data = dataDir, shared(source.Data)
 	q, err := f.lead(ctx, a, f.kit(a))
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err = work.Share(ctx, m, d, source, work.Cutting{Rows: f.shard, Strict: m.Config.Data.Strict}, q)
+	s, err = shards.Share(ctx, m, d, source, shards.Cutting{Rows: f.shard, Strict: m.Config.Data.Strict}, q)
 	if err != nil {
 		q.close()
 	}
@@ -119,7 +119,7 @@ func (f *queueFlags) folder() bool { return !strings.Contains(f.queue, "://") }
 type opened struct {
 	*queue.Queue
 	close func()
-	kit   *work.Kit // what this process does jobs with; nil if it does none
+	kit   *shards.Kit // what this process does jobs with; nil if it does none
 }
 
 // Run runs jobs on the queue. This process may read every file that these jobs name, because its
@@ -155,7 +155,7 @@ func (f *queueFlags) open(ctx context.Context, a *app, report func(queue.Status)
 	}
 	end := func() {}
 	if f.folder() {
-		s, err := embedded.Serve(f.queue)
+		s, err := natsserver.Serve(f.queue)
 		var held *lock.HeldError
 		switch {
 		case err == nil:
@@ -164,7 +164,7 @@ func (f *queueFlags) open(ctx context.Context, a *app, report func(queue.Status)
 				o.Log("warning: " + line)
 			}
 		case errors.As(err, &held):
-			if o.URL, err = embedded.URL(f.queue); err != nil {
+			if o.URL, err = natsserver.URL(f.queue); err != nil {
 				return nil, err
 			}
 		default:
@@ -180,7 +180,7 @@ func (f *queueFlags) open(ctx context.Context, a *app, report func(queue.Status)
 }
 
 // lead opens the queue for a command that submits jobs, and may do jobs in the same process.
-func (f *queueFlags) lead(ctx context.Context, a *app, kit *work.Kit) (*opened, error) {
+func (f *queueFlags) lead(ctx context.Context, a *app, kit *shards.Kit) (*opened, error) {
 	q, err := f.open(ctx, a, a.tellJobs())
 	if err != nil {
 		return nil, err
@@ -231,8 +231,8 @@ func (a *app) tellJobs() func(queue.Status) {
 }
 
 // kit returns what this process does jobs with.
-func (f *queueFlags) kit(a *app) *work.Kit {
-	k := &work.Kit{Home: dataHome(f.dataDir), Formats: formats(), Open: remotedata.Open,
+func (f *queueFlags) kit(a *app) *shards.Kit {
+	k := &shards.Kit{Home: dataHome(f.dataDir), Formats: formats(), Open: remotedata.Open,
 		Weights: a.findWeights(cli.Weights{})}
 	k.Bring = func(ctx context.Context, e *paper.Experiment, o paper.Options) error { return bringData(ctx, a, e, o) }
 	return k

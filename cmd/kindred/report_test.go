@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/embedding"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 func writeRun(t *testing.T, dir, positives string, seed int, cols int) {
@@ -18,7 +18,7 @@ func writeRun(t *testing.T, dir, positives string, seed int, cols int) {
 		t.Fatal(err)
 	}
 	labels := "label\n"
-	x := mat.New(12, cols)
+	x := matrix.New(12, cols)
 	for i := range 12 {
 		labels += fmt.Sprintln(i % 3)
 		for j := range cols {

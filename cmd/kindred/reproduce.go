@@ -13,12 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/cli"
-	"github.com/kindred-ml/kindred/app/cli/progress"
-	"github.com/kindred-ml/kindred/app/cli/work"
-	"github.com/kindred-ml/kindred/app/experiments/paper"
-	"github.com/kindred-ml/kindred/app/remote/fetch"
 	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/progress"
+	"github.com/kindred-ml/kindred/internal/app/cli/shards"
+	"github.com/kindred-ml/kindred/internal/app/experiments/paper"
+	"github.com/kindred-ml/kindred/internal/app/remote/datasets"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/run"
@@ -249,7 +249,7 @@ func reproduced(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options
 			return nil, err
 		}
 		defer q.close()
-		o.Runner = work.Placed{Runner: q, Dir: o.Dir}
+		o.Runner = shards.Placed{Runner: q, Dir: o.Dir}
 	}
 	bars := map[string]*progress.Bar{}
 	o.Weights = a.findWeights(cli.Weights{})
@@ -278,7 +278,7 @@ func bringData(ctx context.Context, a *app, e *paper.Experiment, o paper.Options
 		return err
 	}
 	name := cfg.Data.Name
-	if _, err := fetch.Find(fetch.Catalog(), name); cfg.Data.Path != "" || err != nil {
+	if _, err := datasets.Find(datasets.Catalog(), name); cfg.Data.Path != "" || err != nil {
 		return nil
 	}
 	if o.Home == "" {

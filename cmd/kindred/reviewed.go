@@ -10,13 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/cli"
-	"github.com/kindred-ml/kindred/app/cli/results"
-	"github.com/kindred-ml/kindred/app/cli/reviewed"
-	"github.com/kindred-ml/kindred/app/page/review"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/itemsource"
+	"github.com/kindred-ml/kindred/internal/app/cli/results"
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/page/review"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -49,7 +49,7 @@ func oneItems(_ *cobra.Command, args []string) error {
 }
 
 // open reads the items of a run or of a file of embeddings.
-func (f *reviewFlags) open(ctx context.Context, a *app, arg string) (*reviewed.Items, error) {
+func (f *reviewFlags) open(ctx context.Context, a *app, arg string) (*itemsource.Items, error) {
 	st, err := stat(arg, aRun, someVectors)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (f *reviewFlags) open(ctx context.Context, a *app, arg string) (*reviewed.I
 		rule{"data-dir allow-outside", true, needs, forASet}); err != nil {
 		return nil, err
 	}
-	var r *reviewed.Items
+	var r *itemsource.Items
 	distance := rank.Euclidean
 	if st.IsDir() {
 		r, distance, err = f.openRun(ctx, a, arg)
@@ -92,7 +92,7 @@ func (f *reviewFlags) open(ctx context.Context, a *app, arg string) (*reviewed.I
 }
 
 // openRun embeds the samples that a run trains and tests on.
-func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*reviewed.Items, rank.Distance, error) {
+func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*itemsource.Items, rank.Distance, error) {
 	m, err := run.Load(dir)
 	if err != nil {
 		return nil, 0, err
@@ -120,7 +120,7 @@ func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*reviewe
 	if label, _ := cfg.Data.LabelColumns(d); d.Levels != nil && d.Levels.Say(label, "") != "" {
 		fmt.Fprintln(a.err, "labels: "+escape.Text(d.Levels.Say(label, "--label ")))
 	}
-	r, err := reviewed.OfRun(ctx, d, &cfg, home, func(p *data.Part) (*run.Embedded, error) {
+	r, err := itemsource.OfRun(ctx, d, &cfg, home, func(p *data.Part) (*run.Embedded, error) {
 		return a.embedded(ctx, m, p)
 	})
 	if err != nil {
@@ -130,12 +130,12 @@ func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*reviewe
 }
 
 // openTable reads a file of embeddings with its labels.
-func (f *reviewFlags) openTable(ctx context.Context, a *app, path string) (*reviewed.Items, error) {
+func (f *reviewFlags) openTable(ctx context.Context, a *app, path string) (*itemsource.Items, error) {
 	t, err := a.read(path, f.labels)
 	if err != nil {
 		return nil, err
 	}
-	r, err := reviewed.OfTable(t, path, f.label, f.photos.root(), f.strict)
+	r, err := itemsource.OfTable(t, path, f.label, f.photos.root(), f.strict)
 	if err != nil {
 		return nil, err
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/kindred-ml/kindred/app/cli"
-	"github.com/kindred-ml/kindred/app/origin"
+	"github.com/kindred-ml/kindred/internal/app/cli"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/option"
+	"github.com/kindred-ml/kindred/internal/collection/provenance"
 )
 
 // Exit statuses of every command.
@@ -112,7 +112,7 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) (code in
 		err = fmt.Errorf("writing the result: %w", results.err)
 	}
 	var usage cli.UsageError
-	var trained *origin.TrainedError
+	var trained *provenance.TrainedError
 	switch {
 	case err == nil:
 		return exitOK

@@ -14,7 +14,7 @@ import (
 
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // runArgs runs one command line as main would.
@@ -126,7 +126,7 @@ func featureSet(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	rng := rand.New(rand.NewPCG(1, 1))
-	x := mat.New(40, 6)
+	x := matrix.New(40, 6)
 	labels := "label,split\n"
 	for i := range x.Rows {
 		for j := range x.Cols {

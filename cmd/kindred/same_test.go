@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
 )
 
 // TestSearchLeast: neighbours come with the probability that they are the same, falling

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/lookup"
-	"github.com/kindred-ml/kindred/app/remote/weights"
 	"github.com/kindred-ml/kindred/embedding"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/index"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/app/remote/weights"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
 	"github.com/kindred-ml/kindred/serve/api"
@@ -290,7 +290,7 @@ func TestSearchInEmbeddings(t *testing.T) {
 	if n := nameless.Queries[0].Neighbours[0]; n.Path != "" || n.Label != "" {
 		t.Errorf("%+v", n)
 	}
-	short := write("short.npz", &embedding.Table{X: mat.New(3, 5)})
+	short := write("short.npz", &embedding.Table{X: matrix.New(3, 5)})
 	labels := write("labels.csv", &embedding.Table{Columns: e.Columns})
 	few := write("few.npz", &embedding.Table{X: e.X.RowRange(0, 4)})
 	for want, args := range map[string][]string{

@@ -19,9 +19,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/kindred-ml/kindred/app/lookup"
-	"github.com/kindred-ml/kindred/app/mirror/changes"
-	"github.com/kindred-ml/kindred/app/page"
 	"github.com/kindred-ml/kindred/data/imaging"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
@@ -29,6 +26,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/critical"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/lock"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
+	"github.com/kindred-ml/kindred/internal/collection/mirror/changes"
+	"github.com/kindred-ml/kindred/internal/page"
 	"github.com/kindred-ml/kindred/serve"
 )
 

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/app/mirror"
+	"github.com/kindred-ml/kindred/internal/collection/mirror"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
 )

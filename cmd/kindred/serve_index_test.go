@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/app/calibrations"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/index"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/collection/calibrations"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/serve/api"
 )
 
@@ -194,7 +194,7 @@ func calibrateIndex(t *testing.T, ix string) {
 	defer x.Close()
 	in := x.Info()
 	const classes, each = 30, 4
-	rows, labels := mat.New(classes*each, in.Dim), make([]int64, classes*each)
+	rows, labels := matrix.New(classes*each, in.Dim), make([]int64, classes*each)
 	for i := range labels {
 		labels[i] = int64(i / each)
 		rows.Row(i)[i/each%in.Dim], rows.Row(i)[(i/each+1)%in.Dim] = float32(i/each+1), float32(i%each)

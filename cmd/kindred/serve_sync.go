@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kindred-ml/kindred/app/mirror/changes"
-	"github.com/kindred-ml/kindred/app/mirror/watch"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/collection/mirror/changes"
+	"github.com/kindred-ml/kindred/internal/collection/mirror/watch"
 	"github.com/kindred-ml/kindred/serve"
 )
 

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/app/mirror"
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/collection/mirror"
 )
 
 // digestsOf has the digest of each photo of a folder by its id.

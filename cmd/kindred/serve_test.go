@@ -276,7 +276,8 @@ func documentedCurl(t *testing.T, url, photo string) {
 	vector := "[0" + strings.Repeat(",0.1", in.Collections[0].Dim-1) + "]"
 	for _, line := range lines {
 		line = strings.NewReplacer("http://127.0.0.1:7700", url, "photo.jpg", photo, "[0.1, 0.7, 0.2]", vector,
-			`category = "shoe"`, `label = "c0"`, `{"text": "in snow"}`, `{"id": "3"}`, `{"text": "grass"`, // no words here
+			// no words here
+			`category = "shoe"`, `label = "c0"`, `{"text": "in snow"}`, `{"id": "3"}`, `{"text": "grass"`,
 			`{"vector": `+vector, "curl ", "curl -sS --fail-with-body ").Replace(line)
 		cmd := exec.Command("sh", "-c", line)
 		if out, err := cmd.CombinedOutput(); err != nil {

@@ -14,7 +14,7 @@ import (
 
 	pq "github.com/parquet-go/parquet-go"
 
-	"github.com/kindred-ml/kindred/app/cli/inspect"
+	"github.com/kindred-ml/kindred/internal/app/cli/inspect"
 )
 
 // sharded writes the photos of a folder of classes, in its order, as three shards of tar and three tables of Parquet,

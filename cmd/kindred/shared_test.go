@@ -25,9 +25,9 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/index"
-	"github.com/kindred-ml/kindred/internal/jobs/embedded"
+	"github.com/kindred-ml/kindred/internal/jobs/natsserver"
+	"github.com/kindred-ml/kindred/internal/test/queuetest"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/queuetest"
 )
 
 // network is a run of a second on the pictures of photos, in the folder "run".
@@ -270,7 +270,7 @@ func TestWorkerAllows(t *testing.T) {
 	dir := photos(t)
 	t.Chdir(t.TempDir())
 	network(t, dir)
-	s, err := embedded.Serve("queue")
+	s, err := natsserver.Serve("queue")
 	if err != nil {
 		t.Fatal(err)
 	}

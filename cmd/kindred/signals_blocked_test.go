@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/format/onnx"
-	"github.com/kindred-ml/kindred/internal/jobs/embedded"
-	imagebombs "github.com/kindred-ml/kindred/test/bombs"
+	"github.com/kindred-ml/kindred/internal/jobs/natsserver"
+	imagebombs "github.com/kindred-ml/kindred/internal/test/bombs"
 )
 
 // stalling accepts connections and, for each, reads a request and writes what drip says, without end. It returns its
@@ -140,7 +140,7 @@ var places = map[string]func(t *testing.T, dir string) waiting{
 		return waiting{args: "worker --queue nats://" + ln.Addr().String(), ready: askedOf(asked)}
 	},
 	"a queue that has ended": func(t *testing.T, dir string) waiting {
-		s, err := embedded.Serve(filepath.Join(dir, "queue"))
+		s, err := natsserver.Serve(filepath.Join(dir, "queue"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/database/pgvector"
+	"github.com/kindred-ml/kindred/internal/database/qdrant"
+	"github.com/kindred-ml/kindred/internal/database/weaviate"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/store/pgvector"
-	"github.com/kindred-ml/kindred/store/qdrant"
-	"github.com/kindred-ml/kindred/store/weaviate"
 )
 
 // storeForm is the form of addresses of stores.

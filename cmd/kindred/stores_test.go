@@ -10,11 +10,11 @@ import (
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
 
-	"github.com/kindred-ml/kindred/app/lookup"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
+	"github.com/kindred-ml/kindred/internal/test/fakeqdrant"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/fakeqdrant"
 )
 
 // TestStoreCommands makes a store from photos and from an index, and looks into it, at a

@@ -13,12 +13,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/kindred-ml/kindred/app/cli"
-	"github.com/kindred-ml/kindred/app/page/report"
-	"github.com/kindred-ml/kindred/app/page/report/swept"
+	"github.com/kindred-ml/kindred/internal/app/cli"
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/format/yamltext"
-	"github.com/kindred-ml/kindred/sweep"
+	"github.com/kindred-ml/kindred/internal/page/report"
+	"github.com/kindred-ml/kindred/internal/page/report/sweepreport"
+	"github.com/kindred-ml/kindred/run/sweep"
 )
 
 func newSweep(a *app) *cobra.Command {
@@ -192,7 +192,8 @@ func (a *app) failedTrials(out *sweep.Outcome, allow bool) error {
 // sweptOut writes the page and prints the result.
 func (a *app) sweptOut(dir, plan string, out *sweep.Outcome, took time.Duration) error {
 	page := filepath.Join(dir, sweep.ReportFile)
-	if err := swept.Page(out, escape.Command("kindred", "sweep", plan, "--out", dir)).WriteFile(page); err != nil {
+	if err := sweepreport.Page(out, escape.Command("kindred", "sweep", plan, "--out",
+		dir)).WriteFile(page); err != nil {
 		return err
 	}
 	if a.json {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/experiments/theory/pages"
+	"github.com/kindred-ml/kindred/internal/app/experiments/theory/pages"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 

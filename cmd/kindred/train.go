@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/cli"
-	"github.com/kindred-ml/kindred/app/cli/own"
-	"github.com/kindred-ml/kindred/app/cli/progress"
-	"github.com/kindred-ml/kindred/app/page/report/photo"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli/customloss"
+	"github.com/kindred-ml/kindred/internal/app/cli/progress"
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/page/report/photo"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -89,7 +89,7 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 }
 
 // link opens the connection to the calling program whose loss or miner the run has; nil without --own.
-func (f *trainFlags) link(cmd *cobra.Command, a *app) (*own.Link, error) {
+func (f *trainFlags) link(cmd *cobra.Command, a *app) (*customloss.Link, error) {
 	switch {
 	case f.own == "":
 		return nil, nil
@@ -98,7 +98,7 @@ func (f *trainFlags) link(cmd *cobra.Command, a *app) (*own.Link, error) {
 	case !a.json:
 		return nil, usagef("--own %s needs --json: it is for programs, and standard output has its requests", f.own)
 	}
-	link, err := own.Open(f.own, cmd.InOrStdin(), a.raw)
+	link, err := customloss.Open(f.own, cmd.InOrStdin(), a.raw)
 	if dir := cmp.Or(f.Resume, f.Finish); err == nil && dir != "" {
 		err = link.Check(dir)
 	}
@@ -107,7 +107,7 @@ func (f *trainFlags) link(cmd *cobra.Command, a *app) (*own.Link, error) {
 
 // bringOwn puts the loss or the miner of a calling program into the options of a run, unless link is nil. The identity
 // is kept in the run's folder; kept returns the error of that.
-func bringOwn(o *run.Options, link *own.Link) (kept func() error) {
+func bringOwn(o *run.Options, link *customloss.Link) (kept func() error) {
 	var err error
 	if link == nil {
 		return func() error { return nil }
@@ -117,7 +117,7 @@ func bringOwn(o *run.Options, link *own.Link) (kept func() error) {
 	} else {
 		o.Miner = link.Mine
 	}
-	o.Own = []string{own.File}
+	o.Own = []string{customloss.File}
 	begin := o.Begin
 	o.Begin = func(s run.Setup) {
 		begin(s)

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/remote/weights"
+	"github.com/kindred-ml/kindred/internal/app/remote/weights"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 )
 

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/kindred-ml/kindred/app/calibrations"
-	"github.com/kindred-ml/kindred/app/cli/calibrate"
-	"github.com/kindred-ml/kindred/app/cli/trials"
-	"github.com/kindred-ml/kindred/app/lookup"
-	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/embedding"
+	"github.com/kindred-ml/kindred/internal/app/cli/calibrate"
+	"github.com/kindred-ml/kindred/internal/app/cli/validations"
+	"github.com/kindred-ml/kindred/internal/collection/calibrations"
+	"github.com/kindred-ml/kindred/internal/collection/lookup"
+	"github.com/kindred-ml/kindred/internal/collection/provenance"
 )
 
 // ask answers --trials and --check of the calibration of arg.
@@ -23,7 +23,8 @@ func (f *calibrateFlags) ask(ctx context.Context, a *app, arg string, opt decide
 	if err != nil {
 		return ask, err
 	}
-	err = origin.Meet(origin.OfTable(t, f.seen), origin.Party{Name: arg, Network: opt.Source}, f.forceNetwork, a.err)
+	err = provenance.Meet(provenance.OfTable(t, f.seen), provenance.Party{Name: arg, Network: opt.Source},
+		f.forceNetwork, a.err)
 	if err != nil {
 		return ask, err
 	}
@@ -54,7 +55,7 @@ func (a *app) tryCalibration(ctx context.Context, f *calibrateFlags, s *calibrat
 		res.Trials = append(res.Trials, t)
 		fmt.Fprintf(a.err, "trial %d of %d\n", i+1, f.trials)
 	}
-	return a.answer(res, func() error { return trials.Write(a.out, res.Trials) })
+	return a.answer(res, func() error { return validations.Write(a.out, res.Trials) })
 }
 
 // checkCalibration compares the calibration in a file with new photos.
@@ -92,7 +93,7 @@ func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of basis,
 		if res.Drift, err = from.Drift(ctx, c, arg, t.X, f.fmr); err != nil {
 			return err
 		}
-		return a.answer(res, func() error { return trials.WriteDrift(a.out, res.Drift) })
+		return a.answer(res, func() error { return validations.WriteDrift(a.out, res.Drift) })
 	}
 	if err := f.fit(toCheckLabelled); err != nil {
 		return err
@@ -106,7 +107,7 @@ func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of basis,
 		return err
 	}
 	res.Trials = []*decide.Trial{trial}
-	return a.answer(res, func() error { return trials.Write(a.out, res.Trials) })
+	return a.answer(res, func() error { return validations.Write(a.out, res.Trials) })
 }
 
 // checkContent checks that the calibration beside a file of embeddings is that of its content.
@@ -127,7 +128,8 @@ func (f *calibrateFlags) fits(a *app, c *decide.Calibration, file string, t *emb
 	from *calibrations.Of) error {
 	source, dim := embedding.Network{}, t.X.Cols
 	if from.From == "" {
-		err := origin.Meet(origin.OfTable(t, f.check), origin.Party{Name: file, Network: c.Source, Dim: c.Dim},
+		err := provenance.Meet(provenance.OfTable(t, f.check),
+			provenance.Party{Name: file, Network: c.Source, Dim: c.Dim},
 			f.forceNetwork, a.err)
 		if err != nil {
 			return err

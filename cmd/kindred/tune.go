@@ -13,11 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/cli"
-	"github.com/kindred-ml/kindred/app/experiments/paper"
-	"github.com/kindred-ml/kindred/app/page/report/swept"
+	"github.com/kindred-ml/kindred/internal/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/experiments/paper"
 	"github.com/kindred-ml/kindred/internal/base/escape"
-	"github.com/kindred-ml/kindred/sweep"
+	"github.com/kindred-ml/kindred/internal/page/report/sweepreport"
+	"github.com/kindred-ml/kindred/run/sweep"
 )
 
 func newTune(a *app) *cobra.Command {
@@ -38,7 +38,7 @@ settings that are used without a sweep.
 The folder of --out has tune.yaml (the plan, as 'kindred sweep' reads it), the sweep
 with its page (sweep/report.html), and chosen.json: the settings with their scores,
 the budget and the command. Copy chosen.json to
-app/experiments/paper/chosen/NAME.json (or NAME-SCALE.json) in the sources, and
+internal/app/experiments/paper/chosen/NAME.json (or NAME-SCALE.json) in the sources, and
 'kindred reproduce NAME' trains with these settings. The same command, given again,
 goes on where it stopped. Trials that fail are listed at the end; the exit status is
 then 1, or 0 with --allow-failed.`,
@@ -103,7 +103,7 @@ then 1, or 0 with --allow-failed.`,
 // tuned writes the page of the sweep in dir and prints what it chose.
 func (a *app) tuned(dir string, c *paper.Chosen, out *sweep.Outcome, took time.Duration) error {
 	page := filepath.Join(dir, paper.TuneSweep, sweep.ReportFile)
-	if err := swept.Page(out, c.Command).WriteFile(page); err != nil {
+	if err := sweepreport.Page(out, c.Command).WriteFile(page); err != nil {
 		return err
 	}
 	if err := a.printChosen(c, filepath.Join(dir, paper.ChosenFile)); err != nil || a.json {

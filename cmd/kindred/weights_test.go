@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kindred-ml/kindred/app/remote/weights"
-	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/app/remote/weights"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
 )
 
 // weightsServer serves a file of weights of about the size of vit_tiny_patch16's, which no

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/origin"
 	"github.com/kindred-ml/kindred/index"
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/collection/provenance"
+	towers "github.com/kindred-ml/kindred/internal/network/textencoder"
 	"github.com/kindred-ml/kindred/run"
-	towers "github.com/kindred-ml/kindred/words"
 )
 
 // addTower adds the flag that names the folder of a text tower.
@@ -45,9 +45,9 @@ func (a *app) rememberTower(dir string, m *run.Model, network string, to *index.
 	if dir == "" || !named && !towers.Is(dir) {
 		return nil
 	}
-	_, err := origin.TowerOf(m, network, dir)
+	_, err := provenance.TowerOf(m, network, dir)
 	if err == nil {
-		err = origin.Remember(to, dir)
+		err = provenance.Remember(to, dir)
 	}
 	if err != nil && !named {
 		fmt.Fprintf(a.err, "the index remembers no text tower: %s\n", escape.Text(err.Error()))

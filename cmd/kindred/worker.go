@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/cli/work"
+	"github.com/kindred-ml/kindred/internal/app/cli/shards"
 	"github.com/kindred-ml/kindred/internal/jobs/queue"
 )
 
@@ -49,7 +49,7 @@ Kubernetes, that starts --count workers, to standard output.`,
 			if launcher != "" {
 				return launchWorkers(a, launcher, &f, l, w.Idle, allow, outside)
 			}
-			allowed, err := work.NewAllowed(allow, outside)
+			allowed, err := shards.NewAllowed(allow, outside)
 			if err != nil {
 				return usageError(err)
 			}
@@ -117,7 +117,7 @@ func launchWorkers(a *app, launcher string, f *queueFlags, l queue.Launch, idle 
 }
 
 func runWorker(ctx context.Context, a *app, f *queueFlags, w *queue.Worker, dir string,
-	allowed work.Allowed) error {
+	allowed shards.Allowed) error {
 	q, err := f.open(ctx, a, nil)
 	if err != nil {
 		return err

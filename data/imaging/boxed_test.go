@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/format/isobmff"
-	"github.com/kindred-ml/kindred/test/heif"
+	"github.com/kindred-ml/kindred/internal/test/heif"
 )
 
 // decoded decodes a file.

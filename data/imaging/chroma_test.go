@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/test/heif"
+	"github.com/kindred-ml/kindred/internal/test/heif"
 )
 
 // TestReferences: pictures with chroma of fewer pixels, and with opacity, are what avifdec 0.11.1 and heif-convert

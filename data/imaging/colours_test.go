@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/format/colourspace"
-	"github.com/kindred-ml/kindred/test/budgettest"
+	"github.com/kindred-ml/kindred/internal/test/budgettest"
 )
 
 // chunk returns a chunk of a PNG file.

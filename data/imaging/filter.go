@@ -3,7 +3,7 @@ package imaging
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 )
 
 // Filter is the kernel of a resampling. Its text form is "bilinear", "bicubic", "lanczos", "hamming", "box" or
@@ -30,7 +30,7 @@ const (
 	Nearest
 )
 
-var filters = spell.Of[Filter]("Filter", "filter", Filters()...)
+var filters = enum.Of[Filter]("Filter", "filter", Filters()...)
 
 // Filters returns the text forms of the filters.
 func Filters() []string {

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/format/heic"
-	"github.com/kindred-ml/kindred/test/heif"
+	"github.com/kindred-ml/kindred/internal/test/heif"
 )
 
 // TestReadHeader: the header says the size that the picture has, and enough memory to decode it.

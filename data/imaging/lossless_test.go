@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/image/vp8l"
 
-	"github.com/kindred-ml/kindred/test/budgettest"
+	"github.com/kindred-ml/kindred/internal/test/budgettest"
 )
 
 // bitWriter writes bits as a lossless picture has them.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/test/budgettest"
+	"github.com/kindred-ml/kindred/internal/test/budgettest"
 )
 
 // rgbTIFF returns a TIFF file of one strip that is not compressed.

@@ -10,18 +10,18 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/test/bounded"
+	"github.com/kindred-ml/kindred/internal/test/hostile"
 )
 
 // boundedFormats are those that a Decoder decodes in plain Go.
-func boundedFormats(t testing.TB) []*bounded.Format {
-	var all []*bounded.Format
+func boundedFormats(t testing.TB) []*hostile.Format {
+	var all []*hostile.Format
 	for _, made := range []struct {
 		extension string
-		of        func(...[]byte) *bounded.Format
+		of        func(...[]byte) *hostile.Format
 	}{
-		{"jpg", bounded.JPEG}, {"png", bounded.PNG}, {"gif", bounded.GIF}, {"webp", bounded.WebP}, {"bmp", bounded.BMP},
-		{"p[bgp]m", bounded.PNM},
+		{"jpg", hostile.JPEG}, {"png", hostile.PNG}, {"gif", hostile.GIF}, {"webp", hostile.WebP}, {"bmp", hostile.BMP},
+		{"p[bgp]m", hostile.PNM},
 	} {
 		names, err := filepath.Glob(filepath.Join("testdata", "formats", "*."+made.extension))
 		if err != nil || len(names) == 0 {
@@ -51,8 +51,8 @@ func boundedFormats(t testing.TB) []*bounded.Format {
 		}
 	}
 	slices.SortFunc(files, bytes.Compare)
-	for _, order := range []bounded.Order{binary.LittleEndian, binary.BigEndian} {
-		f := bounded.TIFF(order, files...)
+	for _, order := range []hostile.Order{binary.LittleEndian, binary.BigEndian} {
+		f := hostile.TIFF(order, files...)
 		f.Read = readBounded
 		all = append(all, f)
 	}
@@ -61,17 +61,17 @@ func boundedFormats(t testing.TB) []*bounded.Format {
 
 // readBounded decodes a file that says that it fits in 16 MB. The work is counted in bytes of the
 // result, as the header has its size.
-func readBounded(b []byte) (bounded.Cost, error) {
+func readBounded(b []byte) (hostile.Cost, error) {
 	if Sandboxed(b) { // those have tests of their own
-		return bounded.Cost{}, errors.New("sandboxed")
+		return hostile.Cost{}, errors.New("sandboxed")
 	}
 	h, err := ReadHeader(context.Background(), bytes.NewReader(b), int64(len(b)))
 	if err != nil {
-		return bounded.Cost{}, err
+		return hostile.Cost{}, err
 	}
-	cost := bounded.Cost{Memory: h.Bytes(1), MostWork: 3 * int64(h.W) * int64(h.H)}
+	cost := hostile.Cost{Memory: h.Bytes(1), MostWork: 3 * int64(h.W) * int64(h.H)}
 	if cost.Memory > 16<<20 {
-		return bounded.Cost{}, fmt.Errorf("%d bytes of memory", cost.Memory)
+		return hostile.Cost{}, fmt.Errorf("%d bytes of memory", cost.Memory)
 	}
 	ReadPhotograph(b)
 	d, im := Decoder{Smooth: true}, Image{}
@@ -82,14 +82,14 @@ func readBounded(b []byte) (bounded.Cost, error) {
 
 func TestMutations(t *testing.T) {
 	for _, f := range boundedFormats(t) {
-		t.Run(f.Name, func(t *testing.T) { bounded.Try(t, f) })
+		t.Run(f.Name, func(t *testing.T) { hostile.Try(t, f) })
 	}
 }
 
-func FuzzJPEG(f *testing.F)       { bounded.Fuzz(f, boundedFormats(f)[0]) }
-func FuzzPNG(f *testing.F)        { bounded.Fuzz(f, boundedFormats(f)[1]) }
-func FuzzGIF(f *testing.F)        { bounded.Fuzz(f, boundedFormats(f)[2]) }
-func FuzzWebPChunks(f *testing.F) { bounded.Fuzz(f, boundedFormats(f)[3]) }
-func FuzzBMP(f *testing.F)        { bounded.Fuzz(f, boundedFormats(f)[4]) }
-func FuzzPNM(f *testing.F)        { bounded.Fuzz(f, boundedFormats(f)[5]) }
-func FuzzTIFF(f *testing.F)       { bounded.Fuzz(f, boundedFormats(f)[6]) }
+func FuzzJPEG(f *testing.F)       { hostile.Fuzz(f, boundedFormats(f)[0]) }
+func FuzzPNG(f *testing.F)        { hostile.Fuzz(f, boundedFormats(f)[1]) }
+func FuzzGIF(f *testing.F)        { hostile.Fuzz(f, boundedFormats(f)[2]) }
+func FuzzWebPChunks(f *testing.F) { hostile.Fuzz(f, boundedFormats(f)[3]) }
+func FuzzBMP(f *testing.F)        { hostile.Fuzz(f, boundedFormats(f)[4]) }
+func FuzzPNM(f *testing.F)        { hostile.Fuzz(f, boundedFormats(f)[5]) }
+func FuzzTIFF(f *testing.F)       { hostile.Fuzz(f, boundedFormats(f)[6]) }

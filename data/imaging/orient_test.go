@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/test/budgettest"
+	"github.com/kindred-ml/kindred/internal/test/budgettest"
 )
 
 // TestOrient: what each orientation makes of

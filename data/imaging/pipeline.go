@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/kernel/pix"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
@@ -23,7 +23,7 @@ const (
 	Cover
 )
 
-var fits = spell.Of[Fit]("Fit", "way to fit images", "stretch", "cover")
+var fits = enum.Of[Fit]("Fit", "way to fit images", "stretch", "cover")
 
 // String gives the text of f.
 func (f Fit) String() string { return fits.Name(f) }

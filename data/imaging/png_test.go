@@ -4,21 +4,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/test/bounded"
-	"github.com/kindred-ml/kindred/test/budgettest"
+	"github.com/kindred-ml/kindred/internal/test/budgettest"
+	"github.com/kindred-ml/kindred/internal/test/hostile"
 )
 
 // TestChunks: as many chunks as encoders write are read, and more are refused before they take memory.
 func TestChunks(t *testing.T) {
-	f := bounded.PNG(formatFile(t, "png-grey.png"))
+	f := hostile.PNG(formatFile(t, "png-grey.png"))
 	root := f.Valid[0]
 	end := len(root.Parts) - 1
 	with := func(n int, data []byte) []byte {
-		all := append([]*bounded.Part{}, root.Parts[:end]...)
+		all := append([]*hostile.Part{}, root.Parts[:end]...)
 		for range n {
-			all = append(all, &bounded.Part{Name: "teXt", Data: data})
+			all = append(all, &hostile.Part{Name: "teXt", Data: data})
 		}
-		return f.Write(&bounded.Part{Parts: append(all, root.Parts[end])})
+		return f.Write(&hostile.Part{Parts: append(all, root.Parts[end])})
 	}
 	for _, c := range []struct {
 		n, length int

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/test/budgettest"
+	"github.com/kindred-ml/kindred/internal/test/budgettest"
 )
 
 // TestPNM reads every kind, with blanks and comments wherever the format allows them.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/test/bounded"
-	"github.com/kindred-ml/kindred/test/budgettest"
+	"github.com/kindred-ml/kindred/internal/test/budgettest"
+	"github.com/kindred-ml/kindred/internal/test/hostile"
 )
 
 // tiffFiles are small files as libtiff writes them: of 20 x 13 pixels, in all the kinds that it has.
@@ -83,11 +83,11 @@ func TestTIFFKinds(t *testing.T) {
 }
 
 // stripped returns the parts of a grey picture in strips of rows, each of which is the same block.
-func stripped(w, h, rows, compression int, data []byte, more ...*bounded.Part) *bounded.Part {
+func stripped(w, h, rows, compression int, data []byte, more ...*hostile.Part) *hostile.Part {
 	le := binary.LittleEndian
-	root := &bounded.Part{}
+	root := &hostile.Part{}
 	add := func(tag string, values ...uint32) {
-		p := &bounded.Part{Name: tag, Data: []byte{tagLong, 0}}
+		p := &hostile.Part{Name: tag, Data: []byte{tagLong, 0}}
 		for _, v := range values {
 			p.Data = le.AppendUint32(p.Data, v)
 		}
@@ -102,23 +102,23 @@ func stripped(w, h, rows, compression int, data []byte, more ...*bounded.Part) *
 	add("273", make([]uint32, n)...)
 	add("278", uint32(rows))
 	add("279", make([]uint32, n)...)
-	root.Parts = append(append(root.Parts, more...), &bounded.Part{Name: "block", Data: data})
+	root.Parts = append(append(root.Parts, more...), &hostile.Part{Name: "block", Data: data})
 	return root
 }
 
 // TestHostileTIFF: files that explain neither the memory nor the work that they ask for are refused before a block is
 // decoded.
 func TestHostileTIFF(t *testing.T) {
-	tile := func(w, h uint32, n int) []*bounded.Part {
+	tile := func(w, h uint32, n int) []*hostile.Part {
 		le := binary.LittleEndian
-		number := func(tag string, v uint32) *bounded.Part {
-			return &bounded.Part{Name: tag, Data: le.AppendUint32([]byte{tagLong, 0}, v)}
+		number := func(tag string, v uint32) *hostile.Part {
+			return &hostile.Part{Name: tag, Data: le.AppendUint32([]byte{tagLong, 0}, v)}
 		}
-		return []*bounded.Part{number("322", w), number("323", h), {Name: "324", Data: append([]byte{tagByte, 0},
+		return []*hostile.Part{number("322", w), number("323", h), {Name: "324", Data: append([]byte{tagByte, 0},
 			make([]byte, n)...)}, {Name: "325", Data: append([]byte{tagByte, 0}, make([]byte, n)...)}}
 	}
-	f := bounded.TIFF(binary.LittleEndian)
-	for want, root := range map[string]*bounded.Part{
+	f := hostile.TIFF(binary.LittleEndian)
+	for want, root := range map[string]*hostile.Part{
 		"60000 strips or tiles":           stripped(16, 60_000, 1, tiffDeflate, []byte{1}),
 		"more than the 16937216 allowed":  stripped(1, 10_000, 1, tiffPB, make([]byte, 60_000)),
 		"tiles of 1 x 1 pixels":           stripped(300, 300, 300, 1, []byte{1}, tile(1, 1, 90_000)...),
@@ -126,7 +126,7 @@ func TestHostileTIFF(t *testing.T) {
 		"tiles of 1024 x 4194304":         stripped(1024, 64, 64, 1, nil, tile(1024, 4194304, 1)...),
 		"without the sizes of its strips": {Parts: stripped(9, 9, 9, 1, nil).Parts[:7]},
 		"unsorted tags": stripped(9, 9, 9, 1, nil,
-			&bounded.Part{Name: "277", Data: []byte{3, 0, 5, 0}}),
+			&hostile.Part{Name: "277", Data: []byte{3, 0, 5, 0}}),
 		"directory is missing":                   {},
 		"0 x 9 pixels":                           stripped(0, 9, 9, 1, []byte{1}),
 		"LZW in TIFF as before 1988":             stripped(9, 9, 9, tiffLZW, []byte{0, 1, 2, 3}),
@@ -149,9 +149,9 @@ func TestTIFFMemory(t *testing.T) {
 		checkMemory(t, rgbTIFF(w, h, o), 1)
 	}
 	for _, rows := range []int{7, h} {
-		f := bounded.TIFF(binary.LittleEndian)
+		f := hostile.TIFF(binary.LittleEndian)
 		n := w * rows
-		for _, file := range []*bounded.Part{
+		for _, file := range []*hostile.Part{
 			stripped(w, h, rows, tiffDeflate, deflated(make([]byte, n))),
 			stripped(w, h, rows, tiffDeflate, deflated(make([]byte, 20*n))), // much more than the strip needs
 			stripped(w, h, rows, tiffPB, slices.Repeat([]byte{0x81, 7}, n/128+1)),
@@ -178,7 +178,7 @@ func (c *endingContext) Err() error {
 
 // TestTIFFEnds: decoding asks for each piece of the file whether its context has ended, and ends then.
 func TestTIFFEnds(t *testing.T) {
-	f := bounded.TIFF(binary.LittleEndian)
+	f := hostile.TIFF(binary.LittleEndian)
 	for name, b := range map[string][]byte{
 		"none":    f.Write(stripped(100, 64, 1, 1, make([]byte, 100))),
 		"Deflate": f.Write(stripped(100, 64, 1, tiffDeflate, deflated(make([]byte, 100)))),

@@ -1,8 +1,8 @@
 // Command gen writes docs/losses and docs/policies.md from the doc comments of
 // packages loss and mine, docs/bench.md and README's table of timings from the
 // records in docs/bench, the table of packages in docs/design/architecture.md from
-// test/ladder, the table of pretrained networks in docs/weights.md from
-// app/remote/weights, and that of image formats in docs/data.md from data/imaging. Run it
+// internal/test/ladder, the table of pretrained networks in docs/weights.md from
+// internal/app/remote/weights, and that of image formats in docs/data.md from data/imaging. Run it
 // from the repository's root by `make gen`.
 package main
 

@@ -14,12 +14,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/app/bench"
-	"github.com/kindred-ml/kindred/app/remote/weights"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/app/bench"
+	"github.com/kindred-ml/kindred/internal/app/remote/weights"
+	"github.com/kindred-ml/kindred/internal/test/ladder"
 	"github.com/kindred-ml/kindred/mine"
 	"github.com/kindred-ml/kindred/objective"
-	"github.com/kindred-ml/kindred/test/ladder"
 )
 
 // pages returns the generated pages and the pages with a generated part, by their path
@@ -148,9 +148,9 @@ func figures(root string, files map[string][]byte) error {
 		content    []byte
 	}{
 		{"../README.md", "docs/bench", bench.Ratios(records)},
-		{"design/architecture.md", "test/ladder", packages()},
+		{"design/architecture.md", "internal/test/ladder", packages()},
 		{"design/kernels.md", "internal/kernel", counts},
-		{"weights.md", "app/remote/weights", pretrained()},
+		{"weights.md", "internal/app/remote/weights", pretrained()},
 		{"data.md", "data/imaging", imageFormats()},
 	} {
 		text, err := os.ReadFile(filepath.Join(root, "docs", part.file))
@@ -177,7 +177,7 @@ func rewrite(text []byte, from string, content []byte) ([]byte, error) {
 	return slices.Concat(before, []byte(begin+"\n"), content, []byte("\n"+end), after), nil
 }
 
-// packages returns the packages of test/ladder as lists.
+// packages returns the packages of internal/test/ladder as lists.
 func packages() []byte {
 	var b bytes.Buffer
 	for _, f := range ladder.Floors() {
@@ -200,7 +200,7 @@ func imageFormats() []byte {
 	return b.Bytes()
 }
 
-// pretrained returns the table of app/remote/weights.
+// pretrained returns the table of internal/app/remote/weights.
 func pretrained() []byte {
 	var b bytes.Buffer
 	b.WriteString("| name | network | MB | ImageNet | trained on | image side | resized | pixels | license |\n" +

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/image/draw"
 
-	"github.com/kindred-ml/kindred/app/page/report"
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
 // Sizes of the film's screen, in letters and pixels.
@@ -100,7 +100,8 @@ func (s *session) write(w io.Writer) error {
 	scroll := "@keyframes up{0%{transform:translateY(0)}"
 	for i, h := range shots {
 		fmt.Fprintf(&css, "@keyframes k%d{0%%{opacity:0}%.2f%%,100%%{opacity:1}}\n", i, share(h.at))
-		fmt.Fprintf(&body, `<text class="%s" y="%g" xml:space="preserve" style="animation-name:k%d">%s</text>`+"\n", h.class,
+		fmt.Fprintf(&body, `<text class="%s" y="%g" xml:space="preserve" style="animation-name:k%d">%s</text>`+"\n",
+			h.class,
 			float64(i+1)*line, i, escape.HTML(h.text))
 		if over := i + 1 - rows; over > 0 {
 			scroll += fmt.Sprintf("%.2f%%{transform:translateY(%gpx)}", share(h.at), -float64(over)*line)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Class is the diagnosis of one class. Its distances are not relative to the spread.
@@ -40,8 +40,8 @@ type Class struct {
 // classes measures every class.
 func (s *sample) classes(ctx context.Context) ([]Class, error) {
 	out := make([]Class, len(s.order))
-	centres := mat.New(len(s.order), s.x.Cols) // relative to the mean and the spread
-	variance := make([]float64, len(s.order))  // in squares of the spread
+	centres := matrix.New(len(s.order), s.x.Cols) // relative to the mean and the spread
+	variance := make([]float64, len(s.order))     // in squares of the spread
 	err := par.ForContext(ctx, len(s.order), 1, func(lo, hi int) {
 		for c := lo; c < hi; c++ {
 			y := s.order[c]
@@ -79,7 +79,7 @@ func (s *sample) classes(ctx context.Context) ([]Class, error) {
 
 // others finds for every class the nearest other class. The mean squared distance of the rows of two
 // classes is the squared distance of their centres plus their variances.
-func (s *sample) others(ctx context.Context, out []Class, centres *mat.Dense, variance []float64) error {
+func (s *sample) others(ctx context.Context, out []Class, centres *matrix.Dense, variance []float64) error {
 	return par.ForContext(ctx, len(out), 4, func(lo, hi int) {
 		for c := lo; c < hi; c++ {
 			best := math.Inf(1)
@@ -102,7 +102,7 @@ func (s *sample) others(ctx context.Context, out []Class, centres *mat.Dense, va
 }
 
 // distances returns the n x n matrix of distances between the rows of x.
-func distances(x *mat.Dense) []float64 {
+func distances(x *matrix.Dense) []float64 {
 	n := x.Rows
 	d := make([]float64, n*n)
 	for i := range n {

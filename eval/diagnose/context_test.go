@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/test/ctxtest"
+	"github.com/kindred-ml/kindred/internal/test/ctxtest"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 func TestRunStops(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
-	x := mat.New(600, 5)
+	x := matrix.New(600, 5)
 	labels := make([]int64, x.Rows)
 	for i := range labels {
 		labels[i] = int64(i % 15)
@@ -32,7 +32,7 @@ func TestRunStops(t *testing.T) {
 
 // The library's decomposition cannot be stopped; what waits for it can.
 func TestEigenvaluesAreNotWaitedFor(t *testing.T) {
-	x := mat.New(700, 600)
+	x := matrix.New(700, 600)
 	rng := rand.New(rand.NewPCG(5, 5))
 	for i := range x.Data {
 		x.Data[i] = float32(rng.NormFloat64())

@@ -11,12 +11,12 @@ import (
 
 	"github.com/kindred-ml/kindred/discover"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Input is an embedding to diagnose.
 type Input struct {
-	X *mat.Dense
+	X *matrix.Dense
 	// Labels are the training labels, the coarse ones.
 	Labels []int64
 	// Fine are finer labels, or nil.
@@ -192,7 +192,7 @@ func (r *Result) ofAll(ctx context.Context, s *sample) (err error) {
 // sample is the embedding, prepared for comparison, with its classes.
 type sample struct {
 	opt      Options
-	x        *mat.Dense // rows have length 1 for the cosine distance
+	x        *matrix.Dense // rows have length 1 for the cosine distance
 	labels   []int64
 	fine     []int64
 	names    map[int64]string

@@ -12,7 +12,7 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/option"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // model draws an embedding of coarse classes with three fine ones each: classes
@@ -21,7 +21,7 @@ import (
 func model(seed uint64, coarse, per, d int, inside, noise float64) Input {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	n := coarse * 3 * per
-	in := Input{X: mat.New(n, d)}
+	in := Input{X: matrix.New(n, d)}
 	direction := func(size float64) []float64 {
 		v := make([]float64, d)
 		var sum float64
@@ -224,7 +224,7 @@ func TestRunAgreesWithLoops(t *testing.T) {
 func TestSpectrum(t *testing.T) {
 	// Independent axes of standard deviation 4, 2 and 1, and one that is constant.
 	rng := rand.New(rand.NewPCG(4, 4))
-	x := mat.New(20000, 4)
+	x := matrix.New(20000, 4)
 	for i := range x.Rows {
 		r := x.Row(i)
 		r[0], r[1], r[2], r[3] = float32(4*rng.NormFloat64()), float32(2*rng.NormFloat64()), float32(rng.NormFloat64()),
@@ -262,7 +262,7 @@ func TestSpectrum(t *testing.T) {
 }
 
 func TestRunRejects(t *testing.T) {
-	two := mat.Of(4, 1, []float32{1, 2, 3, 4})
+	two := matrix.Of(4, 1, []float32{1, 2, 3, 4})
 	for _, c := range []struct {
 		name, want string
 		in         Input
@@ -270,9 +270,10 @@ func TestRunRejects(t *testing.T) {
 	}{
 		{"one class", "at least two classes", Input{X: two, Labels: []int64{5, 5, 5, 5}}, Options{}},
 		{"singletons", "classes of at least two", Input{X: two, Labels: []int64{1, 2, 3, 4}}, Options{}},
-		{"equal rows", "collapsed to a single point", Input{X: mat.New(4, 1), Labels: []int64{1, 1, 2, 2}}, Options{}},
+		{"equal rows", "collapsed to a single point", Input{X: matrix.New(4, 1), Labels: []int64{1, 1, 2, 2}},
+			Options{}},
 		{"NaN", "row 0 of the query embeddings holds NaN",
-			Input{X: mat.Of(2, 1, []float32{float32(math.NaN()), 1}), Labels: []int64{1, 1}}, Options{}},
+			Input{X: matrix.Of(2, 1, []float32{float32(math.NaN()), 1}), Labels: []int64{1, 1}}, Options{}},
 		{"counts", "3 query labels", Input{X: two, Labels: []int64{1, 2, 3}}, Options{}},
 		{"fine counts", "in column 1", Input{X: two, Labels: []int64{1, 1, 2, 2}, Fine: []int64{1}}, Options{}},
 		{"dot", "not dot", Input{X: two, Labels: []int64{1, 1, 2, 2}}, Options{Distance: rank.Dot}},
@@ -288,18 +289,18 @@ func TestRunRejects(t *testing.T) {
 // refuse it.
 func TestRunOnDegenerateClasses(t *testing.T) {
 	for name, in := range map[string]Input{
-		"a class of one": {X: mat.Of(5, 2, []float32{0, 0, 0, 1, 5, 5, 5, 6, 9, 9}),
+		"a class of one": {X: matrix.Of(5, 2, []float32{0, 0, 0, 1, 5, 5, 5, 6, 9, 9}),
 			Labels: []int64{1, 1, 2, 2, 3}, Fine: []int64{1, 2, 3, 4, 5}},
-		"points": {X: mat.Of(4, 2, []float32{1, 1, 1, 1, 2, 2, 2, 2}),
+		"points": {X: matrix.Of(4, 2, []float32{1, 1, 1, 1, 2, 2, 2, 2}),
 			Labels: []int64{-1, -1, 1 << 60, 1 << 60}},
-		"classes at one place": {X: mat.Of(6, 1, []float32{0, 0, 0, 0, 5, 5}), Labels: []int64{1, 1, 2, 2, 3, 3}},
-		"far from the origin": {X: mat.Of(4, 1, []float32{1e6, 1e6 + 1, 1e6 + 4, 1e6 + 5}),
+		"classes at one place": {X: matrix.Of(6, 1, []float32{0, 0, 0, 0, 5, 5}), Labels: []int64{1, 1, 2, 2, 3, 3}},
+		"far from the origin": {X: matrix.Of(4, 1, []float32{1e6, 1e6 + 1, 1e6 + 4, 1e6 + 5}),
 			Labels: []int64{1, 1, 2, 2}, Fine: []int64{1, 1, 2, 2}},
-		"classes of ten equal": {X: mat.Of(20, 1, append(make([]float32, 10), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)),
+		"classes of ten equal": {X: matrix.Of(20, 1, append(make([]float32, 10), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)),
 			Labels: append(make([]int64, 10), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)},
-		"more axes than rows": {X: mat.Of(4, 5,
+		"more axes than rows": {X: matrix.Of(4, 5,
 			[]float32{1, 2, 3, 4, 5, 1, 2, 3, 4, 6, 9, 2, 3, 4, 5, 9, 2, 3, 4, 6}), Labels: []int64{1, 1, 2, 2}},
-		"a zero row, by cosines": {X: mat.Of(4, 2, []float32{0, 0, 1, 0, 0, 1, 1, 1}), Labels: []int64{1, 1, 2, 2}},
+		"a zero row, by cosines": {X: matrix.Of(4, 2, []float32{0, 0, 1, 0, 0, 1, 1, 1}), Labels: []int64{1, 1, 2, 2}},
 	} {
 		for _, d := range []rank.Distance{rank.Euclidean, rank.Cosine} {
 			r, err := Run(context.Background(), in, Options{Distance: d})

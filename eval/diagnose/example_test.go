@@ -6,14 +6,14 @@ import (
 	"math/rand/v2"
 
 	"github.com/kindred-ml/kindred/eval/diagnose"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Two classes of two kinds each. Trained with the classes alone, one embedding has
 // drawn each of them to a point, the other has kept the kinds apart.
 func ExampleRun() {
 	classes, kinds := make([]int64, 80), make([]int64, 80)
-	collapsed, kept := mat.New(80, 3), mat.New(80, 3)
+	collapsed, kept := matrix.New(80, 3), matrix.New(80, 3)
 	rng := rand.New(rand.NewPCG(1, 1))
 	for i := range 80 {
 		classes[i], kinds[i] = int64(i/40), int64(i/20)
@@ -21,7 +21,7 @@ func ExampleRun() {
 		copy(collapsed.Row(i), []float32{float32(classes[i]), a, b})
 		copy(kept.Row(i), []float32{float32(classes[i]), float32(i / 20 % 2), a})
 	}
-	for _, x := range []*mat.Dense{collapsed, kept} {
+	for _, x := range []*matrix.Dense{collapsed, kept} {
 		r, err := diagnose.Run(context.Background(), diagnose.Input{X: x, Labels: classes, Fine: kinds},
 			diagnose.Options{})
 		if err != nil {

@@ -3,11 +3,11 @@ package diagnose
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // moments returns the mean of the given rows and the mean squared distance from it, in two passes.
-func moments(x *mat.Dense, rows []int) (mean []float64, variance float64) {
+func moments(x *matrix.Dense, rows []int) (mean []float64, variance float64) {
 	mean = make([]float64, x.Cols)
 	for _, i := range rows {
 		for j, v := range x.Row(i) {
@@ -29,8 +29,8 @@ func moments(x *mat.Dense, rows []int) (mean []float64, variance float64) {
 func root(v float64) float64 { return math.Sqrt(max(v, 0)) }
 
 // gather returns a matrix with copies of rows, moved by shift and multiplied by scale.
-func gather(x *mat.Dense, rows []int, shift []float64, scale float64) *mat.Dense {
-	out := mat.New(len(rows), x.Cols)
+func gather(x *matrix.Dense, rows []int, shift []float64, scale float64) *matrix.Dense {
+	out := matrix.New(len(rows), x.Cols)
 	for r, i := range rows {
 		dst := out.Row(r)
 		for j, v := range x.Row(i) {

@@ -3,9 +3,9 @@ package diagnose
 import (
 	"context"
 
-	"github.com/kindred-ml/kindred/eval/cluster"
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/compute/cluster"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // recalls computes Recall@1 by coarse and fine labels, overall and for each class.
@@ -123,7 +123,7 @@ func (r *Result) curve(ctx context.Context, in Input, s *sample, o Options) erro
 	rows := s.draw(s.all(), curveRows, 8)
 	x := s.x
 	if len(rows) < x.Rows {
-		x = mat.New(len(rows), s.x.Cols)
+		x = matrix.New(len(rows), s.x.Cols)
 		for e, i := range rows {
 			copy(x.Row(e), s.x.Row(i))
 		}

@@ -7,7 +7,7 @@ import (
 
 	gonum "gonum.org/v1/gonum/mat"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Spectrum describes the singular values of centred rows divided by the square root of the number of
@@ -26,7 +26,7 @@ type Spectrum struct {
 
 // spectrum computes the spectrum from the smaller of the covariance and the Gram matrix. Its only error
 // is that of ctx.
-func spectrum(ctx context.Context, x *mat.Dense) (Spectrum, error) {
+func spectrum(ctx context.Context, x *matrix.Dense) (Spectrum, error) {
 	n, d := x.Rows, x.Cols
 	if n < 2 {
 		return Spectrum{}, nil
@@ -42,8 +42,8 @@ func spectrum(ctx context.Context, x *mat.Dense) (Spectrum, error) {
 	spread := math.Sqrt(variance)
 	c := gather(x, rows, mean, 1/spread)
 	k := min(n, d)
-	g := mat.New(k, k)
-	if err := mat.GemmContext(ctx, d <= n, d > n, 1/float32(n), c, c, 0, g); err != nil {
+	g := matrix.New(k, k)
+	if err := matrix.GemmContext(ctx, d <= n, d > n, 1/float32(n), c, c, 0, g); err != nil {
 		return Spectrum{}, err
 	}
 	sym := gonum.NewSymDense(k, nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Triplets describes how near anchors are to their positives and negatives.
@@ -110,8 +110,8 @@ func (s *sample) extremes(ctx context.Context, anchors []int) ([]extremes, error
 		half[i] = float32(dot16.Dot(x.Row(i), x.Row(i)) / 2)
 	}
 	out := make([]extremes, len(anchors))
-	rows := mat.New(anchorBlock, x.Cols)
-	products := mat.New(anchorBlock, x.Rows)
+	rows := matrix.New(anchorBlock, x.Cols)
+	products := matrix.New(anchorBlock, x.Rows)
 	for lo := 0; lo < len(anchors); lo += anchorBlock {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -121,7 +121,7 @@ func (s *sample) extremes(ctx context.Context, anchors []int) ([]extremes, error
 			copy(rows.Row(r), x.Row(anchors[lo+r]))
 		}
 		p := products.RowRange(0, n)
-		mat.Gemm(false, true, 1, rows.RowRange(0, n), x, 0, p)
+		matrix.Gemm(false, true, 1, rows.RowRange(0, n), x, 0, p)
 		par.For(n, 4, func(a, b int) {
 			for r := a; r < b; r++ {
 				out[lo+r] = s.extreme(anchors[lo+r], p.Row(r), half)

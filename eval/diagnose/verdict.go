@@ -5,8 +5,8 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/base/option"
-	"github.com/kindred-ml/kindred/internal/base/spell"
 )
 
 // State is the verdict in one word or a few.
@@ -30,7 +30,7 @@ const (
 
 // UnmarshalText reads a state.
 func (s *State) UnmarshalText(text []byte) error {
-	return spell.Read("state", s, text, []State{Collapsed, Partial, Structured, Overlapping, Unseparated})
+	return enum.Read("state", s, text, []State{Collapsed, Partial, Structured, Overlapping, Unseparated})
 }
 
 // Verdict is the finding and the reasons for it.

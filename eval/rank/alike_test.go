@@ -4,14 +4,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/test/budgettest"
+	"github.com/kindred-ml/kindred/internal/test/budgettest"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Rows that are all alike take no more memory than others: each query's list would come to hold them all.
 func TestNearestOfRowsAllAlike(t *testing.T) {
 	const n, d, k = 3000, 8, 5
-	one, two := mat.New(n, d), mat.New(n, d)
+	one, two := matrix.New(n, d), matrix.New(n, d)
 	for i := range n {
 		for j := range d {
 			one.Row(i)[j] = float32(j) - 3.7
@@ -19,7 +19,7 @@ func TestNearestOfRowsAllAlike(t *testing.T) {
 		}
 	}
 	for _, dist := range []Distance{Euclidean, Cosine, Dot} {
-		for name, x := range map[string]*mat.Dense{"one": one, "two": two} {
+		for name, x := range map[string]*matrix.Dense{"one": one, "two": two} {
 			var got *Neighbours
 			var err error
 			opt := Options{Distance: dist, Memory: 16 << 20}

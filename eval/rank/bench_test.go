@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // BenchmarkFull ranks 60,502 rows of 512 dimensions, query = gallery, for
@@ -23,11 +23,11 @@ func BenchmarkFull(b *testing.B) {
 	}{{"random", 1e9}, {"hard", 4}, {"easy", 1}} {
 		b.Run(noise.name, func(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 1))
-			centres := mat.New(classes, d)
+			centres := matrix.New(classes, d)
 			for i := range centres.Data {
 				centres.Data[i] = float32(rng.NormFloat64())
 			}
-			x := mat.New(n, d)
+			x := matrix.New(n, d)
 			y := make([]int64, n)
 			for i := range n {
 				y[i] = int64(rng.IntN(classes))

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/compute/exact"
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/test/rowtest"
+	"github.com/kindred-ml/kindred/internal/test/rowtest"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // seen is a tally that notes what comes in bulk.
@@ -39,7 +39,7 @@ func TestBulk(t *testing.T) {
 	const n = 2*exact.Block + 61
 	for _, name := range slices.Sorted(maps.Keys(rowtest.Kinds)) {
 		fill := rowtest.Kinds[name]
-		x := mat.New(n, 24)
+		x := matrix.New(n, 24)
 		fill(rng, x)
 		for _, depth := range []int{0, 5, 100} {
 			q := Set{X: x, Labels: [][]int64{labelColumn(rng, n, n/8)}}
@@ -47,7 +47,7 @@ func TestBulk(t *testing.T) {
 			for _, inBulk := range []bool{false, true} {
 				p := newProblem(q, q, exact.Self{Same: true}, Options{Depth: depth})
 				sp := p.space()
-				r := exact.NewRunner(sp, exact.Self{Same: true}, defaultMemory, coded.Bits16)
+				r := exact.NewRunner(sp, exact.Self{Same: true}, defaultMemory, quantized.Bits16)
 				got, err := newTally(context.Background(), p, sp, 0, n)
 				if err != nil {
 					t.Fatal(err)

@@ -5,13 +5,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/test/ctxtest"
+	"github.com/kindred-ml/kindred/internal/test/ctxtest"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 func TestLongFunctionsStop(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	x := mat.New(1500, 6)
+	x := matrix.New(1500, 6)
 	labels := make([]int64, x.Rows)
 	for i := range labels {
 		labels[i] = int64(i % 30)

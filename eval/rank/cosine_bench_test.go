@@ -4,15 +4,15 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // BenchmarkCosine ranks and searches 8,000 rows of 128 coordinates by cosine.
 func BenchmarkCosine(b *testing.B) {
 	const n, d, classes = 8000, 128, 1600
 	rng := rand.New(rand.NewPCG(1, 2))
-	x, y := mat.New(n, d), make([]int64, n)
-	centres := mat.New(classes, d)
+	x, y := matrix.New(n, d), make([]int64, n)
+	centres := matrix.New(classes, d)
 	for i := range centres.Data {
 		centres.Data[i] = float32(rng.NormFloat64())
 	}
@@ -55,8 +55,8 @@ func BenchmarkParallel(b *testing.B) {
 	const n, d = 2000, 128
 	for name, directions := range map[string]int{"one": 1, "ten": 10} {
 		rng := rand.New(rand.NewPCG(3, 4))
-		x, y := mat.New(n, d), make([]int64, n)
-		along := mat.New(directions, d)
+		x, y := matrix.New(n, d), make([]int64, n)
+		along := matrix.New(directions, d)
 		for i := range along.Data {
 			along.Data[i] = float32(rng.NormFloat64())
 		}

@@ -8,15 +8,15 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/compute/cosine"
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // scaled makes rows of few directions. Copies of a direction have other lengths, and some
 // directions are others with their coordinates in another order, so that cosines with a
 // constant query are equal though no row is.
-func scaled(rng *rand.Rand, n, d int) *mat.Dense {
-	x := mat.New(n, d)
+func scaled(rng *rand.Rand, n, d int) *matrix.Dense {
+	x := matrix.New(n, d)
 	var directions [][]float32
 	for range 4 {
 		u := make([]float32, d)
@@ -40,7 +40,7 @@ func scaled(rng *rand.Rand, n, d int) *mat.Dense {
 }
 
 // byCosine ranks by sorting cosines that are rounded once.
-func byCosine(x *mat.Dense, labels []int64) (rows [][]int32, ranks [][]answer) {
+func byCosine(x *matrix.Dense, labels []int64) (rows [][]int32, ranks [][]answer) {
 	for i := range x.Rows {
 		cosines := make([]float64, x.Rows)
 		var order []int32
@@ -75,7 +75,7 @@ func TestEqualCosinesGoByRow(t *testing.T) {
 		rows, want := byCosine(x, labels)
 		set := Set{x, [][]int64{labels}}
 		for _, opt := range []Options{{}, {Depth: 7}, {First: true}, {heads: always}, {heads: always, Depth: 5},
-			{begin: coded.Bits8}, {begin: coded.Float32}} {
+			{begin: quantized.Bits8}, {begin: quantized.Float32}} {
 			opt.Distance = Cosine
 			got := collect(t, set, nil, opt)
 			for i, columns := range cut(want, opt) {
@@ -110,7 +110,7 @@ func reversed(v []float64) []float64 {
 // A query that is parallel to all rows finds the first of them.
 func TestParallelRows(t *testing.T) {
 	base := []float32{1, -3.125, -1.125}
-	g, q := mat.New(8, 3), mat.New(1, 3)
+	g, q := matrix.New(8, 3), matrix.New(1, 3)
 	for j, v := range base {
 		q.Row(0)[j] = 17 * v
 		for i := range g.Rows {

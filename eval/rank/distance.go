@@ -5,9 +5,9 @@ import (
 	"math"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/compute/exact"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Distance is the distance that orders the gallery for a query.
@@ -23,7 +23,7 @@ const (
 	Dot = Distance(exact.Dot)
 )
 
-var distanceNames = spell.Of[Distance]("Distance", "distance", "euclidean", "cosine", "dot")
+var distanceNames = enum.Of[Distance]("Distance", "distance", "euclidean", "cosine", "dot")
 
 func (d Distance) String() string { return distanceNames.Name(d) }
 
@@ -59,14 +59,14 @@ func (d Distance) From(value float64) float64 {
 
 // Normalized returns a copy of x with every row scaled to length 1; rows of
 // zeros are left unchanged.
-func Normalized(x *mat.Dense) *mat.Dense { return exact.Normalized(x) }
+func Normalized(x *matrix.Dense) *matrix.Dense { return exact.Normalized(x) }
 
 // Between returns a function that computes the distance of row i of q and row j of g in float64, as
 // Distance.From returns it. Equal arguments give equal bits on every machine. The Euclidean distance of
 // equal rows is 0. The cosine distance of parallel rows is 0, and never negative. Mathematically equal
 // cosine distances agree in at least 20 significant bits, rounded up. The function is safe for
 // concurrent use. It panics if the rows differ in length.
-func Between(q, g *mat.Dense, d Distance) func(i, j int) float64 {
+func Between(q, g *matrix.Dense, d Distance) func(i, j int) float64 {
 	if q.Cols != g.Cols {
 		panic(fmt.Sprintf("rank: rows of %d and of %d dimensions", q.Cols, g.Cols))
 	}

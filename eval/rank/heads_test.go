@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/compute/exact"
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/test/rowtest"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
+	"github.com/kindred-ml/kindred/internal/test/rowtest"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // classesOf are ways to label n rows: what ranking by heads must get right.
@@ -37,7 +37,7 @@ func TestHeads(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(rowtest.Kinds)) {
 		fill := rowtest.Kinds[name]
 		rng := rand.New(rand.NewPCG(uint64(len(name)), 21))
-		x, other := mat.New(n, d), mat.New(exact.Block+1, d)
+		x, other := matrix.New(n, d), matrix.New(exact.Block+1, d)
 		fill(rng, x)
 		fill(rng, other)
 		e := 0
@@ -59,7 +59,7 @@ func TestHeads(t *testing.T) {
 					gallery != nil), collect(t, q, gallery, opt), want)
 				opt.deep = never
 				opt.heads = always
-				begin := func(engine string, begin coded.Kind) {
+				begin := func(engine string, begin quantized.Kind) {
 					opt.begin = begin
 					what := fmt.Sprintf("%s, %s, %s, %v, depth %d, separate %v", name, labels, engine,
 						opt.Distance, depth, gallery != nil)
@@ -81,7 +81,7 @@ func TestDeep(t *testing.T) {
 	const n, d = 5_000, 20
 	for k, name := range slices.Sorted(maps.Keys(rowtest.Kinds)) {
 		rng := rand.New(rand.NewPCG(uint64(k), 24))
-		x := mat.New(n, d)
+		x := matrix.New(n, d)
 		rowtest.Kinds[name](rng, x)
 		q := Set{X: x, Labels: [][]int64{labelColumn(rng, n, 2), labelColumn(rng, n, 700)}}
 		for e, depth := range []int{0, n / 2} {
@@ -109,7 +109,7 @@ func TestDeeply(t *testing.T) {
 		{2000, 2, Options{heads: always}, false}, {2000, 2, Options{deep: never}, false},
 		{2000, 30, Options{deep: always}, true},
 	} {
-		x, y := mat.New(c.rows, 2), make([]int64, c.rows)
+		x, y := matrix.New(c.rows, 2), make([]int64, c.rows)
 		for i := range y {
 			y[i] = int64(i % c.classes)
 		}
@@ -124,7 +124,7 @@ func TestDeeply(t *testing.T) {
 // Ranks are the same on any number of cores.
 func TestHeadsOnAnyCores(t *testing.T) {
 	rng := rand.New(rand.NewPCG(22, 23))
-	x := mat.New(3*exact.Block, 50)
+	x := matrix.New(3*exact.Block, 50)
 	rowtest.Kinds["duplicates"](rng, x)
 	q := Set{X: x, Labels: [][]int64{labelColumn(rng, x.Rows, 12)}}
 	var want [][]answer
@@ -143,7 +143,7 @@ func TestHeadsOnAnyCores(t *testing.T) {
 
 // Where queries have many positives, they are ranked by heads.
 func TestByHeads(t *testing.T) {
-	x := mat.New(1000, 2)
+	x := matrix.New(1000, 2)
 	for _, c := range []struct {
 		classes int
 		opt     Options

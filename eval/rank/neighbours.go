@@ -7,7 +7,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/compute/exact"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Neighbours holds the k nearest gallery items of every query. Those of query i are Row[i*K : (i+1)*K],
@@ -26,7 +26,7 @@ type Neighbours struct {
 // distance is unknown, or if the result (12 bytes for each neighbour) exceeds the limit on memory. The
 // options Depth, First, From and To have no effect. Once ctx is done it returns ctx.Err(), wrapped, within
 // milliseconds.
-func Nearest(ctx context.Context, queries, gallery *mat.Dense, k int, opt Options) (*Neighbours, error) {
+func Nearest(ctx context.Context, queries, gallery *matrix.Dense, k int, opt Options) (*Neighbours, error) {
 	if err := opt.Distance.Check(); err != nil {
 		return nil, err
 	}

@@ -5,24 +5,24 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 func TestNearestRefuses(t *testing.T) {
-	x := mat.Of(3, 1, []float32{0, 1, 2})
-	bad := mat.Of(2, 1, []float32{0, float32(math.NaN())})
+	x := matrix.Of(3, 1, []float32{0, 1, 2})
+	bad := matrix.Of(2, 1, []float32{0, float32(math.NaN())})
 	for name, c := range map[string]struct {
-		q, g *mat.Dense
+		q, g *matrix.Dense
 		k    int
 		opt  Options
 		want string
 	}{
 		"nil":        {nil, x, 1, Options{}, "no query embeddings"},
-		"no rows":    {mat.New(0, 1), nil, 1, Options{}, "1 nearest of -1 items: want 1 to 0"},
+		"no rows":    {matrix.New(0, 1), nil, 1, Options{}, "1 nearest of -1 items: want 1 to 0"},
 		"k 0":        {x, nil, 0, Options{}, "want 1 to 2"},
 		"k below":    {x, x, -1, Options{}, "want 1 to 3"},
 		"k above":    {x, nil, 3, Options{}, "want 1 to 2"},
-		"dimensions": {x, mat.New(3, 2), 1, Options{}, "queries have 1 dimensions, the gallery 2"},
+		"dimensions": {x, matrix.New(3, 2), 1, Options{}, "queries have 1 dimensions, the gallery 2"},
 		"query":      {bad, x, 1, Options{}, "row 1 of the query embeddings holds NaN"},
 		"gallery":    {x, bad, 1, Options{}, "row 1 of the gallery embeddings holds NaN"},
 		"distance":   {x, nil, 1, Options{Distance: 3}, "unknown distance Distance(3)"},
@@ -31,7 +31,7 @@ func TestNearestRefuses(t *testing.T) {
 			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
 		}
 	}
-	n, err := Nearest(t.Context(), mat.New(0, 1), x, 2, Options{})
+	n, err := Nearest(t.Context(), matrix.New(0, 1), x, 2, Options{})
 	if err != nil || len(n.Row) != 0 {
 		t.Errorf("no queries: %+v, %v", n, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // TestParts: ranges of queries that are ranked apart have the ranks of all at once.
@@ -15,7 +15,7 @@ func TestParts(t *testing.T) {
 	const n = 300
 	rng := rand.New(rand.NewPCG(3, 3))
 	random := func() Set {
-		s := Set{X: mat.New(n, 5), Labels: [][]int64{make([]int64, n), make([]int64, n)}}
+		s := Set{X: matrix.New(n, 5), Labels: [][]int64{make([]int64, n), make([]int64, n)}}
 		for i := range n {
 			for j := range 5 {
 				s.X.Row(i)[j] = float32(rng.IntN(4)) // with ties

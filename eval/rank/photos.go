@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/kindred-ml/kindred/internal/compute/itself"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/compute/selfmatch"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Photos holds embeddings and the files they were made from. Path returns the file of row i, or "" if it
 // is unknown. A nil Path means that no file is known.
 type Photos struct {
-	X    *mat.Dense
+	X    *matrix.Dense
 	Path func(i int) string
 }
 
@@ -55,7 +55,7 @@ func NearestPhotos(ctx context.Context, queries, gallery Photos, k int, opt Opti
 		if k < n-wide {
 			n = k + wide
 		}
-		x := mat.New(len(all), queries.X.Cols)
+		x := matrix.New(len(all), queries.X.Cols)
 		for r, i := range all {
 			copy(x.Row(r), queries.X.Row(i))
 		}
@@ -67,8 +67,8 @@ func NearestPhotos(ctx context.Context, queries, gallery Photos, k int, opt Opti
 		for r, i := range all {
 			var f Found
 			path := queries.path(i)
-			q := itself.New(path, queries.X.Row(i))
-			if row, ok := at[itself.Place(path)]; ok {
+			q := selfmatch.New(path, queries.X.Row(i))
+			if row, ok := at[selfmatch.Place(path)]; ok {
 				f.Self = append(f.Self, row)
 			}
 			for e, j := range nb.Row[r*n : (r+1)*n] {
@@ -100,7 +100,7 @@ func (s *Photos) places() map[string]int {
 		return at
 	}
 	for i := range s.X.Rows {
-		if p := itself.Place(s.Path(i)); p != "" {
+		if p := selfmatch.Place(s.Path(i)); p != "" {
 			if _, twice := at[p]; !twice {
 				at[p] = i
 			}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/test/ctxtest"
+	"github.com/kindred-ml/kindred/internal/test/ctxtest"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // folder writes files of the given contents and returns their paths in order.
@@ -30,7 +30,7 @@ func folder(t *testing.T, contents ...string) []string {
 }
 
 func set(paths []string, at ...float32) Photos {
-	s := Photos{X: mat.Of(len(at), 1, at)}
+	s := Photos{X: matrix.Of(len(at), 1, at)}
 	if paths != nil {
 		s.Path = func(i int) string { return paths[i] }
 	}
@@ -115,7 +115,7 @@ func TestNearestWithoutFiles(t *testing.T) {
 	for want, call := range map[string]func() error{
 		"want at least 1": func() error { _, err := NearestPhotos(t.Context(), g, g, 0, Options{}); return err },
 		"dimensions": func() error {
-			_, err := NearestPhotos(t.Context(), Photos{X: mat.New(1, 2)}, g, 1, Options{})
+			_, err := NearestPhotos(t.Context(), Photos{X: matrix.New(1, 2)}, g, 1, Options{})
 			return err
 		},
 		"NaN": func() error {
@@ -123,7 +123,7 @@ func TestNearestWithoutFiles(t *testing.T) {
 			return err
 		},
 		"of 0 items": func() error {
-			_, err := NearestPhotos(t.Context(), g, Photos{X: mat.New(0, 1)}, 1, Options{})
+			_, err := NearestPhotos(t.Context(), g, Photos{X: matrix.New(0, 1)}, 1, Options{})
 			return err
 		},
 	} {
@@ -134,7 +134,7 @@ func TestNearestWithoutFiles(t *testing.T) {
 }
 
 func TestNearestStops(t *testing.T) {
-	x := mat.New(600, 1)
+	x := matrix.New(600, 1)
 	for i := range x.Rows {
 		x.Row(i)[0] = float32(i)
 	}

@@ -6,13 +6,13 @@ import (
 	"math"
 
 	"github.com/kindred-ml/kindred/internal/compute/exact"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Set is a set of embeddings, one in each row, with one or more columns of labels. Labels[c][i] is the
 // label of row i in column c. Any int64 is a class.
 type Set struct {
-	X      *mat.Dense
+	X      *matrix.Dense
 	Labels [][]int64
 }
 
@@ -155,7 +155,7 @@ func CheckSelf(self []int32, queries, gallery int) error {
 
 // Finite returns an error that names the first row of x with a NaN or an infinity,
 // and the number of such rows, or nil if all rows are finite.
-func Finite(x *mat.Dense, what string) error {
+func Finite(x *matrix.Dense, what string) error {
 	bad, first, col := exact.Finite(x)
 	if bad == 0 {
 		return nil

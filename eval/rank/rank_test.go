@@ -12,11 +12,11 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/compute/exact"
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
 	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/test/rowtest"
+	"github.com/kindred-ml/kindred/internal/test/rowtest"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // answer is a Query that outlives its visit.
@@ -136,8 +136,8 @@ func TestPositivesAgreesWithSorting(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(len(name)), 9))
 			for _, d := range []int{1, 2, 19} {
-				q := Set{X: mat.New(130, d), Labels: [][]int64{labelColumn(rng, 130, 20), labelColumn(rng, 130, 90)}}
-				g := Set{X: mat.New(101, d), Labels: [][]int64{labelColumn(rng, 101, 20), labelColumn(rng, 101, 90)}}
+				q := Set{X: matrix.New(130, d), Labels: [][]int64{labelColumn(rng, 130, 20), labelColumn(rng, 130, 90)}}
+				g := Set{X: matrix.New(101, d), Labels: [][]int64{labelColumn(rng, 101, 20), labelColumn(rng, 101, 90)}}
 				fill(rng, q.X)
 				fill(rng, g.X)
 				copy(g.X.Row(3), q.X.Row(0))
@@ -152,7 +152,7 @@ func TestPositivesAgreesWithSorting(t *testing.T) {
 							{}, {First: true}, {Depth: 1}, {Depth: 7}, {Depth: 7, First: true}, {Depth: 1000},
 						} {
 							opt.Distance = dist
-							eachEngine(t, func(engine string, begin coded.Kind) {
+							eachEngine(t, func(engine string, begin quantized.Kind) {
 								opt.begin = begin
 								for _, opt.heads = range heads(opt) {
 									what := fmt.Sprintf("%s, d %d, %v, depth %d, first %v, separate %v, heads %v",
@@ -178,12 +178,12 @@ func heads(opt Options) []choice {
 
 // eachEngine runs f with the tiles that the machine chooses, with all integer tiles
 // that it has, and with float32 tiles.
-func eachEngine(t *testing.T, f func(name string, begin coded.Kind)) {
+func eachEngine(t *testing.T, f func(name string, begin quantized.Kind)) {
 	t.Helper()
 	f("default", exact.Automatic)
 	if dot8.Fast() {
-		f("8 bits", coded.Bits8)
-		f("16 bits", coded.Bits16)
+		f("8 bits", quantized.Bits8)
+		f("16 bits", quantized.Bits16)
 	}
 	restore := simd.Force(simd.AVX2)
 	defer restore()
@@ -207,7 +207,7 @@ func compare(t *testing.T, what string, got, want [][]answer) {
 func TestPositivesAcrossBlocks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	n := 2*exact.Block + 37 // a first block, one within, and a part of one
-	q := Set{X: mat.New(n, 24), Labels: [][]int64{labelColumn(rng, n, 60)}}
+	q := Set{X: matrix.New(n, 24), Labels: [][]int64{labelColumn(rng, n, 60)}}
 	rowtest.Kinds["duplicates"](rng, q.X)
 	g := Set{X: q.X.RowRange(100, 100+exact.Block+5), Labels: [][]int64{q.Labels[0][100 : 100+exact.Block+5]}}
 	same, separate := sorted(q, nil, Euclidean), sorted(q, &g, Euclidean)
@@ -219,7 +219,7 @@ func TestPositivesAcrossBlocks(t *testing.T) {
 		}{{0, 0, n}, {1 << 20, 0, n}, {1 << 17, exact.Block - 100, exact.Block + 80},
 			{1, 2*exact.Block - 9, 2*exact.Block + 12}} {
 			opt.Memory, opt.From, opt.To = c.memory, c.from, c.to
-			eachEngine(t, func(engine string, begin coded.Kind) {
+			eachEngine(t, func(engine string, begin quantized.Kind) {
 				opt.begin = begin
 				for _, opt.heads = range heads(opt) {
 					what := fmt.Sprintf("%s, memory %d, depth %d, first %v, heads %v", engine, c.memory, opt.Depth,
@@ -234,25 +234,25 @@ func TestPositivesAcrossBlocks(t *testing.T) {
 
 func TestPositivesRejects(t *testing.T) {
 	nan := float32(math.NaN())
-	x := mat.New(3, 2)
+	x := matrix.New(3, 2)
 	y := [][]int64{{1, 1, 2}}
-	bad := mat.New(3, 2)
+	bad := matrix.New(3, 2)
 	bad.Row(1)[1] = nan
-	inf := mat.New(3, 2)
+	inf := matrix.New(3, 2)
 	inf.Row(2)[0] = float32(math.Inf(1))
 	for _, c := range []struct {
 		name, want string
 		q          Set
 		g          *Set
 	}{
-		{"no rows", "no query embeddings", Set{mat.New(0, 2), [][]int64{{}}}, nil},
+		{"no rows", "no query embeddings", Set{matrix.New(0, 2), [][]int64{{}}}, nil},
 		{"no labels", "no labels for the query embeddings", Set{x, nil}, nil},
 		{"lengths", "2 query labels in column 0 for 3 embeddings", Set{x, [][]int64{{1, 2}}}, nil},
 		{"NaN", "row 1 of the query embeddings holds NaN (in dimension 1); 1 of 3 rows are not finite", Set{bad, y},
 			nil},
 		{"infinity", "row 2 of the gallery embeddings holds +Inf (in dimension 0); 1 of 3 rows are not finite",
 			Set{x, y}, &Set{inf, y}},
-		{"dimensions", "queries have 2 dimensions, the gallery 3", Set{x, y}, &Set{mat.New(3, 3), y}},
+		{"dimensions", "queries have 2 dimensions, the gallery 3", Set{x, y}, &Set{matrix.New(3, 3), y}},
 		{"columns", "queries have 1 columns of labels, the gallery 2", Set{x, y}, &Set{x, [][]int64{y[0], y[0]}}},
 	} {
 		err := Positives(context.Background(), c.q, c.g, Options{}, func(Query) { t.Errorf("%s: visited", c.name) })
@@ -265,7 +265,7 @@ func TestPositivesRejects(t *testing.T) {
 func TestPositivesStopsWhenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	x := mat.New(3, 2)
+	x := matrix.New(3, 2)
 	if err := Positives(ctx, Set{x, [][]int64{{1, 1, 2}}}, nil, Options{}, func(Query) {}); !errors.Is(err,
 		context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
@@ -277,10 +277,10 @@ func TestNearestAgreesWithSorting(t *testing.T) {
 		fill := rowtest.Kinds[name]
 		rng := rand.New(rand.NewPCG(11, uint64(len(name))))
 		for _, d := range []int{2, 33} {
-			q, g := mat.New(90, d), mat.New(exact.Block+61, d)
+			q, g := matrix.New(90, d), matrix.New(exact.Block+61, d)
 			fill(rng, q)
 			fill(rng, g)
-			for _, gallery := range []*mat.Dense{nil, g} {
+			for _, gallery := range []*matrix.Dense{nil, g} {
 				for _, k := range []int{1, 5, 89} {
 					for _, memory := range []int64{0, 1} {
 						nb, err := Nearest(context.Background(), q, gallery, k, Options{Memory: memory})
@@ -305,7 +305,7 @@ func TestNearestAgreesWithSorting(t *testing.T) {
 	}
 }
 
-func nearestBySorting(q, g *mat.Dense, i int, same bool) []int32 {
+func nearestBySorting(q, g *matrix.Dense, i int, same bool) []int32 {
 	var rows []int32
 	dist := make([]float64, g.Rows)
 	for j := range g.Rows {
@@ -321,14 +321,14 @@ func nearestBySorting(q, g *mat.Dense, i int, same bool) []int32 {
 }
 
 func TestNearestRejects(t *testing.T) {
-	x := mat.New(3, 2)
+	x := matrix.New(3, 2)
 	for _, k := range []int{-1, 0, 3} {
 		want := fmt.Sprintf("%d nearest of 2 items: want 1 to 2", k)
 		if _, err := Nearest(context.Background(), x, nil, k, Options{}); err == nil || err.Error() != want {
 			t.Errorf("k %d: error %v, want %s", k, err, want)
 		}
 	}
-	if _, err := Nearest(context.Background(), x, mat.New(3, 3), 1, Options{}); err == nil {
+	if _, err := Nearest(context.Background(), x, matrix.New(3, 3), 1, Options{}); err == nil {
 		t.Error("different dimensions: no error")
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/compute/exact"
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/test/rowtest"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
+	"github.com/kindred-ml/kindred/internal/test/rowtest"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // The item that a query itself is is left out, wherever it is in the gallery and whatever its label is; other items
@@ -22,10 +22,10 @@ func TestPositivesWithoutSelf(t *testing.T) {
 		}
 		rng := rand.New(rand.NewPCG(5, 6))
 		n := exact.Block + 41
-		g := Set{X: mat.New(n, 12), Labels: [][]int64{labelColumn(rng, n, 9), labelColumn(rng, n, 40)}}
+		g := Set{X: matrix.New(n, 12), Labels: [][]int64{labelColumn(rng, n, 9), labelColumn(rng, n, 40)}}
 		fill(rng, g.X)
 		for _, share := range []float64{0, 0.7, 1} { // of the queries that are items
-			q := Set{X: mat.New(150, 12), Labels: [][]int64{labelColumn(rng, 150, 9), labelColumn(rng, 150, 40)}}
+			q := Set{X: matrix.New(150, 12), Labels: [][]int64{labelColumn(rng, 150, 9), labelColumn(rng, 150, 40)}}
 			var self []int32
 			order := rng.Perm(n)
 			for i := range q.X.Rows {
@@ -44,7 +44,7 @@ func TestPositivesWithoutSelf(t *testing.T) {
 				for _, opt := range []Options{{}, {First: true}, {Depth: 7}, {Depth: n}, {Depth: n - 1}} {
 					opt.Distance, opt.Self = d, self
 					want := cut(full, opt)
-					eachEngine(t, func(engine string, begin coded.Kind) {
+					eachEngine(t, func(engine string, begin quantized.Kind) {
 						opt.begin = begin
 						what := func(o Options) string {
 							return fmt.Sprintf("%s, %s, %v, depth %d, share %g", kind, engine, d, o.Depth, share)
@@ -63,8 +63,8 @@ func TestPositivesWithoutSelf(t *testing.T) {
 			}
 		}
 	}
-	one := Set{X: mat.New(1, 1), Labels: [][]int64{{1}}}
-	two := Set{X: mat.New(2, 1), Labels: [][]int64{{1, 1}}}
+	one := Set{X: matrix.New(1, 1), Labels: [][]int64{{1}}}
+	two := Set{X: matrix.New(2, 1), Labels: [][]int64{{1, 1}}}
 	for _, self := range [][]int32{{2}, {-2}, {0, 0}, {}} {
 		if Positives(context.Background(), one, &two, Options{Self: self}, func(Query) {}) == nil {
 			t.Errorf("rows %v of a gallery of 2 for one query", self)

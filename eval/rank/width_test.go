@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Two vectors of millions of numbers fit in memory, but a tile of such vectors does not.
@@ -17,7 +17,7 @@ func TestWidthWithinMemory(t *testing.T) {
 		cols    int
 		refused bool
 	}{{128, false}, {1 << 17, true}} {
-		x := mat.New(2, c.cols)
+		x := matrix.New(2, c.cols)
 		if _, err := Nearest(t.Context(), x, nil, 1, Options{Distance: Euclidean}); errors.As(err, &over) != c.refused {
 			t.Errorf("the nearest of 2 vectors of %d numbers: %v", c.cols, err)
 		}

@@ -16,7 +16,7 @@ import (
 	"sync"
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 )
 
 // Local is a Runner in this process. It may be used by several goroutines.
@@ -141,7 +141,7 @@ type results string
 func (dir results) path(j Job) string { return filepath.Join(string(dir), j.ID()+".result") }
 
 func (dir results) Recall(j Job) ([]byte, error) {
-	out, err := regular.ReadFile(dir.path(j))
+	out, err := fileinfo.ReadFile(dir.path(j))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {
@@ -174,7 +174,7 @@ func (l *Local) Open(_ context.Context, name string) (io.ReadCloser, error) {
 	if len(name) != 2*sha256.Size || strings.Trim(name, "0123456789abcdef") != "" {
 		return nil, fmt.Errorf("%.80q is not the name of a file: want a SHA-256 in hexadecimal", name)
 	}
-	b, err := regular.ReadFile(filepath.Join(l.Dir, name))
+	b, err := fileinfo.ReadFile(filepath.Join(l.Dir, name))
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func (t *localTask) Restore(context.Context) (io.ReadCloser, error) {
 	if t.l.Dir == "" {
 		return nil, nil
 	}
-	f, err := regular.Open(t.path(".checkpoint"))
+	f, err := fileinfo.Open(t.path(".checkpoint"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {

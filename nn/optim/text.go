@@ -3,7 +3,7 @@ package optim
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 )
 
 // MarshalText returns the method's name, "" for the default.
@@ -11,10 +11,10 @@ func (m Method) MarshalText() ([]byte, error) { return []byte(m), m.check() }
 
 // UnmarshalText sets the method by name; "" is the default.
 func (m *Method) UnmarshalText(text []byte) error {
-	return prefixed("optimizer", spell.Read("method", m, text, methods()))
+	return prefixed("optimizer", enum.Read("method", m, text, methods()))
 }
 
-func (m Method) check() error { return prefixed("optimizer", spell.Check("method", m, methods())) }
+func (m Method) check() error { return prefixed("optimizer", enum.Check("method", m, methods())) }
 
 func methods() []Method { return []Method{"", Adam, AdamW, SGD} }
 
@@ -23,10 +23,10 @@ func (k ScheduleKind) MarshalText() ([]byte, error) { return []byte(k), k.check(
 
 // UnmarshalText sets the schedule by name; "" is the default.
 func (k *ScheduleKind) UnmarshalText(text []byte) error {
-	return prefixed("schedule", spell.Read("kind", k, text, schedules()))
+	return prefixed("schedule", enum.Read("kind", k, text, schedules()))
 }
 
-func (k ScheduleKind) check() error { return prefixed("schedule", spell.Check("kind", k, schedules())) }
+func (k ScheduleKind) check() error { return prefixed("schedule", enum.Check("kind", k, schedules())) }
 
 func schedules() []ScheduleKind { return []ScheduleKind{"", Constant, StepDown, Cosine} }
 

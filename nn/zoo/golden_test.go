@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/format/safetensors"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/zoo"
 )
@@ -85,12 +85,13 @@ func TestGoldenTransformers(t *testing.T) {
 				at, c, p := i/(3*h*w), i/(h*w)%3, i%(h*w)
 				x[(at*h*w+p)*3+c] = v
 			}
-			for mode, out := range map[string]*mat.Dense{"evaluation": net.Infer(x, n), "training": net.Forward(x, n)} {
+			for mode, out := range map[string]*matrix.Dense{"evaluation": net.Infer(x, n),
+				"training": net.Forward(x, n)} {
 				if d := distance(out.Data, checks["embedding"]); !(d < 3e-6) {
 					t.Errorf("%s: embeddings are off by %.2g", mode, d)
 				}
 			}
-			net.Backward(mat.Of(n, net.Dim(), checks["slope"]))
+			net.Backward(matrix.Of(n, net.Dim(), checks["slope"]))
 			worst, at := 0.0, ""
 			for i, p := range net.Params() {
 				d := distance(p.Grad, nets[1].Params()[i].Value)

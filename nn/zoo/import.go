@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/format/safetensors"
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/format/torchfile"
 	"github.com/kindred-ml/kindred/nn"
 )
@@ -68,7 +68,7 @@ func ReadWeights(path string) (*safetensors.File, error) { return torchfile.Read
 // than three quarters of the body's are (unless opt.Partial allows it), or if a
 // matching tensor holds NaN or infinity. On error nothing changes.
 func Import(net *nn.Net, f *safetensors.File, opt ImportOptions) (*ImportReport, error) {
-	if err := spell.Check("resampling", opt.Positions, resamples()); err != nil {
+	if err := enum.Check("resampling", opt.Positions, resamples()); err != nil {
 		return nil, err
 	}
 	m, err := newMatcher(net)

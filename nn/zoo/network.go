@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -104,7 +104,7 @@ func Network(name string, o Options) (*nn.Spec, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("network %s: %w", name, err)
 	}
-	k, err := spell.Index("network", name, Networks())
+	k, err := enum.Index("network", name, Networks())
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,7 @@ package zoo
 import (
 	"fmt"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -103,18 +103,18 @@ const (
 func pools() []Pool { return []Pool{PoolDefault, PoolMean, PoolGEM, PoolClass} }
 
 // MarshalText returns the pool's name.
-func (p Pool) MarshalText() ([]byte, error) { return spell.Write("pool", p, pools()) }
+func (p Pool) MarshalText() ([]byte, error) { return enum.Write("pool", p, pools()) }
 
 // UnmarshalText sets the pool by name; "" is the network's own.
-func (p *Pool) UnmarshalText(text []byte) error { return spell.Read("pool", p, text, pools()) }
+func (p *Pool) UnmarshalText(text []byte) error { return enum.Read("pool", p, text, pools()) }
 
 func stems() []Stem { return []Stem{StemAuto, StemLarge, StemSmall} }
 
 // MarshalText returns the stem's name.
-func (s Stem) MarshalText() ([]byte, error) { return spell.Write("stem", s, stems()) }
+func (s Stem) MarshalText() ([]byte, error) { return enum.Write("stem", s, stems()) }
 
 // UnmarshalText sets the stem by name; "" chooses by the image's size.
-func (s *Stem) UnmarshalText(text []byte) error { return spell.Read("stem", s, text, stems()) }
+func (s *Stem) UnmarshalText(text []byte) error { return enum.Read("stem", s, text, stems()) }
 
 // check tests the options that do not depend on the network.
 func (o *Options) check() error {
@@ -139,16 +139,16 @@ func (o *Options) check() error {
 	if !(o.Eps >= 0 && o.Eps < 1) {
 		return fmt.Errorf("epsilon %v of norms; it must be at least 0 and below 1", o.Eps)
 	}
-	if err := spell.Check("activation", o.Act, append(Activations(), "")); err != nil {
+	if err := enum.Check("activation", o.Act, append(Activations(), "")); err != nil {
 		return err
 	}
-	if err := spell.Check("padding", o.Padding, append(Paddings(), PaddingDefault)); err != nil {
+	if err := enum.Check("padding", o.Padding, append(Paddings(), PaddingDefault)); err != nil {
 		return err
 	}
-	if err := spell.Check("pool", o.Pool, pools()); err != nil {
+	if err := enum.Check("pool", o.Pool, pools()); err != nil {
 		return err
 	}
-	return spell.Check("stem", o.Stem, stems())
+	return enum.Check("stem", o.Stem, stems())
 }
 
 // multiple is the width multiplier.

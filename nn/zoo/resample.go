@@ -3,7 +3,7 @@ package zoo
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/nn"
 )
 
@@ -25,11 +25,11 @@ const (
 func resamples() []Resample { return []Resample{ResampleTimm, ResampleDINO, ResampleTorch} }
 
 // MarshalText returns the name of the method.
-func (r Resample) MarshalText() ([]byte, error) { return spell.Write("resampling", r, resamples()) }
+func (r Resample) MarshalText() ([]byte, error) { return enum.Write("resampling", r, resamples()) }
 
 // UnmarshalText sets the method by name; "" is timm's.
 func (r *Resample) UnmarshalText(text []byte) error {
-	return spell.Read("resampling", r, text, resamples())
+	return enum.Read("resampling", r, text, resamples())
 }
 
 // grid says what the rows of a table of position embeddings stand for: those of

@@ -17,11 +17,11 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/data/imaging"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/test/storetest"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/serve"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/storetest"
 )
 
 // sides embeds a picture by the lengths of its sides.
@@ -32,8 +32,8 @@ func (sides) Decode(ctx context.Context, p *imaging.Picture, maxPixels int) (*im
 	return im, p.Decode(ctx, &imaging.Decoder{MaxPixels: maxPixels}, im)
 }
 
-func (sides) Embed(_ context.Context, pictures []*imaging.Image) (*mat.Dense, error) {
-	x := mat.New(len(pictures), 2)
+func (sides) Embed(_ context.Context, pictures []*imaging.Image) (*matrix.Dense, error) {
+	x := matrix.New(len(pictures), 2)
 	for i, im := range pictures {
 		x.Row(i)[0], x.Row(i)[1] = float32(im.W), float32(im.H)
 	}
@@ -247,7 +247,8 @@ func TestRetries(t *testing.T) {
 				w.Header().Set("Retry-After", fmt.Sprint(after))
 			}
 			w.WriteHeader(status)
-			fmt.Fprintf(w, `{"type":"t","title":"T","status":%d,"code":%q,"detail":"d","fix":"f","request_id":"r"}`, status,
+			fmt.Fprintf(w, `{"type":"t","title":"T","status":%d,"code":%q,"detail":"d","fix":"f","request_id":"r"}`,
+				status,
 				code)
 		}))
 		cl, err := api.NewClient(h.URL, api.ClientOptions{Retries: 3, MaxWait: 2 * time.Millisecond, HTTP: h.Client()})

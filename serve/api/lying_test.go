@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kindred-ml/kindred/internal/test/budgettest"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/budgettest"
 )
 
 // lying is a server that answers every request in bytes of its own.

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/kindred-ml/kindred/internal/test/mutations"
 	"github.com/kindred-ml/kindred/serve/api"
 	"github.com/kindred-ml/kindred/store"
-	"github.com/kindred-ml/kindred/test/mutations"
 )
 
 // answers is a transport that has one answer to everything.
@@ -35,7 +35,8 @@ func TestMutations(t *testing.T) {
 		{"info", `{"version":"v","limits":{"body_bytes":1,"pixels":2,"items":3,"k":4},"collections":[{"name":"c","items":1,` +
 			`"dim":2,"distance":"cosine","columns":[{"name":"n","kind":"text"}],"label":"","network":"","uploads":true,` +
 			`"side":224,"read_only":false,"version":3,"browse":true}]}`, calls()["Info"]},
-		{"found", `{"schema":1,"gallery":"c","items":2,"distance":"dot","neighbours":[` + hit + "," + hit + `],"itself":["b"]}`,
+		{"found", `{"schema":1,"gallery":"c","items":2,"distance":"dot","neighbours":[` + hit + "," + hit +
+			`],"itself":["b"]}`,
 			calls()["Search"]},
 		{"list", `{"items":[{"id":"a","columns":{"b":true}},{"id":"c"}],"next":"c","passed":7}`,
 			func(ctx context.Context, c *api.Client) error { _, err := c.List(ctx, store.Page{}); return err }},

@@ -37,8 +37,10 @@ var markdown = strings.NewReplacer(`\`, `\\`, "|", `\|`, "[", `\[`, "]", `\]`, "
 // LaTeX makes s plain text on one line of LaTeX. Letters beyond ASCII stay, as LaTeX reads UTF-8.
 func LaTeX(s string) string { return latex.Replace(Name(s)) }
 
-var latex = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`, "{", `\{`,
-	"}", `\}`, "~", `\textasciitilde{}`, "^", `\textasciicircum{}`, "±", `$\pm$`, "\u2212", `$-$`, "<", `$<$`, ">", `$>$`,
+var latex = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "$", `\$`, "#", `\#`, "_", `\_`, "{",
+	`\{`,
+	"}", `\}`, "~", `\textasciitilde{}`, "^", `\textasciicircum{}`, "±", `$\pm$`, "\u2212", `$-$`, "<", `$<$`, ">",
+	`$>$`,
 	"\u00a0", "~")
 
 // Name makes s plain text on one line of a terminal: characters that would move

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/kindred-ml/kindred/test/ctxtest"
+	"github.com/kindred-ml/kindred/internal/test/ctxtest"
 )
 
 func TestForContextStops(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 )
 
@@ -33,7 +33,7 @@ func TestRoundedOnce(t *testing.T) {
 		if got, want := Of(x, y), inFull(x, y); got != want || math.Abs(got) > 1 {
 			t.Fatalf("%v and %v: cosine %v, want %v", x, y, got, want)
 		}
-		score := dot16.Dot(x, y) * coded.InverseNorm(x) * coded.InverseNorm(y)
+		score := dot16.Dot(x, y) * quantized.InverseNorm(x) * quantized.InverseNorm(y)
 		if want := Of(x, y); math.Abs(score-want) > Slack(d) {
 			t.Fatalf("draw %d: score %v is farther than %v from %v", n, score, Slack(d), want)
 		}

@@ -3,14 +3,14 @@ package detection
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // LookAlikes lists for each of a number of classes the others, most at most, whose means
 // are nearest to its own by Euclidean distance, the nearest first and of equal ones the
 // lower. Row i of x is of class y[i]; the mean of a class without rows is the origin.
-func LookAlikes(x *mat.Dense, y []int, classes, most int) [][]int {
-	means, size := mat.New(classes, x.Cols), make([]float32, classes)
+func LookAlikes(x *matrix.Dense, y []int, classes, most int) [][]int {
+	means, size := matrix.New(classes, x.Cols), make([]float32, classes)
 	for i, c := range y {
 		size[c]++
 		for j, v := range x.Row(i) {
@@ -23,9 +23,9 @@ func LookAlikes(x *mat.Dense, y []int, classes, most int) [][]int {
 		}
 	}
 	out := make([][]int, classes)
-	d := mat.New(1, classes)
+	d := matrix.New(1, classes)
 	for c := range classes {
-		mat.SquaredDistances(means.RowRange(c, c+1), means, d)
+		matrix.SquaredDistances(means.RowRange(c, c+1), means, d)
 		row := d.Row(0)
 		row[c] = float32(math.Inf(1))
 		for range min(most, classes-1) {

@@ -6,39 +6,39 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/base/par"
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 	"github.com/kindred-ml/kindred/internal/kernel/scan"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // rowBlock is the number of rows assigned at a time: whole panels of every kind.
-const rowBlock = coded.Block / 2
+const rowBlock = quantized.Block / 2
 
 // Assigner finds the nearest centroid of every row: the k with the largest
 // x.c_k - ||c_k||^2 / 2. Approximate scores leave the few that can be it; of these,
 // distances in float32 leave fewer, and float64 distances decide. No row may be longer
 // than 1.
 type Assigner struct {
-	x    *mat.Dense
+	x    *matrix.Dense
 	rows *side
 }
 
 // NewAssigner codes the rows of x.
-func NewAssigner(x *mat.Dense) *Assigner {
-	return &Assigner{x, placedSide(coded.Suited(x.Cols), x, false)}
+func NewAssigner(x *matrix.Dense) *Assigner {
+	return &Assigner{x, placedSide(quantized.Suited(x.Cols), x, false)}
 }
 
 // placedSide is a side of rows that are placed already. Columns have the half of their square as half.
-func placedSide(kind Kind, x *mat.Dense, columns bool) *side {
+func placedSide(kind Kind, x *matrix.Dense, columns bool) *side {
 	sd := newSide(kind, x.Rows, x.Cols, columns, x)
-	sd.fill(func(c *coded.Coder, r int) (code coded.Code, norm, half float64) {
+	sd.fill(func(c *quantized.Coder, r int) (code quantized.Code, norm, half float64) {
 		square := dot16.Dot(x.Row(r), x.Row(r))
 		if columns {
 			half = square / 2
 		}
-		code = coded.Code{Unit: 1}
+		code = quantized.Code{Unit: 1}
 		if !sd.borrowed {
 			code = c.Float32(x.Row(r))
 		}
@@ -50,22 +50,22 @@ func placedSide(kind Kind, x *mat.Dense, columns bool) *side {
 // table is the centroids made ready for products.
 type table struct {
 	*side
-	c    *mat.Dense
-	most coded.Extent // of any
+	c    *matrix.Dense
+	most quantized.Extent // of any
 }
 
 // Assign writes the nearest row of c for every row of x, ties to the lowest, and
 // tells whether any differs from what assigned held.
-func (n *Assigner) Assign(ctx context.Context, assigned []int32, c *mat.Dense) (bool, error) {
-	t := &table{placedSide(n.rows.kept, c, true), c, coded.Extent{}}
+func (n *Assigner) Assign(ctx context.Context, assigned []int32, c *matrix.Dense) (bool, error) {
+	t := &table{placedSide(n.rows.kept, c, true), c, quantized.Extent{}}
 	for _, e := range t.blocks {
 		t.most.Include(e)
 	}
 	blocks := (n.x.Rows + rowBlock - 1) / rowBlock
 	changed := make([]bool, blocks)
 	err := par.ForContext(ctx, n.x.Rows, rowBlock, func(lo, hi int) {
-		width, panel := coded.Padded(c.Rows), n.rows.kept.Panel()
-		if n.rows.kept == coded.Float32 && width >= 128 {
+		width, panel := quantized.Padded(c.Rows), n.rows.kept.Panel()
+		if n.rows.kept == quantized.Float32 && width >= 128 {
 			panel *= 4 // larger products cost less, where they are most of the work
 		}
 		w := &work{
@@ -93,7 +93,7 @@ func (n *Assigner) Assign(ctx context.Context, assigned []int32, c *mat.Dense) (
 
 // work is what one goroutine needs to assign rows.
 type work struct {
-	tile   coded.Tile
+	tile   quantized.Tile
 	scores []float32   // of a panel of rows with all centroids
 	tops   []dot16.Top // the best two of each row
 	open   []int32     // centroids that may be a row's nearest
@@ -103,12 +103,12 @@ type work struct {
 // score fills in the approximate scores of rows p..end-1 with all centroids, and
 // the best two of each. The centroids' coordinates stay in the processor's cache.
 func (n *Assigner) score(w *work, p, end int, t *table) {
-	width := coded.Padded(t.n)
+	width := quantized.Padded(t.n)
 	for r := range w.tops {
 		w.tops[r].Reset()
 	}
-	for j0 := 0; j0 < width; j0 += coded.Block {
-		j1 := min(j0+coded.Block, width)
+	for j0 := 0; j0 < width; j0 += quantized.Block {
+		j1 := min(j0+quantized.Block, width)
 		w.tile.Begin(n.rows.rows, p, end, t.cols, j0, min(j1, t.n))
 		w.tile.Multiply(p)
 		cols := dot16.Columns{Scale: t.scale[j0:j1], Half: t.half[j0:j1]}

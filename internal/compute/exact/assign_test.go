@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // steps are rows in steps of 1/64, no longer than 1, some of them twice and one of zeros:
 // sums are exact and ties many.
-func steps(rng *rand.Rand, n, d, values int) *mat.Dense {
-	x := mat.New(n, d)
+func steps(rng *rand.Rand, n, d, values int) *matrix.Dense {
+	x := matrix.New(n, d)
 	for i := range x.Data {
 		x.Data[i] = float32(rng.IntN(values)-values/2) / 64
 	}
@@ -44,13 +44,13 @@ func TestAssignAgreesWithALoop(t *testing.T) {
 					}
 				}
 				checkAssign(t, fmt.Sprintf("n %d, K %d, d %d, many lengths", c.n, c.k, c.d), x, centroids)
-				checkAssign(t, fmt.Sprintf("n %d of zeros, K %d, d %d", c.n, c.k, c.d), mat.New(c.n, c.d), centroids)
+				checkAssign(t, fmt.Sprintf("n %d of zeros, K %d, d %d", c.n, c.k, c.d), matrix.New(c.n, c.d), centroids)
 			}
 		})
 	}
 }
 
-func checkAssign(t *testing.T, what string, x, centroids *mat.Dense) {
+func checkAssign(t *testing.T, what string, x, centroids *matrix.Dense) {
 	t.Helper()
 	want, got := make([]int32, x.Rows), make([]int32, x.Rows)
 	for i := range x.Rows {

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 
 	"github.com/kindred-ml/kindred/internal/base/par"
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Options say how to find the best.
@@ -23,13 +23,13 @@ type Options struct {
 // Best finds the k nearest rows of g for each row of queries, as package rank defines it, without the
 // items that the queries are. rows and values hold k entries for each query in turn. Its only error is
 // ctx.Err().
-func Best(ctx context.Context, queries, g *mat.Dense, self Self, k int, opt Options) (rows []int32,
+func Best(ctx context.Context, queries, g *matrix.Dense, self Self, k int, opt Options) (rows []int32,
 	values []float64, err error) {
 	n := queries.Rows
 	sp := NewSpace(queries, g, opt.Distance)
 	begin := opt.Begin
 	if begin == Automatic {
-		begin = coded.Suited(g.Cols) // after the first k items few pairs are of interest
+		begin = quantized.Suited(g.Cols) // after the first k items few pairs are of interest
 	}
 	r := NewRunner(sp, self, opt.Memory/2, begin)
 	perQuery := int64(shortlistLen(k)*candidateBytes + 4*k + 88)
@@ -107,8 +107,8 @@ func (s *shortlists) Take(i, j int, approx, band float64, coarse bool) (again bo
 			return false
 		}
 	}
-	low := coded.Below(approx - band)
-	s.lists[i] = append(s.lists[i], candidate{low, coded.Above(approx + band), int32(j)})
+	low := quantized.Below(approx - band)
+	s.lists[i] = append(s.lists[i], candidate{low, quantized.Above(approx + band), int32(j)})
 	s.raise(i, low)
 	if n := len(s.lists[i]); n == cap(s.lists[i]) {
 		s.prune(i)

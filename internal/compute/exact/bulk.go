@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 )
 
@@ -70,7 +70,8 @@ func (k *tileTask) bulk(b *buffer, tl tile, mirror bool) *bulk {
 		u.rowMarks[at] = len(marks)
 		band, half := b.bandRow[at], float64(k.rows.half[i])
 		for m, s := range marks {
-			u.rowLo[at][m], u.rowHi[at][m], u.rowAhead[at][m] = coded.Below(s-band+half), coded.Above(s+band+half), 0
+			u.rowLo[at][m], u.rowHi[at][m], u.rowAhead[at][m] = quantized.Below(s-band+half),
+				quantized.Above(s+band+half), 0
 		}
 	}
 	u.most = 0
@@ -95,7 +96,7 @@ func (k *tileTask) bulk(b *buffer, tl tile, mirror bool) *bulk {
 	}
 	for j := j0; j < j1; j++ {
 		for m, s := range c.Marks(k.cols.lo + j - k.r.lo) {
-			u.colLo[m][j-j0], u.colHi[m][j-j0] = coded.Below(s-b.bandCol[j-j0]), coded.Above(s+b.bandCol[j-j0])
+			u.colLo[m][j-j0], u.colHi[m][j-j0] = quantized.Below(s-b.bandCol[j-j0]), quantized.Above(s+b.bandCol[j-j0])
 		}
 	}
 	return u

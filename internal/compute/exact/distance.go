@@ -6,10 +6,10 @@ import (
 	"sync/atomic"
 
 	"github.com/kindred-ml/kindred/internal/compute/cosine"
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 	"github.com/kindred-ml/kindred/internal/kernel/dot8"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Distance is what orders rows; package rank says by which formula.
@@ -28,7 +28,7 @@ const (
 // of each other.
 type scorer struct {
 	dist       Distance
-	q, g       *mat.Dense
+	q, g       *matrix.Dense
 	qInv, gInv []float64 // reciprocal norms, Cosine only
 	slack      float64   // bounds the error of a score, Cosine only
 
@@ -37,7 +37,7 @@ type scorer struct {
 	direction []int32 // of each gallery row, once: the first row that is parallel to it
 }
 
-func newScorer(q, g *mat.Dense, d Distance) *scorer {
+func newScorer(q, g *matrix.Dense, d Distance) *scorer {
 	s := &scorer{dist: d, q: q, g: g}
 	if d == Cosine {
 		s.slack = cosine.Slack(g.Cols)
@@ -63,9 +63,9 @@ func (s *scorer) score(i, j int) float64 {
 
 // Normalized returns a copy of x with every row scaled to length 1; rows of
 // zeros are left unchanged.
-func Normalized(x *mat.Dense) *mat.Dense {
+func Normalized(x *matrix.Dense) *matrix.Dense {
 	inv := inverseNorms(x)
-	out := mat.New(x.Rows, x.Cols)
+	out := matrix.New(x.Rows, x.Cols)
 	for i, f := range inv {
 		dst := out.Row(i)
 		for j, v := range x.Row(i) {
@@ -75,16 +75,16 @@ func Normalized(x *mat.Dense) *mat.Dense {
 	return out
 }
 
-func inverseNorms(m *mat.Dense) []float64 {
+func inverseNorms(m *matrix.Dense) []float64 {
 	inv := make([]float64, m.Rows)
 	for i := range inv {
-		inv[i] = coded.InverseNorm(m.Row(i))
+		inv[i] = quantized.InverseNorm(m.Row(i))
 	}
 	return inv
 }
 
 // Between is rank.Between for rows of one length.
-func Between(q, g *mat.Dense, d Distance) func(i, j int) float64 {
+func Between(q, g *matrix.Dense, d Distance) func(i, j int) float64 {
 	s := newScorer(q, g, d)
 	switch d {
 	case Euclidean:
@@ -111,7 +111,7 @@ func leading(v float64) uint64 { return math.Float64bits(v) >> (52 - 19) }
 
 // Finite looks for NaN and infinities in x. It returns how many rows have one, and the place of the
 // first.
-func Finite(x *mat.Dense) (bad, row, col int) {
+func Finite(x *matrix.Dense) (bad, row, col int) {
 	for i := range x.Rows {
 		if dot8.SquaredDistance(x.Row(i), x.Row(i)) == 0 {
 			continue // no v - v but 0

@@ -3,7 +3,7 @@ package exact
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
 )
 
 // head holds the items that may be among the first of one query's ranking. Items come in a
@@ -161,7 +161,7 @@ func (c *header) drop(h *head, floor float64) {
 
 // lift sets the floor.
 func (c *header) lift(h *head, floor float64) {
-	h.floor, h.least = floor, coded.Below(c.least(floor))
+	h.floor, h.least = floor, quantized.Below(c.least(floor))
 }
 
 // close drops the items that are certainly not among the first depth, and reports whether all of

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kindred-ml/kindred/internal/base/par"
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 	"github.com/kindred-ml/kindred/internal/kernel/scan"
 )
@@ -47,9 +47,9 @@ func NewHeads(sp *Space, self Self, depth int, memory int64, begin Kind) *Heads 
 	depth = cmp.Or(depth, others)
 	r := &Heads{sp: sp, self: self, depth: min(depth, others), kept: begin, order: shuffled(n)}
 	if r.kept == Automatic {
-		r.kept = coded.Suited(sp.g.Cols)
+		r.kept = quantized.Suited(sp.g.Cols)
 	}
-	perSide := int(memory) / sideBytes(sp.g.Cols, min(r.kept, coded.Bits16))
+	perSide := int(memory) / sideBytes(sp.g.Cols, min(r.kept, quantized.Bits16))
 	r.span = max(block, perSide/block*block)
 	r.tools.New = func() any {
 		return &headTools{buffer: newBuffer(), header: header{nearness: newNearness(sp)},
@@ -162,7 +162,7 @@ func (r *Heads) scan(ctx context.Context, t *headTools, rows *side, heads []head
 			return
 		}
 		j0, j1 := cols.blockRange(tl)
-		width := coded.Padded(j1 - j0)
+		width := quantized.Padded(j1 - j0)
 		t.cols.Scale, t.cols.Half = cols.scale[j0:j0+width], cols.half[j0:j0+width]
 		t.cols.Lo = t.cols.Lo[:width]
 		for j := range t.cols.Lo {
@@ -192,8 +192,8 @@ func (r *Heads) scan(ctx context.Context, t *headTools, rows *side, heads []head
 
 // Decide changes to 16 bits if 8 bits leave too many pairs open.
 func (r *Heads) Decide() {
-	if r.kept == coded.Bits8 && r.open.Load() > r.pairs.Load()/32 {
-		r.kept = coded.Finest()
+	if r.kept == quantized.Bits8 && r.open.Load() > r.pairs.Load()/32 {
+		r.kept = quantized.Finest()
 	}
 }
 
@@ -216,7 +216,7 @@ func (r *Heads) row(t *headTools, rows *side, h *head, i, tl int) (open int) {
 		t.tile.Filter(i, scores, mask, row, &t.cols)
 		t.start(h, scores[:min(block, len(r.order))], rows.half[i], len(r.order))
 	}
-	row.Lo = coded.Below(h.floor - band + float64(rows.half[i]))
+	row.Lo = quantized.Below(h.floor - band + float64(rows.half[i]))
 	t.tile.Filter(i, scores, mask, row, &t.cols)
 	found := scan.Between(scores, under(row.Lo), float32(math.Inf(1)), t.at)
 	order, query := r.order[r.cols.lo+tl*block:], int32(rows.lo+i)

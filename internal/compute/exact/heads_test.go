@@ -4,14 +4,14 @@ import (
 	"context"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Where the first items of the order are nearer than its others, the guess of a floor is
 // wrong, which is noticed.
 func TestHeadsMendGuesses(t *testing.T) {
 	const n = 5 * block
-	x := mat.New(n, 1)
+	x := matrix.New(n, 1)
 	for j := range n {
 		x.Row(j)[0] = float32(j * j)
 	}

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
 	"github.com/kindred-ml/kindred/internal/kernel/dot8"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
@@ -90,7 +90,7 @@ func (c *nearness) least(floor float64) float64 { return floor - 2*c.band(floor)
 // given near score.
 func (c *nearness) window(near float32) (lo, hi float32) {
 	a, b := c.above(near), c.below(near)
-	return coded.Below(b - 2*c.band(b)), coded.Above(a + 2*c.band(a))
+	return quantized.Below(b - 2*c.band(b)), quantized.Above(a + 2*c.band(a))
 }
 
 // scores are the near scores of query i and gallery rows at. They are overwritten by the

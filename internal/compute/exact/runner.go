@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/kindred-ml/kindred/internal/base/par"
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 )
 
@@ -52,12 +52,12 @@ type Runner struct {
 func NewRunner(sp *Space, self Self, memory int64, begin Kind) *Runner {
 	r := &Runner{sp: sp, near: newNearness(sp), self: self, kept: begin, Progress: func(float64) {}}
 	if begin == Automatic {
-		r.kept = coded.Finest()
-		r.coarser = coded.Suited(sp.g.Cols) == coded.Bits8
+		r.kept = quantized.Finest()
+		r.coarser = quantized.Suited(sp.g.Cols) == quantized.Bits8
 	}
 	r.buffers.New = func() any { return newBuffer() }
 	// As integers of 16 bits, even if 8 turn out to be enough.
-	perSide := int(memory/2) / sideBytes(sp.g.Cols, min(r.kept, coded.Bits16))
+	perSide := int(memory/2) / sideBytes(sp.g.Cols, min(r.kept, quantized.Bits16))
 	r.span = max(block, perSide/block*block)
 	return r
 }
@@ -117,7 +117,7 @@ func (r *Runner) Run(ctx context.Context, s Sink, lo, hi int) error {
 			tiles := order(len(rows.blocks), len(cols.blocks), both && glo == qlo)
 			for len(tiles) > 0 {
 				k := 64 // tiles between reports of progress
-				if r.coarser || r.kept == coded.Bits8 || r.counter != nil && r.interest > 1./64 {
+				if r.coarser || r.kept == quantized.Bits8 || r.counter != nil && r.interest > 1./64 {
 					k = 16 // and between decisions
 				}
 				k = min(k, len(tiles))
@@ -147,10 +147,10 @@ func (r *Runner) decide(t *tileTask, settled bool) (changed bool) {
 	r.interest = float64(t.shown.Load()) / float64(pairs)
 	few := r.interest < 1./64
 	switch {
-	case r.coarser && r.kept == coded.Bits16 && few:
-		r.kept = coded.Bits8
-	case r.kept == coded.Bits8 && settled && t.again.Load() > pairs/16:
-		r.kept = coded.Bits16
+	case r.coarser && r.kept == quantized.Bits16 && few:
+		r.kept = quantized.Bits8
+	case r.kept == quantized.Bits8 && settled && t.again.Load() > pairs/16:
+		r.kept = quantized.Bits16
 	default:
 		return false
 	}
@@ -182,7 +182,7 @@ func order(rows, cols int, triangle bool) []tile {
 
 // buffer is the working storage of one tile.
 type buffer struct {
-	tile    coded.Tile
+	tile    quantized.Tile
 	scores  []float32
 	mask    []uint32
 	rowLo   []float32
@@ -194,8 +194,8 @@ type buffer struct {
 
 func newBuffer() *buffer {
 	return &buffer{
-		scores:  make([]float32, coded.MostRows*block),
-		mask:    make([]uint32, coded.MostRows*block/16),
+		scores:  make([]float32, quantized.MostRows*block),
+		mask:    make([]uint32, quantized.MostRows*block/16),
 		rowLo:   make([]float32, block),
 		bandRow: make([]float64, block),
 		bandCol: make([]float64, block),
@@ -227,7 +227,7 @@ func (k *tileTask) run(chunk int) {
 		return
 	}
 	bulk := k.bulk(b, tl, mirror)
-	width := coded.Padded(j1 - j0)
+	width := quantized.Padded(j1 - j0)
 	b.cols.Scale, b.cols.Half, b.cols.Lo = k.cols.scale[j0:j0+width], k.cols.half[j0:j0+width], b.cols.Lo[:width]
 	b.tile.Begin(k.rows.rows, i0, i1, k.cols.cols, j0, j1)
 	words, panel := width/16, k.rows.kept.Panel()
@@ -269,7 +269,7 @@ func (k *tileTask) thresholds(b *buffer, tl tile, mirror bool) bool {
 	for i := i0; i < i1; i++ {
 		b.bandRow[i-i0] = k.rows.band(i, k.cols.blocks[tl.j], k.r.sp)
 		low := k.r.sink.Lowest(k.rows.lo + i - k.r.lo)
-		b.rowLo[i-i0] = coded.Below(low - b.bandRow[i-i0] + float64(k.rows.half[i]))
+		b.rowLo[i-i0] = quantized.Below(low - b.bandRow[i-i0] + float64(k.rows.half[i]))
 		wanted = wanted || b.rowLo[i-i0] < inf
 	}
 	lock.Unlock()
@@ -284,7 +284,7 @@ func (k *tileTask) thresholds(b *buffer, tl tile, mirror bool) bool {
 	lock.Lock()
 	for j := j0; j < j1; j++ {
 		b.bandCol[j-j0] = k.cols.band(j, k.rows.blocks[tl.i], k.r.sp)
-		b.cols.Lo[j-j0] = coded.Below(k.r.sink.Lowest(k.cols.lo+j-k.r.lo) - b.bandCol[j-j0])
+		b.cols.Lo[j-j0] = quantized.Below(k.r.sink.Lowest(k.cols.lo+j-k.r.lo) - b.bandCol[j-j0])
 		wanted = wanted || b.cols.Lo[j-j0] < inf
 	}
 	lock.Unlock()
@@ -333,7 +333,7 @@ func (k *tileTask) count(b *buffer, tl tile, p, end, i0, j0, width int, mirror b
 // show tells the sink of gallery row j for query i of the range, and again with a finer
 // score if it asks for that.
 func (k *tileTask) show(i, j int, score, band float64) (again int) {
-	if s := k.r.sink; s.Take(i, j, score, band, k.rows.kept == coded.Bits8) {
+	if s := k.r.sink; s.Take(i, j, score, band, k.rows.kept == quantized.Bits8) {
 		score = k.r.near.near(k.r.lo+i, j)
 		s.Take(i, j, score, k.r.near.band(score), false)
 		return 1

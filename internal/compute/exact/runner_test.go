@@ -9,18 +9,18 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 	"github.com/kindred-ml/kindred/internal/kernel/dot8"
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/test/rowtest"
+	"github.com/kindred-ml/kindred/internal/test/rowtest"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // crowded are rows of a few tight groups far from each other: 8 bits cannot tell the
 // rows of a group apart.
-func crowded(n, d, groups int) *mat.Dense {
+func crowded(n, d, groups int) *matrix.Dense {
 	rng := rand.New(rand.NewPCG(11, 12))
-	x := mat.New(n, d)
+	x := matrix.New(n, d)
 	for i := range n {
 		for j := range d {
 			x.Row(i)[j] = float32(math.Cos(float64((i%groups+1)*(j+1))) + 0.1*rng.NormFloat64())
@@ -37,12 +37,12 @@ func TestEightBitsWhereTheyAreEnough(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
 		name        string
-		x           *mat.Dense
-		begin, want coded.Kind
+		x           *matrix.Dense
+		begin, want quantized.Kind
 	}{
-		{"crowded", crowded(n, d, 3), Automatic, coded.Bits16},
-		{"crowded", crowded(n, d, 3), coded.Bits8, coded.Bits16},
-		{"spread", crowded(n, d, n), Automatic, coded.Bits8},
+		{"crowded", crowded(n, d, 3), Automatic, quantized.Bits16},
+		{"crowded", crowded(n, d, 3), quantized.Bits8, quantized.Bits16},
+		{"spread", crowded(n, d, n), Automatic, quantized.Bits8},
 	} {
 		sp := NewSpace(c.x, c.x, Euclidean)
 		r := NewRunner(sp, Self{Same: true}, memory, c.begin)
@@ -54,7 +54,7 @@ func TestEightBitsWhereTheyAreEnough(t *testing.T) {
 		if r.kept != c.want {
 			t.Errorf("%s: ended with %v, want %v", c.name, r.kept, c.want)
 		}
-		rows, values, err := Best(ctx, c.x, c.x, Self{Same: true}, k, Options{Memory: memory, Begin: coded.Bits16})
+		rows, values, err := Best(ctx, c.x, c.x, Self{Same: true}, k, Options{Memory: memory, Begin: quantized.Bits16})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,15 +72,15 @@ func TestBandsHold(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(rowtest.Kinds)) {
 		fill := rowtest.Kinds[name]
 		for _, d := range []int{1, 7, 130} {
-			x := mat.New(60, d)
+			x := matrix.New(60, d)
 			fill(rng, x)
 			for _, dist := range []Distance{Euclidean, Cosine, Dot} {
 				sp := NewSpace(x, x, dist)
 				near := newNearness(sp)
-				for _, kept := range []coded.Kind{coded.Float32, coded.Bits16, coded.Bits8} {
+				for _, kept := range []quantized.Kind{quantized.Float32, quantized.Bits16, quantized.Bits8} {
 					what := fmt.Sprintf("%s, d %d, %v, precision %d", name, d, dist, kept)
 					rows, cols := sp.queries(0, 60, kept), sp.items(nil, 0, 60, kept)
-					var tile coded.Tile
+					var tile quantized.Tile
 					tile.Begin(rows.rows, 0, 60, cols.cols, 0, 60)
 					scores, mask := make([]float32, 64), make([]uint32, 4)
 					all := dot16.Columns{Scale: cols.scale[:64], Half: cols.half[:64], Lo: make([]float32, 64)}

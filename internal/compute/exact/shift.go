@@ -4,9 +4,9 @@ import (
 	"math"
 
 	"github.com/kindred-ml/kindred/internal/base/par"
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Shifted holds rows moved by their mean and divided by a power of two that makes
@@ -14,15 +14,15 @@ import (
 // centroid is nearest; together they spare float32 products cancellation and
 // overflow.
 type Shifted struct {
-	X    *mat.Dense
+	X    *matrix.Dense
 	Mean []float64
 	Size float64
 }
 
 // Shift moves the rows of x.
-func Shift(x *mat.Dense) *Shifted {
-	s := &Shifted{X: mat.New(x.Rows, x.Cols), Mean: coded.Mean(x, nil), Size: 1}
-	if longest := coded.Farthest(x, s.Mean); longest > 0 {
+func Shift(x *matrix.Dense) *Shifted {
+	s := &Shifted{X: matrix.New(x.Rows, x.Cols), Mean: quantized.Mean(x, nil), Size: 1}
+	if longest := quantized.Farthest(x, s.Mean); longest > 0 {
 		_, e := math.Frexp(longest)
 		s.Size = math.Ldexp(1, e)
 	}

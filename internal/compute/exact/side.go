@@ -6,18 +6,18 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/par"
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
 	"github.com/kindred-ml/kindred/internal/kernel/dot8"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Block is the number of rows on each side of a tile of scores.
-const Block = coded.Block
+const Block = quantized.Block
 
 const block = Block
 
 // Kind is how rows are coded.
-type Kind = coded.Kind
+type Kind = quantized.Kind
 
 // Automatic is to be what suits the machine and the rows.
 const Automatic Kind = 0
@@ -27,14 +27,14 @@ type side struct {
 	lo, n int
 	kept  Kind
 	d     int
-	rows  *coded.Rows // one of these
-	cols  *coded.Columns
+	rows  *quantized.Rows // one of these
+	cols  *quantized.Columns
 	// borrowed: the rows are the caller's.
 	borrowed bool
-	scale    []float32      // length of a unit, 1 for floats; padded to whole panels
-	half     []float32      // padded
-	extents  []coded.Extent // of each row
-	blocks   []coded.Extent // of each block
+	scale    []float32          // length of a unit, 1 for floats; padded to whole panels
+	half     []float32          // padded
+	extents  []quantized.Extent // of each row
+	blocks   []quantized.Extent // of each block
 }
 
 // sideBytes is the storage of one row of a side.
@@ -48,23 +48,23 @@ func CheckWidth(d int) error {
 
 // newSide makes room for n rows of d coordinates. Those of the kind Float32 are the rows of floats,
 // if that is not nil.
-func newSide(kept Kind, n, d int, columns bool, floats *mat.Dense) *side {
-	padded := coded.Padded(n)
+func newSide(kept Kind, n, d int, columns bool, floats *matrix.Dense) *side {
+	padded := quantized.Padded(n)
 	sd := &side{
 		n: n, kept: kept, d: d,
 		scale: make([]float32, padded), half: make([]float32, padded),
-		extents: make([]coded.Extent, n), blocks: make([]coded.Extent, (n+block-1)/block),
+		extents: make([]quantized.Extent, n), blocks: make([]quantized.Extent, (n+block-1)/block),
 	}
-	sd.borrowed = kept == coded.Float32 && floats != nil
+	sd.borrowed = kept == quantized.Float32 && floats != nil
 	switch {
 	case sd.borrowed && columns:
-		sd.cols = coded.FloatColumns(floats)
+		sd.cols = quantized.FloatColumns(floats)
 	case sd.borrowed:
-		sd.rows = coded.FloatRows(floats)
+		sd.rows = quantized.FloatRows(floats)
 	case columns:
-		sd.cols = coded.NewColumns(kept, n, d)
+		sd.cols = quantized.NewColumns(kept, n, d)
 	default:
-		sd.rows = coded.NewRows(kept, n, d)
+		sd.rows = quantized.NewRows(kept, n, d)
 	}
 	for r := n; r < padded; r++ {
 		sd.half[r] = float32(math.Inf(1)) // padding scores -Inf
@@ -73,14 +73,14 @@ func newSide(kept Kind, n, d int, columns bool, floats *mat.Dense) *side {
 }
 
 // fill codes all rows by place, which leaves row r in the coder, and tells its length and half.
-func (sd *side) fill(place func(c *coded.Coder, r int) (code coded.Code, norm, half float64)) {
+func (sd *side) fill(place func(c *quantized.Coder, r int) (code quantized.Code, norm, half float64)) {
 	// A block is whole panels, so blocks do not share storage.
 	par.For(sd.n, block, func(a, b int) {
-		coder := coded.NewCoder(sd.kept, sd.d)
-		var most coded.Extent
+		coder := quantized.NewCoder(sd.kept, sd.d)
+		var most quantized.Extent
 		for r := a; r < b; r++ {
 			c, norm, half := place(coder, r)
-			e := coded.Extent{Norm: norm, Loss: c.Loss, Half: math.Abs(half)}
+			e := quantized.Extent{Norm: norm, Loss: c.Loss, Half: math.Abs(half)}
 			sd.scale[r], sd.half[r], sd.extents[r] = c.Unit, float32(half), e
 			switch {
 			case sd.borrowed:
@@ -106,10 +106,10 @@ func (s *Space) items(order []int32, lo, hi int, kept Kind) *side {
 }
 
 // pack codes rows. What float32 lost of the half of 8 bits is in the band.
-func (s *Space) pack(m *mat.Dense, inv []float64, order []int32, lo, hi int, columns bool, kept Kind) *side {
+func (s *Space) pack(m *matrix.Dense, inv []float64, order []int32, lo, hi int, columns bool, kept Kind) *side {
 	sd := newSide(kept, hi-lo, m.Cols, columns, nil)
 	sd.lo = lo
-	sd.fill(func(c *coded.Coder, r int) (coded.Code, float64, float64) {
+	sd.fill(func(c *quantized.Coder, r int) (quantized.Code, float64, float64) {
 		from := lo + r
 		if order != nil {
 			from = int(order[from])
@@ -125,10 +125,10 @@ func (s *Space) pack(m *mat.Dense, inv []float64, order []int32, lo, hi int, col
 
 // band bounds how far the approximate score of row r with any row of a block of
 // the other side can be from the exact one.
-func (sd *side) band(r int, other coded.Extent, s *Space) float64 {
+func (sd *side) band(r int, other quantized.Extent, s *Space) float64 {
 	row := sd.extents[r]
 	b := sd.kept.Band(sd.d, row, other) + 2*s.slack
-	if sd.kept == coded.Bits8 {
+	if sd.kept == quantized.Bits8 {
 		// Halves are sums in float32 of what has been placed in float32.
 		reach := row.Norm + other.Norm + s.length
 		b += (dot8.Error(len(s.m)) + 0x1p-18) * reach * reach

@@ -3,8 +3,8 @@ package exact
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Space is where approximate scores live. A row x becomes u with
@@ -28,14 +28,14 @@ type Space struct {
 }
 
 // NewSpace returns the space of queries and a gallery.
-func NewSpace(q, g *mat.Dense, d Distance) *Space {
+func NewSpace(q, g *matrix.Dense, d Distance) *Space {
 	s := newScorer(q, g, d)
 	sp := &Space{scorer: s, m: make([]float32, s.g.Cols), inv: 1, unit: 1}
-	mean := coded.Mean(s.g, s.gInv)
+	mean := quantized.Mean(s.g, s.gInv)
 	if s.dist != Cosine {
-		most := coded.Farthest(s.g, mean)
+		most := quantized.Farthest(s.g, mean)
 		if s.q != s.g {
-			most = max(most, coded.Farthest(s.q, mean))
+			most = max(most, quantized.Farthest(s.q, mean))
 		}
 		if most > 0 {
 			_, e := math.Frexp(most)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/compute/ward"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 const (
@@ -64,7 +64,7 @@ func Find(ctx context.Context, n, d int, rows func(add func(class int, row []flo
 }
 
 // means returns the means of the classes, less the mean of these means.
-func means(n, d int, rows func(add func(class int, row []float32))) *mat.Dense {
+func means(n, d int, rows func(add func(class int, row []float32))) *matrix.Dense {
 	sum, count := make([]float64, n*d), make([]float64, n)
 	rows(func(class int, row []float32) {
 		of := sum[class*d:][:d]
@@ -73,7 +73,7 @@ func means(n, d int, rows func(add func(class int, row []float32))) *mat.Dense {
 		}
 		count[class]++
 	})
-	x, middle := mat.New(n, d), make([]float64, d)
+	x, middle := matrix.New(n, d), make([]float64, d)
 	for i := range n {
 		for k, v := range sum[i*d:][:d] {
 			v /= count[i]
@@ -90,14 +90,14 @@ func means(n, d int, rows func(add func(class int, row []float32))) *mat.Dense {
 }
 
 // turned draws rows of the same lengths as those of x, in directions with the covariance of x.
-func turned(x *mat.Dense, seed, draw uint64) *mat.Dense {
+func turned(x *matrix.Dense, seed, draw uint64) *matrix.Dense {
 	n := x.Rows
 	rng := rand.New(rand.NewPCG(seed, 6<<32|draw))
-	mix, out := mat.New(n, n), mat.New(n, x.Cols)
+	mix, out := matrix.New(n, n), matrix.New(n, x.Cols)
 	for k := range mix.Data {
 		mix.Data[k] = float32(rng.NormFloat64())
 	}
-	mat.Gemm(false, false, 1, mix, x, 0, out)
+	matrix.Gemm(false, false, 1, mix, x, 0, out)
 	for i := range n {
 		row := out.Row(i)
 		scale := length(x.Row(i)) / max(length(row), 1e-30)
@@ -173,9 +173,9 @@ func groupCuts(n int) []int {
 }
 
 // silhouettes returns the tree of the rows, and the silhouettes of its cuts.
-func silhouettes(ctx context.Context, x *mat.Dense, cuts []int) (tree []ward.Merge, scores []float64, err error) {
+func silhouettes(ctx context.Context, x *matrix.Dense, cuts []int) (tree []ward.Merge, scores []float64, err error) {
 	d := ward.Squared(x)
-	far := mat.New(d.Rows, d.Cols)
+	far := matrix.New(d.Rows, d.Cols)
 	for k, v := range d.Data {
 		far.Data[k] = float32(math.Sqrt(float64(v)))
 	}
@@ -191,7 +191,7 @@ func silhouettes(ctx context.Context, x *mat.Dense, cuts []int) (tree []ward.Mer
 // silhouette is the mean over rows of (b - a) / max(a, b), a being the mean distance to the
 // others of its group and b to the rows of the nearest other group (Rousseeuw 1987); 0 for a row
 // alone, and in a group of more than a third of all rows.
-func silhouette(d *mat.Dense, of []int) float64 {
+func silhouette(d *matrix.Dense, of []int) float64 {
 	size := Sizes(of)
 	sums := make([]float64, len(size))
 	var total float64

@@ -5,7 +5,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // gram computes S = E Eᵀ at half the cost of a product: panels of columns down
@@ -13,7 +13,7 @@ import (
 // over the dimensions in ascending order whatever i and j are, so equal rows
 // have equal similarities to the last bit.
 type gram struct {
-	e, s   *mat.Dense
+	e, s   *matrix.Dense
 	tr, tc int
 	aoff   []int64 // byte offset of each row of E, of a whole number of tiles
 	coff   [simd.MaxTileRows]int64
@@ -21,7 +21,7 @@ type gram struct {
 }
 
 // run sets s, which must be square, to E Eᵀ.
-func (g *gram) run(e, s *mat.Dense) {
+func (g *gram) run(e, s *matrix.Dense) {
 	g.e, g.s = e, s
 	g.tr, g.tc = simd.TileRows(), simd.TileCols()
 	n := e.Rows
@@ -72,18 +72,18 @@ func (g *gram) Run(chunk int) {
 }
 
 // mirror copies the part of columns j..j+cols-1 above row j to the rows below.
-func mirror(s *mat.Dense, j, cols int) {
+func mirror(s *matrix.Dense, j, cols int) {
 	if j > 0 {
 		simd.Transpose(s.Data[j*s.Stride:], s.Stride, s.Data[j:], s.Stride, j, cols)
 	}
 }
 
 // symmetrize replaces a square W by W + Wᵀ.
-type symmetrize struct{ w *mat.Dense }
+type symmetrize struct{ w *matrix.Dense }
 
 const symmetrizeBlock = 32
 
-func (s *symmetrize) run(w *mat.Dense) {
+func (s *symmetrize) run(w *matrix.Dense) {
 	s.w = w
 	par.Do((w.Rows+symmetrizeBlock-1)/symmetrizeBlock, s)
 	s.w = nil

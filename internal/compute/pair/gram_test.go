@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
-func randomDense(rng *rand.Rand, r, c int) *mat.Dense {
-	m := mat.New(r, c)
+func randomDense(rng *rand.Rand, r, c int) *matrix.Dense {
+	m := matrix.New(r, c)
 	for k := range m.Data {
 		m.Data[k] = float32(rng.NormFloat64())
 	}
@@ -33,7 +33,7 @@ func TestGram(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 2))
 		for _, n := range []int{1, 2, 3, 5, 13, 14, 15, 31, 32, 33, 47, 64, 65, 100, 130} {
 			for _, d := range []int{1, 2, 7, 33, 128} {
-				e, s := randomDense(rng, n, d), mat.New(n, n)
+				e, s := randomDense(rng, n, d), matrix.New(n, n)
 				copy(e.Row(n-1), e.Row(0))
 				var g gram
 				g.run(e, s)
@@ -63,7 +63,7 @@ func TestSymmetrize(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	for _, n := range []int{1, 2, 31, 32, 33, 70, 129} {
 		w := randomDense(rng, n, n)
-		want := mat.New(n, n)
+		want := matrix.New(n, n)
 		for i := range n {
 			for j := range n {
 				want.Row(i)[j] = w.At(i, j) + w.At(j, i)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 func TestGroups(t *testing.T) {
@@ -76,7 +76,7 @@ func TestWeights(t *testing.T) {
 		if trial%4 == 0 {
 			measure = Euclidean
 		}
-		dA, dR := mat.New(n, d), mat.New(m, d)
+		dA, dR := matrix.New(n, d), matrix.New(m, d)
 		var w Weights
 		if r == a {
 			w.Reset(table, measure, dA, nil)
@@ -124,7 +124,7 @@ func TestWeights(t *testing.T) {
 		}
 		w.Flush()
 		w.Gradient()
-		check := func(what string, got *mat.Dense, want [][]float64) {
+		check := func(what string, got *matrix.Dense, want [][]float64) {
 			for i, row := range want {
 				for c, v := range row {
 					if diff := math.Abs(float64(got.At(i, c)) - v); diff > 1e-3+1e-4*math.Abs(v) {

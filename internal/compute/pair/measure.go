@@ -3,7 +3,7 @@ package pair
 import (
 	"math"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 )
 
 // Measure is the value of a pair that a loss reads.
@@ -16,7 +16,7 @@ const (
 	Euclidean                 // D = |a - b|
 )
 
-var measureNames = spell.Of[Measure]("Measure", "measure", "similarity", "squared", "euclidean")
+var measureNames = enum.Of[Measure]("Measure", "measure", "similarity", "squared", "euclidean")
 
 func (m Measure) String() string { return measureNames.Name(m) }
 

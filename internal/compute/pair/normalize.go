@@ -6,7 +6,7 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // MaxNorm bounds the length of rows that are compared without normalisation.
@@ -17,12 +17,12 @@ const MaxNorm = 1e9
 // divided by its Euclidean norm. The zero value is ready for Set, which reuses
 // its storage.
 type Rows struct {
-	E    *mat.Dense // as the loss sees them; the given matrix if not normalised
-	Sq   []float32  // squared norms of E's rows
-	Unit bool       // every row of E has norm 1
+	E    *matrix.Dense // as the loss sees them; the given matrix if not normalised
+	Sq   []float32     // squared norms of E's rows
+	Unit bool          // every row of E has norm 1
 
-	in   *mat.Dense
-	unit mat.Dense
+	in   *matrix.Dense
+	unit matrix.Dense
 	norm []float64 // of the rows as given
 
 	set  rowsTask
@@ -33,7 +33,7 @@ type Rows struct {
 // gets no gradient through the normalisation. It returns an error that names
 // the first row that contains a NaN or an infinity or that, without
 // normalisation, is longer than MaxNorm. x is kept until the next Set.
-func (r *Rows) Set(x *mat.Dense, normalize bool) error {
+func (r *Rows) Set(x *matrix.Dense, normalize bool) error {
 	r.in = x
 	r.norm = resize(r.norm, x.Rows)
 	r.Sq = resize(r.Sq, x.Rows)
@@ -77,7 +77,7 @@ func (r *Rows) Center(from *Rows) {
 
 // Uncenter turns the gradient with respect to centred rows into the gradient
 // with respect to the original rows, in place.
-func (r *Rows) Uncenter(de *mat.Dense) {
+func (r *Rows) Uncenter(de *matrix.Dense) {
 	for i := range de.Rows {
 		center(de.Row(i))
 	}
@@ -112,7 +112,7 @@ func SquaredNorm(x []float32) float32 {
 	return float32(s)
 }
 
-func badRow(x *mat.Dense, i int) error {
+func badRow(x *matrix.Dense, i int) error {
 	for k, v := range x.Row(i) {
 		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
 			return fmt.Errorf("embedding %d is not finite: its element %d is %v", i, k, v)
@@ -126,7 +126,7 @@ func badRow(x *mat.Dense, i int) error {
 // (de . e) e) / |x| if normalised, scale de otherwise. Values outside the range
 // of float32 are clamped to it. dx and de may be the same matrix if nothing is
 // added.
-func (r *Rows) Backward(de *mat.Dense, scale float64, dx *mat.Dense, add bool) {
+func (r *Rows) Backward(de *matrix.Dense, scale float64, dx *matrix.Dense, add bool) {
 	r.back = backTask{r: r, de: de, dx: dx, scale: scale, add: add}
 	par.Do(chunks(de.Rows), &r.back)
 }
@@ -173,7 +173,7 @@ func (t *rowsTask) Run(chunk int) {
 
 type backTask struct {
 	r      *Rows
-	de, dx *mat.Dense
+	de, dx *matrix.Dense
 	scale  float64
 	add    bool
 }

@@ -1,6 +1,6 @@
 package pair
 
-import "github.com/kindred-ml/kindred/internal/base/spell"
+import "github.com/kindred-ml/kindred/internal/base/enum"
 
 // Relation is what a reference is to an anchor.
 type Relation uint8
@@ -13,7 +13,7 @@ const (
 	Ignored
 )
 
-var relationNames = spell.Of[Relation]("Relation", "relation", "negative", "positive", "ignored")
+var relationNames = enum.Of[Relation]("Relation", "relation", "negative", "positive", "ignored")
 
 func (r Relation) String() string { return relationNames.Name(r) }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/kernel/bf16"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // split computes S = E Eᵀ, of rows of norm 1, on the matrix unit. Each number is the
@@ -21,7 +21,7 @@ import (
 // and what the second give, and then adds the two sums, so exchanging row and column
 // changes no bit, and equal rows have equal similarities.
 type split struct {
-	e, s    *mat.Dense
+	e, s    *matrix.Dense
 	steps   int // of 16 coordinates
 	packing bool
 	packed  []float32 // pairs of bfloat16: [16 rows][step][row][coordinate]
@@ -47,7 +47,7 @@ func splits(r *Rows) bool {
 }
 
 // run sets s, which must be square, to E Eᵀ.
-func (p *split) run(e, s *mat.Dense) {
+func (p *split) run(e, s *matrix.Dense) {
 	p.e, p.s = e, s
 	n := e.Rows
 	p.steps = (e.Cols + 15) / 16

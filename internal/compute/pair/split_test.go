@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/kernel/bf16"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // The products of rows that are split are about as close to the true ones as those
@@ -30,16 +30,16 @@ func TestSplit(t *testing.T) {
 				t.Fatal(err)
 			}
 			var g gram
-			plain := mat.New(n, n)
+			plain := matrix.New(n, n)
 			g.run(rows.E, plain)
-			var first *mat.Dense
+			var first *matrix.Dense
 			for _, l := range []bf16.Level{bf16.AMX, bf16.Generic} {
 				restore := bf16.Force(l)
 				if bf16.Active() != l { // AVX512_BF16 alone adds in another order, and is not asked
 					restore()
 					continue
 				}
-				s := &mat.Dense{Rows: n, Cols: n, Stride: stride(n), Data: make([]float32, n*stride(n))}
+				s := &matrix.Dense{Rows: n, Cols: n, Stride: stride(n), Data: make([]float32, n*stride(n))}
 				var p split
 				p.run(rows.E, s)
 				checkSplit(t, rows.E, s, plain)
@@ -62,7 +62,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-func checkSplit(t *testing.T, e, s, plain *mat.Dense) {
+func checkSplit(t *testing.T, e, s, plain *matrix.Dense) {
 	t.Helper()
 	n, d := e.Rows, e.Cols
 	var worst, worstPlain float64
@@ -97,10 +97,10 @@ func TestSplitOnAnyNumberOfCores(t *testing.T) {
 	if err := rows.Set(randomDense(rand.New(rand.NewPCG(8, 2)), n, d), true); err != nil {
 		t.Fatal(err)
 	}
-	var first *mat.Dense
+	var first *matrix.Dense
 	for _, procs := range []int{1, 2, 5} {
 		old := runtime.GOMAXPROCS(procs)
-		s := mat.New(n, n)
+		s := matrix.New(n, n)
 		var p split
 		p.run(rows.E, s)
 		runtime.GOMAXPROCS(old)

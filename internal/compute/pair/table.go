@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Table compares anchors with references: all of them at once for a small
@@ -15,10 +15,10 @@ type Table struct {
 
 	lo, hi int
 	loaded bool
-	s      mat.Dense
+	s      matrix.Dense
 	gram   gram
 	split  split
-	block  mat.Dense // the loaded anchors
+	block  matrix.Dense // the loaded anchors
 }
 
 // Load computes the similarities of anchors lo..hi-1. Rows loaded before are
@@ -44,7 +44,7 @@ func (t *Table) Load(lo, hi int) {
 		return
 	}
 	t.block = rows(t.A.E, lo, hi)
-	mat.Gemm(false, true, 1, &t.block, t.R.E, 0, &t.s)
+	matrix.Gemm(false, true, 1, &t.block, t.R.E, 0, &t.s)
 }
 
 // stride returns how far apart rows of n similarities lie. The lines of a column
@@ -68,9 +68,9 @@ func (t *Table) Loaded(lo, hi int) bool { return t.loaded && t.lo == lo && t.hi 
 // weights have taken the place of similarities.
 func (t *Table) Unload() { t.loaded = false }
 
-// rows is mat.Dense.RowRange by value.
-func rows(m *mat.Dense, lo, hi int) mat.Dense {
-	v := mat.Dense{Rows: hi - lo, Cols: m.Cols, Stride: m.Stride}
+// rows is matrix.Dense.RowRange by value.
+func rows(m *matrix.Dense, lo, hi int) matrix.Dense {
+	v := matrix.Dense{Rows: hi - lo, Cols: m.Cols, Stride: m.Stride}
 	if hi > lo {
 		v.Data = m.Data[lo*m.Stride : (hi-1)*m.Stride+m.Cols]
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // TestTable compares everything a table tells with the vectors themselves: on
@@ -159,7 +159,7 @@ func TestRows(t *testing.T) {
 			if !normalize && size > 1e8 {
 				continue
 			}
-			x, g := mat.New(n, d), randomDense(rng, n, d)
+			x, g := matrix.New(n, d), randomDense(rng, n, d)
 			for k := range x.Data {
 				x.Data[k] = float32(rng.NormFloat64() * size / 3)
 			}
@@ -217,7 +217,7 @@ func TestRows(t *testing.T) {
 		}
 	}
 	// Rows longer than MaxNorm must be normalised; one as long as that may stay.
-	x := mat.New(2, 1)
+	x := matrix.New(2, 1)
 	x.Row(0)[0], x.Row(1)[0] = MaxNorm, -MaxNorm
 	var r Rows
 	if err := r.Set(x, false); err != nil {

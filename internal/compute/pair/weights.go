@@ -6,7 +6,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/kernel/scan"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Weights collects dL/dx for pairs of a Table, x being one measure, and turns
@@ -23,7 +23,7 @@ type Weights struct {
 
 	t       *Table
 	measure Measure
-	kept    mat.Dense // the dense weights, if Keep
+	kept    matrix.Dense // the dense weights, if Keep
 	chunk   []entries
 
 	// Entries by reference, for the gradient of the references.
@@ -34,13 +34,13 @@ type Weights struct {
 	dense  []bool    // per loaded anchor: its weights stand in the Table's row
 	sumA   []float64 // minus the coefficient of each anchor itself
 	sumR   []float64
-	dA, dR *mat.Dense
+	dA, dR *matrix.Dense
 	fresh  bool // dA and dR hold nothing yet
 
 	bands int // of columns, in Gradient
 
 	// The loaded anchors: their rows of dA and of E, and their dense weights.
-	blockA, blockE, block mat.Dense
+	blockA, blockE, block matrix.Dense
 
 	rowTask   applyRows
 	colTask   applyCols
@@ -70,7 +70,7 @@ func Chunks(n int) int { return chunks(n) }
 // gradients will be written to dA, of the anchors' shape, and dR, of the
 // references'. Where the references are the anchors, or begin with them, pass
 // nil for dR: their share goes to dA, and the other references are constants.
-func (w *Weights) Reset(t *Table, m Measure, dA, dR *mat.Dense) {
+func (w *Weights) Reset(t *Table, m Measure, dA, dR *matrix.Dense) {
 	w.t, w.measure, w.dA, w.dR = t, m, dA, dR
 	n := t.A.E.Rows
 	for len(w.chunk) < chunks(n) {
@@ -294,16 +294,16 @@ func (w *Weights) Flush() {
 	if t.square() && w.dR == nil {
 		w.columnSums()
 		w.both.run(&w.block)
-		mat.Gemm(false, false, 1, &w.block, t.R.E, 1, &w.blockA)
+		matrix.Gemm(false, false, 1, &w.block, t.R.E, 1, &w.blockA)
 		return
 	}
-	mat.Gemm(false, false, 1, &w.block, t.R.E, 1, &w.blockA)
+	matrix.Gemm(false, false, 1, &w.block, t.R.E, 1, &w.blockA)
 	dR := w.dR
 	if dR == nil {
 		dR = w.dA
 		w.block.Cols = w.dA.Rows
 	}
-	mat.Gemm(true, false, 1, &w.block, &w.blockE, 1, dR)
+	matrix.Gemm(true, false, 1, &w.block, &w.blockE, 1, dR)
 	w.columnSums()
 }
 
@@ -363,7 +363,7 @@ func (t *scatter) Run(chunk int) {
 	e.ref, e.c = e.ref[:kept], e.c[:kept]
 }
 
-func zero(m *mat.Dense) {
+func zero(m *matrix.Dense) {
 	for i := range m.Rows {
 		clear(m.Row(i))
 	}
@@ -509,7 +509,7 @@ func (t *applyCols) Run(task int) {
 // add adds c[k] times row idx[k] of others, from column lo on, to out and returns
 // the sum of c. A near pair, its index complemented, adds c[k] (other - self) and is
 // not part of the sum.
-func add(out, self []float32, others *mat.Dense, lo int, idx []int32, c []float32) (sum float64) {
+func add(out, self []float32, others *matrix.Dense, lo int, idx []int32, c []float32) (sum float64) {
 	for len(idx) > 0 {
 		far := 0
 		for far < len(idx) && idx[far] >= 0 {

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // TestNegligible: all weights up to the bound are together below a millionth of
@@ -87,7 +87,7 @@ func TestFlushShortensLists(t *testing.T) {
 	}{{5, false}, {6, true}} {
 		// All at once, and in two blocks.
 		for _, block := range []int{n, 64} {
-			dA, dR := mat.New(n, 4), mat.New(m, 4)
+			dA, dR := matrix.New(n, 4), matrix.New(m, 4)
 			var w Weights
 			w.Reset(table, Similarity, dA, dR)
 			for lo := 0; lo < n; lo += block {

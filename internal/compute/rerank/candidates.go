@@ -6,14 +6,14 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Candidates are the items that a search found. The numbers must be finite (rank.Finite), and By a known distance.
 // The methods only read, so they may run at the same time. They panic if Query and the rows of X differ in length.
 type Candidates struct {
 	Query []float32
-	X     *mat.Dense // a row for each candidate, nearest first; may have no rows
+	X     *matrix.Dense // a row for each candidate, nearest first; may have no rows
 	By    rank.Distance
 }
 
@@ -31,7 +31,7 @@ func (c *Candidates) fromRow(x []float32) []float64 {
 	if len(out) == 0 {
 		return out
 	}
-	far := rank.Between(mat.Of(1, len(x), x), c.X, c.By)
+	far := rank.Between(matrix.Of(1, len(x), x), c.X, c.By)
 	for j := range out {
 		out[j] = far(0, j)
 	}

@@ -10,17 +10,17 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/test/ctxtest"
-	"github.com/kindred-ml/kindred/test/rowtest"
+	"github.com/kindred-ml/kindred/internal/test/ctxtest"
+	"github.com/kindred-ml/kindred/internal/test/rowtest"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 var distances = []rank.Distance{rank.Euclidean, rank.Cosine, rank.Dot}
 
 // found returns rows 1.. of x as the candidates of row 0, nearest first.
-func found(x *mat.Dense, by rank.Distance) *Candidates {
+func found(x *matrix.Dense, by rank.Distance) *Candidates {
 	c := &Candidates{Query: x.Row(0), X: x.RowRange(1, x.Rows), By: by}
-	sorted := mat.New(c.X.Rows, x.Cols)
+	sorted := matrix.New(c.X.Rows, x.Cols)
 	for k, i := range Order(c.fromRow(c.Query)) {
 		copy(sorted.Row(k), c.X.Row(i))
 	}
@@ -30,7 +30,7 @@ func found(x *mat.Dense, by rank.Distance) *Candidates {
 
 // draw returns m candidates of a kind of rows.
 func draw(kind string, m int, by rank.Distance) *Candidates {
-	x := mat.New(m+1, 5)
+	x := matrix.New(m+1, 5)
 	rowtest.Kinds[kind](rand.New(rand.NewPCG(uint64(m), 7)), x)
 	return found(x, by)
 }
@@ -48,7 +48,7 @@ func each(t *testing.T, check func(t *testing.T, c *Candidates)) {
 
 // apart returns the distance of two rows by the definition in package rank.
 func (c *Candidates) apart(x, y []float32) float64 {
-	return rank.Between(mat.Of(1, len(x), x), mat.Of(1, len(y), y), c.By)(0, 0)
+	return rank.Between(matrix.Of(1, len(x), x), matrix.Of(1, len(y), y), c.By)(0, 0)
 }
 
 // checkNear fails if values differ by more than tolerance, relative to the largest.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 func TestNearCopies(t *testing.T) {
@@ -37,7 +37,7 @@ func TestNearCopies(t *testing.T) {
 
 // A chain is cut at the distance from its leader, and the first leader gets what two could have.
 func TestNearCopiesOfChain(t *testing.T) {
-	c := &Candidates{Query: []float32{0}, X: mat.Of(5, 1, []float32{1, 2, 3, 2, 2.5})}
+	c := &Candidates{Query: []float32{0}, X: matrix.Of(5, 1, []float32{1, 2, 3, 2, 2.5})}
 	got, err := c.NearCopies(t.Context(), 1, 0)
 	if err != nil || !slices.Equal(got, []int{0, 0, 2, 0, 2}) {
 		t.Errorf("%v, error %v", got, err)
@@ -46,7 +46,7 @@ func TestNearCopiesOfChain(t *testing.T) {
 
 // TestNearCopiesMost: after enough leaders, candidates that join none of them have no group.
 func TestNearCopiesMost(t *testing.T) {
-	c := &Candidates{Query: []float32{0}, X: mat.Of(6, 1, []float32{0, 10, 0.1, 20, 10.1, 20.1})}
+	c := &Candidates{Query: []float32{0}, X: matrix.Of(6, 1, []float32{0, 10, 0.1, 20, 10.1, 20.1})}
 	for most, want := range map[int][]int{0: {0, 1, 0, 3, 1, 3}, 1: {0, -1, 0, -1, -1, -1}, 2: {0, 1, 0, -1, 1, -1},
 		9: {0, 1, 0, 3, 1, 3}} {
 		if got, err := c.NearCopies(t.Context(), 1, most); err != nil || !slices.Equal(got, want) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // marginal is Diverse by its formula: every score is computed anew.
@@ -87,7 +87,7 @@ func TestDiverseScale(t *testing.T) {
 
 // Of three pairs of copies, one of each pair comes first.
 func TestDiverseLeavesCopiesLast(t *testing.T) {
-	c := &Candidates{Query: []float32{1, 0}, X: mat.Of(6, 2, []float32{1, .1, 1, .1, 1, -.2, 1, -.2, 1, .3, 1, .3})}
+	c := &Candidates{Query: []float32{1, 0}, X: matrix.Of(6, 2, []float32{1, .1, 1, .1, 1, -.2, 1, -.2, 1, .3, 1, .3})}
 	got, err := c.Diverse(t.Context(), c.fromRow(c.Query), 3, 0.6)
 	if err != nil || !slices.Equal(got, []int{0, 2, 4}) {
 		t.Errorf("%v, error %v", got, err)

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/kindred-ml/kindred/eval/rank"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Defaults of AlphaQE.
@@ -34,7 +34,7 @@ func (c *Candidates) AlphaQE(n int, alpha float64) []float64 {
 	if n == 0 {
 		return c.fromRow(c.Query)
 	}
-	q, first := mat.Of(1, len(c.Query), c.Query), c.X.RowRange(0, n)
+	q, first := matrix.Of(1, len(c.Query), c.Query), c.X.RowRange(0, n)
 	far := rank.Between(q, first, rank.Cosine)
 	if c.By == rank.Cosine {
 		q, first = rank.Normalized(q), rank.Normalized(first)

@@ -9,7 +9,7 @@ import (
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/par"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Defaults of KReciprocal. k1 and k2 are those of the paper.
@@ -76,17 +76,17 @@ func (c *Candidates) KReciprocal(ctx context.Context, k1, k2 int, lambda float64
 type neighbourhoods struct {
 	n       int
 	by      rank.Distance
-	first   []float64    // d of the query
-	nearest [][]int32    // of each node: itself, then the others by distance and number
-	product *mat.Dense   // of the shifted rows; for dot, of the rows with the shifted rows
-	shifted *shiftedRows // of the nodes
+	first   []float64     // d of the query
+	nearest [][]int32     // of each node: itself, then the others by distance and number
+	product *matrix.Dense // of the shifted rows; for dot, of the rows with the shifted rows
+	shifted *shiftedRows  // of the nodes
 	between func(i, j int) float64
 }
 
 // neighbourhoods compares the query and all candidates, and finds the k nearest of each.
 func (c *Candidates) neighbourhoods(ctx context.Context, k int) (*neighbourhoods, error) {
 	n := c.X.Rows + 1
-	x := mat.New(n, len(c.Query))
+	x := matrix.New(n, len(c.Query))
 	copy(x.Row(0), c.Query)
 	for i := 1; i < n; i++ {
 		copy(x.Row(i), c.X.Row(i-1))
@@ -95,7 +95,8 @@ func (c *Candidates) neighbourhoods(ctx context.Context, k int) (*neighbourhoods
 	if err != nil {
 		return nil, err
 	}
-	g := &neighbourhoods{n: n, by: c.By, nearest: make([][]int32, n), product: mat.New(n, n), shifted: shift(x, c.By),
+	g := &neighbourhoods{n: n, by: c.By, nearest: make([][]int32, n), product: matrix.New(n, n),
+		shifted: shift(x, c.By),
 		between: rank.Between(x, x, c.By)}
 	for i := range g.nearest {
 		g.nearest[i] = slices.Concat([]int32{int32(i)}, near.Row[i*k:(i+1)*k])
@@ -112,20 +113,20 @@ func (c *Candidates) neighbourhoods(ctx context.Context, k int) (*neighbourhoods
 	if c.By == rank.Dot {
 		left = rank.Normalized(x) // d does not change if a row of s is multiplied by a number
 	}
-	return g, mat.GemmContext(ctx, false, true, 1, left, g.shifted.x, 0, g.product)
+	return g, matrix.GemmContext(ctx, false, true, 1, left, g.shifted.x, 0, g.product)
 }
 
 // shiftedRows are rows less the first, the query, so that float32 keeps the differences of near rows. They are divided
 // by the length of the longest. For cosine, the rows are scaled to length 1 before.
 type shiftedRows struct {
-	x       *mat.Dense
+	x       *matrix.Dense
 	longest float64
 	zero    []bool // rows of zeros, before
 }
 
 // shift returns the rows of x, shifted.
-func shift(x *mat.Dense, by rank.Distance) *shiftedRows {
-	out := &shiftedRows{mat.New(x.Rows, x.Cols), 0, make([]bool, x.Rows)}
+func shift(x *matrix.Dense, by rank.Distance) *shiftedRows {
+	out := &shiftedRows{matrix.New(x.Rows, x.Cols), 0, make([]bool, x.Rows)}
 	row, origin := make([]float64, x.Cols), make([]float64, x.Cols)
 	// read reads row i less the query into row, and returns its length.
 	read := func(i int) float64 {

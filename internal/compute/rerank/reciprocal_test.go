@@ -7,8 +7,8 @@ import (
 
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/mat"
-	"github.com/kindred-ml/kindred/test/budgettest"
+	"github.com/kindred-ml/kindred/internal/test/budgettest"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 type set map[int]bool
@@ -156,8 +156,8 @@ func TestKReciprocal(t *testing.T) {
 }
 
 // lattice returns n points of d numbers, each a multiple of 1/8, by a linear congruence.
-func lattice(n, d, x int) *mat.Dense {
-	out := mat.New(n, d)
+func lattice(n, d, x int) *matrix.Dense {
+	out := matrix.New(n, d)
 	for i := range out.Data {
 		x = (1103515245*x + 12345) % (1 << 31)
 		out.Data[i] = float32((x>>16)%1000) / 8
@@ -212,7 +212,7 @@ func TestKReciprocalScale(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := mat.New(c.X.Rows+1, c.X.Cols)
+		x := matrix.New(c.X.Rows+1, c.X.Cols)
 		for i := range x.Rows {
 			row := c.Query
 			if i > 0 {
@@ -240,7 +240,7 @@ func TestKReciprocalOfCopies(t *testing.T) {
 			if by != rank.Cosine && x[3] == 6 {
 				continue
 			}
-			c := &Candidates{Query: x[:2], X: mat.Of(3, 2, x[2:]), By: by}
+			c := &Candidates{Query: x[:2], X: matrix.Of(3, 2, x[2:]), By: by}
 			got, err := c.KReciprocal(t.Context(), 3, 4, Lambda)
 			if err != nil {
 				t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // Merge is a step of an agglomeration: the groups that the rows A and B stand for become one.
@@ -16,9 +16,9 @@ type Merge struct {
 }
 
 // Squared returns the squared distances between all rows of x, n x n.
-func Squared(x *mat.Dense) *mat.Dense {
-	d := mat.New(x.Rows, x.Rows)
-	mat.SquaredDistances(x, x, d)
+func Squared(x *matrix.Dense) *matrix.Dense {
+	d := matrix.New(x.Rows, x.Rows)
+	matrix.SquaredDistances(x, x, d)
 	for i := range d.Rows {
 		d.Row(i)[i] = 0
 	}
@@ -30,7 +30,7 @@ func Squared(x *mat.Dense) *mat.Dense {
 // distances of the rows, which it overwrites. The n - 1 merges come in order of
 // their height. It follows chains of nearest neighbours (Murtagh 1983), in time
 // proportional to n^2; ties go to the lowest index. The error is ctx.Err().
-func Tree(ctx context.Context, d *mat.Dense) ([]Merge, error) {
+func Tree(ctx context.Context, d *matrix.Dense) ([]Merge, error) {
 	n := d.Rows
 	size := make([]float64, n)
 	alive := make([]int, n) // the rows that stand for a group, ascending

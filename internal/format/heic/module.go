@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 	"github.com/kindred-ml/kindred/internal/base/home"
-	"github.com/kindred-ml/kindred/internal/base/regular"
 	"github.com/kindred-ml/kindred/internal/format/wasm"
 )
 
@@ -61,7 +61,7 @@ func load() (*wasm.Module, error) {
 	if loaded.module != nil && loaded.path == path {
 		return loaded.module, nil
 	}
-	f, size, err := regular.OpenSized(path)
+	f, size, err := fileinfo.OpenSized(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrMissing
 	} else if err != nil {

@@ -20,7 +20,7 @@ import (
 	"io"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 )
 
 // Tensor is the content of one file: Data holds the product of Dims values in
@@ -33,7 +33,7 @@ type Tensor struct {
 // ReadFile reads the file at path. Errors name the file and the sizes that
 // disagree.
 func ReadFile(path string) (*Tensor, error) {
-	f, err := regular.Open(path)
+	f, err := fileinfo.Open(path)
 	if err != nil {
 		return nil, err
 	}

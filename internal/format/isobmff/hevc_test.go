@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/format/isobmff"
-	"github.com/kindred-ml/kindred/test/heif"
+	"github.com/kindred-ml/kindred/internal/test/heif"
 )
 
 // unit is a unit of HEVC, after its length in two or four bytes.

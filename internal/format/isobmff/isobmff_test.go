@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/format/isobmff"
-	"github.com/kindred-ml/kindred/test/heif"
+	"github.com/kindred-ml/kindred/internal/test/heif"
 )
 
 // sample is a file of a grid with all that Parse reads.

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/kindred-ml/kindred/test/bounded"
+	"github.com/kindred-ml/kindred/internal/test/hostile"
 )
 
 // format is JPEG, decoded by Decode. Its work are the samples that the scans pass over.
-func format(t testing.TB) *bounded.Format {
+func format(t testing.TB) *hostile.Format {
 	names, err := filepath.Glob(filepath.Join("testdata", "*.jpg"))
 	if err != nil || len(names) == 0 {
 		t.Fatal(err)
@@ -26,23 +26,23 @@ func format(t testing.TB) *bounded.Format {
 			files = append(files, b)
 		}
 	}
-	f := bounded.JPEG(files...)
+	f := hostile.JPEG(files...)
 	f.Read = readBounded
 	return f
 }
 
-func readBounded(b []byte) (bounded.Cost, error) {
+func readBounded(b []byte) (hostile.Cost, error) {
 	k, ok := ReadKind(b)
 	if !ok || k.Unread() != "" {
-		return bounded.Cost{}, ErrUnsupported
+		return hostile.Cost{}, ErrUnsupported
 	}
 	planned := k.Passes(b)
 	if err := planned.Check(); err != nil {
-		return bounded.Cost{}, err
+		return hostile.Cost{}, err
 	}
-	cost := bounded.Cost{Memory: k.Bytes(1), MostWork: planned.Samples}
+	cost := hostile.Cost{Memory: k.Bytes(1), MostWork: planned.Samples}
 	if cost.Memory > 32<<20 {
-		return bounded.Cost{}, fmt.Errorf("%d bytes of memory", cost.Memory)
+		return hostile.Cost{}, fmt.Errorf("%d bytes of memory", cost.Memory)
 	}
 	d := Decoder{Smooth: true}
 	p, err := decode(&d, b)
@@ -53,9 +53,9 @@ func readBounded(b []byte) (bounded.Cost, error) {
 	return cost, err
 }
 
-func TestMutations(t *testing.T) { bounded.Try(t, format(t)) }
+func TestMutations(t *testing.T) { hostile.Try(t, format(t)) }
 
-func FuzzStructure(f *testing.F) { bounded.Fuzz(f, format(f)) }
+func FuzzStructure(f *testing.F) { hostile.Fuzz(f, format(f)) }
 
 // TestPasses: the work of a file is refused by its markers and while it is decoded, and depends on
 // both its scans and its sides.

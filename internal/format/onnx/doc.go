@@ -8,7 +8,7 @@
 //	err = m.Write(w)
 //
 // A [Model] holds the format's messages without interpreting them: package
-// nn/onnxnet turns a graph into a network and a network into a graph. A model that
+// internal/network/onnxnet turns a graph into a network and a network into a graph. A model that
 // passes Read, Parse or [Model.Check] is safe to walk: every name gets a value once
 // and before its use, there are no cycles, and tensors have the number of bytes of
 // their type and shape.

@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 )
 
 // Read parses the model at path, with the weights that it keeps in other files
 // of the same folder. What it reads of either must be within the limit of package
 // budget. The nodes are brought into an order in which they can be computed.
 func Read(path string) (*Model, error) {
-	data, err := regular.ReadFile(path)
+	data, err := fileinfo.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func openBeside(root *os.Root, name string) (*os.File, error) {
 		return nil, fmt.Errorf("its values are said to lie in %q, which leaves the model's folder: "+
 			"weights are read from there alone; put the file beside the model and save it with a plain name", name)
 	}
-	f, err := regular.OpenIn(root, local)
+	f, err := fileinfo.OpenIn(root, local)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("its values lie in %q, which is not in the model's folder: get that file too", name)
 	}

@@ -6,9 +6,9 @@ import (
 	"math"
 	"slices"
 
-	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/base/budget"
 	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
 )
 
 // DataType is the type of a tensor's values, numbered as in the format.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/base/atomic"
-	"github.com/kindred-ml/kindred/test/powertest"
+	"github.com/kindred-ml/kindred/internal/test/powertest"
 )
 
 // TestPowerLoss looks at what a disk may hold after a loss of power at any step of some

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
 )
 
 func some(from, to int) map[Key][]float32 {

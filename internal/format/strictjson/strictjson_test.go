@@ -66,7 +66,8 @@ func FuzzCheck(f *testing.F) {
 			return
 		}
 		bad := nullInList(v)
-		if utf8.Valid(text) && !bytes.Contains(bytes.ToLower(text), []byte(`\ufffd`)) && !bytes.ContainsRune(text, '\ufffd') {
+		if utf8.Valid(text) && !bytes.Contains(bytes.ToLower(text), []byte(`\ufffd`)) &&
+			!bytes.ContainsRune(text, '\ufffd') {
 			b, err := json.Marshal(v)
 			if err != nil {
 				t.Fatal(err)

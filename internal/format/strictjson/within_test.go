@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/test/budgettest"
+	"github.com/kindred-ml/kindred/internal/test/budgettest"
 )
 
 type (

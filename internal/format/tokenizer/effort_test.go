@@ -13,7 +13,8 @@ func encoder(t *testing.T, added, split, model string) *Tokenizer {
 	if model == "" {
 		model = `{"type": "BPE", "vocab": {"a": 0, "b": 1, " ": 2}, "merges": [], "unk_token": "a"}`
 	}
-	tok, err := Parse([]byte(fmt.Sprintf(`{"added_tokens": %s, "pre_tokenizer": %s, "model": %s}`, added, split, model)))
+	tok, err := Parse([]byte(fmt.Sprintf(`{"added_tokens": %s, "pre_tokenizer": %s, "model": %s}`, added, split,
+		model)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 )
 
@@ -31,7 +31,7 @@ const FileName = "tokenizer.json"
 // Read reads the tokenizer.json of a folder.
 func Read(dir string) (*Tokenizer, error) {
 	path := filepath.Join(dir, FileName)
-	text, err := regular.ReadWithin(path, "a tokenizer", maxFile)
+	text, err := fileinfo.ReadWithin(path, "a tokenizer", maxFile)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/test/mutations"
+	"github.com/kindred-ml/kindred/internal/test/mutations"
 )
 
 // small is a tokenizer.json whose part named by a key is replaced by a text.
@@ -57,21 +57,26 @@ func TestHostile(t *testing.T) {
 		{"split", `{"type": "Split", "pattern": {"String": "x"}, "behavior": "Melted"}`,
 			`the behavior "Melted" is not one of`},
 		{"split", `{"type": "Metaspace", "replacement": "xy"}`, "must be one character"},
-		{"split", `{"type": "Metaspace", "replacement": "_", "prepend_scheme": "often"}`, "not one of always, first, never"},
-		{"split", strings.Repeat(`{"type": "Sequence", "pretokenizers": [`, 300) + strings.Repeat("]}", 300), "more than 200 values"},
-		{"post", `{"type": "BertProcessing", "sep": ["<s>"], "cls": ["a", 0]}`, "sep and cls must be a token and its id"},
+		{"split", `{"type": "Metaspace", "replacement": "_", "prepend_scheme": "often"}`,
+			"not one of always, first, never"},
+		{"split", strings.Repeat(`{"type": "Sequence", "pretokenizers": [`, 300) + strings.Repeat("]}", 300),
+			"more than 200 values"},
+		{"post", `{"type": "BertProcessing", "sep": ["<s>"], "cls": ["a", 0]}`,
+			"sep and cls must be a token and its id"},
 		{"post", `{"type": "BertProcessing", "sep": ["<s>", -1], "cls": ["a", 0]}`, "the id -1 must be"},
 		{"post", `{"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "x"}}], "special_tokens": {}}`,
 			`"x" is not in special_tokens`},
 		{"post", `{"type": "TemplateProcessing", "single": []}`, "single has 0 texts"},
 		{"post", `{"type": "TemplateProcessing", "single": [{"Sequence": {}}, {"SpecialToken": {"id": "x"}}],` +
-			`"special_tokens": {"x": {"ids": [` + strings.TrimSuffix(strings.Repeat("1,", 50), ",") + `]}}}`, "more than 16 ids"},
+			`"special_tokens": {"x": {"ids": [` + strings.TrimSuffix(strings.Repeat("1,", 50), ",") + `]}}}`,
+			"more than 16 ids"},
 		{"model", "null", "model is missing"},
 		{"model", `{"type": "WordPiece"}`, `the type "WordPiece" is not supported`},
 		{"model", `{"type": "BPE", "vocab": {"a": 1099511627776}, "merges": []}`, "the id 1099511627776 must be"},
 		{"model", `{"type": "BPE", "vocab": {"a": 0}, "merges": ["a a"]}`, "number 0 joins"},
 		{"model", `{"type": "BPE", "vocab": {"a": 0}, "merges": ["a a a"]}`, "number 0 has 3 tokens: must be 2"},
-		{"model", `{"type": "BPE", "unk_token": "?", "vocab": {"a": 0}, "merges": []}`, `unk_token "?" is not in vocab`},
+		{"model", `{"type": "BPE", "unk_token": "?", "vocab": {"a": 0}, "merges": []}`,
+			`unk_token "?" is not in vocab`},
 		{"model", unigramOf(`[["a", -1]]`, ""), "unk_id must be the number of a token"},
 		{"model", unigramOf(`[["a", -1]]`, `, "unk_id": 1`), "unk_id must be the number of a token, from 0 to 0"},
 		{"model", unigramOf(`[["a"]]`, `, "unk_id": 0`), "must be a token and its score"},
@@ -166,9 +171,11 @@ func TestRead(t *testing.T) {
 
 func valid() []string {
 	pairs := small("model", `{"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": [["a", "b"]]}`)
-	return []string{small("", ""), pairs, small("model", unigramOf(`[["?", 0], ["a", -1.5], ["ab", -2]]`, `, "unk_id": 0`)),
-		small("normalize", `{"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Strip", "strip_left": true},`+
-			`{"type": "Replace", "pattern": {"Regex": "[\\s\\-]+"}, "content": " "}, {"type": "Prepend", "prepend": "a"}]}`),
+	return []string{small("", ""), pairs, small("model", unigramOf(`[["?", 0], ["a", -1.5], ["ab", -2]]`,
+		`, "unk_id": 0`)),
+		small("normalize",
+			`{"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Strip", "strip_left": true},`+
+				`{"type": "Replace", "pattern": {"Regex": "[\\s\\-]+"}, "content": " "}, {"type": "Prepend", "prepend": "a"}]}`),
 		small("split", `{"type": "Sequence", "pretokenizers": [{"type": "Split", "pattern": {"Regex": "\\p{L}+"},`+
 			`"behavior": "Isolated", "invert": true}, {"type": "ByteLevel", "add_prefix_space": false}]}`),
 		small("post", `{"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A"}}, {"SpecialToken": {"id": "<s>"}}],`+

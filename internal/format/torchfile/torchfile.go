@@ -23,9 +23,9 @@ import (
 
 	"github.com/nlpodyssey/gopickle/types"
 
-	"github.com/kindred-ml/kindred/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/base/budget"
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
 	"github.com/kindred-ml/kindred/internal/format/zipfile"
 )
 
@@ -46,7 +46,7 @@ var wrappers = [...]string{"state_dict", "model_state_dict", "model", "net", "ne
 // the usual keys ("state_dict", "model", ...), that is taken; entries that are
 // not tensors are left out.
 func Read(path string) (*safetensors.File, error) {
-	f, size, err := regular.OpenSized(path)
+	f, size, err := fileinfo.OpenSized(path)
 	if err != nil {
 		return nil, err
 	}
@@ -304,7 +304,7 @@ func (a *archive) gather(t *tensor) ([]byte, error) {
 // ReadWeights reads a safetensors file or one of torch.save, told apart by
 // their content, for zoo.Import.
 func ReadWeights(path string) (*safetensors.File, error) {
-	f, err := regular.Open(path)
+	f, err := fileinfo.Open(path)
 	if err != nil {
 		return nil, err
 	}

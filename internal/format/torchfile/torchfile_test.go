@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
 )
 
 // want is what testdata/gen.py saved, in its order.

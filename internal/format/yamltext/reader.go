@@ -10,7 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 )
 
 // Reader collects errors while a text is taken apart. Each begins with the file and the
@@ -154,7 +154,7 @@ func (r *Reader) Fields(n ast.Node, what string, known []Field) {
 	r.Entries(n, what, func(key string, at, v ast.Node) {
 		k := slices.Index(names, key)
 		if k < 0 {
-			r.Fail(at, "%s has no key %q%s; there are %s", what, key, spell.Suggest(key, names),
+			r.Fail(at, "%s has no key %q%s; there are %s", what, key, enum.Suggest(key, names),
 				strings.Join(names, ", "))
 			return
 		}

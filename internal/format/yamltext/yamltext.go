@@ -15,7 +15,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 
 // ReadFile returns the text of a regular file, cleaned by Clean.
 func ReadFile(path string) ([]byte, error) {
-	text, err := regular.ReadWithin(path, "a text of YAML", maxText)
+	text, err := fileinfo.ReadWithin(path, "a text of YAML", maxText)
 	if err != nil {
 		return nil, err
 	}

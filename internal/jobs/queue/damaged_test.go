@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/jobs"
-	"github.com/kindred-ml/kindred/internal/jobs/embedded"
+	"github.com/kindred-ml/kindred/internal/jobs/natsserver"
 )
 
 // half makes a queue in a folder in which the first jobs of a list are done, the others wait,
@@ -23,7 +23,7 @@ import (
 func half(t *testing.T, all []jobs.Job, done int) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "queue")
-	s, err := embedded.Serve(dir)
+	s, err := natsserver.Serve(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func half(t *testing.T, all []jobs.Job, done int) string {
 // what the server left out, and whether the results are those wanted.
 func resume(t *testing.T, dir string, all []jobs.Job, want string) (begun int, mended []string, err error) {
 	t.Helper()
-	s, err := embedded.Serve(dir)
+	s, err := natsserver.Serve(dir)
 	if err != nil {
 		return 0, nil, err
 	}

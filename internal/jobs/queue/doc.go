@@ -1,5 +1,5 @@
 // Package queue sends jobs to workers on other machines through NATS JetStream: a
-// running cluster, or the server that package internal/jobs/embedded starts.
+// running cluster, or the server that package internal/jobs/natsserver starts.
 //
 // A Queue is the jobs.Runner of whoever has work: Run submits jobs and waits for
 // their results. A Worker takes jobs, one after the other, and does them:

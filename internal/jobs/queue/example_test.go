@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"github.com/kindred-ml/kindred/internal/jobs"
-	"github.com/kindred-ml/kindred/internal/jobs/embedded"
+	"github.com/kindred-ml/kindred/internal/jobs/natsserver"
 	"github.com/kindred-ml/kindred/internal/jobs/queue"
 )
 
@@ -21,7 +21,7 @@ func Example() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	server, err := embedded.Serve(dir)
+	server, err := natsserver.Serve(dir)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/jobs"
-	"github.com/kindred-ml/kindred/internal/jobs/embedded"
+	"github.com/kindred-ml/kindred/internal/jobs/natsserver"
 )
 
 // lease is that of the tests, in which nobody waits for the customary one.
@@ -23,7 +23,7 @@ const lease = 2 * time.Second
 // serve starts a server and returns how it is reached.
 func serve(t *testing.T) string {
 	t.Helper()
-	s, err := embedded.Serve(t.TempDir())
+	s, err := natsserver.Serve(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/kindred-ml/kindred/internal/jobs"
-	"github.com/kindred-ml/kindred/test/queuetest"
+	"github.com/kindred-ml/kindred/internal/test/queuetest"
 )
 
 // The test binary is also the processes that TestKilled kills: roleVar says which,

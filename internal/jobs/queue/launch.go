@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 )
 
 // Launch describes a job of a batch system that starts workers: an array job of Slurm, or an
@@ -23,7 +23,7 @@ const grace = 60
 
 // File returns the file for a batch system: "slurm" or "kubernetes".
 func (l Launch) File(system string) (string, error) {
-	k, err := spell.Index("batch system", system, []string{"slurm", "kubernetes"})
+	k, err := enum.Index("batch system", system, []string{"slurm", "kubernetes"})
 	switch {
 	case err != nil:
 		return "", err

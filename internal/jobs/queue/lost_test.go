@@ -16,7 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/kindred-ml/kindred/internal/jobs/embedded"
+	"github.com/kindred-ml/kindred/internal/jobs/natsserver"
 )
 
 // lossy returns another way to the servers at u, on which the nth request whose
@@ -278,7 +278,7 @@ func TestDroppedMeanwhile(t *testing.T) {
 // TestEndedWhileClaiming: the servers end when a worker has the message of a job and not yet its record. The worker
 // gives the message up when its lease is over, and ends when it has been idle.
 func TestEndedWhileClaiming(t *testing.T) {
-	server, err := embedded.Serve(t.TempDir())
+	server, err := natsserver.Serve(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/jobs"
-	"github.com/kindred-ml/kindred/test/mutations"
+	"github.com/kindred-ml/kindred/internal/test/mutations"
 )
 
 // TestMutations changes the state of a job, and a job as it stands in a queue.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/kindred-ml/kindred/test/queuetest"
+	"github.com/kindred-ml/kindred/internal/test/queuetest"
 )
 
 // noise are bytes of which no two chunks are the same.

@@ -11,7 +11,7 @@ import (
 	"hash"
 	"io"
 
-	"github.com/kindred-ml/kindred/internal/base/regular"
+	"github.com/kindred-ml/kindred/internal/base/fileinfo"
 	"github.com/kindred-ml/kindred/internal/jobs"
 )
 
@@ -23,7 +23,7 @@ const (
 
 // ReadSecret reads Options.Secret from a file, without the white space at its ends.
 func ReadSecret(path string) ([]byte, error) {
-	text, err := regular.ReadWithin(path, "a secret", mostSecret)
+	text, err := fileinfo.ReadWithin(path, "a secret", mostSecret)
 	if err != nil {
 		return nil, err
 	}

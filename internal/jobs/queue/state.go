@@ -12,7 +12,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
 	"github.com/kindred-ml/kindred/internal/jobs"
 )
@@ -29,7 +29,7 @@ const (
 	Cancelled
 )
 
-var stateNames = spell.Of[State]("State", "state", "queued", "running", "done", "failed", "cancelled")
+var stateNames = enum.Of[State]("State", "state", "queued", "running", "done", "failed", "cancelled")
 
 // String returns the state's name.
 func (s State) String() string { return stateNames.Name(s) }

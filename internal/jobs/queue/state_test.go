@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/kindred-ml/kindred/internal/jobs/embedded"
+	"github.com/kindred-ml/kindred/internal/jobs/natsserver"
 )
 
 // A job that failed waits longer each time, but never for minutes, however often it has
@@ -220,7 +220,7 @@ func TestFind(t *testing.T) {
 
 // Whoever wants to hear of it is told that the connection is lost.
 func TestLostConnection(t *testing.T) {
-	s, err := embedded.Serve(t.TempDir())
+	s, err := natsserver.Serve(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/internal/base/spell"
+	"github.com/kindred-ml/kindred/internal/base/enum"
 )
 
 // Problem says what is wrong with the value of a key.
@@ -109,15 +109,15 @@ func ReadBy(parse func(string) error) Check {
 	}
 }
 
-// suggest is spell.Suggest for keys with their sections. It prefers the same key in another
+// suggest is enum.Suggest for keys with their sections. It prefers the same key in another
 // section, which is the likeliest mistake.
 func suggest(word string, names []string) string {
 	if _, key, ok := strings.Cut(word, "."); ok {
 		for _, n := range names {
 			if strings.HasSuffix(n, "."+key) {
-				return spell.Meant(n)
+				return enum.Meant(n)
 			}
 		}
 	}
-	return spell.Suggest(word, names)
+	return enum.Suggest(word, names)
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/bench"
-	"github.com/kindred-ml/kindred/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/bench"
+	"github.com/kindred-ml/kindred/internal/app/cli"
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 	"github.com/kindred-ml/kindred/xla"
 	"github.com/kindred-ml/kindred/xla/internal/timing"

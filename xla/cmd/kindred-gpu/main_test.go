@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/kindred-ml/kindred/app/cli"
+	"github.com/kindred-ml/kindred/internal/app/cli"
 	"github.com/kindred-ml/kindred/run"
 )
 

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kindred-ml/kindred/app/bench"
 	"github.com/kindred-ml/kindred/data/imaging"
+	"github.com/kindred-ml/kindred/internal/app/bench"
 	"github.com/kindred-ml/kindred/loss"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/nn/optim"
 	"github.com/kindred-ml/kindred/nn/zoo"
@@ -205,7 +205,7 @@ func (c *Case) work(devices []xla.Device) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
-	grad := mat.New(c.Batch, net.Dim())
+	grad := matrix.New(c.Batch, net.Dim())
 	step := func(s train.Staged) error {
 		if !c.Training {
 			s.Infer()

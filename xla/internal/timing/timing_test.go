@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/app/bench"
+	"github.com/kindred-ml/kindred/internal/app/bench"
 	"github.com/kindred-ml/kindred/xla"
 )
 

@@ -6,12 +6,12 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/compute/exact"
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
 )
 
 // Block is the number of rows that are scored together.
-const Block = coded.Block
+const Block = quantized.Block
 
 // Space is where codes of a part live; see the package comment.
 type Space struct {
@@ -24,23 +24,23 @@ type Space struct {
 type Codes struct {
 	Space
 	Rows int
-	// Bytes or Ints, as Wide says, hold the coded.Columns; the other is nil.
+	// Bytes or Ints, as Wide says, hold the quantized.Columns; the other is nil.
 	Bytes []uint8
 	Ints  []int16
 	// Scale is the length of a unit of each row, Half the half that is subtracted from its scores, and
-	// Slack bounds its coding error and its length, as coded.Kind.Slack does.
+	// Slack bounds its coding error and its length, as quantized.Kind.Slack does.
 	// All have values for the rows that fill up the last panel.
 	Scale, Half, Slack []float32
 }
 
 // Wide reports whether rows of dimension d are coded in 16 bits.
-func Wide(d int) bool { return coded.Stored(d) == coded.Bits16 }
+func Wide(d int) bool { return quantized.Stored(d) == quantized.Bits16 }
 
 // Padded is the number of rows that n rows take up in whole panels.
-func Padded(n int) int { return coded.Padded(n) }
+func Padded(n int) int { return quantized.Padded(n) }
 
 // CodeBytes is the size of the codes of n rows of dimension d.
-func CodeBytes(n, d int) int { return coded.Stored(d).ColumnBytes(n, d) }
+func CodeBytes(n, d int) int { return quantized.Stored(d).ColumnBytes(n, d) }
 
 // Blocks is the number of blocks of n rows.
 func Blocks(n int) int { return (n + Block - 1) / Block }
@@ -68,14 +68,14 @@ const (
 // same rows give the same codes on any machine.
 func (s *Space) Encode(x []float32) *Codes {
 	d := len(s.Center)
-	n, kind := len(x)/d, coded.Stored(d)
+	n, kind := len(x)/d, quantized.Stored(d)
 	padded := Padded(n)
-	columns := coded.NewColumns(kind, n, d)
+	columns := quantized.NewColumns(kind, n, d)
 	c := &Codes{Space: *s, Rows: n, Bytes: columns.Bytes, Ints: columns.Ints, Scale: make([]float32, padded),
 		Half: make([]float32, padded), Slack: make([]float32, padded)}
 	// A block is whole panels, so blocks do not share storage.
 	par.For(n, Block, func(lo, hi int) {
-		u, coder := make([]float64, d), coded.NewCoder(kind, d)
+		u, coder := make([]float64, d), quantized.NewCoder(kind, d)
 		for r := lo; r < hi; r++ {
 			norm, half := s.place(u, x[r*d:(r+1)*d])
 			code := code(coder, u, norm)
@@ -90,10 +90,10 @@ func (s *Space) Encode(x []float32) *Codes {
 }
 
 // code codes u, whose length is norm.
-func code(c *coded.Coder, u []float64, norm float64) coded.Code {
+func code(c *quantized.Coder, u []float64, norm float64) quantized.Code {
 	if norm < shortest || norm >= longest {
 		c.Zeros()
-		return coded.Code{Loss: norm}
+		return quantized.Code{Loss: norm}
 	}
 	return c.Float64(u)
 }
@@ -148,7 +148,7 @@ func (s *Space) place(u []float64, x []float32) (norm, half float64) {
 	case exact.Euclidean:
 		f, scaled = 1, f // x - c is exact more often than multiples of both
 	case exact.Cosine:
-		f = coded.InverseNorm(x)
+		f = quantized.InverseNorm(x)
 	}
 	for j, v := range x {
 		u[j] = (float64(float64(v)*f) - s.Center[j]) * scaled
@@ -177,7 +177,7 @@ const roundings = 0x1p-20
 
 // Score returns the nearness of a query and a row in float64. A cosine equals that of Search, unless Search
 // rounded it a second time, exactly.
-func Score(d exact.Distance, x, y []float32) float64 { return score(d, x, y, coded.InverseNorm(x)) }
+func Score(d exact.Distance, x, y []float32) float64 { return score(d, x, y, quantized.InverseNorm(x)) }
 
 // score returns the nearness of two rows in float64, the larger the nearer. It equals that of package rank to the
 // bit, except for cosines whose order rounding may have changed, which rank rounds exactly.
@@ -186,7 +186,7 @@ func score(d exact.Distance, x, y []float32, xInverse float64) float64 {
 	case exact.Euclidean:
 		return -dot16.SquaredDistance(x, y)
 	case exact.Cosine:
-		return dot16.Dot(x, y) * xInverse * coded.InverseNorm(y)
+		return dot16.Dot(x, y) * xInverse * quantized.InverseNorm(y)
 	}
 	return dot16.Dot(x, y)
 }

@@ -1,6 +1,6 @@
 package nearest
 
-import "github.com/kindred-ml/kindred/internal/compute/exact/coded"
+import "github.com/kindred-ml/kindred/internal/compute/exact/quantized"
 
 // Guard checks that rows in a file are as they were written. It is asked about rows
 // before they count, by several goroutines, and may remember its answers.
@@ -16,7 +16,7 @@ func (s *scan) sound(block int, which []int) bool {
 		return true
 	}
 	var err error
-	if s.placed.kind == coded.Float32 {
+	if s.placed.kind == quantized.Float32 {
 		err = s.part.Guard.Rows(block*Block, min((block+1)*Block, s.part.Codes.Rows))
 	} else {
 		err = s.part.Guard.Codes(block)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/compute/exact"
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
@@ -54,7 +54,7 @@ func TestGuard(t *testing.T) {
 			if q := search(badBlock{3, -1}, in, nil); !errors.Is(q.Err, errBad) || q.Found != nil {
 				t.Errorf("%v, %d: %v, %v", l, d, q.Err, q.Found)
 			}
-			if coded.Stored(d).Fast() {
+			if quantized.Stored(d).Fast() {
 				if q := search(badBlock{-1, 3}, 7, nil); !errors.Is(q.Err, errBad) || q.Found != nil {
 					t.Errorf("%v, %d, codes: %v, %v", l, d, q.Err, q.Found)
 				}

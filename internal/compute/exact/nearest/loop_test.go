@@ -15,13 +15,13 @@ import (
 	"github.com/kindred-ml/kindred/internal/compute/cosine"
 	"github.com/kindred-ml/kindred/internal/compute/exact"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // steps are rows in steps of 1/8, some of them twice and one of zeros: sums are exact and
 // ties many.
-func steps(rng *rand.Rand, n, d, values int) *mat.Dense {
-	x := mat.New(n, d)
+func steps(rng *rand.Rand, n, d, values int) *matrix.Dense {
+	x := matrix.New(n, d)
 	for i := range x.Data {
 		x.Data[i] = float32(rng.IntN(values)-values/2) / 8
 	}
@@ -31,7 +31,7 @@ func steps(rng *rand.Rand, n, d, values int) *mat.Dense {
 }
 
 // byLoop is the k rows of g nearest to x, ties by the lowest row.
-func byLoop(distance exact.Distance, x []float32, g *mat.Dense, k int) []Found {
+func byLoop(distance exact.Distance, x []float32, g *matrix.Dense, k int) []Found {
 	var out []Found
 	for r := range g.Rows {
 		var xy, square float64
@@ -75,7 +75,7 @@ func TestBothSearchesAgreeWithALoop(t *testing.T) {
 	}
 }
 
-func checkSearches(t *testing.T, what string, distance exact.Distance, g, q *mat.Dense) {
+func checkSearches(t *testing.T, what string, distance exact.Distance, g, q *matrix.Dense) {
 	t.Helper()
 	const most = 11 // more than the smallest galleries have
 	k := min(most, g.Rows)
@@ -113,7 +113,7 @@ func checkSearches(t *testing.T, what string, distance exact.Distance, g, q *mat
 // cosines, also where more tie than are asked for and in several parts.
 func TestEqualCosinesGoByRow(t *testing.T) {
 	for _, c := range []struct{ n, d int }{{8, 3}, {700, 3}, {3 * Block, 49}} {
-		g, q := mat.New(c.n, c.d), mat.New(3, c.d)
+		g, q := matrix.New(c.n, c.d), matrix.New(3, c.d)
 		rng := rand.New(rand.NewPCG(5, 6))
 		base := []float32{1, -3.125, -1.125}
 		for j := range c.d {
@@ -163,7 +163,7 @@ func TestSearchesOfWhatIsNotFinite(t *testing.T) {
 		g, q := steps(rng, 60, d, 5), steps(rng, 4, d, 5)
 		codes := Encode(exact.Euclidean, g.Data, d)
 		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-			x := mat.New(q.Rows, d)
+			x := matrix.New(q.Rows, d)
 			copy(x.Data, q.Data)
 			x.Row(2)[d-1] = float32(bad)
 			if _, err := rank.Nearest(context.Background(), x, g, 3, rank.Options{}); err == nil ||

@@ -11,9 +11,9 @@ import (
 
 	"github.com/kindred-ml/kindred/internal/compute/cosine"
 	"github.com/kindred-ml/kindred/internal/compute/exact"
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
-	"github.com/kindred-ml/kindred/test/ctxtest"
+	"github.com/kindred-ml/kindred/internal/test/ctxtest"
 )
 
 func byRow(a, b Found) int { return cmp.Or(cmp.Compare(a.Part, b.Part), cmp.Compare(a.Row, b.Row)) }
@@ -45,7 +45,7 @@ func naive(distance exact.Distance, d int, parts []Part, q *Query) []Found {
 	for p := range parts {
 		for r := range len(parts[p].X) / d {
 			if q.allows(int32(p), r) {
-				s := score(distance, q.X, parts[p].X[r*d:(r+1)*d], coded.InverseNorm(q.X))
+				s := score(distance, q.X, parts[p].X[r*d:(r+1)*d], quantized.InverseNorm(q.X))
 				if distance == exact.Cosine {
 					s = cosine.Of(q.X, parts[p].X[r*d:(r+1)*d])
 				}

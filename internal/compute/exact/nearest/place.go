@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/compute/exact"
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
 )
 
 // spot is the place of a query in the space of a part, with the error of rounding it.
@@ -20,7 +20,7 @@ type spot struct {
 	exact, length, reach float64
 
 	scale float32
-	row   coded.Row
+	row   quantized.Row
 }
 
 // placed is queries in the space of a part.
@@ -28,31 +28,31 @@ type placed struct {
 	spots   []spot // those of like reach together
 	all     []int  // 0, 1, ...
 	far     []*Query
-	kind    coded.Kind     // of products: the codes', or Float32
-	rows    *coded.Rows    // all spots
-	columns *coded.Columns // the part's codes
+	kind    quantized.Kind     // of products: the codes', or Float32
+	rows    *quantized.Rows    // all spots
+	columns *quantized.Columns // the part's codes
 }
 
 // placeAll places queries. Those too far away from the part's rows for float32 are left
 // out and listed.
 func (c *Codes) placeAll(queries []*Query) *placed {
 	d := len(c.Center)
-	stored := coded.Stored(d)
-	p := &placed{kind: stored, columns: coded.StoredColumns(d, c.Bytes, c.Ints)}
+	stored := quantized.Stored(d)
+	p := &placed{kind: stored, columns: quantized.StoredColumns(d, c.Bytes, c.Ints)}
 	if !stored.Fast() {
-		p.kind = coded.Float32
+		p.kind = quantized.Float32
 	}
-	v, coder := make([]float64, d), coded.NewCoder(p.kind, d)
+	v, coder := make([]float64, d), quantized.NewCoder(p.kind, d)
 	for _, q := range queries {
 		s, norm := c.spot(v, q)
 		if !(norm <= farAway) {
 			p.far = append(p.far, q)
 			continue
 		}
-		var r coded.Code
-		if p.kind == coded.Float32 {
+		var r quantized.Code
+		if p.kind == quantized.Float32 {
 			r = coder.Float64(v)
-			r.Loss = coded.FloatLoss(norm, d) // and of the rows that are to be placed
+			r.Loss = quantized.FloatLoss(norm, d) // and of the rows that are to be placed
 		} else {
 			r = code(coder, v, norm)
 		}
@@ -60,7 +60,7 @@ func (c *Codes) placeAll(queries []*Query) *placed {
 		p.spots = append(p.spots, s)
 	}
 	slices.SortStableFunc(p.spots, func(a, b spot) int { return cmp.Compare(a.reach, b.reach) })
-	p.rows = coded.NewRows(p.kind, len(p.spots), d)
+	p.rows = quantized.NewRows(p.kind, len(p.spots), d)
 	for i := range p.spots {
 		p.all = append(p.all, i)
 		p.rows.Put(i, &p.spots[i].row)
@@ -100,5 +100,5 @@ func (s *spot) look(floor float64) float32 {
 	}
 	lo := floor*s.unit + s.shift
 	parts := math.Abs(floor*s.unit) + math.Abs(s.shift) + s.length
-	return coded.Below(min(lo-roundings*math.Abs(lo)-s.exact*parts-1e-30, math.MaxFloat32))
+	return quantized.Below(min(lo-roundings*math.Abs(lo)-s.exact*parts-1e-30, math.MaxFloat32))
 }

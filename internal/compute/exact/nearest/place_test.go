@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/internal/compute/exact"
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
@@ -27,19 +27,19 @@ func TestReachOfQueries(t *testing.T) {
 		for _, distance := range []exact.Distance{exact.Euclidean, exact.Cosine, exact.Dot} {
 			space := Fit(distance, d, len(rows), func(r int) []float32 { return rows[r] })
 			c := &Codes{Space: space}
-			query := &Query{X: rows[3], K: 1, inverse: coded.InverseNorm(rows[3])}
+			query := &Query{X: rows[3], K: 1, inverse: quantized.InverseNorm(rows[3])}
 			p := c.placeAll([]*Query{query})
-			kind := coded.Stored(d)
+			kind := quantized.Stored(d)
 			if !kind.Fast() {
-				kind = coded.Float32
+				kind = quantized.Float32
 			}
 			v := make([]float64, d)
 			_, norm := c.spot(v, query)
-			loss := coded.FloatLoss(norm, d)
-			if kind != coded.Float32 {
-				loss = code(coded.NewCoder(kind, d), v, norm).Loss
+			loss := quantized.FloatLoss(norm, d)
+			if kind != quantized.Float32 {
+				loss = code(quantized.NewCoder(kind, d), v, norm).Loss
 			}
-			want := coded.Stored(d).Reach(norm, loss)
+			want := quantized.Stored(d).Reach(norm, loss)
 			if p.kind != kind || len(p.spots) != 1 || math.Abs(p.spots[0].reach-want) > 1e-12*want {
 				t.Errorf("%v, %v: kind %d, reach %g, want %d and %g", level, distance, p.kind, p.spots[0].reach, kind,
 					want)
@@ -58,7 +58,7 @@ func TestLook(t *testing.T) {
 	} {
 		s := spot{unit: c.unit, shift: c.shift, length: c.length, exact: 0x1p-6}
 		want := c.lo - roundings*math.Abs(c.lo) - 0x1p-6*c.parts - 1e-30
-		if got := s.look(c.floor); got != coded.Below(want) {
+		if got := s.look(c.floor); got != quantized.Below(want) {
 			t.Errorf("%+v: %g, want %g", c, got, want)
 		}
 	}
@@ -91,7 +91,7 @@ func TestAllows(t *testing.T) {
 func TestLengthsAtTheEnds(t *testing.T) {
 	for norm, coded16 := range map[float64]bool{shortest: true, math.Nextafter(shortest, 0): false,
 		math.Nextafter(longest, 0): true, longest: false} {
-		coder := coded.NewCoder(coded.Stored(1), 1)
+		coder := quantized.NewCoder(quantized.Stored(1), 1)
 		if c := code(coder, []float64{norm}, norm); (c.Loss < norm/100) != coded16 || c.Loss > norm {
 			t.Errorf("a row of length %g loses %g", norm, c.Loss)
 		}

@@ -10,11 +10,11 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/kindred-ml/kindred/internal/base/mapped"
+	"github.com/kindred-ml/kindred/internal/base/mappedfile"
 	"github.com/kindred-ml/kindred/internal/base/par"
 	"github.com/kindred-ml/kindred/internal/compute/cosine"
 	"github.com/kindred-ml/kindred/internal/compute/exact"
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
 )
 
 // Part is rows to search. X holds them one after another. Without Codes, as few
@@ -70,7 +70,7 @@ type Found struct {
 func Search(ctx context.Context, distance exact.Distance, d int, parts []Part, queries []*Query,
 	tie func(a, b Found) int) error {
 	for _, q := range queries {
-		q.inverse = coded.InverseNorm(q.X)
+		q.inverse = quantized.InverseNorm(q.X)
 		q.slack = 0
 		if distance == exact.Cosine && q.inverse > 0 { // a query of zeros has cosine 0 with all rows
 			q.slack = cosine.Slack(d)
@@ -87,7 +87,7 @@ func Search(ctx context.Context, distance exact.Distance, d int, parts []Part, q
 	}
 	var fault firstError
 	par.For(len(queries), 1, func(lo, _ int) {
-		fault.note(mapped.Touch(func() { queries[lo].settle(parts, tie) }))
+		fault.note(mappedfile.Touch(func() { queries[lo].settle(parts, tie) }))
 	})
 	return fault.err
 }
@@ -241,7 +241,7 @@ func (s *scan) run(ctx context.Context) error {
 		direct = append(direct, s.placed.far...)
 	}
 	err := par.ForContext(ctx, len(direct), 1, func(lo, _ int) {
-		fault.note(mapped.Touch(func() { s.direct(direct[lo]) }))
+		fault.note(mappedfile.Touch(func() { s.direct(direct[lo]) }))
 	})
 	if err != nil || fault.err != nil || s.placed == nil || len(s.placed.spots) == 0 {
 		return cmp.Or(err, fault.err)
@@ -249,7 +249,7 @@ func (s *scan) run(ctx context.Context) error {
 	const grain = 16 // blocks
 	lists := s.placed.lists(s.at, Blocks(n))
 	err = par.ForContext(ctx, Blocks(n), grain, func(lo, hi int) {
-		fault.note(mapped.Touch(func() {
+		fault.note(mappedfile.Touch(func() {
 			t := newTile(s)
 			t.blocks(lo, hi, lists)
 			s.tiles.Put(t)

@@ -4,9 +4,9 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/kindred-ml/kindred/internal/compute/exact/coded"
+	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
 	"github.com/kindred-ml/kindred/internal/kernel/dot16"
-	"github.com/kindred-ml/kindred/mat"
+	"github.com/kindred-ml/kindred/matrix"
 )
 
 // lists says for each block which queries look at it, nil if all look at all.
@@ -43,13 +43,13 @@ func (p *placed) lists(part int32, blocks int) [][]int {
 type tile struct {
 	*scan
 	c        *Codes
-	products coded.Tile
+	products quantized.Tile
 	scores   []float32
 	mask     []uint32
-	some     *coded.Rows    // queries that look at a block, if not all do
-	low      []float32      // the slack of each row
-	placing  *mat.Dense     // the rows of a block, for Float32
-	floats   *coded.Columns // the same
+	some     *quantized.Rows    // queries that look at a block, if not all do
+	low      []float32          // the slack of each row
+	placing  *matrix.Dense      // the rows of a block, for Float32
+	floats   *quantized.Columns // the same
 	u        []float64
 }
 
@@ -59,7 +59,7 @@ func newTile(s *scan) *tile {
 		t = &tile{
 			scores: make([]float32, Block),
 			mask:   make([]uint32, Block/16),
-			some:   coded.NewRows(s.placed.kind, 0, s.d),
+			some:   quantized.NewRows(s.placed.kind, 0, s.d),
 			low:    make([]float32, Block),
 		}
 	}
@@ -98,7 +98,7 @@ func (t *tile) block(b int, which []int, next bool) {
 			rows.Put(r, &p.spots[i].row)
 		}
 	}
-	if p.kind == coded.Float32 {
+	if p.kind == quantized.Float32 {
 		t.place(lo, hi)
 		columns, first = t.floats, 0
 	}
@@ -122,7 +122,7 @@ func (t *tile) block(b int, which []int, next bool) {
 
 // grant sets by how much rows from lo on may miss the score that a query looks for.
 func (t *tile) grant(lo int, reach float64) {
-	f := -coded.Above(reach)
+	f := -quantized.Above(reach)
 	low := t.low
 	for j, s := range t.c.Slack[lo:min(lo+Block, len(t.c.Slack))] {
 		low[j] = f * s
@@ -155,8 +155,8 @@ func (t *tile) show(b, i int) {
 // place places rows lo..hi-1 in float32.
 func (t *tile) place(lo, hi int) {
 	if t.placing == nil {
-		t.placing, t.u = mat.New(Block, t.d), make([]float64, t.d)
-		t.floats = coded.FloatColumns(t.placing)
+		t.placing, t.u = matrix.New(Block, t.d), make([]float64, t.d)
+		t.floats = quantized.FloatColumns(t.placing)
 	}
 	for r := lo; r < hi; r++ {
 		dst := t.placing.Row(r - lo)

@@ -1,0 +1,224 @@
+package calibrate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/kindred-ml/kindred/data"
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/matrix"
+	"github.com/kindred-ml/kindred/nn/optim"
+	"github.com/kindred-ml/kindred/run"
+)
+
+// Folds makes unknown photos from the classes that a run was trained on. The classes are divided into folds. Each fold
+// has an embedding that was made without the fold's classes, so their photos are unknown to it.
+type Folds struct {
+	// N is the number of folds, Classes the number of classes.
+	N, Classes int
+	// Epochs is the length of each fold's training. It is 0 if the run ended with the network that it started from,
+	// which
+	// saw no class, so that nothing is trained.
+	Epochs int
+	// Computed reports that a layer was computed from training samples (wccn): each fold computes it again.
+	Computed bool
+	// Took is the time of these epochs when the run was trained; 0 if unknown.
+	Took time.Duration
+	// Dir is the folder that keeps the folds' networks, so that an interrupted call can go on. The caller removes
+	// it at the end.
+	Dir string
+	// Options returns the options for the training of a fold, from 1. Dataset, Dir, Resume and Force are set here.
+	Options func(fold int) run.Options
+	// Progress, if set, is called with the number of photos embedded.
+	Progress func(done, total int)
+
+	of    *Divided
+	model *run.Model
+	fold  map[int64]int // fold of each class
+}
+
+// Folds divides the classes of a run in dir into n folds by a seed. Too few classes are an error.
+func (d *Divided) Folds(m *run.Model, dir string, n int, seed uint64) (*Folds, error) {
+	f := &Folds{N: n, of: d, model: m, Epochs: m.Config.Train.Epochs}
+	var err error
+	if f.fold, err = d.deal(n, seed); err != nil {
+		return nil, err
+	}
+	f.Classes = len(f.fold)
+	bare, err := m.WithoutComputed()
+	if err != nil {
+		return nil, err
+	}
+	if f.Computed = bare != nil; f.Computed {
+		f.model, f.Epochs = bare, 0
+		return f, nil
+	}
+	folder, err := run.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	ended, err := folder.Ended()
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // an imported network, or a copy without the checkpoint
+	case err != nil:
+		return nil, err
+	case ended == 0 || m.Config.Train.Schedule != string(optim.Cosine): // the cosine depends on the number of epochs
+		f.Epochs = ended
+	}
+	f.Took = took(folder, f.Epochs)
+	return f, nil
+}
+
+// took returns the time of the first epochs of a run; 0 if unknown.
+func took(f *run.Folder, epochs int) time.Duration {
+	t, err := f.Timing()
+	if err != nil {
+		return 0
+	}
+	seconds := t.Values["train_seconds"]
+	sum := 0.0
+	for _, s := range seconds[:min(epochs, len(seconds))] {
+		sum += s
+	}
+	return time.Duration(sum * float64(time.Second))
+}
+
+// Trains reports whether a network is trained for each fold.
+func (f *Folds) Trains() bool { return f.Epochs > 0 }
+
+// Strangers looks up photos of each class in an embedding that was made without the class, among all photos of classes
+// of other folds.
+func (f *Folds) Strangers(ctx context.Context, by rank.Distance) ([]decide.Stranger, error) {
+	labels := f.of.Labels(f.of.All)
+	without, err := f.embedding(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []decide.Stranger
+	for k := range f.N {
+		held := func(label int64) bool { return f.fold[label] == k }
+		e, err := without(k, held)
+		if err != nil {
+			return nil, fmt.Errorf("fold %d of %d: %w", k+1, f.N, err)
+		}
+		photos, items := decide.Labelled{}, decide.Labelled{X: e.X}
+		var values []float32
+		for row, p := range e.Pos {
+			items.Labels = append(items.Labels, labels[p])
+			if held(labels[p]) {
+				values, photos.Labels = append(values, e.X.Row(row)...), append(photos.Labels, labels[p])
+			}
+		}
+		photos.X = matrix.Of(len(photos.Labels), e.X.Cols, values)
+		found, err := decide.LookUpStrangers(ctx, photos, items, by)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+// deal assigns each class that training saw to one of n folds.
+func (d *Divided) deal(n int, seed uint64) (map[int64]int, error) {
+	classes, fold := d.classes(d.Train), make(map[int64]int)
+	if len(classes) < decide.FewestStrangers {
+		return nil, fmt.Errorf("the run has %d classes, too few to leave some out of the training: %d are needed",
+			len(classes), decide.FewestStrangers)
+	}
+	if n > len(classes) {
+		return nil, fmt.Errorf("%d folds are more than the run has classes: want 2 to %d", n, len(classes))
+	}
+	slices.Sort(classes)
+	for k, i := range rand.New(rand.NewPCG(seed, 0xca1b)).Perm(len(classes)) {
+		fold[classes[i]] = k % n
+	}
+	return fold, nil
+}
+
+// embedding returns a function that embeds all photos of the run without training on the classes of fold k (held).
+func (f *Folds) embedding(ctx context.Context) (func(k int, held func(label int64) bool) (*run.Embedded, error),
+	error) {
+	if f.Trains() {
+		return func(k int, held func(label int64) bool) (*run.Embedded, error) { return f.trained(ctx, k, held) }, nil
+	}
+	m := f.model.Copy()
+	m.Progress = f.Progress
+	e, err := m.EmbedPart(ctx, f.of.All)
+	if err != nil {
+		return nil, err
+	}
+	return func(_ int, held func(label int64) bool) (*run.Embedded, error) {
+		if !f.Computed {
+			return e, nil
+		}
+		return e.Recomputed(f.of.trains(held))
+	}, nil
+}
+
+// trained trains a network without the held classes, and embeds all photos of the run with it.
+func (f *Folds) trained(ctx context.Context, k int, held func(label int64) bool) (*run.Embedded, error) {
+	d := f.of
+	set, cfg := *d.Train.Data, f.model.Config
+	set.Splits, set.Disjoint = make([]data.Split, set.Len()), false
+	labels, left := d.Labels(d.Train), map[int64]bool{}
+	for k, i := range d.Train.Index {
+		if !held(labels[k]) {
+			set.Splits[i] = data.Train
+			left[d.Train.Label[k]] = true
+		}
+	}
+	for k, label := range d.Labels(d.All) {
+		if held(label) {
+			set.Splits[d.All.Index[k]] = data.Test
+		}
+	}
+	c := &cfg.Data
+	c.Split, c.TrainClasses, c.TestClasses, c.Validation, c.Fold, c.Group = "official", "", "", "none", "", "none"
+	c.TrainLimit, c.TestLimit = 0, 0
+	cfg.Train.Epochs = f.Epochs
+	cfg.Train.Best, cfg.Eval.Every, cfg.Eval.Train, cfg.Eval.Keep = "none", cfg.Train.Epochs, 0, false
+	cfg.Sample.Classes = min(cfg.Sample.Classes, len(left))
+	opts := f.Options(k + 1)
+	opts.Dataset, opts.Dir = &set, filepath.Join(f.Dir, name(&cfg, &set))
+	if opts.Resume = run.Begun(opts.Dir); !opts.Resume {
+		opts.Force = true
+	}
+	res, err := run.Train(ctx, cfg, opts)
+	if err != nil {
+		return nil, err
+	}
+	made := &run.Model{Config: res.Config, Net: res.Net, Progress: f.Progress}
+	all := *d.All
+	all.Data = &set
+	return made.EmbedPart(ctx, &all)
+}
+
+// name returns the name of a training's folder; it differs for different settings or samples.
+func name(cfg *run.Config, set *data.Dataset) string {
+	h := sha256.New()
+	h.Write(cfg.YAML())
+	for i, n := range set.Names {
+		fmt.Fprintf(h, "%q %v\n", n, set.Splits[i])
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// trains returns a function that reports whether a position of All is a training photo of a class that is not held.
+func (d *Divided) trains(held func(label int64) bool) func(pos int) bool {
+	in := make(map[int]bool)
+	for _, i := range d.Train.Index {
+		in[i] = true
+	}
+	labels := d.Labels(d.All)
+	return func(pos int) bool { return in[d.All.Index[pos]] && !held(labels[pos]) }
+}

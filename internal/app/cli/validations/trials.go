@@ -1,0 +1,184 @@
+// Package trials prints the measurements of kindred calibrate --trials and --check: promises kept or
+// broken on classes that a calibration has not seen, and photos that differ from its own.
+package validations
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/internal/base/enum"
+	"github.com/kindred-ml/kindred/internal/base/escape"
+)
+
+// spread is a value over trials.
+type spread struct {
+	sum, most, least float64
+	n, broken        int
+	refused          string
+}
+
+// over collects a value of every trial. A value above rate breaks the promise.
+func over(trials []*decide.Trial, rate float64, value func(t *decide.Trial) (float64, string)) spread {
+	m := spread{most: math.Inf(-1), least: math.Inf(1)}
+	for _, t := range trials {
+		v, refused := value(t)
+		if refused != "" {
+			m.refused = refused
+			continue
+		}
+		m.sum, m.most, m.least, m.n = m.sum+v, max(m.most, v), min(m.least, v), m.n+1
+		if v > rate {
+			m.broken++
+		}
+	}
+	return m
+}
+
+func (m *spread) mean() float64 { return m.sum / float64(max(1, m.n)) }
+
+// Write writes the table of promises and measurements, over one or more trials with the same rates.
+func Write(out io.Writer, trials []*decide.Trial) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	first := trials[0]
+	fmt.Fprintf(w, "%s, each on %d photos of %d other classes\n\n", enum.Count(len(trials), "trial"), first.Photos,
+		first.Classes)
+	fmt.Fprintf(w, "promised\tmeasured, mean\tmost\tbroken\tright\twithout a bound\tbroken\tof seen classes\n")
+	for k, m := range first.Matches {
+		ours := over(trials, m.Rate, func(t *decide.Trial) (float64, string) {
+			return t.Matches[k].FMR, t.Matches[k].Refused
+		})
+		right := over(trials, 1, func(t *decide.Trial) (float64, string) { return t.Matches[k].TMR, "" })
+		plain := over(trials, m.Rate, func(t *decide.Trial) (float64, string) { return t.Matches[k].Plain, "" })
+		fmt.Fprintf(w, "false matches %g\t", m.Rate)
+		if ours.refused != "" {
+			fmt.Fprintf(w, "refused\t\t\t\t%.2g\t%d", plain.mean(), plain.broken)
+		} else {
+			fmt.Fprintf(w, "%.2g\t%.2g\t%d\t%.3f\t%.2g\t%d", ours.mean(), ours.most, ours.broken, right.mean(),
+				plain.mean(), plain.broken)
+		}
+		if m.Seen != nil {
+			seen := over(trials, m.Rate, func(t *decide.Trial) (float64, string) { return *t.Matches[k].Seen, "" })
+			fmt.Fprintf(w, "\t%.2g", seen.mean())
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "\t\t\t\t\tone distance for all galleries\n")
+	for k, o := range first.Opens {
+		ours := over(trials, o.Rate, func(t *decide.Trial) (float64, string) {
+			return t.Opens[k].FPIR, t.Opens[k].Refused
+		})
+		right := over(trials, 1, func(t *decide.Trial) (float64, string) { return t.Opens[k].TPIR, "" })
+		one := over(trials, o.Rate, func(t *decide.Trial) (float64, string) { return t.Opens[k].Constant, "" })
+		fmt.Fprintf(w, "unknown photos %g among %d\t", o.Rate, o.Gallery)
+		if ours.refused != "" {
+			fmt.Fprintf(w, "refused\t\t\t\t%.3f\t%d\n", one.mean(), one.broken)
+			continue
+		}
+		fmt.Fprintf(w, "%.3f\t%.3f\t%d\t%.3f\t%.3f\t%d\n", ours.mean(), ours.most, ours.broken, right.mean(),
+			one.mean(), one.broken)
+	}
+	for k, c := range first.Covers {
+		got := over(trials, 1, func(t *decide.Trial) (float64, string) {
+			return t.Covers[k].Measured, t.Covers[k].Refused
+		})
+		size := over(trials, 1, func(t *decide.Trial) (float64, string) { return t.Covers[k].Size, "" })
+		if got.refused != "" {
+			fmt.Fprintf(w, "coverage %g\t%s\n", c.Coverage, escape.Text(got.refused))
+			continue
+		}
+		fmt.Fprintf(w, "coverage %g\t%.3f\tleast %.3f\t\t%.1f classes in a set\n", c.Coverage, got.mean(), got.least,
+			size.mean())
+	}
+	writeByClass(w, trials)
+	writeErrors(w, trials)
+	refused := first.Refusals()
+	slices.Sort(refused)
+	for _, text := range slices.Compact(refused) {
+		fmt.Fprintln(w, escape.Text(text))
+	}
+	return w.Flush()
+}
+
+// writeByClass writes the coverage of sets with one distance for all classes, and with a distance of
+// its own for each class with enough photos.
+func writeByClass(w io.Writer, trials []*decide.Trial) {
+	fmt.Fprintf(w, "\ncoverage\ton average\tat least, in nine of ten classes\tclasses in a set\tby their own photos\n")
+	for k, c := range trials[0].Covers {
+		mean := func(of func(c *decide.Cover) float64) float64 {
+			m := over(trials, math.Inf(1), func(t *decide.Trial) (float64, string) {
+				if t.Covers[k].ByClass == nil {
+					return 0, "refused"
+				}
+				return of(&t.Covers[k]), ""
+			})
+			return m.mean()
+		}
+		if c.ByClass == nil {
+			continue
+		}
+		fmt.Fprintf(w, "%g, one distance\t%.3f\t%.3f\t%.1f\t\n", c.Coverage,
+			mean(func(c *decide.Cover) float64 { return c.Measured }),
+			mean(func(c *decide.Cover) float64 { return c.Low }), mean(func(c *decide.Cover) float64 { return c.Size }))
+		fmt.Fprintf(w, "%g, by class\t%.3f\t%.3f\t%.1f\t%s of classes\n", c.Coverage,
+			mean(func(c *decide.Cover) float64 { return c.ByClass.Measured }),
+			mean(func(c *decide.Cover) float64 { return c.ByClass.Low }),
+			mean(func(c *decide.Cover) float64 { return c.ByClass.Size }),
+			decide.Percent(mean(func(c *decide.Cover) float64 { return c.ByClass.Own })))
+	}
+}
+
+// writeErrors writes the calibration errors of probabilities.
+func writeErrors(w io.Writer, trials []*decide.Trial) {
+	fmt.Fprintf(w, "\nerror of \"same\" (ECE)\tmean\tby chance\tdebiased\tmost\tall trials together\n")
+	for _, of := range []struct {
+		name string
+		says func(t *decide.Trial) *decide.Reliability
+	}{
+		{"the calibration", func(t *decide.Trial) *decide.Reliability { return &t.Same }},
+		{"Platt scaling", func(t *decide.Trial) *decide.Reliability { return &t.Platt }},
+		{"Platt scaling on seen classes", func(t *decide.Trial) *decide.Reliability { return t.SeenPlatt }},
+	} {
+		if of.says(trials[0]) == nil {
+			continue
+		}
+		var all []decide.Reliability
+		m := over(trials, 1, func(t *decide.Trial) (float64, string) {
+			all = append(all, *of.says(t))
+			return of.says(t).ECE, ""
+		})
+		chance := over(trials, 1, func(t *decide.Trial) (float64, string) { return of.says(t).Chance, "" })
+		debiased := over(trials, 1, func(t *decide.Trial) (float64, string) { return of.says(t).Debiased, "" })
+		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\n", of.name, m.mean(), chance.mean(), debiased.mean(), m.most,
+			decide.Pooled(all))
+	}
+}
+
+// WriteDrift writes how photos without labels differ from those of a calibration, with a verdict.
+func WriteDrift(out io.Writer, d *decide.Drift) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "%d photos without labels, taken as %d classes, compared with %d classes of the calibration; "+
+		"distances are to the photos of %d other classes\n\n", d.Photos, d.Classes, d.Known, d.Reference)
+	fmt.Fprintf(w, "\tnew photos\tcalibration\n")
+	fmt.Fprintf(w, "median distance of the nearest\t%.4g\t%.4g\n", d.Nearest, d.KnownNearest)
+	for _, m := range d.Matches {
+		if m.Refused != "" {
+			fmt.Fprintf(w, "false matches %g\t%s\n", m.Rate, escape.Text(m.Refused))
+			continue
+		}
+		fmt.Fprintf(w, "false matches %g\t%.2g\t%.2g\n", m.Rate, m.New, m.Known)
+	}
+	fmt.Fprintf(w, "\nlargest difference of shares (Kolmogorov and Smirnov)\t%.3f by the nearest, %.3f by the mean "+
+		"distance\tp %.3f, over classes\n", d.Statistic, d.MeanStatistic, d.P)
+	verdict := fmt.Sprintf("no difference was found: %d photos of %d classes show one of %.2f or more by the nearest "+
+		"distance; distances within a class, and so the coverage of sets, were not tested", d.Photos, d.Classes,
+		d.Found)
+	if d.P <= 0.05 {
+		verdict = "the photos differ from those of the calibration: calibrate on some of them, with labels"
+	}
+	fmt.Fprintln(w, verdict)
+	return w.Flush()
+}

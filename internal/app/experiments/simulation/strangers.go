@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/eval/rank"
+	"github.com/kindred-ml/kindred/matrix"
+)
+
+// strangers is the least number of classes that the strangers of a trial belong to.
+const strangers = 100
+
+// tryStrangers tries the share of strangers that get a label. The classes of the gallery and of the strangers are
+// drawn like those of the calibration.
+func tryStrangers(ctx context.Context, a ask, out func(line)) error {
+	for _, w := range worlds() {
+		if !a.world.MatchString(w.name) {
+			continue
+		}
+		for _, n := range []int{20, 50, 100, 600} {
+			for _, g := range []int{10, 20, 100} {
+				l, err := w.strangers(ctx, a, n, g)
+				if err != nil {
+					return err
+				}
+				out(l)
+			}
+		}
+	}
+	return nil
+}
+
+// strangers tries galleries of g classes with calibrations on n classes.
+func (w *world) strangers(ctx context.Context, a ask, n, g int) (line, error) {
+	t := newTries(fmt.Sprintf("%s, %d classes, gallery of %d", w.name, n, g))
+	for trial := range a.trials(max(20, 12_000/n)) {
+		rng := rand.New(rand.NewPCG(a.seed, uint64(trial)<<16|uint64(n)))
+		x, labels := w.draw(rng, w.drawSizes(rng, n))
+		c, err := decide.Calibrate(ctx, x, labels, decide.Options{})
+		if err != nil {
+			return t.line, err
+		}
+		// At least as many classes as the calibration had, dealt to the gallery and to strangers: so the share of
+		// strangers from a group of the gallery's classes is at most that of the calibration.
+		others := max(n, g+strangers)
+		x, labels = w.draw(rng, equalSizes(others, 2*photos))
+		role := rng.Perm(others)
+		s := split{by: rank.Euclidean}
+		for i, class := range labels {
+			first := i%(2*photos) < photos
+			switch r := role[class]; {
+			case r < g && first:
+				s.gallery, s.names = append(s.gallery, i), append(s.names, strconv.Itoa(int(class)))
+			case r < g:
+				s.known, s.right = append(s.known, i), append(s.right, strconv.Itoa(int(class)))
+			case first && r < g+max(n, strangers):
+				s.strangers = append(s.strangers, i)
+			}
+		}
+		if err := t.try(ctx, c, x, &s); err != nil {
+			return t.line, err
+		}
+	}
+	return t.done(), nil
+}
+
+// split has the rows of a gallery, of photos of its classes and of strangers.
+type split struct {
+	by                        rank.Distance
+	gallery, known, strangers []int
+	names, right              []string // labels of the gallery and of the known photos
+}
+
+// tries counts galleries. Best is the share of known photos that are nearer to an item than 95 of 100 strangers are:
+// what one distance could name at most if it were known.
+type tries struct {
+	line
+	named, best, right float64
+	n                  float64
+}
+
+// fpir is the rate that is tried.
+const fpir = 0.05
+
+func newTries(world string) *tries {
+	return &tries{line: line{promise: fmt.Sprintf("FPIR %g", fpir), allowed: 0.05, world: world}}
+}
+
+// try decides about all photos of a split.
+func (t *tries) try(ctx context.Context, c *decide.Calibration, x *matrix.Dense, s *split) error {
+	d, err := s.decider(ctx, c, x)
+	var refused *decide.RateError
+	if errors.As(err, &refused) {
+		t.refused++
+	} else if err != nil {
+		return err
+	}
+	t.n++
+	in, far, err := s.decide(ctx, d, x, s.strangers, nil)
+	if err != nil {
+		return err
+	}
+	slices.Sort(far)
+	within := far[len(far)/20]
+	named, near, err := s.decide(ctx, d, x, s.known, &t.right)
+	if err != nil {
+		return err
+	}
+	for _, v := range near {
+		if v < within {
+			t.best += 1 / float64(len(near))
+		}
+	}
+	t.named += named
+	if d != nil {
+		t.count(in, fpir)
+	}
+	return nil
+}
+
+// decider measures the gallery.
+func (s *split) decider(ctx context.Context, c *decide.Calibration, x *matrix.Dense) (*decide.Decider, error) {
+	g, err := decide.MeasuredGallery(ctx, c, rowsOf(x, s.gallery), s.names, s.by)
+	if err != nil {
+		return nil, err
+	}
+	return c.Decider(g, decide.IdentifyOptions{FPIR: fpir})
+}
+
+// decide returns the share of rows that get a label, and the distance of each to the nearest item. right, if not nil,
+// grows by the share with the right label. Without a Decider no row gets a label.
+func (s *split) decide(ctx context.Context, d *decide.Decider, x *matrix.Dense, rows []int,
+	right *float64) (named float64,
+	nearest []float64, err error) {
+	said, err := s.said(ctx, d, x, rows)
+	if err != nil {
+		return 0, nil, err
+	}
+	each := 1 / float64(len(rows))
+	for p := range rows {
+		nearest = append(nearest, said[p].Nearest)
+		if d != nil && !said[p].Unknown {
+			named += each
+			if right != nil && said[p].Label == s.right[p] {
+				*right += each
+			}
+		}
+	}
+	return named, nearest, nil
+}
+
+// said decides about rows. Without a Decider only Nearest is set.
+func (s *split) said(ctx context.Context, d *decide.Decider, x *matrix.Dense, rows []int) ([]decide.Decision, error) {
+	const voters = 32
+	k := min(voters, len(s.gallery))
+	near, err := rank.Nearest(ctx, rowsOf(x, rows), rowsOf(x, s.gallery), k, rank.Options{Distance: s.by})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]decide.Decision, len(rows))
+	for p, i := range rows {
+		photo := decide.Photo{Vector: x.Row(i)}
+		for q := range k {
+			photo.Near = append(photo.Near, decide.Neighbour{Label: s.names[near.Row[p*k+q]],
+				Distance: s.by.From(near.Value[p*k+q])})
+		}
+		if out[p].Nearest = photo.Near[0].Distance; d == nil {
+			continue
+		}
+		if out[p], err = d.Decide([]decide.Photo{photo}); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// done returns the line, with what was named.
+func (t *tries) done() line {
+	if t.n > 0 {
+		t.note = fmt.Sprintf("named %.1f %% (right %.1f), by the best distance %.1f %%: %.2f", 100*t.named/t.n,
+			100*t.right/t.n, 100*t.best/t.n, t.named/max(t.best, 1e-9))
+	}
+	return t.line
+}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package fileinfo
+
+const noWait = 0

@@ -1,8 +1,0 @@
-//go:build unix
-
-package regular
-
-import "syscall"
-
-// noWait keeps the opening of a named pipe from waiting for its other end.
-const noWait = syscall.O_NONBLOCK

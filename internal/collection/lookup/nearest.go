@@ -1,0 +1,214 @@
+package lookup
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kindred-ml/kindred/decide"
+	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/collection/mirror"
+	"github.com/kindred-ml/kindred/serve/api"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// Options control a search.
+type Options struct {
+	K      int
+	Exact  bool          // search all lists of an index with lists
+	Filter *store.Filter // for an index or a store
+	// WithItself also finds items of an index or a store that are the query itself, except the item of Query.Item.
+	WithItself bool
+	Vectors    bool // return the vectors of the neighbours
+	// Same returns the probabilities that neighbours show the same thing; nil without a calibration. Neighbours below
+	// Least are left out. Neither applies to words and sums.
+	Same  *decide.Among
+	Least float64
+	api.Arrange
+	// Explain is returned with each answer, with the query and the steps; nil returns none.
+	Explain *api.Provenance
+
+	bare bool // only what decisions need
+}
+
+// Nearest finds for each query the K nearest items, or those that Options.Arrange chooses among more. Options must have
+// passed Validate. It returns the answers in the order of the queries.
+func Nearest(ctx context.Context, g Gallery, queries []Query, opt Options) ([]api.Answer, error) {
+	in, err := g.Info(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &arranger{g: g, by: in.Distance, opt: &opt}
+	if err := r.check(in.Columns); err != nil {
+		return nil, err
+	}
+	out := make([]api.Answer, len(queries))
+	todo := make([]int, len(queries))
+	for i := range todo {
+		todo[i] = i
+	}
+	for k := most(g, r.width()); len(todo) > 0; k = most(g, min(4*k, max(k, mostSearched))) {
+		some := make([]Query, len(todo))
+		for j, i := range todo {
+			some[j] = queries[i]
+		}
+		answers, err := g.near(ctx, some, k, &opt)
+		if err != nil {
+			return nil, err
+		}
+		var again []int
+		for j, i := range todo {
+			found := len(answers[j].Neighbours)
+			complete, err := r.finish(ctx, &queries[i], &answers[j])
+			if err != nil {
+				return nil, err
+			}
+			out[i] = answers[j]
+			if !complete && len(out[i].Neighbours) < opt.K && found == k && k < min(most(g, 4*k), mostSearched) {
+				again = append(again, i)
+			}
+		}
+		todo = again
+	}
+	return out, nil
+}
+
+// most returns the number of items that a search for k may bring.
+func most(g Gallery, k int) int {
+	if x, ok := g.(*Items); ok && x.Most > 0 {
+		return min(k, x.Most)
+	}
+	return k
+}
+
+// together is the number of queries sent at a time: an index answers them in one pass.
+const together = 64
+
+func (g *Items) near(ctx context.Context, queries []Query, k int, opt *Options) ([]api.Answer, error) {
+	out := make([]api.Answer, len(queries))
+	if len(queries) == 1 {
+		var err error
+		out[0], err = g.lookUp(ctx, &queries[0], k, opt)
+		return out, err
+	}
+	all, ctx := errgroup.WithContext(ctx)
+	all.SetLimit(together)
+	for i := range queries {
+		all.Go(func() (err error) {
+			out[i], err = g.lookUp(ctx, &queries[i], k, opt)
+			return err
+		})
+	}
+	return out, all.Wait()
+}
+
+// lookUp answers one query. It leaves out the items that are the query itself, unless they are wanted.
+func (g *Items) lookUp(ctx context.Context, q *Query, k int, opt *Options) (api.Answer, error) {
+	out, m := api.Answer{Query: q.Name}, newMatcher(q, g.Files)
+	iq := index.Query{Vector: q.Vector, Filter: opt.Filter, Exact: opt.Exact, Vectors: true}
+	for _, h := range q.items() {
+		iq.Exclude = append(iq.Exclude, h.ID)
+	}
+	search := func(k int) ([]store.Hit, error) {
+		iq.K = k
+		res, err := g.search(ctx, iq)
+		if err != nil {
+			return nil, err
+		}
+		if out.Exact = res.Exact; res.Passed >= 0 {
+			out.Passed = &res.Passed
+		}
+		return res.Hits, nil
+	}
+	var hits, same []store.Hit
+	var err error
+	if opt.WithItself {
+		hits, err = search(k)
+	} else {
+		own := "" // the item of the same path, which is listed before copies
+		again := func(k int) ([]store.Hit, error) {
+			own, out.Older = "", nil
+			return search(k)
+		}
+		hits, same, err = others(ctx, k, g.Most, again, func(h *store.Hit) bool {
+			is, older := m.is(h)
+			if older {
+				out.Older = append(out.Older, h.ID)
+				return false
+			}
+			if own == "" && m.isPlace(h) {
+				own = h.ID
+			}
+			return h.ID == own || is
+		})
+		if i := slices.IndexFunc(same, func(h store.Hit) bool { return h.ID == own }); i > 0 {
+			first := same[i]
+			same = slices.Insert(slices.Delete(same, i, i+1), 0, first)
+		}
+		for _, h := range append(q.items(), same...) {
+			out.Itself, out.ItselfLabels = append(out.Itself, h.ID), append(out.ItselfLabels, g.labelOf(&h))
+		}
+	}
+	out.Neighbours = make([]api.Neighbour, len(hits))
+	for i, h := range hits {
+		out.Neighbours[i] = api.Neighbour{Hit: h, Region: mirror.Region(h.Columns), Label: g.labelOf(&h)}
+		if opt.WithItself {
+			out.Neighbours[i].Itself, _ = m.is(&h)
+		}
+	}
+	return out, err
+}
+
+// search finds the nearest items. A database does not return how many items pass a filter, or whether
+// its search was exact.
+func (g *Items) search(ctx context.Context, q index.Query) (*index.Result, error) {
+	if g.Timed != nil {
+		defer g.Timed()()
+	}
+	if g.Index != nil {
+		return g.Index.Search(ctx, q)
+	}
+	hits, err := g.Store.Search(ctx, store.Query{Vector: q.Vector, K: cmp.Or(q.K, 10), Filter: q.Filter.String(),
+		Except: q.Exclude, Vectors: q.Vectors})
+	if err != nil {
+		return nil, err
+	}
+	return &index.Result{Passed: -1, Hits: hits}, nil
+}
+
+// spare is the number of further items in the first search, because some items may be the query
+// itself.
+const spare = 8
+
+// others finds the k nearest items that are not the query itself, and returns the items that are, as reported by is.
+// search finds the nearest items. If many of them are the query, others searches for more items: up to most more, if
+// that is above 0.
+func others(ctx context.Context, k, most int, search func(k int) ([]store.Hit, error), is func(h *store.Hit) bool) (
+	hits, itself []store.Hit, err error) {
+	for wide := spare; ; wide *= 8 {
+		last := most > 0 && wide >= most
+		if last {
+			wide = most
+		}
+		if hits, err = search(k + wide); err != nil {
+			return nil, nil, err
+		}
+		last = last || len(hits) < k+wide
+		itself = nil
+		hits = slices.DeleteFunc(hits, func(h store.Hit) bool {
+			if ctx.Err() != nil || !is(&h) {
+				return false
+			}
+			itself = append(itself, h)
+			return true
+		})
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		if len(hits) >= k || last {
+			return hits[:min(k, len(hits))], itself, nil
+		}
+	}
+}

@@ -1,0 +1,19 @@
+package weaviate_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kindred-ml/kindred/internal/database/weaviate"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// An address that is none, or a vector that the engine cannot hold, is told before
+// anything is asked of the database.
+func ExampleCreate() {
+	const url = "weaviate://127.0.0.1:8080,127.0.0.2:8080?replication=2"
+	_, err := weaviate.Create(context.Background(), url, "photos", store.Config{Dim: 100_000, HNSW: true})
+	fmt.Println(err)
+	// Output:
+	// a store of 100000 numbers by the distance "euclidean": want 1 to 65535, and euclidean, cosine or dot
+}

@@ -1,0 +1,229 @@
+package weaviate
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/database/driver"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// Properties that every item has. has lists which others it has: Weaviate's own index of
+// what is missing does not know of items that are older than a property.
+const (
+	idProp      = "kindredId"
+	orderProp   = "kindredOrder" // order of the id
+	pathProp    = "kindredPath"
+	columnsProp = "kindredColumns" // as JSON, which keeps what they are called
+	hasProp     = "kindredHas"
+	versionProp = "kindredVersion" // of the object that counts writes
+)
+
+// isItem is what every item has, and nothing that no object has.
+const (
+	isItem  = "item"
+	nothing = "-"
+)
+
+// kept is a text as Weaviate keeps it, which cuts off spaces at both ends, so that equal
+// stays equal and less stays less.
+func kept(text string) string { return "=" + text + "\x00" }
+
+// clause is a filter as both of Weaviate's interfaces have it.
+type clause struct {
+	operator string
+	operands []clause
+	path     string
+	value    string // as GraphQL writes it: valueText:"x"
+}
+
+func (c clause) String() string {
+	if c.path != "" {
+		return `{path:["` + c.path + `"],operator:` + c.operator + "," + c.value + "}"
+	}
+	parts := make([]string, len(c.operands))
+	for i, o := range c.operands {
+		parts[i] = o.String()
+	}
+	return "{operator:" + c.operator + ",operands:[" + strings.Join(parts, ",") + "]}"
+}
+
+func text(s string) string {
+	quoted, err := json.Marshal(s)
+	if err != nil { // no string has that
+		return `valueText:""`
+	}
+	return "valueText:" + string(quoted)
+}
+
+func texts(list []string) string {
+	quoted, err := json.Marshal(list)
+	if err != nil {
+		return "valueText:[]"
+	}
+	return "valueText:" + string(quoted)
+}
+
+func leaf(path, operator, value string) clause {
+	return clause{operator: operator, path: path, value: value}
+}
+
+// allOf and anyOf join clauses.
+func allOf(of ...clause) clause { return joined("And", of) }
+func anyOf(of ...clause) clause { return joined("Or", of) }
+
+func joined(operator string, of []clause) clause {
+	if len(of) == 1 {
+		return of[0]
+	}
+	return clause{operator: operator, operands: of}
+}
+
+// has is that an item has a property, lacks that it has not.
+func has(prop string) clause   { return leaf(hasProp, "Equal", text(prop)) }
+func lacks(prop string) clause { return leaf(hasProp, "NotEqual", text(prop)) }
+
+// translator writes filters for a class with certain properties: one that is not there is
+// an error to Weaviate, and no item has it.
+type translator struct{ known func(prop string) bool }
+
+// clause translates an expression, or what it is not: negations go down to the tests,
+// and each test is false for an item that lacks the value, and true when negated.
+func (t translator) clause(e store.Expr, not bool) clause {
+	list := func(of []store.Expr) []clause {
+		out := make([]clause, len(of))
+		for i, one := range of {
+			out[i] = t.clause(one, not)
+		}
+		return out
+	}
+	switch e := e.(type) {
+	case store.Not:
+		return t.clause(e.Of, !not)
+	case store.And:
+		if not {
+			return anyOf(list(e)...)
+		}
+		return allOf(list(e)...)
+	case store.Or:
+		if not {
+			return allOf(list(e)...)
+		}
+		return anyOf(list(e)...)
+	case *store.Condition:
+		return t.test(e, not)
+	}
+	return has(nothing)
+}
+
+// props are the properties of a column: of one kind, or of all if it is missing from
+// values.
+func props(column string, kinds ...store.Kind) []string {
+	switch column {
+	case "id":
+		return []string{orderProp}
+	case "path":
+		return []string{pathProp}
+	}
+	out := make([]string, len(kinds))
+	for i, k := range kinds {
+		out[i] = driver.Property(k, column)
+	}
+	return out
+}
+
+func (t translator) test(e *store.Condition, not bool) clause {
+	switch e.Op {
+	case store.Missing, store.Present:
+		var none, some []clause
+		for _, p := range props(e.Column, store.Text, store.Number, store.Bool) {
+			none, some = append(none, lacks(p)), append(some, has(p))
+		}
+		if (e.Op == store.Missing) != not {
+			return allOf(none...)
+		}
+		return anyOf(some...)
+	case store.True:
+		return t.compare(e.Column, store.Equal, []any{true}, not)
+	}
+	if e.Column == "id" || e.Column == "path" {
+		e = e.AsText()
+	}
+	one := t.compare(e.Column, e.Op, e.Values, not)
+	if store.KindOf(e.Values[0]) == store.Text || !e.FitsText() {
+		return one
+	}
+	literal := t.compare(e.Column, e.Op, e.AsText().Values, not) // for a column of texts
+	if not {
+		return allOf(one, literal)
+	}
+	return anyOf(one, literal)
+}
+
+// names are Weaviate's operators, opposites what holds where they do not.
+var (
+	names = map[store.Op]string{store.Equal: "Equal", store.Unequal: "NotEqual", store.Less: "LessThan",
+		store.AtMost: "LessThanEqual", store.Greater: "GreaterThan", store.AtLeast: "GreaterThanEqual"}
+	opposites = map[store.Op]store.Op{store.Equal: store.Unequal, store.Unequal: store.Equal,
+		store.Less: store.AtLeast, store.AtMost: store.Greater, store.Greater: store.AtMost,
+		store.AtLeast: store.Less, store.In: store.NotIn, store.NotIn: store.In}
+)
+
+// compare is a comparison of an item that has the value, or, if not, its opposite or that
+// the item lacks the value.
+func (t translator) compare(column string, op store.Op, values []any, not bool) clause {
+	kind := store.KindOf(values[0])
+	prop := props(column, kind)[0]
+	if not {
+		op = opposites[op]
+	}
+	if !t.known(prop) {
+		if not {
+			return has(isItem)
+		}
+		return has(nothing)
+	}
+	var parts []clause
+	for _, v := range values {
+		one := op
+		switch op {
+		case store.In:
+			one = store.Equal
+		case store.NotIn:
+			one = store.Unequal
+		}
+		parts = append(parts, leaf(prop, names[one], value(prop, v)))
+	}
+	// NotEqual is true of items without the value as well.
+	switch {
+	case op == store.In && not:
+		return anyOf(append(parts, lacks(prop))...)
+	case op == store.In:
+		return anyOf(parts...)
+	case op == store.NotIn && not:
+		return allOf(parts...)
+	case op == store.NotIn:
+		return allOf(append(parts, has(prop))...)
+	case not && op != store.Unequal:
+		return anyOf(parts[0], lacks(prop))
+	case !not && op == store.Unequal:
+		return allOf(parts[0], has(prop))
+	}
+	return parts[0]
+}
+
+// value writes a value of a property.
+func value(prop string, v any) string {
+	switch v := v.(type) {
+	case float64:
+		return "valueNumber:" + strconv.FormatFloat(v, 'g', -1, 64)
+	case bool:
+		return "valueBoolean:" + strconv.FormatBool(v)
+	}
+	word, _ := v.(string) // a test has no other values
+	if prop == orderProp {
+		return text(order(word))
+	}
+	return text(kept(word))
+}

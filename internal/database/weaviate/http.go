@@ -1,0 +1,163 @@
+package weaviate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/database/driver"
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// cluster is the machines that answer; any of them speaks for all.
+type cluster struct {
+	address *driver.Address
+	http    http.Client
+	// current counts the machines given up: requests go to the one it stands at, until
+	// that fails.
+	current atomic.Int64
+}
+
+// attempt is the longest time for an answer of one machine: one that was killed in the
+// middle of a write was seen to keep the others waiting.
+const attempt = 30 * time.Second
+
+// maxAnswer bounds what is read of an answer.
+const maxAnswer = 1 << 30
+
+func newCluster(a *driver.Address) *cluster {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = 16
+	return &cluster{address: a, http: http.Client{Transport: t, Timeout: attempt}}
+}
+
+// statusError is an answer with a status that is not a success.
+type statusError struct {
+	status  int
+	message string
+}
+
+func (e *statusError) Error() string {
+	return fmt.Sprintf("Weaviate answers %d: %s", e.status, e.message)
+}
+
+// call sends a request with a body of JSON, none for nil, to one machine after the other
+// until one answers, and reads the answer into out.
+func (c *cluster) call(ctx context.Context, method, path string, body, out any) error {
+	var text []byte
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return err
+		}
+	}
+	var failed error
+	for range c.address.Hosts {
+		at := c.current.Load()
+		host := c.address.Hosts[int(at)%len(c.address.Hosts)]
+		err := c.ask(ctx, host, method, path, text, out)
+		var status *statusError
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return errors.Join(err, ctx.Err())
+		case errors.As(err, &status) && status.status != http.StatusTooManyRequests && status.status < 500:
+			return err
+		}
+		failed = fmt.Errorf("%s: %w", host, err)
+		c.current.CompareAndSwap(at, at+1)
+	}
+	return &store.UnavailableError{Err: failed}
+}
+
+// ask sends a request to one machine.
+func (c *cluster) ask(ctx context.Context, host, method, path string, body []byte, out any) error {
+	scheme := "http"
+	if c.address.TLS {
+		scheme = "https"
+	}
+	req, err := http.NewRequestWithContext(ctx, method, scheme+"://"+host+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if c.address.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.address.Key)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return err
+	}
+	if res.StatusCode < 200 || res.StatusCode > 299 {
+		return &statusError{res.StatusCode, message(text)}
+	}
+	if out == nil || len(text) == 0 {
+		return nil
+	}
+	if err := strictjson.Unmarshal(text, out); err != nil {
+		return fmt.Errorf("an answer that is not understood: %w", err)
+	}
+	return nil
+}
+
+// messages is how Weaviate tells of errors.
+type messages []struct {
+	Message string `json:"message"`
+}
+
+func (m messages) String() string {
+	texts := make([]string, len(m))
+	for i, one := range m {
+		texts[i] = one.Message
+	}
+	return strings.Join(texts, "; ")
+}
+
+// message is what an answer says is wrong.
+func message(text []byte) string {
+	var list struct {
+		Error messages `json:"error"`
+	}
+	if strictjson.Loose(text, &list) == nil && len(list.Error) > 0 {
+		return escape.Message(list.Error.String())
+	}
+	return string(text[:min(len(text), 300)])
+}
+
+// notFound tells whether an answer says that there is nothing.
+func notFound(err error) bool {
+	var status *statusError
+	return errors.As(err, &status) && status.status == http.StatusNotFound
+}
+
+// graph asks by GraphQL. What goes wrong behind a query of ours is that a machine is
+// missing, so that it can be asked again.
+func (c *cluster) graph(ctx context.Context, query string, out any) error {
+	var answer struct {
+		Data   json.RawMessage `json:"data"`
+		Errors messages        `json:"errors"`
+	}
+	if err := c.call(ctx, http.MethodPost, "/v1/graphql", map[string]string{"query": query}, &answer); err != nil {
+		return err
+	}
+	if len(answer.Errors) > 0 {
+		at := c.current.Load()
+		c.current.CompareAndSwap(at, at+1) // another may know more
+		return &store.UnavailableError{Err: fmt.Errorf("an answer of Weaviate: %s",
+			escape.Message(answer.Errors.String()))}
+	}
+	return strictjson.Loose(answer.Data, out)
+}

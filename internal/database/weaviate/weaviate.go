@@ -1,0 +1,675 @@
+// Package weaviate is a collection of a Weaviate cluster as a store.Store.
+//
+//	const url = "weaviate://a.example:8080,b.example:8080?replication=3&consistency=quorum"
+//	s, err := weaviate.Create(ctx, url, "photos", store.Config{Dim: 128, HNSW: true})
+//	s, err := weaviate.Open(ctx, url, "photos")
+//
+// A request goes to one of the hosts, and to the next if that fails. weaviate://:KEY@HOST
+// sends an API key. Options of the URL:
+//
+//	replication  machines that keep each item of a new store, default 1
+//	consistency  machines that have to agree to a write or a read: one, quorum (the
+//	             default), all
+//	ef           candidates that a search in a new graph considers, default Weaviate's own
+//	tls          true or false
+//
+// A store is a class Kindred_NAME. An item is an object whose UUID is made of its id; its
+// vector is kept in float32 unchanged. Its columns are kept as JSON, and for filters as
+// properties t_NAME, n_NAME and b_NAME of texts, numbers and truth values. Searches are
+// exact unless Config.HNSW has made a graph. When Put returns, its items are on as many
+// machines as consistency says. Weaviate has no transactions: a failed Put can have written
+// a part; the same Put completes it. If two calls Insert one id at the same moment, both
+// can succeed.
+package weaviate
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kindred-ml/kindred/internal/database/driver"
+	"github.com/kindred-ml/kindred/internal/format/strictjson"
+	"github.com/kindred-ml/kindred/store"
+)
+
+// Store is an open store.
+type Store struct {
+	*cluster
+	name, class string
+	about       about
+	level       string // of consistency
+	replication int
+	ef          int // -1 is Weaviate's own
+
+	mu      sync.Mutex
+	columns []store.Column // by property, in the order in which they came
+	props   map[string]bool
+	agree   string // the argument of a query that says how many machines have to agree
+}
+
+// about is what a class tells of its store, as its description.
+type about struct {
+	Kindred  int    `json:"kindred"` // the version of how things are kept
+	Dim      int    `json:"dim"`
+	Distance string `json:"distance"`
+	Network  string `json:"network"`
+}
+
+// layout is the version of how things are kept.
+const layout = 1
+
+// maxDim is the longest vector that Weaviate takes.
+const maxDim = 65535
+
+// metrics is what Weaviate calls distances.
+var metrics = map[string]string{"euclidean": "l2-squared", "cosine": "cosine", "dot": "dot"}
+
+func connect(text, name string) (*Store, error) {
+	if err := store.CheckName(name); err != nil {
+		return nil, err
+	}
+	a, err := driver.ParseAddress(text, "weaviate", "8080", "replication", "consistency", "ef")
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{cluster: newCluster(a), name: name, class: "Kindred_" + name}
+	level, err := a.Choice("consistency", "quorum", "one", "all")
+	s.level = strings.ToUpper(level)
+	if err != nil {
+		return nil, err
+	}
+	if s.replication, err = a.Number("replication", 1, 1, 99); err != nil {
+		return nil, err
+	}
+	s.ef, err = a.Number("ef", -1, 1, 10_000)
+	return s, err
+}
+
+// Create makes an empty store in the cluster at a URL. It is an error if the store exists.
+func Create(ctx context.Context, url, name string, cfg store.Config) (*Store, error) {
+	s, err := connect(url, name)
+	if err == nil {
+		err = s.create(ctx, &cfg)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Open opens a store in the cluster at a URL.
+func Open(ctx context.Context, url, name string) (*Store, error) {
+	s, err := connect(url, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.refresh(ctx); err != nil {
+		return nil, fmt.Errorf("opening the store %s: %w", name, err)
+	}
+	return s, nil
+}
+
+// Ensure opens a store, or makes it if it does not exist. A store with another length of
+// vector or another distance is an error.
+func Ensure(ctx context.Context, url, name string, cfg store.Config) (*Store, error) {
+	if err := checked(name, &cfg); err != nil {
+		return nil, err
+	}
+	s, err := Open(ctx, url, name)
+	if notFound(err) {
+		return Create(ctx, url, name, cfg)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := cfg.Fits(name, s.about.Dim, s.about.Distance); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func checked(name string, cfg *store.Config) error {
+	if cfg.Half {
+		return errors.New("vectors in float16 are not possible in Weaviate")
+	}
+	return cfg.Check(name, maxDim)
+}
+
+// property is a property of a class.
+type property struct {
+	Name         string   `json:"name"`
+	DataType     []string `json:"dataType"`
+	Description  string   `json:"description"`
+	Tokenization string   `json:"tokenization,omitempty"`
+	Filterable   bool     `json:"indexFilterable"`
+	Searchable   bool     `json:"indexSearchable"`
+	Range        bool     `json:"indexRangeFilters"`
+}
+
+func newProperty(name, typ, description string, filterable bool) property {
+	p := property{Name: name, DataType: []string{typ}, Description: description, Filterable: filterable}
+	if strings.HasPrefix(typ, "text") {
+		p.Tokenization = "field"
+	}
+	return p
+}
+
+// class is a class of the schema.
+type class struct {
+	Class       string         `json:"class"`
+	Description string         `json:"description"`
+	Vectorizer  string         `json:"vectorizer"`
+	IndexType   string         `json:"vectorIndexType"`
+	Index       map[string]any `json:"vectorIndexConfig"`
+	Replication map[string]any `json:"replicationConfig"`
+	Properties  []property     `json:"properties"`
+}
+
+func (s *Store) create(ctx context.Context, cfg *store.Config) error {
+	if err := checked(s.name, cfg); err != nil {
+		return err
+	}
+	s.about = about{layout, cfg.Dim, cfg.Distance, cfg.Network}
+	description, err := json.Marshal(s.about)
+	if err != nil {
+		return err
+	}
+	c := class{Class: s.class, Description: string(description), Vectorizer: "none", IndexType: "flat",
+		Index:       map[string]any{"distance": metrics[cfg.Distance]},
+		Replication: map[string]any{"factor": s.replication},
+		Properties: []property{newProperty(idProp, "text", "the item's id", false),
+			newProperty(orderProp, "text", "the bytes of the id", true),
+			newProperty(pathProp, "text", "the item's file", true),
+			newProperty(columnsProp, "text", "the item's columns", false),
+			newProperty(hasProp, "text[]", "which properties the item has", true),
+			newProperty(versionProp, "text", "when the store was written to", false)}}
+	if cfg.HNSW {
+		c.IndexType = "hnsw"
+		c.Index["maxConnections"], c.Index["efConstruction"], c.Index["ef"] = cfg.Links, cfg.Build, s.ef
+	}
+	if err := s.call(ctx, http.MethodPost, "/v1/schema", c, nil); err != nil {
+		return fmt.Errorf("making the store %s: %w", s.name, err)
+	}
+	if err := s.refresh(ctx); err != nil {
+		return err
+	}
+	return s.write(ctx, []object{s.written()})
+}
+
+// refresh reads the schema.
+func (s *Store) refresh(ctx context.Context) error {
+	var c class
+	if err := s.call(ctx, http.MethodGet, "/v1/schema/"+s.class, nil, &c); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := strictjson.Loose([]byte(c.Description), &s.about); err != nil || s.about.Kindred != layout {
+		return fmt.Errorf("the class %s was made by another program, or by another version of kindred", s.class)
+	}
+	s.props, s.columns, s.agree = make(map[string]bool), nil, ""
+	if f, _ := c.Replication["factor"].(float64); f > 1 { // else Weaviate knows no such argument
+		s.agree = ",consistencyLevel:" + s.level
+	}
+	kinds := map[string]store.Kind{"text": store.Text, "number": store.Number, "boolean": store.Bool}
+	for _, p := range c.Properties {
+		s.props[p.Name] = true
+		if strings.HasPrefix(p.Name, "kindred") || len(p.DataType) != 1 {
+			continue
+		}
+		s.columns = append(s.columns, store.Column{Name: p.Description, Kind: kinds[p.DataType[0]]})
+	}
+	return nil
+}
+
+// knows tells whether the class has a property.
+func (s *Store) knows(prop string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.props[prop]
+}
+
+// Close closes the connections.
+func (s *Store) Close() error {
+	s.http.CloseIdleConnections()
+	return nil
+}
+
+// Info implements store.Store.
+func (s *Store) Info(ctx context.Context) (store.Info, error) {
+	if err := s.refresh(ctx); err != nil {
+		return store.Info{}, err
+	}
+	in := store.Info{Dim: s.about.Dim, Distance: s.about.Distance, Network: s.about.Network}
+	s.mu.Lock()
+	for _, c := range s.columns {
+		if !slices.ContainsFunc(in.Columns, func(d store.Column) bool { return d.Name == c.Name }) {
+			in.Columns = append(in.Columns, c)
+		}
+	}
+	s.mu.Unlock()
+	slices.SortFunc(in.Columns, func(a, b store.Column) int { return strings.Compare(a.Name, b.Name) })
+	var count struct {
+		Aggregate map[string][]struct{ Meta struct{ Count int } }
+	}
+	err := s.graph(ctx, "{Aggregate{"+s.class+"(where:"+has(isItem).String()+"){meta{count}}}}", &count)
+	if err != nil {
+		return in, err
+	}
+	for _, one := range count.Aggregate[s.class] {
+		in.Items = one.Meta.Count
+	}
+	o, err := s.get(ctx, versionID)
+	if err == nil {
+		in.Version, err = strconv.ParseUint(o.Properties.text(versionProp), 10, 64)
+	}
+	return in, err
+}
+
+// versionID tells the object that is written with every change from items.
+var versionID = driver.UUID("")
+
+// object is an object as Weaviate has it.
+type object struct {
+	Class      string     `json:"class"`
+	ID         string     `json:"id"`
+	Properties properties `json:"properties"`
+	Vector     []float32  `json:"vector,omitempty"`
+}
+
+type properties map[string]any
+
+func (p properties) text(name string) string {
+	s, _ := p[name].(string)
+	return s
+}
+
+// written is the object that changes with every write: the moment of the last one.
+func (s *Store) written() object {
+	return object{Class: s.class, ID: versionID,
+		Properties: properties{versionProp: strconv.FormatInt(time.Now().UnixNano(), 10)}}
+}
+
+// order is an id such that Weaviate, which takes capitals for small letters there, orders
+// by its bytes.
+func order(id string) string { return "x" + hex.EncodeToString([]byte(id)) }
+
+// newObject is an item as an object.
+func (s *Store) newObject(it *store.Item) (object, error) {
+	columns, err := json.Marshal(it.Columns)
+	if err != nil {
+		return object{}, &store.ItemError{ID: it.ID, Err: err}
+	}
+	p := properties{idProp: kept(it.ID), orderProp: order(it.ID), columnsProp: string(columns)}
+	has := []string{isItem, orderProp}
+	if it.Path != "" {
+		p[pathProp] = kept(it.Path)
+		has = append(has, pathProp)
+	}
+	for name, v := range it.Columns {
+		prop := driver.Property(store.KindOf(v), name)
+		if t, ok := v.(string); ok {
+			v = kept(t)
+		}
+		p[prop] = v
+		has = append(has, prop)
+	}
+	p[hasProp] = has
+	return object{Class: s.class, ID: driver.UUID(it.ID), Properties: p, Vector: it.Vector}, nil
+}
+
+// item returns an object as an item, or false if the object is not an item.
+func (p properties) item() (store.Item, bool, error) {
+	var it store.Item
+	id := p.text(idProp)
+	if len(id) < 2 {
+		return it, false, nil
+	}
+	it.ID = id[1 : len(id)-1]
+	if path := p.text(pathProp); len(path) > 1 {
+		it.Path = path[1 : len(path)-1]
+	}
+	err := strictjson.Unmarshal([]byte(p.text(columnsProp)), &it.Columns)
+	if err != nil {
+		return it, true, fmt.Errorf("the columns of %q: %w", it.ID, err)
+	}
+	return it, true, nil
+}
+
+func (s *Store) get(ctx context.Context, uuid string) (object, error) {
+	var o object
+	path := "/v1/objects/" + s.class + "/" + uuid + "?include=vector&consistency_level=" + s.level
+	err := s.call(ctx, http.MethodGet, path, nil, &o)
+	return o, err
+}
+
+// Get implements store.Store.
+func (s *Store) Get(ctx context.Context, id string) (store.Item, error) {
+	o, err := s.get(ctx, driver.UUID(id))
+	if notFound(err) {
+		return store.Item{}, &store.NotFoundError{ID: id}
+	}
+	if err != nil {
+		return store.Item{}, err
+	}
+	it, ok, err := o.Properties.item()
+	if !ok {
+		return it, &store.NotFoundError{ID: id}
+	}
+	it.Vector = o.Vector
+	return it, err
+}
+
+// Put implements store.Store, except for the limits on transactions in the package comment.
+// If two items of a call have the same id, none is written.
+func (s *Store) Put(ctx context.Context, items []store.Item, mode store.Mode) error {
+	objects := make([]object, 0, len(items)+1)
+	ids := make(map[string]bool, len(items))
+	columns := map[string]store.Column{}
+	for i := range items {
+		it := &items[i]
+		if err := it.Check(s.about.Dim); err != nil {
+			return err
+		}
+		if ids[it.ID] {
+			return &store.ExistsError{ID: it.ID}
+		}
+		ids[it.ID] = true
+		for name, v := range it.Columns {
+			kind := store.KindOf(v)
+			columns[driver.Property(kind, name)] = store.Column{Name: name, Kind: kind}
+		}
+		o, err := s.newObject(it)
+		if err != nil {
+			return err
+		}
+		objects = append(objects, o)
+	}
+	if mode == store.Insert {
+		if err := s.absent(ctx, items); err != nil {
+			return err
+		}
+	}
+	for prop, c := range columns {
+		if err := s.addColumn(ctx, prop, c); err != nil {
+			return err
+		}
+	}
+	return s.write(ctx, append(objects, s.written()))
+}
+
+// addColumn adds a property to the class, if it is not there.
+func (s *Store) addColumn(ctx context.Context, prop string, c store.Column) error {
+	if s.knows(prop) {
+		return nil
+	}
+	if err := s.refresh(ctx); err != nil || s.knows(prop) {
+		return err
+	}
+	types := map[store.Kind]string{store.Text: "text", store.Number: "number", store.Bool: "boolean"}
+	p := newProperty(prop, types[c.Kind], c.Name, true)
+	p.Range = c.Kind == store.Number
+	err := s.call(ctx, http.MethodPost, "/v1/schema/"+s.class+"/properties", p, nil)
+	if e := s.refresh(ctx); e != nil {
+		return errors.Join(err, e)
+	}
+	if s.knows(prop) { // by us, or by somebody who was faster
+		return nil
+	}
+	return err
+}
+
+// batch is how many objects or ids a request has at most.
+const batch = 1000
+
+// write writes objects, and returns when all of them are written.
+func (s *Store) write(ctx context.Context, objects []object) error {
+	for part := range slices.Chunk(objects, batch) {
+		var answer []struct {
+			ID     string `json:"id"`
+			Result struct {
+				Errors *struct {
+					Error messages `json:"error"`
+				} `json:"errors"`
+			} `json:"result"`
+		}
+		err := s.call(ctx, http.MethodPost, "/v1/batch/objects?consistency_level="+s.level,
+			map[string]any{"objects": part}, &answer)
+		if err != nil {
+			return err
+		}
+		if len(answer) != len(part) {
+			return &store.UnavailableError{
+				Err: fmt.Errorf("an answer of Weaviate for %d of %d objects", len(answer), len(part))}
+		}
+		for _, one := range answer {
+			if e := one.Result.Errors; e != nil && len(e.Error) > 0 {
+				return &store.UnavailableError{Err: fmt.Errorf("not all objects were written by Weaviate: %s", e.Error)}
+			}
+		}
+	}
+	return nil
+}
+
+// absent is an *ExistsError if one of the items is there.
+func (s *Store) absent(ctx context.Context, items []store.Item) error {
+	for part := range slices.Chunk(items, batch) {
+		keys := make([]string, len(part))
+		for i, it := range part {
+			keys[i] = order(it.ID)
+		}
+		found, err := s.find(ctx, "where:"+leaf(orderProp, "ContainsAny", texts(keys)).String()+",limit:1", false)
+		if err != nil {
+			return err
+		}
+		if len(found) > 0 {
+			return &store.ExistsError{ID: found[0].ID}
+		}
+	}
+	return nil
+}
+
+// find asks for objects by GraphQL, with vectors or without, and returns those that are
+// items, with their distances from the query if there was one.
+func (s *Store) find(ctx context.Context, arguments string, vectors bool) ([]store.Hit, error) {
+	rows, err := s.rows(ctx, arguments, vectors)
+	if err != nil {
+		return nil, err
+	}
+	hits := make([]store.Hit, 0, len(rows))
+	for _, r := range rows {
+		it, ok, err := r.item()
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			it.Vector = r.extra.Vector
+			hits = append(hits, store.Hit{Item: it, Distance: r.extra.Distance})
+		}
+	}
+	return hits, nil
+}
+
+// row is an object as GraphQL answers it.
+type row struct {
+	properties
+	extra struct {
+		ID       string    `json:"id"`
+		Distance float64   `json:"distance"`
+		Vector   []float32 `json:"vector"`
+	}
+}
+
+func (r *row) UnmarshalJSON(text []byte) error {
+	r.extra.Vector = nil
+	if err := strictjson.Loose(text, &r.properties); err != nil {
+		return err
+	}
+	var of struct {
+		Additional json.RawMessage `json:"_additional"`
+	}
+	if err := strictjson.Loose(text, &of); err != nil {
+		return err
+	}
+	return strictjson.Loose(of.Additional, &r.extra)
+}
+
+func (s *Store) rows(ctx context.Context, arguments string, vectors bool) ([]row, error) {
+	wanted := "id distance"
+	if vectors {
+		wanted += " vector"
+	}
+	s.mu.Lock()
+	arguments += s.agree
+	s.mu.Unlock()
+	var answer struct{ Get map[string][]row }
+	err := s.graph(ctx, fmt.Sprintf("{Get{%s(%s){%s %s %s _additional{%s}}}}", s.class, arguments,
+		idProp, pathProp, columnsProp, wanted), &answer)
+	return answer.Get[s.class], err
+}
+
+// clause translates a filter. It returns false for an empty filter.
+func (s *Store) clause(ctx context.Context, text string) (clause, bool, error) {
+	f, err := store.ParseFilter(text)
+	if f == nil || err != nil {
+		return clause{}, false, err
+	}
+	// Somebody else may have added the column since.
+	missed := false
+	t := translator{func(prop string) bool {
+		known := s.knows(prop)
+		missed = missed || !known
+		return known
+	}}
+	c := t.clause(f.Expr(), false)
+	if missed {
+		if err := s.refresh(ctx); err != nil {
+			return c, false, err
+		}
+		c = t.clause(f.Expr(), false)
+	}
+	return c, true, nil
+}
+
+// Search implements store.Store.
+func (s *Store) Search(ctx context.Context, q store.Query) ([]store.Hit, error) {
+	if len(q.Vector) != s.about.Dim {
+		return nil, &store.DimensionError{Have: len(q.Vector), Want: s.about.Dim}
+	}
+	vector, err := json.Marshal(q.Vector)
+	if err != nil {
+		return nil, err
+	}
+	arguments := fmt.Sprintf("nearVector:{vector:%s},limit:%d", vector, q.K+len(q.Except))
+	c, some, err := s.clause(ctx, q.Filter)
+	if err != nil {
+		return nil, err
+	}
+	if some {
+		arguments += ",where:" + c.String()
+	}
+	hits, err := s.find(ctx, arguments, q.Vectors)
+	if err != nil {
+		return nil, err
+	}
+	hits = slices.DeleteFunc(hits, func(h store.Hit) bool { return slices.Contains(q.Except, h.ID) })
+	if s.about.Distance == "euclidean" {
+		for i := range hits {
+			hits[i].Distance = math.Sqrt(max(0, hits[i].Distance))
+		}
+	}
+	slices.SortFunc(hits, func(a, b store.Hit) int {
+		return cmp.Or(cmp.Compare(a.Distance, b.Distance), strings.Compare(a.ID, b.ID))
+	})
+	return hits[:min(q.K, len(hits))], nil
+}
+
+// Delete implements store.Store.
+func (s *Store) Delete(ctx context.Context, ids []string) (int, error) {
+	n := 0
+	for part := range slices.Chunk(ids, batch) {
+		keys := make([]string, len(part))
+		for i, id := range part {
+			keys[i] = order(id)
+		}
+		var answer struct {
+			Results struct{ Matches, Failed int }
+		}
+		err := s.call(ctx, http.MethodDelete, "/v1/batch/objects?consistency_level="+s.level, map[string]any{
+			"output": "minimal", "match": map[string]any{"class": s.class, "where": map[string]any{
+				"path": []string{orderProp}, "operator": "ContainsAny", "valueTextArray": keys}}}, &answer)
+		if err == nil && answer.Results.Failed > 0 {
+			err = &store.UnavailableError{
+				Err: fmt.Errorf("%d objects were not removed by Weaviate", answer.Results.Failed)}
+		}
+		if err != nil {
+			return n, err
+		}
+		n += answer.Results.Matches
+	}
+	return n, s.write(ctx, []object{s.written()})
+}
+
+// List implements store.Store.
+func (s *Store) List(ctx context.Context, p store.Page) ([]store.Item, error) {
+	c, some, err := s.clause(ctx, p.Filter)
+	if err != nil {
+		return nil, err
+	}
+	out := []store.Item{}
+	for after := p.After; len(out) < p.Limit; {
+		where := leaf(orderProp, "GreaterThan", text(order(after)))
+		if some {
+			where = allOf(where, c)
+		}
+		limit := min(batch, p.Limit-len(out))
+		arguments := fmt.Sprintf(`where:%s,sort:[{path:["%s"],order:asc}],limit:%d`, where, orderProp, limit)
+		hits, err := s.find(ctx, arguments, p.Vectors)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range hits {
+			out = append(out, h.Item)
+		}
+		if len(hits) < limit {
+			break
+		}
+		after = hits[len(hits)-1].ID
+	}
+	return out, nil
+}
+
+// All implements store.Store. What is written meanwhile may be among the items or not.
+func (s *Store) All(ctx context.Context) iter.Seq2[store.Item, error] {
+	return func(yield func(store.Item, error) bool) {
+		for after := ""; ; {
+			rows, err := s.rows(ctx, fmt.Sprintf(`after:"%s",limit:%d`, after, batch), true)
+			if err != nil {
+				yield(store.Item{}, err)
+				return
+			}
+			for _, r := range rows {
+				it, ok, err := r.item()
+				it.Vector = r.extra.Vector
+				after = r.extra.ID
+				if (ok || err != nil) && !yield(it, err) || err != nil {
+					return
+				}
+			}
+			if len(rows) < batch {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,225 @@
+package graphrun
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/kindred-ml/kindred/internal/kernel/simd"
+	"github.com/kindred-ml/kindred/matrix"
+)
+
+// heads brings queries, keys or values into batch x heads x tokens x width.
+func (c *call) heads(i int, attr string) (*Tensor, error) {
+	x, err := c.floats(i)
+	if err != nil {
+		return nil, err
+	}
+	switch s := x.Shape; len(s) {
+	case 4:
+		return x, nil
+	case 3:
+		n := int(min(max(c.int(attr, 0), 0), 1<<20))
+		if n < 1 || s[2]%n != 0 {
+			return nil, fmt.Errorf("%s = %d for an input of %d", attr, n, s)
+		}
+		d := s[2] / n
+		return c.strided(x, []int{s[0], n, s[1], d}, []int{s[1] * s[2], d, s[2], 1}, 0)
+	}
+	return nil, fmt.Errorf("its input %d of shape %d has neither three nor four axes", i, x.Shape)
+}
+
+// attention is softmax(scale Q K' + mask) V, as opset 23 has it, without what generates text.
+func attention(c *call) ([]*Tensor, error) {
+	if c.has(4) || c.has(5) || c.has(6) {
+		return nil, errors.New("it takes keys and values of earlier runs, which is not computed")
+	}
+	q, err := c.heads(0, "q_num_heads")
+	if err != nil {
+		return nil, err
+	}
+	k, err := c.heads(1, "kv_num_heads")
+	if err != nil {
+		return nil, err
+	}
+	v, err := c.heads(2, "kv_num_heads")
+	if err != nil {
+		return nil, err
+	}
+	batch, nq, tq, d := q.Shape[0], q.Shape[1], q.Shape[2], q.Shape[3]
+	nk, tk, dv := k.Shape[1], k.Shape[2], v.Shape[3]
+	if k.Shape[0] != batch || v.Shape[0] != batch || k.Shape[3] != d || v.Shape[1] != nk || v.Shape[2] != tk ||
+		nk == 0 || nq%nk != 0 || tk == 0 {
+		return nil, fmt.Errorf("queries of %d, keys of %d and values of %d do not go together", q.Shape, k.Shape,
+			v.Shape)
+	}
+	mask, err := c.mask(3, []int{batch, nq, tq, tk})
+	if err != nil {
+		return nil, err
+	}
+	scale := float64(c.float("scale", 0))
+	if scale == 0 {
+		scale = 1 / math.Sqrt(float64(d))
+	}
+	limit, causal := float64(c.float("softcap", 0)), c.int("is_causal", 0) != 0
+	out, err := c.newFloats([]int{batch, nq, tq, dv})
+	if err != nil {
+		return nil, err
+	}
+	scores, err := c.newFloats([]int{batch, nq, tq, tk})
+	if err != nil {
+		return nil, err
+	}
+	if !c.spend(scores.len(), d+dv+plainWork) {
+		return nil, c.err
+	}
+	c.divide(batch*nq, 2*scores.len()*(d+dv), func(lo, hi int) {
+		for h := lo; h < hi; h++ {
+			kv := h/nq*nk + h%nq/(nq/nk)
+			s := &matrix.Dense{Rows: tq, Cols: tk, Stride: tk, Data: scores.Floats[h*tq*tk : (h+1)*tq*tk]}
+			matrix.Gemm(false, true, float32(scale), denseOf(q.Floats[h*tq*d:(h+1)*tq*d], tq, d, false),
+				denseOf(k.Floats[kv*tk*d:(kv+1)*tk*d], tk, d, false), 0, s)
+			for i := range tq {
+				row := s.Row(i)
+				if limit > 0 {
+					for j, x := range row {
+						row[j] = float32(limit * math.Tanh(float64(x)/limit))
+					}
+				}
+				if mask != nil {
+					simd.AddClamp(row, row, mask.Floats[(h*tq+i)*tk:][:tk], simd.Linear())
+				}
+				if causal {
+					for j := i + 1; j < tk; j++ {
+						row[j] = float32(math.Inf(-1))
+					}
+				}
+				softmaxRow(row, row)
+			}
+			matrix.Gemm(false, false, 1, s, denseOf(v.Floats[kv*tk*dv:(kv+1)*tk*dv], tk, dv, false), 0,
+				denseOf(out.Floats[h*tq*dv:(h+1)*tq*dv], tq, dv, false))
+		}
+	})
+	if len(c.in[0].Shape) == 4 {
+		return one(out, nil)
+	}
+	flat, err := c.strided(out, []int{batch, tq, nq, dv}, []int{nq * tq * dv, dv, tq * dv, 1}, 0)
+	if err != nil {
+		return nil, err
+	}
+	return one(flat.view([]int{batch, tq, nq * dv}), nil)
+}
+
+// mask is an input that is added to scores of a shape, nil if it is left out. Of truths, false
+// leaves a score out.
+func (c *call) mask(i int, shape []int) (*Tensor, error) {
+	if !c.has(i) {
+		return nil, nil
+	}
+	m, err := c.plain(c.in[i])
+	if err != nil {
+		return nil, err
+	}
+	if s, err := Broadcast(m.Shape, shape); err != nil || !slices.Equal(s, shape) {
+		return nil, fmt.Errorf("a mask of shape %d for scores of %d", m.Shape, shape)
+	}
+	out, err := c.newFloats(shape)
+	if err != nil {
+		return nil, err
+	}
+	c.spread(shape, [][]int{m.Shape}, func(i int, at []int) {
+		switch {
+		case m.isFloat():
+			out.Floats[i] = m.Floats[at[0]]
+		case m.Ints[at[0]] != 0:
+			out.Floats[i] = 0
+		default:
+			out.Floats[i] = float32(math.Inf(-1))
+		}
+	})
+	return out, nil
+}
+
+// rotary turns pairs of values of each token by the angles of its position.
+func rotary(c *call) ([]*Tensor, error) {
+	x, err := c.heads(0, "num_heads")
+	if err != nil {
+		return nil, err
+	}
+	cos, err := c.floats(1)
+	if err != nil {
+		return nil, err
+	}
+	sin, err := c.floats(2)
+	if err != nil {
+		return nil, err
+	}
+	batch, n, tokens, width := x.Shape[0], x.Shape[1], x.Shape[2], x.Shape[3]
+	turned := int(min(max(c.int("rotary_embedding_dim", 0), 0), 1<<20))
+	if turned == 0 {
+		turned = width
+	}
+	half := turned / 2
+	if turned%2 != 0 || turned > width || len(cos.Shape) < 2 || cos.Shape[len(cos.Shape)-1] != half ||
+		!slices.Equal(cos.Shape, sin.Shape) {
+		return nil, fmt.Errorf("tables of shape %d for %d of %d values", cos.Shape, turned, width)
+	}
+	at, err := c.places(cos, batch, tokens)
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.newFloats(x.Shape)
+	if err != nil {
+		return nil, err
+	}
+	between := c.int("interleaved", 0) != 0
+	for i := range batch * n * tokens {
+		from, to := x.Floats[i*width:(i+1)*width], out.Floats[i*width:(i+1)*width]
+		copy(to, from)
+		table := at[i/(n*tokens)*tokens+i%tokens] * half
+		for k := range half {
+			a, b := k, k+half
+			if between {
+				a, b = 2*k, 2*k+1
+			}
+			cs, sn := cos.Floats[table+k], sin.Floats[table+k]
+			to[a], to[b] = from[a]*cs-from[b]*sn, from[b]*cs+from[a]*sn
+		}
+	}
+	if len(c.in[0].Shape) == 4 {
+		return one(out, nil)
+	}
+	flat, err := c.strided(out, []int{batch, tokens, n, width}, []int{n * tokens * width, width, tokens * width, 1}, 0)
+	if err != nil {
+		return nil, err
+	}
+	return one(flat.view(c.in[0].Shape), nil)
+}
+
+// places lists the row of the tables for each token of each sample.
+func (c *call) places(table *Tensor, batch, tokens int) ([]int, error) {
+	at := make([]int, batch*tokens)
+	if !c.has(3) {
+		if len(table.Shape) != 3 || table.Shape[0] != batch || table.Shape[1] != tokens {
+			return nil, fmt.Errorf("tables of shape %d for %d x %d tokens", table.Shape, batch, tokens)
+		}
+		for i := range at {
+			at[i] = i
+		}
+		return at, nil
+	}
+	ids, err := c.in[3].integers()
+	if err != nil {
+		return nil, err
+	}
+	if len(table.Shape) != 2 || len(ids) != len(at) {
+		return nil, fmt.Errorf("%d positions for %d x %d tokens", len(ids), batch, tokens)
+	}
+	for i, v := range ids {
+		if at[i], err = indexOf(v, table.Shape[0]); err != nil {
+			return nil, err
+		}
+	}
+	return at, nil
+}

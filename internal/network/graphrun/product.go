@@ -1,0 +1,398 @@
+package graphrun
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/conv"
+	"github.com/kindred-ml/kindred/matrix"
+)
+
+// linear is a product with constant weights, which its kernel keeps packed.
+type linear struct {
+	w       []float32 // out x in
+	in, out int
+	filters conv.Filters
+}
+
+// newLinear takes weights of in x out, or of out x in if turned.
+func newLinear(w *value, turned bool) *linear {
+	t := w.known
+	l := &linear{in: t.Shape[0], out: t.Shape[1], filters: conv.Filters{Constant: true}}
+	switch {
+	case turned:
+		l.in, l.out = l.out, l.in
+		l.w = w.inOrder().Floats
+	case w.layout == Turned:
+		l.w = t.Floats
+	default:
+		l.w = make([]float32, len(t.Floats))
+		transposeTo(l.w, t.Floats, l.out, l.in, l.out)
+	}
+	return l
+}
+
+// apply computes x W + what follows it, for x of any number of rows.
+func (l *linear) apply(c *call, x *Tensor, shape []int) (*Tensor, error) {
+	y, err := c.newFloats(shape)
+	if err != nil || y.len() == 0 {
+		return y, err
+	}
+	if l.in == 0 {
+		return nil, errors.New("a product over no values")
+	}
+	s := conv.Shape{N: 1, H: len(x.Floats) / l.in, W: 1, C: l.in, K: l.out, R: 1, S: 1, StrideH: 1, StrideW: 1,
+		Groups: 1}
+	e, err := c.epilogue(shape, false)
+	if err != nil {
+		return nil, err
+	}
+	if e.Filters = &l.filters; !c.spend(y.len(), l.in) {
+		return nil, c.err
+	}
+	conv.Forward(&c.ws, &s, x.Floats, l.w, y.Floats, e)
+	return y, nil
+}
+
+// epilogue is what the node does with its result, of the given shape, before it is stored.
+func (c *call) epilogue(shape []int, last bool) (*conv.Epilogue, error) {
+	j := &c.n.join
+	e := &conv.Epilogue{Scale: j.scale, Shift: j.shift, ReLU: j.relu, ReLU6: j.relu6}
+	if f := j.act; f != nil {
+		e.Act = func(y []float32) { f(y, y) }
+	}
+	if len(j.reads) > 0 {
+		t := c.tensor(j.reads[0])
+		if !slices.Equal(t.Shape, shape) || !t.isFloat() {
+			return nil, fmt.Errorf("shapes %d and %d are added", t.Shape, shape)
+		}
+		var err error
+		if last {
+			t, err = c.lastly(t)
+		} else {
+			t, err = c.plain(t)
+		}
+		if err != nil {
+			return nil, err
+		}
+		e.Residual = t.Floats
+	}
+	return e, nil
+}
+
+// constantMatrix reports an input that is a matrix of constant weights.
+func (c *call) constantMatrix(i int) bool {
+	if c.n.in[i] < 0 {
+		return false
+	}
+	v := &c.values[c.n.in[i]]
+	return v.known != nil && v.known.isFloat() && len(v.known.Shape) == 2 && v.known.len() > 0
+}
+
+// weight returns an input in the order of its shape, whatever order its memory has.
+func (c *call) weight(i int) (*Tensor, error) {
+	if !c.has(i) {
+		return nil, fmt.Errorf("it has no input %d", i)
+	}
+	if v := &c.values[c.n.in[i]]; v.known != nil && v.layout != AsIs {
+		return v.inOrder(), nil
+	}
+	return c.plain(c.in[i])
+}
+
+// MatMulShape is the shape of the product of two tensors, and that of the axes before the matrices.
+func MatMulShape(x, y []int) (shape, batch []int, err error) {
+	wrong := fmt.Errorf("matrices of %d and %d do not go together", x, y)
+	if len(x) == 0 || len(y) == 0 {
+		return nil, nil, wrong
+	}
+	rows, inner := max(len(x)-2, 0), max(len(y)-2, 0) // the axes before the last; of a vector this one
+	if x[len(x)-1] != y[inner] {
+		return nil, nil, wrong
+	}
+	if batch, err = Broadcast(x[:rows], y[:inner]); err != nil {
+		return nil, nil, err
+	}
+	shape = slices.Concat(batch, x[rows:len(x)-1], y[inner+1:])
+	_, err = length(shape)
+	return shape, batch, err
+}
+
+func matMul(c *call) ([]*Tensor, error) {
+	if err := c.needs(2); err != nil {
+		return nil, err
+	}
+	turnX, turnY, alpha := c.int("transA", 0) != 0, c.int("transB", 0) != 0, c.float("alpha", 1)
+	if c.int("transBatchA", 0) != 0 || c.int("transBatchB", 0) != 0 {
+		return nil, errors.New("transBatchA and transBatchB are not computed")
+	}
+	x, err := c.plain(c.in[0])
+	if err != nil {
+		return nil, err
+	}
+	if !x.isFloat() || !c.in[1].isFloat() {
+		return c.wholeMatMul(x, c.in[1])
+	}
+	if c.constantMatrix(1) && !turnX && alpha == 1 && len(x.Shape) > 0 && x.len() > 0 {
+		return c.linearMatMul(x, turnY)
+	}
+	y, err := c.weight(1)
+	if err != nil {
+		return nil, err
+	}
+	if c.n.in[0] >= 0 {
+		if x, err = c.weight(0); err != nil {
+			return nil, err
+		}
+	}
+	return one(c.products(x, y, turnX, turnY, alpha))
+}
+
+func (c *call) linearMatMul(x *Tensor, turned bool) ([]*Tensor, error) {
+	l, ok := c.n.state.(*linear)
+	if !ok {
+		l = newLinear(&c.values[c.n.in[1]], turned)
+		c.n.state = l
+	}
+	if k := x.Shape[len(x.Shape)-1]; k != l.in {
+		return nil, fmt.Errorf("matrices of %d and %d do not go together", x.Shape, c.in[1].Shape)
+	}
+	shape := append(slices.Clone(x.Shape[:len(x.Shape)-1]), l.out)
+	return one(l.apply(c, x, shape))
+}
+
+// turnedShape swaps the last two axes if a matrix is to be transposed.
+func turnedShape(s []int, turned bool) []int {
+	if !turned || len(s) < 2 {
+		return s
+	}
+	s = slices.Clone(s)
+	n := len(s)
+	s[n-1], s[n-2] = s[n-2], s[n-1]
+	return s
+}
+
+// products multiplies the matrices of two tensors.
+func (c *call) products(x, y *Tensor, turnX, turnY bool, alpha float32) (*Tensor, error) {
+	xs, ys := turnedShape(x.Shape, turnX), turnedShape(y.Shape, turnY)
+	shape, batch, err := MatMulShape(xs, ys)
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.newFloats(shape)
+	if err != nil || out.len() == 0 {
+		return out, err
+	}
+	m, k, n := 1, xs[len(xs)-1], 1
+	if len(xs) > 1 {
+		m = xs[len(xs)-2]
+	}
+	if len(ys) > 1 {
+		n = ys[len(ys)-1]
+	}
+	if k == 0 {
+		clear(out.Floats)
+		return out, nil
+	}
+	at := c.batches(batch, xs, ys)
+	work := 2 * len(out.Floats) * k
+	if !c.spend(len(out.Floats), k) {
+		return nil, c.err
+	}
+	c.divide(len(at), work, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			a, b := x.Floats[at[i][0]*m*k:][:m*k], y.Floats[at[i][1]*k*n:][:k*n]
+			matrix.Gemm(turnX && len(xs) > 1, turnY && len(ys) > 1, alpha, denseOf(a, m, k, turnX && len(xs) > 1),
+				denseOf(b, k, n, turnY && len(ys) > 1),
+				0, denseOf(out.Floats[i*m*n:(i+1)*m*n], m, n, false))
+		}
+	})
+	return out, nil
+}
+
+// denseOf views values as a matrix of rows x cols or, if they are transposed, of cols x rows.
+func denseOf(v []float32, rows, cols int, turned bool) *matrix.Dense {
+	if turned {
+		rows, cols = cols, rows
+	}
+	return &matrix.Dense{Rows: rows, Cols: cols, Stride: cols, Data: v}
+}
+
+// batches lists, for each matrix of a product, which of the operands' it is made of.
+func (c *call) batches(batch, xs, ys []int) [][2]int {
+	list := make([][2]int, 0, size(batch))
+	c.spread(batch, [][]int{xs[:max(len(xs)-2, 0)], ys[:max(len(ys)-2, 0)]}, func(_ int, at []int) {
+		list = append(list, [2]int{at[0], at[1]})
+	})
+	return list
+}
+
+// wholeMatMul multiplies matrices of integers.
+func (c *call) wholeMatMul(x, y *Tensor) ([]*Tensor, error) {
+	if x.isFloat() || y.isFloat() {
+		return nil, errors.New("integers and floating-point numbers do not go together")
+	}
+	return one(c.integerProducts(x, y, x.typ))
+}
+
+// integerProducts computes products of integers exactly: in float32 over so few values that no sum
+// needs more than its 24 bits, or, of large integers, one by one.
+func (c *call) integerProducts(x, y *Tensor, typ onnx.DataType) (*Tensor, error) {
+	shape, batch, err := MatMulShape(x.Shape, y.Shape)
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.newInts(shape, typ)
+	if err != nil || out.len() == 0 {
+		return out, err
+	}
+	clear(out.Ints)
+	m, k, n := 1, x.Shape[len(x.Shape)-1], 1
+	if len(x.Shape) > 1 {
+		m = x.Shape[len(x.Shape)-2]
+	}
+	if len(y.Shape) > 1 {
+		n = y.Shape[len(y.Shape)-1]
+	}
+	if !c.spend(plainWork, out.len(), k) {
+		return nil, c.err
+	}
+	block := 1 << 24 / max(largest(x.Ints)*largest(y.Ints), 1)
+	for i, at := range c.batches(batch, x.Shape, y.Shape) {
+		a, b, to := x.Ints[at[0]*m*k:][:m*k], y.Ints[at[1]*k*n:][:k*n], out.Ints[i*m*n:(i+1)*m*n]
+		if block < 8 {
+			for r := range m {
+				for p := range k {
+					for j := range n {
+						to[r*n+j] += a[r*k+p] * b[p*n+j]
+					}
+				}
+			}
+			continue
+		}
+		fa, fb, sum := matrix.New(m, k), matrix.New(k, n), matrix.New(m, n)
+		for p, v := range a {
+			fa.Data[p] = float32(v)
+		}
+		for p, v := range b {
+			fb.Data[p] = float32(v)
+		}
+		for p := 0; p < k; p += int(block) {
+			few := min(int(block), k-p)
+			matrix.Gemm(false, false, 1, &matrix.Dense{Rows: m, Cols: few, Stride: k, Data: fa.Data[p:]},
+				&matrix.Dense{Rows: few, Cols: n, Stride: n, Data: fb.Data[p*n:]}, 0, sum)
+			for j, v := range sum.Data {
+				to[j] += int64(v)
+			}
+		}
+	}
+	for i, v := range out.Ints {
+		out.Ints[i] = cut(v, typ)
+	}
+	return out, nil
+}
+
+// largest is the largest absolute value, at most 2^25.
+func largest(v []int64) int64 {
+	most := int64(0)
+	for _, x := range v {
+		most = max(most, x, -max(x, math.MinInt32))
+	}
+	return min(most, 1<<25)
+}
+
+func gemm(c *call) ([]*Tensor, error) {
+	if err := c.needs(2); err != nil {
+		return nil, err
+	}
+	turnX, turnY := c.int("transA", 0) != 0, c.int("transB", 0) != 0
+	alpha, beta := c.float("alpha", 1), c.float("beta", 1)
+	x, err := c.floats(0)
+	if err != nil {
+		return nil, err
+	}
+	if len(x.Shape) != 2 || len(c.in[1].Shape) != 2 || !c.in[1].isFloat() {
+		return nil, errors.New("it needs two matrices of floating-point numbers")
+	}
+	var out []*Tensor
+	if c.constantMatrix(1) && !turnX && alpha == 1 && x.len() > 0 {
+		out, err = c.linearMatMul(x, turnY)
+	} else {
+		var y *Tensor
+		if y, err = c.weight(1); err == nil {
+			if x, err = c.weight(0); err == nil {
+				out, err = one(c.products(x, y, turnX, turnY, alpha))
+			}
+		}
+	}
+	if err != nil || !c.has(2) || c.n.join.biased {
+		return c.activated(out, err)
+	}
+	add := c.in[2]
+	if beta != 1 {
+		if add, err = c.floats(2); err != nil {
+			return nil, err
+		}
+		if add, err = c.mapped(add, each(func(v float32) float32 { return v * beta })); err != nil {
+			return nil, err
+		}
+	}
+	if s, err := Broadcast(out[0].Shape, add.Shape); err != nil || !slices.Equal(s, out[0].Shape) {
+		return nil, fmt.Errorf("a bias of shape %d for a product of %d", add.Shape, out[0].Shape)
+	}
+	return c.activated(one(c.pair("Add", out[0], add)))
+}
+
+// activated applies the activation that operators of com.microsoft name in an attribute.
+func (c *call) activated(out []*Tensor, err error) ([]*Tensor, error) {
+	name := c.text("activation", "")
+	if err != nil || name == "" {
+		return out, err
+	}
+	param := func(i int, otherwise float32) float32 { // a convolution has a list of them, a product attributes
+		if a := c.n.Attr("activation_params"); a != nil && i < len(a.Floats) {
+			return a.Floats[i]
+		}
+		return c.float([]string{"activation_alpha", "activation_beta"}[i], otherwise)
+	}
+	var f func(y, x []float32)
+	switch name {
+	case "Clip":
+		lo, hi := param(0, -math.MaxFloat32), param(1, math.MaxFloat32)
+		f = each(func(v float32) float32 { return min(max(v, lo), hi) })
+	case "LeakyRelu":
+		alpha := param(0, 0.01)
+		f = each(func(v float32) float32 { return max(v, 0) + alpha*min(v, 0) })
+	case "HardSigmoid":
+		alpha, beta := param(0, 0.2), param(1, 0.5)
+		f = each(func(v float32) float32 { return min(max(alpha*v+beta, 0), 1) })
+	case "Elu":
+		alpha := param(0, 1)
+		f = each(func(v float32) float32 { return max(v, 0) + alpha*float32(math.Expm1(float64(min(v, 0)))) })
+	case "Relu", "Sigmoid", "Tanh", "Softplus", "Softsign":
+		f = c.loops(name)
+	default:
+		return nil, fmt.Errorf("activation %q is not computed", name)
+	}
+	return one(c.mapped(out[0], f))
+}
+
+// biasGelu is GELU of the sum of the inputs.
+func biasGelu(c *call) ([]*Tensor, error) {
+	if err := c.needs(1); err != nil {
+		return nil, err
+	}
+	x, err := c.floats(0)
+	if err != nil {
+		return nil, err
+	}
+	if c.has(1) {
+		if x, err = c.pair("Add", x, c.in[1]); err != nil {
+			return nil, err
+		}
+	}
+	return one(c.mapped(x, c.loops(c.n.Op)))
+}

@@ -1,0 +1,454 @@
+package graphrun
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/base/budget"
+	"github.com/kindred-ml/kindred/internal/base/escape"
+	"github.com/kindred-ml/kindred/internal/format/onnx"
+	"github.com/kindred-ml/kindred/internal/network/conv"
+)
+
+// Options say what a program computes.
+type Options struct {
+	// Input is the name of the graph's input, Shape its shape and Type the type of its values.
+	Input string
+	Shape []int
+	Type  onnx.DataType
+	// Outputs are the names of the values to compute.
+	Outputs []string
+	// Weights are the values of the other inputs of the graph, as Weights lists them.
+	Weights map[string][]float32
+}
+
+// Program is a graph that is ready to run. Only one goroutine at a time may use it.
+type Program struct {
+	opset   int64
+	nodes   []*node
+	values  []value
+	input   int
+	typ     onnx.DataType
+	outputs []int
+	seen    [][]int // the outputs' shapes for the first input
+	pool    *pool
+	ws      conv.Workspace
+	live    []*Tensor // of each value, while it runs
+	folded  int64     // bytes of what was computed once
+	rounds  int       // of loops, in this run
+	cloned  int64     // bytes that loops and sequences have collected in it
+	names   map[string]int
+
+	work, mostWork int64 // of this run; see spend
+}
+
+// value is what one name stands for.
+type value struct {
+	name   string
+	known  *Tensor // it does not depend on the input
+	fixed  bool    // so it was, before what nothing reads was forgotten
+	shape  []int   // nil: not known before the program runs
+	layout Layout  // of a weight
+}
+
+// node is an operator with its inputs and outputs as numbers of values; -1 is one that is left out.
+type node struct {
+	*onnx.Node
+	compute operator
+	in, out []int
+	last    []int // the values that nothing reads after it
+	state   any   // what its operator keeps from run to run
+	join    joined
+	bodies  map[string]*body // of control flow, by the attribute
+	outer   []int            // the values that these take from around them
+}
+
+// reads lists all values that a node takes.
+func (n *node) reads() []int { return slices.Concat(n.in, n.outer, n.join.reads) }
+
+// operator computes a node's outputs.
+type operator func(c *call) ([]*Tensor, error)
+
+// Unsupported is the error of a graph with operators that are not computed.
+type Unsupported struct {
+	Node      *onnx.Node // the first
+	Operators []string
+	Opset     int64
+}
+
+func (e *Unsupported) Error() string {
+	return fmt.Sprintf("%s of opset %d: the operator is not computed here; operators of this kind in the model: %s",
+		e.Node, e.Opset, escape.Clip(escape.Line(strings.Join(e.Operators, ", "))))
+}
+
+// Compile prepares a graph. It runs it once for an input of small numbers.
+func Compile(m *onnx.Model, opt Options) (*Program, error) {
+	p := &Program{opset: m.Opset(), pool: newPool(), typ: opt.Type}
+	b := &builder{p: p, scope: &scope{names: map[string]int{}}}
+	if err := b.model(m, opt); err != nil {
+		return nil, err
+	}
+	p.names = b.scope.names
+	p.limitWork(opt.Shape)
+	if err := p.probe(opt); err != nil {
+		return nil, err
+	}
+	p.fuse()
+	p.lifetimes()
+	p.pool.empty()
+	return p, nil
+}
+
+// shapedBy are the operators whose output has a shape that depends on the values of inputs
+// after the first; always are those for which no constant input settles it.
+var (
+	shapedBy = []string{"Reshape", "Expand", "Slice", "Tile", "Pad", "Resize", "Upsample", "Range", "ConstantOfShape",
+		"OneHot", "TopK", "Split", "Squeeze", "Unsqueeze", "CenterCropPad", "AffineGrid", "ConvTranspose"}
+	shapedAlways = []string{"NonZero", "Compress"}
+)
+
+// settled reports whether the shapes of what a node makes are the same for every input.
+func (p *Program) settled(n *node) bool {
+	for _, i := range n.reads() {
+		if i >= 0 && p.values[i].shape == nil && p.values[i].known == nil {
+			return false
+		}
+	}
+	if slices.Contains(shapedAlways, n.Op) || n.bodies != nil || strings.Contains(n.Op, "Sequence") {
+		return false
+	}
+	byFirst := n.Op == "Range" || n.Op == "ConstantOfShape" || n.Op == "AffineGrid"
+	if slices.Contains(shapedBy, n.Op) || strings.HasPrefix(n.Op, "Reduce") {
+		for k, i := range n.in {
+			if (k > 0 || byFirst) && i >= 0 && p.values[i].known == nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// probe runs the graph once. It keeps what does not depend on the input, and the shapes.
+func (p *Program) probe(opt Options) error {
+	n, err := length(opt.Shape)
+	if err == nil { // beside it, it is read as integers and laid out anew
+		err = budget.Check("one input", budget.Product(int64(n), 16))
+	}
+	if err != nil {
+		return fmt.Errorf("the input: %w", err)
+	}
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(i*7919%251) / 251
+	}
+	readers := p.readers()
+	p.live = make([]*Tensor, len(p.values))
+	in, err := p.inputOf(x, opt.Shape)
+	if err != nil {
+		return err
+	}
+	p.live[p.input] = in
+	var rest []*node
+	queue := p.nodes
+	for len(queue) > 0 {
+		n := queue[0]
+		queue = queue[1:]
+		if list, ok := p.branch(n); ok {
+			for _, inner := range list {
+				for _, i := range inner.reads() {
+					if i >= 0 {
+						readers[i]++
+					}
+				}
+			}
+			queue = append(list, queue...)
+			p.forget(n, readers)
+			continue
+		}
+		c := p.call(n)
+		var out []*Tensor
+		fixed := (n.Op == "Shape" || n.Op == "Size") && len(n.in) == 1 && p.settled(n) || p.constant(n)
+		if out, err = c.run(); err != nil {
+			return fmt.Errorf("%s: %w", n.Node, err)
+		}
+		if fixed {
+			if err := p.keep(c, out); err != nil {
+				return fmt.Errorf("%s: %w", n.Node, err)
+			}
+		} else {
+			settled := p.settled(n)
+			p.store(c, out)
+			for k, i := range n.out {
+				if i >= 0 && settled && k < len(out) && out[k] != nil {
+					p.values[i].shape = out[k].Shape
+				}
+			}
+			rest = append(rest, n)
+		}
+		p.forget(n, readers)
+	}
+	p.nodes = rest
+	for _, i := range p.outputs {
+		if t := p.tensor(i); t != nil {
+			p.seen = append(p.seen, t.Shape)
+		}
+	}
+	for i := range p.live {
+		p.release(i)
+	}
+	return nil
+}
+
+// forget lets go of what a node was the last to read.
+func (p *Program) forget(n *node, readers []int) {
+	for _, i := range n.reads() {
+		if i < 0 {
+			continue
+		}
+		if readers[i]--; readers[i] == 0 {
+			p.release(i)
+		}
+	}
+}
+
+// constant reports whether all that a node takes is known.
+func (p *Program) constant(n *node) bool {
+	for _, i := range n.reads() {
+		if i >= 0 && p.values[i].known == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// keep stores what a node computes from constants alone.
+func (p *Program) keep(c *call, out []*Tensor) error {
+	for k, i := range c.n.out {
+		if i < 0 || k >= len(out) || out[k] == nil {
+			continue
+		}
+		t, err := c.plain(out[k])
+		if err != nil {
+			return err
+		}
+		own := t.copied()
+		p.values[i].known, p.values[i].shape = own, own.Shape
+		p.folded = budget.Sum(p.folded, 4*int64(len(own.Floats)), 8*int64(len(own.Ints)))
+	}
+	c.done()
+	return budget.Check("the model's computed constants", p.folded)
+}
+
+// readers counts the readers of each value; what the program returns has one more.
+func (p *Program) readers() []int {
+	readers := make([]int, len(p.values))
+	for _, n := range p.nodes {
+		for _, i := range n.reads() {
+			if i >= 0 {
+				readers[i]++
+			}
+		}
+	}
+	for _, i := range p.outputs {
+		readers[i]++
+	}
+	return readers
+}
+
+// lifetimes notes after which node each value goes, and lets constants go that nothing reads.
+func (p *Program) lifetimes() {
+	last := map[int]*node{}
+	for _, n := range p.nodes {
+		n.last = nil
+		for _, i := range n.out { // what nothing reads goes at once
+			if i >= 0 {
+				last[i] = n
+			}
+		}
+		for _, i := range n.reads() {
+			if i >= 0 {
+				last[i] = n
+			}
+		}
+	}
+	for i, n := range last {
+		if !slices.Contains(p.outputs, i) {
+			n.last = append(n.last, i)
+		}
+	}
+	for _, n := range p.nodes {
+		slices.Sort(n.last)
+	}
+	for i, r := range p.readers() {
+		p.values[i].fixed = p.values[i].known != nil
+		if r == 0 {
+			p.values[i].known = nil
+		}
+	}
+}
+
+// Shape returns the shape of a value, or nil if it depends on the input or no node makes it.
+func (p *Program) Shape(name string) []int {
+	if v := p.named(name); v != nil {
+		return v.shape
+	}
+	return nil
+}
+
+// Known reports whether a value does not depend on the input. Of a value that nothing needs it
+// returns true.
+func (p *Program) Known(name string) bool {
+	v := p.named(name)
+	return v == nil || v.fixed
+}
+
+// Made is the shape of an output for the input that Compile tried.
+func (p *Program) Made(output int) []int { return p.seen[output] }
+
+// named finds a value of the graph itself, not of one within.
+func (p *Program) named(name string) *value {
+	if i, ok := p.names[name]; ok {
+		return &p.values[i]
+	}
+	return nil
+}
+
+// Peak is the most bytes that the values of one run have taken at once.
+func (p *Program) Peak() int64 { return p.pool.peak }
+
+// inputOf makes the tensor of the input, whose values are rounded for a type of integers.
+func (p *Program) inputOf(x []float32, shape []int) (*Tensor, error) {
+	if p.typ == 0 || p.typ.IsFloat() {
+		return floatsOf(shape, x), nil
+	}
+	t := intsOf(shape, make([]int64, len(x)))
+	t.typ = p.typ
+	for i, v := range x {
+		t.Ints[i] = cut(roundedInt(float64(v)), p.typ)
+	}
+	return t, nil
+}
+
+// Run computes the outputs for one input of the shape that the program was made for. The
+// outputs are valid until the next Run.
+func (p *Program) Run(x []float32) ([]*Tensor, error) {
+	shape := p.values[p.input].shape
+	if len(x) != size(shape) {
+		return nil, fmt.Errorf("%d values for an input of %d", len(x), shape)
+	}
+	in, err := p.inputOf(x, shape)
+	if err != nil {
+		return nil, err
+	}
+	return p.RunTensor(in)
+}
+
+// RunTensor is Run for a tensor that Floats or Integers made.
+func (p *Program) RunTensor(in *Tensor) (list []*Tensor, err error) {
+	for i := range p.live {
+		p.release(i)
+	}
+	p.live[p.input], p.rounds, p.cloned, p.work = in, 0, 0, 0
+	for _, n := range p.nodes {
+		c := p.call(n)
+		out, err := c.run()
+		if err != nil {
+			c.done()
+			return nil, fmt.Errorf("%s: %w", n.Node, err)
+		}
+		p.store(c, out)
+		for _, i := range n.last {
+			p.release(i)
+		}
+	}
+	for _, i := range p.outputs {
+		t := p.tensor(i)
+		if t == nil {
+			return nil, errors.New("nothing was computed")
+		}
+		c := &call{Program: p}
+		if t, err = c.plain(t); err != nil {
+			return nil, err
+		}
+		list = append(list, t)
+		if p.values[i].known == nil { // in the place of what lies in another order, until the next run
+			t.mem.refs++
+			p.release(i)
+			p.live[i] = t
+		}
+		c.done()
+	}
+	return list, nil
+}
+
+// Integers makes an input of 64-bit integers.
+func Integers(shape []int, v []int64) *Tensor { return intsOf(shape, v) }
+
+// Floats makes an input of floating-point numbers.
+func Floats(shape []int, v []float32) *Tensor { return floatsOf(shape, v) }
+
+// store takes over a node's outputs, and lets go of what else it took memory for.
+func (p *Program) store(c *call, out []*Tensor) {
+	for k, i := range c.n.out {
+		if i >= 0 && k < len(out) && out[k] != nil {
+			p.live[i] = out[k]
+			out[k].mem.refs++
+		}
+	}
+	c.done()
+}
+
+// release forgets a value.
+func (p *Program) release(i int) {
+	t := p.live[i]
+	if t == nil {
+		return
+	}
+	p.live[i] = nil
+	if t.mem.refs--; t.mem.refs == 0 && t.mem.own {
+		p.pool.give(t.mem)
+	}
+}
+
+// RunImage is Run for an image of height x width x channels, whether the graph takes it in this
+// order or with the channels in front, and returns the values of the first output.
+func (p *Program) RunImage(x []float32, channelsFirst bool) ([]float32, error) {
+	in, err := p.inputOf(x, p.values[p.input].shape)
+	if err != nil {
+		return nil, err
+	}
+	if channelsFirst {
+		if in.last = true; !in.isFloat() {
+			in = in.channelsFirst()
+		}
+	}
+	out, err := p.RunTensor(in)
+	if err != nil {
+		return nil, err
+	}
+	if !out[0].isFloat() {
+		return nil, errors.New("it computes integers")
+	}
+	return out[0].Floats, nil
+}
+
+// channelsFirst is plain for an image of integers.
+func (t *Tensor) channelsFirst() *Tensor {
+	out := intsOf(t.Shape, make([]int64, len(t.Ints)))
+	out.typ = t.typ
+	ch, area := t.Shape[1], t.Shape[2]*t.Shape[3]
+	for p := range area {
+		for c := range ch {
+			out.Ints[c*area+p] = t.Ints[p*ch+c]
+		}
+	}
+	return out
+}
+
+// Check reports operators of a model that are not computed.
+func Check(m *onnx.Model) error {
+	b := &builder{p: &Program{}, scope: &scope{names: map[string]int{}}}
+	return b.check(m)
+}

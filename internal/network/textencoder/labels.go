@@ -1,0 +1,135 @@
+package textencoder
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
+	"github.com/kindred-ml/kindred/matrix"
+)
+
+// Template is the usual text around a label: CLIP saw captions, not single words.
+const Template = "a photo of a {}"
+
+// Slot is what stands in a template for the label.
+const Slot = "{}"
+
+// defaultScale is CLIP's, at the bound that its training keeps.
+const defaultScale = 100
+
+// Labels are labels as words, which photos are compared with.
+type Labels struct {
+	Names []string
+	Notes []string      // the texts that were cut off
+	rows  *matrix.Dense // of unit length
+	logit logit
+}
+
+// logit is what a tower was trained to make of the cosine of a photo and a text.
+type logit struct {
+	scale, bias float64
+	each        bool // each text by itself, as in SigLIP; else the texts share a probability of 1
+	known       bool // by the weights
+}
+
+// Labels embeds labels: for each the mean over the templates, each of unit length.
+func (t *Tower) Labels(ctx context.Context, names, templates []string) (*Labels, error) {
+	if t.logit.each && !t.logit.known {
+		return nil, fmt.Errorf("the weights in %s have no logit_scale and logit_bias, which give probabilities their "+
+			"meaning: take a file with both towers", t.dir)
+	}
+	l := &Labels{Names: names, rows: matrix.New(len(names), t.Dim()), logit: t.logit}
+	for _, template := range templates {
+		texts := make([]string, len(names))
+		for i, name := range names {
+			texts[i] = strings.ReplaceAll(template, Slot, name)
+		}
+		if err := t.distinguish(texts); err != nil {
+			return nil, err
+		}
+		l.Notes = append(l.Notes, t.Cuts(texts)...)
+		rows, err := t.Embed(ctx, texts)
+		if err == nil {
+			err = Unit(rows)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range rows.Data {
+			l.rows.Data[i] += v
+		}
+	}
+	return l, Unit(l.rows)
+}
+
+// Together reports whether the probabilities of all labels sum to 1. Otherwise each is by itself.
+func (l *Labels) Together() bool { return !l.logit.each }
+
+// Probabilities returns the probability of each label for the embedding of a photo.
+func (l *Labels) Probabilities(photo []float32) ([]float64, error) {
+	x := matrix.New(1, len(photo))
+	copy(x.Data, photo)
+	if err := Unit(x); err != nil {
+		return nil, err
+	}
+	p := make([]float64, len(l.Names))
+	most := math.Inf(-1)
+	for i := range p {
+		for k, v := range l.rows.Row(i) {
+			p[i] += float64(v) * float64(x.Data[k])
+		}
+		p[i] = p[i]*l.logit.scale + l.logit.bias
+		most = max(most, p[i])
+	}
+	sum := 0.0
+	for i := range p {
+		if l.logit.each {
+			p[i] = 1 / (1 + math.Exp(-p[i]))
+		} else {
+			p[i] = math.Exp(p[i] - most)
+			sum += p[i]
+		}
+	}
+	for i := range p {
+		if !l.logit.each {
+			p[i] /= sum
+		}
+	}
+	return p, nil
+}
+
+// readLogit reads the scale and the bias of a file.
+func readLogit(f *safetensors.File, each bool) (logit, error) {
+	l := logit{scale: defaultScale, each: each}
+	read := func(name string) (float64, bool, error) {
+		t := f.Tensor(name)
+		if t == nil {
+			return 0, false, nil
+		}
+		v, err := t.Finite()
+		if err == nil && len(v) != 1 {
+			err = fmt.Errorf("it has %d numbers, not 1", len(v))
+		}
+		if err != nil {
+			return 0, false, fmt.Errorf("the tensor %s: %w", name, err)
+		}
+		return float64(v[0]), true, nil
+	}
+	scale, has, err := read("logit_scale")
+	if err != nil {
+		return l, err
+	}
+	if has {
+		if l.scale, l.known = math.Exp(scale), true; !(l.scale > 0 && l.scale < 1e6) {
+			return l, fmt.Errorf("logit_scale is %g: its exponential must be above 0 and below 1e6", scale)
+		}
+	}
+	if each {
+		var bias bool
+		l.bias, bias, err = read("logit_bias")
+		l.known = l.known && bias
+	}
+	return l, err
+}

@@ -1,0 +1,52 @@
+package textencoder
+
+import (
+	"math"
+
+	"github.com/kindred-ml/kindred/internal/format/safetensors"
+	"github.com/kindred-ml/kindred/internal/network/onnxnet"
+	"github.com/kindred-ml/kindred/matrix"
+)
+
+// The lengths of texts that CLIP and SigLIP were trained with.
+const (
+	clipLength   = 77
+	siglipLength = 64
+)
+
+// graph is the encoder of an ONNX model, which takes one text at a time and finds the place of its embedding itself.
+type graph struct{ model *onnxnet.Tokens }
+
+func (g graph) encode(ids [][]int32, _ []int) (*matrix.Dense, error) {
+	out := matrix.New(len(ids), g.model.Dim())
+	for i, list := range ids {
+		row, err := g.model.Embed(list)
+		if err != nil {
+			return nil, err
+		}
+		copy(out.Row(i), row)
+	}
+	return out, nil
+}
+
+// readGraph reads a tower that is an ONNX model. It has no logits of its own: CLIP's are the usual ones, and SigLIP's
+// are not known.
+func (t *Tower) readGraph(path string) (err error) {
+	s := &t.shape
+	if s.length == 0 {
+		s.length = clipLength
+		if s.siglip {
+			s.length = siglipLength
+		}
+	}
+	if s.vocab == 0 {
+		s.vocab = math.MaxInt32
+	}
+	model, err := onnxnet.ReadTokens(path, s.length)
+	if err != nil {
+		return err
+	}
+	s.dim, t.run = model.Dim(), graph{model}
+	t.logit, err = readLogit(&safetensors.File{}, s.siglip)
+	return err
+}

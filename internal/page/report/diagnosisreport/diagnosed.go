@@ -1,0 +1,56 @@
+// Package diagnosed turns a diagnosis of eval/diagnose into the input of
+// report.DiagnosisSections.
+package diagnosisreport
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/kindred-ml/kindred/eval/diagnose"
+	"github.com/kindred-ml/kindred/internal/base/option"
+	"github.com/kindred-ml/kindred/internal/page/report"
+)
+
+// Draw lays out one diagnosis under the model's name.
+func Draw(name string, r *diagnose.Result) report.Diagnosis {
+	d := report.Diagnosis{Name: name, Verdict: r.Verdict.Text, Reasons: r.Verdict.Reasons}
+	d.About = fmt.Sprintf("%d items of %d classes in %d dimensions, %s distance", r.Rows, len(r.Classes), r.Dim,
+		r.Distance)
+	switch r.Verdict.State {
+	case diagnose.Structured:
+		d.Tone = report.Good
+	case diagnose.Collapsed:
+		d.Tone = report.Bad
+	}
+	for _, m := range r.Measures() {
+		better := map[int]report.Best{1: report.Highest, -1: report.Lowest}[m.Structure]
+		d.Measures = append(d.Measures,
+			report.Measure{Name: m.Name, Value: m.Value, Digits: m.Digits, Better: better, Meaning: m.Meaning})
+	}
+	d.Spectra = append(d.Spectra, report.NamedValues{Name: "all rows", Values: r.Spectrum.Values})
+	for _, c := range r.ByCompactness(len(r.Classes)) {
+		class := c.Name
+		if class == "" {
+			class = strconv.FormatInt(c.Label, 10)
+		}
+		d.Classes = append(d.Classes, report.ClassDiagnosis{
+			Name: class, Size: c.Size, Diameter: c.Diameter, Intra: c.Intra, Other: c.Other,
+			Kinds: c.Kinds, Rank: c.Spectrum.EffectiveRank, Recall: c.Recall,
+		})
+		// n centred rows span n - 1 directions; further singular values are rounding
+		// errors.
+		values := c.Spectrum.Values[:min(len(c.Spectrum.Values), max(c.Size-1, 0))]
+		d.Spectra = append(d.Spectra, report.NamedValues{Name: "class " + class, Values: values})
+	}
+	t := &r.Triplets
+	d.Triplets = []report.NamedTriplets{
+		{Name: "nearest positive, nearest negative", AP: t.EasyPositive, AN: t.HardNegative},
+		{Name: "farthest positive, nearest negative", AP: t.HardPositive, AN: t.HardNegative},
+		{Name: "nearest positive, farthest negative", AP: t.EasyPositive, AN: t.EasyNegative},
+	}
+	for _, c := range r.Curve {
+		d.Clusters = append(d.Clusters, float64(c.K))
+		d.NMI = append(d.NMI, option.Or(c.FineNMI, c.NMI))
+	}
+	return d
+}

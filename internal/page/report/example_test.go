@@ -1,0 +1,47 @@
+package report_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/kindred-ml/kindred/internal/page/report"
+)
+
+// A figure of two panels and a page with a table.
+func Example() {
+	dir, err := os.MkdirTemp("", "report")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	xs, ys, class, names := []float64{0, 1}, []float64{1, 0}, []int{0, 1}, []string{"even", "odd"}
+	r1 := []float64{64.1, 65.2, 66}
+
+	fig := report.Scatter{
+		Axes: report.Axes{Title: "EPS", Equal: true, Bare: true},
+		X:    xs, Y: ys, Class: class, Names: names, Label: true,
+	}
+	page := report.Page{
+		Title: "Even or odd",
+		Sections: []report.Section{{
+			Title: "Recall",
+			Blocks: []report.Block{
+				report.Table{
+					Columns: []report.Column{{Name: "method"}, {Name: "R@1", Best: report.Highest}},
+					Rows:    []report.Row{{Cells: []report.Cell{report.T("EPS"), report.Samples(r1, 1)}}},
+				},
+				report.Figures{Items: []report.Captioned{{Figure: fig, Caption: "Test digits."}}},
+			},
+		}},
+	}
+	err = errors.Join(
+		report.WriteFigure(filepath.Join(dir, "eps.svg"), report.Beside(fig, fig)), // or .png
+		page.WriteFile(filepath.Join(dir, "report.html")),
+	)
+	files, _ := filepath.Glob(filepath.Join(dir, "*"))
+	fmt.Println(len(files), err)
+	// Output: 2 <nil>
+}
