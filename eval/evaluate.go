@@ -34,8 +34,8 @@ type Config struct {
 	// Distance that orders the gallery; default Euclidean. With Cosine, k-means
 	// runs on rows of length 1.
 	Distance rank.Distance
-	// Clustering configures k-means; its K is set from the metric.
-	Clustering cluster.Config
+	// Clustering configures k-means.
+	Clustering ClusteringOptions
 	// Pairs, if set, are the pairs on which decisions are measured instead of all pairs. A and B
 	// are rows of the queries. It cannot be combined with a gallery.
 	Pairs []Pair
@@ -122,6 +122,19 @@ type Column struct {
 	// set. Each is nil if no metric needs it.
 	Pairs *Counts
 	Open  *Open
+}
+
+// ClusteringOptions configure k-means. The number of clusters is that of the metric.
+type ClusteringOptions struct {
+	// Restarts is the number of starts; default 1. The result with the least inertia is kept.
+	Restarts int
+	// Iterations is the largest number of rounds of assignment and update; default 100.
+	Iterations int
+	// Batch, if positive, is the number of random rows that every round uses instead of all rows,
+	// for very large sets.
+	Batch int
+	// Seed of the random choices. Restart r draws from stream r of the seed.
+	Seed uint64
 }
 
 // Clustering describes how the clustering with K clusters was made.
@@ -404,8 +417,8 @@ func clusterings(ctx context.Context, queries Set, cfg Config, rep *Report) erro
 }
 
 func runKMeans(ctx context.Context, x *matrix.Dense, k int, cfg Config) (*cluster.Result, error) {
-	conf := cfg.Clustering
-	conf.K = k
+	o := cfg.Clustering
+	conf := cluster.Config{K: k, Restarts: o.Restarts, Iterations: o.Iterations, Batch: o.Batch, Seed: o.Seed}
 	if cfg.Progress != nil {
 		conf.Progress = func(done float64) { cfg.Progress(fmt.Sprintf("k-means, %d clusters", k), done) }
 	}

@@ -186,22 +186,18 @@ func ExampleModel_Export() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	graph, err := m.Export()
-	if err != nil {
-		log.Fatal(err)
-	}
 	file, err := os.Create(filepath.Join(dir, "photos.onnx"))
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := errors.Join(graph.Write(file), file.Close()); err != nil {
+	if err := errors.Join(m.Export(file), file.Close()); err != nil {
 		log.Fatal(err)
 	}
 	p, err := m.Preparation()
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(graph.Graph.Inputs[0].Name, graph.Graph.Inputs[0].String(), "mean", p.Mean, "std", p.Std)
+	fmt.Println("input", p.Input, "mean", p.Mean, "std", p.Std)
 
 	e, err := m.Embed(context.Background(), image.NewGray(image.Rect(0, 0, 24, 24)))
 	if err != nil {
@@ -214,6 +210,6 @@ func ExampleModel_Export() {
 	other, err := again.Embed(context.Background(), image.NewGray(image.Rect(0, 0, 24, 24)))
 	fmt.Println(e.Cols, "numbers, the same:", slices.Equal(e.Row(0), other.Row(0)), err)
 	// Output:
-	// image FLOAT [batch, 3, 24, 24] mean [0.5 0.5 0.5] std [0.5 0.5 0.5]
+	// input 24 x 24 x 3 mean [0.5 0.5 0.5] std [0.5 0.5 0.5]
 	// 8 numbers, the same: true <nil>
 }

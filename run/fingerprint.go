@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,11 +61,19 @@ func (m *Model) Identity(name string) (embedding.Network, error) {
 // exportedMeta is the key of Preparation.Exported in the description of a network that was imported.
 const exportedMeta = "exported"
 
-// Export returns the model as ONNX. Its layers may change on the way to the file, as those of batch norm are merged.
-// The file says which network it was, so that Import gives it the same fingerprint. It does not if the file is changed
-// or cut, or if photos are prepared otherwise.
-func (m *Model) Export() (*onnxnet.Model, error) {
-	p, err := m.Preparation()
+// Export writes the model as an ONNX file. Its layers may change on the way to the file, as those of batch norm are
+// merged. The file says which network it was, so that Import gives it the same fingerprint. It does not if the file is
+// changed or cut, or if photos are prepared otherwise.
+func (m *Model) Export(w io.Writer) error {
+	model, err := m.export()
+	if err != nil {
+		return err
+	}
+	return model.Write(w)
+}
+
+func (m *Model) export() (*onnxnet.Model, error) {
+	p, err := m.preparation()
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +114,7 @@ func reimported(model *onnxnet.Model) (id embedding.Network, err error) {
 
 // preparationText describes for people how photos become the network's input.
 func (m *Model) preparationText() (string, error) {
-	p, err := m.Preparation()
+	p, err := m.preparation()
 	if err != nil {
 		return "", err
 	}

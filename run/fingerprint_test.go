@@ -203,7 +203,7 @@ func TestIdentityOfExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := identity(t, m)
-	model, err := m.Export()
+	model, err := m.export()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -158,8 +158,8 @@ func pretrained(network, weights string, data DataConfig, dim int) (*Model, erro
 	return &Model{Config: cfg, Net: net}, nil
 }
 
-// Preparation returns how a picture becomes the network's input, for the export of a model.
-func (m *Model) Preparation() (onnxnet.Preparation, error) {
+// preparation returns how a picture becomes the network's input, for the export of a model.
+func (m *Model) preparation() (onnxnet.Preparation, error) {
 	d := &m.Config.Data
 	in := m.Net.Spec().Input
 	if in.H*in.W == 1 { // ready features

@@ -156,7 +156,7 @@ func TestDistanceOfModels(t *testing.T) {
 		if d != want {
 			t.Errorf("a network that says %q is compared by %v", said, d)
 		}
-		p, err := m.Preparation()
+		p, err := m.preparation()
 		if err != nil {
 			t.Fatal(err)
 		}

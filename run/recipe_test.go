@@ -256,7 +256,7 @@ func TestBlueFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := saved.Preparation()
+	p, err := saved.preparation()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/kindred-ml/kindred/eval"
 	"github.com/kindred-ml/kindred/eval/rank"
 	"github.com/kindred-ml/kindred/internal/base/option"
-	"github.com/kindred-ml/kindred/internal/compute/cluster"
 	"github.com/kindred-ml/kindred/train"
 )
 
@@ -176,7 +175,7 @@ func (s *scored) score(ctx context.Context, net train.Network, cfg *Config, metr
 		}
 		rep, err := eval.Evaluate(ctx, one, gallery, eval.Config{
 			Metrics: wanted, Columns: names[c : c+1], Distance: distance, Self: s.selfRows(),
-			Clustering: cluster.Config{Seed: cfg.Train.Seed},
+			Clustering: eval.ClusteringOptions{Seed: cfg.Train.Seed},
 		})
 		if err != nil {
 			return nil, fmt.Errorf("evaluating the %s samples: %w", s.set, err)

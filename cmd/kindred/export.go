@@ -90,20 +90,12 @@ func runExport(ctx context.Context, a *app, f *exportFlags) error {
 	if err := atomic.Prepare(files...); err != nil {
 		return err
 	}
-	p, err := m.Preparation()
-	if err != nil {
-		return err
-	}
 	if ext == ".onnx" {
-		model, err := m.Export()
-		if err == nil {
-			err = atomic.WriteFile(f.out, model.Write)
-		}
-		if err != nil {
+		if err := atomic.WriteFile(f.out, m.Export); err != nil {
 			return err
 		}
 	} else {
-		weights, err := card.Weights(m, p)
+		weights, err := card.Weights(m)
 		if err == nil {
 			err = atomic.WriteFile(f.out, weights.Write)
 		}
@@ -119,7 +111,7 @@ func runExport(ctx context.Context, a *app, f *exportFlags) error {
 		files = append(files, calibrations.File(f.out, false))
 	}
 	if ext != ".onnx" {
-		c := card.Card{Model: m, Preparation: p, File: f.out, Run: f.run, Says: says,
+		c := card.Card{Model: m, File: f.out, Run: f.run, Says: says,
 			SaysFile: calibrations.File(f.out, false)}
 		if err := atomic.WriteFile(files[1], c.Write); err != nil {
 			return err

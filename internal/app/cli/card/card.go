@@ -12,17 +12,15 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 	"github.com/kindred-ml/kindred/internal/app/cli/contents"
 	"github.com/kindred-ml/kindred/internal/format/safetensors"
-	"github.com/kindred-ml/kindred/internal/network/onnxnet"
 	"github.com/kindred-ml/kindred/run"
 	"github.com/kindred-ml/kindred/train"
 )
 
 // Card has the contents of a model card.
 type Card struct {
-	Model       *run.Model
-	Preparation onnxnet.Preparation
-	File        string // file of the weights
-	Run         string // folder of the run that made the network; "" without a run
+	Model *run.Model
+	File  string // file of the weights
+	Run   string // folder of the run that made the network; "" without a run
 	// Says is the calibration, nil without one. SaysFile is its file.
 	Says     *decide.Calibration
 	SaysFile string
@@ -30,16 +28,16 @@ type Card struct {
 
 // Weights returns the weights of a network, with its description and the preparation of its input in
 // the metadata.
-func Weights(m *run.Model, p onnxnet.Preparation) (*safetensors.File, error) {
+func Weights(m *run.Model) (*safetensors.File, error) {
 	state := m.Net.State()
 	spec, err := m.Net.Spec().JSON()
 	if err != nil {
 		return nil, err
 	}
-	state.Meta = map[string]string{"format": "pt", "kindred.network": string(spec)}
-	for _, e := range onnxnet.Entries(&p, m.Net.Spec().Input) {
-		state.Meta[e.Key] = e.Value
+	if state.Meta, err = m.Metadata(); err != nil {
+		return nil, err
 	}
+	state.Meta["format"], state.Meta["kindred.network"] = "pt", string(spec)
 	return state, nil
 }
 
@@ -62,7 +60,11 @@ func (c *Card) Write(w io.Writer) error {
 	line("An embedding: similar things get vectors that are close together. Input: %s (height x width x channels); "+
 		"output: %d values%s. %s trained values.\n", spec.Input, m.Net.Dim(), normalized(cfg), contents.Count(values))
 	line("## Preparation\n")
-	if words := c.Preparation.Words(spec.Input); words != "" {
+	p, err := m.Preparation()
+	if err != nil {
+		return err
+	}
+	if words := p.String(); words != "" {
 		line("%s.\n", words)
 	} else {
 		line("Vectors of %d features, without preparation.\n", spec.Input.Len())
@@ -81,7 +83,7 @@ func (c *Card) Write(w io.Writer) error {
 		"`kindred export --out model.onnx` writes a model that runs by itself.\n", file)
 	line("```python\nfrom safetensors import safe_open\n\nwith safe_open(%q, framework=\"pt\") as f:\n"+
 		"    print(f.metadata()[\"preparation\"])\n    state = {k: f.get_tensor(k) for k in f.keys()}\n```", file)
-	_, err := io.WriteString(w, b.String())
+	_, err = io.WriteString(w, b.String())
 	return err
 }
 

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/kindred-ml/kindred/decide"
-	"github.com/kindred-ml/kindred/internal/network/onnxnet"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/nn"
 	"github.com/kindred-ml/kindred/run"
@@ -42,10 +41,6 @@ func written(t *testing.T, c Card) string {
 // weights without their folder.
 func TestWrite(t *testing.T) {
 	c := Card{Model: model(t, nn.Shape{H: 2, W: 2, C: 3}, run.On), File: filepath.Join("secret", "m.safetensors")}
-	var err error
-	if c.Preparation, err = c.Model.Preparation(); err != nil {
-		t.Fatal(err)
-	}
 	text := written(t, c)
 	for _, want := range []string{"# tiny\n", "Input: 2 x 2 x 3", "2 values of length 1. 26 trained values",
 		"## Preparation\n", `safe_open("m.safetensors"`} {
@@ -98,11 +93,7 @@ func TestDecisions(t *testing.T) {
 // TestWeights: the metadata hold the network, which can be read again, and the preparation.
 func TestWeights(t *testing.T) {
 	m := model(t, nn.Shape{H: 2, W: 2, C: 3}, run.On)
-	p, err := m.Preparation()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := Weights(m, p)
+	f, err := Weights(m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,12 +101,16 @@ func TestWeights(t *testing.T) {
 	if err != nil || spec.Name != "tiny" || spec.Input != m.Net.Spec().Input {
 		t.Errorf("%+v, %v", spec, err)
 	}
-	for _, e := range onnxnet.Entries(&p, spec.Input) {
-		if f.Meta[e.Key] != e.Value {
-			t.Errorf("%s is %q, want %q", e.Key, f.Meta[e.Key], e.Value)
+	lines, err := m.Metadata()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range lines {
+		if f.Meta[key] != value {
+			t.Errorf("%s is %q, want %q", key, f.Meta[key], value)
 		}
 	}
-	if len(onnxnet.Entries(&p, spec.Input)) == 0 || f.Meta["format"] != "pt" {
+	if len(lines) == 0 || f.Meta["format"] != "pt" {
 		t.Errorf("%v", f.Meta)
 	}
 }
