@@ -127,7 +127,7 @@ func Example_fineTune() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	first, last := res.History[0], res.Last()
+	first, last := res.History[0], res.LastEpoch()
 	fmt.Println("the loss has fallen:", last.MeanLoss() < first.MeanLoss())
 	fmt.Println("config.yaml says:", res.Config.Loss["name"])
 	// Output:
@@ -293,7 +293,7 @@ func Example_decide() {
 		log.Fatal(err)
 	}
 	// Of classes that the network was not trained on.
-	c, err := decide.Calibrate(ctx, e.X, e.Label(), decide.Options{Distance: distance})
+	c, err := decide.Calibrate(ctx, e.X, e.Labels(), decide.Options{Distance: distance})
 	if err != nil {
 		log.Fatal(err)
 	}

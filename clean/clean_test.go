@@ -422,7 +422,7 @@ func TestCut(t *testing.T) {
 
 func TestStops(t *testing.T) {
 	x, y := classes(rand.New(rand.NewPCG(11, 2)), 3, 200, 4, 2)
-	ctxtest.Stops(t, 6, func(ctx context.Context) error {
+	ctxtest.CheckStops(t, 6, func(ctx context.Context) error {
 		_, err := Labels(ctx, y, Options{}, Fold{X: x})
 		return err
 	})

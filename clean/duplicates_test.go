@@ -138,7 +138,7 @@ func TestDuplicatesStop(t *testing.T) {
 	for k := range uint64(60) {
 		prints = append(prints, NewPrint(drawing(rand.New(rand.NewPCG(k, 11)), 3, false)))
 	}
-	ctxtest.Stops(t, 3, func(ctx context.Context) error {
+	ctxtest.CheckStops(t, 3, func(ctx context.Context) error {
 		_, err := Duplicates(ctx, prints, DuplicateOptions{})
 		return err
 	})

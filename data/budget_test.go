@@ -156,12 +156,12 @@ func TestArchiveEntryTakesItsSize(t *testing.T) {
 	for where, from := range map[string]tree{"a file": local, "a file system": system{r, "x.zip"}} {
 		for _, name := range []string{"a/deflated.png", "a/stored.png"} {
 			var content []byte
-			n := budgettest.Taken(func() { content, err = from.read(name, nil) })
+			n := budgettest.Allocated(func() { content, err = from.read(name, nil) })
 			if err != nil || len(content) != size || n > size+1<<20 {
 				t.Errorf("%s from %s: %d bytes in %d, %v", name, where, len(content), n, err)
 			}
 		}
-		n := budgettest.Taken(func() { _, err = from.read("a/small.png", nil) })
+		n := budgettest.Allocated(func() { _, err = from.read("a/small.png", nil) })
 		if err == nil || n > 1<<20 ||
 			!strings.Contains(err.Error(), "a/small.png: the archive announces 50331648 bytes, more than its ") {
 			t.Errorf("%s: %d bytes, %v", where, n, err)

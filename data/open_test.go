@@ -15,7 +15,7 @@ func TestOpenStops(t *testing.T) {
 		files[fmt.Sprintf("class%d/x.png", i)] = nil
 	}
 	for _, what := range []string{files.folder(t), layoutFiles{"x.zip": files.zip(t)}.folder(t) + "/x.zip"} {
-		ctxtest.Stops(t, 30, func(ctx context.Context) error {
+		ctxtest.CheckStops(t, 30, func(ctx context.Context) error {
 			d, err := Open(ctx, what, OpenOptions{})
 			if err != nil {
 				return err

@@ -223,7 +223,7 @@ func TestOpenFiles(t *testing.T) {
 			t.Errorf("%v; want %s", err, want)
 		}
 	}
-	ctxtest.Stops(t, 10, func(ctx context.Context) error {
+	ctxtest.CheckStops(t, 10, func(ctx context.Context) error {
 		d, err := OpenFiles(ctx, paths)
 		if err != nil {
 			return err

@@ -364,7 +364,7 @@ func TestDamagedShards(t *testing.T) {
 	said := 0
 	for n := range 400 {
 		write(t, filepath.Join(dir, "s-0.tar"), damaged(rng, good))
-		taken := budgettest.Taken(func() {
+		taken := budgettest.Allocated(func() {
 			d, err := Open(t.Context(), dir, OpenOptions{})
 			if err != nil {
 				said++

@@ -195,7 +195,7 @@ func TestDegenerate(t *testing.T) {
 
 func TestStops(t *testing.T) {
 	x, _ := clouds(rand.New(rand.NewPCG(6, 6)), 3, 40, 5, 5)
-	ctxtest.Stops(t, 1000, func(ctx context.Context) error {
+	ctxtest.CheckStops(t, 1000, func(ctx context.Context) error {
 		_, err := Find(ctx, x, make([]int64, x.Rows), Options{})
 		return err
 	})

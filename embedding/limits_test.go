@@ -61,16 +61,19 @@ func TestClaimedSizesAreRefusedBeforeMemoryIsTaken(t *testing.T) {
 			return err
 		}
 	}
-	budgettest.Refused(t, "npy that claims", 3<<20, unknown(npy("'<f4'", "False", "(1000000000000, 3)", le32(1))))
-	budgettest.Refused(t, "npy of bytes, which become int64", 3<<20, unknown(npy("'|u1'", "False", "(1048577,)", nil)))
-	budgettest.Refused(t, "npy in Fortran's order, which is held twice", 3<<20,
+	budgettest.CheckRefused(t, "npy that claims", 3<<20, unknown(npy("'<f4'", "False", "(1000000000000, 3)", le32(1))))
+	budgettest.CheckRefused(t, "npy of bytes, which become int64", 3<<20,
+		unknown(npy("'|u1'", "False", "(1048577,)", nil)))
+	budgettest.CheckRefused(t, "npy in Fortran's order, which is held twice", 3<<20,
 		unknown(npy("'<f4'", "True", "(1048577, 1)", nil)))
-	budgettest.Refused(t, "npz bomb", most, readOf(t, "x.npz", npzOf(t, zip.Deflate, entry{"x.npy", bomb})))
-	budgettest.Refused(t, "csv of coordinates", most,
+	budgettest.CheckRefused(t, "npz bomb", most, readOf(t, "x.npz", npzOf(t, zip.Deflate, entry{"x.npy", bomb})))
+	budgettest.CheckRefused(t, "csv of coordinates", most,
 		readOf(t, "x.csv",
 			[]byte("embedding_0,embedding_1,embedding_2,embedding_3\n"+strings.Repeat("0,0,0,0\n", 600_000))))
-	budgettest.Refused(t, "csv of labels", most, readOf(t, "x.csv", []byte("label\n"+strings.Repeat("a\n", 400_000))))
-	budgettest.Refused(t, "csv of names", most, readOf(t, "x.csv", []byte("path\n"+strings.Repeat("a\n", 400_000))))
+	budgettest.CheckRefused(t, "csv of labels", most, readOf(t, "x.csv",
+		[]byte("label\n"+strings.Repeat("a\n", 400_000))))
+	budgettest.CheckRefused(t, "csv of names", most, readOf(t, "x.csv",
+		[]byte("path\n"+strings.Repeat("a\n", 400_000))))
 	for name, text := range map[string]string{
 		"field that does not end": "label\n\"" + strings.Repeat("a", 9<<20),
 		"long row":                "label\n" + strings.Repeat("a,", 5<<20) + "\n",
@@ -78,7 +81,7 @@ func TestClaimedSizesAreRefusedBeforeMemoryIsTaken(t *testing.T) {
 		"long header":             strings.Repeat("a", columns.MaxText+1) + "\n1\n",
 	} {
 		var err error
-		taken := budgettest.Taken(func() { err = readOf(t, "x.csv", []byte(text))() })
+		taken := budgettest.Allocated(func() { err = readOf(t, "x.csv", []byte(text))() })
 		if err == nil || !strings.Contains(err.Error(), "at most 65536") && !strings.Contains(err.Error(), "4 MiB") ||
 			taken > most {
 			t.Errorf("csv with a %s: %v, with %d bytes", name, err, taken)
@@ -90,7 +93,7 @@ func TestClaimedSizesAreRefusedBeforeMemoryIsTaken(t *testing.T) {
 	if err := st.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	budgettest.Refused(t, "safetensors of bytes, which become int64", most, readOf(t, "y.safetensors", b.Bytes()))
+	budgettest.CheckRefused(t, "safetensors of bytes, which become int64", most, readOf(t, "y.safetensors", b.Bytes()))
 
 	if _, err := ReadNPY(bytes.NewReader(npy("'|u1'", "False", "(1048576,)", zeros[:1<<20])), -1); err != nil {
 		t.Errorf("all of the limit: %v", err)
@@ -105,7 +108,7 @@ func TestShapesWithoutValues(t *testing.T) {
 	for _, dtype := range []string{"'<f4'", "'<i8'"} {
 		for _, shape := range []string{"(0, 500000000000000000)", "(500000000000000000, 0)", "(0, 3)", "(3, 0)",
 			"(0, 0)"} {
-			n := budgettest.Taken(func() {
+			n := budgettest.Allocated(func() {
 				_, err := Read(write(t, "x.npy", npy(dtype, "False", shape, nil)))
 				if err == nil || !strings.Contains(err.Error(), "it holds no values") {
 					t.Errorf("%s %s: error %v", dtype, shape, err)
@@ -249,7 +252,7 @@ func TestStreamsTakeLittleMoreThanTheirArrays(t *testing.T) {
 	for dtype, size := range map[string]int64{"'<f4'": 4, "'<i8'": 8} {
 		file := npy(dtype, "False", fmt.Sprintf("(%d,)", n), make([]byte, n*size))
 		a, err := (*Array)(nil), error(nil)
-		took := budgettest.Taken(func() { a, err = ReadNPY(bytes.NewReader(file), -1) })
+		took := budgettest.Allocated(func() { a, err = ReadNPY(bytes.NewReader(file), -1) })
 		if err != nil || len(a.Floats)+len(a.Ints) != n {
 			t.Fatalf("%s: %v", dtype, err)
 		}

@@ -317,7 +317,7 @@ func FuzzReadNPY(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var a, b *Array
 		var err, errUnknown error
-		budgettest.Bounded(t, len(data), func() {
+		budgettest.CheckBounded(t, len(data), func() {
 			a, err = ReadNPY(bytes.NewReader(data), int64(len(data)))
 			b, errUnknown = ReadNPY(bytes.NewReader(data), -1)
 		})
@@ -344,7 +344,7 @@ func FuzzNPYTable(f *testing.F) {
 	f.Add(npy("'|u1'", "False", "(0, 500000000000000000)", nil))
 	f.Add(npy("'|b1'", "False", "(3, 1)", []byte{1, 0, 1}))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		budgettest.Bounded(t, len(data), func() {
+		budgettest.CheckBounded(t, len(data), func() {
 			a, err := ReadNPY(bytes.NewReader(data), int64(len(data)))
 			if err != nil {
 				return
@@ -386,7 +386,7 @@ func FuzzTensorTable(f *testing.F) {
 		f.Add(b.Bytes())
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		budgettest.Bounded(t, len(data), func() {
+		budgettest.CheckBounded(t, len(data), func() {
 			file, err := safetensors.Parse(data)
 			if err != nil {
 				return
@@ -407,7 +407,7 @@ func FuzzParseCSV(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var table *Table
 		var err error
-		budgettest.Bounded(t, len(data), func() { table, err = parseCSV(bytes.NewReader(data)) })
+		budgettest.CheckBounded(t, len(data), func() { table, err = parseCSV(bytes.NewReader(data)) })
 		if err != nil {
 			return
 		}
@@ -425,7 +425,7 @@ func FuzzParseCSV(f *testing.F) {
 func FuzzParseNPZ(f *testing.F) {
 	f.Add(npzFile(f))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		budgettest.Bounded(t, len(data), func() {
+		budgettest.CheckBounded(t, len(data), func() {
 			if table, err := parseNPZ(bytes.NewReader(data), int64(len(data))); err == nil {
 				if err := table.check(); err != nil && table.X != nil {
 					t.Fatal(err)

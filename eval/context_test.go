@@ -48,7 +48,7 @@ func TestLongFunctionsStop(t *testing.T) {
 			return err
 		}},
 	} {
-		t.Run(c.name, func(t *testing.T) { ctxtest.Stops(t, c.atLeast, c.compute) })
+		t.Run(c.name, func(t *testing.T) { ctxtest.CheckStops(t, c.atLeast, c.compute) })
 	}
 }
 

@@ -24,7 +24,7 @@ func complete(t *testing.T, names []string, seen map[eval.Kind]bool) {
 
 func TestReferenceRetrieval(t *testing.T) {
 	seen := map[eval.Kind]bool{}
-	for _, c := range refdata.Own(t).Retrieval {
+	for _, c := range refdata.ReadCases(t).Retrieval {
 		t.Run(c.Distance+" "+c.Name, func(t *testing.T) {
 			var cfg eval.Config
 			var err error
@@ -65,7 +65,7 @@ func TestReferenceRetrieval(t *testing.T) {
 
 func TestReferenceClusterings(t *testing.T) {
 	seen := map[eval.Kind]bool{}
-	for _, c := range refdata.Own(t).Clustering {
+	for _, c := range refdata.ReadCases(t).Clustering {
 		cfg := eval.Config{Assignments: c.Clusters}
 		for name := range c.Scores {
 			m, err := eval.ParseMetric(name)

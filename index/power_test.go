@@ -169,7 +169,7 @@ func (p *powered) lose(seed uint64, states, again, work int) (looked int) {
 	if err := p.x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	p.disk.Complete()
+	p.disk.CheckComplete()
 	seen := make(map[[2]uint64]bool)
 	pick := rand.New(rand.NewPCG(seed, 4))
 	p.disk.States(seed, 4, func(s *powertest.State) bool {

@@ -26,7 +26,7 @@ func TestGemmContextHasTheBitsOfGemm(t *testing.T) {
 	if !slices.Equal(got.Data, want.Data) {
 		t.Error("other bits than Gemm")
 	}
-	ctxtest.Stops(t, 3, func(ctx context.Context) error {
+	ctxtest.CheckStops(t, 3, func(ctx context.Context) error {
 		if err := GemmContext(ctx, true, false, 1, a, b, 0, got); err != nil {
 			return fmt.Errorf("a product: %w", err)
 		}

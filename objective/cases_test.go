@@ -12,7 +12,7 @@ import (
 // TestReferenceLosses compares values and gradients with those of
 // internal/test/refdata/cases, which come with the repository.
 func TestReferenceLosses(t *testing.T) {
-	cases := refdata.Own(t)
+	cases := refdata.ReadCases(t)
 	seen := map[string]bool{}
 	for _, c := range cases.Losses {
 		seen[fmt.Sprint(c.Config["loss"])] = true

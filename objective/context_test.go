@@ -38,7 +38,7 @@ func TestStepStops(t *testing.T) {
 				t.Fatal(err)
 			}
 			o.Normalize = true
-			ctxtest.Stops(t, c.loops*e.Rows, func(ctx context.Context) error {
+			ctxtest.CheckStops(t, c.loops*e.Rows, func(ctx context.Context) error {
 				obj, err := New(o)
 				if err != nil {
 					t.Fatal(err)
@@ -48,7 +48,7 @@ func TestStepStops(t *testing.T) {
 			})
 		})
 	}
-	ctxtest.Stops(t, e.Rows, func(ctx context.Context) error {
+	ctxtest.CheckStops(t, e.Rows, func(ctx context.Context) error {
 		obj, err := New(Options{})
 		if err != nil {
 			t.Fatal(err)

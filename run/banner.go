@@ -22,8 +22,8 @@ type Setup struct {
 	Config Config // resolved
 	// Parts are the parts of the samples, the training part first. Why explains the
 	// division in sentences.
-	Parts []PartSize
-	Why   []string
+	Parts   []PartSize
+	Reasons []string
 	// Spec describes the network. Imported says how pretrained weights fit it, and is nil
 	// without pretrained weights.
 	Spec     *nn.Spec
@@ -36,10 +36,10 @@ type Setup struct {
 	// Notes are remarks for the user about the run and its training samples.
 	Notes []string
 
-	data    *data.Dataset
-	pace    *pace  // of a run of train.minutes; else nil
-	mined   string // why the positives were chosen; "" if a note says it
-	proxies bool   // samples are compared with proxies of the classes
+	data            *data.Dataset
+	pace            *pace  // of a run of train.minutes; else nil
+	positivesReason string // why the positives were chosen; "" if a note says it
+	usesProxies     bool   // samples are compared with proxies of the classes
 }
 
 // Fingerprint identifies the data set of the run.
@@ -52,11 +52,12 @@ type PartSize struct {
 	Labels           int // number of training labels
 }
 
-// setup describes what the run is about to do.
-func (t *built) setup() Setup {
+// newSetup describes what the run is about to do.
+func (t *trainingStage) newSetup() Setup {
 	s := Setup{Dir: t.opts.Dir, Config: t.cfg, Spec: t.net.Spec(), Imported: t.imported, Batch: t.sampler.BatchSize(),
-		Batches: t.sampler.Batches(), Memory: t.memory, Notes: t.notes, data: t.sel.Train.Data, mined: t.mined,
-		proxies: t.options.Traits().Proxies > 0}
+		Batches: t.sampler.Batches(), Memory: t.memory, Notes: t.notes, data: t.sel.Train.Data,
+		positivesReason: t.positivesReason,
+		usesProxies:     t.lossOptions.Traits().Proxies > 0}
 	for _, p := range []struct {
 		name string
 		part *data.Part
@@ -65,12 +66,13 @@ func (t *built) setup() Setup {
 		{GallerySet.String(), t.sel.Gallery}, {SeenSet.String(), t.sel.Seen},
 	} {
 		if p.part != nil && (p.part != t.sel.Query || p.name == TestSet.String()) {
-			s.Parts = append(s.Parts, PartSize{p.name, p.part.Len(), distinct(p.part.Fine), distinct(p.part.Label)})
+			s.Parts = append(s.Parts, PartSize{p.name, p.part.Len(), countDistinct(p.part.Fine),
+				countDistinct(p.part.Label)})
 		}
 	}
 	for _, why := range []string{t.sel.Why, t.sel.ValidationWhy} {
 		if why != "" {
-			s.Why = append(s.Why, why)
+			s.Reasons = append(s.Reasons, why)
 		}
 	}
 	for _, l := range []struct {
@@ -78,14 +80,14 @@ func (t *built) setup() Setup {
 		n   int
 	}{{"train_limit", t.cfg.Data.TrainLimit}, {"test_limit", t.cfg.Data.TestLimit}} {
 		if l.n > 0 {
-			s.Why = append(s.Why, fmt.Sprintf("data.%s uses only the first %d of each class", l.key, l.n))
+			s.Reasons = append(s.Reasons, fmt.Sprintf("data.%s uses only the first %d of each class", l.key, l.n))
 		}
 	}
 	return s
 }
 
-// distinct returns the number of different values.
-func distinct(ids []int64) int {
+// countDistinct returns the number of different values.
+func countDistinct(ids []int64) int {
 	seen := make(map[int64]bool)
 	for _, id := range ids {
 		seen[id] = true
@@ -129,11 +131,11 @@ func (s *Setup) rows() [][2]string {
 		}
 		out = append(out, [2]string{p.Name, text})
 	}
-	for i, why := range s.Why {
+	for i, why := range s.Reasons {
 		out = append(out, [2]string{[]string{"division", ""}[min(i, 1)], why})
 	}
-	out = append(out, [2]string{"network", s.network()}, [2]string{"batches", s.batches()},
-		[2]string{"objective", s.objective()}, [2]string{"training", s.training()})
+	out = append(out, [2]string{"network", s.describeNetwork()}, [2]string{"batches", s.describeBatches()},
+		[2]string{"objective", s.describeObjective()}, [2]string{"training", s.describeTraining()})
 	if s.pace != nil {
 		out = append(out, [2]string{"length", s.pace.row(s)})
 	}
@@ -147,8 +149,8 @@ func (s *Setup) rows() [][2]string {
 	return out
 }
 
-// network describes the network, its input and its start.
-func (s *Setup) network() string {
+// describeNetwork describes the network, its input and its start.
+func (s *Setup) describeNetwork() string {
 	n, in := &s.Config.Network, s.Spec.Input
 	name := n.Name
 	if n.includesNetwork() {
@@ -182,10 +184,10 @@ func (s *Setup) network() string {
 	return text
 }
 
-// batches describes the batches of an epoch.
-func (s *Setup) batches() string {
+// describeBatches describes the batches of an epoch.
+func (s *Setup) describeBatches() string {
 	c := &s.Config.Sample
-	if c.Name == brought {
+	if c.Name == customValue {
 		return fmt.Sprintf("%d an epoch, of up to %d, drawn by the program's own sampler", s.Batches, s.Batch)
 	}
 	what := enum.Count(c.Classes, "class")
@@ -199,11 +201,11 @@ func (s *Setup) batches() string {
 	return text
 }
 
-// objective names the loss with its settings, and describes the mining.
-func (s *Setup) objective() string {
+// describeObjective names the loss with its settings, and describes the mining.
+func (s *Setup) describeObjective() string {
 	c := &s.Config
 	text := fmt.Sprint(c.Loss["name"])
-	if text == brought {
+	if text == customValue {
 		text = "the program's own loss"
 	}
 	var names []string
@@ -216,32 +218,32 @@ func (s *Setup) objective() string {
 	for _, k := range names {
 		text += fmt.Sprintf(" %s=%v", k, c.Loss[k])
 	}
-	for _, w := range s.further() {
+	for _, w := range s.furtherLossNames() {
 		text += " + " + w
 	}
-	if c.Mine[positivesKey] == brought && c.Mine[negativesKey] == brought {
+	if c.Mine[positivesKey] == customValue && c.Mine[negativesKey] == customValue {
 		return text + "; the program chooses the triplets"
 	}
 	item := "each image"
 	if s.data.Features != nil {
 		item = "each row"
 	}
-	if s.proxies {
+	if s.usesProxies {
 		return fmt.Sprintf("%s; %s is pulled towards the proxy of its class and pushed away from those of the others "+
 			"(train.proxies %s)", text, item, c.Train.Proxies)
 	}
-	p, n := policyWords(c.Mine)
+	p, n := describePolicies(c.Mine)
 	text += fmt.Sprintf("; %s is pulled towards %s (positives %v) and pushed away from %s (negatives %v)", item, p,
 		c.Mine["positives"], n, c.Mine["negatives"])
-	if s.mined != "" {
-		text += ", " + s.mined
+	if s.positivesReason != "" {
+		text += ", " + s.positivesReason
 	}
 	return text
 }
 
-// further returns the names of the losses that are added to the first one. A weight other
+// furtherLossNames returns the names of the losses that are added to the first one. A weight other
 // than 1 precedes the name.
-func (s *Setup) further() []string {
+func (s *Setup) furtherLossNames() []string {
 	list, _ := s.Config.Loss["plus"].([]any)
 	var out []string
 	for _, v := range list {
@@ -255,8 +257,8 @@ func (s *Setup) further() []string {
 	return out
 }
 
-// policyWords returns the policies of a section in plain words.
-func policyWords(m Section) (positive, negative string) {
+// describePolicies returns the policies of a section in plain words.
+func describePolicies(m Section) (positive, negative string) {
 	positive, negative = fmt.Sprint(m["positives"]), fmt.Sprint(m["negatives"])
 	if p, err := mine.ParsePositive(positive); err == nil {
 		positive = p.Words()
@@ -265,22 +267,22 @@ func policyWords(m Section) (positive, negative string) {
 		negative = n.Words()
 	}
 	for _, words := range []*string{&positive, &negative} {
-		if *words == brought {
+		if *words == customValue {
 			*words = "what the program chooses"
 		}
 	}
 	return positive, negative
 }
 
-// training describes the length of the run, the optimizer, and which epoch is kept.
-func (s *Setup) training() string {
+// describeTraining describes the length of the run, the optimizer, and which epoch is kept.
+func (s *Setup) describeTraining() string {
 	t := &s.Config.Train
-	kept := s.Config.Best()
+	kept := s.Config.BestRule()
 	text := enum.Count(t.Epochs, "epoch")
 	if t.Minutes > 0 {
 		text = fmt.Sprintf("as many epochs as fit into %v minutes", t.Minutes)
 	}
-	if t.endsEarly() || t.Budget != "" {
+	if t.canEndEarly() || t.Budget != "" {
 		text = "at most " + text
 	}
 	if t.Budget != "" {
@@ -307,27 +309,27 @@ func (s *Setup) training() string {
 	if t.Line > 1 {
 		text += fmt.Sprintf(" or the best of %d points on the line from the start to it", t.Line)
 	}
-	if t.endsEarly() {
+	if t.canEndEarly() {
 		text += fmt.Sprintf(", and ends after %s without a higher score", enum.Count(kept.Patience, "evaluation"))
 	}
 	return text
 }
 
-// Usual returns the range of epochs after which patience has ended runs like this one. It is
+// UsualEpochs returns the range of epochs after which patience has ended runs like this one. It is
 // zero if patience cannot end the run, or seldom does because the rate falls to 0.
-func (s *Setup) Usual() (epochs [2]int) {
+func (s *Setup) UsualEpochs() (epochs [2]int) {
 	t := &s.Config.Train
-	if !t.endsEarly() || !s.Config.Network.pretrained() || t.Schedule == string(optim.Cosine) {
+	if !t.canEndEarly() || !s.Config.Network.isPretrained() || t.Schedule == string(optim.Cosine) {
 		return epochs
 	}
-	for i, samples := range []int{usualLeast, usualMost} {
+	for i, samples := range []int{usualMinSamples, usualMaxSamples} {
 		drawn := max(s.Batches*s.Batch, 1)
 		epochs[i] = (samples + drawn - 1) / drawn
 	}
 	return epochs
 }
 
-// endsEarly reports whether patience can end a run whose settings are resolved.
-func (t *TrainConfig) endsEarly() bool {
+// canEndEarly reports whether patience can end a run whose settings are resolved.
+func (t *TrainConfig) canEndEarly() bool {
 	return t.Best != none && t.Patience > 0 && t.Patience < t.Epochs
 }

@@ -16,9 +16,9 @@ func TestSetupSaysWhatIsAboutToBeDone(t *testing.T) {
 	cfg := Default()
 	cfg.Network.Width = 16
 	heard := ""
-	small, err := Plan(t.Context(), cfg, Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64),
-		Dir:      filepath.Join(t.TempDir(), "a"),
-		Features: func(done, total int) { heard += fmt.Sprintln(done, total) }})
+	small, err := Plan(t.Context(), cfg, Options{Dataset: newPhotos(8, 10, 64), Weights: smallStart(t, 64),
+		Dir:             filepath.Join(t.TempDir(), "a"),
+		FeatureProgress: func(done, total int) { heard += fmt.Sprintln(done, total) }})
 	if heard != "48 48\n" {
 		t.Errorf("heard %q before", heard)
 	}
@@ -26,7 +26,7 @@ func TestSetupSaysWhatIsAboutToBeDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []PartSize{{"training", 48, 8, 8}, {"validation", 16, 8, 8}, {"test", 16, 8, 8}}
-	if !slices.Equal(small.Parts, want) || small.Batch != 32 || small.Batches != 32 || len(small.Why) != 2 {
+	if !slices.Equal(small.Parts, want) || small.Batch != 32 || small.Batches != 32 || len(small.Reasons) != 2 {
 		t.Errorf("%+v", small)
 	}
 	scratch, features := cfg, cfg
@@ -131,7 +131,7 @@ func TestSetupOfAGallery(t *testing.T) {
 		want) {
 		t.Errorf("%+v", s.Parts)
 	}
-	if want := "data.test_limit uses only the first 3 of each class"; !slices.Contains(s.Why, want) {
-		t.Errorf("%q", s.Why)
+	if want := "data.test_limit uses only the first 3 of each class"; !slices.Contains(s.Reasons, want) {
+		t.Errorf("%q", s.Reasons)
 	}
 }

@@ -23,17 +23,17 @@ type sampler interface {
 	BatchSize() int
 }
 
-// broughtSampler is a program's own sampler. size is the size of the largest batch of its
+// customSampler is a program's own sampler. size is the size of the largest batch of its
 // first epoch.
-type broughtSampler struct {
+type customSampler struct {
 	train.Sampler
 	size int
 }
 
-func (s broughtSampler) BatchSize() int { return s.size }
+func (s customSampler) BatchSize() int { return s.size }
 
-// bringSampler makes the program's own sampler, and checks the first epoch that it draws.
-func bringSampler(draw func(*data.Part) (train.Sampler, error), p *data.Part) (sampler, error) {
+// newCustomSampler makes the program's own sampler, and checks the first epoch that it draws.
+func newCustomSampler(draw func(*data.Part) (train.Sampler, error), p *data.Part) (sampler, error) {
 	wrong := func(format string, args ...any) error {
 		return fmt.Errorf("run.Options.Sampler: "+format, args...)
 	}
@@ -50,7 +50,7 @@ func bringSampler(draw func(*data.Part) (train.Sampler, error), p *data.Part) (s
 		return nil, wrong("Batches returns %d, but an epoch has %d: they must be equal, and at least 1", n,
 			len(batches))
 	}
-	out := broughtSampler{s, 0}
+	out := customSampler{s, 0}
 	for k, b := range batches {
 		if len(b) == 0 {
 			return nil, wrong("batch %d is empty", k)
@@ -67,23 +67,23 @@ func bringSampler(draw func(*data.Part) (train.Sampler, error), p *data.Part) (s
 
 // population holds the training samples from which batches are drawn.
 type population struct {
-	part    *data.Part
-	labels  []int64 // of the training part, 0..classes-1
-	ids     []int64 // samples with the same id are the same picture
-	classes int
-	single  int // number of classes with a single picture
+	part       *data.Part
+	labels     []int64 // of the training part, 0..classes-1
+	ids        []int64 // samples with the same id are the same picture
+	classes    int
+	singletons int // number of classes with a single picture
 
-	// seen are the labels that the loss gets, as relate reads them. given is the number of
+	// lossLabels are the labels that the loss gets, as relate reads them. given is the number of
 	// classes among them if the loss may learn parameters for each class.
-	seen   []int64
-	relate func(a, b int64) objective.Relation
-	given  int
+	lossLabels  []int64
+	relate      func(a, b int64) objective.Relation
+	lossClasses int
 }
 
 func newPopulation(p *data.Part, rule objective.RelationRule) (*population, error) {
 	labels, names := p.Dense()
-	out := &population{part: p, labels: labels, ids: p.Identities(), classes: len(names), seen: labels,
-		given: len(names)}
+	out := &population{part: p, labels: labels, ids: p.Identities(), classes: len(names), lossLabels: labels,
+		lossClasses: len(names)}
 	first := make([]int64, len(names)) // a picture of each class, complemented
 	several := make([]bool, len(names))
 	for i, y := range labels {
@@ -95,7 +95,7 @@ func newPopulation(p *data.Part, rule objective.RelationRule) (*population, erro
 	}
 	for _, s := range several {
 		if !s {
-			out.single++
+			out.singletons++
 		}
 	}
 	switch rule {
@@ -106,9 +106,9 @@ func newPopulation(p *data.Part, rule objective.RelationRule) (*population, erro
 				"add a column \"labels\" to a manifest, with entries such as red|round", rule, p.Data.Name)
 		}
 		// The loss gets the position of a sample's set of labels as its label.
-		out.seen, out.given = make([]int64, p.Len()), 0
+		out.lossLabels, out.lossClasses = make([]int64, p.Len()), 0
 		for pos, i := range p.Index {
-			out.seen[pos] = int64(i)
+			out.lossLabels[pos] = int64(i)
 		}
 		out.relate = objective.SharesLabel(s.Sets)
 	case objective.CoarseOnly:
@@ -117,16 +117,16 @@ func newPopulation(p *data.Part, rule objective.RelationRule) (*population, erro
 			return nil, fmt.Errorf("loss.relation: %v: %w", rule, err)
 		}
 		var above []int64
-		out.seen, above = nested(coarse, p.Fine)
-		out.given = len(above)
+		out.lossLabels, above = combineLabels(coarse, p.Fine)
+		out.lossClasses = len(above)
 		out.relate = objective.CoarseNotFine(func(fine int64) int64 { return above[fine] })
 	}
 	return out, nil
 }
 
-// nested numbers the pairs of coarse and fine labels from 0. It returns the number of each
+// combineLabels numbers the pairs of coarse and fine labels from 0. It returns the number of each
 // sample's pair and the coarse label of each pair.
-func nested(coarse, fine []int64) (of, above []int64) {
+func combineLabels(coarse, fine []int64) (of, above []int64) {
 	number := map[[2]int64]int64{}
 	of = make([]int64, len(fine))
 	for i, f := range fine {
@@ -145,11 +145,11 @@ func nested(coarse, fine []int64) (of, above []int64) {
 // notes returns remarks about the classes.
 func (p *population) notes() []string {
 	switch {
-	case p.single == 1:
+	case p.singletons == 1:
 		return []string{"1 training class has only one picture, which is used as a negative"}
-	case p.single > 1:
+	case p.singletons > 1:
 		return []string{fmt.Sprintf("%d of %d training classes have only one picture, which is used as a negative",
-			p.single, p.classes)}
+			p.singletons, p.classes)}
 	}
 	return nil
 }
@@ -173,9 +173,9 @@ func checkPositives(cfg *Config, o *objective.Options, p *population) error {
 	c := &cfg.Sample
 	views := t.OtherViews && c.Views > 1 // each sample has a positive
 	switch {
-	case p.single == p.classes && !views:
+	case p.singletons == p.classes && !views:
 		return fmt.Errorf("each of the %d training classes has only one picture, so no sample has a positive: label "+
-			"more pictures, or use a loss with proxies%s", p.classes, lookUp(p.part.Data))
+			"more pictures, or use a loss with proxies%s", p.classes, adviseSearch(p.part.Data))
 	case c.Name == balanced && c.Classes == 1 && o.Memory == 0:
 		return fmt.Errorf("sample.classes is 1: no sample in a batch has a negative; set it to 2 or more, or set " +
 			"loss.memory")
@@ -199,7 +199,7 @@ func checkViews(cfg *Config, o *objective.Options, p *population) error {
 			return fmt.Errorf("sample.views is %d, but without augmentation all views of a sample are equal: set "+
 				"data.augment (light, standard, strong; characters for drawings), or sample.views to 1", c.Views)
 		}
-		if cfg.Network.frozenBody() && d.Views < c.Views {
+		if cfg.Network.hasFrozenBody() && d.Views < c.Views {
 			return fmt.Errorf("sample.views is %d: the features of a frozen body need as many views: "+
 				"set data.views to %d or more", c.Views, c.Views)
 		}
@@ -210,7 +210,7 @@ func checkViews(cfg *Config, o *objective.Options, p *population) error {
 		case c.Views < 2:
 			return errors.New("loss.name: a loss compares views of a sample, but batches hold each sample once: " +
 				"set sample.views=2 and data.augment")
-		case c.Name == balanced && c.PerClass == 1 || p.single == p.classes:
+		case c.Name == balanced && c.PerClass == 1 || p.singletons == p.classes:
 			return errors.New("loss.name: a loss keeps the samples of a class apart, but batches hold one sample of " +
 				"each " +
 				"class: set sample.per_class to 2 or more, and use labels with as many samples")

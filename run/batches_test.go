@@ -17,7 +17,7 @@ func TestHierarchicalSampler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start := &started{opened: &opened{cfg: cfg, data: d}}
+	start := &startStage{datasetStage: &datasetStage{cfg: cfg, data: d}}
 	sel, err := start.selectData(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestRelations(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		row := res.Last()
+		row := res.LastEpoch()
 		if row.Samples != 64 || row.NoPositive != 2*c.noPositive || row.NoNegative != 2*c.noNegative {
 			t.Errorf("%s: %+v, want %d of 32 without a positive and %d without a negative", name, row.Sums,
 				c.noPositive, c.noNegative)
@@ -145,7 +145,7 @@ func TestDefaultsLearnFromSmallClasses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, _ := res.Last().Metric("test_recall@1")
+		r, _ := res.LastEpoch().Metric("test_recall@1")
 		return r
 	}
 	for _, limit := range []int{2, 5} {
@@ -190,14 +190,14 @@ func TestViews(t *testing.T) {
 		"views alone are positives": {[]string{"loss.name=maskcon", "sample.views=2", "sample.classes=4",
 			"sample.per_class=1"}, 3 * 8, 3 * 8},
 	} {
-		if row := train(c.set...).Last(); row.Samples != c.samples || row.Tuples != c.tuples {
+		if row := train(c.set...).LastEpoch(); row.Samples != c.samples || row.Tuples != c.tuples {
 			t.Errorf("%s: %d samples, %d terms, want %d and %d", name, row.Samples, row.Tuples, c.samples, c.tuples)
 		}
 	}
 	res := train("loss.name=spread", "sample.views=2", "loss.temperature=1")
 	again := train("loss.name=spread", "sample.views=2", "loss.temperature=1")
-	if again.Last().Loss != res.Last().Loss {
-		t.Errorf("loss %v, and with the same seed %v", res.Last().Loss, again.Last().Loss)
+	if again.LastEpoch().Loss != res.LastEpoch().Loss {
+		t.Errorf("loss %v, and with the same seed %v", res.LastEpoch().Loss, again.LastEpoch().Loss)
 	}
 	tr, err := assemble(t.Context(), res.Config, Options{Dataset: newBlobs(4, 20, 16)})
 	if err != nil {
@@ -246,9 +246,9 @@ func TestViewsRefused(t *testing.T) {
 			t.Errorf("%v: %v does not say %q", c.set, err, want)
 		}
 	}
-	cacheAt(t, t.TempDir())
+	setCacheDir(t, t.TempDir())
 	_, err := assemble(t.Context(), frozenConfig(t, "sample.views=3", "data.views=2"),
-		Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64)})
+		Options{Dataset: newPhotos(8, 10, 64), Weights: smallStart(t, 64)})
 	if err == nil || !strings.Contains(err.Error(), "set data.views to 3") {
 		t.Errorf("too few kept views: %v", err)
 	}

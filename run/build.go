@@ -18,62 +18,62 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// built is the last stage before training. It has all that steps need, and its configuration is complete.
-type built struct {
+// trainingStage is the last stage before training. It has all that steps need, and its configuration is complete.
+type trainingStage struct {
 	*recipe
 
-	feed     *feed             // reads the training samples
-	scored   []*scored         // the sets that evaluations score
-	memory   MemoryPlan        // planned memory of the run
-	net      *nn.Net           // the network that is saved
-	imported *zoo.ImportReport // of pretrained weights
-	begin    *startFeatures    // nil if no decision needs them, and after the decisions
-	base     string            // a digest of what adapters are added to; "" without adapters
-	features *features         // features of a frozen body; nil without one
-	trained  train.Network     // net, or its part that is not frozen
-	device   optim.Device      // holds the parameters; nil if this process does
-	mined    string            // why the positives were chosen; "" if a note says it
+	feed            *feed             // reads the training samples
+	scored          []*scoredSet      // the sets that evaluations score
+	memory          MemoryPlan        // planned memory of the run
+	net             *nn.Net           // the network that is saved
+	imported        *zoo.ImportReport // of pretrained weights
+	initialFeatures *startFeatures    // nil if no decision needs them, and after the decisions
+	adapterBase     string            // a digest of what adapters are added to; "" without adapters
+	features        *featureCache     // features of a frozen body; nil without one
+	trainedNet      train.Network     // net, or its part that is not frozen
+	device          optim.Device      // holds the parameters; nil if this process does
+	positivesReason string            // why the positives were chosen; "" if a note says it
 	// most labels fall into groups, but there are too few labels to call the groups sub-classes
-	grouped   bool
-	objective train.Objective
-	optimizer *optim.Optimizer
-	untrained *untrained // the pretrained network at its own image size; nil if training uses that size
+	unclearGroups bool
+	objective     train.Objective
+	optimizer     *optim.Optimizer
+	untrained     *untrainedNet // the pretrained network at its own image size; nil if training uses that size
 }
 
-// build makes the network, the objective and the optimizer, and settles the keys that the network decides.
-func build(ctx context.Context, r *recipe) (*built, error) {
-	b := &built{recipe: r}
+// newTrainingStage makes the network, the objective and the optimizer, and settles the keys that the network decides.
+func newTrainingStage(ctx context.Context, r *recipe) (*trainingStage, error) {
+	b := &trainingStage{recipe: r}
 	if err := b.readSamples(ctx); err != nil {
 		return nil, err
 	}
-	spec, err := b.describe()
+	spec, err := b.describeNetwork()
 	if err != nil {
 		return nil, err
 	}
-	if err := b.fit(spec); err != nil {
+	if err := b.fitMemory(spec); err != nil {
 		return nil, err
 	}
 	if b.cfg.Network.Precision == string(nn.BFloat16) && !nn.BFloat16.Fast() && b.opts.Engine == nil {
-		b.note("network.precision=bfloat16: this processor lacks the instructions (AMX, AVX512_BF16), so the " +
+		b.addNote("network.precision=bfloat16: this processor lacks the instructions (AMX, AVX512_BF16), so the " +
 			"rounding is emulated, which is much slower than float32")
 	}
 	if b.net, b.imported, err = newNetwork(&b.cfg, b.file, b.weights.Path, spec); err != nil {
 		return nil, err
 	}
-	if err := b.freeze(); err != nil {
+	if err := b.freezeBody(); err != nil {
 		return nil, err
 	}
-	if err := b.prepare(ctx); err != nil {
+	if err := b.chooseByFeatures(ctx); err != nil {
 		return nil, err
 	}
 	if b.objective, err = b.newObjective(); err != nil {
 		return nil, err
 	}
-	b.begin = nil
-	if err := b.engage(); err != nil {
+	b.initialFeatures = nil
+	if err := b.useEngine(); err != nil {
 		return nil, err
 	}
-	b.optimizer, err = newOptimizer(&b.cfg.Train, b.sampler.Batches(), b.trained, b.objective, b.device)
+	b.optimizer, err = newOptimizer(&b.cfg.Train, b.sampler.Batches(), b.trainedNet, b.objective, b.device)
 	if err != nil {
 		return nil, err
 	}
@@ -82,26 +82,26 @@ func build(ctx context.Context, r *recipe) (*built, error) {
 }
 
 // readSamples prepares reading the samples for training and evaluations.
-func (t *built) readSamples(ctx context.Context) (err error) {
+func (t *trainingStage) readSamples(ctx context.Context) (err error) {
 	if t.cfg.Data.Cache {
 		if err := t.cacheImages(ctx); err != nil {
 			return err
 		}
 	}
-	if t.feed, err = newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, true, t.bytes()); err != nil {
+	if t.feed, err = newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, true, t.passesBytes()); err != nil {
 		return err
 	}
-	if t.scored, err = newScored(t.sel, &t.cfg, t.bytes()); err != nil {
+	if t.scored, err = newScoredSets(t.sel, &t.cfg, t.passesBytes()); err != nil {
 		return err
 	}
-	among(t.opts.Ranks, t.scored)
+	shareEvaluation(t.opts.Ranks, t.scored)
 	return nil
 }
 
 // cacheImages makes the selected samples read their decoded images from a cache. The images
 // are no larger than the run can use: twice the final size if random crops are taken. Without
 // a folder for the cache, images are decoded in every epoch.
-func (t *built) cacheImages(ctx context.Context) error {
+func (t *trainingStage) cacheImages(ctx context.Context) error {
 	cfg := &t.cfg.Data
 	dir, err := data.CacheHome()
 	if err != nil {
@@ -109,7 +109,7 @@ func (t *built) cacheImages(ctx context.Context) error {
 			return fmt.Errorf("the run was started with data.cache: %w; set $HOME or $XDG_CACHE_HOME", err)
 		}
 		cfg.Cache = false
-		t.note("data.cache is off, so images are decoded in every epoch: %v", err)
+		t.addNote("data.cache is off, so images are decoded in every epoch: %v", err)
 		return nil
 	}
 	a, err := imaging.ParseAugment(cfg.Augment)
@@ -120,7 +120,7 @@ func (t *built) cacheImages(ctx context.Context) error {
 	if a.CropArea[1] > 0 {
 		side *= 2
 	}
-	if cfg.resampling() != "" {
+	if cfg.resampleFilter() != "" {
 		side = 0 // resizing twice is not Pillow's resizing
 	}
 	err = t.sel.Cache(ctx, data.CacheOptions{Dir: dir, Side: side, Strict: cfg.Strict,
@@ -131,32 +131,32 @@ func (t *built) cacheImages(ctx context.Context) error {
 	return err
 }
 
-// describe describes the network for the samples as they are fed. It settles the head of a frozen body (identity unless
-// the configuration names another) and of the default loss.
-func (t *built) describe() (*nn.Spec, error) {
+// describeNetwork describes the network for the samples as they are fed. It settles the head of a frozen
+// body (identity unless the configuration names another) and of the default loss.
+func (t *trainingStage) describeNetwork() (*nn.Spec, error) {
 	h, w, c := t.feed.shape()
 	n := &t.cfg.Network
-	if n.frozenBody() || n.Head == wccnHead && n.Dim == 0 || t.opensHead() {
-		features, err := t.cfg.features(t.file, h, w, c)
+	if n.hasFrozenBody() || n.Head == wccnHead && n.Dim == 0 || t.startsHeadAsWCCN() {
+		features, err := t.cfg.numFeatures(t.file, h, w, c)
 		if err != nil {
 			return nil, err
 		}
-		if t.opensHead() && features <= mostWCCN {
+		if t.startsHeadAsWCCN() && features <= maxWCCNFeatures {
 			n.Head = wccnHead
 		}
-		if n.frozenBody() || n.Head == wccnHead {
+		if n.hasFrozenBody() || n.Head == wccnHead {
 			n.Dim = cmp.Or(n.Dim, features)
 		}
-		if n.frozenBody() && n.Dim == features {
+		if n.hasFrozenBody() && n.Dim == features {
 			n.Head = cmp.Or(n.Head, identityHead)
 		}
 	}
 	return networkSpec(&t.cfg, t.file, h, w, c)
 }
 
-// features returns the number of features before the embedding layer, for samples of the given shape.
-func (c *Config) features(file *onnxnet.Network, h, w, ch int) (int, error) {
-	if h*w == 1 && c.Network.frozenBody() {
+// numFeatures returns the number of features before the embedding layer, for samples of the given shape.
+func (c *Config) numFeatures(file *onnxnet.Network, h, w, ch int) (int, error) {
+	if h*w == 1 && c.Network.hasFrozenBody() {
 		return 0, fmt.Errorf("network.freeze=%s: a data set of ready features has no body to freeze", wholeBody)
 	}
 	bare := *c
@@ -168,31 +168,31 @@ func (c *Config) features(file *onnxnet.Network, h, w, ch int) (int, error) {
 	return spec.OutDim(), nil
 }
 
-// leastChunk is the smallest piece, in samples, that a batch is cut into to fit the memory.
-const leastChunk = 8
+// minChunk is the smallest piece, in samples, that a batch is cut into to fit the memory.
+const minChunk = 8
 
-// fit plans the memory of the run and compares it with the limit. If a batch is too large
+// fitMemory plans the memory of the run and compares it with the limit. If a batch is too large
 // and batch norm is frozen, as from a pretrained start, the batch goes through the network in
 // pieces (train.chunk), which changes the step only by rounding. This lets a small machine
 // train at the image size that was measured to be best.
-func (t *built) fit(spec *nn.Spec) (err error) {
+func (t *trainingStage) fitMemory(spec *nn.Spec) (err error) {
 	if t.memory, err = t.plan(spec); err != nil {
 		return err
 	}
 	tooLarge := t.memory.check()
 	c := &t.cfg.Train
-	if tooLarge == nil || c.Chunk > 0 || t.cfg.Network.FrozenNorm != On || t.cfg.Network.frozenBody() ||
+	if tooLarge == nil || c.Chunk > 0 || t.cfg.Network.FrozenNorm != On || t.cfg.Network.hasFrozenBody() ||
 		t.opts.Resume || t.opts.Engine != nil {
 		return tooLarge
 	}
-	for c.Chunk = t.sampler.BatchSize() / 2; c.Chunk >= leastChunk; c.Chunk /= 2 {
+	for c.Chunk = t.sampler.BatchSize() / 2; c.Chunk >= minChunk; c.Chunk /= 2 {
 		smaller, err := t.plan(spec)
 		if err != nil {
 			return err
 		}
 		if smaller.check() == nil {
 			t.memory = smaller
-			t.note("train.chunk is %d: batches go through the network in pieces, because whole batches would exceed "+
+			t.addNote("train.chunk is %d: batches go through the network in pieces, because whole batches would exceed "+
 				"the memory limit; results differ from those of whole batches by rounding", c.Chunk)
 			return nil
 		}
@@ -226,11 +226,11 @@ func plainSpec(cfg *Config, file *onnxnet.Network, h, w, ch int) (*nn.Spec, erro
 	}
 	for i := range table.Keys {
 		k := &table.Keys[i]
-		if k.Idle == nil || table.Unset(cfg, k) || k.Idle(cfg) {
+		if k.AllowUnused == nil || table.Unset(cfg, k) || k.AllowUnused(cfg) {
 			continue
 		}
 		without := *cfg
-		table.Put(&without, k, nil)
+		table.Set(&without, k, nil)
 		if other, err := without.Network.spec(input); err == nil && reflect.DeepEqual(other, spec) {
 			return nil, fmt.Errorf("%s: network %s does not have this setting; leave it out", k.Name, n.Name)
 		}
@@ -248,12 +248,12 @@ func (n *NetworkConfig) spec(input nn.Shape) (*nn.Spec, error) {
 	})
 }
 
-// timmPositions is the default of network.resample.
-const timmPositions = "timm"
+// defaultPositionResampling is the default of network.resample.
+const defaultPositionResampling = "timm"
 
-// positions returns how tables of position embeddings are resampled.
-func (n *NetworkConfig) positions() zoo.Resample {
-	if n.Resample == timmPositions {
+// positionResampling returns how tables of position embeddings are resampled.
+func (n *NetworkConfig) positionResampling() zoo.Resample {
+	if n.Resample == defaultPositionResampling {
 		return zoo.ResampleTimm
 	}
 	return zoo.Resample(n.Resample)
@@ -263,13 +263,13 @@ func (n *NetworkConfig) positions() zoo.Resample {
 // The report says how pretrained weights fit, and is nil without pretrained weights.
 func newNetwork(cfg *Config, file *onnxnet.Network, path string, spec *nn.Spec) (*nn.Net, *zoo.ImportReport, error) {
 	n := &cfg.Network
-	net, err := nn.New(spec, nn.Options{Seed: cfg.Train.Seed, Freeze: n.prefixes(),
-		FreezeBody: n.frozenBody() || n.LoRA.Rank > 0,
+	net, err := nn.New(spec, nn.Options{Seed: cfg.Train.Seed, Freeze: n.frozenPrefixes(),
+		FreezeBody: n.hasFrozenBody() || n.LoRA.Rank > 0,
 		FrozenNorm: n.FrozenNorm == On, Precision: nn.Precision(n.Precision)})
 	if err != nil {
 		return nil, nil, err
 	}
-	if !n.pretrained() {
+	if !n.isPretrained() {
 		return net, nil, nil
 	}
 	if file != nil {
@@ -283,7 +283,7 @@ func newNetwork(cfg *Config, file *onnxnet.Network, path string, spec *nn.Spec) 
 	if n.Head == wccnHead {
 		own = spec.Head()
 	}
-	report, err := importWeights(net, path, n.positions(), own)
+	report, err := importWeights(net, path, n.positionResampling(), own)
 	return net, report, err
 }
 
@@ -302,19 +302,19 @@ func importWeights(net *nn.Net, path string, how zoo.Resample, own string) (*zoo
 }
 
 // newObjective completes the options of the loss by the classes and the network, and makes the objective.
-func (t *built) newObjective() (train.Objective, error) {
-	o := &t.options
-	o.Classes, o.Relate = t.from.given, t.from.relate
+func (t *trainingStage) newObjective() (train.Objective, error) {
+	o := &t.lossOptions
+	o.Classes, o.Relate = t.population.lossClasses, t.population.relate
 	o.Dim, o.Seed = t.net.Dim(), t.cfg.Train.Seed
 	o.Mine.Seed = t.cfg.Train.Seed
 	made, err := objective.New(*o)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.startProxies(made); err != nil || t.opts.Miner == nil {
+	if err := t.initProxies(made); err != nil || t.opts.Miner == nil {
 		return made, err
 	}
-	return guided{made, t.opts.Miner}, nil
+	return customMining{made, t.opts.Miner}, nil
 }
 
 // Engine runs a network and updates its parameters in place of package nn, for example on a
@@ -325,11 +325,11 @@ type Engine interface {
 	optim.Device
 }
 
-// bytes reports whether images are passed on as bytes, which an engine normalises.
-func (t *built) bytes() bool { return t.opts.Engine != nil }
+// passesBytes reports whether images are passed on as bytes, which an engine normalises.
+func (t *trainingStage) passesBytes() bool { return t.opts.Engine != nil }
 
-// engage makes the engine compute the trained network.
-func (t *built) engage() error {
+// useEngine makes the engine compute the trained network.
+func (t *trainingStage) useEngine() error {
 	if t.opts.Engine == nil {
 		return nil
 	}
@@ -349,9 +349,9 @@ func (t *built) engage() error {
 	if err != nil {
 		return err
 	}
-	t.trained, t.device = e, e
+	t.trainedNet, t.device = e, e
 	if l := t.feed.loader; l != nil && !l.Bytes() {
-		t.note("images are sent to the device as float32, because they are augmented or resized; " +
+		t.addNote("images are sent to the device as float32, because they are augmented or resized; " +
 			"data.rounded=true sends bytes, a quarter of the data")
 	}
 	return nil
@@ -389,7 +389,7 @@ func newOptimizer(cfg *TrainConfig, batches int, net train.Network, obj train.Ob
 	for _, g := range cfg.Groups {
 		o.Groups = append(o.Groups, optim.Group{Prefix: g.Prefix, Scale: g.Scale, NoDecay: g.NoDecay})
 	}
-	o.Groups = append(o.Groups, byDepth(cfg.Depth, net.Params())...)
+	o.Groups = append(o.Groups, layerDecayGroups(cfg.Depth, net.Params())...)
 	all, ofLoss := train.Params(net, obj), obj.Params()
 	for i, p := range ofLoss {
 		rate := cfg.LR
@@ -409,9 +409,9 @@ func newOptimizer(cfg *TrainConfig, batches int, net train.Network, obj train.Ob
 	return opt, nil
 }
 
-// byDepth scales learning rates from first at the first parameter to 1 at the last, in equal
+// layerDecayGroups scales learning rates from first at the first parameter to 1 at the last, in equal
 // ratios. It counts parameters, not layers: with many parameters the difference is negligible.
-func byDepth(first float64, params []*nn.Param) []optim.Group {
+func layerDecayGroups(first float64, params []*nn.Param) []optim.Group {
 	if first == 0 || first == 1 || len(params) < 2 {
 		return nil
 	}

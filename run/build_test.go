@@ -14,8 +14,8 @@ import (
 	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
-// shaped returns the network that a configuration comes to on images of 32 pixels.
-func shaped(t *testing.T, set ...string) (*nn.Spec, error) {
+// planSpec returns the network that a configuration comes to on images of 32 pixels.
+func planSpec(t *testing.T, set ...string) (*nn.Spec, error) {
 	t.Helper()
 	cfg, err := Parse("test", nil, append([]string{"network.width=24", "network.dim=4"}, set...)...)
 	if err != nil {
@@ -24,14 +24,14 @@ func shaped(t *testing.T, set ...string) (*nn.Spec, error) {
 	return networkSpec(&cfg, nil, 32, 32, 3)
 }
 
-// tally counts the layers of a kind, wherever they are.
-func tally(layers []nn.Layer, is func(nn.Layer) bool) int {
+// countLayers counts the layers of a kind, wherever they are.
+func countLayers(layers []nn.Layer, is func(nn.Layer) bool) int {
 	n := 0
 	for _, l := range layers {
 		if is(l) {
 			n++
 		}
-		n += tally(l.Layers, is) + tally(l.Shortcut, is)
+		n += countLayers(l.Layers, is) + countLayers(l.Shortcut, is)
 	}
 	return n
 }
@@ -61,10 +61,10 @@ func TestShapingKeys(t *testing.T) {
 		{[]string{"network.name=vit_t16", "network.drop_path=0.2"}, kind(nn.StochasticDepth), 22},
 		{[]string{"network.name=convnext_tiny", "network.drop_path=0.2"}, kind(nn.StochasticDepth), 17},
 	} {
-		spec, err := shaped(t, c.set...)
+		spec, err := planSpec(t, c.set...)
 		if err != nil {
 			t.Errorf("%v: %v", c.set, err)
-		} else if n := tally(spec.Layers, c.is); n != c.want {
+		} else if n := countLayers(spec.Layers, c.is); n != c.want {
 			t.Errorf("%v: %d layers of the kind, want %d", c.set, n, c.want)
 		}
 	}
@@ -80,7 +80,7 @@ func TestShapingKeys(t *testing.T) {
 		"network.registers: only for networks":    {"network.pretrained=a.onnx", "network.registers=2"},
 		"network.drop_path: 1: must be":           {"network.drop_path=1"},
 	} {
-		if _, err := shaped(t, set...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := planSpec(t, set...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error %v, want %q", set, err, want)
 		}
 	}
@@ -116,7 +116,7 @@ func TestResampledPositions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tr, err := assemble(t.Context(), cfg, Options{Dataset: photos(8, 10, 64), Weights: weights})
+		tr, err := assemble(t.Context(), cfg, Options{Dataset: newPhotos(8, 10, 64), Weights: weights})
 		if err != nil {
 			t.Fatalf("%q: %v", how, err)
 		}
@@ -145,7 +145,7 @@ func TestPretrained(t *testing.T) {
 	cfg.Network.Dim = 5
 	var got *zoo.ImportReport
 	begin := func(s Setup) { got = s.Imported }
-	tr, err := assemble(t.Context(), cfg, Options{Dataset: newBlobs(4, 12, 16), Begin: begin})
+	tr, err := assemble(t.Context(), cfg, Options{Dataset: newBlobs(4, 12, 16), OnSetup: begin})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestPretrained(t *testing.T) {
 			t.Errorf("%s does not start from the file", p.Name)
 		}
 	}
-	if _, err := (&trainer{built: tr}).start(t.Context()); err != nil {
+	if _, err := (&trainer{trainingStage: tr}).start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got == nil || len(got.MisShaped) != 2 || len(got.Loaded) != len(tr.net.Params())-2 ||
@@ -186,7 +186,7 @@ func TestRates(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &loss.Param{Name: "beta", Shape: []int{1}, Value: []float32{1}, Grad: []float32{1}, Rate: rate}
-		o, err := newOptimizer(&cfg, batches, nn, learns{param: p}, nil)
+		o, err := newOptimizer(&cfg, batches, nn, paramObjective{param: p}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +242,7 @@ func TestRates(t *testing.T) {
 	for optimizer, want := range map[string]float64{"sgd": 1.9, "adam": 1} {
 		cfg := base
 		cfg.Optimizer, cfg.Momentum = optimizer, 0.9
-		if got := secondStep(t, cfg); !near(got, want) {
+		if got := secondStepRatio(t, cfg); !near(got, want) {
 			t.Errorf("%s: the second step is %v of the first, want %v", optimizer, got, want)
 		}
 	}
@@ -257,9 +257,9 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// secondStep returns how long the second step of a parameter is, as a multiple of
+// secondStepRatio returns how long the second step of a parameter is, as a multiple of
 // the first, under a gradient of 1.
-func secondStep(t *testing.T, cfg TrainConfig) float64 {
+func secondStepRatio(t *testing.T, cfg TrainConfig) float64 {
 	t.Helper()
 	c := Default()
 	c.Network.Name, c.Network.Dim = "linear", 2
@@ -272,7 +272,7 @@ func secondStep(t *testing.T, cfg TrainConfig) float64 {
 		t.Fatal(err)
 	}
 	p := &loss.Param{Name: "beta", Shape: []int{1}, Value: []float32{0}, Grad: []float32{1}}
-	o, err := newOptimizer(&cfg, 4, net, learns{param: p}, nil)
+	o, err := newOptimizer(&cfg, 4, net, paramObjective{param: p}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,13 +293,13 @@ func TestSumsOfAnEpoch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Train(t.Context(), cfg, Options{Dataset: hidden(1)})
+	r, err := Train(t.Context(), cfg, Options{Dataset: newHiddenClasses(1)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// A margin that no triplet keeps and a rate that moves nothing: every triplet
 	// is active, and the loss is about the margin in each step.
-	s := r.Last().Sums
+	s := r.LastEpoch().Sums
 	if s.Steps != 5 || s.Samples != 5*32 || s.Anchors != 5*32 || s.Tuples != 5*32 || s.Active != s.Tuples {
 		t.Errorf("%+v: want 5 steps of 32 samples, an active triplet each", s)
 	}
@@ -312,11 +312,12 @@ func TestSumsOfAnEpoch(t *testing.T) {
 // TestByDepth: rates grow from the first parameter to the last.
 func TestByDepth(t *testing.T) {
 	params := []*nn.Param{{Name: "a"}, {Name: "b"}, {Name: "c"}}
-	g := byDepth(0.01, params)
+	g := layerDecayGroups(0.01, params)
 	if len(g) != 3 || math.Abs(g[0].Scale-0.01) > 1e-12 || math.Abs(g[1].Scale-0.1) > 1e-12 || g[2].Scale != 1 {
 		t.Errorf("%+v", g)
 	}
-	if byDepth(1, params) != nil || byDepth(0, params) != nil || byDepth(0.1, params[:1]) != nil {
+	if layerDecayGroups(1, params) != nil || layerDecayGroups(0, params) != nil ||
+		layerDecayGroups(0.1, params[:1]) != nil {
 		t.Error("groups where there is nothing to scale")
 	}
 }

@@ -225,9 +225,9 @@ type EvalConfig struct {
 // table lists all keys, in the order of config.yaml. Package objective has the keys of mine
 // and loss that only the loss reads.
 var table = keys.Table[Config]{
-	Keys:  slices.Concat(dataKeys, networkKeys, sampleKeys, objectiveKeys, trainKeys, evalKeys),
-	Free:  (*Config).free,
-	Agree: func(c *Config) error { _, err := c.objective(); return err },
+	Keys:        slices.Concat(dataKeys, networkKeys, sampleKeys, objectiveKeys, trainKeys, evalKeys),
+	FreeSection: (*Config).freeSection,
+	CheckFree:   func(c *Config) error { _, err := c.objective(); return err },
 
 	Sections: []string{"data", "network", "train", "loss", "mine", "sample", "eval"},
 	Important: []string{
@@ -238,7 +238,7 @@ var table = keys.Table[Config]{
 		"sample.classes", "sample.per_class", "sample.views",
 		"eval.recall", "eval.metrics",
 	},
-	Further: furtherKeys,
+	FurtherKeys: furtherKeys,
 }
 
 // The entries of the table.
@@ -248,8 +248,8 @@ type (
 	report = keys.Report
 )
 
-// free returns the named section if it is a map.
-func (c *Config) free(section string) (map[string]any, bool) {
+// freeSection returns the named section if it is a map.
+func (c *Config) freeSection(section string) (map[string]any, bool) {
 	switch section {
 	case "mine":
 		return c.Mine, true
@@ -301,8 +301,8 @@ type Key struct {
 func Reference() []Key {
 	var out []Key
 	for i := range table.Keys {
-		if k := &table.Keys[i]; k.At != nil {
-			out = append(out, Key{Name: k.Name, Default: k.DefaultText(), Help: k.Help, Values: k.Words()})
+		if k := &table.Keys[i]; k.Pointer != nil {
+			out = append(out, Key{Name: k.Name, Default: k.DefaultText(), Help: k.Help, Values: k.Choices()})
 		}
 	}
 	return out
@@ -316,7 +316,7 @@ func Keys() []Key {
 	add := func(section string, of []objective.Key) {
 		for _, o := range of {
 			one := Key{Name: section + "." + o.Name, Values: o.Values}
-			if k := table.Named(one.Name); k != nil {
+			if k := table.Lookup(one.Name); k != nil {
 				one.Help = k.Help
 			}
 			out = append(out, one)

@@ -274,8 +274,8 @@ func TestEarlierStrict(t *testing.T) {
 	}
 }
 
-// settled plans a run on small pictures.
-func settled(t *testing.T, overrides ...string) (given, resolved Config) {
+// planConfigs plans a run on small pictures.
+func planConfigs(t *testing.T, overrides ...string) (given, resolved Config) {
 	t.Helper()
 	given, err := Parse("", nil, append([]string{"data.path=blobs"}, overrides...)...)
 	if err != nil {
@@ -296,7 +296,7 @@ func TestAnnotateMeansTheSame(t *testing.T) {
 		{"loss.name=margin", "loss.beta=1.1", "network.dim=2", "network.freeze=conv1,bn1", "sample.per_class=3"},
 		{"data.strict=true", "train.groups=[{prefix: fc, scale: 10}]", `data.augment="light"`, "train.seed=9"},
 	} {
-		given, resolved := settled(t, overrides...)
+		given, resolved := planConfigs(t, overrides...)
 		text := resolved.Annotate(given)
 		key := regexp.MustCompile(`(?m)^  #([a-z_]+: )`)
 		for name, text := range map[string][]byte{"as written": text,
@@ -318,7 +318,7 @@ func TestAnnotateMeansTheSame(t *testing.T) {
 
 // Every key is there once, with its help above it, those that matter first.
 func TestAnnotateExplains(t *testing.T) {
-	given, resolved := settled(t, "train.clip=3")
+	given, resolved := planConfigs(t, "train.clip=3")
 	text := string(resolved.Annotate(given))
 	section, help := "", ""
 	seen, comments := map[string]string{}, map[string]bool{} // the help above a key; sections with a comment by now
@@ -359,7 +359,7 @@ func TestAnnotateExplains(t *testing.T) {
 		}
 	}
 	for _, k := range table.Important {
-		if s, _, _ := strings.Cut(k, "."); s != "loss" && s != "mine" && table.Named(k) == nil {
+		if s, _, _ := strings.Cut(k, "."); s != "loss" && s != "mine" && table.Lookup(k) == nil {
 			t.Errorf("%s is no key", k)
 		}
 	}

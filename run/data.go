@@ -17,18 +17,18 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// opened is a run whose data set is open: the first of the stages that Train and Plan go through.
+// datasetStage is a run whose data set is open: the first of the stages that Train and Plan go through.
 // Each stage embeds the stage before it and is made by one function:
 //
-//	openData   opened   the configuration as given, and the data set
-//	newStart   started  the start of the network, and the recipe for that start
+//	openDataset   opened   the configuration as given, and the data set
+//	newStartStage   started  the start of the network, and the recipe for that start
 //	divide     divided  which samples train, validate and test
 //	newRecipe  recipe   the size of images, the batches and their number
 //	build      built    the network, the objective, the optimizer and the complete configuration
 //
 // A stage settles only the keys of the configuration that it is the first to know. The stages
 // find the mistakes in a run and write nothing. A trainer adds the run folder.
-type opened struct {
+type datasetStage struct {
 	cfg     Config // settled as far as this stage allows
 	opts    Options
 	data    *data.Dataset
@@ -36,17 +36,17 @@ type opened struct {
 	notes   []string      // remarks for the user
 }
 
-// openData makes the first stage.
-func openData(ctx context.Context, cfg Config, opts Options) (*opened, error) {
+// openDataset makes the first stage.
+func openDataset(ctx context.Context, cfg Config, opts Options) (*datasetStage, error) {
 	opts.Resume = opts.Resume || opts.Finish
-	if err := errors.Join(cfg.checkMinutes(&opts), opts.vacant()); err != nil {
+	if err := errors.Join(cfg.checkMinutes(&opts), opts.checkVacantDir()); err != nil {
 		return nil, err
 	}
 	cfg = cfg.clone()
 	if opts.Resume {
-		cfg.asBegun(opts.Dir)
+		cfg.useRecordedSettings(opts.Dir)
 	}
-	if err := bring(&cfg, &opts); err != nil {
+	if err := recordCustomParts(&cfg, &opts); err != nil {
 		return nil, err
 	}
 	for _, p := range table.Problems(&cfg) {
@@ -56,11 +56,11 @@ func openData(ctx context.Context, cfg Config, opts Options) (*opened, error) {
 		return nil, errors.New("network.precision is int8: training needs float32 or bfloat16; kindred quantize then " +
 			"writes the finished run in 8 bits")
 	}
-	o := &opened{cfg: cfg, opts: opts, data: opts.Dataset}
+	o := &datasetStage{cfg: cfg, opts: opts, data: opts.Dataset}
 	if o.data == nil {
 		var err error
 		if o.data, err = cfg.Data.Open(ctx, opts.Home, opts.Formats...); opts.Resume {
-			err = Moved(err, opts.Dir)
+			err = ExplainMissingData(err, opts.Dir)
 		}
 		if err != nil {
 			return nil, err
@@ -71,10 +71,10 @@ func openData(ctx context.Context, cfg Config, opts Options) (*opened, error) {
 	return o, nil
 }
 
-// asBegun fills in the keys that the configuration of a resumed run leaves unset from the
+// useRecordedSettings fills in the keys that the configuration of a resumed run leaves unset from the
 // settings in its folder dir. Computing the defaults again could give other values: a
 // pretrained start holds out a validation part, and its features choose the positives.
-func (c *Config) asBegun(dir string) {
+func (c *Config) useRecordedSettings(dir string) {
 	f, err := Open(dir)
 	if err != nil {
 		return // claim reports the error
@@ -84,20 +84,20 @@ func (c *Config) asBegun(dir string) {
 		return // claim reports the error
 	}
 	c.Data.topFolders = was.Data.topFolders && (c.Data.Label == "" || c.Data.Fine == "")
-	table.TakeOver(c, &was)
+	table.UseRecorded(c, &was)
 }
 
-// brought stands in a configuration for a loss, policy or sampler that a program provides by
+// customValue stands in a configuration for a loss, policy or sampler that a program provides by
 // Options.Loss, Positives, Negatives, Miner or Sampler. So config.yaml does not name a loss
 // that was not used, and a program that does not provide it cannot resume the run.
-const brought = "own"
+const customValue = "own"
 
 // negativesKey is the key of the negative policy; see positivesKey.
 const negativesKey = "negatives"
 
-// bring enters in the configuration what the options provide. A configuration that asks for
+// recordCustomParts enters in the configuration what the options provide. A configuration that asks for
 // something that the options do not provide is an error.
-func bring(cfg *Config, opts *Options) error {
+func recordCustomParts(cfg *Config, opts *Options) error {
 	for _, b := range []struct {
 		given bool
 		field string
@@ -108,24 +108,24 @@ func bring(cfg *Config, opts *Options) error {
 		{opts.Negatives != nil || opts.Miner != nil, "Negatives or Miner", "mine." + negativesKey},
 		{opts.Sampler != nil, "Sampler", "sample.name"},
 	} {
-		k := table.Named(b.key)
+		k := table.Lookup(b.key)
 		if b.given {
-			table.Put(cfg, k, brought)
-		} else if table.Value(cfg, k) == brought {
+			table.Set(cfg, k, customValue)
+		} else if table.Value(cfg, k) == customValue {
 			return fmt.Errorf("%s is %s: it is a program's own run.Options.%s, and only that program can start or "+
-				"resume this run", b.key, brought, b.field)
+				"resume this run", b.key, customValue, b.field)
 		}
 	}
 	return nil
 }
 
-// note adds a remark for the user.
-func (o *opened) note(format string, args ...any) {
+// addNote adds a remark for the user.
+func (o *datasetStage) addNote(format string, args ...any) {
 	o.notes = append(o.notes, fmt.Sprintf(format, args...))
 }
 
-// explained appends the remarks of the data set to an error of its samples, because they may explain it.
-func (o *opened) explained(err error) error {
+// withDataNotes appends the remarks of the data set to an error of its samples, because they may explain it.
+func (o *datasetStage) withDataNotes(err error) error {
 	for _, n := range o.data.Notes {
 		err = fmt.Errorf("%w\n%s", err, n)
 	}
@@ -133,7 +133,7 @@ func (o *opened) explained(err error) error {
 }
 
 // close closes the data set. It ignores errors, because the files were only read.
-func (o *opened) close() {
+func (o *datasetStage) close() {
 	if o.toClose != nil {
 		_ = o.toClose.Close()
 	}
@@ -147,23 +147,23 @@ func (c *DataConfig) Open(ctx context.Context, home string, formats ...embedding
 	if what == "" {
 		return nil, option.Errorf("no data set: give %s, or data.name in the configuration", keyPath)
 	}
-	return data.Open(ctx, what, c.Options(home, formats...))
+	return data.Open(ctx, what, c.OpenOptions(home, formats...))
 }
 
-// Options returns the options with which Open opens the data set.
-func (c *DataConfig) Options(home string, formats ...embedding.Format) data.OpenOptions {
+// OpenOptions returns the options with which Open opens the data set.
+func (c *DataConfig) OpenOptions(home string, formats ...embedding.Format) data.OpenOptions {
 	return data.OpenOptions{Home: home, Labels: c.Labels, Formats: formats, Crop: c.Crop, Outside: c.Outside,
-		Group: groupColumn(c.Group), Columns: c.columns(), Strict: c.Strict}
+		Group: groupColumn(c.Group), Columns: c.labelColumnNames(), Strict: c.Strict}
 }
 
-// columns returns the columns that labels may be taken from.
-func (c *DataConfig) columns() []string {
+// labelColumnNames returns the columns that labels may be taken from.
+func (c *DataConfig) labelColumnNames() []string {
 	return slices.DeleteFunc([]string{c.Label, c.Fine}, func(s string) bool { return s == "" })
 }
 
-// Moved adds advice to an error of DataConfig.Open about the data set of an existing run. A
+// ExplainMissingData adds advice to an error of DataConfig.Open about the data set of an existing run. A
 // data set that does not exist any more was probably moved.
-func Moved(err error, dir string) error {
+func ExplainMissingData(err error, dir string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -186,7 +186,7 @@ func newFeed(p *data.Part, cfg DataConfig, seed uint64, augment, bytes bool) (*f
 	if p.Data.Features != nil {
 		return &feed{data: train.Rows{X: p.Data.Features, Index: p.Index}, part: p}, nil
 	}
-	how, err := cfg.loader(augment)
+	how, err := cfg.loaderConfig(augment)
 	if err != nil {
 		return nil, err
 	}
@@ -198,21 +198,21 @@ func newFeed(p *data.Part, cfg DataConfig, seed uint64, augment, bytes bool) (*f
 	return &feed{data: train.Images(l), part: p, loader: l}, nil
 }
 
-// loader returns how images are read and prepared.
-func (c *DataConfig) loader(augment bool) (data.LoaderConfig, error) {
-	img, err := c.images(augment)
+// loaderConfig returns how images are read and prepared.
+func (c *DataConfig) loaderConfig(augment bool) (data.LoaderConfig, error) {
+	img, err := c.imagingConfig(augment)
 	return data.LoaderConfig{Image: img, Strict: c.Strict, Smooth: c.Chroma == smoothChroma,
 		RawColours: c.Colours == rawColours}, err
 }
 
-// images returns how images are prepared.
-func (c *DataConfig) images(augment bool) (imaging.Config, error) {
+// imagingConfig returns how images are prepared.
+func (c *DataConfig) imagingConfig(augment bool) (imaging.Config, error) {
 	pixels, err := imaging.ParseNormalization(c.Pixels)
 	if err != nil {
 		return imaging.Config{}, err
 	}
 	img := imaging.Config{Width: c.Size, Height: c.Size, Channels: c.Channels, Normalize: pixels, Shorter: c.Shorter}
-	if name := c.resampling(); name != "" {
+	if name := c.resampleFilter(); name != "" {
 		img.Rounded = true
 		if err := img.Filter.UnmarshalText([]byte(name)); err != nil {
 			return imaging.Config{}, err
@@ -236,8 +236,8 @@ func (c *DataConfig) images(augment bool) (imaging.Config, error) {
 	return img, nil
 }
 
-// resampling returns the filter of Pillow's by which images are resized; "" for the default, which is not Pillow's.
-func (c *DataConfig) resampling() string {
+// resampleFilter returns the filter of Pillow's by which images are resized; "" for the default, which is not Pillow's.
+func (c *DataConfig) resampleFilter() string {
 	if c.Rounded {
 		return cmp.Or(c.Resample, imaging.Bilinear.String())
 	}

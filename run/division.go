@@ -9,43 +9,43 @@ import (
 	"github.com/kindred-ml/kindred/data"
 )
 
-// divided is the third stage of a run: the samples are divided into parts.
-type divided struct {
-	*started
-	sel  *data.Selected
-	from *population // the training samples, from which batches are drawn
+// splitStage is the third stage of a run: the samples are divided into parts.
+type splitStage struct {
+	*startStage
+	sel        *data.Selected
+	population *population // the training samples, from which batches are drawn
 }
 
-// divide divides the samples.
-func divide(ctx context.Context, s *started) (*divided, error) {
-	d := &divided{started: s}
-	if err := d.samples(ctx); err != nil {
-		return nil, s.explained(err)
+// splitDataset divides the samples.
+func splitDataset(ctx context.Context, s *startStage) (*splitStage, error) {
+	d := &splitStage{startStage: s}
+	if err := d.selectSamples(ctx); err != nil {
+		return nil, s.withDataNotes(err)
 	}
 	return d, nil
 }
 
-// samples selects the samples for training and scoring.
-func (d *divided) samples(ctx context.Context) (err error) {
+// selectSamples selects the samples for training and scoring.
+func (d *splitStage) selectSamples(ctx context.Context) (err error) {
 	if d.sel, err = d.selectData(ctx); err != nil {
 		return err
 	}
 	if err := checkMetrics(d.sel, &d.cfg); err != nil {
 		return err
 	}
-	if d.from, err = newPopulation(d.sel.Train, d.options.Rule); err != nil {
+	if d.population, err = newPopulation(d.sel.Train, d.lossOptions.Rule); err != nil {
 		return err
 	}
-	d.notes = append(d.notes, d.from.notes()...)
-	if d.from.classes < 2 {
+	d.notes = append(d.notes, d.population.notes()...)
+	if d.population.classes < 2 {
 		return fmt.Errorf("the training samples have only one label (%s): training needs two or more%s",
-			className(d.sel.Train.LabelClasses, d.sel.Train.Label[0]), lookUp(d.data))
+			className(d.sel.Train.LabelClasses, d.sel.Train.Label[0]), adviseSearch(d.data))
 	}
 	return nil
 }
 
-// unseen reports whether the test has no class of the training part.
-func unseen(sel *data.Selected) bool {
+// hasOnlyUnseenClasses reports whether the test has no class of the training part.
+func hasOnlyUnseenClasses(sel *data.Selected) bool {
 	in := map[int64]bool{}
 	for _, y := range sel.Train.Fine {
 		in[y] = true
@@ -53,16 +53,16 @@ func unseen(sel *data.Selected) bool {
 	return !slices.ContainsFunc(sel.Query.Fine, func(y int64) bool { return in[y] })
 }
 
-// Divide divides the samples of d into the parts of the run that trained the model: training, validation and test.
-// d must be the data set of that run, as Config.Data.Open opens it.
-func (m *Model) Divide(ctx context.Context, d *data.Dataset) (*data.Selected, error) {
-	s := started{opened: &opened{cfg: m.Config.clone(), data: d}}
+// SplitDataset divides the samples of d into the parts of the run that trained the model: training,
+// validation and test. d must be the data set of that run, as Config.Data.Open opens it.
+func (m *Model) SplitDataset(ctx context.Context, d *data.Dataset) (*data.Selected, error) {
+	s := startStage{datasetStage: &datasetStage{cfg: m.Config.clone(), data: d}}
 	return s.selectData(ctx)
 }
 
 // selectData applies the label rule, the split and the limits of the configuration. It
 // records the chosen split in the configuration.
-func (s *started) selectData(ctx context.Context) (*data.Selected, error) {
+func (s *startStage) selectData(ctx context.Context) (*data.Selected, error) {
 	c := &s.cfg.Data
 	c.Label, c.Fine = c.LabelColumns(s.data)
 	sel, err := s.selectGroups(ctx, data.Selection{
@@ -74,22 +74,22 @@ func (s *started) selectData(ctx context.Context) (*data.Selected, error) {
 		return nil, err
 	}
 	c.Split, c.Validation = sel.Split, sel.ValidationSplit
-	if sel.Seen != nil && overlap(sel.Seen, sel.Train) {
+	if sel.Seen != nil && shareSample(sel.Seen, sel.Train) {
 		sel.Seen = nil // if only whole classes are held out, the seen samples are the training samples
 	}
 	shared := sel.Query == sel.Gallery
 	among := sel.ValidationGallery == sel.Validation
-	sel.Train = limit(sel.Train, c.TrainLimit)
+	sel.Train = limitPerClass(sel.Train, c.TrainLimit)
 	if sel.Validation != nil {
-		sel.Validation = limit(sel.Validation, c.TrainLimit)
+		sel.Validation = limitPerClass(sel.Validation, c.TrainLimit)
 		sel.ValidationGallery = sel.Train
 		if among {
 			sel.ValidationGallery = sel.Validation
 		}
 	}
-	sel.Query = limit(sel.Query, c.TestLimit)
+	sel.Query = limitPerClass(sel.Query, c.TestLimit)
 	if sel.Seen != nil {
-		sel.Seen = limit(sel.Seen, c.TestLimit)
+		sel.Seen = limitPerClass(sel.Seen, c.TestLimit)
 	}
 	if shared {
 		sel.Gallery = sel.Query
@@ -97,8 +97,8 @@ func (s *started) selectData(ctx context.Context) (*data.Selected, error) {
 	return sel, nil
 }
 
-// overlap reports whether two parts share a sample.
-func overlap(a, b *data.Part) bool {
+// shareSample reports whether two parts share a sample.
+func shareSample(a, b *data.Part) bool {
 	in := make(map[int]bool, b.Len())
 	for _, i := range b.Index {
 		in[i] = true
@@ -106,8 +106,8 @@ func overlap(a, b *data.Part) bool {
 	return slices.ContainsFunc(a.Index, func(i int) bool { return in[i] })
 }
 
-// limit returns the part with the first n samples of every fine class, or with all if n is 0.
-func limit(p *data.Part, n int) *data.Part {
+// limitPerClass returns the part with the first n samples of every fine class, or with all if n is 0.
+func limitPerClass(p *data.Part, n int) *data.Part {
 	if n == 0 {
 		return p
 	}
@@ -133,21 +133,21 @@ func groupColumn(rule string) string {
 // selectGroups selects the samples. If data.group is unset and the network is pretrained,
 // photographs in separate files are searched for bursts, and the configuration records the
 // result.
-func (s *started) selectGroups(ctx context.Context, by data.Selection) (*data.Selected, error) {
+func (s *startStage) selectGroups(ctx context.Context, by data.Selection) (*data.Selected, error) {
 	rule := &s.cfg.Data.Group
 	by.Group = *rule
 	if *rule != "" {
 		return s.data.SelectContext(ctx, by)
 	}
 	*rule = data.GroupNone
-	if !s.cfg.Network.pretrained() || !s.data.Files() || !lookAt(ctx, s.data).photographs() {
+	if !s.cfg.Network.isPretrained() || !s.data.Files() || !measureShape(ctx, s.data).arePhotographs() {
 		return s.data.SelectContext(ctx, by)
 	}
 	by.Group = data.GroupFound
 	sel, err := s.data.SelectContext(ctx, by)
 	switch {
 	case errors.Is(err, data.ErrTogether), err == nil && 2*sel.Kept.Whole > sel.Kept.Classes:
-		s.note("data.group is %s: bursts are divided, because most classes consist of one burst (data.group=%s keeps "+
+		s.addNote("data.group is %s: bursts are divided, because most classes consist of one burst (data.group=%s keeps "+
 			"them together)", data.GroupNone, data.GroupFound)
 		by.Group = data.GroupNone
 		return s.data.SelectContext(ctx, by)

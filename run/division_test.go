@@ -16,9 +16,9 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 )
 
-// bursts writes photographs in folders of classes: scenes of so many shots each, which
+// writeBursts writes photographs in folders of classes: scenes of so many shots each, which
 // differ by a pixel or two.
-func bursts(t *testing.T, classes, scenes, shots int) string {
+func writeBursts(t *testing.T, classes, scenes, shots int) string {
 	t.Helper()
 	dir := t.TempDir()
 	for c := range classes {
@@ -62,8 +62,8 @@ func bursts(t *testing.T, classes, scenes, shots int) string {
 func TestGroupsOfARun(t *testing.T) {
 	weights := smallStart(t, 64)
 	cfg := Default()
-	cfg.Network.Width, cfg.Train.Epochs, cfg.Eval.Recall, cfg.Data.Path = 16, 2, []int{1}, bursts(t, 4, 8, 3)
-	plan := func(change func(*Config), o Options) *built {
+	cfg.Network.Width, cfg.Train.Epochs, cfg.Eval.Recall, cfg.Data.Path = 16, 2, []int{1}, writeBursts(t, 4, 8, 3)
+	plan := func(change func(*Config), o Options) *trainingStage {
 		t.Helper()
 		c := cfg.clone()
 		change(&c)
@@ -81,11 +81,11 @@ func TestGroupsOfARun(t *testing.T) {
 		Classes: 4}) {
 		t.Fatalf("%q, %+v", got, found.sel.Kept)
 	}
-	s := found.setup()
-	if !strings.Contains(strings.Join(s.Why, " "), "; 96 images in 32 bursts or copies stay on one side") {
-		t.Errorf("%q", s.Why)
+	s := found.newSetup()
+	if !strings.Contains(strings.Join(s.Reasons, " "), "; 96 images in 32 bursts or copies stay on one side") {
+		t.Errorf("%q", s.Reasons)
 	}
-	scene := func(tr *built, p *data.Part) map[string]bool {
+	scene := func(tr *trainingStage, p *data.Part) map[string]bool {
 		out := map[string]bool{}
 		for _, i := range p.Index {
 			name, _, _ := strings.Cut(tr.sel.Train.Data.Names[i], "-")
@@ -93,7 +93,7 @@ func TestGroupsOfARun(t *testing.T) {
 		}
 		return out
 	}
-	shared := func(tr *built) (n int) {
+	shared := func(tr *trainingStage) (n int) {
 		trains := scene(tr, tr.sel.Train)
 		for _, p := range []*data.Part{tr.sel.Query, tr.sel.Validation} {
 			if p == nil {
@@ -114,7 +114,7 @@ func TestGroupsOfARun(t *testing.T) {
 	if scratch := plan(as, Options{}); scratch.cfg.Data.Group != "none" || shared(scratch) == 0 {
 		t.Errorf("from scratch: %q", scratch.cfg.Data.Group)
 	}
-	one := plan(func(c *Config) { c.Data.Path = bursts(t, 4, 1, 8) }, Options{Weights: weights})
+	one := plan(func(c *Config) { c.Data.Path = writeBursts(t, 4, 1, 8) }, Options{Weights: weights})
 	if got := strings.Join(one.notes, "\n"); one.cfg.Data.Group != "none" || !strings.Contains(got,
 		"data.group is none: bursts are divided, because most classes consist of one burst") {
 		t.Errorf("%q: %s", one.cfg.Data.Group, got)
@@ -126,7 +126,7 @@ func TestGroupsOfARun(t *testing.T) {
 func TestGroupsGoOn(t *testing.T) {
 	weights := smallStart(t, 64)
 	cfg := Default()
-	cfg.Network.Width, cfg.Train.Epochs, cfg.Eval.Recall, cfg.Data.Path = 16, 2, []int{1}, bursts(t, 4, 8, 3)
+	cfg.Network.Width, cfg.Train.Epochs, cfg.Eval.Recall, cfg.Data.Path = 16, 2, []int{1}, writeBursts(t, 4, 8, 3)
 	for name, rule := range map[string]string{"found": "", "none": "none"} {
 		dir := filepath.Join(t.TempDir(), "run")
 		c := cfg.clone()
@@ -142,14 +142,14 @@ func TestGroupsGoOn(t *testing.T) {
 		if err != nil || kept.Data.Group != name {
 			t.Fatalf("%q, want %q, %v", kept.Data.Group, name, err)
 		}
-		goesOn(t, dir, kept, weights)
+		resumeRun(t, dir, kept, weights)
 		kept.Data.Group = "" // as a sweep asks that promotes a trial
-		goesOn(t, dir, kept, weights)
+		resumeRun(t, dir, kept, weights)
 	}
 }
 
-// goesOn continues a run.
-func goesOn(t *testing.T, dir string, cfg Config, weights func(context.Context, string) (Start, error)) {
+// resumeRun continues a run.
+func resumeRun(t *testing.T, dir string, cfg Config, weights func(context.Context, string) (Start, error)) {
 	t.Helper()
 	if _, err := Train(t.Context(), cfg, Options{Dir: dir, Weights: weights, Resume: true}); err != nil {
 		t.Error(err)
@@ -166,7 +166,7 @@ func TestSeen(t *testing.T) {
 		cfg := Default()
 		cfg.Data.TrainClasses, cfg.Data.TestClasses, cfg.Data.Split = "0-1", "2-3", c.split
 		cfg.Data.TrainLimit, cfg.Data.TestLimit = 3, 2
-		s := &started{opened: &opened{cfg: cfg, data: newBlobs(4, 10, 8)}}
+		s := &startStage{datasetStage: &datasetStage{cfg: cfg, data: newBlobs(4, 10, 8)}}
 		sel, err := s.selectData(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -178,12 +178,12 @@ func TestSeen(t *testing.T) {
 			sel.Seen.Len() != 4 {
 			t.Errorf("split %q: %d training samples, %d queries", c.split, sel.Train.Len(), sel.Query.Len())
 		}
-		if sel.Seen != nil && overlap(sel.Seen, sel.Train) {
+		if sel.Seen != nil && shareSample(sel.Seen, sel.Train) {
 			t.Error("a sample is seen and trained on")
 		}
 	}
 	a, b := &data.Part{Index: []int{1, 5}}, &data.Part{Index: []int{2, 3}}
-	if overlap(a, b) || !overlap(a, &data.Part{Index: []int{3, 5}}) {
+	if shareSample(a, b) || !shareSample(a, &data.Part{Index: []int{3, 5}}) {
 		t.Error("overlap")
 	}
 }
@@ -191,16 +191,16 @@ func TestSeen(t *testing.T) {
 func TestLimitAndSpread(t *testing.T) {
 	p := &data.Part{Index: []int{9, 8, 7, 6, 5}, Label: []int64{0, 0, 1, 1, 1}, Fine: []int64{3, 4, 3, 3, 4}}
 	for n, want := range map[int][]int{0: {9, 8, 7, 6, 5}, 1: {9, 8}, 2: {9, 8, 7, 5}, 3: {9, 8, 7, 6, 5}} {
-		if got := limit(p, n); !slices.Equal(got.Index, want) {
+		if got := limitPerClass(p, n); !slices.Equal(got.Index, want) {
 			t.Errorf("limit %d: %v, want %v", n, got.Index, want)
 		}
 	}
-	if got := limit(p, 1); !slices.Equal(got.Label, []int64{0, 0}) || !slices.Equal(got.Fine, []int64{3, 4}) {
+	if got := limitPerClass(p, 1); !slices.Equal(got.Label, []int64{0, 0}) || !slices.Equal(got.Fine, []int64{3, 4}) {
 		t.Errorf("labels %v, %v", got.Label, got.Fine)
 	}
 	for n, want := range map[int][]int{-1: {9, 8, 7, 6, 5}, 1: {9}, 2: {9, 7}, 3: {9, 8, 6}, 4: {9, 8, 7, 6},
 		5: {9, 8, 7, 6, 5}, 6: {9, 8, 7, 6, 5}} {
-		if got := spread(p, n); !slices.Equal(got.Index, want) {
+		if got := sampleEvenly(p, n); !slices.Equal(got.Index, want) {
 			t.Errorf("spread %d: %v, want %v", n, got.Index, want)
 		}
 	}

@@ -14,15 +14,15 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// embedTogether is the most images of a pass of the network in Model.Embed.
-const embedTogether = 16
+// maxEmbedBatch is the most images of a pass of the network in Model.Embed.
+const maxEmbedBatch = 16
 
 // Embed returns a row for each image, in their order: the same bits as EmbedPart gives for a file with these pixels,
 // whatever other images are embedded at the time. Many goroutines may call it. Images of calls at the same time pass
 // the network together, up to 16 at once. It does not change the images. An error concerns the whole call and names
 // the image by its position. It returns soon after ctx ends.
 func (m *Model) Embed(ctx context.Context, images ...image.Image) (*matrix.Dense, error) {
-	return m.embedEach(ctx, len(images), func(_ *preparer, i int) (image.Image, error) {
+	return m.embedImages(ctx, len(images), func(_ *preparer, i int) (image.Image, error) {
 		if images[i] == nil {
 			return nil, errors.New("no image")
 		}
@@ -33,21 +33,21 @@ func (m *Model) Embed(ctx context.Context, images ...image.Image) (*matrix.Dense
 // EmbedFiles is Embed for the contents of image files, in all formats that package imaging reads. Each is decoded
 // as EmbedPart decodes a file: turned upright and converted to sRGB, with the limit imaging.DefaultMaxPixels.
 func (m *Model) EmbedFiles(ctx context.Context, files ...[]byte) (*matrix.Dense, error) {
-	return m.embedEach(ctx, len(files), func(p *preparer, i int) (image.Image, error) {
+	return m.embedImages(ctx, len(files), func(p *preparer, i int) (image.Image, error) {
 		err := p.decoder.Decode(ctx, &p.image, files[i])
 		return &p.image, err
 	})
 }
 
-// embedEach embeds n images, each of which a goroutine gets from read.
-func (m *Model) embedEach(ctx context.Context, n int, read func(p *preparer, i int) (image.Image,
+// embedImages embeds n images, each of which a goroutine gets from read.
+func (m *Model) embedImages(ctx context.Context, n int, read func(p *preparer, i int) (image.Image,
 	error)) (*matrix.Dense,
 	error) {
-	e := m.embedder()
+	e := m.getEmbedder()
 	if e.err != nil {
 		return nil, e.err
 	}
-	if err := checkEmbedding(m.Net.Spec(), n, embedTogether); err != nil {
+	if err := checkEmbedding(m.Net.Spec(), n, maxEmbedBatch); err != nil {
 		return nil, err
 	}
 	out := matrix.New(n, m.Net.Dim())
@@ -64,7 +64,7 @@ func (m *Model) embedEach(ctx context.Context, n int, read func(p *preparer, i i
 	defer fail(nil)
 	next := make(chan int)
 	var all sync.WaitGroup
-	for range min(n, 2*embedTogether) { // one batch passes while the next is prepared
+	for range min(n, 2*maxEmbedBatch) { // one batch passes while the next is prepared
 		all.Go(func() {
 			for i := range next {
 				if err := embed(ctx, i); err != nil { // if ctx has ended, its cause stays
@@ -88,7 +88,7 @@ func (m *Model) embedEach(ctx context.Context, n int, read func(p *preparer, i i
 type embedder struct {
 	net       *nn.Net
 	pipeline  *imaging.Pipeline
-	queue     *batch.Queue[*prepared]
+	queue     *batch.Queue[*preparedImage]
 	preparers sync.Pool // of *preparer
 	x         []float32 // a batch
 	err       error     // why images cannot be embedded
@@ -102,20 +102,20 @@ type preparer struct {
 	x       []float32 // the prepared image
 }
 
-// prepared is an image on its way to its embedding.
-type prepared struct {
+// preparedImage is an image on its way to its embedding.
+type preparedImage struct {
 	x, row []float32
 	err    error
 }
 
-// embedder returns the embedder of the model, which it makes at the first call.
-func (m *Model) embedder() *embedder {
+// getEmbedder returns the embedder of the model, which it makes at the first call.
+func (m *Model) getEmbedder() *embedder {
 	m.once.Do(func() {
 		e := &embedder{net: m.Net}
-		e.queue = batch.New(embedTogether, e.infer)
+		e.queue = batch.New(maxEmbedBatch, e.infer)
 		m.images = e
 		in := m.Net.Spec().Input
-		cfg, err := m.Config.Data.images(false)
+		cfg, err := m.Config.Data.imagingConfig(false)
 		if err == nil {
 			cfg.Channels = cmp.Or(cfg.Channels, in.C)
 			e.pipeline, err = imaging.NewPipeline(cfg)
@@ -143,7 +143,7 @@ func (e *embedder) embed(ctx context.Context, row []float32, read func(*preparer
 	if err := e.prepare(p, read); err != nil {
 		return err // the preparer may be in disorder
 	}
-	job := &prepared{x: p.x, row: row}
+	job := &preparedImage{x: p.x, row: row}
 	err := e.queue.Do(ctx, job)
 	e.preparers.Put(p)
 	return cmp.Or(err, job.err)
@@ -174,7 +174,7 @@ func (e *embedder) prepare(p *preparer, read func(*preparer) (image.Image, error
 }
 
 // infer passes a batch through the network. A panic becomes the error of its images.
-func (e *embedder) infer(jobs []*prepared) {
+func (e *embedder) infer(jobs []*preparedImage) {
 	defer func() {
 		if r := recover(); r != nil {
 			for _, j := range jobs {
@@ -182,7 +182,7 @@ func (e *embedder) infer(jobs []*prepared) {
 			}
 		}
 	}()
-	keepFilters(e.net)
+	cacheFilters(e.net)
 	e.x = e.x[:0]
 	for _, j := range jobs {
 		e.x = append(e.x, j.x...)

@@ -20,8 +20,8 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// speckled draws pictures of several sizes.
-func speckled(n int) []image.Image {
+// randomImages draws pictures of several sizes.
+func randomImages(n int) []image.Image {
 	rng := rand.New(rand.NewPCG(3, 4))
 	out := make([]image.Image, n)
 	for i := range out {
@@ -37,8 +37,8 @@ func speckled(n int) []image.Image {
 	return out
 }
 
-// untrainedOf returns a small convolutional network with its preparation.
-func untrainedOf(t *testing.T) *Model {
+// newUntrainedModel returns a small convolutional network with its preparation.
+func newUntrainedModel(t *testing.T) *Model {
 	t.Helper()
 	spec := &nn.Spec{Input: nn.Shape{H: 12, W: 12, C: 3}, Layers: []nn.Layer{
 		{Kind: nn.Conv, Name: "c", Out: 6, Kernel: 3, Pad: 1}, {Kind: nn.ReLU}, {Kind: nn.GlobalAvgPool},
@@ -55,8 +55,8 @@ func untrainedOf(t *testing.T) *Model {
 // TestEmbedConcurrently: embeddings by many goroutines, of images, of files and of a part, are those of one image
 // after the other, bit by bit, and the images do not change.
 func TestEmbedConcurrently(t *testing.T) {
-	m := untrainedOf(t)
-	images := speckled(40)
+	m := newUntrainedModel(t)
+	images := randomImages(40)
 	dir := t.TempDir()
 	var files [][]byte
 	var want [][]float32
@@ -119,19 +119,19 @@ func TestEmbedConcurrently(t *testing.T) {
 	}
 }
 
-// odd is an image whose pixels cannot be read.
-type odd struct{ image.Gray }
+// unreadableImage is an image whose pixels cannot be read.
+type unreadableImage struct{ image.Gray }
 
-func (*odd) At(x, y int) color.Color { panic("no pixel") }
+func (*unreadableImage) At(x, y int) color.Color { panic("no pixel") }
 
 // TestEmbedErrors: an image that cannot be embedded is named, the others of its call get no embeddings, and the model
 // goes on.
 func TestEmbedErrors(t *testing.T) {
-	m := untrainedOf(t)
-	good := speckled(3)
+	m := newUntrainedModel(t)
+	good := randomImages(3)
 	ended, end := context.WithCancel(t.Context())
 	end()
-	unreadable := &odd{*image.NewGray(image.Rect(0, 0, 3, 3))}
+	unreadable := &unreadableImage{*image.NewGray(image.Rect(0, 0, 3, 3))}
 	for name, c := range map[string]struct {
 		ctx    context.Context
 		images []image.Image
@@ -160,7 +160,7 @@ func TestEmbedErrors(t *testing.T) {
 	// A call ends while a part has the network.
 	waits, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	err := m.embedder().queue.Alone(t.Context(), func() error { _, err := m.Embed(waits, good[0]); return err })
+	err := m.getEmbedder().queue.Alone(t.Context(), func() error { _, err := m.Embed(waits, good[0]); return err })
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("while the network is busy: %v", err)
 	}

@@ -21,19 +21,19 @@ import (
 // encoder is a pretrained network that a run may start from, with the score of the untrained network at its own image
 // size and preparation.
 type encoder struct {
-	name  string
-	size  int             // side of the images
-	found map[int]float64 // 1 if the nearest other image of a position has its class, else 0
-	took  time.Duration   // of an image in the network, in the fastest batch
-	than  *train.Compared // the best encoder compared with this one
+	name          string
+	size          int             // side of the images
+	hits          map[int]float64 // 1 if the nearest other image of a position has its class, else 0
+	inferenceTime time.Duration   // of an image in the network, in the fastest batch
+	comparison    *train.Compared // the best encoder compared with this one
 }
 
-// noiseLevel is the level of the t-test below which a difference between encoders counts.
-const noiseLevel = 0.05
+// significanceLevel is the level of the t-test below which a difference between encoders counts.
+const significanceLevel = 0.05
 
-// candidates lists the networks that the run has to choose from; nil if the configuration names one or none. A list in
-// network.pretrained has commas, but a file with that name comes first.
-func (o *opened) candidates(ctx context.Context) (names []string, err error) {
+// encoderCandidates lists the networks that the run has to choose from; nil if the configuration names one
+// or none. A list in network.pretrained has commas, but a file with that name comes first.
+func (o *datasetStage) encoderCandidates(ctx context.Context) (names []string, err error) {
 	n := &o.cfg.Network
 	names, key := o.opts.Encoders, optEncoders
 	if _, err := rootfs.Of(ctx).Stat(n.Pretrained); strings.Contains(n.Pretrained, ",") && err != nil && names == nil {
@@ -49,9 +49,9 @@ func (o *opened) candidates(ctx context.Context) (names []string, err error) {
 		err = fmt.Errorf("network.pretrained is %s: set only one of them", n.Pretrained)
 	case slices.Contains(names, "") || slices.Contains(names, none):
 		err = fmt.Errorf("%q: a list has names, files and folders of networks, with a comma between", n.Pretrained)
-	case len(names) > mostEncoders:
+	case len(names) > maxEncoders:
 		err = fmt.Errorf("%d networks: at most %d are compared: list these in network.pretrained", len(names),
-			mostEncoders)
+			maxEncoders)
 	case o.opts.Resume:
 		err = errors.New("a run that has begun has its network: leave the list out")
 	case o.opts.Ranks != nil || rootfs.Of(ctx) != nil:
@@ -67,21 +67,21 @@ func (o *opened) candidates(ctx context.Context) (names []string, err error) {
 	return names, nil
 }
 
-// mostEncoders is the largest number of networks that are compared.
-const mostEncoders = 8
+// maxEncoders is the largest number of networks that are compared.
+const maxEncoders = 8
 
 // chooseEncoder replaces a list of networks by the one to start from. It compares the Recall@1 of the untrained
 // networks on training and validation images, as measureSize does. Among those that are not worse than the best one by
 // a paired t-test it takes the fastest.
-func (o *opened) chooseEncoder(ctx context.Context) error {
-	names, err := o.candidates(ctx)
+func (o *datasetStage) chooseEncoder(ctx context.Context) error {
+	names, err := o.encoderCandidates(ctx)
 	if err != nil || names == nil {
 		return err
 	}
 	var part *data.Part
 	var tried []*encoder
 	for k, name := range names {
-		e, err := o.tryEncoder(ctx, name, &part, k, len(names))
+		e, err := o.scoreEncoder(ctx, name, &part, k, len(names))
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -90,33 +90,33 @@ func (o *opened) chooseEncoder(ctx context.Context) error {
 		case o.opts.Encoders == nil:
 			return fmt.Errorf("network %s of the list in network.pretrained: %w", name, err)
 		default:
-			o.note("network %s is not tried: %v", name, err)
+			o.addNote("network %s is not tried: %v", name, err)
 		}
 	}
 	if len(tried) == 0 {
 		return option.Errorf("%s: none of the networks can be tried:\n%s", optEncoders, strings.Join(o.notes, "\n"))
 	}
-	kept := keepEncoder(tried)
+	kept := selectEncoder(tried)
 	o.cfg.Network.Pretrained = kept.name
-	o.note("%s", describeEncoders(tried, kept, part.Len()))
+	o.addNote("%s", describeEncoders(tried, kept, part.Len()))
 	return nil
 }
 
-// tryEncoder scores a network on part, which the first call draws. k of n networks have been scored before.
-func (o *opened) tryEncoder(ctx context.Context, name string, part **data.Part, k, n int) (*encoder, error) {
+// scoreEncoder scores a network on part, which the first call draws. k of n networks have been scored before.
+func (o *datasetStage) scoreEncoder(ctx context.Context, name string, part **data.Part, k, n int) (*encoder, error) {
 	one := *o
 	one.cfg, one.notes = o.cfg.clone(), nil
 	one.cfg.Network.Pretrained = name
 	for _, p := range table.Problems(&one.cfg) {
 		return nil, fmt.Errorf("%s: %s", p.Key, p.Text)
 	}
-	s, err := newStart(ctx, &one)
+	s, err := newStartStage(ctx, &one)
 	if err != nil {
 		return nil, err
 	}
-	r := &recipe{divided: &divided{started: s}}
+	r := &recipe{splitStage: &splitStage{startStage: s}}
 	if *part == nil {
-		if r.divided, err = divide(ctx, s); err != nil {
+		if r.splitStage, err = splitDataset(ctx, s); err != nil {
 			return nil, err
 		}
 		if *part = sizeSample(r.sel, r.cfg.Train.Seed); *part == nil {
@@ -124,59 +124,59 @@ func (o *opened) tryEncoder(ctx context.Context, name string, part **data.Part, 
 				"network")
 		}
 	}
-	if err := r.settleImages(); err != nil {
+	if err := r.choosePreprocessing(); err != nil {
 		return nil, err
 	}
-	r.settleNetwork()
-	b, err := r.bare(r.cfg.Data.Size)
+	r.chooseNetwork()
+	b, err := r.newBareNet(r.cfg.Data.Size)
 	if err != nil {
 		return nil, err
 	}
-	e := &encoder{name: name, size: r.cfg.Data.Size, found: map[int]float64{}}
+	e := &encoder{name: name, size: r.cfg.Data.Size, hits: map[int]float64{}}
 	images := (*part).Len()
-	x, err := r.embedBare(ctx, b.cfg, timed{b.net, &e.took}, *part, k*images, n*images)
+	x, err := r.embedBare(ctx, b.cfg, timedNetwork{b.net, &e.inferenceTime}, *part, k*images, n*images)
 	if err != nil {
 		return nil, err
 	}
-	found, _, err := foundIn(ctx, rank.Normalized(x.X), x.Fine(), nil, x.Fine(), rank.Euclidean)
+	found, _, err := searchGallery(ctx, rank.Normalized(x.X), x.FineLabels(), nil, x.FineLabels(), rank.Euclidean)
 	if err != nil {
 		return nil, err
 	}
 	for row, f := range found {
-		if f != notAsked {
-			e.found[x.Pos[row]] = float64(f - miss)
+		if f != notSearched {
+			e.hits[x.Pos[row]] = float64(f - miss)
 		}
 	}
 	return e, nil
 }
 
-// timed is a network that keeps the shortest time of an image in its evaluations.
-type timed struct {
+// timedNetwork is a network that keeps the shortest time of an image in its evaluations.
+type timedNetwork struct {
 	train.Network
-	took *time.Duration
+	shortest *time.Duration
 }
 
-func (t timed) Infer(x []float32, n int) *matrix.Dense {
+func (t timedNetwork) Infer(x []float32, n int) *matrix.Dense {
 	start := time.Now()
 	y := t.Network.Infer(x, n)
-	if took := time.Since(start) / time.Duration(n); *t.took == 0 || took < *t.took {
-		*t.took = took
+	if took := time.Since(start) / time.Duration(n); *t.shortest == 0 || took < *t.shortest {
+		*t.shortest = took
 	}
 	return y
 }
 
 // recall returns the Recall@1 of the network with its standard error.
 func (e *encoder) recall() (value, spread float64) {
-	n := float64(max(len(e.found), 1))
-	for _, f := range e.found {
+	n := float64(max(len(e.hits), 1))
+	for _, f := range e.hits {
 		value += f / n
 	}
 	return value, math.Sqrt(value * (1 - value) / n)
 }
 
-// keepEncoder returns the fastest of the encoders that are not worse than the one of the highest Recall@1, or are so
+// selectEncoder returns the fastest of the encoders that are not worse than the one of the highest Recall@1, or are so
 // by no more than chance explains. It sets than.
-func keepEncoder(tried []*encoder) *encoder {
+func selectEncoder(tried []*encoder) *encoder {
 	best := slices.MaxFunc(tried, func(a, b *encoder) int {
 		x, _ := a.recall()
 		y, _ := b.recall()
@@ -185,13 +185,13 @@ func keepEncoder(tried []*encoder) *encoder {
 	kept := best
 	for _, e := range tried {
 		var its, bests []float64
-		for pos, f := range e.found {
-			if g, ok := best.found[pos]; ok {
+		for pos, f := range e.hits {
+			if g, ok := best.hits[pos]; ok {
 				its, bests = append(its, f), append(bests, g)
 			}
 		}
-		e.than = train.ComparePairs(its, bests)
-		if e.than.P > noiseLevel && e.took < kept.took {
+		e.comparison = train.ComparePairs(its, bests)
+		if e.comparison.P > significanceLevel && e.inferenceTime < kept.inferenceTime {
 			kept = e
 		}
 	}
@@ -205,8 +205,8 @@ func describeEncoders(tried []*encoder, kept *encoder, images int) string {
 	for _, e := range tried {
 		value, spread := e.recall()
 		said = append(said, fmt.Sprintf("%s %.1f ± %.1f (%d px, %.2g ms an image)", e.name, 100*value, 100*spread,
-			e.size, 1000*e.took.Seconds()))
-		if e.than.P > noiseLevel {
+			e.size, 1000*e.inferenceTime.Seconds()))
+		if e.comparison.P > significanceLevel {
 			alike++
 		}
 	}

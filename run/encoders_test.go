@@ -60,11 +60,11 @@ func TestChooseEncoder(t *testing.T) {
 	find := twoStarts(t, 16)
 	named := filepath.Join(t.TempDir(), "named")
 	if _, err := Train(t.Context(), fromSmall(t, "network.pretrained=small"),
-		Options{Dir: named, Dataset: photos(4, 12, 16), Weights: find}); err != nil {
+		Options{Dir: named, Dataset: newPhotos(4, 12, 16), Weights: find}); err != nil {
 		t.Fatal(err)
 	}
 	for _, list := range []string{"blind,small", "small, blind", "small,missing,blind"} {
-		cfg, opts := fromSmall(t), Options{Dir: filepath.Join(t.TempDir(), "run"), Dataset: photos(4, 12, 16),
+		cfg, opts := fromSmall(t), Options{Dir: filepath.Join(t.TempDir(), "run"), Dataset: newPhotos(4, 12, 16),
 			Weights: find}
 		cfg.Network.Pretrained = list
 		if strings.Contains(list, "missing") {
@@ -93,11 +93,11 @@ func TestChooseEncoder(t *testing.T) {
 func TestKeepEncoder(t *testing.T) {
 	// score makes an encoder that finds all but the images from..from+missed-1 of 1000.
 	score := func(name string, from, missed int, ms float64) *encoder {
-		e := &encoder{name: name, found: map[int]float64{}, took: time.Duration(ms * 1e6)}
+		e := &encoder{name: name, hits: map[int]float64{}, inferenceTime: time.Duration(ms * 1e6)}
 		for i := range 1000 {
-			e.found[i] = 1
+			e.hits[i] = 1
 			if i >= from && i < from+missed {
-				e.found[i] = 0
+				e.hits[i] = 0
 			}
 		}
 		return e
@@ -111,12 +111,12 @@ func TestKeepEncoder(t *testing.T) {
 		"fast enough":     {score("best", 500, 100, 9), score("fast enough", 0, 105, 2), score("fast", 0, 300, 1)},
 		"fast and better": {score("fast and better", 0, 10, 1), score("slow", 0, 11, 2)},
 	} {
-		if kept := keepEncoder(tried); kept.name != want {
+		if kept := selectEncoder(tried); kept.name != want {
 			t.Errorf("kept %s, want %s", kept.name, want)
 		}
 	}
 	tried := []*encoder{score("a", 0, 10, 9), score("b", 0, 1000, 1), score("c", 5, 10, 3)}
-	text := describeEncoders(tried, keepEncoder(tried), 1000)
+	text := describeEncoders(tried, selectEncoder(tried), 1000)
 	for _, want := range []string{"is c, the fastest of the 2 best", "b 0.0 ± 0.0 (0 px, 1 ms an image)",
 		"a 99.0 ± 0.3"} {
 		if !strings.Contains(text, want) {
@@ -137,7 +137,7 @@ func TestEncodersRefused(t *testing.T) {
 		`"small,none"`:           {"small,none", nil},
 		"9 networks: at most 8":  {"a,b,c,d,e,f,g,h,i", nil},
 		"a run that has begun":   {"small,blind", func(_ *Config, o *Options) { o.Resume = true }},
-		"machines differ":        {"small,blind", func(_ *Config, o *Options) { o.Ranks = ranksOfTest{} }},
+		"machines differ":        {"small,blind", func(_ *Config, o *Options) { o.Ranks = stubRanks{} }},
 		"ready features":         {"small,blind", func(_ *Config, o *Options) { o.Dataset = newFeatures(4, 8, 3) }},
 		"leave network.name out": {"small,blind", func(c *Config, _ *Options) { c.Network.Name = "conv4" }},
 		"set only one":           {"small", func(_ *Config, o *Options) { o.Encoders = []string{"blind"} }},
@@ -148,7 +148,7 @@ func TestEncodersRefused(t *testing.T) {
 			c.Data.TrainLimit, c.Data.Validation = 1, none
 		}},
 	} {
-		cfg, opts := fromSmall(t), Options{Dir: filepath.Join(t.TempDir(), "run"), Dataset: photos(4, 12, 16),
+		cfg, opts := fromSmall(t), Options{Dir: filepath.Join(t.TempDir(), "run"), Dataset: newPhotos(4, 12, 16),
 			Weights: find}
 		cfg.Network.Pretrained = c.pretrained
 		if c.change != nil {
@@ -166,7 +166,7 @@ func TestEncodersRefused(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	opts := Options{Dataset: photos(4, 12, 16), Weights: find, Encoders: []string{"small", "blind"}}
+	opts := Options{Dataset: newPhotos(4, 12, 16), Weights: find, Encoders: []string{"small", "blind"}}
 	if _, err := Plan(ended, fromSmall(t), opts); err == nil || strings.Contains(err.Error(), "none of") {
 		t.Errorf("interrupted: %v", err)
 	}
@@ -184,9 +184,9 @@ func TestCommaInAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "a,b.safetensors")
-	write(t, path, string(text))
+	writeFile(t, path, string(text))
 	setup, err := Plan(t.Context(), fromSmall(t, "network.name=conv4", fmt.Sprintf("network.pretrained=%q", path)),
-		Options{Dataset: photos(4, 12, 16)})
+		Options{Dataset: newPhotos(4, 12, 16)})
 	if err != nil || setup.Config.Network.Pretrained != path {
 		t.Errorf("starts from %+v, %v", setup, err)
 	}

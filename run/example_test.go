@@ -96,7 +96,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	fmt.Printf("%d embeddings of %d numbers\n", e.X.Rows, e.X.Cols)
-	recall, err := eval.RecallAt(ctx, e.X, e.Label(), rank.Euclidean, 1)
+	recall, err := eval.RecallAt(ctx, e.X, e.Labels(), rank.Euclidean, 1)
 	if err != nil {
 		log.Fatal(err)
 	}

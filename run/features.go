@@ -23,7 +23,7 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// features holds the features that a frozen body computes: of every image in the view of
+// featureCache holds the features that a frozen body computes: of every image in the view of
 // evaluation and, for training images, in some augmented views. Features are computed once,
 // when they are first needed, and kept in a file for other runs.
 //
@@ -31,7 +31,7 @@ import (
 // depend on is part of the key of the file that keeps them: the description and weights of the
 // body, the preparation of images, and the output of the body for a fixed input. The output is
 // included because another program or processor may compute other last bits.
-type features struct {
+type featureCache struct {
 	body     *nn.Net
 	cfg      DataConfig
 	seed     uint64
@@ -39,29 +39,29 @@ type features struct {
 	dir      string // folder of the files; "" if none are kept
 	progress func(done, total int)
 
-	key     rows.Key // key of the body; zero until it is needed
-	digests map[*data.Part][]data.Digest
-	views   map[int]*view
-	filled  map[filling][]rows.Key
-	refused []string // errors of files
+	key        rows.Key // key of the body; zero until it is needed
+	digests    map[*data.Part][]data.Digest
+	views      map[int]*featureView
+	filled     map[viewKey][]rows.Key
+	fileErrors []string // errors of files
 
-	computed int // number of features
-	found    int
-	took     time.Duration
+	numComputed int // number of features
+	numFound    int
+	duration    time.Duration
 }
 
-// filling is one view of the samples of one part, as a key of a map.
-type filling struct {
+// viewKey is one view of the samples of one part, as a key of a map.
+type viewKey struct {
 	part *data.Part
 	view int
 }
 
-// plain is the number of the view of evaluation; augmented views are numbered from 0.
-const plain = -1
+// evaluationView is the number of the view of evaluation; augmented views are numbered from 0.
+const evaluationView = -1
 
-// view holds the known features of one view of the images.
-type view struct {
-	of   rows.Key
+// featureView holds the known features of one view of the images.
+type featureView struct {
+	key  rows.Key
 	path string
 	rows map[rows.Key][]float32
 }
@@ -83,8 +83,8 @@ type preparation struct {
 // preparationVersion must be raised when a change of the code changes the prepared images.
 const preparationVersion = 5
 
-// identify computes the key of the body.
-func (f *features) identify() error {
+// computeKey computes the key of the body.
+func (f *featureCache) computeKey() error {
 	if f.key != (rows.Key{}) {
 		return nil
 	}
@@ -108,37 +108,37 @@ func (f *features) identify() error {
 	return nil
 }
 
-// view returns a view of the images of a data set, with the features that earlier runs kept.
-func (f *features) view(d *data.Dataset, number int) (*view, error) {
+// openView returns a view of the images of a data set, with the features that earlier runs kept.
+func (f *featureCache) openView(d *data.Dataset, number int) (*featureView, error) {
 	if v := f.views[number]; v != nil {
 		return v, nil
 	}
-	if err := f.identify(); err != nil {
+	if err := f.computeKey(); err != nil {
 		return nil, err
 	}
 	p := preparation{Version: preparationVersion, Size: f.cfg.Size, Channels: f.cfg.Channels, Fit: f.cfg.Fit,
 		Shorter: f.cfg.Shorter, Pixels: f.cfg.Pixels, Chroma: f.cfg.Chroma, View: number,
-		Resample: f.cfg.resampling(), Raw: f.cfg.Colours == rawColours}
-	if number != plain {
+		Resample: f.cfg.resampleFilter(), Raw: f.cfg.Colours == rawColours}
+	if number != evaluationView {
 		p.Augment, p.Seed = f.cfg.Augment, f.seed
 	}
 	text, err := json.Marshal(p)
 	if err != nil {
 		return nil, err
 	}
-	v := &view{of: rows.Key(sha256.Sum256(append(f.key[:], text...))), rows: map[rows.Key][]float32{}}
+	v := &featureView{key: rows.Key(sha256.Sum256(append(f.key[:], text...))), rows: map[rows.Key][]float32{}}
 	if f.dir != "" {
 		v.path = filepath.Join(f.dir, fmt.Sprintf("%s-%s.safetensors", filepath.Base(d.Name),
-			hex.EncodeToString(v.of[:6])))
-		kept, err := rows.Load(v.path, v.of, f.body.Dim())
+			hex.EncodeToString(v.key[:6])))
+		kept, err := rows.Load(v.path, v.key, f.body.Dim())
 		if err != nil {
-			f.refused = append(f.refused, err.Error())
+			f.fileErrors = append(f.fileErrors, err.Error())
 		} else if kept != nil {
 			v.rows = kept
 		}
 	}
 	if f.views == nil {
-		f.views = map[int]*view{}
+		f.views = map[int]*featureView{}
 	}
 	f.views[number] = v
 	return v, nil
@@ -147,7 +147,7 @@ func (f *features) view(d *data.Dataset, number int) (*view, error) {
 // keys returns the keys of a part's samples in a view. Samples that cannot be read have a zero
 // key. The random changes of an augmented view depend on a sample's number in its data set,
 // which is therefore part of the key.
-func (f *features) keys(ctx context.Context, p *data.Part, number int) ([]rows.Key, error) {
+func (f *featureCache) keys(ctx context.Context, p *data.Part, number int) ([]rows.Key, error) {
 	if f.digests[p] == nil {
 		d, err := p.Digests(ctx)
 		if err != nil {
@@ -163,21 +163,21 @@ func (f *features) keys(ctx context.Context, p *data.Part, number int) ([]rows.K
 		if d != (data.Digest{}) {
 			out[i] = rows.Key(d)
 		}
-		if number != plain {
+		if number != evaluationView {
 			out[i] = sha256.Sum256(binary.LittleEndian.AppendUint64(d[:], uint64(p.Index[i])))
 		}
 	}
 	return out, nil
 }
 
-// fill computes the features of a feed's samples that a view lacks, and returns the samples'
+// fillView computes the features of a feed's samples that a view lacks, and returns the samples'
 // keys. If it is interrupted, it keeps the features computed so far.
-func (f *features) fill(ctx context.Context, from *feed, number int) (*view, []rows.Key, error) {
-	v, err := f.view(from.part.Data, number)
+func (f *featureCache) fillView(ctx context.Context, from *feed, number int) (*featureView, []rows.Key, error) {
+	v, err := f.openView(from.part.Data, number)
 	if err != nil {
 		return nil, nil, err
 	}
-	whole := filling{from.part, number}
+	whole := viewKey{from.part, number}
 	if keys := f.filled[whole]; keys != nil {
 		return v, keys, nil
 	}
@@ -196,32 +196,33 @@ func (f *features) fill(ctx context.Context, from *feed, number int) (*view, []r
 	begun := time.Now()
 	made, err := f.compute(ctx, from, max(number, 0), lacking, keys)
 	delete(made, rows.Key{})
-	f.computed, f.found, f.took = f.computed+len(made), f.found+len(keys)-len(lacking), f.took+time.Since(begun)
+	f.numComputed, f.numFound, f.duration = f.numComputed+len(made), f.numFound+len(keys)-len(lacking),
+		f.duration+time.Since(begun)
 	maps.Copy(v.rows, made)
 	if v.path != "" && len(made) > 0 {
-		if e := f.keep(v, made); e != nil {
-			f.refused = append(f.refused, e.Error())
+		if e := f.saveRows(v, made); e != nil {
+			f.fileErrors = append(f.fileErrors, e.Error())
 		}
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	if f.filled == nil {
-		f.filled = map[filling][]rows.Key{}
+		f.filled = map[viewKey][]rows.Key{}
 	}
 	f.filled[whole] = keys
 	return v, keys, nil
 }
 
-func (f *features) keep(v *view, made map[rows.Key][]float32) error {
+func (f *featureCache) saveRows(v *featureView, made map[rows.Key][]float32) error {
 	if err := os.MkdirAll(f.dir, 0o777); err != nil {
 		return err
 	}
-	return rows.Save(v.path, v.of, f.body.Dim(), made)
+	return rows.Save(v.path, v.key, f.body.Dim(), made)
 }
 
 // compute runs the body over the samples at the given positions.
-func (f *features) compute(ctx context.Context, from *feed, epoch int, pos []int, keys []rows.Key) (
+func (f *featureCache) compute(ctx context.Context, from *feed, epoch int, pos []int, keys []rows.Key) (
 	map[rows.Key][]float32, error) {
 	made := make(map[rows.Key][]float32, len(pos))
 	done := 0
@@ -242,10 +243,10 @@ func (f *features) compute(ctx context.Context, from *feed, epoch int, pos []int
 	return made, nil
 }
 
-// all returns the features of a feed's samples in the view of evaluation. Row i belongs to
+// evaluationFeatures returns the features of a feed's samples in the view of evaluation. Row i belongs to
 // position pos[i].
-func (f *features) all(ctx context.Context, from *feed) (x *dense.Dense, pos []int, err error) {
-	v, keys, err := f.fill(ctx, from, plain)
+func (f *featureCache) evaluationFeatures(ctx context.Context, from *feed) (x *dense.Dense, pos []int, err error) {
+	v, keys, err := f.fillView(ctx, from, evaluationView)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -259,10 +260,10 @@ func (f *features) all(ctx context.Context, from *feed) (x *dense.Dense, pos []i
 	return x.RowRange(0, len(pos)), pos, nil
 }
 
-// of replaces the images of a feed by their features. The features are of the view of
+// replaceImages replaces the images of a feed by their features. The features are of the view of
 // evaluation or, with views > 0, of one of that many augmented views, drawn for each epoch and
 // sample. If a sample occurs twice in a batch, the second one has the next view.
-func (f *features) of(from *feed, views int) *feed {
+func (f *featureCache) replaceImages(from *feed, views int) *feed {
 	out := *from
 	out.data = &featureData{f, from, views}
 	return &out
@@ -270,15 +271,15 @@ func (f *features) of(from *feed, views int) *feed {
 
 // featureData implements train.Data for features.
 type featureData struct {
-	of    *features
-	from  *feed
+	cache *featureCache
+	feed  *feed
 	views int // number of augmented views; 0 for the view of evaluation
 }
 
 // Epoch gathers the features of each batch. It leaves out samples that cannot be read.
 func (d *featureData) Epoch(ctx context.Context, epoch int, batches [][]int) iter.Seq2[train.Batch, error] {
 	return func(yield func(train.Batch, error) bool) {
-		views, keys, err := d.fill(ctx)
+		views, keys, err := d.fillViews(ctx)
 		if err != nil {
 			yield(train.Batch{}, err)
 			return
@@ -293,7 +294,7 @@ func (d *featureData) Epoch(ctx context.Context, epoch int, batches [][]int) ite
 			b.X, b.Pos = b.X[:0], b.Pos[:0]
 			clear(turn)
 			for _, p := range pos {
-				k := (d.draw(epoch, p, len(views)) + turn[p]) % len(views)
+				k := (d.viewAt(epoch, p, len(views)) + turn[p]) % len(views)
 				turn[p]++
 				if row := views[k].rows[keys[k][p]]; row != nil {
 					b.X, b.Pos = append(b.X, row...), append(b.Pos, p)
@@ -306,37 +307,37 @@ func (d *featureData) Epoch(ctx context.Context, epoch int, batches [][]int) ite
 	}
 }
 
-// draw returns the view of a sample in an epoch.
-func (d *featureData) draw(epoch, pos, views int) int {
+// viewAt returns the view of a sample in an epoch.
+func (d *featureData) viewAt(epoch, pos, views int) int {
 	if views == 1 {
 		return 0
 	}
 	h := sha256.New()
-	binary.Write(h, binary.LittleEndian, [3]uint64{d.of.seed, uint64(epoch), uint64(pos)})
+	binary.Write(h, binary.LittleEndian, [3]uint64{d.cache.seed, uint64(epoch), uint64(pos)})
 	return int(binary.LittleEndian.Uint64(h.Sum(nil)) % uint64(views))
 }
 
-// fill computes all views.
-func (d *featureData) fill(ctx context.Context) ([]*view, [][]rows.Key, error) {
-	numbers := []int{plain}
+// fillViews computes all views.
+func (d *featureData) fillViews(ctx context.Context) ([]*featureView, [][]rows.Key, error) {
+	numbers := []int{evaluationView}
 	if d.views > 0 {
 		numbers = make([]int, d.views)
 		for i := range numbers {
 			numbers[i] = i
 		}
 	}
-	views, keys := make([]*view, len(numbers)), make([][]rows.Key, len(numbers))
+	views, keys := make([]*featureView, len(numbers)), make([][]rows.Key, len(numbers))
 	for i, number := range numbers {
 		var err error
-		if views[i], keys[i], err = d.of.fill(ctx, d.from, number); err != nil {
+		if views[i], keys[i], err = d.cache.fillView(ctx, d.feed, number); err != nil {
 			return nil, nil, err
 		}
 	}
 	return views, keys, nil
 }
 
-// note says how many features were computed and found, and where they are kept.
-func (f *features) note() string {
+// describeUse says how many features were computed and found, and where they are kept.
+func (f *featureCache) describeUse() string {
 	var size int64
 	files := 0
 	for _, v := range f.views {
@@ -345,12 +346,12 @@ func (f *features) note() string {
 			files++
 		}
 	}
-	text := fmt.Sprintf("frozen body: %d features computed in %v", f.computed,
-		f.took.Round(100*time.Millisecond))
-	if s := f.took.Seconds(); f.computed > 0 && s > 0 {
-		text += fmt.Sprintf(" (%.0f a second)", float64(f.computed)/s)
+	text := fmt.Sprintf("frozen body: %d features computed in %v", f.numComputed,
+		f.duration.Round(100*time.Millisecond))
+	if s := f.duration.Seconds(); f.numComputed > 0 && s > 0 {
+		text += fmt.Sprintf(" (%.0f a second)", float64(f.numComputed)/s)
 	}
-	text += fmt.Sprintf(", %d read from the cache", f.found)
+	text += fmt.Sprintf(", %d read from the cache", f.numFound)
 	if files == 0 {
 		return text + "; they are not kept"
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// cacheAt makes dir the user's cache folder; "" none.
-func cacheAt(t *testing.T, dir string) {
+// setCacheDir makes dir the user's cache folder; "" none.
+func setCacheDir(t *testing.T, dir string) {
 	t.Helper()
 	for _, name := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData", "home"} {
 		t.Setenv(name, dir)
@@ -46,8 +46,8 @@ func frozenRun(t *testing.T, opts Options, dir string, set ...string) *Result {
 	return res
 }
 
-// said returns the note that holds a text.
-func said(notes []string, text string) string {
+// findNote returns the note that holds a text.
+func findNote(notes []string, text string) string {
 	for _, n := range notes {
 		if strings.Contains(n, text) {
 			return n
@@ -61,16 +61,16 @@ func said(notes []string, text string) string {
 // were computed, found, found damaged, or kept nowhere.
 func TestFrozenBody(t *testing.T) {
 	cache, dir := t.TempDir(), t.TempDir()
-	cacheAt(t, cache)
-	opts := Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64)}
+	setCacheDir(t, cache)
+	opts := Options{Dataset: newPhotos(8, 10, 64), Weights: smallStart(t, 64)}
 	first := frozenRun(t, opts, filepath.Join(dir, "first"))
 	c := first.Config
 	if c.Network.Dim != 256 || c.Network.Head != identityHead || c.Data.Views != 4 || c.Train.Depth != 1 ||
 		c.Train.Best != marginDistractorsKey || len(first.Untrained) == 0 {
 		t.Errorf("resolved to %+v %+v %+v", c.Network, c.Data, c.Train)
 	}
-	before, err1 := value(first.Untrained, marginDistractorsKey)
-	after, err2 := value(first.Scores, marginDistractorsKey)
+	before, err1 := metricValue(first.Untrained, marginDistractorsKey)
+	after, err2 := metricValue(first.Scores, marginDistractorsKey)
 	if errors.Join(err1, err2) != nil || after < before {
 		t.Errorf("ended at %v, began at %v: %v, %v", after, before, err1, err2)
 	}
@@ -92,7 +92,7 @@ func TestFrozenBody(t *testing.T) {
 	}
 	again := frozenRun(t, opts, filepath.Join(dir, "again"))
 	sameFolders(t, first.Dir, again.Dir)
-	if n := said(again.Notes, "frozen body"); !strings.Contains(n, " 0 features computed") {
+	if n := findNote(again.Notes, "frozen body"); !strings.Contains(n, " 0 features computed") {
 		t.Errorf("found: %q", n)
 	}
 	files, err := filepath.Glob(filepath.Join(cache, "kindred", "features", "photos-*.safetensors"))
@@ -106,16 +106,16 @@ func TestFrozenBody(t *testing.T) {
 	}
 	damaged := frozenRun(t, opts, filepath.Join(dir, "damaged"))
 	sameFolders(t, first.Dir, damaged.Dir)
-	if n := said(damaged.Notes, files[1]); n == "" {
+	if n := findNote(damaged.Notes, files[1]); n == "" {
 		t.Errorf("damage: %q", damaged.Notes)
 	}
 	if _, err := Train(t.Context(), frozenConfig(t, "train.chunk=3", "network.precision=bfloat16"), opts); err != nil {
 		t.Errorf("in pieces: %v", err)
 	}
-	cacheAt(t, "")
+	setCacheDir(t, "")
 	nowhere := frozenRun(t, opts, filepath.Join(dir, "nowhere"))
 	sameFolders(t, first.Dir, nowhere.Dir)
-	if n := said(nowhere.Notes, "no place for a cache"); n == "" {
+	if n := findNote(nowhere.Notes, "no place for a cache"); n == "" {
 		t.Errorf("no cache: %q", nowhere.Notes)
 	}
 }
@@ -123,8 +123,8 @@ func TestFrozenBody(t *testing.T) {
 // TestFrozenEvaluation: what the whole network makes of images is what the head
 // made of the features that were kept.
 func TestFrozenEvaluation(t *testing.T) {
-	cacheAt(t, t.TempDir())
-	opts := Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64)}
+	setCacheDir(t, t.TempDir())
+	opts := Options{Dataset: newPhotos(8, 10, 64), Weights: smallStart(t, 64)}
 	res := frozenRun(t, opts, filepath.Join(t.TempDir(), "r"))
 	m, err := Load(res.Dir)
 	if err != nil {
@@ -142,13 +142,13 @@ func TestFrozenEvaluation(t *testing.T) {
 // TestFrozenAndEmbed: what Embed keeps of a network is found by training on it, and
 // is the same as without.
 func TestFrozenAndEmbed(t *testing.T) {
-	cacheAt(t, t.TempDir())
+	setCacheDir(t, t.TempDir())
 	home, err := home.Features()
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join("..", "nn", "onnxnet", "testdata", "residual.onnx")
-	d := photos(8, 10, 64)
+	d := newPhotos(8, 10, 64)
 	m, _, err := Import(path, "", DataConfig{Pixels: "imagenet"})
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +169,7 @@ func TestFrozenAndEmbed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := said(res.Notes, "frozen body"); !strings.Contains(n, " 0 features computed") {
+	if n := findNote(res.Notes, "frozen body"); !strings.Contains(n, " 0 features computed") {
 		t.Errorf("found: %q", n)
 	}
 }
@@ -178,8 +178,8 @@ func TestFrozenAndEmbed(t *testing.T) {
 // the same bytes, and without its cache too.
 func TestFrozenResume(t *testing.T) {
 	dir := t.TempDir()
-	opts := Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64)}
-	cacheAt(t, t.TempDir())
+	opts := Options{Dataset: newPhotos(8, 10, 64), Weights: smallStart(t, 64)}
+	setCacheDir(t, t.TempDir())
 	set := []string{"sample.classes=2", "sample.per_class=4"}
 	want := frozenRun(t, opts, filepath.Join(dir, "whole"), set...)
 	for name, after := range map[string]int{"first step": 1, "second epoch": want.History[0].Steps + 2} {
@@ -196,13 +196,13 @@ func TestFrozenResume(t *testing.T) {
 		}
 		_, err := Train(ctx, frozenConfig(t, set...), o)
 		cancel()
-		var stopped *Stopped
+		var stopped *StoppedError
 		if !errors.As(err, &stopped) {
 			t.Fatalf("%s: %v", name, err)
 		}
-		cacheAt(t, t.TempDir())
+		setCacheDir(t, t.TempDir())
 		o.Resume, o.Observe = true, nil
-		if _, err := Train(t.Context(), configOf(t, o.Dir), o); err != nil {
+		if _, err := Train(t.Context(), readConfig(t, o.Dir), o); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		sameFolders(t, want.Dir, o.Dir)
@@ -213,11 +213,11 @@ func TestFrozenResume(t *testing.T) {
 // interrupted while it computes, leave files that are whole.
 func TestFrozenTogether(t *testing.T) {
 	cache, dir := t.TempDir(), t.TempDir()
-	cacheAt(t, cache)
-	opts := Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64)}
+	setCacheDir(t, cache)
+	opts := Options{Dataset: newPhotos(8, 10, 64), Weights: smallStart(t, 64)}
 	ctx, cancel := context.WithCancel(t.Context())
 	o := opts
-	o.Features = func(done, _ int) {
+	o.FeatureProgress = func(done, _ int) {
 		if done >= 16 {
 			cancel()
 		}
@@ -248,8 +248,8 @@ func TestFrozenTogether(t *testing.T) {
 // TestFrozenViews: an epoch shows one of a sample's augmented views, another epoch
 // another one, and a sample that is in a batch twice comes in two.
 func TestFrozenViews(t *testing.T) {
-	cacheAt(t, t.TempDir())
-	opts := Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64)}
+	setCacheDir(t, t.TempDir())
+	opts := Options{Dataset: newPhotos(8, 10, 64), Weights: smallStart(t, 64)}
 	tr, err := assemble(t.Context(), frozenConfig(t, "data.views=3"), opts)
 	if err != nil {
 		t.Fatal(err)
@@ -268,13 +268,13 @@ func TestFrozenViews(t *testing.T) {
 	}
 }
 
-// unreadable is a source of which one image cannot be read.
-type unreadable struct {
+// unreadablePictures is a source of which one image cannot be read.
+type unreadablePictures struct {
 	pictures
 	bad int
 }
 
-func (u unreadable) Read(ctx context.Context, i int, dst *imaging.Image, dec *imaging.Decoder) error {
+func (u unreadablePictures) Read(ctx context.Context, i int, dst *imaging.Image, dec *imaging.Decoder) error {
 	if i == u.bad {
 		return os.ErrInvalid
 	}
@@ -284,9 +284,9 @@ func (u unreadable) Read(ctx context.Context, i int, dst *imaging.Image, dec *im
 // TestFrozenUnreadable: an image that cannot be read has no features and is left
 // out, and ends a strict run.
 func TestFrozenUnreadable(t *testing.T) {
-	cacheAt(t, t.TempDir())
-	d := photos(8, 10, 64)
-	d.Source = unreadable{d.Source.(pictures), 3}
+	setCacheDir(t, t.TempDir())
+	d := newPhotos(8, 10, 64)
+	d.Source = unreadablePictures{d.Source.(pictures), 3}
 	opts := Options{Dataset: d, Weights: smallStart(t, 64)}
 	if _, err := Train(t.Context(), frozenConfig(t, "data.strict=true"), opts); !errors.Is(err, os.ErrInvalid) {
 		t.Errorf("error %v", err)
@@ -304,14 +304,14 @@ func TestFrozenUnreadable(t *testing.T) {
 
 // TestFrozenRefusals: what cannot be asked of a frozen body.
 func TestFrozenRefusals(t *testing.T) {
-	cacheAt(t, t.TempDir())
+	setCacheDir(t, t.TempDir())
 	given := smallStart(t, 64)
 	for text, c := range map[string]struct {
 		d   *data.Dataset
 		set []string
 	}{
 		"features has no body to freeze": {newFeatures(4, 12, 6), []string{"network.name=mlp"}},
-		"equal the number of features":   {photos(4, 10, 64), []string{"network.head=identity", "network.dim=9"}},
+		"equal the number of features":   {newPhotos(4, 10, 64), []string{"network.head=identity", "network.dim=9"}},
 	} {
 		_, err := assemble(t.Context(), frozenConfig(t, c.set...), Options{Dataset: c.d, Weights: given})
 		if err == nil || !strings.Contains(err.Error(), text) {
@@ -323,7 +323,7 @@ func TestFrozenRefusals(t *testing.T) {
 	}
 	flag := func(string) string { return "--weights-dir" }
 	for _, opts := range []Options{{}, {Weights: lost}} {
-		opts.Dataset = photos(4, 10, 64)
+		opts.Dataset = newPhotos(4, 10, 64)
 		_, err := assemble(t.Context(), frozenConfig(t), opts)
 		if err == nil || !strings.Contains(err.Error(), "body would stay random") ||
 			strings.HasSuffix(option.Text(err, flag), "here without --weights-dir") != (opts.Weights != nil) {

@@ -27,7 +27,7 @@ func (m *Model) Identity(name string) (embedding.Network, error) {
 	of := []any{net}
 	in := m.Net.Spec().Input
 	if in.H*in.W > 1 { // ready features are not prepared
-		img, err := m.Config.Data.images(false)
+		img, err := m.Config.Data.imagingConfig(false)
 		if err != nil {
 			return id, err
 		}
@@ -85,7 +85,7 @@ func (m *Model) export() (*onnxnet.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	as, err := reimported(model)
+	as, err := importedIdentity(model)
 	if err != nil || as.Fingerprint == is.Fingerprint {
 		return model, nil // networks for features are written, but not imported
 	}
@@ -94,8 +94,8 @@ func (m *Model) export() (*onnxnet.Model, error) {
 	return model, nil
 }
 
-// reimported returns the identity of an exported network when its file is imported.
-func reimported(model *onnxnet.Model) (id embedding.Network, err error) {
+// importedIdentity returns the identity of an exported network when its file is imported.
+func importedIdentity(model *onnxnet.Model) (id embedding.Network, err error) {
 	dir, err := os.MkdirTemp("", "kindred-export-")
 	if err != nil {
 		return id, err

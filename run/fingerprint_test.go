@@ -78,7 +78,7 @@ func TestIdentityOfForms(t *testing.T) {
 
 // TestIdentityOfIngredients: all that decides an embedding changes the fingerprint, and nothing else does.
 func TestIdentityOfIngredients(t *testing.T) {
-	path := tiny(t)
+	path := copyTinyModel(t)
 	open := func(data DataConfig) *Model {
 		t.Helper()
 		m, _, err := Import(path, "", data)
@@ -170,7 +170,7 @@ func TestIdentityOfAdapters(t *testing.T) {
 
 // TestIdentityOfCut: an ONNX file that is cut elsewhere is another network.
 func TestIdentityOfCut(t *testing.T) {
-	path := tiny(t)
+	path := copyTinyModel(t)
 	whole, _, err := Import(path, "", DataConfig{})
 	if err != nil {
 		t.Fatal(err)

@@ -22,17 +22,17 @@ import (
 
 // Names of files in a run folder.
 const (
-	configFile     = "config.yaml"
-	metricsFile    = "metrics.csv"
-	linesFile      = "metrics.jsonl"
-	eventsFile     = "events.out.tfevents.kindred"
-	timingFile     = "timing.csv"
-	reportFile     = "report.html"
-	checkpointDir  = "checkpoint"
-	checkpointFile = "last.safetensors"
-	snapshotDir    = "snapshots" // EPOCH_SET_embeddings.npy and EPOCH_SET_labels.csv
-	embeddingsEnd  = "embeddings.npy"
-	labelsEnd      = "labels.csv"
+	configFile       = "config.yaml"
+	metricsFile      = "metrics.csv"
+	metricsJSONFile  = "metrics.jsonl"
+	eventsFile       = "events.out.tfevents.kindred"
+	timingFile       = "timing.csv"
+	reportFile       = "report.html"
+	checkpointDir    = "checkpoint"
+	checkpointFile   = "last.safetensors"
+	snapshotDir      = "snapshots" // EPOCH_SET_embeddings.npy and EPOCH_SET_labels.csv
+	embeddingsSuffix = "embeddings.npy"
+	labelsSuffix     = "labels.csv"
 )
 
 // Folder is the folder of a run that is finished, stopped or under way. Its methods read
@@ -91,7 +91,7 @@ func (f *Folder) Config(overrides ...string) (Config, error) {
 		return Config{}, err
 	}
 	c, err := Parse(f.ConfigPath(), text, overrides...)
-	c.Data.Path = placeOf(c.Data.Path, text)
+	c.Data.Path = dataPathOf(c.Data.Path, text)
 	c.Data.topFolders = c.Data.Label == "" || c.Data.Fine == ""
 	return c, err
 }
@@ -99,7 +99,7 @@ func (f *Folder) Config(overrides ...string) (Config, error) {
 func (f *Folder) configText() ([]byte, error) {
 	text, err := yamltext.ReadFile(f.ConfigPath())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, missing("%s is not the folder of a run, because it has no %s: give a folder that kindred train "+
+		return nil, newMissingError("%s is not the folder of a run, because it has no %s: give a folder that kindred train "+
 			"has "+
 			"written", f.dir, configFile)
 	}
@@ -107,10 +107,10 @@ func (f *Folder) configText() ([]byte, error) {
 }
 
 // History returns the table of metrics.csv, with a row for each epoch.
-func (f *Folder) History() (*Table, error) {
+func (f *Folder) History() (*EpochTable, error) {
 	t, err := readTable(f.path(metricsFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, missing("%s has no %s: the run has not finished an epoch", f.dir, metricsFile)
+		return nil, newMissingError("%s has no %s: the run has not finished an epoch", f.dir, metricsFile)
 	}
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (f *Folder) History() (*Table, error) {
 }
 
 // Timing returns the table of timing.csv, with the duration of each epoch.
-func (f *Folder) Timing() (*Table, error) { return readTable(f.path(timingFile)) }
+func (f *Folder) Timing() (*EpochTable, error) { return readTable(f.path(timingFile)) }
 
 // Model reads the run's final network.
 func (f *Folder) Model() (*Model, error) {
@@ -132,7 +132,7 @@ func (f *Folder) Model() (*Model, error) {
 	}
 	net, err := nn.Load(f.dir, nn.Options{Precision: nn.Precision(cfg.Network.Precision)})
 	if errors.Is(err, fs.ErrNotExist) {
-		if e := f.unfinished(); e != nil {
+		if e := f.unfinishedError(); e != nil {
 			return nil, e
 		}
 	}
@@ -142,13 +142,13 @@ func (f *Folder) Model() (*Model, error) {
 	return &Model{Config: cfg, Net: net}, nil
 }
 
-// unfinished returns the error for a run that has a checkpoint but lacks the files of its end;
+// unfinishedError returns the error for a run that has a checkpoint but lacks the files of its end;
 // nil without a checkpoint.
-func (f *Folder) unfinished() error {
+func (f *Folder) unfinishedError() error {
 	if _, err := os.Stat(f.CheckpointPath()); err != nil {
 		return nil
 	}
-	return missing("the run in %s has not finished: continue it by %s, or end it with its best weights so far "+
+	return newMissingError("the run in %s has not finished: continue it by %s, or end it with its best weights so far "+
 		"by %s", f.dir, trainResume.With(f.dir), trainFinish.With(f.dir))
 }
 
@@ -174,23 +174,23 @@ func (f *Folder) CheckpointPath() string { return f.path(checkpointDir, checkpoi
 // ReportPath returns the path of the run's report.
 func (f *Folder) ReportPath() string { return f.path(reportFile) }
 
-// Files returns the paths of a set's embeddings by the final network, and of their
+// EmbeddingFiles returns the paths of a set's embeddings by the final network, and of their
 // labels: a CSV file with the columns path, label (the fine class) and coarse (the
 // training label).
-func (f *Folder) Files(s Set) (embeddings, labels string) {
-	return f.path(s.prefix() + embeddingsEnd), f.path(s.prefix() + labelsEnd)
+func (f *Folder) EmbeddingFiles(s Set) (embeddings, labels string) {
+	return f.path(s.prefix() + embeddingsSuffix), f.path(s.prefix() + labelsSuffix)
 }
 
 // Embeddings reads the embeddings of a set with all their labels.
 func (f *Folder) Embeddings(s Set) (*embedding.Table, error) {
-	e, l := f.Files(s)
+	e, l := f.EmbeddingFiles(s)
 	t, err := readEmbeddings(e, l)
 	if errors.Is(err, fs.ErrNotExist) {
 		_, network := os.Stat(f.path(nn.WeightsFile))
-		if e := f.unfinished(); e != nil && network != nil {
+		if e := f.unfinishedError(); e != nil && network != nil {
 			return nil, e
 		}
-		return nil, missing("%s has no %s: it is not the folder of a run, or the run kept no %s set", f.dir,
+		return nil, newMissingError("%s has no %s: it is not the folder of a run, or the run kept no %s set", f.dir,
 			filepath.Base(e), s)
 	}
 	return t, err
@@ -223,7 +223,7 @@ func (s Snapshot) Embeddings() (*embedding.Table, error) {
 }
 
 // snapshotName matches the files of embeddings in snapshotDir.
-var snapshotName = regexp.MustCompile(`^([0-9]{4,})_(test|seen|train)_` + regexp.QuoteMeta(embeddingsEnd) + `$`)
+var snapshotName = regexp.MustCompile(`^([0-9]{4,})_(test|seen|train)_` + regexp.QuoteMeta(embeddingsSuffix) + `$`)
 
 // Snapshots lists the kept embeddings of a set in the order of epochs; see Snapshot.
 func (f *Folder) Snapshots(s Set) ([]Snapshot, error) {
@@ -244,32 +244,34 @@ func (f *Folder) Snapshots(s Set) ([]Snapshot, error) {
 			return nil, fmt.Errorf("%s: %w", f.path(snapshotDir, e.Name()), err)
 		}
 		path := f.path(snapshotDir, e.Name())
-		out = append(out, Snapshot{epoch, s, path, strings.TrimSuffix(path, embeddingsEnd) + labelsEnd})
+		out = append(out, Snapshot{epoch, s, path, strings.TrimSuffix(path, embeddingsSuffix) + labelsSuffix})
 	}
 	slices.SortFunc(out, func(a, b Snapshot) int { return a.Epoch - b.Epoch })
 	return out, nil
 }
 
-// missing returns an error that wraps fs.ErrNotExist.
-func missing(format string, args ...any) error { return &missingError{option.Errorf(format, args...)} }
+// newMissingError returns an error that wraps fs.ErrNotExist.
+func newMissingError(format string, args ...any) error {
+	return &missingError{option.Errorf(format, args...)}
+}
 
-type missingError struct{ said error }
+type missingError struct{ err error }
 
-func (e *missingError) Error() string { return e.said.Error() }
+func (e *missingError) Error() string { return e.err.Error() }
 
 // Named is Error with other names for the options.
 func (e *missingError) Named(name func(option string) string) string {
-	return option.Text(e.said, name)
+	return option.Text(e.err, name)
 }
 
 func (e *missingError) Unwrap() error { return fs.ErrNotExist }
 
-// Ended returns the epoch whose network the run ended with: the last epoch or, with train.best, the best one. 0 is the
-// network before training. It reads the checkpoint; without one, the error wraps fs.ErrNotExist.
-func (f *Folder) Ended() (epoch int, err error) {
+// FinalEpoch returns the epoch whose network the run ended with: the last epoch or, with train.best, the
+// best one. 0 is the network before training. It reads the checkpoint; without one, the error wraps fs.ErrNotExist.
+func (f *Folder) FinalEpoch() (epoch int, err error) {
 	c, err := f.Checkpoint()
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, missing("%s has no checkpoint, so the epoch that the run ended with is unknown", f.dir)
+		return 0, newMissingError("%s has no checkpoint, so the epoch that the run ended with is unknown", f.dir)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("the epoch that the run ended with: %w", err)

@@ -14,7 +14,7 @@ import (
 
 // TestFolder reads back what a run wrote.
 func TestFolder(t *testing.T) {
-	dir, _ := wholeRun(t)
+	dir, _ := traceRun(t)
 	f, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -35,10 +35,10 @@ func TestFolder(t *testing.T) {
 	if err != nil || !slices.Equal(h.Values["epoch"], []float64{1, 2}) || h.Columns[0] != "epoch" {
 		t.Fatalf("%v, %+v", err, h)
 	}
-	if _, err := h.Last("test_map@r"); err != nil || !math.IsNaN(h.Values["test_map@r"][0]) {
+	if _, err := h.LastValue("test_map@r"); err != nil || !math.IsNaN(h.Values["test_map@r"][0]) {
 		t.Errorf("%v, %v", err, h.Values["test_map@r"])
 	}
-	if _, err := h.Last("nothing"); err == nil {
+	if _, err := h.LastValue("nothing"); err == nil {
 		t.Error("a last value of nothing")
 	}
 	if got := fmt.Sprint(h.Metrics()); !strings.HasPrefix(got, "[test_recall@1 test_label_recall@1 ") {
@@ -81,7 +81,7 @@ func TestFolder(t *testing.T) {
 	}
 	// Beyond four digits names are no longer in the order of the epochs.
 	for _, e := range []string{"10000", "9999"} {
-		if err := put(dir, "snapshots/"+e+"_seen_embeddings.npy"); err != nil {
+		if err := writeNameFile(dir, "snapshots/"+e+"_seen_embeddings.npy"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -97,7 +97,7 @@ func TestFoldersWithoutARun(t *testing.T) {
 		!strings.Contains(err.Error(), "none: no such file or folder: give the folder of a run") {
 		t.Errorf("no folder: %v", err)
 	}
-	write(t, filepath.Join(dir, "file"), "")
+	writeFile(t, filepath.Join(dir, "file"), "")
 	if _, err := Open(filepath.Join(dir, "file")); err == nil || !strings.Contains(err.Error(), "is a file") {
 		t.Errorf("a file: %v", err)
 	}
@@ -129,7 +129,7 @@ func TestFoldersWithoutARun(t *testing.T) {
 		"empty":    {metricsFile, "", "empty"},
 		"no YAML":  {configFile, "a: [1", configFile},
 	} {
-		write(t, filepath.Join(dir, c.file), c.text)
+		writeFile(t, filepath.Join(dir, c.file), c.text)
 		_, err := f.History()
 		if c.file == configFile {
 			_, err = f.Settings()
@@ -141,7 +141,7 @@ func TestFoldersWithoutARun(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "snapshots"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, "snapshots", "99999999999999999999_test_embeddings.npy"), "")
+	writeFile(t, filepath.Join(dir, "snapshots", "99999999999999999999_test_embeddings.npy"), "")
 	if _, err := f.Snapshots(TestSet); err == nil {
 		t.Error("an epoch that no number holds")
 	}

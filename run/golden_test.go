@@ -13,19 +13,19 @@ import (
 	"github.com/kindred-ml/kindred/data"
 )
 
-// settledCase is a configuration whose resolution testdata/settled.txt holds.
-type settledCase struct {
+// resolutionCase is a configuration whose resolution testdata/settled.txt holds.
+type resolutionCase struct {
 	name    string
 	data    *data.Dataset
 	weights func(context.Context, string) (Start, error)
 	set     []string
 }
 
-// settledCases are runs of every kind that resolution tells apart: by the images or
+// resolutionCases are runs of every kind that resolution tells apart: by the images or
 // features, by the start, by what is frozen, by the batches.
-func settledCases(t *testing.T) []settledCase {
-	small, onnx := smallStart(t, 64), tiny(t)
-	shots, grey := photos(8, 10, 64), newBlobs(6, 12, 28)
+func resolutionCases(t *testing.T) []resolutionCase {
+	small, onnx := smallStart(t, 64), copyTinyModel(t)
+	shots, grey := newPhotos(8, 10, 64), newBlobs(6, 12, 28)
 	twoLevels := newBlobs(8, 12, 16)
 	twoLevels.Columns = append(twoLevels.Columns, data.Column{Name: "coarse", Classes: []string{"x", "y"},
 		Numbers: []int64{0, 1}})
@@ -34,11 +34,11 @@ func settledCases(t *testing.T) []settledCase {
 		twoLevels.Columns[1].IDs = append(twoLevels.Columns[1].IDs, id%2)
 	}
 	w := []string{"network.width=16"}
-	return []settledCase{
+	return []resolutionCase{
 		{"grey", grey, nil, nil},
 		{"drawings", newBlobs(6, 12, 105), nil, []string{"data.validation=images:0.2", "network.dim=3"}},
-		{"thumbnails", photos(4, 8, 32), small, w},
-		{"photographs from scratch", photos(6, 8, 64), nil, w},
+		{"thumbnails", newPhotos(4, 8, 32), small, w},
+		{"photographs from scratch", newPhotos(6, 8, 64), nil, w},
 		{"photographs", shots, small, w},
 		{"photographs, with a head", shots, small, append(w, "network.dim=12")},
 		{"photographs, held-out classes", shots, small, append(w, "data.split=classes")},
@@ -52,8 +52,8 @@ func settledCases(t *testing.T) []settledCase {
 		{"a frozen body with a head", shots, small, append(w, "network.freeze=body", "network.dim=8")},
 		{"random features", shots, small, append(w, "network.freeze=body", "network.pretrained=none",
 			"network.name=conv4")},
-		{"a file with its network", photos(6, 8, 40), nil, []string{"network.pretrained=" + onnx}},
-		{"a file with its network, frozen", photos(6, 8, 40), nil, []string{"network.pretrained=" + onnx,
+		{"a file with its network", newPhotos(6, 8, 40), nil, []string{"network.pretrained=" + onnx}},
+		{"a file with its network, frozen", newPhotos(6, 8, 40), nil, []string{"network.pretrained=" + onnx,
 			"network.freeze=body", "data.size=48"}},
 		{"features", newFeatures(4, 10, 6), small, nil},
 		{"features, of a linear network", newFeatures(4, 10, 6), nil, []string{"network.name=linear",
@@ -94,12 +94,12 @@ func differences(t *testing.T, cfg Config) string {
 
 // resumedDifferences lists in which keys a run that is resumed by the configuration given
 // goes on otherwise than it was begun, and the same of one whose folder says nothing.
-func resumedDifferences(t *testing.T, c settledCase, given, begun Config) string {
+func resumedDifferences(t *testing.T, c resolutionCase, given, begun Config) string {
 	t.Helper()
 	var b strings.Builder
 	for _, text := range []string{string(begun.YAML()), "data:\n"} {
 		dir := t.TempDir()
-		write(t, filepath.Join(dir, configFile), text)
+		writeFile(t, filepath.Join(dir, configFile), text)
 		tr, err := assemble(t.Context(), given, Options{Dir: dir, Resume: true, Dataset: c.data, Weights: c.weights})
 		if err != nil {
 			fmt.Fprintf(&b, "    %v\n", err)
@@ -120,9 +120,9 @@ func resumedDifferences(t *testing.T, c settledCase, given, begun Config) string
 // TestSettled compares what configurations come to, and how init writes the first of
 // them, with testdata/settled.txt; KINDRED_UPDATE=1 rewrites it.
 func TestSettled(t *testing.T) {
-	cacheAt(t, t.TempDir())
+	setCacheDir(t, t.TempDir())
 	var b bytes.Buffer
-	for i, c := range settledCases(t) {
+	for i, c := range resolutionCases(t) {
 		given, err := Parse("", nil, c.set...)
 		if err != nil {
 			t.Fatal(err)
@@ -132,7 +132,7 @@ func TestSettled(t *testing.T) {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		for i := range table.Keys {
-			if k := &table.Keys[i]; table.Unset(&given, k) && !table.Unset(&s.Config, k) && k.Begun == nil {
+			if k := &table.Keys[i]; table.Unset(&given, k) && !table.Unset(&s.Config, k) && k.UseRecorded == nil {
 				t.Errorf("%s: %s is settled, and anew when the run is resumed", c.name, k.Name)
 			}
 		}

@@ -20,23 +20,23 @@ import (
 // wholeBody, in network.freeze, means all parameters before the embedding layer.
 const wholeBody = "body"
 
-// frozenBody reports whether only the embedding layer is trained.
-func (n *NetworkConfig) frozenBody() bool { return slices.Contains(n.Freeze, wholeBody) }
+// hasFrozenBody reports whether only the embedding layer is trained.
+func (n *NetworkConfig) hasFrozenBody() bool { return slices.Contains(n.Freeze, wholeBody) }
 
-// prefixes lists the names in network.freeze other than wholeBody.
-func (n *NetworkConfig) prefixes() []string {
+// frozenPrefixes lists the names in network.freeze other than wholeBody.
+func (n *NetworkConfig) frozenPrefixes() []string {
 	return slices.DeleteFunc(slices.Clone(n.Freeze), func(p string) bool { return p == wholeBody })
 }
 
-// halves is a network whose body is frozen. Its input is features. It computes the head, whose
+// headNetwork is a network whose body is frozen. Its input is features. It computes the head, whose
 // parameters it shares with the whole network.
-type halves struct {
+type headNetwork struct {
 	*nn.Net // the head
 	body    *nn.Net
 	whole   *nn.Net // the network that is saved
 }
 
-func newHalves(whole *nn.Net) (*halves, error) {
+func newHeadNetwork(whole *nn.Net) (*headNetwork, error) {
 	body, err := whole.Body()
 	if err != nil {
 		return nil, fmt.Errorf("network.freeze=%s: %w", wholeBody, err)
@@ -45,67 +45,67 @@ func newHalves(whole *nn.Net) (*halves, error) {
 	if err != nil {
 		return nil, fmt.Errorf("network.freeze=%s: %w", wholeBody, err)
 	}
-	return &halves{head, body, whole}, nil
+	return &headNetwork{head, body, whole}, nil
 }
 
 // Params returns the parameters of the whole network, so that a checkpoint contains them.
-func (h *halves) Params() []*nn.Param { return h.whole.Params() }
+func (h *headNetwork) Params() []*nn.Param { return h.whole.Params() }
 
-// freeze divides a network whose body is frozen, and replaces images by features.
-func (t *built) freeze() error {
-	t.trained = t.net
+// freezeBody divides a network whose body is frozen, and replaces images by features.
+func (t *trainingStage) freezeBody() error {
+	t.trainedNet = t.net
 	if t.cfg.Network.LoRA.Rank > 0 {
-		a := &adapted{t.net}
-		t.trained, t.base = a, a.base()
+		a := &adapterNet{t.net}
+		t.trainedNet, t.adapterBase = a, a.baseDigest()
 		return nil
 	}
-	if !t.cfg.Network.frozenBody() {
+	if !t.cfg.Network.hasFrozenBody() {
 		return nil
 	}
-	h, err := newHalves(t.net)
+	h, err := newHeadNetwork(t.net)
 	if err != nil {
 		return err
 	}
-	t.trained = h
-	t.features = &features{body: h.body, cfg: t.cfg.Data, seed: t.cfg.Train.Seed, batch: t.cfg.Eval.Batch,
-		progress: t.opts.Features}
+	t.trainedNet = h
+	t.features = &featureCache{body: h.body, cfg: t.cfg.Data, seed: t.cfg.Train.Seed, batch: t.cfg.Eval.Batch,
+		progress: t.opts.FeatureProgress}
 	if t.features.dir, err = home.Features(); err != nil {
-		t.note("%v: features are not kept for other runs", err)
+		t.addNote("%v: features are not kept for other runs", err)
 	}
-	t.feed = t.features.of(t.feed, t.cfg.Data.Views)
+	t.feed = t.features.replaceImages(t.feed, t.cfg.Data.Views)
 	for _, s := range t.scored {
-		s.qfeed = t.features.of(s.qfeed, 0)
-		if s.gfeed != nil {
-			s.gfeed = t.features.of(s.gfeed, 0)
+		s.queryFeed = t.features.replaceImages(s.queryFeed, 0)
+		if s.galleryFeed != nil {
+			s.galleryFeed = t.features.replaceImages(s.galleryFeed, 0)
 		}
-		if s.dfeed != nil {
-			s.dfeed = t.features.of(s.dfeed, 0)
+		if s.distractorFeed != nil {
+			s.distractorFeed = t.features.replaceImages(s.distractorFeed, 0)
 		}
 	}
 	return nil
 }
 
-// fillFeatures computes the features of a frozen body before training starts.
-func (t *built) fillFeatures(ctx context.Context) error {
+// computeBodyFeatures computes the features of a frozen body before training starts.
+func (t *trainingStage) computeBodyFeatures(ctx context.Context) error {
 	if t.features == nil {
 		return nil
 	}
 	feeds := []*feed{t.feed}
 	for _, s := range t.scored {
-		feeds = append(feeds, s.qfeed)
-		if s.gfeed != nil {
-			feeds = append(feeds, s.gfeed)
+		feeds = append(feeds, s.queryFeed)
+		if s.galleryFeed != nil {
+			feeds = append(feeds, s.galleryFeed)
 		}
-		if s.dfeed != nil {
-			feeds = append(feeds, s.dfeed)
+		if s.distractorFeed != nil {
+			feeds = append(feeds, s.distractorFeed)
 		}
 	}
 	for _, f := range feeds {
-		if _, _, err := f.data.(*featureData).fill(ctx); err != nil {
+		if _, _, err := f.data.(*featureData).fillViews(ctx); err != nil {
 			return err
 		}
 	}
-	t.notes = append(append(t.notes, t.features.refused...), t.features.note())
+	t.notes = append(append(t.notes, t.features.fileErrors...), t.features.describeUse())
 	return nil
 }
 
@@ -117,63 +117,63 @@ const (
 	wccnHead     = "wccn"
 )
 
-// prepare uses the features before training to decide what the configuration may leave open: the policy for positives,
-// and the start of the embedding layer and of the proxies.
-func (t *built) prepare(ctx context.Context) error {
+// chooseByFeatures uses the features before training to decide what the configuration may leave open: the
+// policy for positives, and the start of the embedding layer and of the proxies.
+func (t *trainingStage) chooseByFeatures(ctx context.Context) error {
 	n := &t.cfg.Network
 	if n.Head == identityHead && !t.opts.Resume {
-		if err := t.identityHead(); err != nil {
+		if err := t.setIdentityHead(); err != nil {
 			return err
 		}
 	}
-	if n.Head == wccnHead && !n.pretrained() {
+	if n.Head == wccnHead && !n.isPretrained() {
 		return fmt.Errorf("network.head=%s: random features have no layer worth computing: name a start by "+
 			"network.pretrained, or leave the key out", wccnHead)
 	}
-	if err := t.settleProxies(); err != nil {
+	if err := t.chooseProxyStart(); err != nil {
 		return err
 	}
-	judged := t.judges()
-	head := t.tunes() && n.Dim > 0 && n.Head != randomHead && n.Head != identityHead
-	if judged || head || t.startsProxies() {
+	judged := t.choosesPositives()
+	head := t.isFineTuning() && n.Dim > 0 && n.Head != randomHead && n.Head != identityHead
+	if judged || head || t.usesMeanProxies() {
 		var err error
-		if t.begin, err = t.startFeatures(ctx); err != nil {
+		if t.initialFeatures, err = t.computeStartFeatures(ctx); err != nil {
 			return err
 		}
 	}
 	if head {
-		if err := t.startHead(); err != nil {
+		if err := t.initHead(); err != nil {
 			return err
 		}
 	}
-	return t.decidePolicies(ctx, judged)
+	return t.choosePolicies(ctx, judged)
 }
 
-// startFeatures are the features of the training samples before training.
+// computeStartFeatures are the features of the training samples before training.
 type startFeatures struct {
 	x      *dense.Dense
 	labels []int64 // training labels
 	seen   []int64 // labels as the loss gets them
 }
 
-// startFeatures computes the features of the training samples before training. Those of a frozen body are kept.
-func (t *built) startFeatures(ctx context.Context) (*startFeatures, error) {
+// computeStartFeatures computes the features of the training samples before training. Those of a frozen body are kept.
+func (t *trainingStage) computeStartFeatures(ctx context.Context) (*startFeatures, error) {
 	feed, err := newFeed(t.sel.Train, t.cfg.Data, t.cfg.Train.Seed, false, false)
 	if err != nil {
 		return nil, err
 	}
 	if t.features != nil {
-		x, pos, err := t.features.all(ctx, feed)
+		x, pos, err := t.features.evaluationFeatures(ctx, feed)
 		return t.featuresAt(x, pos), err
 	}
 	body, err := t.net.Body()
 	if err != nil {
 		return nil, err
 	}
-	if t.opts.Features != nil {
-		feed.data = watched{feed.data, func(done int) { t.opts.Features(done, feed.part.Len()) }}
+	if t.opts.FeatureProgress != nil {
+		feed.data = progressData{feed.data, func(done int) { t.opts.FeatureProgress(done, feed.part.Len()) }}
 	}
-	e, err := embed(ctx, body, feed, t.cfg.Eval.Batch)
+	e, err := embedFeed(ctx, body, feed, t.cfg.Eval.Batch)
 	if err != nil {
 		return nil, err
 	}
@@ -181,12 +181,12 @@ func (t *built) startFeatures(ctx context.Context) (*startFeatures, error) {
 }
 
 // featuresAt returns the features of the training samples at the given positions.
-func (t *built) featuresAt(x *dense.Dense, pos []int) *startFeatures {
-	return &startFeatures{x, pick(t.sel.Train.Label, pos), pick(t.from.seen, pos)}
+func (t *trainingStage) featuresAt(x *dense.Dense, pos []int) *startFeatures {
+	return &startFeatures{x, labelsAt(t.sel.Train.Label, pos), labelsAt(t.population.lossLabels, pos)}
 }
 
-// identityHead makes the embedding layer the identity.
-func (t *built) identityHead() error {
+// setIdentityHead makes the embedding layer the identity.
+func (t *trainingStage) setIdentityHead() error {
 	layer := t.net.Spec().Head()
 	w := t.net.Param(layer + ".weight")
 	n := t.cfg.Network.Dim
@@ -205,10 +205,10 @@ func (t *built) identityHead() error {
 	return nil
 }
 
-// startHead starts the embedding layer from the features of the training samples, so that training begins with their
+// initHead starts the embedding layer from the features of the training samples, so that training begins with their
 // quality: as the projection onto their principal directions or as a wccn layer.
-func (t *built) startHead() error {
-	n, x := &t.cfg.Network, t.begin.x
+func (t *trainingStage) initHead() error {
+	n, x := &t.cfg.Network, t.initialFeatures.x
 	layer := t.net.Spec().Head()
 	w := t.net.Param(layer + ".weight")
 	if w == nil || min(x.Rows, x.Cols) < n.Dim && n.Head != wccnHead || len(w.Value) != n.Dim*x.Cols {
@@ -229,14 +229,14 @@ func (t *built) startHead() error {
 		r.Missing = slices.DeleteFunc(r.Missing, of)
 	}
 	if n.Head == wccnHead {
-		c := newWCCN(x, t.begin.labels)
+		c := newWCCN(x, t.initialFeatures.labels)
 		if c == nil {
 			return fmt.Errorf("network.head=%s: %d samples are too few to compute it: it needs %d more than classes",
-				wccnHead, x.Rows, wccnFreedom)
+				wccnHead, x.Rows, minWCCNFreedom)
 		}
 		if n.Dim < x.Cols {
 			var err error
-			if c, err = c.shortened(x, n.Dim); err != nil {
+			if c, err = c.reduced(x, n.Dim); err != nil {
 				return err
 			}
 		}
@@ -247,7 +247,7 @@ func (t *built) startHead() error {
 		return nil
 	}
 	n.Head = pcaHead
-	axes, err := principal(x, n.Dim)
+	axes, err := principalDirections(x, n.Dim)
 	if err != nil {
 		return err
 	}
@@ -255,9 +255,9 @@ func (t *built) startHead() error {
 	return nil
 }
 
-// principal returns the k eigenvectors of X'X with the largest eigenvalues, one after the
+// principalDirections returns the k eigenvectors of X'X with the largest eigenvalues, one after the
 // other. The rows are not centred, because cosine similarity refers to the origin.
-func principal(x *dense.Dense, k int) ([]float32, error) {
+func principalDirections(x *dense.Dense, k int) ([]float32, error) {
 	c := mat.NewSymDense(x.Cols, nil)
 	row := mat.NewVecDense(x.Cols, nil)
 	for i := range x.Rows {
@@ -282,59 +282,60 @@ func principal(x *dense.Dense, k int) ([]float32, error) {
 	return out, nil
 }
 
-// positivesKey is the key of the positive policy, which decidePolicies may set.
+// positivesKey is the key of the positive policy, which choosePolicies may set.
 const positivesKey = "positives"
 
-// judges reports whether the features at the start of a new run decide the policy for
+// choosesPositives reports whether the features at the start of a new run decide the policy for
 // positives: the configuration leaves it open, and the loss is not defined on all pairs.
-func (t *built) judges() bool {
-	traits := t.options.Traits()
-	return t.tunes() && t.cfg.Mine[positivesKey] == nil && !traits.AllPairs && traits.Proxies == 0
+func (t *trainingStage) choosesPositives() bool {
+	traits := t.lossOptions.Traits()
+	return t.isFineTuning() && t.cfg.Mine[positivesKey] == nil && !traits.AllPairs && traits.Proxies == 0
 }
 
-// decidePolicies sets the policies for positives and negatives in the options and in the
+// choosePolicies sets the policies for positives and negatives in the options and in the
 // configuration. It takes the policies that the configuration names, otherwise the customary
 // ones of the loss (objective.Customary). If judged, the features of a pretrained start decide the policy for
 // positives.
 //
 // If labels are coarse, easy positives keep the sub-classes apart. Otherwise random positives
 // replace easy ones.
-func (t *built) decidePolicies(ctx context.Context, judged bool) error {
+func (t *trainingStage) choosePolicies(ctx context.Context, judged bool) error {
 	switch {
 	case judged:
-		if err := t.judge(ctx); err != nil {
+		if err := t.choosePositives(ctx); err != nil {
 			return err
 		}
 	case t.opts.Miner != nil:
 		return nil
 	case t.cfg.Mine[positivesKey] != nil:
-		t.mined = "as configured"
+		t.positivesReason = "as configured"
 	default:
-		t.mined = "the default of this loss"
+		t.positivesReason = "the default of this loss"
 	}
 	if t.opts.Positives == nil {
-		t.cfg.Mine[positivesKey] = t.options.Mine.Positives.String()
+		t.cfg.Mine[positivesKey] = t.lossOptions.Mine.Positives.String()
 	}
 	if t.opts.Negatives == nil {
-		t.cfg.Mine[negativesKey] = t.options.Mine.Negatives.String()
+		t.cfg.Mine[negativesKey] = t.lossOptions.Mine.Negatives.String()
 	}
 	return nil
 }
 
-// judge decides the policy for positives by features, and notes the reason for the user.
-func (t *built) judge(ctx context.Context) error {
-	k, err := discover.Judge(ctx, rank.Normalized(t.begin.x), t.begin.labels, discover.Options{Seed: t.cfg.Train.Seed})
+// choosePositives decides the policy for positives by features, and notes the reason for the user.
+func (t *trainingStage) choosePositives(ctx context.Context) error {
+	k, err := discover.Judge(ctx, rank.Normalized(t.initialFeatures.x), t.initialFeatures.labels,
+		discover.Options{Seed: t.cfg.Train.Seed})
 	if err != nil {
 		return fmt.Errorf("looking for sub-classes: %w", err)
 	}
-	o := &t.options
+	o := &t.lossOptions
 	why := "labels have no sub-classes"
 	switch {
 	case k.Coarse():
 		o.Mine.Positives = mine.EasyPositive
 		why = "labels are coarse, and easy positives keep their sub-classes apart"
 	case k.Half():
-		t.grouped = true
+		t.unclearGroups = true
 		why = "with so few labels, bursts cannot be told from sub-classes; set mine.positives=easy if labels are " +
 			"made of unrelated sub-classes, from which other positives learn nothing"
 	case k.Several > 0:
@@ -343,6 +344,6 @@ func (t *built) judge(ctx context.Context) error {
 	if !k.Coarse() && o.Mine.Positives == mine.EasyPositive {
 		o.Mine.Positives = mine.RandomPositive
 	}
-	t.note("mine.positives is %v: by the pretrained features, %v: %s", o.Mine.Positives, k, why)
+	t.addNote("mine.positives is %v: by the pretrained features, %v: %s", o.Mine.Positives, k, why)
 	return nil
 }

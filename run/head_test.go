@@ -16,7 +16,7 @@ import (
 func TestHead(t *testing.T) {
 	cfg := Default()
 	cfg.Network.Width, cfg.Network.Dim, cfg.Network.Normalize, cfg.Data.Validation = 16, 12, Off, "none"
-	opts := Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64)}
+	opts := Options{Dataset: newPhotos(8, 10, 64), Weights: smallStart(t, 64)}
 	tr, err := assemble(t.Context(), cfg, opts)
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +25,7 @@ func TestHead(t *testing.T) {
 	if tr.cfg.Network.Head != "pca" {
 		t.Errorf("the head is %q", tr.cfg.Network.Head)
 	}
-	start, err := tr.startFeatures(t.Context())
+	start, err := tr.computeStartFeatures(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestHead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := embed(t.Context(), tr.net, plain, 16)
+	e, err := embedFeed(t.Context(), tr.net, plain, 16)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestPrincipal(t *testing.T) {
 			x.Row(i)[j] = float32(math.Sin(float64(i*7+j*j*3))) * float32(5-j)
 		}
 	}
-	axes, err := principal(x, 3)
+	axes, err := principalDirections(x, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestPrincipal(t *testing.T) {
 // positives, but not for a loss that is defined for all of them.
 func TestCoarseLabelsOfProxies(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	alike := pictured(52, 30, 64, func(c, _, k int) int { return 17*c*(k%3+1) + rng.IntN(24) })
+	alike := newPictureData(52, 30, 64, func(c, _, k int) int { return 17*c*(k%3+1) + rng.IntN(24) })
 	opts := Options{Dataset: alike, Weights: smallStart(t, 64)}
 	for loss, want := range map[string]string{"supcon": "easy", "softtriple": "all"} {
 		cfg, err := Parse("", nil, "data.label=mod:26", "network.width=16",
@@ -125,10 +125,10 @@ func TestCoarseLabelsOfProxies(t *testing.T) {
 	}
 }
 
-// hidden makes ready features of two coarse classes, the labels of training, with
+// newHiddenClasses makes ready features of two coarse classes, the labels of training, with
 // four finer classes in each, which training is never told. Coarse classes differ
 // along one axis, finer ones along others. Half of the rows are for testing.
-func hidden(seed uint64) *data.Dataset {
+func newHiddenClasses(seed uint64) *data.Dataset {
 	const coarse, fine, per, dim = 2, 4, 40, 10
 	rng := rand.New(rand.NewPCG(seed, 77))
 	n := coarse * fine * per
@@ -172,11 +172,11 @@ func TestEasyPositivesKeepHiddenClasses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Train(t.Context(), cfg, Options{Dataset: hidden(seed)})
+		r, err := Train(t.Context(), cfg, Options{Dataset: newHiddenClasses(seed)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range r.Last().Metrics {
+		for _, m := range r.LastEpoch().Metrics {
 			switch m.Key() {
 			case "test_recall@1":
 				fine = m.Value

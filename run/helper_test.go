@@ -108,8 +108,8 @@ eval:    {recall: [1, 5], metrics: [map@r]}
 	return cfg
 }
 
-// folder reads the files of a run folder, but for the one with times.
-func folder(t testing.TB, dir string) map[string]string {
+// readFolder reads the files of a run folder, but for the one with times.
+func readFolder(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
@@ -130,7 +130,7 @@ func folder(t testing.TB, dir string) map[string]string {
 // sameFolders compares two run folders byte by byte.
 func sameFolders(t *testing.T, want, got string) {
 	t.Helper()
-	a, b := folder(t, want), folder(t, got)
+	a, b := readFolder(t, want), readFolder(t, got)
 	if len(a) < 6 {
 		t.Fatalf("%s holds %d files only", want, len(a))
 	}
@@ -146,17 +146,17 @@ func sameFolders(t *testing.T, want, got string) {
 
 func checkpointPath(dir string) string { return (&Folder{dir: dir}).CheckpointPath() }
 
-func write(t testing.TB, path, text string) {
+func writeFile(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// learns is an objective of which nothing counts but its parameter.
-type learns struct {
+// paramObjective is an objective of which nothing counts but its parameter.
+type paramObjective struct {
 	train.Objective
 	param *loss.Param
 }
 
-func (l learns) Params() []*loss.Param { return []*loss.Param{l.param} }
+func (l paramObjective) Params() []*loss.Param { return []*loss.Param{l.param} }

@@ -19,17 +19,17 @@ func (n *NetworkConfig) includesNetwork() bool {
 	return strings.EqualFold(filepath.Ext(n.Pretrained), ".onnx")
 }
 
-// PretrainedFile reports whether Pretrained is a file instead of a name of weights.
-func (n *NetworkConfig) PretrainedFile() bool {
+// PretrainedIsFile reports whether Pretrained is a file instead of a name of weights.
+func (n *NetworkConfig) PretrainedIsFile() bool {
 	return filepath.Ext(n.Pretrained) != "" || strings.ContainsRune(n.Pretrained, filepath.Separator)
 }
 
-// pretrained reports whether the network starts from pretrained weights.
-func (n *NetworkConfig) pretrained() bool { return n.Pretrained != "" && n.Pretrained != none }
+// isPretrained reports whether the network starts from pretrained weights.
+func (n *NetworkConfig) isPretrained() bool { return n.Pretrained != "" && n.Pretrained != none }
 
-// fileNetwork imports the network of network.pretrained from the file at path, for images of
+// importFileNetwork imports the network of network.pretrained from the file at path, for images of
 // the given side. It returns nil if the file includes no network.
-func (c *Config) fileNetwork(path string, size int) (*onnxnet.Network, error) {
+func (c *Config) importFileNetwork(path string, size int) (*onnxnet.Network, error) {
 	if !c.Network.includesNetwork() {
 		return nil, nil
 	}
@@ -69,35 +69,35 @@ func Import(path, cut string, data DataConfig) (*Model, []string, error) {
 			return nil, nil, fmt.Errorf("%s is not an ONNX file (.onnx): only ONNX files can be cut, here at "+
 				"%s", path, cut)
 		}
-		return saved(path, data)
+		return loadSaved(path, data)
 	}
-	return imported(path, cut, data)
+	return importONNX(path, cut, data)
 }
 
-// imported implements Import for an ONNX file.
-func imported(path, cut string, data DataConfig) (*Model, []string, error) {
+// importONNX implements Import for an ONNX file.
+func importONNX(path, cut string, data DataConfig) (*Model, []string, error) {
 	cfg := Default()
 	cfg.Data = data
 	cfg.Network = NetworkConfig{Pretrained: path, Cut: cut, Normalize: Off, FrozenNorm: Off}
-	file, err := cfg.fileNetwork(path, cfg.Data.Size)
+	file, err := cfg.importFileNetwork(path, cfg.Data.Size)
 	if err != nil {
 		return nil, nil, err
 	}
-	said, notes, err := cfg.adopt(file)
+	said, notes, err := cfg.adoptNetworkInput(file)
 	if err != nil {
 		return nil, nil, err
 	}
 	if said.Unfit == "" {
-		said.Fit = cmp.Or(said.Fit, fitFor(cfg.Data.Channels))
+		said.Fit = cmp.Or(said.Fit, defaultFit(cfg.Data.Channels))
 	}
-	if err := cfg.Data.prepareAs(said); err != nil {
+	if err := cfg.Data.usePreparation(said); err != nil {
 		return nil, nil, err
 	}
 	cfg.Data.Chroma = cmp.Or(cfg.Data.Chroma, smoothChroma)
-	if err := cfg.compareBy(file.Preparation.Distance, path); err != nil {
+	if err := cfg.setDistance(file.Preparation.Distance, path); err != nil {
 		return nil, nil, err
 	}
-	if _, err := cfg.Data.images(false); err != nil {
+	if _, err := cfg.Data.imagingConfig(false); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	net, err := nn.New(file.Spec, nn.Options{})
@@ -113,8 +113,8 @@ func imported(path, cut string, data DataConfig) (*Model, []string, error) {
 	return &Model{Config: cfg, Net: net}, notes, nil
 }
 
-// compareBy sets eval.distance to the distance that the file at path states; see Model.Distance.
-func (c *Config) compareBy(said, path string) error {
+// setDistance sets eval.distance to the distance that the file at path states; see Model.Distance.
+func (c *Config) setDistance(said, path string) error {
 	c.Eval.Distance = cmp.Or(said, rank.Cosine.String())
 	if _, err := rank.ParseDistance(c.Eval.Distance); err != nil {
 		return fmt.Errorf("%s: distance of its embeddings: %w", path, err)
@@ -122,22 +122,22 @@ func (c *Config) compareBy(said, path string) error {
 	return nil
 }
 
-// Pretrained returns a network of package nn with the weights of a file, without its embedding
+// LoadPretrained returns a network of package nn with the weights of a file, without its embedding
 // layer and without training. data says how images are prepared, as for Import; Size is
 // required. It is an error if the file lacks weights that the network needs.
-func Pretrained(network, weights string, data DataConfig) (*Model, error) {
-	return pretrained(network, weights, data, 0)
+func LoadPretrained(network, weights string, data DataConfig) (*Model, error) {
+	return loadPretrained(network, weights, data, 0)
 }
 
-// pretrained is Pretrained with a last layer of dim values, which the file has too; 0 is none.
-func pretrained(network, weights string, data DataConfig, dim int) (*Model, error) {
+// loadPretrained is Pretrained with a last layer of dim values, which the file has too; 0 is none.
+func loadPretrained(network, weights string, data DataConfig, dim int) (*Model, error) {
 	cfg := Default()
 	cfg.Data = data
 	cfg.Network = NetworkConfig{Name: network, Pretrained: weights, Normalize: Off, FrozenNorm: Off}
 	cfg.Eval.Distance = rank.Cosine.String()
 	d := &cfg.Data
 	d.Channels, d.Chroma = cmp.Or(d.Channels, 3), cmp.Or(d.Chroma, smoothChroma)
-	d.Fit = cmp.Or(d.Fit, fitFor(d.Channels))
+	d.Fit = cmp.Or(d.Fit, defaultFit(d.Channels))
 	spec, err := zoo.Network(network, zoo.Options{
 		Input: nn.Shape{H: data.Size, W: data.Size, C: cfg.Data.Channels}, Stem: zoo.StemLarge, Dim: dim,
 		NoHead: dim == 0})
@@ -165,7 +165,7 @@ func (m *Model) preparation() (onnxnet.Preparation, error) {
 	if in.H*in.W == 1 { // ready features
 		return onnxnet.Preparation{Distance: m.Config.Eval.Distance}, nil
 	}
-	pixels := cmp.Or(d.Pixels, usualPixels)
+	pixels := cmp.Or(d.Pixels, defaultPixels)
 	norm, err := imaging.ParseNormalization(pixels)
 	if err != nil {
 		return onnxnet.Preparation{}, err
@@ -176,18 +176,18 @@ func (m *Model) preparation() (onnxnet.Preparation, error) {
 		}
 	}
 	return onnxnet.Preparation{Pixels: pixels, Mean: norm.Mean[:in.C], Std: norm.Std[:in.C], BGR: norm.BGR && in.C > 1,
-		Fit: cmp.Or(d.Fit, fitFor(in.C)), Shorter: d.Shorter, Resample: d.resampling(),
+		Fit: cmp.Or(d.Fit, defaultFit(in.C)), Shorter: d.Shorter, Resample: d.resampleFilter(),
 		RawColours: d.Colours == rawColours,
 		Distance:   m.Config.Eval.Distance}, nil
 }
 
-// saved returns the network that nn.Net.Save wrote. path is the folder or one of its two
+// loadSaved returns the network that nn.Net.Save wrote. path is the folder or one of its two
 // files. data says how images are prepared, as for Import. Settings that data leaves open come
 // from the network: the size and the channels of its input, and from its description
 // (nn.Spec.Meta) "pixels", "fit", "shorter", "resample" and "colours", as in DataConfig, and "distance", as in
 // EvalConfig. notes tell the user which settings were not found. The error wraps
 // fs.ErrNotExist if the network does not exist.
-func saved(path string, data DataConfig) (m *Model, notes []string, err error) {
+func loadSaved(path string, data DataConfig) (m *Model, notes []string, err error) {
 	dir := path
 	if name := filepath.Base(path); name == nn.WeightsFile || name == nn.SpecFile {
 		dir = filepath.Dir(path)
@@ -195,10 +195,10 @@ func saved(path string, data DataConfig) (m *Model, notes []string, err error) {
 		return nil, nil, fmt.Errorf("%q is not a network: want an .onnx file, %s with %s beside it, or a folder that "+
 			"has one of them", path, nn.WeightsFile, nn.SpecFile)
 	}
-	if weights, config := publishedIn(dir); weights != "" {
+	if weights, config := findPublishedFiles(dir); weights != "" {
 		return importPublished(weights, config, data)
 	}
-	if err := noNetwork(dir); err != nil {
+	if err := noNetworkError(dir); err != nil {
 		return nil, nil, err
 	}
 	var opt nn.Options
@@ -213,7 +213,7 @@ func saved(path string, data DataConfig) (m *Model, notes []string, err error) {
 	cfg := Default()
 	cfg.Data = data
 	cfg.Network.Precision = string(opt.Precision)
-	if err := cfg.compareBy(meta["distance"], dir); err != nil {
+	if err := cfg.setDistance(meta["distance"], dir); err != nil {
 		return nil, nil, err
 	}
 	if in.H*in.W == 1 { // ready features
@@ -235,10 +235,10 @@ func saved(path string, data DataConfig) (m *Model, notes []string, err error) {
 	}
 	if d.Pixels == "" && said.Pixels == "" {
 		notes = append(notes, fmt.Sprintf("%s does not state the range of pixel values of the network (meta: "+
-			"pixels): %s is assumed", filepath.Join(dir, nn.SpecFile), usualPixels))
+			"pixels): %s is assumed", filepath.Join(dir, nn.SpecFile), defaultPixels))
 	}
-	said.Fit = cmp.Or(said.Fit, fitFor(d.Channels))
-	if err := d.prepareAs(said); err != nil {
+	said.Fit = cmp.Or(said.Fit, defaultFit(d.Channels))
+	if err := d.usePreparation(said); err != nil {
 		return nil, nil, err
 	}
 	for _, p := range table.Problems(&cfg) {

@@ -16,8 +16,8 @@ import (
 	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
-// tiny copies a small residual network, with a classifier, to a folder of the test.
-func tiny(t *testing.T) string {
+// copyTinyModel copies a small residual network, with a classifier, to a folder of the test.
+func copyTinyModel(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "nn", "onnxnet", "testdata", "residual.onnx"))
 	if err != nil {
@@ -34,7 +34,7 @@ func tiny(t *testing.T) string {
 // from it, the head from the configuration. The run's folder needs the file no
 // longer.
 func TestTrainingFromONNX(t *testing.T) {
-	path := tiny(t)
+	path := copyTinyModel(t)
 	cfg := smallConfig(t)
 	cfg.Data = DataConfig{Augment: "none"}
 	cfg.Network = NetworkConfig{Dim: 5, Normalize: Auto, Pretrained: path}
@@ -42,7 +42,7 @@ func TestTrainingFromONNX(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	var begun Setup
 	res, err := Train(t.Context(), cfg, Options{Dir: dir, Dataset: newBlobs(4, 12, 16),
-		Begin: func(s Setup) { begun = s }})
+		OnSetup: func(s Setup) { begun = s }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestTrainingFromONNX(t *testing.T) {
 
 // Without training, the features are those before the classifier, at any size.
 func TestImport(t *testing.T) {
-	path := tiny(t)
+	path := copyTinyModel(t)
 	p := newBlobs(3, 2, 16).All()
 	for _, c := range []struct {
 		size, dim int
@@ -251,7 +251,7 @@ func TestWeightsInAFolder(t *testing.T) {
 		cfg.Network = NetworkConfig{Name: "conv4", Dim: 4, Normalize: Auto, Pretrained: path}
 		cfg.Train.Epochs = 1
 		var begun Setup
-		res, err := Train(t.Context(), cfg, Options{Dataset: newBlobs(4, 12, 16), Begin: func(s Setup) { begun = s }})
+		res, err := Train(t.Context(), cfg, Options{Dataset: newBlobs(4, 12, 16), OnSetup: func(s Setup) { begun = s }})
 		if err != nil {
 			return d, "", err
 		}
@@ -325,7 +325,7 @@ func TestPretrainedByName(t *testing.T) {
 		t.Fatal(err)
 	}
 	weights := filepath.Join(dir, nn.WeightsFile)
-	m, err := Pretrained("mobilenet_v3_small", weights, DataConfig{Size: 48, Pixels: "imagenet"})
+	m, err := LoadPretrained("mobilenet_v3_small", weights, DataConfig{Size: 48, Pixels: "imagenet"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,14 +337,14 @@ func TestPretrainedByName(t *testing.T) {
 	if err != nil || prepared.Pixels != "imagenet" || prepared.Mean[0] != 0.485 || prepared.Fit != "cover" {
 		t.Errorf("%+v, %v", prepared, err)
 	}
-	if _, err := Pretrained("mobilenet_v2", weights, DataConfig{Size: 48}); err == nil ||
+	if _, err := LoadPretrained("mobilenet_v2", weights, DataConfig{Size: 48}); err == nil ||
 		!strings.Contains(err.Error(), "mobilenet_v2") {
 		t.Errorf("of another network: %v", err)
 	}
 }
 
-// save writes an untrained network with the given remarks and returns its folder.
-func save(t *testing.T, in nn.Shape, meta map[string]string) string {
+// saveUntrained writes an untrained network with the given remarks and returns its folder.
+func saveUntrained(t *testing.T, in nn.Shape, meta map[string]string) string {
 	t.Helper()
 	spec, err := zoo.Network("mlp", zoo.Options{Input: in, Width: 4, Dim: 3})
 	if err != nil {
@@ -387,7 +387,7 @@ func TestSaved(t *testing.T) {
 			DataConfig{Size: 12, Pixels: "clip", Shorter: 13},
 			DataConfig{Size: 12, Channels: 1, Pixels: "clip", Fit: "cover", Shorter: 13}, ""},
 	} {
-		m, notes, err := Import(filepath.Join(save(t, square, c.meta), c.file), "", c.given)
+		m, notes, err := Import(filepath.Join(saveUntrained(t, square, c.meta), c.file), "", c.given)
 		if err != nil || m.Config.Data != c.want || (len(notes) > 0) != (c.note != "") ||
 			!strings.Contains(strings.Join(notes, " "), c.note) {
 			t.Errorf("%s: %+v, notes %q, %v", c.name, m, notes, err)
@@ -401,7 +401,7 @@ func TestSaved(t *testing.T) {
 			t.Errorf("%s: %v, heard %v", c.name, err, heard)
 		}
 	}
-	m, _, err := Import(save(t, nn.Shape{H: 1, W: 1, C: 6}, nil), "", DataConfig{})
+	m, _, err := Import(saveUntrained(t, nn.Shape{H: 1, W: 1, C: 6}, nil), "", DataConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -410,16 +410,16 @@ func TestSaved(t *testing.T) {
 	}
 	for want, of := range map[string]func() (string, DataConfig){
 		"takes images of 12 x 12 x 1": func() (string, DataConfig) {
-			return save(t, square, nil), DataConfig{Size: 13}
+			return saveUntrained(t, square, nil), DataConfig{Size: 13}
 		},
 		"takes images of 8 x 12 x 1": func() (string, DataConfig) {
-			return save(t, nn.Shape{H: 8, W: 12, C: 1}, nil), DataConfig{}
+			return saveUntrained(t, nn.Shape{H: 8, W: 12, C: 1}, nil), DataConfig{}
 		},
 		"data.pixels": func() (string, DataConfig) {
-			return save(t, square, map[string]string{"pixels": "loud"}), DataConfig{}
+			return saveUntrained(t, square, map[string]string{"pixels": "loud"}), DataConfig{}
 		},
 		`shorter is "x"`: func() (string, DataConfig) {
-			return save(t, square, map[string]string{"shorter": "x"}), DataConfig{}
+			return saveUntrained(t, square, map[string]string{"shorter": "x"}), DataConfig{}
 		},
 		"holds no network": func() (string, DataConfig) { return t.TempDir(), DataConfig{} },
 	} {
@@ -436,10 +436,10 @@ func TestSaved(t *testing.T) {
 
 // A preparation that is not known is an error before any photo is read, wherever the network is from.
 func TestImportOfUnknownPreparation(t *testing.T) {
-	folder := save(t, nn.Shape{H: 12, W: 12, C: 3}, map[string]string{"pixels": "unit"})
+	folder := saveUntrained(t, nn.Shape{H: 12, W: 12, C: 3}, map[string]string{"pixels": "unit"})
 	for word, data := range map[string]DataConfig{"coverr": {Fit: "coverr"}, "adobe": {Colours: "adobe"},
 		"cubic": {Resample: "cubic"}, "imagnet": {Pixels: "imagnet"}} {
-		for _, path := range []string{tiny(t), folder} {
+		for _, path := range []string{copyTinyModel(t), folder} {
 			if _, _, err := Import(path, "", data); err == nil || !strings.Contains(err.Error(), word) {
 				t.Errorf("%s, %s: %v", path, word, err)
 			}

@@ -5,18 +5,18 @@ import (
 	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
-// Joint is Pretrained for embeddings that are compared with those of texts: CLIP's image tower keeps the projection
-// that it ends with. Other networks are as Pretrained makes them.
-func Joint(network, weights string, data DataConfig) (*Model, error) {
+// LoadTextImage is Pretrained for embeddings that are compared with those of texts: CLIP's image tower keeps
+// the projection that it ends with. Other networks are as Pretrained makes them.
+func LoadTextImage(network, weights string, data DataConfig) (*Model, error) {
 	f, err := zoo.ReadWeights(weights)
 	if err != nil {
 		return nil, err
 	}
-	return pretrained(network, weights, data, projected(f))
+	return loadPretrained(network, weights, data, projectionLen(f))
 }
 
-// projected is the length of the embeddings after the projection in a file of CLIP; 0 without one.
-func projected(f *safetensors.File) int {
+// projectionLen is the length of the embeddings after the projection in a file of CLIP; 0 without one.
+func projectionLen(f *safetensors.File) int {
 	// Hugging Face has out x in, OpenAI in x out.
 	for _, of := range []struct {
 		name string

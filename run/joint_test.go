@@ -24,7 +24,7 @@ func TestProjected(t *testing.T) {
 		{"proj", []int{15}, 0}, {"head.weight", []int{3, 5}, 0},
 	} {
 		f := &safetensors.File{Tensors: []safetensors.Tensor{safetensors.Float32(c.name, c.shape, make([]float32, 15))}}
-		if got := projected(f); got != c.want {
+		if got := projectionLen(f); got != c.want {
 			t.Errorf("%s %v: %d, want %d", c.name, c.shape, got, c.want)
 		}
 	}
@@ -55,11 +55,11 @@ func TestJoint(t *testing.T) {
 	}
 	write(net.State())
 	data := DataConfig{Size: 32}
-	a, err := Pretrained(network, path, data)
+	a, err := LoadPretrained(network, path, data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Joint(network, path, data)
+	b, err := LoadTextImage(network, path, data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestJoint(t *testing.T) {
 	f := net.State()
 	f.Tensors = append(f.Tensors, safetensors.Float32("visual_projection.weight", []int{2, 3}, make([]float32, 6)))
 	write(f)
-	if _, err := Joint(network, path, data); err == nil || !strings.Contains(err.Error(), "does not fit") {
+	if _, err := LoadTextImage(network, path, data); err == nil || !strings.Contains(err.Error(), "does not fit") {
 		t.Error(err)
 	}
 }

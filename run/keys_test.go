@@ -93,18 +93,18 @@ func TestEveryFieldHasAKey(t *testing.T) {
 	of := map[any]string{}
 	for i := range table.Keys {
 		k := &table.Keys[i]
-		if k.At == nil {
+		if k.Pointer == nil {
 			continue
 		}
-		if other, taken := of[k.At(&c)]; taken {
+		if other, taken := of[k.Pointer(&c)]; taken {
 			t.Errorf("%s and %s have one field", other, k.Name)
 		}
-		of[k.At(&c)] = k.Name
+		of[k.Pointer(&c)] = k.Name
 	}
 	sections := reflect.ValueOf(&c).Elem()
 	for i := range sections.NumField() {
 		section := strings.ToLower(sections.Type().Field(i).Name)
-		if _, free := c.free(section); free {
+		if _, free := c.freeSection(section); free {
 			continue
 		}
 		for j := range sections.Field(i).NumField() {
@@ -129,11 +129,11 @@ func TestKeysAreUnset(t *testing.T) {
 			t.Errorf("%s by default: %v", k.Name, table.Value(&c, k))
 		}
 		was := table.Value(&c, k)
-		table.Put(&c, k, nil)
+		table.Set(&c, k, nil)
 		if !table.Unset(&c, k) {
 			t.Errorf("%s: %v is not unset", k.Name, table.Value(&c, k))
 		}
-		if table.Put(&c, k, was); !reflect.DeepEqual(table.Value(&c, k), was) {
+		if table.Set(&c, k, was); !reflect.DeepEqual(table.Value(&c, k), was) {
 			t.Errorf("%s: %v came back as %v", k.Name, was, table.Value(&c, k))
 		}
 	}

@@ -20,27 +20,27 @@ import (
 var (
 	optimizers = []string{string(optim.Adam), string(optim.AdamW), string(optim.SGD)}
 	schedules  = []string{string(optim.Constant), string(optim.StepDown), string(optim.Cosine)}
-	scoredBy   = []string{rank.Euclidean.String(), rank.Cosine.String()}
+	distances  = []string{rank.Euclidean.String(), rank.Cosine.String()}
 )
 
 // sampleKeys are the keys of section sample, which describe batches.
 var sampleKeys = []key{
 	{
-		Name: "sample.name", At: func(c *Config) any { return &c.Sample.Name },
+		Name: "sample.name", Pointer: func(c *Config) any { return &c.Sample.Name },
 		Help: "balanced: batches of classes x per_class samples; hierarchical: batches of coarse x fine x per_class " +
 			"samples",
 		Default: balanced, Values: samplers,
 		Checks: []check{func(v any, words []string, bad report) {
-			if v != brought {
-				keys.AnyOf("sampler")(v, words, bad)
+			if v != customValue {
+				keys.OneOfNames("sampler")(v, words, bad)
 			}
 		}},
 	},
 	{
-		Name: "sample.classes", At: func(c *Config) any { return &c.Sample.Classes },
+		Name: "sample.classes", Pointer: func(c *Config) any { return &c.Sample.Classes },
 		Help:   "training labels in a batch; 0: enough for a batch of about 128",
-		Checks: []check{keys.AtLeast(0)}, Begun: sameSampler,
-		Only: func(c *Config) string {
+		Checks: []check{keys.AtLeast(0)}, UseRecorded: hasSameSampler,
+		Inapplicable: func(c *Config) string {
 			if c.Sample.Name == hierarchical {
 				return "hierarchical batches take sample.coarse and sample.fine instead"
 			}
@@ -48,32 +48,32 @@ var sampleKeys = []key{
 		},
 	},
 	{
-		Name: "sample.per_class", At: func(c *Config) any { return &c.Sample.PerClass },
+		Name: "sample.per_class", Pointer: func(c *Config) any { return &c.Sample.PerClass },
 		Help: "samples of each label in a batch; 0: the number that most labels have, 2 to 16, or more if there are " +
 			"few labels; hierarchical: 4",
-		Checks: []check{keys.AtLeast(0)}, Begun: sameSampler,
+		Checks: []check{keys.AtLeast(0)}, UseRecorded: hasSameSampler,
 	},
 	{
-		Name: "sample.coarse", At: func(c *Config) any { return &c.Sample.Coarse },
+		Name: "sample.coarse", Pointer: func(c *Config) any { return &c.Sample.Coarse },
 		Help:   "hierarchical: coarse classes in a batch; 0: up to 4",
-		Checks: []check{keys.AtLeast(0)}, Begun: sameSampler, Only: ofHierarchies,
+		Checks: []check{keys.AtLeast(0)}, UseRecorded: hasSameSampler, Inapplicable: checkHierarchicalKey,
 	},
 	{
-		Name: "sample.fine", At: func(c *Config) any { return &c.Sample.Fine },
+		Name: "sample.fine", Pointer: func(c *Config) any { return &c.Sample.Fine },
 		Help:   "hierarchical: fine classes of each coarse class in a batch; 0: 2",
-		Checks: []check{keys.AtLeast(0)}, Begun: sameSampler, Only: ofHierarchies,
+		Checks: []check{keys.AtLeast(0)}, UseRecorded: hasSameSampler, Inapplicable: checkHierarchicalKey,
 	},
 	{
-		Name: "sample.views", At: func(c *Config) any { return &c.Sample.Views },
+		Name: "sample.views", Pointer: func(c *Config) any { return &c.Sample.Views },
 		Help: "views of each sample in a batch, with different random changes (data.augment), for losses between " +
 			"views; 0: 2 for grey images from scratch with the default loss, else 1",
-		Checks: []check{keys.AtLeast(0)}, Begun: always,
+		Checks: []check{keys.AtLeast(0)}, UseRecorded: alwaysRecorded,
 	},
 	{
-		Name: "sample.batches", At: func(c *Config) any { return &c.Sample.Batches },
+		Name: "sample.batches", Pointer: func(c *Config) any { return &c.Sample.Batches },
 		Help: "steps in an epoch; 0: enough to draw about as many samples as the training part has, at least 1024 " +
 			"from a pretrained start",
-		Checks: []check{keys.AtLeast(0)}, Begun: sameSampler,
+		Checks: []check{keys.AtLeast(0)}, UseRecorded: hasSameSampler,
 	},
 }
 
@@ -81,39 +81,39 @@ var sampleKeys = []key{
 var objectiveKeys = []key{
 	{
 		Name: "mine.positives", Help: "policy that chooses the positives of an anchor; see docs/policies",
-		Values: mine.PositiveNames(), Begun: always,
+		Values: mine.PositiveNames(), UseRecorded: alwaysRecorded,
 	},
 	{
 		Name: "mine.negatives", Help: "policy that chooses the negatives of an anchor; see docs/policies",
-		Values: mine.NegativeNames(), Begun: always,
+		Values: mine.NegativeNames(), UseRecorded: alwaysRecorded,
 	},
 	{
-		Name: "loss.name", Help: "the loss", Values: objective.LossNames(), Begun: always,
+		Name: "loss.name", Help: "the loss", Values: objective.LossNames(), UseRecorded: alwaysRecorded,
 	},
 	{
 		Name: "loss.plus", Help: "list of further losses: each is a section like this one, with a weight",
-		Begun: always,
+		UseRecorded: alwaysRecorded,
 	},
 }
 
 // trainKeys are the keys of section train, which describe the optimization.
 var trainKeys = []key{
 	{
-		Name: "train.epochs", At: func(c *Config) any { return &c.Train.Epochs },
+		Name: "train.epochs", Pointer: func(c *Config) any { return &c.Train.Epochs },
 		Help: "most epochs of sample.batches steps; 0: 10, or from a pretrained start enough to draw 100,000 " +
 			"samples or each sample 32 times (12 times with schedule cosine, but at least 12,288 samples), at least 4",
-		Checks: []check{keys.AtLeast(0)}, Begun: always,
+		Checks: []check{keys.AtLeast(0)}, UseRecorded: alwaysRecorded,
 	},
 	{
-		Name: "train.minutes", At: func(c *Config) any { return &c.Train.Minutes },
+		Name: "train.minutes", Pointer: func(c *Config) any { return &c.Train.Minutes },
 		Help: "minutes from the start of the run to its end: the pace is measured, and config.yaml then has the " +
 			"number of epochs that fits, in place of the minutes; 0: the length is train.epochs",
-		Checks: []check{keys.NotNegative, func(v any, _ []string, bad report) {
-			if v.(float64) > mostMinutes {
-				bad("%v: must be at most %d", v, mostMinutes)
+		Checks: []check{keys.NonNegative, func(v any, _ []string, bad report) {
+			if v.(float64) > maxMinutes {
+				bad("%v: must be at most %d", v, maxMinutes)
 			}
 		}},
-		Only: func(c *Config) string {
+		Inapplicable: func(c *Config) string {
 			switch {
 			case c.Train.Epochs > 0:
 				return "it decides the number of epochs: leave train.epochs out (train.epochs=0)"
@@ -124,7 +124,7 @@ var trainKeys = []key{
 		},
 	},
 	{
-		Name: "train.budget", At: func(c *Config) any { return &c.Train.Budget },
+		Name: "train.budget", Pointer: func(c *Config) any { return &c.Train.Budget },
 		Help: "end after the epoch in which training has taken this long, such as 10m; the number of epochs then " +
 			"depends on the machine; empty: no limit",
 		Checks: []check{func(v any, _ []string, bad report) {
@@ -134,69 +134,69 @@ var trainKeys = []key{
 		}},
 	},
 	{
-		Name: "train.optimizer", At: func(c *Config) any { return &c.Train.Optimizer },
+		Name: "train.optimizer", Pointer: func(c *Config) any { return &c.Train.Optimizer },
 		Help:    strings.Join(optimizers, ", "),
-		Default: string(optim.Adam), Values: optimizers, Checks: []check{keys.AnyOf("optimizer")},
+		Default: string(optim.Adam), Values: optimizers, Checks: []check{keys.OneOfNames("optimizer")},
 	},
 	{
-		Name: "train.lr", At: func(c *Config) any { return &c.Train.LR },
+		Name: "train.lr", Pointer: func(c *Config) any { return &c.Train.LR },
 		Help: "learning rate; 0: 0.001; from a pretrained start 0.0003 with the default loss or a frozen body, else " +
 			"0.0001; with a trained body 0.0001 and 0.00003 if fewer than 10 labels train and the test has other " +
 			"classes",
-		Checks: []check{keys.NotNegative}, Begun: always,
+		Checks: []check{keys.NonNegative}, UseRecorded: alwaysRecorded,
 	},
 	{
-		Name: "train.loss_lr", At: func(c *Config) any { return &c.Train.LossLR },
+		Name: "train.loss_lr", Pointer: func(c *Config) any { return &c.Train.LossLR },
 		Help:   "learning rate of the loss's own parameters; 0: the loss's default, else lr",
-		Checks: []check{keys.NotNegative},
+		Checks: []check{keys.NonNegative},
 	},
 	{
-		Name: "train.proxies", At: func(c *Config) any { return &c.Train.Proxies },
+		Name: "train.proxies", Pointer: func(c *Config) any { return &c.Train.Proxies },
 		Help: "start of a loss's proxies: random, or means (of the embeddings of each class before training); empty: " +
 			"means from a pretrained start, else random",
-		Values: []string{randomProxies, meanProxies}, Checks: []check{keys.Listed}, Begun: fromWeights,
+		Values: []string{randomProxies, meanProxies}, Checks: []check{keys.OneOf}, UseRecorded: startedPretrained,
 	},
 	{
-		Name: "train.momentum", At: func(c *Config) any { return &c.Train.Momentum },
+		Name: "train.momentum", Pointer: func(c *Config) any { return &c.Train.Momentum },
 		Help:    "momentum of sgd",
-		Default: 0.9, Checks: []check{keys.Share},
+		Default: 0.9, Checks: []check{keys.Fraction},
 	},
 	{
-		Name: "train.weight_decay", At: func(c *Config) any { return &c.Train.WeightDecay },
+		Name: "train.weight_decay", Pointer: func(c *Config) any { return &c.Train.WeightDecay },
 		Help:   "weight decay",
-		Checks: []check{keys.NotNegative},
+		Checks: []check{keys.NonNegative},
 	},
 	{
-		Name: "train.depth", At: func(c *Config) any { return &c.Train.Depth },
+		Name: "train.depth", Pointer: func(c *Config) any { return &c.Train.Depth },
 		Help: "factor for the learning rate of the first layer, with equal steps up to 1 for the last; 0: 0.1 from " +
 			"a pretrained start with a trained body, else 1",
-		Begun: always,
-		Checks: []check{keys.NotNegative, func(v any, _ []string, bad report) {
+		UseRecorded: alwaysRecorded,
+		Checks: []check{keys.NonNegative, func(v any, _ []string, bad report) {
 			if v.(float64) > 1 {
 				bad("%v: must be at most 1", v)
 			}
 		}},
 	},
 	{
-		Name: "train.clip", At: func(c *Config) any { return &c.Train.Clip },
+		Name: "train.clip", Pointer: func(c *Config) any { return &c.Train.Clip },
 		Help:   "largest norm of the gradient; 0: no limit",
-		Checks: []check{keys.NotNegative},
+		Checks: []check{keys.NonNegative},
 	},
 	{
-		Name: "train.schedule", At: func(c *Config) any { return &c.Train.Schedule },
+		Name: "train.schedule", Pointer: func(c *Config) any { return &c.Train.Schedule },
 		Help: strings.Join(schedules, ", ") + "; empty: cosine with the default loss of a pretrained start and " +
 			"with train.minutes, else constant",
-		Values: schedules, Begun: always,
+		Values: schedules, UseRecorded: alwaysRecorded,
 		Checks: []check{func(v any, words []string, bad report) {
 			if v != "" {
-				keys.AnyOf("schedule")(v, words, bad)
+				keys.OneOfNames("schedule")(v, words, bad)
 			}
 		}},
 	},
 	{
-		Name: "train.steps", At: func(c *Config) any { return &c.Train.Steps },
+		Name: "train.steps", Pointer: func(c *Config) any { return &c.Train.Steps },
 		Help: "epochs after which schedule step multiplies the rate by gamma",
-		Agrees: func(c *Config, bad report) {
+		CheckOthers: func(c *Config, bad report) {
 			steps := c.Train.Steps
 			if c.Train.Schedule == string(optim.StepDown) && len(steps) == 0 {
 				bad("empty: schedule step needs the epochs at which the rate falls")
@@ -207,18 +207,18 @@ var trainKeys = []key{
 		},
 	},
 	{
-		Name: "train.gamma", At: func(c *Config) any { return &c.Train.Gamma },
+		Name: "train.gamma", Pointer: func(c *Config) any { return &c.Train.Gamma },
 		Help:    "factor of schedule step",
 		Default: 0.1, Checks: []check{keys.Positive},
 	},
 	{
-		Name: "train.warmup", At: func(c *Config) any { return &c.Train.Warmup },
+		Name: "train.warmup", Pointer: func(c *Config) any { return &c.Train.Warmup },
 		Help: "epochs over which the rate grows linearly at the start; 0: none, or 2,048 samples with the default " +
 			"loss of a pretrained start, at most half of the run",
-		Checks: []check{keys.NotNegative}, Begun: fromWeights,
+		Checks: []check{keys.NonNegative}, UseRecorded: startedPretrained,
 	},
 	{
-		Name: "train.groups", At: func(c *Config) any { return &c.Train.Groups },
+		Name: "train.groups", Pointer: func(c *Config) any { return &c.Train.Groups },
 		Help: "learning rates by parameter name: [{prefix: fc, scale: 10, no_decay: true}]",
 		Checks: []check{func(v any, _ []string, bad report) {
 			for _, g := range v.([]Group) {
@@ -232,33 +232,33 @@ var trainKeys = []key{
 		}},
 	},
 	{
-		Name: "train.seed", At: func(c *Config) any { return &c.Train.Seed },
+		Name: "train.seed", Pointer: func(c *Config) any { return &c.Train.Seed },
 		Help:    "seed for everything random",
 		Default: uint64(1),
 	},
 	{
-		Name: "train.best", At: func(c *Config) any { return &c.Train.Best },
+		Name: "train.best", Pointer: func(c *Config) any { return &c.Train.Best },
 		Help: "keep the epoch with the highest value of this metric, such as validation_recall@1; none: keep the " +
 			"last; empty: validation_margin if the gallery is training samples of the same classes, validation_map@r " +
 			"with the default loss of a pretrained start, else validation_margin+distractors; none without validation",
-		Begun: always,
+		UseRecorded: alwaysRecorded,
 	},
 	{
-		Name: "train.smooth", At: func(c *Config) any { return &c.Train.Smooth },
+		Name: "train.smooth", Pointer: func(c *Config) any { return &c.Train.Smooth },
 		Help:   "number of evaluations whose mean is the score of an epoch for train.best; 0, 1: only the epoch's own",
-		Checks: []check{keys.AtLeast(0)}, Begun: fromWeights,
+		Checks: []check{keys.AtLeast(0)}, UseRecorded: startedPretrained,
 	},
 	{
-		Name: "train.patience", At: func(c *Config) any { return &c.Train.Patience },
+		Name: "train.patience", Pointer: func(c *Config) any { return &c.Train.Patience },
 		Help: "end after this many evaluations without a higher score of train.best; 0: never, or from a pretrained " +
 			"start as many as draw 12,288 samples, at least 4, unless train.minutes is set",
-		Checks: []check{keys.AtLeast(0)}, Begun: fromWeights,
+		Checks: []check{keys.AtLeast(0)}, UseRecorded: startedPretrained,
 	},
 	{
-		Name: "train.average", At: func(c *Config) any { return &c.Train.Average },
+		Name: "train.average", Pointer: func(c *Config) any { return &c.Train.Average },
 		Help: "number of epochs, or of steps (\"48 steps\"), over which weights are averaged; the average is scored " +
 			"and kept; none: no average; empty: the steps that draw 6,144 samples from a pretrained start, else none",
-		Begun: always,
+		UseRecorded: alwaysRecorded,
 		Checks: []check{func(v any, _ []string, bad report) {
 			if _, err := parseAverage(v.(string), 1); err != nil {
 				bad("%v", err)
@@ -266,23 +266,23 @@ var trainKeys = []key{
 		}},
 	},
 	{
-		Name: "train.line", At: func(c *Config) any { return &c.Train.Line },
+		Name: "train.line", Pointer: func(c *Config) any { return &c.Train.Line },
 		Help: "number of points on the straight line from the starting weights to the best epoch's; the best point " +
 			"is kept; 0, 1: the best epoch itself",
-		Checks: []check{keys.AtLeast(0), keys.AtMost(100, " points")}, Begun: fromWeights,
+		Checks: []check{keys.AtLeast(0), keys.AtMost(100, " points")}, UseRecorded: startedPretrained,
 	},
 	{
-		Name: "train.chunk", At: func(c *Config) any { return &c.Train.Chunk }, Begun: fromWeights,
+		Name: "train.chunk", Pointer: func(c *Config) any { return &c.Train.Chunk }, UseRecorded: startedPretrained,
 		Help: "most samples in the network at a time; a larger batch goes through it in pieces, twice; 0: whole " +
 			"batches, or from a pretrained start the largest pieces that fit the memory",
 		Checks: []check{keys.AtLeast(0)},
 	},
 	{
-		Name: "train.tensorboard", At: func(c *Config) any { return &c.Train.TensorBoard },
+		Name: "train.tensorboard", Pointer: func(c *Config) any { return &c.Train.TensorBoard },
 		Help: "also write every epoch for TensorBoard, as events.out.tfevents.kindred in the run folder",
 	},
 	{
-		Name: "train.checkpoint", At: func(c *Config) any { return &c.Train.Checkpoint },
+		Name: "train.checkpoint", Pointer: func(c *Config) any { return &c.Train.Checkpoint },
 		Help:   "also write the checkpoint every n steps; 0: only after each epoch",
 		Checks: []check{keys.AtLeast(0)},
 	},
@@ -291,7 +291,7 @@ var trainKeys = []key{
 // evalKeys are the keys of section eval.
 var evalKeys = []key{
 	{
-		Name: "eval.recall", At: func(c *Config) any { return &c.Eval.Recall },
+		Name: "eval.recall", Pointer: func(c *Config) any { return &c.Eval.Recall },
 		Help:    "k of Recall@k",
 		Default: []int{1, 5, 10},
 		Checks: []check{func(v any, _ []string, bad report) {
@@ -306,12 +306,12 @@ var evalKeys = []key{
 		}},
 	},
 	{
-		Name: "eval.every", At: func(c *Config) any { return &c.Eval.Every },
+		Name: "eval.every", Pointer: func(c *Config) any { return &c.Eval.Every },
 		Help:    "evaluate after every n-th epoch, and after the last",
 		Default: 1, Checks: []check{keys.AtLeast(1)},
 	},
 	{
-		Name: "eval.metrics", At: func(c *Config) any { return &c.Eval.Metrics },
+		Name: "eval.metrics", Pointer: func(c *Config) any { return &c.Eval.Metrics },
 		Help: "further metrics after the last epoch, with the names of kindred eval; fine:nmi or label:nmi+30 for " +
 			"one " +
 			"column of labels",
@@ -324,37 +324,37 @@ var evalKeys = []key{
 		}},
 	},
 	{
-		Name: "eval.distance", At: func(c *Config) any { return &c.Eval.Distance },
-		Help:    strings.Join(scoredBy, ", "),
-		Default: rank.Euclidean.String(), Values: scoredBy,
-		Checks: []check{keys.ReadBy(func(s string) error { _, err := rank.ParseDistance(s); return err })},
+		Name: "eval.distance", Pointer: func(c *Config) any { return &c.Eval.Distance },
+		Help:    strings.Join(distances, ", "),
+		Default: rank.Euclidean.String(), Values: distances,
+		Checks: []check{keys.ParsedBy(func(s string) error { _, err := rank.ParseDistance(s); return err })},
 	},
 	{
-		Name: "eval.train", At: func(c *Config) any { return &c.Eval.Train },
+		Name: "eval.train", Pointer: func(c *Config) any { return &c.Eval.Train },
 		Help:   "also score the first n training samples; 0: none, -1: all",
 		Checks: []check{keys.AtLeast(-1)},
 	},
 	{
-		Name: "eval.keep", At: func(c *Config) any { return &c.Eval.Keep },
+		Name: "eval.keep", Pointer: func(c *Config) any { return &c.Eval.Keep },
 		Help: "keep the embeddings of every evaluation, and those before training, in snapshots/",
 	},
 	{
-		Name: "eval.batch", At: func(c *Config) any { return &c.Eval.Batch },
+		Name: "eval.batch", Pointer: func(c *Config) any { return &c.Eval.Batch },
 		Help:    "images per batch in evaluation",
 		Default: 64, Checks: []check{keys.AtLeast(1)},
 	},
 }
 
-// ofHierarchies refuses a key that only hierarchical batches use.
-func ofHierarchies(c *Config) string {
+// checkHierarchicalKey refuses a key that only hierarchical batches use.
+func checkHierarchicalKey(c *Config) string {
 	if c.Sample.Name == balanced {
 		return "only for sample.name=" + hierarchical
 	}
 	return ""
 }
 
-// Length returns Epochs or, if that is 0, the number of epochs of a run from scratch.
-func (t *TrainConfig) Length() int { return cmp.Or(t.Epochs, scratchEpochs) }
+// NumEpochs returns Epochs or, if that is 0, the number of epochs of a run from scratch.
+func (t *TrainConfig) NumEpochs() int { return cmp.Or(t.Epochs, scratchEpochs) }
 
 // parseBudget reads train.budget, the time that training may take. It returns 0 for no limit.
 func parseBudget(text string) (time.Duration, error) {
@@ -389,12 +389,12 @@ func parseAverage(text string, steps int) (float64, error) {
 	return v, nil
 }
 
-// always is the Begun of keys for which zero means that the data or the start decides.
-func always(_, _ *Config) bool { return true }
+// alwaysRecorded is the Begun of keys for which zero means that the data or the start decides.
+func alwaysRecorded(_, _ *Config) bool { return true }
 
-// sameSampler is the Begun of keys that the sampler fills in.
-func sameSampler(now, was *Config) bool { return now.Sample.Name == was.Sample.Name }
+// hasSameSampler is the Begun of keys that the sampler fills in.
+func hasSameSampler(now, was *Config) bool { return now.Sample.Name == was.Sample.Name }
 
-// fromWeights is the Begun of keys for which zero is a value in a run from scratch, such as no
+// startedPretrained is the Begun of keys for which zero is a value in a run from scratch, such as no
 // limit.
-func fromWeights(_, was *Config) bool { return was.Network.pretrained() }
+func startedPretrained(_, was *Config) bool { return was.Network.isPretrained() }

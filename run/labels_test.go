@@ -32,7 +32,7 @@ func TestLabelsOfSavedRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		var resumed Config
-		resumed.asBegun(dir)
+		resumed.useRecordedSettings(dir)
 		for _, chosen := range []string{"fine", "coarse"} { // by the sizes
 			d := &data.Dataset{Levels: &data.Levels{Label: chosen, Scored: chosen}}
 			for _, cfg := range []Config{saved, resumed} {

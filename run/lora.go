@@ -9,15 +9,15 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// adapted is a network of which only adapters and the head are trained (network.lora).
+// adapterNet is a network of which only adapters and the head are trained (network.lora).
 //
 // Checkpoints hold these alone. What they are added to comes from network.pretrained, or is
 // drawn again from train.seed, when a run is resumed; base tells whether it is the same. The
 // network that a run saves has the adapters merged, so that nothing else needs to know them.
-type adapted struct{ *nn.Net }
+type adapterNet struct{ *nn.Net }
 
 // Params returns the parameters that training changes.
-func (a *adapted) Params() []*nn.Param {
+func (a *adapterNet) Params() []*nn.Param {
 	var out []*nn.Param
 	for _, p := range a.Net.Params() {
 		if p.Grad != nil || p.Buffer {
@@ -27,8 +27,8 @@ func (a *adapted) Params() []*nn.Param {
 	return out
 }
 
-// base is a digest of the other parameters.
-func (a *adapted) base() string {
+// baseDigest is a digest of the other parameters.
+func (a *adapterNet) baseDigest() string {
 	sum := sha256.New()
 	var b []byte
 	for _, p := range a.Net.Params() {
@@ -47,10 +47,10 @@ func (a *adapted) base() string {
 
 // fingerprint identifies the training samples and, of a network with adapters, the weights that
 // these are added to.
-func (t *built) fingerprint() string {
+func (t *trainingStage) fingerprint() string {
 	text := fingerprint(t.sel.Train)
-	if t.base != "" {
-		text += "+" + t.base
+	if t.adapterBase != "" {
+		text += "+" + t.adapterBase
 	}
 	return text
 }

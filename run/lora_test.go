@@ -58,7 +58,7 @@ func TestLoRARun(t *testing.T) {
 	pretrained := vitWeights(t, 3)
 	for _, from := range []string{pretrained, "none"} {
 		cfg := loraConfig(t, "network.pretrained="+from)
-		dir, d := t.TempDir(), photos(8, 10, 16)
+		dir, d := t.TempDir(), newPhotos(8, 10, 16)
 		whole := Options{Dir: filepath.Join(dir, "whole"), Dataset: d}
 		res, err := Train(t.Context(), cfg, whole)
 		if err != nil {
@@ -149,7 +149,7 @@ func TestLoRAMoves(t *testing.T) {
 		t.Fatal(err)
 	}
 	res, err := Train(t.Context(), loraConfig(t, "network.pretrained="+path, "data.validation=none"),
-		Options{Dataset: photos(8, 10, 16)})
+		Options{Dataset: newPhotos(8, 10, 16)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,8 +177,8 @@ func TestLoRAMoves(t *testing.T) {
 	}
 }
 
-// settings divides a line before every key.
-func settings(line string) []string {
+// splitSettings divides a line before every key.
+func splitSettings(line string) []string {
 	return strings.Split(strings.ReplaceAll(line, " network.", "\nnetwork."), "\n")
 }
 
@@ -195,20 +195,20 @@ func TestLoRARefused(t *testing.T) {
 		{"network.name=resnet18 network.patch=0 network.width=0", "network resnet18 has no linear layers"},
 	} {
 		cfg, err := Parse("", []byte("network: {name: vit_t16, width: 8, patch: 8, dim: 4, lora: {rank: 2}, "+
-			"pretrained: none}\ndata: {size: 16}\n"), settings(c.set)...)
+			"pretrained: none}\ndata: {size: 16}\n"), splitSettings(c.set)...)
 		if err == nil {
-			_, err = Plan(t.Context(), cfg, Options{Dataset: photos(4, 6, 16)})
+			_, err = Plan(t.Context(), cfg, Options{Dataset: newPhotos(4, 6, 16)})
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.set, err, c.want)
 		}
 	}
-	s, err := Plan(t.Context(), loraConfig(t, "network.pretrained=none"), Options{Dataset: photos(8, 10, 16)})
-	if err != nil || !strings.Contains(s.network(), "trained by adapters of rank 2; from scratch") {
+	s, err := Plan(t.Context(), loraConfig(t, "network.pretrained=none"), Options{Dataset: newPhotos(8, 10, 16)})
+	if err != nil || !strings.Contains(s.describeNetwork(), "trained by adapters of rank 2; from scratch") {
 		t.Errorf("%v, %v", s, err)
 	}
 	engine := func(*nn.Net, *Config) (Engine, error) { return nil, errors.New("asked") }
-	_, err = Plan(t.Context(), loraConfig(t, "network.pretrained=none"), Options{Dataset: photos(8, 10, 16),
+	_, err = Plan(t.Context(), loraConfig(t, "network.pretrained=none"), Options{Dataset: newPhotos(8, 10, 16),
 		Engine: engine})
 	if err == nil || !strings.Contains(err.Error(), "network.lora: this engine trains whole networks") {
 		t.Errorf("on an engine: %v", err)
@@ -221,7 +221,7 @@ func TestLoRAFallsBack(t *testing.T) {
 	cfg := loraConfig(t, "network.pretrained="+path, "network.dim=0", "network.head=", "train.lr=1e-12",
 		"data.validation=images:0.3")
 	dir := t.TempDir()
-	res, err := Train(t.Context(), cfg, Options{Dir: dir, Dataset: photos(8, 20, 16)})
+	res, err := Train(t.Context(), cfg, Options{Dir: dir, Dataset: newPhotos(8, 20, 16)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,16 +246,16 @@ func TestLoRAFallsBack(t *testing.T) {
 			if p.ToTorch(now); !slices.Equal(v, now) {
 				t.Errorf("%s has moved", p.Name)
 			}
-		} else if !strings.HasPrefix(p.Name, wccnLayer+".") {
+		} else if !strings.HasPrefix(p.Name, wccnLayerName+".") {
 			t.Errorf("the saved network has %s", p.Name)
 		}
 	}
-	before := folder(t, dir)
-	again := Options{Dir: dir, Dataset: photos(8, 20, 16), Resume: true}
-	if _, err := Train(t.Context(), configOf(t, dir), again); err != nil {
+	before := readFolder(t, dir)
+	again := Options{Dir: dir, Dataset: newPhotos(8, 20, 16), Resume: true}
+	if _, err := Train(t.Context(), readConfig(t, dir), again); err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range folder(t, dir) {
+	for name, content := range readFolder(t, dir) {
 		if before[name] != content {
 			t.Errorf("%s has changed", name)
 		}

@@ -62,11 +62,11 @@ func (p MemoryPlan) Total() int64 {
 // String returns the total and the largest parts: 1.2 GiB (activations 1 GiB, network 120
 // MiB).
 func (p MemoryPlan) String() string {
-	return fmt.Sprintf("%s (%s)", budget.Format(p.Total()), p.largest())
+	return fmt.Sprintf("%s (%s)", budget.Format(p.Total()), p.describeLargest())
 }
 
-// largest names the parts that make up most of the plan.
-func (p MemoryPlan) largest() string {
+// describeLargest names the parts that make up most of the plan.
+func (p MemoryPlan) describeLargest() string {
 	var out []string
 	for _, part := range p.parts() {
 		if len(out) > 0 && part.bytes < p.Total()/16 {
@@ -78,14 +78,16 @@ func (p MemoryPlan) largest() string {
 }
 
 // check compares the plan with the limit of package budget.
-func (p MemoryPlan) check() error { return budget.Check("the run ("+p.largest()+")", p.Total()) }
+func (p MemoryPlan) check() error {
+	return budget.Check("the run ("+p.describeLargest()+")", p.Total())
+}
 
 // pairTables is the number of tables of batch x references that a step needs at once:
 // similarities, distances, and the weights of both.
 const pairTables = 4
 
-// planned holds the numbers that the plan needs besides the configuration.
-type planned struct {
+// planInput holds the numbers that the plan needs besides the configuration.
+type planInput struct {
 	spec      *nn.Spec
 	objective *objective.Options
 	classes   int   // training labels
@@ -98,7 +100,7 @@ type planned struct {
 
 // planMemory plans the memory of a run. It returns an error if the network cannot be
 // described.
-func planMemory(cfg *Config, p planned) (MemoryPlan, error) {
+func planMemory(cfg *Config, p planInput) (MemoryPlan, error) {
 	net, err := p.spec.Memory()
 	if err != nil {
 		return MemoryPlan{}, err
@@ -119,7 +121,7 @@ func planMemory(cfg *Config, p planned) (MemoryPlan, error) {
 			r = budget.Product(int64(p.classes), int64(traits.Proxies))
 			proxies = budget.Sum(proxies, budget.Product(r, dim))
 		}
-		pairs = max(pairs, heldPairs(traits, batch, r))
+		pairs = max(pairs, numHeldPairs(traits, batch, r))
 		queue = budget.Sum(queue, budget.Product(memory, dim))
 	}
 	moments := int64(2)
@@ -127,11 +129,11 @@ func planMemory(cfg *Config, p planned) (MemoryPlan, error) {
 		moments = 1
 	}
 	input := int64(p.spec.Input.Len())
-	frozen, err := p.frozen(cfg)
+	frozen, err := p.frozenFeatureBytes(cfg)
 	if err != nil {
 		return MemoryPlan{}, err
 	}
-	if cfg.Network.frozenBody() {
+	if cfg.Network.hasFrozenBody() {
 		net.Image = 0 // no gradient goes back through it
 	}
 	return MemoryPlan{
@@ -143,17 +145,17 @@ func planMemory(cfg *Config, p planned) (MemoryPlan, error) {
 		Pairs: budget.Product(4, pairTables, pairs),
 
 		Activations: budget.Product(4, max(atOnce, eval), max(net.Image, net.Infer)),
-		Batches: budget.Sum(budget.Product(4, batchesAhead, max(batch, eval), input),
+		Batches: budget.Sum(budget.Product(4, bufferedBatches, max(batch, eval), input),
 			// the list has a slice and the indices of each batch
 			budget.Product(8, budget.Sum(3, batch), int64(p.batches))),
 		Embeddings: budget.Product(4, p.scored, dim),
 	}, nil
 }
 
-// frozen returns the memory of a frozen body's features: all rows, and the rows of one view
+// frozenFeatureBytes returns the memory of a frozen body's features: all rows, and the rows of one view
 // while they are read or written.
-func (p *planned) frozen(cfg *Config) (int64, error) {
-	if !cfg.Network.frozenBody() {
+func (p *planInput) frozenFeatureBytes(cfg *Config) (int64, error) {
+	if !cfg.Network.hasFrozenBody() {
 		return 0, nil
 	}
 	body, err := p.spec.Body()
@@ -166,9 +168,9 @@ func (p *planned) frozen(cfg *Config) (int64, error) {
 	return budget.Product(4, int64(body.OutDim()), budget.Sum(rows, once)), nil
 }
 
-// heldPairs returns how many pairs of a batch and its references are held at a time. Large
+// numHeldPairs returns how many pairs of a batch and its references are held at a time. Large
 // batches are processed in blocks, except by losses that need all anchors at once.
-func heldPairs(t loss.Traits, batch, refs int64) int64 {
+func numHeldPairs(t loss.Traits, batch, refs int64) int64 {
 	all := budget.Product(batch, refs)
 	if t.CrossRows || t.Passes > 0 {
 		return all
@@ -186,10 +188,10 @@ func furtherLosses(o *objective.Options) []objective.Options {
 }
 
 // plan plans the memory of the run, before the network is made.
-func (t *built) plan(spec *nn.Spec) (MemoryPlan, error) {
-	p := planned{
-		spec: spec, objective: &t.options, classes: t.from.classes,
-		batch: t.sampler.BatchSize(), batches: t.sampler.Batches(), samples: t.from.part.Len(),
+func (t *trainingStage) plan(spec *nn.Spec) (MemoryPlan, error) {
+	p := planInput{
+		spec: spec, objective: &t.lossOptions, classes: t.population.classes,
+		batch: t.sampler.BatchSize(), batches: t.sampler.Batches(), samples: t.population.part.Len(),
 	}
 	for _, s := range t.scored {
 		for _, part := range []int{s.query.Len(), galleryLen(s)} {
@@ -200,11 +202,11 @@ func (t *built) plan(spec *nn.Spec) (MemoryPlan, error) {
 	return planMemory(&t.cfg, p)
 }
 
-// batchesAhead is the number of batches that a loader holds by default: the one in use and the
+// bufferedBatches is the number of batches that a loader holds by default: the one in use and the
 // prepared ones.
-const batchesAhead = 3
+const bufferedBatches = 3
 
-func galleryLen(s *scored) int {
+func galleryLen(s *scoredSet) int {
 	if s.gallery == nil {
 		return 0
 	}
@@ -220,13 +222,13 @@ func checkEmbedding(spec *nn.Spec, n, batch int) error {
 	}
 	at := int64(min(n, batch))
 	return budget.Check(fmt.Sprintf("embedding %d samples, %d at a time", n, at), budget.Product(4, budget.Sum(
-		budget.Product(at, budget.Sum(net.Infer, budget.Product(batchesAhead, int64(spec.Input.Len())))),
+		budget.Product(at, budget.Sum(net.Infer, budget.Product(bufferedBatches, int64(spec.Input.Len())))),
 		budget.Product(int64(n), int64(spec.OutDim())))))
 }
 
-// keepFilters has the network, whose parameters do not change, keep its filters as kernels read
+// cacheFilters has the network, whose parameters do not change, keep its filters as kernels read
 // them, where that takes at most a quarter of the limit.
-func keepFilters(net *nn.Net) {
+func cacheFilters(net *nn.Net) {
 	const most = 5 // times the parameters
 	need, err := net.Spec().Memory()
 	net.SetConstant(err == nil && budget.Product(4*most*4, need.Params) <= budget.Limit())

@@ -19,8 +19,8 @@ import (
 	"github.com/kindred-ml/kindred/objective"
 )
 
-// memoryLimit sets the limit of package budget for one test.
-func memoryLimit(t *testing.T, bytes int64) {
+// setMemoryLimit sets the limit of package budget for one test.
+func setMemoryLimit(t *testing.T, bytes int64) {
 	t.Helper()
 	old := debug.SetMemoryLimit(bytes)
 	t.Cleanup(func() { debug.SetMemoryLimit(old) })
@@ -70,7 +70,7 @@ func TestMemoryPlanAgainstMeasured(t *testing.T) {
 		var measured int64
 		ctx, stop := context.WithCancel(t.Context())
 		_, err := Train(ctx, cfg, Options{
-			Dataset: d, Begin: func(s Setup) { plan = s.Memory },
+			Dataset: d, OnSetup: func(s Setup) { plan = s.Memory },
 			Observe: func(e train.Event) {
 				if e.Stage == train.Stepped && e.Step == 3 {
 					measured = alive() - before
@@ -91,7 +91,7 @@ func TestMemoryPlanAgainstMeasured(t *testing.T) {
 // is taken.
 func TestAbsurdSettingsAreRefusedWithTheFigure(t *testing.T) {
 	images, features := newBlobs(4, 16, 16), newFeatures(4, 16, 10)
-	memoryLimit(t, 256<<20)
+	setMemoryLimit(t, 256<<20)
 	for _, c := range []struct {
 		setting, part string
 		settings      []string
@@ -132,7 +132,7 @@ func TestAbsurdSettingsAreRefusedWithTheFigure(t *testing.T) {
 }
 
 // planOf plans a small network with chosen numbers.
-func planOf(t *testing.T, p planned, overrides ...string) MemoryPlan {
+func planOf(t *testing.T, p planInput, overrides ...string) MemoryPlan {
 	t.Helper()
 	cfg := parsed(t, append([]string{"network.dim=3", "eval.batch=1", "train.epochs=10"}, overrides...)...)
 	spec, err := zoo.Network("linear", zoo.Options{Input: nn.Shape{H: 1, W: 1, C: 5}, Dim: 3})
@@ -153,7 +153,7 @@ func planOf(t *testing.T, p planned, overrides ...string) MemoryPlan {
 // A linear network of 5 inputs and 3 outputs has 18 parameters and takes three
 // times its largest activation of 5 values.
 func TestMemoryPlanCounts(t *testing.T) {
-	base := planned{classes: 7, batch: 10, batches: 6, scored: 100, largest: 60}
+	base := planInput{classes: 7, batch: 10, batches: 6, scored: 100, largest: 60}
 	want := MemoryPlan{
 		Network: 4 * (18 + 18), Optimizer: 4 * 2 * 18, Activations: 4 * 10 * 15,
 		Batches: 4*3*10*5 + 8*6*(3+10), Pairs: 4 * 4 * 10 * 10, Embeddings: 4 * 100 * 3,
@@ -215,7 +215,7 @@ func TestPlanCountsScoredSets(t *testing.T) {
 		cfg := parsed(t, "train.epochs=1", "sample.batches=1", "sample.classes=2", "sample.per_class=2",
 			"sample.views=1", "eval.batch="+batch)
 		_, err := Train(context.Background(), cfg, Options{Dataset: newBlobs(4, 30, 20),
-			Begin: func(s Setup) { p = s.Memory }})
+			OnSetup: func(s Setup) { p = s.Memory }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,14 +258,14 @@ func TestEmbeddingIsPlanned(t *testing.T) {
 	// 20 at a time take 3 x 100 x 20 for the network, as much for the samples;
 	// 50 embeddings of 10 numbers.
 	need := int64(4 * (20*(300+300) + 500))
-	memoryLimit(t, need)
+	setMemoryLimit(t, need)
 	if err := checkEmbedding(spec, 50, 20); err != nil {
 		t.Errorf("all of the limit: %v", err)
 	}
 	if err := checkEmbedding(spec, 20, 1000); err != nil {
 		t.Errorf("a batch larger than the set: %v", err)
 	}
-	memoryLimit(t, need-1)
+	setMemoryLimit(t, need-1)
 	if err := checkEmbedding(spec, 50, 20); err == nil ||
 		!strings.Contains(err.Error(), "embedding 50 samples, 20 at a time: needs 48.8 KiB") {
 		t.Errorf("error %v", err)
@@ -283,9 +283,9 @@ func TestFitsByPieces(t *testing.T) {
 			t.Fatal(err)
 		}
 		if limit > 0 {
-			memoryLimit(t, limit)
+			setMemoryLimit(t, limit)
 		}
-		return Plan(t.Context(), cfg, Options{Dataset: photos(6, 24, 64), Weights: smallStart(t, 64)})
+		return Plan(t.Context(), cfg, Options{Dataset: newPhotos(6, 24, 64), Weights: smallStart(t, 64)})
 	}
 	whole, err := plan(0)
 	if err != nil {
@@ -297,7 +297,7 @@ func TestFitsByPieces(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := pieces.Config.Train.Chunk
-	if c < leastChunk || c >= whole.Batch || pieces.Memory.Total() > total*3/4 {
+	if c < minChunk || c >= whole.Batch || pieces.Memory.Total() > total*3/4 {
 		t.Errorf("train.chunk is %d of a batch of %d, %d bytes of %d", c, whole.Batch, pieces.Memory.Total(), total)
 	}
 	if !slices.ContainsFunc(pieces.Notes, func(n string) bool { return strings.HasPrefix(n, "train.chunk is ") }) {

@@ -19,27 +19,27 @@ type pace struct {
 	step, eval time.Duration  // of a step, and of an evaluation after an epoch
 	untrained  time.Duration  // of the evaluation before training
 	scores     []train.Metric // of that evaluation
-	prepared   time.Duration  // from the start of the command to the first step
+	setupTime  time.Duration  // from the start of the command to the first step
 	deadline   time.Time      // of the last step
 }
 
 const (
-	// pacedShare is the share of train.minutes for which steps are timed.
-	pacedShare = 0.03
+	// timedShare is the share of train.minutes for which steps are timed.
+	timedShare = 0.03
 	// pageShare is the share of train.minutes for the files and the page that are written after the final scores.
 	pageShare = 0.03
 	// spareShare is the share of the time for epochs that is left free, because the pace varies.
 	spareShare = 0.1
 	// evalShare is the largest share of the time for epochs that evaluations take, and
-	// fewestEvaluations the number of evaluations for which epochs are made shorter.
-	evalShare, fewestEvaluations = 0.2, 4
-	// pacedImages is the number of images by which an evaluation is timed if it is not made anyway.
-	pacedImages = 256
-	// savesOfEpoch is the number of copies of the weights that the checkpoints of an epoch write: two of the weights
+	// minEvaluations the number of evaluations for which epochs are made shorter.
+	evalShare, minEvaluations = 0.2, 4
+	// timedImages is the number of images by which an evaluation is timed if it is not made anyway.
+	timedImages = 256
+	// savesPerEpoch is the number of copies of the weights that the checkpoints of an epoch write: two of the weights
 	// and of the optimizer's moments, the average, the best and the first ones.
-	savesOfEpoch = 12
-	// mostMinutes is the largest train.minutes: a year.
-	mostMinutes = 366 * 24 * 60
+	savesPerEpoch = 12
+	// maxMinutes is the largest train.minutes: a year.
+	maxMinutes = 366 * 24 * 60
 )
 
 // checkMinutes refuses train.minutes where the number of epochs cannot follow from the pace.
@@ -63,55 +63,55 @@ func (c *Config) checkMinutes(opts *Options) error {
 func (t *trainer) fitMinutes(ctx context.Context) error {
 	c := &t.cfg
 	whole := time.Duration((1 - pageShare) * c.Train.Minutes * float64(time.Minute))
-	if err := t.fillFeatures(ctx); err != nil {
+	if err := t.computeBodyFeatures(ctx); err != nil {
 		return err
 	}
-	probe, err := train.New(t.loop(nil))
+	probe, err := train.New(t.loopConfig(nil))
 	if err != nil {
 		return err
 	}
 	p := &pace{minutes: c.Train.Minutes}
-	if p.step, err = probe.Pace(ctx, time.Duration(pacedShare*float64(whole))); err != nil {
+	if p.step, err = probe.Pace(ctx, time.Duration(timedShare*float64(whole))); err != nil {
 		return err
 	}
 	if err := t.timeEvaluations(ctx, p); err != nil {
 		return err
 	}
-	p.prepared = time.Since(t.opts.Began)
-	if t.untrained != nil && !t.untrained.keeps(c) {
-		p.prepared += p.eval
+	p.setupTime = time.Since(t.opts.StartTime)
+	if t.untrained != nil && !t.untrained.mayKeep(c) {
+		p.setupTime += p.eval
 	}
 	save, err := t.timeSave()
 	if err != nil {
 		return err
 	}
-	after := t.afterEpochs(p)
-	left := time.Duration((1 - spareShare) * float64(whole-p.prepared-after))
-	p.deadline = t.opts.Began.Add(whole - after - p.eval)
-	epochs, steps, every := fitEpochs(left, p.step, p.eval, save, t.sampler.Batches(), c.Eval.Every, t.openSteps)
+	after := t.timeAfterEpochs(p)
+	left := time.Duration((1 - spareShare) * float64(whole-p.setupTime-after))
+	p.deadline = t.opts.StartTime.Add(whole - after - p.eval)
+	epochs, steps, every := fitEpochs(left, p.step, p.eval, save, t.sampler.Batches(), c.Eval.Every, t.choosesSteps)
 	if steps != t.sampler.Batches() {
 		c.Sample.Batches = steps
 		if t.sampler, err = t.newSampler(); err != nil {
 			return err
 		}
 	}
-	if t.warms {
-		c.Train.Warmup = t.usualWarmup(epochs)
+	if t.choosesWarmup {
+		c.Train.Warmup = t.defaultWarmup(epochs)
 	}
 	// The cosine needs steps after the warm-up.
 	epochs = max(epochs, int(math.Round(c.Train.Warmup*float64(steps)))/steps+1)
 	c.Train.Minutes, c.Train.Epochs, c.Eval.Every = 0, epochs, every
-	if t.tunes() {
+	if t.isFineTuning() {
 		c.Train.Patience = cmp.Or(c.Train.Patience, epochs) // 0 would be chosen anew when the run is repeated
 	}
-	t.optimizer, err = newOptimizer(&c.Train, t.sampler.Batches(), t.trained, t.objective, t.device)
+	t.optimizer, err = newOptimizer(&c.Train, t.sampler.Batches(), t.trainedNet, t.objective, t.device)
 	t.pace = p
 	return err
 }
 
 // timeEvaluations makes the evaluation before training, and finds the time of those after epochs.
 func (t *trainer) timeEvaluations(ctx context.Context, p *pace) (err error) {
-	sets, net, cfg := t.scored, t.trained, &t.cfg
+	sets, net, cfg := t.scored, t.trainedNet, &t.cfg
 	if u := t.untrained; u != nil {
 		sets, net, cfg = u.scored, u.net, u.cfg
 	}
@@ -123,19 +123,19 @@ func (t *trainer) timeEvaluations(ctx context.Context, p *pace) (err error) {
 	if p.eval = p.untrained; t.untrained == nil {
 		return nil
 	}
-	f := t.scored[0].qfeed
+	f := t.scored[0].queryFeed
 	if t.features == nil {
-		if f, err = newFeed(spread(f.part, pacedImages), t.cfg.Data, t.cfg.Train.Seed, false, false); err != nil {
+		if f, err = newFeed(sampleEvenly(f.part, timedImages), t.cfg.Data, t.cfg.Train.Seed, false, false); err != nil {
 			return err
 		}
 	}
 	start = time.Now()
-	if _, err = embed(ctx, t.trained, f, t.cfg.Eval.Batch); err != nil {
+	if _, err = embedFeed(ctx, t.trainedNet, f, t.cfg.Eval.Batch); err != nil {
 		return err
 	}
 	all := 0
 	for _, s := range t.scored {
-		all += s.images()
+		all += s.numImages()
 	}
 	p.eval = time.Since(start) * time.Duration(all) / time.Duration(f.part.Len())
 	return nil
@@ -150,12 +150,12 @@ func (t *trainer) timeSave() (time.Duration, error) {
 	if err := t.record.write(nn.WeightsFile, t.net.State().Write); err != nil {
 		return 0, err
 	}
-	return savesOfEpoch * time.Since(start), t.record.files.Remove(t.record.path(nn.WeightsFile))
+	return savesPerEpoch * time.Since(start), t.record.files.Remove(t.record.path(nn.WeightsFile))
 }
 
-// images returns the number of samples that a score of the set embeds.
-func (s *scored) images() (n int) {
-	for _, f := range []*feed{s.qfeed, s.gfeed, s.dfeed} {
+// numImages returns the number of samples that a score of the set embeds.
+func (s *scoredSet) numImages() (n int) {
+	for _, f := range []*feed{s.queryFeed, s.galleryFeed, s.distractorFeed} {
 		if f != nil {
 			n += f.part.Len()
 		}
@@ -163,17 +163,17 @@ func (s *scored) images() (n int) {
 	return n
 }
 
-// afterEpochs returns the time of what follows the evaluation of the last epoch: the search for the best network, the
-// comparison with the untrained one, and the final scores.
-func (t *trainer) afterEpochs(p *pace) time.Duration {
-	loop := t.loop(nil)
+// timeAfterEpochs returns the time of what follows the evaluation of the last epoch: the search for the best
+// network, the comparison with the untrained one, and the final scores.
+func (t *trainer) timeAfterEpochs(p *pace) time.Duration {
+	loop := t.loopConfig(nil)
 	if loop.Best.Metric == "" && loop.Average == 0 {
 		return 0
 	}
 	all, validation := 0, 0
 	for _, s := range t.scored {
-		if all += s.images(); s.set == ValidationSet {
-			validation = s.images()
+		if all += s.numImages(); s.set == ValidationSet {
+			validation = s.numImages()
 		}
 	}
 	final := p.eval
@@ -189,7 +189,7 @@ func (t *trainer) afterEpochs(p *pace) time.Duration {
 
 // fitEpochs returns the numbers of epochs and of steps in each that fit into left, and the number of
 // epochs between evaluations. An epoch has batches steps, is saved and, every every-th time,
-// evaluated. open allows shorter epochs, which fill the time and give at least fewestEvaluations if
+// evaluated. open allows shorter epochs, which fill the time and give at least minEvaluations if
 // their share allows that. There is at least one epoch of one step.
 func fitEpochs(left, step, eval, save time.Duration, batches, every int, open bool) (epochs, steps, each int) {
 	t, s, e := max(left.Seconds(), 0), max(step.Seconds(), 1e-9), max(eval.Seconds(), 1e-9)
@@ -201,7 +201,7 @@ func fitEpochs(left, step, eval, save time.Duration, batches, every int, open bo
 	}
 	epochs = max(int(math.Ceil(t/one)), 1)
 	if each == 1 {
-		epochs = max(epochs, min(fewestEvaluations, int(evalShare*t/e)))
+		epochs = max(epochs, min(minEvaluations, int(evalShare*t/e)))
 	}
 	steps = int((t/float64(epochs) - rest) / s)
 	return epochs, min(max(steps, 1), batches), min(each, epochs)
@@ -216,12 +216,12 @@ func (p *pace) row(s *Setup) string {
 	if c.Eval.Every > 1 {
 		text += fmt.Sprintf(" every %d epochs", c.Eval.Every)
 	}
-	return fmt.Sprintf("%s, after %s of preparation", text, seconds(p.prepared))
+	return fmt.Sprintf("%s, after %s of preparation", text, seconds(p.setupTime))
 }
 
-// endedEarly says that the machine became slower than measured, so that the run ended before its last epoch; "" if it
-// did not.
-func (t *trainer) endedEarly(r *train.Result) string {
+// describeEarlyEnd says that the machine became slower than measured, so that the run ended before its last
+// epoch; "" if it did not.
+func (t *trainer) describeEarlyEnd(r *train.Result) string {
 	if !r.Late {
 		return ""
 	}

@@ -34,11 +34,11 @@ func TestMinutesRepeat(t *testing.T) {
 				if cfg, err = Parse("", nil, set...); err != nil {
 					t.Fatal(err)
 				}
-				opts.Dataset, opts.Weights = photos(4, 12, 32), smallStart(t, 32)
+				opts.Dataset, opts.Weights = newPhotos(4, 12, 32), smallStart(t, 32)
 			}
 			cfg.Train.Minutes = 0.01
 			var setup Setup
-			opts.Begin = func(s Setup) { setup = s }
+			opts.OnSetup = func(s Setup) { setup = s }
 			var res *Result
 			for range 3 { // other work may slow the machine
 				var err error
@@ -56,13 +56,13 @@ func TestMinutesRepeat(t *testing.T) {
 			if banner := setup.String(); !strings.Contains(banner, "0.01 minutes: ") {
 				t.Errorf("no length in\n%s", banner)
 			}
-			c := configOf(t, opts.Dir)
+			c := readConfig(t, opts.Dir)
 			if c.Train.Minutes != 0 || c.Train.Epochs != len(res.History) || c.Train.Schedule != "cosine" ||
-				c.Train.endsEarly() {
+				c.Train.canEndEarly() {
 				t.Errorf("%d epochs; config.yaml has %+v", len(res.History), c.Train)
 			}
 			again := opts
-			again.Dir, again.Force, again.Begin = filepath.Join(t.TempDir(), "b"), false, nil
+			again.Dir, again.Force, again.OnSetup = filepath.Join(t.TempDir(), "b"), false, nil
 			// If the untrained network is kept, config.yaml has its image size afterwards.
 			if _, err := Train(t.Context(), setup.Config, again); err != nil {
 				t.Fatal(err)
@@ -131,13 +131,13 @@ func TestMinutesRefused(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	if err := cfg.checkMinutes(&Options{Ranks: ranksOfTest{}}); err == nil {
+	if err := cfg.checkMinutes(&Options{Ranks: stubRanks{}}); err == nil {
 		t.Error("ranks may measure a pace")
 	}
 }
 
-// ranksOfTest is a set of ranks that nothing is asked of.
-type ranksOfTest struct{ train.Ranks }
+// stubRanks is a set of ranks that nothing is asked of.
+type stubRanks struct{ train.Ranks }
 
 // TestPlanMinutes: a plan measures nothing, and its configuration can be trained.
 func TestPlanMinutes(t *testing.T) {

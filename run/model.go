@@ -63,7 +63,7 @@ func (m *Model) Save(dir string) error {
 // Decoder returns a decoder for pictures from outside a data set. It prepares a picture to
 // the same bits as EmbedPart prepares a file.
 func (m *Model) Decoder() (*imaging.Decoder, error) {
-	img, err := m.Config.Data.images(false)
+	img, err := m.Config.Data.imagingConfig(false)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (m *Model) Decoder() (*imaging.Decoder, error) {
 
 // LoaderConfig returns how pictures are prepared for the network, without the random changes
 // of training. A data.Loader with it prepares the same bits as EmbedPart.
-func (m *Model) LoaderConfig() (data.LoaderConfig, error) { return m.Config.Data.loader(false) }
+func (m *Model) LoaderConfig() (data.LoaderConfig, error) { return m.Config.Data.loaderConfig(false) }
 
 // Distance returns how embeddings of the model are compared: by the distance that the run used
 // for its scores (eval.distance). For an imported model it is the distance that the file
@@ -90,16 +90,16 @@ func (m *Model) Distance() (rank.Distance, error) { return rank.ParseDistance(m.
 // EmbedPart computes the embeddings of the samples of p, after converting them to the network's
 // size and channels. A sample that cannot be read has no row; with Config.Data.Strict it is an
 // error. A second caller waits for the first.
-func (m *Model) EmbedPart(ctx context.Context, p *data.Part) (*Embedded, error) {
-	var e *Embedded
-	err := m.embedder().queue.Alone(ctx, func() (err error) {
+func (m *Model) EmbedPart(ctx context.Context, p *data.Part) (*Embeddings, error) {
+	var e *Embeddings
+	err := m.getEmbedder().queue.Alone(ctx, func() (err error) {
 		e, err = m.embedPart(ctx, p)
-		return skippable(err)
+		return adviseSkipping(err)
 	})
 	return e, err
 }
 
-func (m *Model) embedPart(ctx context.Context, p *data.Part) (*Embedded, error) {
+func (m *Model) embedPart(ctx context.Context, p *data.Part) (*Embeddings, error) {
 	f, err := newFeed(p, m.Config.Data, 0, false, false)
 	if err != nil {
 		return nil, err
@@ -112,17 +112,17 @@ func (m *Model) embedPart(ctx context.Context, p *data.Part) (*Embedded, error) 
 	if err := checkEmbedding(m.Net.Spec(), p.Len(), m.Config.Eval.Batch); err != nil {
 		return nil, err
 	}
-	keepFilters(m.Net)
-	e := &Embedded{Part: p}
+	cacheFilters(m.Net)
+	e := &Embeddings{Part: p}
 	if m.Cache != "" && f.loader != nil {
-		kept := &features{body: m.Net, cfg: m.Config.Data, batch: m.Config.Eval.Batch, dir: m.Cache,
+		kept := &featureCache{body: m.Net, cfg: m.Config.Data, batch: m.Config.Eval.Batch, dir: m.Cache,
 			progress: m.Progress}
-		e.X, e.Pos, err = kept.all(ctx, f)
+		e.X, e.Pos, err = kept.evaluationFeatures(ctx, f)
 	} else {
 		if m.Progress != nil {
-			f.data = watched{f.data, func(done int) { m.Progress(done, p.Len()) }}
+			f.data = progressData{f.data, func(done int) { m.Progress(done, p.Len()) }}
 		}
-		e, err = embed(ctx, m.Net, f, m.Config.Eval.Batch)
+		e, err = embedFeed(ctx, m.Net, f, m.Config.Eval.Batch)
 	}
 	if err != nil {
 		return nil, err
@@ -132,14 +132,14 @@ func (m *Model) embedPart(ctx context.Context, p *data.Part) (*Embedded, error) 
 	return e, nil
 }
 
-// watched is train.Data that counts the samples done.
-type watched struct {
+// progressData is train.Data that counts the samples done.
+type progressData struct {
 	train.Data
-	tell func(done int)
+	report func(done int)
 }
 
 // Epoch implements train.Data. A batch counts as done when the next one is requested.
-func (w watched) Epoch(ctx context.Context, epoch int, batches [][]int) iter.Seq2[train.Batch, error] {
+func (w progressData) Epoch(ctx context.Context, epoch int, batches [][]int) iter.Seq2[train.Batch, error] {
 	return func(yield func(train.Batch, error) bool) {
 		done, n := 0, 0
 		for b, err := range w.Data.Epoch(ctx, epoch, batches) {
@@ -147,14 +147,14 @@ func (w watched) Epoch(ctx context.Context, epoch int, batches [][]int) iter.Seq
 				return
 			}
 			done, n = done+len(batches[n]), n+1
-			w.tell(done)
+			w.report(done)
 		}
 	}
 }
 
-// Embedded holds the embeddings of samples of a part. Row i belongs to the sample at position
+// Embeddings holds the embeddings of samples of a part. Row i belongs to the sample at position
 // Pos[i].
-type Embedded struct {
+type Embeddings struct {
 	X    *matrix.Dense
 	Part *data.Part
 	Pos  []int
@@ -164,23 +164,23 @@ type Embedded struct {
 	Skipped []data.Skipped
 }
 
-// embed computes the embeddings of a whole part. Unreadable samples have no row.
-func embed(ctx context.Context, net train.Network, f *feed, batch int) (*Embedded, error) {
+// embedFeed computes the embeddings of a whole part. Unreadable samples have no row.
+func embedFeed(ctx context.Context, net train.Network, f *feed, batch int) (*Embeddings, error) {
 	x, pos, err := train.EmbedAmong(ctx, f.ranks, net, f.data, f.part.Len(), batch)
 	if err != nil {
 		return nil, err
 	}
-	return &Embedded{X: x, Part: f.part, Pos: pos}, nil
+	return &Embeddings{X: x, Part: f.part, Pos: pos}, nil
 }
 
-// Fine returns the fine label of every row.
-func (e *Embedded) Fine() []int64 { return pick(e.Part.Fine, e.Pos) }
+// FineLabels returns the fine label of every row.
+func (e *Embeddings) FineLabels() []int64 { return labelsAt(e.Part.Fine, e.Pos) }
 
-// Label returns the training label of every row.
-func (e *Embedded) Label() []int64 { return pick(e.Part.Label, e.Pos) }
+// Labels returns the training label of every row.
+func (e *Embeddings) Labels() []int64 { return labelsAt(e.Part.Label, e.Pos) }
 
-// pick returns the labels at the given positions.
-func pick(labels []int64, pos []int) []int64 {
+// labelsAt returns the labels at the given positions.
+func labelsAt(labels []int64, pos []int) []int64 {
 	out := make([]int64, len(pos))
 	for i, p := range pos {
 		out[i] = labels[p]
@@ -191,7 +191,7 @@ func pick(labels []int64, pos []int) []int64 {
 // Table returns the embeddings with the samples' items. If the set has labels, the table has the column label (the
 // fine class), and the column coarse (the training label) if that differs. If its samples may have several labels,
 // the column labels has all, as in red|round.
-func (e *Embedded) Table() *embedding.Table {
+func (e *Embeddings) Table() *embedding.Table {
 	p := e.Part
 	t := &embedding.Table{X: e.X}
 	regions := make([]string, len(e.Pos))
@@ -225,7 +225,7 @@ func (e *Embedded) Table() *embedding.Table {
 
 // ItemTable is Table for an index: with the column coarse of every set that has coarser labels. Table has it only if it
 // is the training label, because commands that read a file of embeddings take it for that.
-func (e *Embedded) ItemTable() *embedding.Table {
+func (e *Embeddings) ItemTable() *embedding.Table {
 	t := e.Table()
 	p := e.Part
 	if t.Column("label") == nil || t.Column("coarse") != nil || p.Data.Coarse == "" {
@@ -243,7 +243,7 @@ func (e *Embedded) ItemTable() *embedding.Table {
 }
 
 // WriteLabels writes the columns of Table, without the embeddings, as CSV.
-func (e *Embedded) WriteLabels(w io.Writer) error {
+func (e *Embeddings) WriteLabels(w io.Writer) error {
 	t := e.Table()
 	t.X = nil
 	return embedding.CSV.Write(w, t)

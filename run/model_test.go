@@ -100,11 +100,11 @@ func TestFeatureFile(t *testing.T) {
 	if res.Config.Network.Name != "mlp" {
 		t.Errorf("network %s for features", res.Config.Network.Name)
 	}
-	if _, err := res.Last().Metric("seen_recall@1"); err == nil {
+	if _, err := res.LastEpoch().Metric("seen_recall@1"); err == nil {
 		t.Error("samples trained on are scored as test samples of seen classes")
 	}
 	// Classes apart: none of the test classes was trained on.
-	if r1, _ := res.Last().Metric("test_recall@1"); r1 < 0.7 {
+	if r1, _ := res.LastEpoch().Metric("test_recall@1"); r1 < 0.7 {
 		t.Errorf("Recall@1 %v on the clusters of classes not trained on", r1)
 	}
 }
@@ -181,7 +181,7 @@ func TestDistanceOfModels(t *testing.T) {
 // so, too, where it is taken out of the folder.
 func TestDistanceOfRuns(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	cfg := broughtConfig(t, "eval.distance=cosine", "network.normalize=false")
+	cfg := customConfig(t, "eval.distance=cosine", "network.normalize=false")
 	if _, err := Train(t.Context(), cfg, Options{Dir: dir, Dataset: newFeatures(6, 12, 8)}); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func (c *Config) objective() (objective.Options, error) {
 	without := func(s Section, names ...string) Section {
 		s = maps.Clone(s)
 		for _, n := range names {
-			if s[n] == brought {
+			if s[n] == customValue {
 				delete(s, n)
 			}
 		}
@@ -28,9 +28,9 @@ func (c *Config) objective() (objective.Options, error) {
 	return objective.Parse(without(c.Mine, positivesKey, negativesKey), without(c.Loss, "name"))
 }
 
-// bringLoss puts the loss and the mining policies of the options into o, and checks that the
+// useCustomLoss puts the loss and the mining policies of the options into o, and checks that the
 // loss can use the options' miner. mining is the section of the configuration.
-func bringLoss(o *objective.Options, mining Section, opts *Options) error {
+func useCustomLoss(o *objective.Options, mining Section, opts *Options) error {
 	if opts.Loss != nil {
 		o.Loss = opts.Loss
 		if traits := o.Traits(); (traits.AllPairs || traits.Proxies > 0) && mining[positivesKey] == nil {
@@ -48,16 +48,17 @@ func bringLoss(o *objective.Options, mining Section, opts *Options) error {
 	return nil
 }
 
-// guided is an objective whose triplets Options.Miner chooses.
-type guided struct {
+// customMining is an objective whose triplets Options.Miner chooses.
+type customMining struct {
 	*objective.Objective
-	choose func(e *matrix.Dense, b objective.Batch) ([][3]int32, error)
+	miner func(e *matrix.Dense, b objective.Batch) ([][3]int32, error)
 }
 
 // Step computes the loss of the chosen triplets.
-func (g guided) Step(ctx context.Context, e *matrix.Dense, b objective.Batch, grad *matrix.Dense) (objective.Result,
+func (g customMining) Step(ctx context.Context, e *matrix.Dense, b objective.Batch,
+	grad *matrix.Dense) (objective.Result,
 	error) {
-	triplets, err := g.choose(e, b)
+	triplets, err := g.miner(e, b)
 	if err != nil {
 		return objective.Result{}, fmt.Errorf("run.Options.Miner: %w", err)
 	}
@@ -68,17 +69,17 @@ func (g guided) Step(ctx context.Context, e *matrix.Dense, b objective.Batch, gr
 	return r, err
 }
 
-// warn returns a warning about an epoch, or "".
-func (t *built) warn(s *train.Sums) string {
+// epochWarning returns a warning about an epoch, or "".
+func (t *trainingStage) epochWarning(s *train.Sums) string {
 	if t.opts.Miner != nil && s.Steps > 0 && s.Tuples == 0 {
 		return "there was nothing to learn from: run.Options.Miner chose no triplets"
 	}
-	return idle(s, &t.options)
+	return idleReason(s, &t.lossOptions)
 }
 
-// idle returns why fewer than one tuple in a hundred of an epoch was active, by the counts of
+// idleReason returns why fewer than one tuple in a hundred of an epoch was active, by the counts of
 // its steps; "" if more were.
-func idle(s *train.Sums, o *objective.Options) string {
+func idleReason(s *train.Sums, o *objective.Options) string {
 	if s.Steps == 0 || s.Tuples > 0 && 100*s.Active >= s.Tuples {
 		return ""
 	}

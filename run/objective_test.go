@@ -16,8 +16,8 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// broughtConfig is a run of a moment on features.
-func broughtConfig(t *testing.T, overrides ...string) Config {
+// customConfig is a run of a moment on features.
+func customConfig(t *testing.T, overrides ...string) Config {
 	t.Helper()
 	cfg, err := Parse("", nil, append([]string{"network.name=linear", "network.dim=4", "train.epochs=2",
 		"sample.classes=4", "sample.per_class=4", "sample.batches=5", "network.pretrained=none"}, overrides...)...)
@@ -27,8 +27,8 @@ func broughtConfig(t *testing.T, overrides ...string) Config {
 	return cfg
 }
 
-// weights are those of the network that a run came to.
-func weights(t *testing.T, cfg Config, o Options) []float32 {
+// trainedWeights are those of the network that a run came to.
+func trainedWeights(t *testing.T, cfg Config, o Options) []float32 {
 	t.Helper()
 	o.Dataset = newFeatures(6, 12, 8)
 	res, err := Train(t.Context(), cfg, o)
@@ -46,10 +46,10 @@ func weights(t *testing.T, cfg Config, o Options) []float32 {
 // config.yaml does not name another.
 func TestOwnLoss(t *testing.T) {
 	mining := []string{"mine.positives=easy", "mine.negatives=hard"}
-	named := weights(t, broughtConfig(t, append(mining, "loss.name=triplet", "loss.margin=0.7")...), Options{})
+	named := trainedWeights(t, customConfig(t, append(mining, "loss.name=triplet", "loss.margin=0.7")...), Options{})
 	dir := filepath.Join(t.TempDir(), "run")
 	own := Options{Dir: dir, Loss: loss.Triplet{Margin: new(0.7)}}
-	if got := weights(t, broughtConfig(t, mining...), own); !slices.Equal(got, named) {
+	if got := trainedWeights(t, customConfig(t, mining...), own); !slices.Equal(got, named) {
 		t.Error("the loss of the options is not what was trained with")
 	}
 	f, err := Open(dir)
@@ -57,7 +57,7 @@ func TestOwnLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg, err := f.Config()
-	if err != nil || cfg.Loss["name"] != brought {
+	if err != nil || cfg.Loss["name"] != customValue {
 		t.Errorf("the run says that its loss is %v (%v)", cfg.Loss["name"], err)
 	}
 	// Only who brings it along goes on with it.
@@ -67,9 +67,9 @@ func TestOwnLoss(t *testing.T) {
 		t.Errorf("the run goes on without its loss: %v", err)
 	}
 	own.Resume = true
-	weights(t, cfg, own)
+	trainedWeights(t, cfg, own)
 	// One that is defined for all pairs gets them.
-	weights(t, broughtConfig(t), Options{Loss: loss.SupCon{}})
+	trainedWeights(t, customConfig(t), Options{Loss: loss.SupCon{}})
 }
 
 // TestOwnMiner: the triplets that a program chooses are what is trained on.
@@ -89,22 +89,22 @@ func TestOwnMiner(t *testing.T) {
 		}
 		return nil, errors.New("no triplet")
 	}
-	cfg := broughtConfig(t)
+	cfg := customConfig(t)
 	res, err := Train(t.Context(), cfg, Options{Miner: first, Dataset: newFeatures(6, 12, 8)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last := res.Last(); steps != 10 || last.Tuples != last.Steps {
+	if last := res.LastEpoch(); steps != 10 || last.Tuples != last.Steps {
 		t.Errorf("%d triplets in %d steps; asked %d times", last.Tuples, last.Steps, steps)
 	}
-	if res.Config.Mine["positives"] != brought || res.Config.Mine["negatives"] != brought {
+	if res.Config.Mine["positives"] != customValue || res.Config.Mine["negatives"] != customValue {
 		t.Errorf("the run says that it mined by %v", res.Config.Mine)
 	}
 	none := func(*matrix.Dense, objective.Batch) ([][3]int32, error) { return nil, nil }
 	if res, err = Train(t.Context(), cfg, Options{Miner: none, Dataset: newFeatures(6, 12, 8)}); err != nil {
 		t.Fatal(err)
 	}
-	if w := res.Last().Warning; !strings.Contains(w, "run.Options.Miner chose no triplets") {
+	if w := res.LastEpoch().Warning; !strings.Contains(w, "run.Options.Miner chose no triplets") {
 		t.Errorf("it warns: %q", w)
 	}
 	for name, wrong := range map[string]func(*matrix.Dense, objective.Batch) ([][3]int32, error){
@@ -119,7 +119,7 @@ func TestOwnMiner(t *testing.T) {
 		}
 	}
 	for _, of := range []string{"loss.name=supcon", "loss.memory=20"} {
-		_, err := Train(t.Context(), broughtConfig(t, of), Options{Miner: first, Dataset: newFeatures(6, 12, 8)})
+		_, err := Train(t.Context(), customConfig(t, of), Options{Miner: first, Dataset: newFeatures(6, 12, 8)})
 		if err == nil || !strings.Contains(err.Error(), "run.Options.Miner") {
 			t.Errorf("%s: %v", of, err)
 		}
@@ -138,14 +138,14 @@ func TestOwnPolicies(t *testing.T) {
 		}
 		return []int{at}
 	}}
-	named := weights(t, broughtConfig(t, "mine.positives=easy", "mine.negatives=hard"), Options{})
+	named := trainedWeights(t, customConfig(t, "mine.positives=easy", "mine.negatives=hard"), Options{})
 	dir := filepath.Join(t.TempDir(), "run")
-	cfg := broughtConfig(t, "mine.positives=easy")
-	own := weights(t, cfg, Options{Negatives: hard, Dir: dir})
+	cfg := customConfig(t, "mine.positives=easy")
+	own := trainedWeights(t, cfg, Options{Negatives: hard, Dir: dir})
 	if !slices.Equal(own, named) {
 		t.Error("the same policy of a program leads to other weights")
 	}
-	both := weights(t, broughtConfig(t), Options{Positives: hard, Negatives: hard})
+	both := trainedWeights(t, customConfig(t), Options{Positives: hard, Negatives: hard})
 	if !slices.Equal(both, named) {
 		t.Error("both policies of a program lead to other weights")
 	}
@@ -154,7 +154,7 @@ func TestOwnPolicies(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept, err := f.Config()
-	if err != nil || kept.Mine["positives"] != "easy" || kept.Mine["negatives"] != brought {
+	if err != nil || kept.Mine["positives"] != "easy" || kept.Mine["negatives"] != customValue {
 		t.Errorf("the run says that it mined by %v (%v)", kept.Mine, err)
 	}
 	cfg.Train.Epochs = 3
@@ -165,7 +165,7 @@ func TestOwnPolicies(t *testing.T) {
 	for _, o := range []Options{{Positives: &mine.Own{}}, {Negatives: hard, Loss: loss.Angular{}}, {Negatives: hard,
 		Miner: func(*matrix.Dense, objective.Batch) ([][3]int32, error) { return nil, nil }}} {
 		o.Dataset = newFeatures(6, 12, 8)
-		if _, err := Train(t.Context(), broughtConfig(t), o); err == nil {
+		if _, err := Train(t.Context(), customConfig(t), o); err == nil {
 			t.Errorf("%+v is trained with", o)
 		}
 	}
@@ -173,22 +173,22 @@ func TestOwnPolicies(t *testing.T) {
 
 // TestOwnSampler: a sampler that a program brings along draws as the same one by name does.
 func TestOwnSampler(t *testing.T) {
-	seed := broughtConfig(t).Train.Seed
+	seed := customConfig(t).Train.Seed
 	draw := func(p *data.Part) (train.Sampler, error) {
 		labels, _ := p.Dense()
 		return data.NewBalanced(labels, data.BalancedConfig{Classes: 4, PerClass: 4, Batches: 5, Seed: seed})
 	}
-	named := weights(t, broughtConfig(t), Options{})
-	if got := weights(t, broughtConfig(t), Options{Sampler: draw}); !slices.Equal(got, named) {
+	named := trainedWeights(t, customConfig(t), Options{})
+	if got := trainedWeights(t, customConfig(t), Options{Sampler: draw}); !slices.Equal(got, named) {
 		t.Error("the sampler of the options is not what drew")
 	}
-	s, err := Plan(t.Context(), broughtConfig(t), Options{Sampler: draw, Loss: loss.Triplet{},
+	s, err := Plan(t.Context(), customConfig(t), Options{Sampler: draw, Loss: loss.Triplet{},
 		Miner:   func(*matrix.Dense, objective.Batch) ([][3]int32, error) { return nil, nil },
 		Dataset: newFeatures(6, 12, 8)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Batch != 16 || s.Batches != 5 || s.Config.Sample.Name != brought {
+	if s.Batch != 16 || s.Batches != 5 || s.Config.Sample.Name != customValue {
 		t.Errorf("batches of %d, %d of them, by %q", s.Batch, s.Batches, s.Config.Sample.Name)
 	}
 	for _, says := range []string{"5 an epoch, of up to 16, drawn by the program's own sampler",
@@ -199,33 +199,33 @@ func TestOwnSampler(t *testing.T) {
 	}
 	for name, wrong := range map[string]func(*data.Part) (train.Sampler, error){
 		"an error": func(*data.Part) (train.Sampler, error) { return nil, errors.New("no idea") },
-		"beyond":   func(p *data.Part) (train.Sampler, error) { return fixed{{0, p.Len()}}, nil },
-		"empty":    func(*data.Part) (train.Sampler, error) { return fixed{{}}, nil },
-		"none":     func(*data.Part) (train.Sampler, error) { return fixed{}, nil },
+		"beyond":   func(p *data.Part) (train.Sampler, error) { return fixedSampler{{0, p.Len()}}, nil },
+		"empty":    func(*data.Part) (train.Sampler, error) { return fixedSampler{{}}, nil },
+		"none":     func(*data.Part) (train.Sampler, error) { return fixedSampler{}, nil },
 	} {
-		_, err := Train(t.Context(), broughtConfig(t), Options{Sampler: wrong, Dataset: newFeatures(6, 12, 8)})
+		_, err := Train(t.Context(), customConfig(t), Options{Sampler: wrong, Dataset: newFeatures(6, 12, 8)})
 		if err == nil || !strings.Contains(err.Error(), "run.Options.Sampler") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// fixed is a sampler that draws the same batches in every epoch.
-type fixed [][]int
+// fixedSampler is a sampler that draws the same batches in every epoch.
+type fixedSampler [][]int
 
-func (f fixed) Batches() int { return len(f) }
+func (f fixedSampler) Batches() int { return len(f) }
 
-func (f fixed) Epoch() [][]int { return f }
+func (f fixedSampler) Epoch() [][]int { return f }
 
-func (f fixed) State() data.SamplerState { return data.SamplerState{} }
+func (f fixedSampler) State() data.SamplerState { return data.SamplerState{} }
 
-func (f fixed) Restore(data.SamplerState) error { return nil }
+func (f fixedSampler) Restore(data.SamplerState) error { return nil }
 
 // TestNothingBrought: a configuration that speaks of a program's own parts needs them.
 func TestNothingBrought(t *testing.T) {
 	for set, field := range map[string]string{"loss.name=own": "Loss", "mine.positives=own": "Positives",
 		"mine.negatives=own": "Negatives", "sample.name=own": "Sampler"} {
-		_, err := Train(t.Context(), broughtConfig(t, set), Options{Dataset: newFeatures(6, 12, 8)})
+		_, err := Train(t.Context(), customConfig(t, set), Options{Dataset: newFeatures(6, 12, 8)})
 		if err == nil || !strings.Contains(err.Error(), "run.Options."+field) {
 			t.Errorf("%s: %v", set, err)
 		}
@@ -300,7 +300,7 @@ func TestIdleCauses(t *testing.T) {
 		{train.Sums{Steps: 3, Samples: 9, NoPositive: 80, Tuples: 300}, objective.Options{Loss: &loss.ProxyAnchor{}},
 			"satisfy the loss"},
 	} {
-		got := idle(&c.s, &c.o)
+		got := idleReason(&c.s, &c.o)
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%+v: %q, want %q", c.s, got, c.want)
 		}
@@ -322,7 +322,7 @@ func TestRunSaysWhatIsIdle(t *testing.T) {
 	cfg.Loss["margin"] = 0.0001
 	var said []string
 	begin := func(s Setup) { said = append(said, s.Notes...) }
-	res, err := Train(t.Context(), cfg, Options{Dataset: d, Begin: begin, Observe: func(e train.Event) {
+	res, err := Train(t.Context(), cfg, Options{Dataset: d, OnSetup: begin, Observe: func(e train.Event) {
 		if e.Stage == train.EpochEnd && e.Row.Warning != "" {
 			said = append(said, e.Row.Warning)
 		}

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// placeComment begins the last line of config.yaml, if data.path is relative. The line has the absolute path that it
+// dataPathComment begins the last line of config.yaml, if data.path is relative. The line has the absolute path that it
 // meant when the run began, so that the run's data are found from other folders too.
-const placeComment = "# data.path was "
+const dataPathComment = "# data.path was "
 
-// withPlace returns the text of the configuration with the comment, if the data are there.
-func (c *Config) withPlace() string {
+// withDataPath returns the text of the configuration with the comment, if the data are there.
+func (c *Config) withDataPath() string {
 	text := string(c.YAML())
 	if c.Data.Path == "" || filepath.IsAbs(c.Data.Path) {
 		return text
@@ -25,12 +25,12 @@ func (c *Config) withPlace() string {
 	if err != nil {
 		return text
 	}
-	return text + placeComment + strconv.Quote(abs) + "\n"
+	return text + dataPathComment + strconv.Quote(abs) + "\n"
 }
 
-// placeOf returns the data.path of a configuration, or the absolute path in its comment if data.path is relative and
+// dataPathOf returns the data.path of a configuration, or the absolute path in its comment if data.path is relative and
 // leads nowhere from here.
-func placeOf(path string, config []byte) string {
+func dataPathOf(path string, config []byte) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path
 	}
@@ -38,7 +38,7 @@ func placeOf(path string, config []byte) string {
 		return path
 	}
 	lines := bytes.Split(bytes.TrimSpace(config), []byte("\n"))
-	quoted, ok := strings.CutPrefix(string(lines[len(lines)-1]), placeComment)
+	quoted, ok := strings.CutPrefix(string(lines[len(lines)-1]), dataPathComment)
 	if !ok {
 		return path
 	}

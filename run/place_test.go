@@ -17,11 +17,11 @@ func TestPlace(t *testing.T) {
 	}
 	cfg := Default()
 	cfg.Data.Path = "my \"photos\""
-	text := cfg.withPlace()
+	text := cfg.withDataPath()
 	if !strings.HasSuffix(text, "photos\\\"\"\n") {
 		t.Fatal(text)
 	}
-	if diff, err := different([]byte(text), cfg.YAML()); diff != "" || err != nil {
+	if diff, err := settingDifferences([]byte(text), cfg.YAML()); diff != "" || err != nil {
 		t.Errorf("%s, %v", diff, err)
 	}
 	run := filepath.Join(dir, "run")
@@ -60,10 +60,10 @@ func TestPlace(t *testing.T) {
 	for _, path := range []string{"", "/tmp", "none"} {
 		c := Default()
 		c.Data.Path = path
-		if c.withPlace() != string(c.YAML()) {
+		if c.withDataPath() != string(c.YAML()) {
 			t.Errorf("%q: a comment", path)
 		}
-		if got := placeOf(path, []byte(placeComment+"\"relative\"")); got != path {
+		if got := dataPathOf(path, []byte(dataPathComment+"\"relative\"")); got != path {
 			t.Errorf("%q becomes %q", path, got)
 		}
 	}

@@ -16,11 +16,11 @@ const (
 	meanProxies   = "means"
 )
 
-// settleProxies settles how the proxies of the loss start. From a pretrained start the means of the classes are known,
-// and training does not have to find them first.
-func (t *built) settleProxies() error {
+// chooseProxyStart settles how the proxies of the loss start. From a pretrained start the means of the
+// classes are known, and training does not have to find them first.
+func (t *trainingStage) chooseProxyStart() error {
 	c := &t.cfg.Train
-	if t.options.Traits().Proxies == 0 {
+	if t.lossOptions.Traits().Proxies == 0 {
 		if c.Proxies != "" {
 			return fmt.Errorf("train.proxies is %s, but loss.name=%v has no proxies: leave the key out", c.Proxies,
 				t.cfg.Loss["name"])
@@ -29,33 +29,35 @@ func (t *built) settleProxies() error {
 	}
 	if c.Proxies == "" {
 		c.Proxies = randomProxies
-		if t.tunes() {
+		if t.isFineTuning() {
 			c.Proxies = meanProxies
 		}
 	}
 	return nil
 }
 
-// startsProxies reports whether the proxies start at the means of their classes. A checkpoint has the proxies of a
+// usesMeanProxies reports whether the proxies start at the means of their classes. A checkpoint has the proxies of a
 // resumed run.
-func (t *built) startsProxies() bool { return t.cfg.Train.Proxies == meanProxies && !t.opts.Resume }
+func (t *trainingStage) usesMeanProxies() bool {
+	return t.cfg.Train.Proxies == meanProxies && !t.opts.Resume
+}
 
-// startProxies starts the proxies of each class, the first parameter of the loss, as the mean of the unit embeddings
+// initProxies starts the proxies of each class, the first parameter of the loss, as the mean of the unit embeddings
 // of its samples before training (imprinted weights: Qi, Brown and Lowe 2018, arXiv 1712.07136). Several proxies of a
 // class share its samples in turn. A proxy without samples stays random.
-func (t *built) startProxies(made *objective.Objective) error {
-	if !t.startsProxies() {
+func (t *trainingStage) initProxies(made *objective.Objective) error {
+	if !t.usesMeanProxies() {
 		return nil
 	}
-	x, err := t.startEmbeddings()
+	x, err := t.computeStartEmbeddings()
 	if err != nil {
 		return err
 	}
-	per, value := t.options.Traits().Proxies, made.Params()[0].Value
+	per, value := t.lossOptions.Traits().Proxies, made.Params()[0].Value
 	sums := make([][]float64, len(value)/x.Cols)
 	turn := map[int64]int{} // samples of the label so far
 	for i := range x.Rows {
-		y := t.begin.seen[i]
+		y := t.initialFeatures.seen[i]
 		k := int(y)*per + turn[y]%per
 		turn[y]++
 		if sums[k] == nil {
@@ -77,9 +79,9 @@ func (t *built) startProxies(made *objective.Objective) error {
 	return nil
 }
 
-// startEmbeddings returns the unit embeddings of the training samples before training.
-func (t *built) startEmbeddings() (*dense.Dense, error) {
-	x := t.begin.x
+// computeStartEmbeddings returns the unit embeddings of the training samples before training.
+func (t *trainingStage) computeStartEmbeddings() (*dense.Dense, error) {
+	x := t.initialFeatures.x
 	if t.net.Spec().Head() != "" {
 		tail, err := t.net.Tail()
 		if err != nil {

@@ -10,41 +10,41 @@ import (
 	"github.com/kindred-ml/kindred/objective"
 )
 
-// begun assembles a run of eight classes of ten photos from a small pretrained network.
-func begun(t *testing.T, set ...string) (*built, error) {
+// assembleSmall assembles a run of eight classes of ten photos from a small pretrained network.
+func assembleSmall(t *testing.T, set ...string) (*trainingStage, error) {
 	t.Helper()
 	cfg, err := Parse("", nil, append([]string{"network.width=16", "data.validation=none"}, set...)...)
 	if err != nil {
 		return nil, err
 	}
-	b, err := assemble(t.Context(), cfg, Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64)})
+	b, err := assemble(t.Context(), cfg, Options{Dataset: newPhotos(8, 10, 64), Weights: smallStart(t, 64)})
 	if err == nil {
 		t.Cleanup(b.close)
 	}
 	return b, err
 }
 
-// embedded returns the embeddings of the training samples before training, and their classes.
-func embedded(t *testing.T, b *built) (*matrix.Dense, []int64) {
+// startEmbeddings returns the embeddings of the training samples before training, and their classes.
+func startEmbeddings(t *testing.T, b *trainingStage) (*matrix.Dense, []int64) {
 	t.Helper()
 	plain, err := newFeed(b.sel.Train, b.cfg.Data, 1, false, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if b.features != nil {
-		plain = b.features.of(plain, 0)
+		plain = b.features.replaceImages(plain, 0)
 	}
-	e, err := embed(t.Context(), b.trained, plain, 16)
+	e, err := embedFeed(t.Context(), b.trainedNet, plain, 16)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e.X, pick(b.from.seen, e.Pos)
+	return e.X, labelsAt(b.population.lossLabels, e.Pos)
 }
 
 // TestProxiesStart: from a pretrained start a proxy points at the mean direction of its samples, whatever the loss, the
 // number of proxies of a class and the network.
 func TestProxiesStart(t *testing.T) {
-	cacheAt(t, t.TempDir())
+	setCacheDir(t, t.TempDir())
 	for _, c := range []struct {
 		set string
 		per int
@@ -56,12 +56,12 @@ func TestProxiesStart(t *testing.T) {
 		{"loss.name=arcface network.freeze=body", 1},
 		{"loss.name=normsoftmax network.normalize=false", 1},
 	} {
-		b, err := begun(t, strings.Fields(c.set)...)
+		b, err := assembleSmall(t, strings.Fields(c.set)...)
 		if err != nil {
 			t.Errorf("%s: %v", c.set, err)
 			continue
 		}
-		x, labels := embedded(t, b)
+		x, labels := startEmbeddings(t, b)
 		p := b.objective.(*objective.Objective).Params()[0]
 		turn := map[int64]int{}
 		sums := make([][]float64, p.Shape[0])
@@ -105,7 +105,7 @@ func TestProxiesStart(t *testing.T) {
 
 // TestProxiesSettled: random proxies are those of the loss, and the key is refused where there are no proxies.
 func TestProxiesSettled(t *testing.T) {
-	b, err := begun(t, "loss.name=cosface", "train.proxies=random")
+	b, err := assembleSmall(t, "loss.name=cosface", "train.proxies=random")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,11 +117,11 @@ func TestProxiesSettled(t *testing.T) {
 		{"loss.name=multisimilarity", "train.proxies=means"},
 		{"train.proxies=nearest", "loss.name=cosface"},
 	} {
-		if _, err := begun(t, set...); err == nil || !strings.Contains(err.Error(), "train.proxies") {
+		if _, err := assembleSmall(t, set...); err == nil || !strings.Contains(err.Error(), "train.proxies") {
 			t.Errorf("%v: %v", set, err)
 		}
 	}
-	if b, err = begun(t, "loss.name=multisimilarity"); err != nil || b.cfg.Train.Proxies != "" {
+	if b, err = assembleSmall(t, "loss.name=multisimilarity"); err != nil || b.cfg.Train.Proxies != "" {
 		t.Errorf("a loss without proxies: train.proxies %v, %v", b.cfg.Train.Proxies, err)
 	}
 }
@@ -129,11 +129,11 @@ func TestProxiesSettled(t *testing.T) {
 // TestWCCNHead: an embedding layer can begin as the wccn layer of the features. A shorter one has its principal
 // components.
 func TestWCCNHead(t *testing.T) {
-	b, err := begun(t, "network.head=wccn", "network.normalize=false")
+	b, err := assembleSmall(t, "network.head=wccn", "network.normalize=false")
 	if err != nil {
 		t.Fatal(err)
 	}
-	start, err := b.startFeatures(t.Context())
+	start, err := b.computeStartFeatures(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,23 +141,23 @@ func TestWCCNHead(t *testing.T) {
 	if b.cfg.Network.Dim != x.Cols {
 		t.Errorf("network.dim is %d for %d features", b.cfg.Network.Dim, x.Cols)
 	}
-	want := newWCCN(x, labels).of(x)
-	got, _ := embedded(t, b)
+	want := newWCCN(x, labels).apply(x)
+	got, _ := startEmbeddings(t, b)
 	scale := norm(want.Row(0))
-	if d := farthest(want, got); float64(d) > 1e-3*scale {
+	if d := maxDifference(want, got); float64(d) > 1e-3*scale {
 		t.Errorf("embeddings of length %v differ by %v from those of the layer", scale, d)
 	}
-	b, err = begun(t, "network.head=wccn", "network.dim=6", "network.normalize=false")
+	b, err = assembleSmall(t, "network.head=wccn", "network.dim=6", "network.normalize=false")
 	if err != nil {
 		t.Fatal(err)
 	}
-	short, _ := embedded(t, b)
+	short, _ := startEmbeddings(t, b)
 	var kept, all float64
 	for i := range want.Rows {
 		kept += norm(short.Row(i)) * norm(short.Row(i))
 		all += norm(want.Row(i)) * norm(want.Row(i))
 	}
-	axes, err := principal(want, 6)
+	axes, err := principalDirections(want, 6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,11 +170,11 @@ func TestWCCNHead(t *testing.T) {
 	if math.Abs(kept-most) > 1e-3*all {
 		t.Errorf("six values keep %v of %v, their principal components %v", kept, all, most)
 	}
-	if _, err := begun(t, "network.head=wccn", "data.train_limit=1", "data.split=images:0.2",
+	if _, err := assembleSmall(t, "network.head=wccn", "data.train_limit=1", "data.split=images:0.2",
 		"loss.name=cosface"); err == nil || !strings.Contains(err.Error(), "network.head") {
 		t.Errorf("one photo of each class: %v", err)
 	}
-	if _, err := begun(t, "network.head=wccn", "network.pretrained=none"); err == nil ||
+	if _, err := assembleSmall(t, "network.head=wccn", "network.pretrained=none"); err == nil ||
 		!strings.Contains(err.Error(), "network.head=wccn") {
 		t.Errorf("random weights: %v", err)
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
-// publishedIn returns the file of weights of a folder of Hugging Face, timm or OpenCLIP, and the configuration
+// findPublishedFiles returns the file of weights of a folder of Hugging Face, timm or OpenCLIP, and the configuration
 // beside it; "" if dir is not one.
-func publishedIn(dir string) (weights, config string) {
+func findPublishedFiles(dir string) (weights, config string) {
 	if _, err := os.Stat(filepath.Join(dir, nn.SpecFile)); err == nil {
 		return "", ""
 	}
@@ -27,7 +27,7 @@ func publishedIn(dir string) (weights, config string) {
 // PublishedFiles returns the files of a network that Import reads from a folder of Hugging Face or timm: config.json
 // and the weights; nil if dir is not such a folder.
 func PublishedFiles(dir string) []string {
-	if weights, config := publishedIn(dir); weights != "" {
+	if weights, config := findPublishedFiles(dir); weights != "" {
 		return []string{config, weights}
 	}
 	return nil
@@ -48,7 +48,7 @@ func importPublished(weights, config string, data DataConfig) (*Model, []string,
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Dim = projected(f)
+	o.Dim = projectionLen(f)
 	if err := said.Tower.Apply(name, &o); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", weights, err)
 	}
@@ -59,17 +59,17 @@ func importPublished(weights, config string, data DataConfig) (*Model, []string,
 	d, p := &cfg.Data, said.Preparation
 	if d.Pixels == "" && p.Pixels == "" {
 		notes = append(notes, fmt.Sprintf("%s does not state the range of pixel values of the network "+
-			"(preprocessor_config.json): %s is assumed", filepath.Dir(config), usualPixels))
+			"(preprocessor_config.json): %s is assumed", filepath.Dir(config), defaultPixels))
 	}
 	d.Size, d.Channels = cmp.Or(d.Size, p.Side, o.Input.H), cmp.Or(d.Channels, o.Input.C)
 	d.Chroma = cmp.Or(d.Chroma, smoothChroma)
 	if p.Unfit == "" {
-		p.Fit = cmp.Or(p.Fit, fitFor(d.Channels))
+		p.Fit = cmp.Or(p.Fit, defaultFit(d.Channels))
 	}
-	if err := d.prepareAs(p); err != nil {
+	if err := d.usePreparation(p); err != nil {
 		return nil, nil, err
 	}
-	if _, err := d.images(false); err != nil {
+	if _, err := d.imagingConfig(false); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", filepath.Dir(config), err)
 	}
 	o.Input, o.NoHead = nn.Shape{H: d.Size, W: d.Size, C: d.Channels}, o.Dim == 0
@@ -77,15 +77,15 @@ func importPublished(weights, config string, data DataConfig) (*Model, []string,
 	if err != nil {
 		return nil, nil, err
 	}
-	net.Spec().Meta = map[string]string{computedMeta: computed(said, net.Spec())}
+	net.Spec().Meta = map[string]string{computationMeta: describeComputation(said, net.Spec())}
 	return &Model{Config: cfg, Net: net}, notes, nil
 }
 
-// describe takes from the configuration beside the weights how the network computes, where the run's configuration
-// leaves it open. A resumed run has it in its own configuration.
-func (s *started) describe() error {
+// usePublishedConfig takes from the configuration beside the weights how the network computes, where the
+// run's configuration leaves it open. A resumed run has it in its own configuration.
+func (s *startStage) usePublishedConfig() error {
 	n := &s.cfg.Network
-	weights, config := publishedIn(filepath.Dir(s.weights.Path))
+	weights, config := findPublishedFiles(filepath.Dir(s.weights.Path))
 	if s.opts.Resume || weights != s.weights.Path {
 		return nil
 	}
@@ -117,17 +117,17 @@ func (s *started) describe() error {
 	if err != nil {
 		return err
 	}
-	s.note("the publisher says how network %s computes: %s", n.Name, computed(said, spec))
+	s.addNote("the publisher says how network %s computes: %s", n.Name, describeComputation(said, spec))
 	s.notes = append(s.notes, said.Notes...)
 	return nil
 }
 
-// computedMeta is the key under which a network's description says how it computes beyond its weights, and where
+// computationMeta is the key under which a network's description says how it computes beyond its weights, and where
 // that is known from.
-const computedMeta = "computed"
+const computationMeta = "computed"
 
-// computed joins what is known of a network and its images to a text.
-func computed(n *published.Network, spec *nn.Spec) string {
+// describeComputation joins what is known of a network and its images to a text.
+func describeComputation(n *published.Network, spec *nn.Spec) string {
 	var words []string
 	for _, f := range append(n.Tower.Facts(spec), n.Preparation.Facts()...) {
 		words = append(words, f.String())
@@ -160,8 +160,8 @@ func newPublished(name, weights string, positions zoo.Resample, o zoo.Options) (
 	return net, nil
 }
 
-// noNetwork is the error about a folder without a network.
-func noNetwork(dir string) error {
+// noNetworkError is the error about a folder without a network.
+func noNetworkError(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, nn.SpecFile))
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil

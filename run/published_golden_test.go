@@ -16,8 +16,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/safetensors"
 )
 
-// golden is a network of testdata/published/gen.py and what PyTorch computes.
-type golden struct {
+// goldenNetwork is a network of testdata/published/gen.py and what PyTorch computes.
+type goldenNetwork struct {
 	Name            string
 	Config          json.RawMessage
 	Side, Dim, Step int
@@ -25,7 +25,7 @@ type golden struct {
 	Tensors         map[string][]int
 }
 
-func readGoldens(t *testing.T) (all []golden) {
+func readGoldens(t *testing.T) (all []goldenNetwork) {
 	t.Helper()
 	f, err := os.Open("testdata/published/goldens.json.gz")
 	if err != nil {
@@ -81,7 +81,7 @@ func goldenTensor(name string, shape []int) safetensors.Tensor {
 }
 
 // write makes the folder of a network, with a change of its configuration.
-func (g *golden) write(t *testing.T, change ...string) (dir string) {
+func (g *goldenNetwork) write(t *testing.T, change ...string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	var f safetensors.File
@@ -109,7 +109,7 @@ func (g *golden) write(t *testing.T, change ...string) (dir string) {
 }
 
 // distance returns the largest cosine distance of the network's embeddings from PyTorch's.
-func (g *golden) distance(t *testing.T, m *Model) (largest float64) {
+func (g *goldenNetwork) distance(t *testing.T, m *Model) (largest float64) {
 	t.Helper()
 	n := len(g.Embedding)
 	first := uniform("images", n*3*g.Side*g.Side)
@@ -143,9 +143,9 @@ func TestGoldenPublished(t *testing.T) {
 			continue
 		}
 		d := g.distance(t, m)
-		t.Logf("%-26s %.1e  %s", g.Name, d, m.Net.Spec().Meta[computedMeta])
+		t.Logf("%-26s %.1e  %s", g.Name, d, m.Net.Spec().Meta[computationMeta])
 		if !(d < 1e-9) {
-			t.Errorf("%s: %.2g from PyTorch: %s", g.Name, d, m.Net.Spec().Meta[computedMeta])
+			t.Errorf("%s: %.2g from PyTorch: %s", g.Name, d, m.Net.Spec().Meta[computationMeta])
 		}
 	}
 }
@@ -153,7 +153,7 @@ func TestGoldenPublished(t *testing.T) {
 // TestPublishedKeysCount: what the goldens compute depends on each of these keys, and keys that cannot be followed are
 // refused by their names.
 func TestPublishedKeysCount(t *testing.T) {
-	byName := map[string]golden{}
+	byName := map[string]goldenNetwork{}
 	for _, g := range readGoldens(t) {
 		byName[g.Name] = g
 	}
@@ -253,7 +253,7 @@ func TestTrainPublished(t *testing.T) {
 					cfg.Network.Width, cfg.Network.Hidden = 208, 1024
 				}
 			}
-			s, err := Plan(t.Context(), cfg, Options{Dataset: photos(8, 10, 64)})
+			s, err := Plan(t.Context(), cfg, Options{Dataset: newPhotos(8, 10, 64)})
 			if err != nil {
 				t.Errorf("%s %q: %v", g.Name, name, err)
 				continue

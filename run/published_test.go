@@ -38,7 +38,7 @@ func TestPublished(t *testing.T) {
 		}
 		write("model.safetensors", b.String())
 	}
-	all := netcases.HuggingCLIP(net)
+	all := netcases.HuggingFaceCLIP(net)
 	weights(all)
 	if _, _, err := Import(dir, "", DataConfig{}); err == nil || PublishedFiles(dir) != nil ||
 		!strings.Contains(err.Error(), "config.json and model.safetensors") {
@@ -49,7 +49,7 @@ func TestPublished(t *testing.T) {
 	if err != nil || len(PublishedFiles(dir)) != 2 {
 		t.Fatal(err)
 	}
-	if d := m.Config.Data; d.Size != 32 || d.Pixels != usualPixels || len(notes) != 1 ||
+	if d := m.Config.Data; d.Size != 32 || d.Pixels != defaultPixels || len(notes) != 1 ||
 		!strings.Contains(notes[0], "does not state the range") {
 		t.Errorf("%+v, %q", d, notes)
 	}
@@ -64,7 +64,7 @@ func TestPublished(t *testing.T) {
 	write("preprocessor_config.json", `{"do_normalize": true, "image_mean": [0.5, 0.5, 0.5],`+
 		`"image_std": [0.5, 0.5, 0.5], "crop_size": 32, "do_center_crop": true, "size": {"shortest_edge": 40}, "resample": 2}`)
 	if m, notes, err = Import(dir, "", DataConfig{}); err != nil || len(notes) != 0 ||
-		m.Config.Data.Pixels == usualPixels || m.Config.Data.Shorter != 40 || m.Config.Data.Fit != "cover" {
+		m.Config.Data.Pixels == defaultPixels || m.Config.Data.Shorter != 40 || m.Config.Data.Fit != "cover" {
 		t.Errorf("%+v, %q, %v", m.Config.Data, notes, err)
 	}
 	// It is saved and loaded as any model.

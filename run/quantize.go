@@ -33,22 +33,22 @@ type QuantizeOptions struct {
 	Progress func(stage string, done, total int)
 }
 
-// Quantized is a model that evaluates in 8 bits, with its quality and speed before and after.
-type Quantized struct {
+// QuantizedModel is a model that evaluates in 8 bits, with its quality and speed before and after.
+type QuantizedModel struct {
 	Model *Model `json:"-"`
 	// Photos is the number of samples that the ranges were chosen from, and Method the method.
 	Photos int    `json:"photos"`
 	Method string `json:"method"`
 	// Tested is the number of test samples that both networks embedded.
-	Tested int      `json:"tested"`
-	Before Measured `json:"before"`
-	After  Measured `json:"after"`
+	Tested int         `json:"tested"`
+	Before Measurement `json:"before"`
+	After  Measurement `json:"after"`
 	// Test are the embeddings of the test samples by the model.
-	Test *Embedded `json:"-"`
+	Test *Embeddings `json:"-"`
 }
 
-// Measured is the quality and the speed of a network.
-type Measured struct {
+// Measurement is the quality and the speed of a network.
+type Measurement struct {
 	Precision string  `json:"precision"`
 	Recall1   float64 `json:"recall@1"` // on the test samples, by fine label
 	MAPAtR    float64 `json:"map@r"`
@@ -63,7 +63,7 @@ const quantizePhotos = 256
 // Quantize calibrates the model on some training samples of its run, and compares the model in
 // 8 bits with the original on the run's test samples. Except for the times, the results depend
 // on the seed only, not on the number of cores.
-func (m *Model) Quantize(ctx context.Context, opt QuantizeOptions) (*Quantized, error) {
+func (m *Model) Quantize(ctx context.Context, opt QuantizeOptions) (*QuantizedModel, error) {
 	if m.Net.Quantization() != nil {
 		return nil, errors.New("the network is in 8 bits already: give the run that it was made from")
 	}
@@ -75,12 +75,12 @@ func (m *Model) Quantize(ctx context.Context, opt QuantizeOptions) (*Quantized, 
 		}
 		defer d.Close()
 	}
-	sel, err := m.Divide(ctx, d)
+	sel, err := m.SplitDataset(ctx, d)
 	if err != nil {
 		return nil, err
 	}
-	q := &Quantized{}
-	photos, net, err := m.calibrated(ctx, sel.Train, &opt)
+	q := &QuantizedModel{}
+	photos, net, err := m.calibrate(ctx, sel.Train, &opt)
 	if err != nil {
 		return nil, err
 	}
@@ -88,23 +88,23 @@ func (m *Model) Quantize(ctx context.Context, opt QuantizeOptions) (*Quantized, 
 	made.Net, made.Config = net, m.Config.clone()
 	made.Config.Network.Precision = string(nn.Int8)
 	q.Model, q.Photos, q.Method = made, net.Quantization().Photos, net.Quantization().Method
-	sets := scoredSets(sel, &m.Config)[:1] // the test samples
+	sets := listScoredSets(sel, &m.Config)[:1] // the test samples
 	for _, of := range []struct {
 		stage string
 		model *Model
-		to    *Measured
+		to    *Measurement
 	}{{"embedding as before", m, &q.Before}, {"embedding in 8 bits", made, &q.After}} {
 		if err := of.model.measure(ctx, sets[0], of.to, &opt, of.stage); err != nil {
 			return nil, err
 		}
 	}
 	q.Tested, q.Test = sets[0].q.X.Rows, sets[0].q
-	q.Before.Seconds, q.After.Seconds = inTurns(m.Net, net, photos)
+	q.Before.Seconds, q.After.Seconds = timeAlternately(m.Net, net, photos)
 	return q, ctx.Err()
 }
 
-// calibrated returns the network in 8 bits, and the last batch that it was calibrated on.
-func (m *Model) calibrated(ctx context.Context, p *data.Part, opt *QuantizeOptions) (*train.Batch, *nn.Net, error) {
+// calibrate returns the network in 8 bits, and the last batch that it was calibrated on.
+func (m *Model) calibrate(ctx context.Context, p *data.Part, opt *QuantizeOptions) (*train.Batch, *nn.Net, error) {
 	n := opt.Photos
 	n = cmp.Or(n, quantizePhotos)
 	if n < 1 {
@@ -124,9 +124,9 @@ func (m *Model) calibrated(ctx context.Context, p *data.Part, opt *QuantizeOptio
 	}
 	var last train.Batch
 	done := 0
-	for b, err := range f.data.Epoch(ctx, 0, slices.Collect(slices.Chunk(positions(part.Len()), 32))) {
+	for b, err := range f.data.Epoch(ctx, 0, slices.Collect(slices.Chunk(consecutive(part.Len()), 32))) {
 		if err != nil {
-			return nil, nil, skippable(err)
+			return nil, nil, adviseSkipping(err)
 		}
 		if len(b.Pos) == 0 {
 			continue
@@ -147,7 +147,7 @@ func (m *Model) calibrated(ctx context.Context, p *data.Part, opt *QuantizeOptio
 	return &last, net, err
 }
 
-func positions(n int) []int {
+func consecutive(n int) []int {
 	pos := make([]int, n)
 	for i := range pos {
 		pos[i] = i
@@ -156,36 +156,36 @@ func positions(n int) []int {
 }
 
 // measure scores the model on a set.
-func (m *Model) measure(ctx context.Context, s *scored, to *Measured, opt *QuantizeOptions, stage string) error {
+func (m *Model) measure(ctx context.Context, s *scoredSet, to *Measurement, opt *QuantizeOptions, stage string) error {
 	to.Precision = m.Config.Network.Precision
 	to.Precision = cmp.Or(to.Precision, "float32")
 	feedOf := func(p *data.Part, name string) (*feed, error) {
 		f, err := newFeed(p, m.Config.Data, m.Config.Train.Seed, false, false)
 		if err == nil && opt.Progress != nil {
-			f.data = watched{f.data, func(done int) { opt.Progress(name, done, p.Len()) }}
+			f.data = progressData{f.data, func(done int) { opt.Progress(name, done, p.Len()) }}
 		}
 		return f, err
 	}
 	var err error
-	if s.qfeed, err = feedOf(s.query, stage); err != nil {
+	if s.queryFeed, err = feedOf(s.query, stage); err != nil {
 		return err
 	}
 	if s.gallery != nil {
-		if s.gfeed, err = feedOf(s.gallery, stage+", the gallery"); err != nil {
+		if s.galleryFeed, err = feedOf(s.gallery, stage+", the gallery"); err != nil {
 			return err
 		}
 	}
 	if err := s.embedAll(ctx, m.Net, m.Config.Eval.Batch); err != nil {
-		return skippable(err)
+		return adviseSkipping(err)
 	}
 	distance, err := rank.ParseDistance(m.Config.Eval.Distance)
 	if err != nil {
 		return err
 	}
-	set := eval.Set{X: s.q.X, Labels: [][]int64{s.q.Fine()}}
+	set := eval.Set{X: s.q.X, Labels: [][]int64{s.q.FineLabels()}}
 	var gallery *eval.Set
 	if s.g != nil {
-		gallery = &eval.Set{X: s.g.X, Labels: [][]int64{s.g.Fine()}}
+		gallery = &eval.Set{X: s.g.X, Labels: [][]int64{s.g.FineLabels()}}
 	}
 	rep, err := eval.Evaluate(ctx, set, gallery, eval.Config{
 		Metrics: []eval.Metric{{Kind: eval.Recall, K: 1}, {Kind: eval.MAPAtR}},
@@ -197,11 +197,11 @@ func (m *Model) measure(ctx context.Context, s *scored, to *Measured, opt *Quant
 	return nil
 }
 
-// inTurns times two networks alternately on a batch, and returns the median seconds for a photo.
-func inTurns(a, b *nn.Net, batch *train.Batch) (seconds, other float64) {
+// timeAlternately times two networks alternately on a batch, and returns the median seconds for a photo.
+func timeAlternately(a, b *nn.Net, batch *train.Batch) (seconds, other float64) {
 	const turns = 5
-	keepFilters(a)
-	keepFilters(b)
+	cacheFilters(a)
+	cacheFilters(b)
 	nets, times := []*nn.Net{a, b}, [2][]float64{}
 	for turn := range turns + 1 { // the first one warms up
 		for i, net := range nets {
@@ -220,7 +220,7 @@ func inTurns(a, b *nn.Net, batch *train.Batch) (seconds, other float64) {
 
 // Save writes the model, and the embeddings of the test samples with their labels. Load and
 // every command for a finished run can read the folder.
-func (q *Quantized) Save(dir string) error {
+func (q *QuantizedModel) Save(dir string) error {
 	if err := q.Model.Save(dir); err != nil {
 		return err
 	}
@@ -233,6 +233,6 @@ func (q *Quantized) Save(dir string) error {
 
 // QuantizedFiles returns the names of the files that Quantized.Save writes.
 func QuantizedFiles() []string {
-	return []string{configFile, nn.SpecFile, nn.WeightsFile, nn.QuantizationFile, TestSet.prefix() + embeddingsEnd,
-		embedding.NetworkFile(TestSet.prefix() + embeddingsEnd), TestSet.prefix() + labelsEnd}
+	return []string{configFile, nn.SpecFile, nn.WeightsFile, nn.QuantizationFile, TestSet.prefix() + embeddingsSuffix,
+		embedding.NetworkFile(TestSet.prefix() + embeddingsSuffix), TestSet.prefix() + labelsSuffix}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// quantizable trains a small run and returns its model and the data.
-func quantizable(t *testing.T) (*Model, *data.Dataset) {
+// trainQuantizable trains a small run and returns its model and the data.
+func trainQuantizable(t *testing.T) (*Model, *data.Dataset) {
 	t.Helper()
 	d := newBlobs(4, 24, 16)
 	cfg := smallConfig(t)
@@ -33,7 +33,7 @@ func quantizable(t *testing.T) (*Model, *data.Dataset) {
 }
 
 func TestQuantizeSavesWhatItMeasures(t *testing.T) {
-	m, d := quantizable(t)
+	m, d := trainQuantizable(t)
 	var stages []string
 	q, err := m.Quantize(t.Context(), QuantizeOptions{Dataset: d, Photos: 20, Seed: 2,
 		Progress: func(stage string, done, total int) { stages = append(stages, stage) }})
@@ -102,7 +102,7 @@ func TestQuantizeSavesWhatItMeasures(t *testing.T) {
 
 // The seed alone decides which photos are looked at, and what comes of them.
 func TestQuantizeSameOnAnyNumberOfCores(t *testing.T) {
-	m, d := quantizable(t)
+	m, d := trainQuantizable(t)
 	ranges := func(procs int, seed uint64) []nn.Range {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 		q, err := m.Quantize(t.Context(), QuantizeOptions{Dataset: d, Photos: 10, Seed: seed})
@@ -121,7 +121,7 @@ func TestQuantizeSameOnAnyNumberOfCores(t *testing.T) {
 }
 
 func TestQuantizeRefuses(t *testing.T) {
-	m, d := quantizable(t)
+	m, d := trainQuantizable(t)
 	if _, err := m.Quantize(t.Context(), QuantizeOptions{Dataset: d, Photos: -1}); err == nil {
 		t.Error("-1 photos pass")
 	}

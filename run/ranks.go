@@ -11,46 +11,47 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// fact is a named property of a rank that decides the bits of a run.
-type fact struct{ What, Is string }
+// rankFact is a named property of a rank that decides the bits of a run.
+type rankFact struct{ What, Is string }
 
-// alike checks that all ranks agree on what decides the bits of the run, before anything is written.
-func (t *built) alike() error {
+// checkRanksAgree checks that all ranks agree on what decides the bits of the run, before anything is written.
+func (t *trainingStage) checkRanksAgree() error {
 	if t.opts.Ranks == nil {
 		return nil
 	}
-	return compare(t.opts.Ranks, append(program(), fact{"the instruction set", simd.Active().String()},
-		fact{"the data (names and labels of the training samples)", fingerprint(t.sel.Train)},
-		fact{"the configuration", string(t.cfg.YAML())}))
+	return compareFacts(t.opts.Ranks, append(programFacts(), rankFact{"the instruction set", simd.Active().String()},
+		rankFact{"the data (names and labels of the training samples)", fingerprint(t.sel.Train)},
+		rankFact{"the configuration", string(t.cfg.YAML())}))
 }
 
-// alikeFrom checks that ranks which resume a run have the same checkpoint.
-func (t *trainer) alikeFrom(c *train.Checkpoint) error {
+// checkSameCheckpoint checks that ranks which resume a run have the same checkpoint.
+func (t *trainer) checkSameCheckpoint(c *train.Checkpoint) error {
 	if t.opts.Ranks == nil || c == nil {
 		return nil
 	}
-	return compare(t.opts.Ranks, []fact{{"the checkpoint", fmt.Sprintf("epoch %d, step %d, %v", c.Epoch, c.Step,
-		c.History)}})
+	return compareFacts(t.opts.Ranks, []rankFact{{"the checkpoint",
+		fmt.Sprintf("epoch %d, step %d, %v", c.Epoch, c.Step,
+			c.History)}})
 }
 
-// program returns the facts that identify this program.
-func program() []fact {
-	list := []fact{{"the processor's architecture", runtime.GOARCH}, {"the compiler", runtime.Version()}}
+// programFacts returns the facts that identify this program.
+func programFacts() []rankFact {
+	list := []rankFact{{"the processor's architecture", runtime.GOARCH}, {"the compiler", runtime.Version()}}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return list
 	}
-	list = append(list, fact{"the program", info.Main.Path + " " + info.Main.Version})
+	list = append(list, rankFact{"the program", info.Main.Path + " " + info.Main.Version})
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" || s.Key == "vcs.modified" || s.Key == "-tags" {
-			list = append(list, fact{"the build (" + s.Key + ")", s.Value})
+			list = append(list, rankFact{"the build (" + s.Key + ")", s.Value})
 		}
 	}
 	return list
 }
 
-// compare returns an error for the first rank whose facts differ from those of rank 0.
-func compare(ranks train.Ranks, facts []fact) error {
+// compareFacts returns an error for the first rank whose facts differ from those of rank 0.
+func compareFacts(ranks train.Ranks, facts []rankFact) error {
 	text, err := json.Marshal(facts)
 	if err != nil {
 		return err
@@ -59,7 +60,7 @@ func compare(ranks train.Ranks, facts []fact) error {
 	if err != nil {
 		return &train.RankError{Err: err}
 	}
-	lists := make([][]fact, len(all))
+	lists := make([][]rankFact, len(all))
 	for r, text := range all {
 		if err := json.Unmarshal(text, &lists[r]); err != nil {
 			return &train.RankError{Err: fmt.Errorf("rank %d sent no description of its run: %w", r, err)}
@@ -72,15 +73,15 @@ func compare(ranks train.Ranks, facts []fact) error {
 				return fmt.Errorf("rank %d runs another program than rank 0: start the same program on all ranks", r)
 			case s.Is != lists[0][i].Is:
 				return fmt.Errorf("%s differs between rank 0 and rank %d: %s", s.What, r,
-					difference(lists[0][i].Is, s.Is))
+					firstDifference(lists[0][i].Is, s.Is))
 			}
 		}
 	}
 	return nil
 }
 
-// difference returns the first line in which two texts differ.
-func difference(a, b string) string {
+// firstDifference returns the first line in which two texts differ.
+func firstDifference(a, b string) string {
 	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := range x {
 		if i >= len(y) {
@@ -93,8 +94,8 @@ func difference(a, b string) string {
 	return "one text is shorter"
 }
 
-// shareable checks that a batch can be shared among the ranks.
-func (r *recipe) shareable() error {
+// checkShareable checks that a batch can be shared among the ranks.
+func (r *recipe) checkShareable() error {
 	if r.opts.Ranks == nil {
 		return nil
 	}
@@ -114,10 +115,10 @@ func (r *recipe) shareable() error {
 	return nil
 }
 
-// among lets the ranks share the evaluation of sets.
-func among(ranks train.Ranks, sets []*scored) {
+// shareEvaluation lets the ranks share the evaluation of sets.
+func shareEvaluation(ranks train.Ranks, sets []*scoredSet) {
 	for _, s := range sets {
-		for _, f := range []*feed{s.qfeed, s.gfeed, s.dfeed} {
+		for _, f := range []*feed{s.queryFeed, s.galleryFeed, s.distractorFeed} {
 			if f != nil {
 				f.ranks = ranks
 			}

@@ -68,7 +68,7 @@ func TestRanks(t *testing.T) {
 			}
 			for _, size := range []int{2, 3, 4} {
 				got := filepath.Join(t.TempDir(), "run")
-				for r, err := range trainRanks(t.Context(), size, cfg, got, shared, nil) {
+				for r, err := range trainRanks(t.Context(), size, cfg, got, newSharedData, nil) {
 					if err != nil {
 						t.Fatalf("rank %d of %d: %v", r, size, err)
 					}
@@ -79,10 +79,10 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-func shared() *data.Dataset { return newBlobs(4, 20, 16) }
+func newSharedData() *data.Dataset { return newBlobs(4, 20, 16) }
 
-// inPieces is smallConfig with batches in pieces.
-func inPieces(t testing.TB) Config {
+// chunkedConfig is smallConfig with batches in pieces.
+func chunkedConfig(t testing.TB) Config {
 	t.Helper()
 	c := smallConfig(t)
 	c.Train.Chunk = 3
@@ -92,9 +92,9 @@ func inPieces(t testing.TB) Config {
 // TestRanksResume checks that a run that was stopped goes on with any other number of ranks, and
 // without any, to the same bytes.
 func TestRanksResume(t *testing.T) {
-	cfg := func() Config { return inPieces(t) }
+	cfg := func() Config { return chunkedConfig(t) }
 	want := filepath.Join(t.TempDir(), "alone")
-	if _, err := Train(t.Context(), cfg(), Options{Dir: want, Dataset: shared()}); err != nil {
+	if _, err := Train(t.Context(), cfg(), Options{Dir: want, Dataset: newSharedData()}); err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "run")
@@ -107,7 +107,7 @@ func TestRanksResume(t *testing.T) {
 			}
 		}
 		steps := 0
-		errs := trainRanks(ctx, size, cfg, dir, shared, func(r int, _ *Config, o *Options) {
+		errs := trainRanks(ctx, size, cfg, dir, newSharedData, func(r int, _ *Config, o *Options) {
 			o.Resume = at > 0
 			if r > 0 && at > 0 {
 				o.Dir = filepath.Join(copied, "of"+string(rune('0'+r)))
@@ -128,7 +128,7 @@ func TestRanksResume(t *testing.T) {
 		stop()
 		for r, err := range errs {
 			stopped := (*train.Stopped)(nil)
-			own := (*Stopped)(nil)
+			own := (*StoppedError)(nil)
 			if at < 3 && !errors.As(err, &stopped) && !errors.As(err, &own) || at == 3 && err != nil {
 				t.Fatalf("part %d, rank %d of %d: %v", at, r, size, err)
 			}
@@ -165,7 +165,7 @@ func TestRanksDiffer(t *testing.T) {
 		}, "the configuration differs between rank 0 and rank 1"},
 	} {
 		dir := filepath.Join(t.TempDir(), "run")
-		errs := trainRanks(t.Context(), 3, func() Config { return inPieces(t) }, dir, shared, c.change)
+		errs := trainRanks(t.Context(), 3, func() Config { return chunkedConfig(t) }, dir, newSharedData, c.change)
 		for r, err := range errs {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s, rank %d: %v, want %q", name, r, err, c.want)

@@ -14,47 +14,47 @@ import (
 // recipe is the fourth stage of a run: all that is known before the network is made. It has the
 // size of images and the sampler of batches.
 type recipe struct {
-	*divided
-	sampler   sampler // of batches
-	warms     bool    // the recipe chooses the warm-up
-	openSteps bool    // the configuration leaves the number of steps in an epoch open
+	*splitStage
+	sampler       sampler // of batches
+	choosesWarmup bool    // the recipe chooses the warm-up
+	choosesSteps  bool    // the configuration leaves the number of steps in an epoch open
 }
 
 // newRecipe settles the keys that depend on the images, the training samples and the steps of an epoch.
-func newRecipe(ctx context.Context, d *divided) (*recipe, error) {
-	r := &recipe{divided: d}
+func newRecipe(ctx context.Context, d *splitStage) (*recipe, error) {
+	r := &recipe{splitStage: d}
 	measured := r.cfg.Data.Size == 0 && !r.opts.Resume
-	if err := r.settleImages(); err != nil {
-		return nil, r.explained(err)
+	if err := r.choosePreprocessing(); err != nil {
+		return nil, r.withDataNotes(err)
 	}
-	r.settleNetwork()
+	r.chooseNetwork()
 	if measured {
 		if err := r.measureSize(ctx); err != nil {
 			return nil, err
 		}
 	}
 	t := &r.cfg.Train
-	t.LR, t.Best = cmp.Or(t.LR, r.usualRate()), cmp.Or(t.Best, r.usualBest())
+	t.LR, t.Best = cmp.Or(t.LR, r.defaultLR()), cmp.Or(t.Best, r.defaultBest())
 	var err error
-	r.openSteps = r.cfg.Sample.Batches == 0 && r.opts.Sampler == nil
+	r.choosesSteps = r.cfg.Sample.Batches == 0 && r.opts.Sampler == nil
 	if r.sampler, err = r.newSampler(); err != nil {
-		return nil, r.explained(err)
+		return nil, r.withDataNotes(err)
 	}
-	r.settleLength()
-	if err := r.shareable(); err != nil {
+	r.chooseLength()
+	if err := r.checkShareable(); err != nil {
 		return nil, err
 	}
-	return r, checkPairs(&r.cfg, &r.options, r.from)
+	return r, checkPairs(&r.cfg, &r.lossOptions, r.population)
 }
 
-// settleImages settles how images become the network's input. This depends on the start and on the images.
-func (r *recipe) settleImages() error {
+// choosePreprocessing settles how images become the network's input. This depends on the start and on the images.
+func (r *recipe) choosePreprocessing() error {
 	c, d, n := &r.cfg, &r.cfg.Data, &r.cfg.Network
 	var said onnxnet.Preparation
 	if r.file != nil {
 		var notes []string
 		var err error
-		if said, notes, err = c.adopt(r.file); err != nil {
+		if said, notes, err = c.adoptNetworkInput(r.file); err != nil {
 			return err
 		}
 		r.notes = append(r.notes, notes...)
@@ -68,18 +68,18 @@ func (r *recipe) settleImages() error {
 			w, h = 0, 0
 		}
 		d.Channels = cmp.Or(d.Channels, channels, 3)
-		d.Size = cmp.Or(d.Size, usualSize(w, h, d.Channels))
+		d.Size = cmp.Or(d.Size, defaultSize(w, h, d.Channels))
 		if r.file == nil {
-			said = r.beside.At(d.Size)
-			r.notes = append(r.notes, d.decided(&said)...)
+			said = r.preprocessing.At(d.Size)
+			r.notes = append(r.notes, d.describePixelRange(&said)...)
 		}
 		if said.Unfit == "" {
-			said.Fit = cmp.Or(said.Fit, fitFor(d.Channels))
+			said.Fit = cmp.Or(said.Fit, defaultFit(d.Channels))
 		}
-		if d.Pixels == "" && said.Pixels == "" && r.weights.Pixels == "" && n.pretrained() &&
+		if d.Pixels == "" && said.Pixels == "" && r.weights.Pixels == "" && n.isPretrained() &&
 			cmp.Or(n.Name, r.weights.Network) == caffeNetwork {
 			d.Pixels = caffeNetwork
-			r.note("data.pixels is %s, the range of the network's published weights", caffeNetwork)
+			r.addNote("data.pixels is %s, the range of the network's published weights", caffeNetwork)
 		}
 	}
 	said.Pixels = cmp.Or(r.weights.Pixels, said.Pixels)
@@ -88,12 +88,12 @@ func (r *recipe) settleImages() error {
 	if said.Resample = cmp.Or(r.weights.Resample, said.Resample); said.Resample == imaging.Bilinear.String() {
 		said.Resample = ""
 	}
-	return d.prepareAs(said)
+	return d.usePreparation(said)
 }
 
-// adopt settles the size and the channels of images by the network of a file. It returns the
+// adoptNetworkInput settles the size and the channels of images by the network of a file. It returns the
 // preparation that the file states, and remarks for the user.
-func (c *Config) adopt(net *onnxnet.Network) (onnxnet.Preparation, []string, error) {
+func (c *Config) adoptNetworkInput(net *onnxnet.Network) (onnxnet.Preparation, []string, error) {
 	in, said := net.Spec.Input, net.Preparation
 	notes := net.Notes
 	if c.Data.Size == 0 && in.H != in.W {
@@ -110,14 +110,14 @@ func (c *Config) adopt(net *onnxnet.Network) (onnxnet.Preparation, []string, err
 		notes = append(notes, "the model does not state its range of pixel values: imagenet is assumed; "+
 			"set data.pixels if that is wrong")
 	} else {
-		notes = append(notes, c.Data.decided(&said)...)
+		notes = append(notes, c.Data.describePixelRange(&said)...)
 	}
 	c.Data.Size, c.Data.Channels = in.H, in.C
 	return said, notes, nil
 }
 
-// decided gives the range of pixel values its name, if it has one, and tells which evidence decided.
-func (d *DataConfig) decided(said *onnxnet.Preparation) []string {
+// describePixelRange gives the range of pixel values its name, if it has one, and tells which evidence decided.
+func (d *DataConfig) describePixelRange(said *onnxnet.Preparation) []string {
 	if n, err := imaging.ParseNormalization(said.Pixels); err == nil && said.Pixels != "" {
 		said.Pixels = n.String()
 	}
@@ -127,15 +127,15 @@ func (d *DataConfig) decided(said *onnxnet.Preparation) []string {
 	return []string{fmt.Sprintf("data.pixels is %s, from %s", said.Pixels, said.Source)}
 }
 
-// prepareAs settles how pictures are prepared, by the preparation that the network's file states.
-func (d *DataConfig) prepareAs(said onnxnet.Preparation) error {
+// usePreparation settles how pictures are prepared, by the preparation that the network's file states.
+func (d *DataConfig) usePreparation(said onnxnet.Preparation) error {
 	if d.Fit == "" && said.Unfit != "" {
 		return fmt.Errorf("%s: set data.fit to stretch or cover to make images square in another way", said.Unfit)
 	}
 	if d.Fit == "" || d.Fit == said.Fit {
 		d.Fit, d.Shorter = said.Fit, cmp.Or(d.Shorter, said.Shorter)
 	}
-	d.Pixels = cmp.Or(d.Pixels, said.Pixels, usualPixels)
+	d.Pixels = cmp.Or(d.Pixels, said.Pixels, defaultPixels)
 	d.Resample = cmp.Or(d.Resample, said.Resample)
 	if d.Colours == "" && said.RawColours {
 		d.Colours = rawColours
@@ -143,16 +143,16 @@ func (d *DataConfig) prepareAs(said onnxnet.Preparation) error {
 	return nil
 }
 
-// usualPixels is the default range of pixel values.
-const usualPixels = "unit"
+// defaultPixels is the default range of pixel values.
+const defaultPixels = "unit"
 
 // caffeNetwork is the name of a network whose published weights all come from Caffe, and of the
 // range of pixel values that they take.
 const caffeNetwork = "bn_inception"
 
-// usualSize returns the default of data.size: the images' own side if they are small and
+// defaultSize returns the default of data.size: the images' own side if they are small and
 // square, 40 for line drawings, 64 for photographs.
-func usualSize(w, h, channels int) int {
+func defaultSize(w, h, channels int) int {
 	switch {
 	case w == h && w > 0 && w <= 64:
 		return w
@@ -162,22 +162,22 @@ func usualSize(w, h, channels int) int {
 	return 64
 }
 
-// fitFor returns how images with this number of channels are made square.
-func fitFor(channels int) string {
+// defaultFit returns how images with this number of channels are made square.
+func defaultFit(channels int) string {
 	if channels == 3 {
 		return imaging.Cover.String()
 	}
 	return imaging.Stretch.String()
 }
 
-// settleNetwork settles which network is trained, and the length of its embeddings unless a
+// chooseNetwork settles which network is trained, and the length of its embeddings unless a
 // pretrained network decides it.
-func (r *recipe) settleNetwork() {
+func (r *recipe) chooseNetwork() {
 	n := &r.cfg.Network
 	if r.file == nil {
-		n.Name = cmp.Or(n.Name, r.weights.Network, r.usualNetwork())
+		n.Name = cmp.Or(n.Name, r.weights.Network, r.defaultNetwork())
 	}
-	if !n.pretrained() {
+	if !n.isPretrained() {
 		n.Dim = cmp.Or(n.Dim, 128)
 	}
 	normalize := On
@@ -187,8 +187,8 @@ func (r *recipe) settleNetwork() {
 	n.Normalize = cmp.Or(n.Normalize, normalize)
 }
 
-// usualNetwork returns the default network for the samples.
-func (r *recipe) usualNetwork() string {
+// defaultNetwork returns the default network for the samples.
+func (r *recipe) defaultNetwork() string {
 	switch d := &r.cfg.Data; {
 	case r.data.Features != nil:
 		return "mlp"
@@ -201,15 +201,16 @@ func (r *recipe) usualNetwork() string {
 // newSampler makes the sampler of batches: the program's own or the configuration's.
 func (r *recipe) newSampler() (sampler, error) {
 	if r.opts.Sampler != nil {
-		return bringSampler(r.opts.Sampler, r.from.part)
+		return newCustomSampler(r.opts.Sampler, r.population.part)
 	}
-	if r.tunes() && r.options.Traits().Proxies > 0 {
-		r.fewOfClass()
+	if r.isFineTuning() && r.lossOptions.Traits().Proxies > 0 {
+		r.chooseProxyBatch()
 	}
-	s, err := newSampler(&r.cfg, r.from)
-	if b := &r.cfg.Sample.Batches; err == nil && *b == 0 && r.tunes() && s.Batches() < stepsOf(leastSamples, s) {
-		*b = stepsOf(leastSamples, s)
-		return newSampler(&r.cfg, r.from)
+	s, err := newSampler(&r.cfg, r.population)
+	if b := &r.cfg.Sample.Batches; err == nil && *b == 0 && r.isFineTuning() &&
+		s.Batches() < numSteps(minEpochSamples, s) {
+		*b = numSteps(minEpochSamples, s)
+		return newSampler(&r.cfg, r.population)
 	}
 	return s, err
 }
@@ -241,43 +242,43 @@ func newSampler(cfg *Config, p *population) (sampler, error) {
 	return s, nil
 }
 
-// settleLength settles the length of the run, given the steps of an epoch.
-func (r *recipe) settleLength() {
+// chooseLength settles the length of the run, given the steps of an epoch.
+func (r *recipe) chooseLength() {
 	t, steps := &r.cfg.Train, r.sampler.Batches()
 	warmer := t.Epochs > 0 && t.Warmup >= float64(t.Epochs) // the rate would not begin to fall
-	if t.Schedule == "" && (t.Minutes > 0 || r.open && !warmer) {
+	if t.Schedule == "" && (t.Minutes > 0 || r.choosesLoss && !warmer) {
 		t.Schedule = string(optim.Cosine)
 	}
 	t.Schedule = cmp.Or(t.Schedule, string(optim.Constant))
 	epochs := scratchEpochs
-	if r.cfg.Network.pretrained() {
-		epochs = r.usualEpochs()
+	if r.cfg.Network.isPretrained() {
+		epochs = r.defaultEpochs()
 	}
 	t.Epochs = cmp.Or(t.Epochs, epochs)
-	if r.tunes() && t.Minutes == 0 {
-		t.Patience = cmp.Or(t.Patience, patienceFor(steps*r.sampler.BatchSize()*r.cfg.Eval.Every))
+	if r.isFineTuning() && t.Minutes == 0 {
+		t.Patience = cmp.Or(t.Patience, defaultPatience(steps*r.sampler.BatchSize()*r.cfg.Eval.Every))
 	}
-	if r.warms = r.open && t.Warmup == 0; r.warms {
-		t.Warmup = r.usualWarmup(t.Epochs)
+	if r.choosesWarmup = r.choosesLoss && t.Warmup == 0; r.choosesWarmup {
+		t.Warmup = r.defaultWarmup(t.Epochs)
 	}
 	average := none
-	if r.tunes() && r.opts.Engine == nil { // an engine changes the weights elsewhere
-		average = fmt.Sprint(stepsOf(averagedSamples, r.sampler), stepsWord)
+	if r.isFineTuning() && r.opts.Engine == nil { // an engine changes the weights elsewhere
+		average = fmt.Sprint(numSteps(averageSamples, r.sampler), stepsWord)
 	}
 	t.Average = cmp.Or(t.Average, average)
 }
 
-// usualEpochs returns the default of train.epochs from a pretrained start, for the settled schedule of the rate.
-func (r *recipe) usualEpochs() int {
+// defaultEpochs returns the default of train.epochs from a pretrained start, for the settled schedule of the rate.
+func (r *recipe) defaultEpochs() int {
 	drawn := r.sampler.Batches() * r.sampler.BatchSize()
-	return epochsFor(drawn, samplesFor(r.cfg.Train.Schedule, r.sel.Train.Len()))
+	return epochsForSamples(drawn, defaultSamples(r.cfg.Train.Schedule, r.sel.Train.Len()))
 }
 
-// usualWarmup returns the epochs of warm-up of the default loss in a run of the given epochs: at most half of its
+// defaultWarmup returns the epochs of warm-up of the default loss in a run of the given epochs: at most half of its
 // steps.
-func (r *recipe) usualWarmup(epochs int) float64 {
+func (r *recipe) defaultWarmup(epochs int) float64 {
 	steps := r.sampler.Batches()
-	return float64(min(stepsOf(warmedSamples, r.sampler), epochs*steps/2)) / float64(steps)
+	return float64(min(numSteps(warmupSamples, r.sampler), epochs*steps/2)) / float64(steps)
 }
 
 // scratchEpochs is the default number of epochs of a run from scratch.
@@ -291,52 +292,52 @@ const (
 	// test has other classes. Few classes are soon told apart, and learning more about them does
 	// not help with other classes.
 	fewClasses = 10
-	// leastSamples is the least number of samples that an epoch draws.
-	leastSamples = 1024
-	// warmedSamples is the number of samples over which the rate of the default loss grows. The first steps of Adam
+	// minEpochSamples is the least number of samples that an epoch draws.
+	minEpochSamples = 1024
+	// warmupSamples is the number of samples over which the rate of the default loss grows. The first steps of Adam
 	// have the full length of the rate in every weight, which a pretrained network loses its features by.
-	warmedSamples = 2048
-	// averagedSamples is the number of samples over whose steps weights are averaged.
-	averagedSamples = 6144
-	// A run ends after patientSamples and patientEvaluations without a higher score.
-	patientSamples, patientEvaluations = 12288, 4
-	// A run ends at the latest after drawing drawnSamples, about a quarter of an hour for a small
-	// network on two cores, or after drawing each sample a number of times: drawnTimes, because from then on a small
-	// set is learned by heart, which validation images of the same classes do not show, or fallingTimes with a rate
-	// that falls to 0, but then at least fallingSamples.
-	drawnSamples                 = 100_000
-	drawnTimes                   = 32
-	fallingTimes, fallingSamples = 12, 12288
-	fewestEpochs                 = 4
-	// usualLeast and usualMost are the range of samples after which patience has ended most runs at a constant rate on
-	// the sets of docs/reproduction/defaults.md.
-	usualLeast, usualMost = 13_300, 51_200
+	warmupSamples = 2048
+	// averageSamples is the number of samples over whose steps weights are averaged.
+	averageSamples = 6144
+	// A run ends after patienceSamples and patienceEvaluations without a higher score.
+	patienceSamples, patienceEvaluations = 12288, 4
+	// A run ends at the latest after drawing maxDrawnSamples, about a quarter of an hour for a small
+	// network on two cores, or after drawing each sample a number of times: maxDrawnTimes, because from then on a small
+	// set is learned by heart, which validation images of the same classes do not show, or decayDrawnTimes with a rate
+	// that falls to 0, but then at least decayDrawnSamples.
+	maxDrawnSamples                    = 100_000
+	maxDrawnTimes                      = 32
+	decayDrawnTimes, decayDrawnSamples = 12, 12288
+	minEpochs                          = 4
+	// usualMinSamples and usualMaxSamples are the range of samples after which patience has ended most runs
+	// at a constant rate on the sets of docs/reproduction/defaults.md.
+	usualMinSamples, usualMaxSamples = 13_300, 51_200
 )
 
-// stepsOf returns the number of batches of s that draw about as many samples, at least one.
-func stepsOf(samples int, s sampler) int {
+// numSteps returns the number of batches of s that draw about as many samples, at least one.
+func numSteps(samples int, s sampler) int {
 	n := max(s.BatchSize(), 1)
 	return max((samples+n/2)/n, 1)
 }
 
-// samplesFor returns the number of samples that a run from a pretrained start draws by default, with a schedule of the
-// rate and a training part of the given size.
-func samplesFor(schedule string, samples int) int {
-	most := min(drawnSamples, drawnTimes*samples)
+// defaultSamples returns the number of samples that a run from a pretrained start draws by default, with a
+// schedule of the rate and a training part of the given size.
+func defaultSamples(schedule string, samples int) int {
+	most := min(maxDrawnSamples, maxDrawnTimes*samples)
 	if schedule == string(optim.Cosine) {
-		most = min(most, max(fallingTimes*samples, fallingSamples))
+		most = min(most, max(decayDrawnTimes*samples, decayDrawnSamples))
 	}
 	return most
 }
 
-// epochsFor returns the default of train.epochs from a pretrained start: as many as draw about the given number of
-// samples. An epoch draws drawn samples.
-func epochsFor(drawn, samples int) int {
-	return max(samples/max(drawn, 1), fewestEpochs)
+// epochsForSamples returns the default of train.epochs from a pretrained start: as many as draw about the
+// given number of samples. An epoch draws drawn samples.
+func epochsForSamples(drawn, samples int) int {
+	return max(samples/max(drawn, 1), minEpochs)
 }
 
-// patienceFor returns the default of train.patience from a pretrained start, for evaluations
+// defaultPatience returns the default of train.patience from a pretrained start, for evaluations
 // between which the given number of samples is drawn.
-func patienceFor(drawn int) int {
-	return max((patientSamples+drawn-1)/max(drawn, 1), patientEvaluations)
+func defaultPatience(drawn int) int {
+	return max((patienceSamples+drawn-1)/max(drawn, 1), patienceEvaluations)
 }

@@ -23,7 +23,7 @@ func TestUsualSize(t *testing.T) {
 		{65, 65, 1, 40}, {65, 65, 3, 64}, {0, 0, 1, 40}, {0, 0, 3, 64},
 		{28, 30, 1, 40}, {30, 28, 3, 64}, {105, 105, 1, 40},
 	} {
-		if got := usualSize(c.w, c.h, c.channels); got != c.want {
+		if got := defaultSize(c.w, c.h, c.channels); got != c.want {
 			t.Errorf("%d x %d x %d: %d, want %d", c.w, c.h, c.channels, got, c.want)
 		}
 	}
@@ -57,11 +57,11 @@ func TestSettleImages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := recipe{divided: &divided{started: &started{opened: &opened{cfg: cfg, data: c.d}}}}
-		if err := r.settleImages(); err != nil {
+		r := recipe{splitStage: &splitStage{startStage: &startStage{datasetStage: &datasetStage{cfg: cfg, data: c.d}}}}
+		if err := r.choosePreprocessing(); err != nil {
 			t.Fatal(err)
 		}
-		r.settleNetwork()
+		r.chooseNetwork()
 		n, d := &r.cfg.Network, &r.cfg.Data
 		got := settled{n.Name, d.Fit, d.Size, d.Channels, n.Normalize}
 		if got != c.want {
@@ -76,15 +76,15 @@ func TestLength(t *testing.T) {
 		{1024, 5000, 97, 58}, {5000, 5000, 20, 12}, {1024, 400, 12, 12}, {2048, 2048, 32, 12}, {1024, 700, 21, 12},
 		{320, 40, 4, 4}, {1024, 40, 4, 4}, {9000, 9000, 11, 11}, {50_000, 50_000, 4, 4}, {0, 0, 4, 4},
 	} {
-		constant := epochsFor(c.drawn, samplesFor("constant", c.samples))
-		cosine := epochsFor(c.drawn, samplesFor("cosine", c.samples))
+		constant := epochsForSamples(c.drawn, defaultSamples("constant", c.samples))
+		cosine := epochsForSamples(c.drawn, defaultSamples("cosine", c.samples))
 		if constant != c.constant || cosine != c.cosine {
 			t.Errorf("epochs that draw %d of %d: %d and %d, want %d and %d", c.drawn, c.samples, constant, cosine,
 				c.constant, c.cosine)
 		}
 	}
 	for drawn, want := range map[int]int{1: 12288, 128: 96, 1024: 12, 3000: 5, 3200: 4, 128_000: 4} {
-		if got := patienceFor(drawn); got != want {
+		if got := defaultPatience(drawn); got != want {
 			t.Errorf("%d samples between evaluations: patience of %d, want %d", drawn, got, want)
 		}
 	}
@@ -117,7 +117,7 @@ func TestFallingRate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tr, err := assemble(t.Context(), cfg, Options{Dataset: photos(6, 12, 64), Weights: smallStart(t, 128)})
+		tr, err := assemble(t.Context(), cfg, Options{Dataset: newPhotos(6, 12, 64), Weights: smallStart(t, 128)})
 		if err != nil {
 			t.Errorf("%v: %v", c.set, err)
 			continue
@@ -126,8 +126,8 @@ func TestFallingRate(t *testing.T) {
 		if got.Schedule != c.schedule || got.Epochs != c.epochs || got.Warmup != c.warmup {
 			t.Errorf("%v: %s, %d epochs, %v of warm-up; want %+v", c.set, got.Schedule, got.Epochs, got.Warmup, c)
 		}
-		if s := tr.setup(); c.schedule == "cosine" && s.Usual() != [2]int{} {
-			t.Errorf("%v: usually ends after %v", c.set, s.Usual())
+		if s := tr.newSetup(); c.schedule == "cosine" && s.UsualEpochs() != [2]int{} {
+			t.Errorf("%v: usually ends after %v", c.set, s.UsualEpochs())
 		}
 		tr.close()
 	}
@@ -178,7 +178,7 @@ func TestLengthOfARun(t *testing.T) {
 	if len(res.History) != 1 {
 		t.Errorf("%d epochs in no time", len(res.History))
 	}
-	longer := configOf(t, opts.Dir)
+	longer := readConfig(t, opts.Dir)
 	longer.Train.Budget = "1h"
 	opts.Resume = true
 	if res, err = Train(t.Context(), longer, opts); err != nil || len(res.History) != 4 {
@@ -205,12 +205,13 @@ func TestBlueByDefault(t *testing.T) {
 		{"bn_inception", "file.pth", "", "bn_inception"}, {"bn_inception", "file.pth", "unit", "unit"},
 		{"bn_inception", "", "", "unit"}, {"bn_inception", none, "", "unit"}, {"resnet50", "file.pth", "", "unit"},
 	} {
-		r := recipe{divided: &divided{started: &started{opened: &opened{cfg: Default(), data: photos(4, 12, 64)}}}}
+		r := recipe{splitStage: &splitStage{startStage: &startStage{datasetStage: &datasetStage{cfg: Default(),
+			data: newPhotos(4, 12, 64)}}}}
 		r.cfg.Network.Name, r.cfg.Network.Pretrained, r.cfg.Data.Pixels = c.network, c.pretrained, c.pixels
-		if err := r.settleImages(); err != nil {
+		if err := r.choosePreprocessing(); err != nil {
 			t.Fatal(err)
 		}
-		told := said(r.notes, "data.pixels is") != ""
+		told := findNote(r.notes, "data.pixels is") != ""
 		if got := r.cfg.Data.Pixels; got != c.want || told != (got == "bn_inception" && c.pixels == "") {
 			t.Errorf("%+v: %q, notes %q", c, got, r.notes)
 		}

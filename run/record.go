@@ -19,15 +19,15 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// claim makes or finds the run folder, locks it for this process, and checks that the run may
+// lockFolder makes or finds the run folder, locks it for this process, and checks that the run may
 // use it. The folder is returned even with an error, for messages.
-func claim(o *Options) (f *Folder, held *lock.Held, err error) {
+func lockFolder(o *Options) (f *Folder, held *lock.Held, err error) {
 	f = &Folder{dir: o.Dir, files: o.files}
 	switch {
 	case o.Resume:
 		_, err = os.Stat(o.Dir)
-	case o.Free:
-		f.dir, err = makeFree(o.Dir)
+	case o.UniqueDir:
+		f.dir, err = makeUniqueDir(o.Dir)
 	default:
 		err = o.files.MkdirAll(o.Dir)
 	}
@@ -39,26 +39,26 @@ func claim(o *Options) (f *Folder, held *lock.Held, err error) {
 	if held, err = lock.Folder(f.dir); err != nil {
 		return f, nil, err
 	}
-	return f, held, f.ready(o)
+	return f, held, f.prepare(o)
 }
 
-// ready prepares a locked folder for the run.
-func (f *Folder) ready(o *Options) error {
+// prepare prepares a locked folder for the run.
+func (f *Folder) prepare(o *Options) error {
 	checkpoints := f.path(checkpointDir)
 	if err := atomic.Clean(f.dir, checkpoints, f.path(snapshotDir)); err != nil {
 		return err
 	}
-	c, err := look(f.dir, o.Own)
+	c, err := listFolder(f.dir, o.CallerFiles)
 	if err != nil {
 		return err
 	}
 	if o.Resume {
-		return f.resumable(c)
+		return f.checkResumable(c)
 	}
-	if err := o.refuse(c); err != nil {
+	if err := o.checkVacant(c); err != nil {
 		return err
 	}
-	if !c.blank() {
+	if !c.isVacant() {
 		if err := f.clear(c); err != nil {
 			return err
 		}
@@ -66,13 +66,13 @@ func (f *Folder) ready(o *Options) error {
 	return o.files.MkdirAll(checkpoints)
 }
 
-// refuse returns an error if a new run may not begin in a folder with these contents.
-func (o *Options) refuse(c *contents) error {
+// checkVacant returns an error if a new run may not begin in a folder with these contents.
+func (o *Options) checkVacant(c *contents) error {
 	switch {
-	case c.blank():
-	case !c.run():
+	case c.isVacant():
+	case !c.isRun():
 		return option.Errorf("%s is neither empty nor the folder of a run: it holds %s; choose another folder with %s",
-			o.Dir, c.sample(), optDir)
+			o.Dir, c.exampleFiles(), optDir)
 	case !o.Force:
 		return option.Errorf("%s holds a run already: continue it with %s, replace it with %s, or choose another "+
 			"folder with %s", o.Dir, optResume.With(o.Dir), optForce, optDir)
@@ -80,10 +80,10 @@ func (o *Options) refuse(c *contents) error {
 	return nil
 }
 
-// vacant checks that a new run may begin in its folder, before data are read and features are
+// checkVacantDir checks that a new run may begin in its folder, before data are read and features are
 // computed. It makes no folder. claim checks again.
-func (o *Options) vacant() error {
-	if o.Dir == "" || o.Resume || o.Free {
+func (o *Options) checkVacantDir() error {
+	if o.Dir == "" || o.Resume || o.UniqueDir {
 		return nil
 	}
 	if _, err := os.Stat(o.Dir); errors.Is(err, fs.ErrNotExist) {
@@ -92,20 +92,20 @@ func (o *Options) vacant() error {
 	f := &Folder{dir: o.Dir}
 	held, err := lock.Folder(o.Dir)
 	if err != nil {
-		return f.explain(err)
+		return f.explainDiskFull(err)
 	}
 	if err = atomic.Clean(o.Dir, f.path(checkpointDir), f.path(snapshotDir)); err == nil {
 		var c *contents
-		if c, err = look(o.Dir, o.Own); err == nil {
-			err = o.refuse(c)
+		if c, err = listFolder(o.Dir, o.CallerFiles); err == nil {
+			err = o.checkVacant(c)
 		}
 	}
 	return errors.Join(err, held.Release())
 }
 
-// makeFree makes the folder base, or base-2 and so on if that exists, and returns its name. No
+// makeUniqueDir makes the folder base, or base-2 and so on if that exists, and returns its name. No
 // two callers get the same folder.
-func makeFree(base string) (string, error) {
+func makeUniqueDir(base string) (string, error) {
 	base = filepath.Clean(base)
 	if err := os.MkdirAll(filepath.Dir(base), 0o777); err != nil {
 		return "", err
@@ -134,19 +134,19 @@ func (f *Folder) clear(c *contents) error {
 	return nil
 }
 
-// record writes the folder of a run that is under way.
-type record struct {
+// recorder writes the folder of a run that is under way.
+type recorder struct {
 	*Folder
 	tensorBoard bool
-	timing      []timing
-	events      events
+	timing      []epochTiming
+	events      eventFile
 	saved       int // number of epochs in the last checkpoint
 }
 
-// begin writes the resolved configuration, and the files that a kill after the checkpoint of
+// writeStart writes the resolved configuration, and the files that a kill after the checkpoint of
 // an epoch may have left unwritten. If the run resumes with other settings, they are written
 // into the checkpoint first, so that a kill in between leaves no contradicting files.
-func (r *record) begin(cfg *Config, from *train.Checkpoint) error {
+func (r *recorder) writeStart(cfg *Config, from *train.Checkpoint) error {
 	config := string(cfg.YAML())
 	if from != nil && from.Settings != "" && from.Settings != config {
 		changed := *from
@@ -155,7 +155,7 @@ func (r *record) begin(cfg *Config, from *train.Checkpoint) error {
 			return err
 		}
 	}
-	err := r.writeText(configFile, cfg.withPlace())
+	err := r.writeText(configFile, cfg.withDataPath())
 	if err != nil || from == nil || from.Epoch == 0 {
 		return err
 	}
@@ -167,14 +167,14 @@ func (r *record) begin(cfg *Config, from *train.Checkpoint) error {
 	return r.writeMetrics(from.History)
 }
 
-// epoch writes a checkpoint and, if it ends an epoch, the files of that epoch. It calls between
+// writeEpoch writes a checkpoint and, if it ends an epoch, the files of that epoch. It calls between
 // after the checkpoint. The times of an epoch are written before its checkpoint, because they
 // cannot be computed again. Its metrics are written after it, because they can.
-func (r *record) epoch(c *train.Checkpoint, between func() error) error {
+func (r *recorder) writeEpoch(c *train.Checkpoint, between func() error) error {
 	ended := c.Epoch > r.saved
 	if ended {
 		row := c.History[c.Epoch-1]
-		r.timing = append(r.timing, timing{row.Epoch, row.Took.Train, row.Took.Eval, row.Took.Samples})
+		r.timing = append(r.timing, epochTiming{row.Epoch, row.Took.Train, row.Took.Eval, row.Took.Samples})
 		if err := r.writeTiming(); err != nil {
 			return err
 		}
@@ -189,23 +189,23 @@ func (r *record) epoch(c *train.Checkpoint, between func() error) error {
 	return r.writeMetrics(c.History)
 }
 
-func (r *record) writeCheckpoint(c *train.Checkpoint) error {
+func (r *recorder) writeCheckpoint(c *train.Checkpoint) error {
 	return r.write(filepath.Join(checkpointDir, checkpointFile), c.Write)
 }
 
-func (r *record) writeMetrics(history []train.Epoch) error {
+func (r *recorder) writeMetrics(history []train.Epoch) error {
 	err := r.write(metricsFile, func(w io.Writer) error { return writeHistory(w, history) })
 	if err != nil {
 		return err
 	}
-	err = r.write(linesFile, func(w io.Writer) error { return writeLines(w, history) })
+	err = r.write(metricsJSONFile, func(w io.Writer) error { return writeLines(w, history) })
 	if err != nil || !r.tensorBoard {
 		return err
 	}
 	return r.events.write(r.Folder, history, r.timing)
 }
 
-func (r *record) writeTiming() error {
+func (r *recorder) writeTiming() error {
 	return r.write(timingFile, func(w io.Writer) error { return writeTiming(w, r.timing) })
 }
 
@@ -213,23 +213,23 @@ func (r *record) writeTiming() error {
 func (t *trainer) Save(c *train.Checkpoint) error {
 	if c.Trained && c.Returned {
 		// The embeddings were computed for the comparison, so this takes a moment.
-		if err := t.fallBack(context.Background()); err != nil {
+		if err := t.returnUntrained(context.Background()); err != nil {
 			return err
 		}
 	}
-	if t.fellBack {
+	if t.keptUntrained {
 		changed := *c
 		changed.Settings, changed.Earlier = string(t.cfg.YAML()), c.Settings
 		c = &changed
 	}
-	return t.record.epoch(c, func() error {
+	return t.record.writeEpoch(c, func() error {
 		if !c.Trained {
 			return nil
 		}
-		if err := t.saveModel(); err != nil || !t.fellBack {
+		if err := t.saveModel(); err != nil || !t.keptUntrained {
 			return err
 		}
-		return t.record.writeText(configFile, t.cfg.withPlace())
+		return t.record.writeText(configFile, t.cfg.withDataPath())
 	})
 }
 
@@ -254,7 +254,7 @@ func describePreparation(net *nn.Net, cfg *Config) {
 		"loss": fmt.Sprint(cfg.Loss["name"]), "distance": cfg.Eval.Distance,
 		"fit": cfg.Data.Fit, "chroma": cfg.Data.Chroma,
 	}
-	if name := cfg.Data.resampling(); name != "" {
+	if name := cfg.Data.resampleFilter(); name != "" {
 		net.Spec().Meta["resample"] = name
 	}
 	if cfg.Data.Colours == rawColours {
@@ -267,7 +267,7 @@ func describePreparation(net *nn.Net, cfg *Config) {
 
 // write replaces a file of the folder.
 func (f *Folder) write(name string, write func(io.Writer) error) error {
-	return f.explain(f.files.Write(f.path(name), write))
+	return f.explainDiskFull(f.files.Write(f.path(name), write))
 }
 
 func (f *Folder) writeText(name, text string) error {
@@ -275,35 +275,35 @@ func (f *Folder) writeText(name, text string) error {
 }
 
 // writeEmbeddings writes NAMEembeddings.npy and NAMElabels.csv, and the network of the embeddings if it is known.
-func (f *Folder) writeEmbeddings(name string, e *Embedded, by embedding.Network) error {
-	err := f.write(name+embeddingsEnd, func(w io.Writer) error { return embedding.WriteNPY(w, e.X) })
+func (f *Folder) writeEmbeddings(name string, e *Embeddings, by embedding.Network) error {
+	err := f.write(name+embeddingsSuffix, func(w io.Writer) error { return embedding.WriteNPY(w, e.X) })
 	if err != nil {
 		return err
 	}
 	if by.Fingerprint != "" {
-		text, err := by.FileText(f.path(name + embeddingsEnd))
+		text, err := by.FileText(f.path(name + embeddingsSuffix))
 		if err != nil {
 			return err
 		}
-		if err := f.writeText(embedding.NetworkFile(name+embeddingsEnd), string(text)); err != nil {
+		if err := f.writeText(embedding.NetworkFile(name+embeddingsSuffix), string(text)); err != nil {
 			return err
 		}
 	}
-	return f.write(name+labelsEnd, e.WriteLabels)
+	return f.write(name+labelsSuffix, e.WriteLabels)
 }
 
 // writeSnapshot writes the embeddings of a set after an epoch.
-func (f *Folder) writeSnapshot(epoch int, s Set, e *Embedded) error {
+func (f *Folder) writeSnapshot(epoch int, s Set, e *Embeddings) error {
 	if err := f.files.MkdirAll(f.path(snapshotDir)); err != nil {
-		return f.explain(err)
+		return f.explainDiskFull(err)
 	}
 	return f.writeEmbeddings(filepath.Join(snapshotDir, fmt.Sprintf("%04d_%s_", epoch, s)), e, embedding.Network{})
 }
 
-// explain adds advice to the error of a full disk.
-func (f *Folder) explain(err error) error {
+// explainDiskFull adds advice to the error of a full disk.
+func (f *Folder) explainDiskFull(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		if Begun(f.dir) {
+		if Exists(f.dir) {
 			return option.Errorf("%w: the disk is full; free some space, then continue with %s", err,
 				optResume.With(f.dir))
 		}

@@ -40,10 +40,10 @@ eval:    {recall: [1], metrics: [map@r], train: 6, keep: true}
 	return cfg
 }
 
-// goOn does what a user does with whatever is in dir: resume a run, begin one
+// resumeOrBegin does what a user does with whatever is in dir: resume a run, begin one
 // otherwise.
-func goOn(t testing.TB, dir string, fault func(op, path string) error) error {
-	opts := Options{Dir: dir, Resume: Begun(dir), Dataset: newFeatures(4, 8, 6), files: atomic.Files{Fault: fault}}
+func resumeOrBegin(t testing.TB, dir string, fault func(op, path string) error) error {
+	opts := Options{Dir: dir, Resume: Exists(dir), Dataset: newFeatures(4, 8, 6), files: atomic.Files{Fault: fault}}
 	_, err := Train(context.Background(), faultConfig(t), opts)
 	return err
 }
@@ -53,7 +53,7 @@ func runAndDie(dir, at string) {
 	if err != nil {
 		panic(err)
 	}
-	err = goOn(&testing.T{}, dir, func(string, string) error {
+	err = resumeOrBegin(&testing.T{}, dir, func(string, string) error {
 		if n--; n == 0 {
 			if self, err := os.FindProcess(os.Getpid()); err == nil {
 				_ = self.Kill()
@@ -66,12 +66,16 @@ func runAndDie(dir, at string) {
 	os.Exit(0)
 }
 
-// wholeRun trains faultConfig and returns the folder and the changes of the file system
+// traceRun trains faultConfig and returns the folder and the changes of the file system
 // that took, in their order.
-func wholeRun(t *testing.T) (dir string, changes []string) {
+func traceRun(t *testing.T) (dir string, changes []string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "whole")
-	if err := goOn(t, dir, func(op, _ string) error { changes = append(changes, op); return nil }); err != nil {
+	if err := resumeOrBegin(t, dir, func(op, _ string) error {
+		changes = append(changes,
+			op)
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if len(changes) < 100 {
@@ -80,11 +84,11 @@ func wholeRun(t *testing.T) (dir string, changes []string) {
 	return dir, changes
 }
 
-// stops are the changes, from 1, before which a test stops a run. With KINDRED_LONG, as in make
+// stopPoints are the changes, from 1, before which a test stops a run. With KINDRED_LONG, as in make
 // long, they are all. Otherwise a file that is written in many pieces counts by the first two,
 // and of what is left the stops are every seventh, begun at the test's turn: files are written in
 // four changes (create, write, sync, rename), so that sevens come to each of these.
-func stops(changes []string, turn int) []int {
+func stopPoints(changes []string, turn int) []int {
 	var all, some []int
 	for i, op := range changes {
 		if os.Getenv("KINDRED_LONG") != "" || i < 2 || op != "write" || changes[i-1] != op || changes[i-2] != op {
@@ -104,18 +108,18 @@ func stops(changes []string, turn int) []int {
 	return some
 }
 
-// step is how far apart the stops of a test are that counts them by itself: 1 with
+// stopStride is how far apart the stops of a test are that counts them by itself: 1 with
 // KINDRED_LONG, some otherwise, which is odd, for the reason that stops gives.
-func step(some int) int {
+func stopStride(some int) int {
 	if os.Getenv("KINDRED_LONG") != "" {
 		return 1
 	}
 	return some
 }
 
-// finishedLike checks that a run has all that another has: the same bytes, and a
+// checkFinishedLike checks that a run has all that another has: the same bytes, and a
 // line of times for every epoch.
-func finishedLike(t *testing.T, want, got string) {
+func checkFinishedLike(t *testing.T, want, got string) {
 	t.Helper()
 	sameFolders(t, want, got)
 	times, err := os.ReadFile(filepath.Join(got, timingFile))
@@ -130,7 +134,7 @@ func finishedLike(t *testing.T, want, got string) {
 // and some of those again when they are resumed; what is resumed ends with the bytes of
 // a run left alone.
 func TestKilledAtEveryWrite(t *testing.T) {
-	want, changes := wholeRun(t)
+	want, changes := traceRun(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -144,31 +148,31 @@ func TestKilledAtEveryWrite(t *testing.T) {
 			t.Fatalf("to be killed at change %d, but: %v\n%s", n, err, out)
 		}
 	}
-	for i, n := range stops(changes, 0) {
+	for i, n := range stopPoints(changes, 0) {
 		dir := filepath.Join(t.TempDir(), "killed")
 		kill(dir, n)
 		if i%4 == 3 {
 			kill(dir, 1+n%5)
 		}
-		if err := goOn(t, dir, nil); err != nil {
+		if err := resumeOrBegin(t, dir, nil); err != nil {
 			t.Fatalf("killed at change %d, then: %v", n, err)
 		}
-		finishedLike(t, want, dir)
+		checkFinishedLike(t, want, dir)
 		if t.Failed() {
 			t.Fatalf("killed at change %d of %d", n, len(changes))
 		}
 	}
-	t.Logf("%d of %d changes of the file system", len(stops(changes, 0)), len(changes))
+	t.Logf("%d of %d changes of the file system", len(stopPoints(changes, 0)), len(changes))
 }
 
 // TestFullAtEveryWrite fills the disk before changes of the file system: the run ends
 // with the reason and the way out, leaves no half file, and goes on once there is room.
 func TestFullAtEveryWrite(t *testing.T) {
-	want, changes := wholeRun(t)
-	for _, n := range stops(changes, 1) {
+	want, changes := traceRun(t)
+	for _, n := range stopPoints(changes, 1) {
 		dir := filepath.Join(t.TempDir(), "full")
 		at := 0
-		err := goOn(t, dir, func(op, path string) error {
+		err := resumeOrBegin(t, dir, func(op, path string) error {
 			if at++; at >= n {
 				return &os.PathError{Op: op, Path: path, Err: syscall.ENOSPC}
 			}
@@ -178,16 +182,16 @@ func TestFullAtEveryWrite(t *testing.T) {
 			!strings.Contains(err.Error(), "the disk is full; free some space, then ") {
 			t.Fatalf("full at change %d: %v", n, err)
 		}
-		if Begun(dir) != strings.Contains(err.Error(), "continue with run.Options.Resume") {
+		if Exists(dir) != strings.Contains(err.Error(), "continue with run.Options.Resume") {
 			t.Errorf("full at change %d: %v", n, err)
 		}
 		if left, _ := filepath.Glob(filepath.Join(dir, "*", ".kindred-*")); len(left) > 0 {
 			t.Errorf("full at change %d: %v left behind", n, left)
 		}
-		if err := goOn(t, dir, nil); err != nil {
+		if err := resumeOrBegin(t, dir, nil); err != nil {
 			t.Fatalf("full at change %d, then: %v", n, err)
 		}
-		finishedLike(t, want, dir)
+		checkFinishedLike(t, want, dir)
 		if t.Failed() {
 			t.Fatalf("full at change %d of %d", n, len(changes))
 		}
@@ -198,9 +202,9 @@ func TestFullAtEveryWrite(t *testing.T) {
 // removes that one's files and begins: it can be replaced again, and nothing else
 // in the folder has gone.
 func TestReplacedRunKilledAtEveryWrite(t *testing.T) {
-	want, _ := wholeRun(t)
+	want, _ := traceRun(t)
 	stop := errors.New("killed")
-	for n := 1; n <= 24; n += step(5) {
+	for n := 1; n <= 24; n += stopStride(5) {
 		dir := filepath.Join(t.TempDir(), "run")
 		if err := os.CopyFS(dir, os.DirFS(want)); err != nil {
 			t.Fatal(err)
@@ -230,7 +234,7 @@ func TestReplacedRunKilledAtEveryWrite(t *testing.T) {
 		if err := os.Remove(mine); err != nil {
 			t.Fatal(err)
 		}
-		finishedLike(t, want, dir)
+		checkFinishedLike(t, want, dir)
 	}
 }
 
@@ -245,12 +249,12 @@ func TestPowerLoss(t *testing.T) {
 	case testing.Short():
 		states = 30
 	}
-	want, _ := wholeRun(t)
+	want, _ := traceRun(t)
 	home := t.TempDir()
 	dir := filepath.Join(home, "run")
 	disk := powertest.Record(t, home)
-	goOnBy(t, dir, disk.Files())
-	disk.Complete()
+	resumeOrBeginWith(t, dir, disk.Files())
+	disk.CheckComplete()
 	pick := rand.New(rand.NewPCG(1, 5))
 	every := max(1, disk.Steps()*8/states)
 	looked := 0
@@ -262,8 +266,8 @@ func TestPowerLoss(t *testing.T) {
 		home := t.TempDir()
 		s.Write(t, home)
 		// Nothing has to be durable of what goes on from there.
-		goOnBy(t, filepath.Join(home, "run"), atomic.Files{Trace: func(atomic.Step) {}})
-		if finishedLike(t, want, filepath.Join(home, "run")); t.Failed() {
+		resumeOrBeginWith(t, filepath.Join(home, "run"), atomic.Files{Trace: func(atomic.Step) {}})
+		if checkFinishedLike(t, want, filepath.Join(home, "run")); t.Failed() {
 			t.Errorf("after step %d of %d", s.Steps, disk.Steps())
 		}
 		return looked < states && !t.Failed()
@@ -271,10 +275,10 @@ func TestPowerLoss(t *testing.T) {
 	t.Logf("%d states of %d steps", looked, disk.Steps())
 }
 
-// goOnBy is goOn by way of files.
-func goOnBy(t *testing.T, dir string, files atomic.Files) {
+// resumeOrBeginWith is resumeOrBegin by way of files.
+func resumeOrBeginWith(t *testing.T, dir string, files atomic.Files) {
 	t.Helper()
-	opts := Options{Dir: dir, Resume: Begun(dir), Dataset: newFeatures(4, 8, 6), files: files}
+	opts := Options{Dir: dir, Resume: Exists(dir), Dataset: newFeatures(4, 8, 6), files: files}
 	if _, err := Train(context.Background(), faultConfig(t), opts); err != nil {
 		t.Errorf("%s: %v", dir, err)
 	}

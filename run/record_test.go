@@ -19,13 +19,13 @@ import (
 // TestResumeWritesWhatIsMissing takes every file of a finished run away in turn,
 // but for the checkpoint and the configuration.
 func TestResumeWritesWhatIsMissing(t *testing.T) {
-	want, _ := wholeRun(t)
+	want, _ := traceRun(t)
 	dir := filepath.Join(t.TempDir(), "run")
-	if err := goOn(t, dir, nil); err != nil {
+	if err := resumeOrBegin(t, dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	taken := 0
-	for name := range folder(t, want) {
+	for name := range readFolder(t, want) {
 		if name == configFile || strings.HasPrefix(name, checkpointDir) || strings.HasPrefix(name, snapshotDir) {
 			continue
 		}
@@ -33,10 +33,10 @@ func TestResumeWritesWhatIsMissing(t *testing.T) {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
-		if err := goOn(t, dir, nil); err != nil {
+		if err := resumeOrBegin(t, dir, nil); err != nil {
 			t.Fatalf("without %s: %v", name, err)
 		}
-		finishedLike(t, want, dir)
+		checkFinishedLike(t, want, dir)
 	}
 	if taken < 7 {
 		t.Errorf("only %d files were taken away", taken)
@@ -45,7 +45,7 @@ func TestResumeWritesWhatIsMissing(t *testing.T) {
 
 func TestResumeSaysWhereItIs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	if err := goOn(t, dir, nil); err != nil {
+	if err := resumeOrBegin(t, dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	notes := func(epochs int) (string, error) {
@@ -53,7 +53,7 @@ func TestResumeSaysWhereItIs(t *testing.T) {
 		cfg.Train.Epochs = epochs
 		var said []string
 		_, err := Train(t.Context(), cfg,
-			Options{Dir: dir, Resume: true, Dataset: newFeatures(4, 8, 6), Begin: func(s Setup) {
+			Options{Dir: dir, Resume: true, Dataset: newFeatures(4, 8, 6), OnSetup: func(s Setup) {
 				if s.Dir != dir || s.Config.Train.Epochs != epochs {
 					t.Errorf("the run is said to be in %q and of %d epochs", s.Dir, s.Config.Train.Epochs)
 				}
@@ -74,7 +74,7 @@ func TestResumeSaysWhereItIs(t *testing.T) {
 
 // TestFoldersThatAreRefused keep every byte.
 func TestFoldersThatAreRefused(t *testing.T) {
-	finished, _ := wholeRun(t)
+	finished, _ := traceRun(t)
 	for name, c := range map[string]struct {
 		make        func(dir string) error
 		force       bool
@@ -82,21 +82,24 @@ func TestFoldersThatAreRefused(t *testing.T) {
 		wantResumed string
 	}{
 		"a user's files": {func(dir string) error {
-			return errors.Join(put(dir, "config.yaml"), put(dir, "labels.csv"), put(dir, ".hidden.tmp-1"),
-				put(dir, "a"), put(dir, "b"))
+			return errors.Join(writeNameFile(dir, "config.yaml"), writeNameFile(dir, "labels.csv"),
+				writeNameFile(dir, ".hidden.tmp-1"),
+				writeNameFile(dir, "a"), writeNameFile(dir, "b"))
 		}, true, "neither empty nor the folder of a run: it holds .hidden.tmp-1, a, b and 2 more",
 			"not the folder of a run"},
-		"a configuration": {func(dir string) error { return put(dir, "config.yaml") }, true, "it holds config.yaml;",
+		"a configuration": {func(dir string) error { return writeNameFile(dir, "config.yaml") }, true,
+			"it holds config.yaml;",
 			"not the folder of a run"},
-		"checkpoints": {func(dir string) error { return put(dir, "checkpoint/mine") }, true,
+		"checkpoints": {func(dir string) error { return writeNameFile(dir, "checkpoint/mine") }, true,
 			"it holds checkpoint/mine;", "not the folder of a run"},
-		"a lost checkpoint": {func(dir string) error { return put(dir, "checkpoint/last.safetensors") }, true,
+		"a lost checkpoint": {func(dir string) error { return writeNameFile(dir, "checkpoint/last.safetensors") }, true,
 			"it holds checkpoint/last.safetensors;", "not the folder of a run"},
-		"snapshots": {func(dir string) error { return put(dir, "snapshots/0001_test_labels.csv") }, true,
+		"snapshots": {func(dir string) error { return writeNameFile(dir, "snapshots/0001_test_labels.csv") }, true,
 			"snapshots", "not the folder of a run"},
-		"other snapshots": {func(dir string) error { return put(dir, "snapshots/mine") }, true, "snapshots/mine",
+		"other snapshots": {func(dir string) error { return writeNameFile(dir, "snapshots/mine") }, true,
+			"snapshots/mine",
 			"not the folder of a run"},
-		"results": {func(dir string) error { return put(dir, "gallery_labels.csv") }, true,
+		"results": {func(dir string) error { return writeNameFile(dir, "gallery_labels.csv") }, true,
 			"it holds gallery_labels.csv;", "not the folder of a run"},
 		"a finished run": {func(dir string) error { return os.CopyFS(dir, os.DirFS(finished)) }, false,
 			"holds a run already", ""},
@@ -108,13 +111,13 @@ func TestFoldersThatAreRefused(t *testing.T) {
 		if err := c.make(dir); err != nil {
 			t.Fatal(err)
 		}
-		before := folder(t, dir)
+		before := readFolder(t, dir)
 		refused := func(opts Options, want string) {
 			opts.Dir, opts.Dataset = dir, newFeatures(4, 8, 6)
 			if _, err := Train(t.Context(), faultConfig(t), opts); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: error %v does not contain %q", name, err, want)
 			}
-			after := folder(t, dir)
+			after := readFolder(t, dir)
 			for f := range before {
 				if after[f] != before[f] {
 					t.Errorf("%s: %s has changed", name, f)
@@ -143,8 +146,8 @@ func TestFoldersThatAreRefused(t *testing.T) {
 	}
 }
 
-// put writes a file that holds its own name.
-func put(dir, name string) error {
+// writeNameFile writes a file that holds its own name.
+func writeNameFile(dir, name string) error {
 	path := filepath.Join(dir, name)
 	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(name), 0o666))
 }
@@ -152,13 +155,13 @@ func put(dir, name string) error {
 // TestFoldersThatAreTaken are empty, but for what is the caller's or a killed
 // process's.
 func TestFoldersThatAreTaken(t *testing.T) {
-	want, _ := wholeRun(t)
+	want, _ := traceRun(t)
 	dir := filepath.Join(t.TempDir(), "run")
-	if err := errors.Join(put(dir, lock.FileName), put(dir, "plan.yaml"),
-		put(dir, "checkpoint/.kindred-0123456789abcdef.tmp")); err != nil {
+	if err := errors.Join(writeNameFile(dir, lock.FileName), writeNameFile(dir, "plan.yaml"),
+		writeNameFile(dir, "checkpoint/.kindred-0123456789abcdef.tmp")); err != nil {
 		t.Fatal(err)
 	}
-	if Begun(dir) {
+	if Exists(dir) {
 		t.Error("there is no run here")
 	}
 	if _, err := Train(t.Context(), faultConfig(t), Options{Dir: dir, Dataset: newFeatures(4, 8, 6)}); err == nil ||
@@ -166,16 +169,16 @@ func TestFoldersThatAreTaken(t *testing.T) {
 		t.Errorf("a file of nobody's: %v", err)
 	}
 	if _, err := Train(t.Context(), faultConfig(t),
-		Options{Dir: dir, Own: []string{"plan.yaml"}, Dataset: newFeatures(4, 8, 6)}); err != nil {
+		Options{Dir: dir, CallerFiles: []string{"plan.yaml"}, Dataset: newFeatures(4, 8, 6)}); err != nil {
 		t.Fatal(err)
 	}
-	if !Begun(dir) {
+	if !Exists(dir) {
 		t.Error("there is a run here")
 	}
 	if err := os.Remove(filepath.Join(dir, "plan.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	finishedLike(t, want, dir)
+	checkFinishedLike(t, want, dir)
 }
 
 // TestOneProcessAFolder tries to train into, resume and replace a run under way.
@@ -188,7 +191,7 @@ func TestOneProcessAFolder(t *testing.T) {
 				return
 			}
 			tried = true
-			before := folder(t, dir)
+			before := readFolder(t, dir)
 			for _, o := range []Options{{}, {Resume: true}, {Force: true}} {
 				o.Dir, o.Dataset = dir, newFeatures(4, 8, 6)
 				_, err := Train(t.Context(), faultConfig(t), o)
@@ -197,7 +200,7 @@ func TestOneProcessAFolder(t *testing.T) {
 					t.Errorf("%+v: %v", o, err)
 				}
 			}
-			if after := folder(t, dir); len(after) != len(before) {
+			if after := readFolder(t, dir); len(after) != len(before) {
 				t.Errorf("%d files, then %d", len(before), len(after))
 			}
 		}})
@@ -218,7 +221,7 @@ func TestFreeNames(t *testing.T) {
 	for range 4 {
 		cfg := faultConfig(t)
 		wg.Go(func() {
-			res, err := Train(t.Context(), cfg, Options{Dir: base, Free: true,
+			res, err := Train(t.Context(), cfg, Options{Dir: base, UniqueDir: true,
 				Dataset: newFeatures(4, 8, 6)})
 			if err != nil {
 				t.Error(err)
@@ -234,14 +237,14 @@ func TestFreeNames(t *testing.T) {
 		if !got[dir] {
 			t.Errorf("no run in %s", dir)
 		}
-		finishedLike(t, base, dir)
+		checkFinishedLike(t, base, dir)
 	}
 }
 
 // TestScoresThatCannotBeHad cost no training: the network and the checkpoint are
 // there, and the run ends once something else is measured.
 func TestScoresThatCannotBeHad(t *testing.T) {
-	want, _ := wholeRun(t)
+	want, _ := traceRun(t)
 	dir := filepath.Join(t.TempDir(), "run")
 	opts := Options{Dir: dir, Dataset: newFeatures(4, 8, 6)}
 	opts.Observe = func(e train.Event) {
@@ -259,14 +262,14 @@ func TestScoresThatCannotBeHad(t *testing.T) {
 		t.Fatalf("scores of NaN: %v", err)
 	}
 	for _, name := range []string{"model.safetensors", "model.json"} {
-		if folder(t, dir)[name] != folder(t, want)[name] {
+		if readFolder(t, dir)[name] != readFolder(t, want)[name] {
 			t.Errorf("%s is not the trained network's", name)
 		}
 	}
-	if err := goOn(t, dir, nil); err != nil {
+	if err := resumeOrBegin(t, dir, nil); err != nil {
 		t.Fatal(err)
 	}
-	finishedLike(t, want, dir)
+	checkFinishedLike(t, want, dir)
 }
 
 // TestNoPlaceForACache trains without one, says so and notes it in the
@@ -306,7 +309,7 @@ func TestStoppedSaysWhere(t *testing.T) {
 				}
 			}})
 		cancel()
-		var s *Stopped
+		var s *StoppedError
 		if !errors.As(err, &s) {
 			t.Fatalf("error %v", err)
 		}
@@ -318,7 +321,8 @@ func TestStoppedSaysWhere(t *testing.T) {
 			t.Errorf("%v does not say %q", err, want)
 		}
 	}
-	if s := (&Stopped{"d", &train.Stopped{Epoch: 3, Epochs: 2}}).Where(); s != "d stopped after its last epoch" {
+	if s := (&StoppedError{"d",
+		&train.Stopped{Epoch: 3, Epochs: 2}}).Location(); s != "d stopped after its last epoch" {
 		t.Error(s)
 	}
 }
@@ -326,14 +330,14 @@ func TestStoppedSaysWhere(t *testing.T) {
 // TestFolderIsRefusedBeforeTheFeatures of a pretrained start are computed.
 func TestFolderIsRefusedBeforeTheFeatures(t *testing.T) {
 	dir := t.TempDir()
-	if err := put(dir, "mine"); err != nil {
+	if err := writeNameFile(dir, "mine"); err != nil {
 		t.Fatal(err)
 	}
 	computed := 0
 	cfg := Default()
 	cfg.Network.Width = 16
-	opts := Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64), Dir: dir,
-		Features: func(int, int) { computed++ }}
+	opts := Options{Dataset: newPhotos(8, 10, 64), Weights: smallStart(t, 64), Dir: dir,
+		FeatureProgress: func(int, int) { computed++ }}
 	if _, err := Train(t.Context(), cfg, opts); err == nil || !strings.Contains(err.Error(), "it holds mine;") {
 		t.Error(err)
 	}

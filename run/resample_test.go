@@ -21,7 +21,7 @@ func TestTrainingTakesTheResampling(t *testing.T) {
 		small := smallStart(t, 64)
 		cfg := Default()
 		cfg.Network.Width, cfg.Data.Resample = 16, c.given
-		tr, err := assemble(t.Context(), cfg, Options{Dataset: photos(8, 10, 64),
+		tr, err := assemble(t.Context(), cfg, Options{Dataset: newPhotos(8, 10, 64),
 			Weights: func(ctx context.Context, name string) (Start, error) {
 				s, err := small(ctx, name)
 				s.Resample = c.start
@@ -70,7 +70,7 @@ func TestResamplingOfTheCache(t *testing.T) {
 		}
 		defer tr.close()
 		d := tr.sel.Train.Data
-		how, err := cfg.Data.images(false)
+		how, err := cfg.Data.imagingConfig(false)
 		if err != nil {
 			t.Fatal(err)
 		}

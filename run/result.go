@@ -24,13 +24,13 @@ type Result struct {
 	Net     *nn.Net
 	// Test and Seen are the embeddings that were scored last: of the test split's queries, and of
 	// the test samples of seen classes.
-	Test, Seen *Embedded
+	Test, Seen *Embeddings
 	// Params is the number of trained values. Wait is the share of training time spent waiting
 	// for data.
-	Params int
-	Wait   float64
-	Took   time.Duration
-	Notes  []string // see Setup
+	Params    int
+	WaitShare float64
+	Duration  time.Duration
+	Notes     []string // see Setup
 	// Epoch is the epoch of the final network: the last or, with train.best, the best one. 0 is
 	// the network before training. Scores are the scores of that network. Untrained are the scores
 	// of a pretrained start before training, at that network's own image size, whatever size
@@ -39,34 +39,35 @@ type Result struct {
 	Scores, Untrained []train.Metric
 	// UntrainedSize is the side of the images for Untrained; 0 without Untrained.
 	UntrainedSize int
-	// Place is the place of the network on the line from the start (0) to the epoch's weights
+	// InterpolationWeight is the place of the network on the line from the start (0) to the epoch's weights
 	// (1); 0 without train.line.
-	Place float64
-	// Computed is the number of training samples from whose features the run computed the last layer of the network,
+	InterpolationWeight float64
+	// WCCNSamples is the number of training samples from whose features the run computed the last layer of the network,
 	// "wccn", if it ends with the untrained network; 0 without such a layer.
-	Computed int
+	WCCNSamples int
 	// Verdict explains that the run ended no better than it began; "" if it ended better.
 	Verdict string
-	// Beside explains why validation and test scores differ; "" if their galleries have about
+	// GalleryNote explains why validation and test scores differ; "" if their galleries have about
 	// the same size.
-	Beside string
+	GalleryNote string
 	// LeftOut lists the files and samples that were not used.
 	LeftOut []data.LeftOut
 }
 
-// Last returns the last epoch's row.
-func (r *Result) Last() *train.Epoch { return &r.History[len(r.History)-1] }
+// LastEpoch returns the last epoch's row.
+func (r *Result) LastEpoch() *train.Epoch { return &r.History[len(r.History)-1] }
 
 // finish writes the network and the embeddings of the sets that were scored.
 func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, error) {
 	if trained.Epoch == 0 {
-		if err := t.fallBack(ctx); err != nil {
-			return nil, t.failed(t.stoppedAfter(err))
+		if err := t.returnUntrained(ctx); err != nil {
+			return nil, t.completeError(t.newStoppedError(err))
 		}
 	}
-	res := &Result{Dir: t.opts.Dir, Config: t.cfg, History: trained.History, Took: time.Since(t.began),
-		Wait: t.feed.stats().WaitShare(), Notes: t.notes, Epoch: trained.Epoch, Scores: trained.Metrics,
-		Untrained: trained.Untrained, Place: trained.Place, Computed: t.computed, Verdict: t.verdict(trained)}
+	res := &Result{Dir: t.opts.Dir, Config: t.cfg, History: trained.History, Duration: time.Since(t.startTime),
+		WaitShare: t.feed.stats().WaitShare(), Notes: t.notes, Epoch: trained.Epoch, Scores: trained.Metrics,
+		Untrained: trained.Untrained, InterpolationWeight: trained.Place, WCCNSamples: t.numWCCNSamples,
+		Verdict: t.verdict(trained)}
 	if len(res.Untrained) > 0 && t.sel.Train.Data.Features == nil {
 		res.UntrainedSize = t.cfg.Data.Size
 		if t.untrained != nil {
@@ -93,8 +94,8 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 	}
 	for _, s := range t.scored {
 		if s.q == nil { // resumed after the last epoch
-			if err := s.embedAll(ctx, t.trained, t.cfg.Eval.Batch); err != nil {
-				return nil, t.failed(t.stoppedAfter(err))
+			if err := s.embedAll(ctx, t.trainedNet, t.cfg.Eval.Batch); err != nil {
+				return nil, t.completeError(t.newStoppedError(err))
 			}
 		}
 		switch s.set {
@@ -115,17 +116,17 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 			}
 		}
 	}
-	res.Beside, res.LeftOut = beside(t.scored), t.leftOut()
+	res.GalleryNote, res.LeftOut = describeGalleryGap(t.scored), t.leftOut()
 	return res, nil
 }
 
-// stoppedAfter returns the error of a run that was interrupted after its last step.
-func (t *trainer) stoppedAfter(err error) error {
+// newStoppedError returns the error of a run that was interrupted after its last step.
+func (t *trainer) newStoppedError(err error) error {
 	if t.record == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	n := t.cfg.Train.Epochs
-	return &Stopped{t.opts.Dir, &train.Stopped{Epoch: n + 1, Epochs: n, Steps: t.sampler.Batches(), Err: err}}
+	return &StoppedError{t.opts.Dir, &train.Stopped{Epoch: n + 1, Epochs: n, Steps: t.sampler.Batches(), Err: err}}
 }
 
 // leftOut returns the files that are not samples, and the samples that neither training nor an
@@ -133,9 +134,9 @@ func (t *trainer) stoppedAfter(err error) error {
 func (t *trainer) leftOut() []data.LeftOut {
 	stats := []data.Stats{t.feed.stats()}
 	for _, s := range t.scored {
-		stats = append(stats, s.qfeed.stats())
-		if s.gfeed != nil {
-			stats = append(stats, s.gfeed.stats())
+		stats = append(stats, s.queryFeed.stats())
+		if s.galleryFeed != nil {
+			stats = append(stats, s.galleryFeed.stats())
 		}
 	}
 	return t.sel.Train.Data.Unread(stats...)
@@ -152,17 +153,17 @@ type Summary struct {
 	NoPositive  int     `json:"anchors_without_positive"` // of the last epoch
 	// Metrics are the scores of the final network, that of Epoch. Untrained are the scores of a
 	// pretrained network before training.
-	Epoch          int                `json:"epoch"`
-	Metrics        map[string]float64 `json:"metrics"`
-	Untrained      map[string]float64 `json:"untrained,omitempty"`
-	UntrainedSize  int                `json:"untrained_size,omitempty"` // of the images, in pixels
-	Place          float64            `json:"place,omitempty"`          // see Result
-	Computed       int                `json:"computed,omitempty"`       // see Result
-	Verdict        string             `json:"verdict,omitempty"`
-	Beside         string             `json:"beside,omitempty"` // see Result
-	Seconds        float64            `json:"seconds"`
-	WaitedForData  float64            `json:"waited_for_data"` // share of the training time
-	TrainingLabels string             `json:"training_labels,omitempty"`
+	Epoch               int                `json:"epoch"`
+	Metrics             map[string]float64 `json:"metrics"`
+	Untrained           map[string]float64 `json:"untrained,omitempty"`
+	UntrainedSize       int                `json:"untrained_size,omitempty"` // of the images, in pixels
+	InterpolationWeight float64            `json:"place,omitempty"`          // see Result
+	WCCNSamples         int                `json:"computed,omitempty"`       // see Result
+	Verdict             string             `json:"verdict,omitempty"`
+	GalleryNote         string             `json:"beside,omitempty"` // see Result
+	Seconds             float64            `json:"seconds"`
+	WaitedForData       float64            `json:"waited_for_data"` // share of the training time
+	TrainingLabels      string             `json:"training_labels,omitempty"`
 	// Notes are remarks about the run. Warnings are remarks about epochs.
 	Notes    []string `json:"notes,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
@@ -172,13 +173,14 @@ type Summary struct {
 
 // Summary returns the summary of the run in dir.
 func (r *Result) Summary(dir string) Summary {
-	last := r.Last()
+	last := r.LastEpoch()
 	s := Summary{
 		Dir: dir, Epoch: r.Epoch, Epochs: len(r.History), Parameters: r.Params, Loss: last.MeanLoss(),
 		ActiveShare: last.ActiveShare(),
-		NoPositive:  last.NoPositive, Metrics: map[string]float64{}, Beside: r.Beside, UntrainedSize: r.UntrainedSize,
-		Place: r.Place, Computed: r.Computed, Verdict: r.Verdict,
-		Seconds: math.Round(r.Took.Seconds()*1000) / 1000, WaitedForData: r.Wait,
+		NoPositive:  last.NoPositive, Metrics: map[string]float64{}, GalleryNote: r.GalleryNote,
+		UntrainedSize:       r.UntrainedSize,
+		InterpolationWeight: r.InterpolationWeight, WCCNSamples: r.WCCNSamples, Verdict: r.Verdict,
+		Seconds: math.Round(r.Duration.Seconds()*1000) / 1000, WaitedForData: r.WaitShare,
 		TrainingLabels: r.Config.Data.Label, Notes: r.Notes, LeftOut: r.LeftOut,
 	}
 	for _, e := range r.History {
@@ -199,11 +201,11 @@ func (r *Result) Summary(dir string) Summary {
 	return s
 }
 
-// beside explains why validation and test scores cannot be compared if their galleries differ
+// describeGalleryGap explains why validation and test scores cannot be compared if their galleries differ
 // in size; "" if they can be compared. Every image in a gallery can be mistaken for the right
 // one, so a larger gallery gives lower scores.
-func beside(sets []*scored) string {
-	var test, validation *scored
+func describeGalleryGap(sets []*scoredSet) string {
+	var test, validation *scoredSet
 	for _, s := range sets {
 		switch s.set {
 		case TestSet:
@@ -219,9 +221,9 @@ func beside(sets []*scored) string {
 	if test.query.Data.Features != nil {
 		item = "row"
 	}
-	v, vc := validation.among()
-	t, tc := test.among()
-	if alike(v, t) && alike(vc, tc) {
+	v, vc := validation.gallerySize()
+	t, tc := test.gallerySize()
+	if haveSimilarSize(v, t) && haveSimilarSize(vc, tc) {
 		return ""
 	}
 	return fmt.Sprintf("the validation gallery has %s of %s and the test gallery %d of %d: a larger gallery gives "+
@@ -229,26 +231,26 @@ func beside(sets []*scored) string {
 		enum.Count(vc, "class"), t, tc)
 }
 
-// among returns the number of samples and of classes that a query is compared with.
-func (s *scored) among() (samples, classes int) {
+// gallerySize returns the number of samples and of classes that a query is compared with.
+func (s *scoredSet) gallerySize() (samples, classes int) {
 	p := s.query
 	if s.gallery != nil {
 		p = s.gallery
 	}
-	return p.Len(), distinct(p.Fine)
+	return p.Len(), countDistinct(p.Fine)
 }
 
-// alike reports whether neither of two numbers is more than a tenth above the other.
-func alike(a, b int) bool { return 10*a <= 11*b && 10*b <= 11*a }
+// haveSimilarSize reports whether neither of two numbers is more than a tenth above the other.
+func haveSimilarSize(a, b int) bool { return 10*a <= 11*b && 10*b <= 11*a }
 
 // verdict compares the run with not training by the score that chose the epoch, and says why
 // training did not help and what to do; "" if it helped, or if nothing can be compared.
 func (t *trainer) verdict(r *train.Result) string {
-	says := t.against(r)
-	if early := t.endedEarly(r); early != "" {
+	says := t.compareWithUntrained(r)
+	if early := t.describeEarlyEnd(r); early != "" {
 		says = strings.TrimSuffix(early+"; "+says, "; ")
 	}
-	if name := t.missed; name != "" {
+	if name := t.missingDefault; name != "" {
 		random := fmt.Sprintf("this run started from random weights, because no pretrained network could be "+
 			"fetched: on "+
 			"photographs a pretrained start helps more than any other setting. Get one with "+
@@ -259,29 +261,29 @@ func (t *trainer) verdict(r *train.Result) string {
 	return says
 }
 
-// against compares the trained network with not training, in a sentence.
-func (t *trainer) against(r *train.Result) string {
-	key := t.cfg.Best().Metric
+// compareWithUntrained compares the trained network with not training, in a sentence.
+func (t *trainer) compareWithUntrained(r *train.Result) string {
+	key := t.cfg.BestRule().Metric
 	before, err := train.MetricOf(r.Untrained, key)
 	if key == "" || err != nil {
 		return ""
 	}
 	if r.Epoch == 0 {
 		with := ""
-		if t.computed > 0 {
-			with = fmt.Sprintf(", with a layer computed from %d of the training samples (wccn)", t.computed)
+		if t.numWCCNSamples > 0 {
+			with = fmt.Sprintf(", with a layer computed from %d of the training samples (wccn)", t.numWCCNSamples)
 		}
 		return fmt.Sprintf("the network before training is kept, at %d px%s: %s; %s", t.cfg.Data.Size, with,
-			t.whyUntrained(r, key, before), t.wayOut(r))
+			t.explainUntrained(r, key, before), t.suggestRemedies(r))
 	}
 	after, err := train.MetricOf(r.Metrics, key)
 	if err == nil && after < before {
 		return fmt.Sprintf("the trained network is worse than the features that it started from (%s %.4f, and %.4f "+
 			"at %d px): "+
 			"leave network.dim out, which keeps the features unchanged; %s", key, after, before, t.side,
-			t.wayOut(r))
+			t.suggestRemedies(r))
 	}
-	if n := len(r.History); r.Epoch == n && n == t.cfg.Train.Epochs && !t.drawsEnough() {
+	if n := len(r.History); r.Epoch == n && n == t.cfg.Train.Epochs && !t.hasDefaultLength() {
 		more := fmt.Sprintf("train.epochs=%d", 2*n)
 		if t.pace != nil {
 			more = fmt.Sprintf("train.minutes=%v", 2*t.pace.minutes)
@@ -291,15 +293,15 @@ func (t *trainer) against(r *train.Result) string {
 	return ""
 }
 
-// drawsEnough reports whether the rate of the run falls to 0 over as many samples as the default length has. The last
-// epoch is usually the best one then.
-func (t *trainer) drawsEnough() bool {
+// hasDefaultLength reports whether the rate of the run falls to 0 over as many samples as the default length
+// has. The last epoch is usually the best one then.
+func (t *trainer) hasDefaultLength() bool {
 	c := &t.cfg.Train
-	return c.Schedule == string(optim.Cosine) && c.Epochs >= t.usualEpochs()
+	return c.Schedule == string(optim.Cosine) && c.Epochs >= t.defaultEpochs()
 }
 
-// highest returns the highest value of a metric over the epochs.
-func highest(history []train.Epoch, key string) float64 {
+// highestValue returns the highest value of a metric over the epochs.
+func highestValue(history []train.Epoch, key string) float64 {
 	most := math.Inf(-1)
 	for _, row := range history {
 		if v, err := row.Metric(key); err == nil {
@@ -309,15 +311,15 @@ func highest(history []train.Epoch, key string) float64 {
 	return most
 }
 
-// whyUntrained says how the scores show that the trained network is no better.
-func (t *trainer) whyUntrained(r *train.Result, key string, before float64) string {
-	most, c := highest(r.History, key), r.Compared
+// explainUntrained says how the scores show that the trained network is no better.
+func (t *trainer) explainUntrained(r *train.Result, key string, before float64) string {
+	most, c := highestValue(r.History, key), r.Compared
 	switch {
 	case c == nil:
 		return fmt.Sprintf("no epoch had a higher %s than %.4f (%.4f at most)", key, before, most)
 	case c.Samples == 0:
 		return "no class has two validation samples, so nothing can be compared"
-	case t.computed > 0 && most > before:
+	case t.numWCCNSamples > 0 && most > before:
 		return fmt.Sprintf("training raised %s (%.4f before, %.4f at most after), but by no more than the layer does "+
 			"(difference %+.4f on %s, p %.2f)", key, before, most, c.Gain, enum.Count(c.Samples, "validation sample"),
 			c.P)
@@ -328,11 +330,11 @@ func (t *trainer) whyUntrained(r *train.Result, key string, before float64) stri
 		key, before, most, enum.Count(c.Samples, "validation sample"), c.P)
 }
 
-// wayOut lists what to try if training did not make the network better. What the run is known
+// suggestRemedies lists what to try if training did not make the network better. What the run is known
 // to lack comes first.
-func (t *trainer) wayOut(r *train.Result) string {
+func (t *trainer) suggestRemedies(r *train.Result) string {
 	var ways []string
-	classes, samples := t.from.classes, t.sel.Train.Len()
+	classes, samples := t.population.classes, t.sel.Train.Len()
 	if c := r.Compared; c != nil && c.Gain > 0 && c.Samples > 0 {
 		ways = append(ways, "more validation samples, for a surer comparison (data.validation=as-test:0.4)")
 	}
@@ -341,24 +343,24 @@ func (t *trainer) wayOut(r *train.Result) string {
 			"classes apart",
 			classes))
 	}
-	if samples < fewOfClass*classes {
+	if samples < minSamplesPerClass*classes {
 		ways = append(ways, fmt.Sprintf("more photographs of each class: there are %.1f on average for training",
 			float64(samples)/float64(max(classes, 1))))
 	}
 	if n := cmp.Or(t.trainedSize, t.cfg.Data.Size); t.untrained != nil && n < t.side {
 		ways = append(ways, fmt.Sprintf("data.size=%d: training used images of %d px", t.side, n))
 	}
-	if t.grouped {
+	if t.unclearGroups {
 		ways = append(ways, "mine.positives=easy, if labels are made of several unrelated sub-classes")
 	}
 	if t.sel.Train.TwoLevels() {
 		ways = append(ways, "finer labels (data.label)")
 	}
-	if !t.cfg.Network.frozenBody() {
+	if !t.cfg.Network.hasFrozenBody() {
 		ways = append(ways, "network.freeze=body, which trains only one layer")
 	}
 	return "what may help: " + strings.Join(append(ways, "a lower train.lr"), "; ")
 }
 
-// fewOfClass is the mean number of samples of a class below which wayOut asks for more.
-const fewOfClass = 8
+// minSamplesPerClass is the mean number of samples of a class below which suggestRemedies asks for more.
+const minSamplesPerClass = 8

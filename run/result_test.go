@@ -13,7 +13,7 @@ import (
 func TestVerdict(t *testing.T) {
 	cfg := Default()
 	cfg.Network.Width, cfg.Data.Size, cfg.Train.Epochs, cfg.Eval.Recall = 16, 64, 3, []int{1}
-	tr, err := assemble(t.Context(), cfg, Options{Dataset: photos(6, 12, 64), Weights: smallStart(t, 128)})
+	tr, err := assemble(t.Context(), cfg, Options{Dataset: newPhotos(6, 12, 64), Weights: smallStart(t, 128)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestVerdict(t *testing.T) {
 			says: []string{"no epoch had a higher validation_map@r than 0.3000 (0.3000 at most)"}},
 	} {
 		c.r.Untrained, tr.cfg.Train.Epochs = scores(0.3), len(c.r.History)
-		got := (&trainer{built: tr}).verdict(&c.r)
+		got := (&trainer{trainingStage: tr}).verdict(&c.r)
 		if len(c.says) == 0 && got != "" {
 			t.Errorf("%s: %q", what, got)
 		}
@@ -76,26 +76,26 @@ func TestVerdict(t *testing.T) {
 
 // TestBeside: why validation and test scores differ is said where their galleries do.
 func TestBeside(t *testing.T) {
-	set := func(s Set, n, classes int, gallery *data.Part) *scored {
+	set := func(s Set, n, classes int, gallery *data.Part) *scoredSet {
 		p := &data.Part{Data: &data.Dataset{}, Fine: make([]int64, n), Index: make([]int, n)}
 		for i := range p.Fine {
 			p.Fine[i] = int64(i % classes)
 		}
-		return &scored{set: s, query: p, gallery: gallery}
+		return &scoredSet{set: s, query: p, gallery: gallery}
 	}
 	large := set(TrainSet, 500, 40, nil).query
 	for _, c := range []struct {
-		sets []*scored
+		sets []*scoredSet
 		want string
 	}{
-		{[]*scored{set(TestSet, 80, 20, nil)}, ""},
-		{[]*scored{set(TestSet, 80, 20, nil), set(ValidationSet, 84, 20, nil)}, ""},
-		{[]*scored{set(TestSet, 80, 20, nil), set(ValidationSet, 20, 5, large)},
+		{[]*scoredSet{set(TestSet, 80, 20, nil)}, ""},
+		{[]*scoredSet{set(TestSet, 80, 20, nil), set(ValidationSet, 84, 20, nil)}, ""},
+		{[]*scoredSet{set(TestSet, 80, 20, nil), set(ValidationSet, 20, 5, large)},
 			"the validation gallery has 500 images of 40 classes and the test gallery 80 of 20:"},
-		{[]*scored{set(TestSet, 80, 20, nil), set(ValidationSet, 80, 40, nil)}, "of 40 classes"},
-		{[]*scored{set(TestSet, 20, 20, large), set(ValidationSet, 20, 5, large)}, ""},
+		{[]*scoredSet{set(TestSet, 80, 20, nil), set(ValidationSet, 80, 40, nil)}, "of 40 classes"},
+		{[]*scoredSet{set(TestSet, 20, 20, large), set(ValidationSet, 20, 5, large)}, ""},
 	} {
-		got := beside(c.sets)
+		got := describeGalleryGap(c.sets)
 		if got == "" != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%q, want %q", got, c.want)
 		}

@@ -24,7 +24,7 @@ import (
 func (t *trainer) resume() (*train.Checkpoint, error) {
 	from, err := t.record.Checkpoint()
 	if errors.Is(err, fs.ErrNotExist) && t.opts.Finish {
-		return nil, t.nothingToFinish()
+		return nil, t.nothingToFinishError()
 	} else if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err != nil {
@@ -34,29 +34,30 @@ func (t *trainer) resume() (*train.Checkpoint, error) {
 		return nil, err
 	}
 	samples, base, _ := strings.Cut(from.Data, "+")
-	if base != t.base {
+	if base != t.adapterBase {
 		return nil, fmt.Errorf("%s: the weights that adapters are added to differ from those that the run started "+
 			"with: resume with the same network.pretrained (%s)", from.Name, t.cfg.Network.Pretrained)
 	}
 	if what := changedSamples(samples, fingerprint(t.sel.Train)); what != "" {
-		return nil, &OtherDataError{from.Name, what}
+		return nil, &DataChangedError{from.Name, what}
 	}
 	switch done, epochs := from.Epoch, t.cfg.Train.Epochs; {
 	case t.opts.Finish:
-		return from, t.endAt(from)
+		return from, t.endAtCheckpoint(from)
 	case done > epochs:
 		return nil, fmt.Errorf("%s has done %d epochs, more than train.epochs=%d", t.opts.Dir, done, epochs)
 	case done == epochs:
-		t.note("%s has finished all %d epochs: only its files are written again", t.opts.Dir, done)
+		t.addNote("%s has finished all %d epochs: only its files are written again", t.opts.Dir, done)
 	default:
-		t.note("%s continues in epoch %d after step %d of %d", t.opts.Dir, done+1, from.Step, t.sampler.Batches())
-		return from, t.saysRate(from.Origin)
+		t.addNote("%s continues in epoch %d after step %d of %d", t.opts.Dir, done+1, from.Step, t.sampler.Batches())
+		return from, t.noteRateChange(from.Origin)
 	}
 	return from, nil
 }
 
-// saysRate says that the rate goes on differently because it falls to 0 over another number of epochs than before.
-func (t *trainer) saysRate(o train.Origin) error {
+// noteRateChange says that the rate goes on differently because it falls to 0 over another number of epochs
+// than before.
+func (t *trainer) noteRateChange(o train.Origin) error {
 	c := &t.cfg.Train
 	if c.Schedule != string(optim.Cosine) {
 		return nil
@@ -72,40 +73,40 @@ func (t *trainer) saysRate(o train.Origin) error {
 	case c.Epochs < before:
 		how = "lower"
 	}
-	t.note("train.schedule is %s: the learning rate now falls to 0 over %d epochs, and not over %d, so it goes on %s "+
+	t.addNote("train.schedule is %s: the learning rate now falls to 0 over %d epochs, and not over %d, so it goes on %s "+
 		"than before", c.Schedule, c.Epochs, before, how)
 	return nil
 }
 
-// OtherDataError is the error of resuming a run with other data.
-type OtherDataError struct {
+// DataChangedError is the error of resuming a run with other data.
+type DataChangedError struct {
 	Checkpoint string // file of the checkpoint
 	What       string // what differs
 }
 
-func (e *OtherDataError) Error() string {
+func (e *DataChangedError) Error() string {
 	return fmt.Sprintf("%s: %s differ from those of the checkpoint: resume with the same data", e.Checkpoint, e.What)
 }
 
-// endAt makes the run end at its checkpoint.
-func (t *trainer) endAt(from *train.Checkpoint) error {
+// endAtCheckpoint makes the run end at its checkpoint.
+func (t *trainer) endAtCheckpoint(from *train.Checkpoint) error {
 	done := from.Epoch
 	if from.Step > 0 {
 		done++
 	}
 	if done == 0 {
-		return t.nothingToFinish()
+		return t.nothingToFinishError()
 	}
 	t.cfg.Train.Epochs = done
 	if from.Step > 0 {
-		t.note("%s ends in epoch %d after step %d of %d", t.opts.Dir, done, from.Step, t.sampler.Batches())
+		t.addNote("%s ends in epoch %d after step %d of %d", t.opts.Dir, done, from.Step, t.sampler.Batches())
 	} else {
-		t.note("%s ends after epoch %d", t.opts.Dir, done)
+		t.addNote("%s ends after epoch %d", t.opts.Dir, done)
 	}
 	return nil
 }
 
-func (t *trainer) nothingToFinish() error {
+func (t *trainer) nothingToFinishError() error {
 	return option.Errorf("nothing to finish: the run in %s has taken no step: start it again with %s", t.opts.Dir,
 		optResume.With(t.opts.Dir))
 }
@@ -122,12 +123,12 @@ func (t *trainer) checkConfig(o train.Origin) error {
 	if err != nil {
 		return err
 	}
-	diff, err := different(now, []byte(o.Settings))
+	diff, err := settingDifferences(now, []byte(o.Settings))
 	if err != nil || diff == "" {
 		return err
 	}
 	if o.Earlier != "" {
-		if d, err := different(now, []byte(o.Earlier)); err != nil || d == "" {
+		if d, err := settingDifferences(now, []byte(o.Earlier)); err != nil || d == "" {
 			return err
 		}
 	}
@@ -196,10 +197,10 @@ func labelFingerprint(p *data.Part) string {
 	return text + "-" + hex.EncodeToString(rest.Sum(nil)[:8])
 }
 
-// different lists the settings in which two configurations differ, the first few by name; ""
+// settingDifferences lists the settings in which two configurations differ, the first few by name; ""
 // without a difference. Both are parsed, so that comments, order and keys left at their
 // defaults make no difference.
-func different(now, was []byte) (string, error) {
+func settingDifferences(now, was []byte) (string, error) {
 	var values [2]map[string]string
 	var keys []string
 	for i, text := range [][]byte{now, was} {
@@ -236,40 +237,40 @@ func different(now, was []byte) (string, error) {
 	return text, nil
 }
 
-// Begun reports whether dir is the folder of a run, finished or not, that
+// Exists reports whether dir is the folder of a run, finished or not, that
 // Options.Resume can continue or Options.Force replace.
-func Begun(dir string) bool {
-	c, err := look(dir, nil)
-	return err == nil && c.run()
+func Exists(dir string) bool {
+	c, err := listFolder(dir, nil)
+	return err == nil && c.isRun()
 }
 
 // contents lists the names of the files in a folder.
 type contents struct {
-	config, checkpoints, checkpoint bool
-	results                         []string // other files that a run writes
-	foreign                         []string // files of others
+	hasConfig, hasCheckpointDir, hasCheckpoint bool
+	results                                    []string // other files that a run writes
+	foreign                                    []string // files of others
 }
 
-// run reports whether the folder is a run's. Both marks are needed, because a configuration
+// isRun reports whether the folder is a run's. Both marks are needed, because a configuration
 // alone may be the user's.
-func (c *contents) run() bool { return c.config && c.checkpoints }
+func (c *contents) isRun() bool { return c.hasConfig && c.hasCheckpointDir }
 
-// blank reports whether a run may begin here. A run that was killed before it wrote its
+// isVacant reports whether a run may begin here. A run that was killed before it wrote its
 // configuration left only the folder of its checkpoints.
-func (c *contents) blank() bool {
-	return !c.config && !c.checkpoint && len(c.results)+len(c.foreign) == 0
+func (c *contents) isVacant() bool {
+	return !c.hasConfig && !c.hasCheckpoint && len(c.results)+len(c.foreign) == 0
 }
 
-// resultName matches the files that a run writes besides its configuration and its checkpoint.
-// keptName matches the files in snapshotDir.
+// resultPattern matches the files that a run writes besides its configuration and its checkpoint.
+// keptPattern matches the files in snapshotDir.
 var (
-	resultName = regexp.MustCompile(
+	resultPattern = regexp.MustCompile(
 		`^(metrics\.csv|metrics\.jsonl|events\.out\.tfevents\.kindred|timing\.csv|model\.safetensors|model\.json|quantization\.json|report\.html|(seen_|train_|gallery_|validation_)?(embeddings\.npy|embeddings\.network\.json|labels\.csv))$`)
-	keptName = regexp.MustCompile(`^[0-9]{4,}_(test|seen|train|validation)_(embeddings\.npy|labels\.csv)$`)
+	keptPattern = regexp.MustCompile(`^[0-9]{4,}_(test|seen|train|validation)_(embeddings\.npy|labels\.csv)$`)
 )
 
-// look lists a folder, without the names in kept, which belong to the caller.
-func look(dir string, kept []string) (*contents, error) {
+// listFolder lists a folder, without the names in kept, which belong to the caller.
+func listFolder(dir string, kept []string) (*contents, error) {
 	c := &contents{}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -280,21 +281,21 @@ func look(dir string, kept []string) (*contents, error) {
 		switch {
 		case name == lock.FileName, slices.Contains(kept, name):
 		case name == configFile:
-			c.config = true
+			c.hasConfig = true
 		case name == checkpointDir && e.IsDir():
-			c.checkpoints = true
+			c.hasCheckpointDir = true
 			inside, err := os.ReadDir(filepath.Join(dir, name))
 			if err != nil {
 				return nil, err
 			}
 			for _, f := range inside {
 				if f.Name() == checkpointFile {
-					c.checkpoint = true
+					c.hasCheckpoint = true
 				} else {
 					c.foreign = append(c.foreign, filepath.Join(name, f.Name()))
 				}
 			}
-		case resultName.MatchString(name):
+		case resultPattern.MatchString(name):
 			c.results = append(c.results, name)
 		case name == snapshotDir && e.IsDir():
 			inside, err := os.ReadDir(filepath.Join(dir, name))
@@ -302,7 +303,7 @@ func look(dir string, kept []string) (*contents, error) {
 				return nil, err
 			}
 			for _, f := range inside {
-				if p := filepath.Join(name, f.Name()); keptName.MatchString(f.Name()) {
+				if p := filepath.Join(name, f.Name()); keptPattern.MatchString(f.Name()) {
 					c.results = append(c.results, p)
 				} else {
 					c.foreign = append(c.foreign, p)
@@ -315,13 +316,13 @@ func look(dir string, kept []string) (*contents, error) {
 	return c, nil
 }
 
-// resumable checks that a folder holds a run that can be resumed. A run without a checkpoint
+// checkResumable checks that a folder holds a run that can be resumed. A run without a checkpoint
 // begins again, unless it has results, which would be lost.
-func (f *Folder) resumable(c *contents) error {
+func (f *Folder) checkResumable(c *contents) error {
 	switch {
-	case !c.run():
+	case !c.isRun():
 		return fmt.Errorf("nothing to resume: %s is not the folder of a run", f.dir)
-	case c.checkpoint:
+	case c.hasCheckpoint:
 		return nil
 	}
 	for _, name := range c.results {
@@ -333,13 +334,13 @@ func (f *Folder) resumable(c *contents) error {
 	return nil
 }
 
-// sample names some of the files that do not belong to a run.
-func (c *contents) sample() string {
+// exampleFiles names some of the files that do not belong to a run.
+func (c *contents) exampleFiles() string {
 	found := slices.Concat(c.foreign, c.results)
-	if c.config {
+	if c.hasConfig {
 		found = append(found, configFile)
 	}
-	if c.checkpoint {
+	if c.hasCheckpoint {
 		found = append(found, filepath.Join(checkpointDir, checkpointFile))
 	}
 	const most = 3

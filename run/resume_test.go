@@ -14,8 +14,8 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// asIs resumes the run in dir as its folder says.
-func asIs(t *testing.T, dir string, d *data.Dataset, overrides ...string) error {
+// resumeAsRecorded resumes the run in dir as its folder says.
+func resumeAsRecorded(t *testing.T, dir string, d *data.Dataset, overrides ...string) error {
 	t.Helper()
 	f, err := Open(dir)
 	if err != nil {
@@ -32,7 +32,7 @@ func asIs(t *testing.T, dir string, d *data.Dataset, overrides ...string) error 
 // TestConfigurationThatWasChanged by hand, or cut short, is noticed; what makes no
 // difference is not.
 func TestConfigurationThatWasChanged(t *testing.T) {
-	want, _ := wholeRun(t)
+	want, _ := traceRun(t)
 	text, err := os.ReadFile(filepath.Join(want, configFile))
 	if err != nil {
 		t.Fatal(err)
@@ -61,9 +61,9 @@ func TestConfigurationThatWasChanged(t *testing.T) {
 		if c.text == string(text) {
 			t.Fatalf("%s: nothing was changed", name)
 		}
-		write(t, filepath.Join(dir, configFile), c.text)
-		before := folder(t, dir)
-		err := asIs(t, dir, newFeatures(4, 8, 6))
+		writeFile(t, filepath.Join(dir, configFile), c.text)
+		before := readFolder(t, dir)
+		err := resumeAsRecorded(t, dir, newFeatures(4, 8, 6))
 		if c.want == nil {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -75,7 +75,7 @@ func TestConfigurationThatWasChanged(t *testing.T) {
 				t.Errorf("%s: %v does not say %q", name, err, w)
 			}
 		}
-		for file, content := range folder(t, dir) {
+		for file, content := range readFolder(t, dir) {
 			if before[file] != content {
 				t.Errorf("%s: %s has changed", name, file)
 			}
@@ -87,9 +87,9 @@ func TestConfigurationThatWasChanged(t *testing.T) {
 // change of the file system, and goes on with what the folder says then: with the
 // settings of old or the new ones, and never with an error that they disagree.
 func TestSettingsChangedAtEveryWrite(t *testing.T) {
-	begun, _ := wholeRun(t)
+	begun, _ := traceRun(t)
 	stop := errors.New("killed")
-	for n := 1; n <= 40; n += step(3) {
+	for n := 1; n <= 40; n += stopStride(3) {
 		dir := filepath.Join(t.TempDir(), "run")
 		if err := os.CopyFS(dir, os.DirFS(begun)); err != nil {
 			t.Fatal(err)
@@ -107,10 +107,10 @@ func TestSettingsChangedAtEveryWrite(t *testing.T) {
 		if _, err := Train(t.Context(), cfg, opts); !errors.Is(err, stop) {
 			t.Fatalf("stopped at change %d: %v", n, err)
 		}
-		if err := asIs(t, dir, newFeatures(4, 8, 6)); err != nil {
+		if err := resumeAsRecorded(t, dir, newFeatures(4, 8, 6)); err != nil {
 			t.Errorf("stopped at change %d, then: %v", n, err)
 		}
-		if err := asIs(t, dir, newFeatures(4, 8, 6), "train.epochs=3"); err != nil {
+		if err := resumeAsRecorded(t, dir, newFeatures(4, 8, 6), "train.epochs=3"); err != nil {
 			t.Errorf("stopped at change %d, then with three epochs: %v", n, err)
 		}
 	}
@@ -143,14 +143,15 @@ func TestOtherSamplesAreNoticed(t *testing.T) {
 		"nothing above": func(d *data.Dataset) { d.Coarse = "" },
 	}
 	for name, change := range changes {
-		if err := asIs(t, dir, set(change)); err == nil || !strings.Contains(err.Error(), "training samples") {
+		if err := resumeAsRecorded(t, dir, set(change)); err == nil ||
+			!strings.Contains(err.Error(), "training samples") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := asIs(t, dir, set(same)); err != nil {
+	if err := resumeAsRecorded(t, dir, set(same)); err != nil {
 		t.Error(err)
 	}
-	if err := asIs(t, dir, set(func(d *data.Dataset) { d.Features.Row(0)[0]++ })); err == nil ||
+	if err := resumeAsRecorded(t, dir, set(func(d *data.Dataset) { d.Features.Row(0)[0]++ })); err == nil ||
 		!strings.Contains(err.Error(), "the features of the training samples differ") {
 		t.Errorf("other features: %v", err)
 	}
@@ -199,11 +200,11 @@ func TestSplitIsWrittenAndKept(t *testing.T) {
 // that was never stopped, whatever that configuration leaves open: its folder says what it
 // came to.
 func TestGoesOnAsBegun(t *testing.T) {
-	cacheAt(t, t.TempDir())
+	setCacheDir(t, t.TempDir())
 	coarse := []string{"data.label=groups:a,p|b,o|c,n|d,m|e,l|f,k|g,j|h,i", "loss.name=supcon",
 		"data.split=images:0.2", "sample.batches=1"}
-	pretrained := Options{Weights: smallStart(t, 64), Dataset: photos(8, 10, 64)}
-	many := Options{Weights: pretrained.Weights, Dataset: photos(16, 30, 64)}
+	pretrained := Options{Weights: smallStart(t, 64), Dataset: newPhotos(8, 10, 64)}
+	many := Options{Weights: pretrained.Weights, Dataset: newPhotos(16, 30, 64)}
 	for name, c := range map[string]struct {
 		opts Options
 		set  []string
@@ -287,13 +288,13 @@ func TestBegunGivesWay(t *testing.T) {
 // A run whose batches went in pieces, as they did not fit the memory, goes on in pieces.
 func TestGoesOnInPieces(t *testing.T) {
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, configFile), "network: {pretrained: small, width: 16}\ntrain: {chunk: 12}\n")
+	writeFile(t, filepath.Join(dir, configFile), "network: {pretrained: small, width: 16}\ntrain: {chunk: 12}\n")
 	cfg, err := Parse("", nil, "network.pretrained=small", "network.width=16")
 	if err != nil {
 		t.Fatal(err)
 	}
 	tr, err := assemble(t.Context(), cfg,
-		Options{Dir: dir, Resume: true, Dataset: photos(4, 8, 16), Weights: smallStart(t, 16)})
+		Options{Dir: dir, Resume: true, Dataset: newPhotos(4, 8, 16), Weights: smallStart(t, 16)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,12 +336,12 @@ func TestFinish(t *testing.T) {
 			t.Error("a further step")
 		}
 	}
-	res, err := Train(t.Context(), configOf(t, opts.Dir), opts)
+	res, err := Train(t.Context(), readConfig(t, opts.Dir), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := len(res.History); n != 3 || res.History[2].Steps != 2 || res.Config.Train.Epochs != 3 || res.Epoch < 1 ||
-		len(res.Scores) == 0 || configOf(t, opts.Dir).Train.Epochs != 3 {
+		len(res.Scores) == 0 || readConfig(t, opts.Dir).Train.Epochs != 3 {
 		t.Errorf("%d epochs, the last of %d steps; epoch %d, %v", n, res.History[n-1].Steps, res.Epoch, res.Scores)
 	}
 	m, err := Load(opts.Dir)
@@ -350,11 +351,11 @@ func TestFinish(t *testing.T) {
 	if _, err := f.Embeddings(TestSet); err != nil {
 		t.Error(err)
 	}
-	again, err := Train(t.Context(), configOf(t, opts.Dir), opts)
+	again, err := Train(t.Context(), readConfig(t, opts.Dir), opts)
 	if err != nil || again.Epoch != res.Epoch || len(again.History) != 3 {
 		t.Errorf("finished twice: %v, %v", again, err)
 	}
-	longer := configOf(t, opts.Dir)
+	longer := readConfig(t, opts.Dir)
 	longer.Train.Epochs, opts.Finish, opts.Resume, opts.Observe = 4, false, true, nil
 	if res, err := Train(t.Context(), longer, opts); err != nil || len(res.History) != 4 {
 		t.Errorf("made longer: %v, %v", res, err)
@@ -387,7 +388,7 @@ func TestAnotherFall(t *testing.T) {
 		if cancel(); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
-		again := configOf(t, opts.Dir)
+		again := readConfig(t, opts.Dir)
 		again.Train.Epochs, opts.Resume, opts.Observe = c.epochs, true, nil
 		res, err := Train(t.Context(), again, opts)
 		if err != nil || len(res.History) != c.epochs {
@@ -408,17 +409,17 @@ func TestNothingToFinish(t *testing.T) {
 		t.Errorf("no folder: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	opts.Finish, opts.Begin = false, func(Setup) { cancel() }
+	opts.Finish, opts.OnSetup = false, func(Setup) { cancel() }
 	if _, err := Train(ctx, smallConfig(t), opts); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	before := folder(t, dir)
-	opts.Finish, opts.Begin = true, nil
+	before := readFolder(t, dir)
+	opts.Finish, opts.OnSetup = true, nil
 	if _, err := Train(t.Context(), smallConfig(t), opts); err == nil ||
 		!strings.Contains(err.Error(), "has taken no step: start it again with run.Options.Resume") {
 		t.Errorf("without a step: %v", err)
 	}
-	for name, content := range folder(t, dir) {
+	for name, content := range readFolder(t, dir) {
 		if before[name] != content {
 			t.Errorf("%s has changed", name)
 		}

@@ -18,26 +18,26 @@ import (
 // best epoch if the gallery of the validation samples holds training samples of their classes.
 const validationMetric = eval.MAPAtR
 
-// scored is a set of samples that evaluations score: test, seen or train.
-type scored struct {
+// scoredSet is a set of samples that evaluations score: test, seen or train.
+type scoredSet struct {
 	set            Set
 	query, gallery *data.Part // gallery is nil if queries are searched among each other
-	// itself has for each query the position in gallery of the same picture, or -1; nil if there are none.
-	itself       []int
-	qfeed, gfeed *feed
-	dfeed        *feed // reads the distractors; nil without distractors
+	// selfPositions has for each query the position in gallery of the same picture, or -1; nil if there are none.
+	selfPositions          []int
+	queryFeed, galleryFeed *feed
+	distractorFeed         *feed // reads the distractors; nil without distractors
 	// q, g and d are the embeddings that were scored last.
-	q, g, d *Embedded
+	q, g, d *Embeddings
 }
 
-// scoredSets lists the sets to score, without their feeds.
-func scoredSets(sel *data.Selected, cfg *Config) []*scored {
-	sets := []*scored{{set: TestSet, query: sel.Query}}
+// listScoredSets lists the sets to score, without their feeds.
+func listScoredSets(sel *data.Selected, cfg *Config) []*scoredSet {
+	sets := []*scoredSet{{set: TestSet, query: sel.Query}}
 	if sel.Gallery != sel.Query {
 		sets[0].gallery = sel.Gallery
 	}
 	if v := sel.Validation; v != nil {
-		s := &scored{set: ValidationSet, query: v}
+		s := &scoredSet{set: ValidationSet, query: v}
 		if sel.ValidationGallery != v {
 			s.gallery = sel.ValidationGallery
 		}
@@ -45,28 +45,28 @@ func scoredSets(sel *data.Selected, cfg *Config) []*scored {
 	}
 	for _, s := range sets {
 		if s.gallery != nil {
-			s.itself = s.query.Itself(s.gallery)
+			s.selfPositions = s.query.Itself(s.gallery)
 		}
 	}
 	if sel.Seen != nil {
-		sets = append(sets, &scored{set: SeenSet, query: sel.Seen})
+		sets = append(sets, &scoredSet{set: SeenSet, query: sel.Seen})
 	}
 	if n := cfg.Eval.Train; n != 0 {
-		sets = append(sets, &scored{set: TrainSet, query: spread(sel.Train, n)})
+		sets = append(sets, &scoredSet{set: TrainSet, query: sampleEvenly(sel.Train, n)})
 	}
 	return sets
 }
 
-// newScored lists the sets to score, with their feeds. bytes is as in newFeed.
-func newScored(sel *data.Selected, cfg *Config, bytes bool) ([]*scored, error) {
-	sets := scoredSets(sel, cfg)
+// newScoredSets lists the sets to score, with their feeds. bytes is as in newFeed.
+func newScoredSets(sel *data.Selected, cfg *Config, bytes bool) ([]*scoredSet, error) {
+	sets := listScoredSets(sel, cfg)
 	for _, s := range sets {
 		var err error
-		if s.qfeed, err = newFeed(s.query, cfg.Data, cfg.Train.Seed, false, bytes); err != nil {
+		if s.queryFeed, err = newFeed(s.query, cfg.Data, cfg.Train.Seed, false, bytes); err != nil {
 			return nil, err
 		}
 		if s.gallery != nil {
-			if s.gfeed, err = newFeed(s.gallery, cfg.Data, cfg.Train.Seed, false, bytes); err != nil {
+			if s.galleryFeed, err = newFeed(s.gallery, cfg.Data, cfg.Train.Seed, false, bytes); err != nil {
 				return nil, err
 			}
 		}
@@ -77,9 +77,9 @@ func newScored(sel *data.Selected, cfg *Config, bytes bool) ([]*scored, error) {
 	return sets, nil
 }
 
-// spread returns n samples of a part at equal distances, or all if n is negative or at least
+// sampleEvenly returns n samples of a part at equal distances, or all if n is negative or at least
 // their number.
-func spread(p *data.Part, n int) *data.Part {
+func sampleEvenly(p *data.Part, n int) *data.Part {
 	if n < 0 || n >= p.Len() {
 		return p
 	}
@@ -90,9 +90,9 @@ func spread(p *data.Part, n int) *data.Part {
 	return p.Subset(pos)
 }
 
-// columns returns the label columns that can be scored and their names: the fine label, and the
+// labelColumns returns the label columns that can be scored and their names: the fine label, and the
 // training label if it groups the samples differently.
-func (s *scored) columns() (names []string, query, gallery [][]int64) {
+func (s *scoredSet) labelColumns() (names []string, query, gallery [][]int64) {
 	names, query = []string{fineColumn}, [][]int64{s.query.Fine}
 	if s.gallery != nil {
 		gallery = [][]int64{s.gallery.Fine}
@@ -107,24 +107,25 @@ func (s *scored) columns() (names []string, query, gallery [][]int64) {
 }
 
 // embedAll computes the embeddings of a set and keeps them.
-func (s *scored) embedAll(ctx context.Context, net train.Network, batch int) (err error) {
-	if s.q, err = embed(ctx, net, s.qfeed, batch); err != nil {
+func (s *scoredSet) embedAll(ctx context.Context, net train.Network, batch int) (err error) {
+	if s.q, err = embedFeed(ctx, net, s.queryFeed, batch); err != nil {
 		return err
 	}
 	if s.gallery != nil {
-		if s.g, err = embed(ctx, net, s.gfeed, batch); err != nil {
+		if s.g, err = embedFeed(ctx, net, s.galleryFeed, batch); err != nil {
 			return err
 		}
 	}
-	if s.dfeed != nil {
-		s.d, err = embed(ctx, net, s.dfeed, batch)
+	if s.distractorFeed != nil {
+		s.d, err = embedFeed(ctx, net, s.distractorFeed, batch)
 	}
 	return err
 }
 
 // scoreAll scores sets by a network, with the metrics of cfg for an epoch or for the last one.
-func scoreAll(ctx context.Context, sets []*scored, net train.Network, cfg *Config, last bool) ([]train.Metric, error) {
-	metrics, err := cfg.metricsOf(last)
+func scoreAll(ctx context.Context, sets []*scoredSet, net train.Network, cfg *Config, last bool) ([]train.Metric,
+	error) {
+	metrics, err := cfg.epochMetrics(last)
 	if err != nil {
 		return nil, err
 	}
@@ -140,16 +141,16 @@ func scoreAll(ctx context.Context, sets []*scored, net train.Network, cfg *Confi
 }
 
 // score embeds a set and measures it.
-func (s *scored) score(ctx context.Context, net train.Network, cfg *Config, metrics map[string][]eval.Metric) (
+func (s *scoredSet) score(ctx context.Context, net train.Network, cfg *Config, metrics map[string][]eval.Metric) (
 	[]train.Metric, error) {
 	if err := s.embedAll(ctx, net, cfg.Eval.Batch); err != nil {
 		return nil, err
 	}
-	names, qLabels, gLabels := s.columns()
-	set := func(e *Embedded, labels [][]int64) *eval.Set {
+	names, qLabels, gLabels := s.labelColumns()
+	set := func(e *Embeddings, labels [][]int64) *eval.Set {
 		out := &eval.Set{X: e.X}
 		for _, l := range labels {
-			out.Labels = append(out.Labels, pick(l, e.Pos))
+			out.Labels = append(out.Labels, labelsAt(l, e.Pos))
 		}
 		return out
 	}
@@ -195,8 +196,8 @@ func (s *scored) score(ctx context.Context, net train.Network, cfg *Config, metr
 }
 
 // selfRows returns the row of the gallery's last embeddings that each embedded query is, or -1; nil if there are none.
-func (s *scored) selfRows() []int32 {
-	if s.itself == nil {
+func (s *scoredSet) selfRows() []int32 {
+	if s.selfPositions == nil {
 		return nil
 	}
 	at := make(map[int]int32, len(s.g.Pos))
@@ -205,7 +206,7 @@ func (s *scored) selfRows() []int32 {
 	}
 	out := make([]int32, len(s.q.Pos))
 	for row, pos := range s.q.Pos {
-		g, ok := at[s.itself[pos]]
+		g, ok := at[s.selfPositions[pos]]
 		if !ok {
 			g = -1
 		}
@@ -217,43 +218,43 @@ func (s *scored) selfRows() []int32 {
 // evaluate scores all sets after an epoch.
 func (t *trainer) evaluate(ctx context.Context, epoch int, last bool) ([]train.Metric, error) {
 	if last && epoch == 0 {
-		if err := t.fallBack(ctx); err != nil {
+		if err := t.returnUntrained(ctx); err != nil {
 			return nil, err
 		}
 	}
 	if epoch == 0 && !last && t.pace != nil && t.untrained == nil { // fitMinutes has made this evaluation
-		return t.pace.scores, t.keepScored(t.scored, epoch)
+		return t.pace.scores, t.writeScored(t.scored, epoch)
 	}
-	return t.evaluateAs(ctx, t.scored, t.trained, &t.cfg, epoch, last)
+	return t.evaluateSets(ctx, t.scored, t.trainedNet, &t.cfg, epoch, last)
 }
 
 // evaluateValidation scores the validation set if it chooses the best epoch, and otherwise all
 // sets.
 func (t *trainer) evaluateValidation(ctx context.Context) ([]train.Metric, error) {
-	var sets []*scored
+	var sets []*scoredSet
 	for _, s := range t.scored {
-		if s.set == ValidationSet && t.cfg.validated() {
+		if s.set == ValidationSet && t.cfg.choosesByValidation() {
 			sets = append(sets, s)
 		}
 	}
 	if sets == nil {
 		sets = t.scored
 	}
-	return scoreAll(ctx, sets, t.trained, &t.cfg, false)
+	return scoreAll(ctx, sets, t.trainedNet, &t.cfg, false)
 }
 
-// evaluateAs scores sets by a network, and writes embeddings to the run folder.
-func (t *trainer) evaluateAs(ctx context.Context, sets []*scored, net train.Network, cfg *Config, epoch int,
+// evaluateSets scores sets by a network, and writes embeddings to the run folder.
+func (t *trainer) evaluateSets(ctx context.Context, sets []*scoredSet, net train.Network, cfg *Config, epoch int,
 	last bool) ([]train.Metric, error) {
 	out, err := scoreAll(ctx, sets, net, cfg, last)
 	if err != nil {
-		return nil, t.unscored(epoch, err)
+		return nil, t.evaluationError(epoch, err)
 	}
-	return out, t.keepScored(sets, epoch)
+	return out, t.writeScored(sets, epoch)
 }
 
-// keepScored writes the embeddings of scored sets to the run folder, as far as they are kept.
-func (t *trainer) keepScored(sets []*scored, epoch int) error {
+// writeScored writes the embeddings of scored sets to the run folder, as far as they are kept.
+func (t *trainer) writeScored(sets []*scoredSet, epoch int) error {
 	for _, s := range sets {
 		before := epoch == 0 && s.set == TestSet // for comparison with the trained network
 		if (t.cfg.Eval.Keep || before) && t.record != nil {
@@ -265,8 +266,8 @@ func (t *trainer) keepScored(sets []*scored, epoch int) error {
 	return nil
 }
 
-// unscored adds advice to the error of an evaluation.
-func (t *trainer) unscored(epoch int, err error) error {
+// evaluationError adds advice to the error of an evaluation.
+func (t *trainer) evaluationError(epoch int, err error) error {
 	device := (*train.DeviceError)(nil)
 	if t.record == nil || epoch == 0 || errors.Is(err, context.Canceled) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.As(err, &device) {
@@ -289,32 +290,32 @@ var scoredColumns = []string{fineColumn, labelColumn}
 // scored set. It is called before the first step, because a later error would waste the
 // training.
 func checkMetrics(sel *data.Selected, cfg *Config) error {
-	metrics, err := cfg.metricsOf(true)
+	metrics, err := cfg.epochMetrics(true)
 	if err != nil {
 		return err
 	}
-	for _, s := range scoredSets(sel, cfg) {
-		if err := s.check(cfg, metrics); err != nil {
+	for _, s := range listScoredSets(sel, cfg) {
+		if err := s.checkLabels(cfg, metrics); err != nil {
 			return fmt.Errorf("the %s samples cannot be scored: %w\nhow they were chosen: %s\nask for other metrics "+
 				"(eval.recall, eval.metrics), another column (data.fine) or more samples (data.split, "+
-				"data.test_limit, eval.train)%s", s.set, err, sel.Why, lookUp(sel.Train.Data))
+				"data.test_limit, eval.train)%s", s.set, err, sel.Why, adviseSearch(sel.Train.Data))
 		}
 	}
 	return nil
 }
 
-// lookUp returns advice for photos whose labels are not enough for training.
-func lookUp(d *data.Dataset) string {
+// adviseSearch returns advice for photos whose labels are not enough for training.
+func adviseSearch(d *data.Dataset) string {
 	if d.Source == nil {
 		return ""
 	}
 	return "; kindred search finds photos without training"
 }
 
-// check checks the labels of one set. If k exceeds the number of other items, Recall@k would
+// checkLabels checks the labels of one set. If k exceeds the number of other items, Recall@k would
 // be 1 for every network. Only the default may contain such a k.
-func (s *scored) check(cfg *Config, metrics map[string][]eval.Metric) error {
-	names, query, gallery := s.columns()
+func (s *scoredSet) checkLabels(cfg *Config, metrics map[string][]eval.Metric) error {
+	names, query, gallery := s.labelColumns()
 	var errs []error
 	for c, name := range names {
 		var g [][]int64
@@ -324,7 +325,7 @@ func (s *scored) check(cfg *Config, metrics map[string][]eval.Metric) error {
 			g = gallery[c : c+1]
 			others = len(gallery[c])
 		}
-		for _, pos := range s.itself {
+		for _, pos := range s.selfPositions {
 			self = append(self, int32(pos))
 		}
 		if self != nil && !slices.Contains(self, -1) {
@@ -346,9 +347,9 @@ func (s *scored) check(cfg *Config, metrics map[string][]eval.Metric) error {
 	return errors.Join(errs...)
 }
 
-// metricsOf returns the metrics to compute after an epoch, or after the last one, by column of
+// epochMetrics returns the metrics to compute after an epoch, or after the last one, by column of
 // labels.
-func (c *Config) metricsOf(last bool) (map[string][]eval.Metric, error) {
+func (c *Config) epochMetrics(last bool) (map[string][]eval.Metric, error) {
 	out := map[string][]eval.Metric{}
 	add := func(column string, m eval.Metric) {
 		if !slices.Contains(out[column], m) {
@@ -390,21 +391,23 @@ func parseMetric(name string) (columns []string, m eval.Metric, err error) {
 	return columns, m, err
 }
 
-// leastRise is the least difference by which the margin or MAP@R of an epoch must exceed that of the
+// minRise is the least difference by which the margin or MAP@R of an epoch must exceed that of the
 // kept epoch. They still creep up long after photos of other days stop gaining.
-const leastRise = 0.005
+const minRise = 0.005
 
-// validated reports whether the validation part chooses the kept epoch.
-func (c *Config) validated() bool { return strings.HasPrefix(c.Train.Best, ValidationSet.prefix()) }
+// choosesByValidation reports whether the validation part chooses the kept epoch.
+func (c *Config) choosesByValidation() bool {
+	return strings.HasPrefix(c.Train.Best, ValidationSet.prefix())
+}
 
-// Best returns the rule by which a resolved configuration chooses the kept epoch.
-func (c *Config) Best() train.Best {
+// BestRule returns the rule by which a resolved configuration chooses the kept epoch.
+func (c *Config) BestRule() train.Best {
 	if c.Train.Best == none {
 		return train.Best{}
 	}
 	b := train.Best{Metric: c.Train.Best, Smooth: c.Train.Smooth, Patience: c.Train.Patience}
 	if slices.Contains([]string{marginKey, marginDistractorsKey, validationMAPKey}, c.Train.Best) {
-		b.Rise = leastRise
+		b.Rise = minRise
 	}
 	return b
 }

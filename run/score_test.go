@@ -24,7 +24,7 @@ func TestMetricsOf(t *testing.T) {
 	cfg.Eval.Recall, cfg.Eval.Metrics = []int{1, 2}, []string{"recall@2", "map@r", "fine:nmi", "label:ami"}
 	recall := func(k int) eval.Metric { return eval.Metric{Kind: eval.Recall, K: k} }
 	for _, last := range []bool{false, true} {
-		got, err := cfg.metricsOf(last)
+		got, err := cfg.epochMetrics(last)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,8 +122,8 @@ func TestDefaultRecallOfAFewTestImages(t *testing.T) {
 func TestWithoutTrainingPhotosCanBeLookedUp(t *testing.T) {
 	const way = "kindred search finds photos without training"
 	for name, d := range map[string]*data.Dataset{
-		"one class": photos(1, 12, 16), "one image of each class": photos(8, 1, 16),
-		"too few images": photos(3, 3, 16),
+		"one class": newPhotos(1, 12, 16), "one image of each class": newPhotos(8, 1, 16),
+		"too few images": newPhotos(3, 3, 16),
 	} {
 		cfg := Default()
 		if _, err := Plan(t.Context(), cfg, Options{Dataset: d}); err == nil || !strings.Contains(err.Error(), way) {
@@ -147,12 +147,12 @@ func TestSmallClassesTrain(t *testing.T) {
 			if weights != nil {
 				cfg.Network.Width, cfg.Network.Dim = 16, 0
 			}
-			res, err := Train(t.Context(), cfg, Options{Dataset: photos(c[0], c[1], 64), Weights: weights})
+			res, err := Train(t.Context(), cfg, Options{Dataset: newPhotos(c[0], c[1], 64), Weights: weights})
 			if err != nil {
 				t.Errorf("%d classes of %d: %v", c[0], c[1], err)
 				continue
 			}
-			if v, err := value(res.Scores, "test_recall@1"); err != nil || math.IsNaN(v) {
+			if v, err := metricValue(res.Scores, "test_recall@1"); err != nil || math.IsNaN(v) {
 				t.Errorf("%d classes of %d: %v %v", c[0], c[1], v, err)
 			}
 		}
@@ -177,7 +177,7 @@ func TestGallery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := folder(t, dir)
+	files := readFolder(t, dir)
 	if n := strings.Count(files["labels.csv"], "\n"); n != 1+4*2 {
 		t.Errorf("%d lines of queries", n)
 	}
@@ -218,7 +218,7 @@ func TestGallery(t *testing.T) {
 	}
 	for key, want := range map[string]float64{"test_recall@1": float64(fine) / 8,
 		"test_label_recall@1": float64(parity) / 8} {
-		if got, err := res.Last().Metric(key); err != nil || got != want {
+		if got, err := res.LastEpoch().Metric(key); err != nil || got != want {
 			t.Errorf("%s is %v, %v; want %v", key, got, err, want)
 		}
 	}
@@ -260,12 +260,12 @@ func TestQueriesInTheGallery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := scoredSets(sel, &cfg)[0]
-	if s.gallery == nil || len(s.itself) != 10 || s.itself[3] != 6 {
-		t.Fatalf("%+v", s.itself)
+	s := listScoredSets(sel, &cfg)[0]
+	if s.gallery == nil || len(s.selfPositions) != 10 || s.selfPositions[3] != 6 {
+		t.Fatalf("%+v", s.selfPositions)
 	}
-	s.q = &Embedded{Part: s.query, Pos: []int{0, 3, 9}}
-	s.g = &Embedded{Part: s.gallery, Pos: []int{0, 1, 2, 6, 7}}
+	s.q = &Embeddings{Part: s.query, Pos: []int{0, 3, 9}}
+	s.g = &Embeddings{Part: s.gallery, Pos: []int{0, 1, 2, 6, 7}}
 	if have := s.selfRows(); !slices.Equal(have, []int32{0, 3, -1}) {
 		t.Errorf("%v", have)
 	}

@@ -18,29 +18,29 @@ import (
 const (
 	// sizeImages is the approximate number of images on which sizes are compared.
 	sizeImages = 2000
-	// fewestSizeImages is the least number of images that a comparison needs. With fewer, half a
+	// minSizeImages is the least number of images that a comparison needs. With fewer, half a
 	// point is less than one image.
-	fewestSizeImages = 100
+	minSizeImages = 100
 	// sizeSlack is the Recall@1 that a size may lose against the best size.
 	sizeSlack = 0.005
 	// manySizeImages is the number of images from which a difference of sizeSlack is measured
 	// well enough to choose the smaller size, which saves time. With fewer images the larger size
 	// is chosen: nearly all find their class, and one image should not decide against detail.
 	manySizeImages = 1000
-	// sizeLost is the loss against the best size from which smaller sizes are not tried.
-	sizeLost = 0.05
-	// leastSize is the smallest side that is tried.
-	leastSize = 64
+	// maxSizeLoss is the loss against the best size from which smaller sizes are not tried.
+	maxSizeLoss = 0.05
+	// minSize is the smallest side that is tried.
+	minSize = 64
 	// sizeBatch is the number of images in a batch through the untrained network.
 	sizeBatch = 32
 )
 
-// sizes returns the sizes to compare: the network's own and about six smaller ones. They are
+// sizeCandidates returns the sizes to compare: the network's own and about six smaller ones. They are
 // multiples of 32, which the strides of most networks divide.
-func sizes(full int) []int {
+func sizeCandidates(full int) []int {
 	out := []int{full}
 	step := max(32, (full/7+16)/32*32)
-	for s := (full - 1) / 32 * 32; s >= leastSize; s -= step {
+	for s := (full - 1) / 32 * 32; s >= minSize; s -= step {
 		out = append(out, s)
 	}
 	return out
@@ -55,15 +55,15 @@ func sizes(full int) []int {
 // parameters depend on the size keeps its size too, as does any network if fewer than a hundred
 // samples have another sample of their class.
 func (r *recipe) measureSize(ctx context.Context) error {
-	candidates := sizes(r.side)
-	if r.cfg.Network.frozenBody() || len(candidates) < 2 {
+	candidates := sizeCandidates(r.side)
+	if r.cfg.Network.hasFrozenBody() || len(candidates) < 2 {
 		return nil
 	}
 	part := sizeSample(r.sel, r.cfg.Train.Seed)
-	if part == nil || part.Len() < fewestSizeImages {
+	if part == nil || part.Len() < minSizeImages {
 		return nil
 	}
-	ends := r.ends(candidates)
+	ends := r.firstAndLastNets(candidates)
 	if ends == nil {
 		return nil
 	}
@@ -73,17 +73,17 @@ func (r *recipe) measureSize(ctx context.Context) error {
 		b := ends[side]
 		if b == nil {
 			var err error
-			if b, err = r.bare(side); err != nil {
+			if b, err = r.newBareNet(side); err != nil {
 				return err
 			}
 		}
 		delete(ends, side) // it is not needed any more
-		recall, err := r.recallOf(ctx, b, part, k*part.Len(), len(candidates)*part.Len())
+		recall, err := r.measureRecall(ctx, b, part, k*part.Len(), len(candidates)*part.Len())
 		if err != nil {
 			return err
 		}
 		tried, recalls = append(tried, side), append(recalls, recall)
-		if recall < slices.Max(recalls)-sizeLost {
+		if recall < slices.Max(recalls)-maxSizeLoss {
 			break
 		}
 	}
@@ -92,9 +92,9 @@ func (r *recipe) measureSize(ctx context.Context) error {
 	for k, recall := range recalls {
 		said = append(said, fmt.Sprintf("%d px %.1f", tried[k], 100*recall))
 	}
-	r.note("data.size is %d, the %[4]s size within half a point of the best: Recall@1 of the untrained network on "+
+	r.addNote("data.size is %d, the %[4]s size within half a point of the best: Recall@1 of the untrained network on "+
 		"%[2]d training images, in per cent: %[3]s", tried[chosen], part.Len(), strings.Join(said, ", "), which)
-	file, cfg, err := r.resized(tried[chosen])
+	file, cfg, err := r.withSize(tried[chosen])
 	if err != nil {
 		return err
 	}
@@ -154,11 +154,11 @@ func sizeSample(sel *data.Selected, seed uint64) *data.Part {
 	return all.Subset(taken)
 }
 
-// resized returns the configuration with images of another size, and the network of a file for
+// withSize returns the configuration with images of another size, and the network of a file for
 // that size.
-func (s *started) resized(size int) (*onnxnet.Network, *Config, error) {
+func (s *startStage) withSize(size int) (*onnxnet.Network, *Config, error) {
 	cfg := s.cfg.clone()
-	file, err := cfg.fileNetwork(s.weights.Path, size)
+	file, err := cfg.importFileNetwork(s.weights.Path, size)
 	if side := cfg.Data.Shorter; side > 0 {
 		cfg.Data.Shorter = max(size, (side*size+cfg.Data.Size/2)/cfg.Data.Size)
 	}
@@ -173,9 +173,9 @@ type bareNet struct {
 	cfg *Config
 }
 
-// bare makes the bareNet for images of the given size.
-func (s *started) bare(size int) (*bareNet, error) {
-	file, cfg, err := s.resized(size)
+// newBareNet makes the bareNet for images of the given size.
+func (s *startStage) newBareNet(size int) (*bareNet, error) {
+	file, cfg, err := s.withSize(size)
 	if err != nil {
 		return nil, err
 	}
@@ -189,13 +189,13 @@ func (s *started) bare(size int) (*bareNet, error) {
 	return &bareNet{net, cfg}, err
 }
 
-// ends makes the networks for the first and the last size. It returns nil if the network's
+// firstAndLastNets makes the networks for the first and the last size. It returns nil if the network's
 // parameters do not fit images of both sizes.
-func (s *started) ends(candidates []int) map[int]*bareNet {
+func (s *startStage) firstAndLastNets(candidates []int) map[int]*bareNet {
 	out := map[int]*bareNet{}
 	first, last := candidates[0], candidates[len(candidates)-1]
 	for _, side := range []int{first, last} {
-		b, err := s.bare(side)
+		b, err := s.newBareNet(side)
 		if err != nil {
 			return nil
 		}
@@ -210,27 +210,27 @@ func (s *started) ends(candidates []int) map[int]*bareNet {
 
 // embedBare computes the embeddings of images by an untrained network, prepared as cfg says. done and
 // total are for the progress meter.
-func (s *started) embedBare(ctx context.Context, cfg *Config, net train.Network, part *data.Part, done, total int) (
-	*Embedded, error) {
+func (s *startStage) embedBare(ctx context.Context, cfg *Config, net train.Network, part *data.Part, done, total int) (
+	*Embeddings, error) {
 	f, err := newFeed(part, cfg.Data, cfg.Train.Seed, false, false)
 	if err != nil {
 		return nil, err
 	}
-	if s.opts.Features != nil {
-		f.data = watched{f.data, func(n int) { s.opts.Features(done+n, total) }}
+	if s.opts.FeatureProgress != nil {
+		f.data = progressData{f.data, func(n int) { s.opts.FeatureProgress(done+n, total) }}
 	}
-	return embed(ctx, net, f, sizeBatch)
+	return embedFeed(ctx, net, f, sizeBatch)
 }
 
-// recallOf returns the Recall@1 of an untrained network on images of its size, with each sample
+// measureRecall returns the Recall@1 of an untrained network on images of its size, with each sample
 // searched among the others.
-func (s *started) recallOf(ctx context.Context, b *bareNet, part *data.Part, done, total int) (float64, error) {
+func (s *startStage) measureRecall(ctx context.Context, b *bareNet, part *data.Part, done, total int) (float64, error) {
 	e, err := s.embedBare(ctx, b.cfg, b.net, part, done, total)
 	if err != nil {
 		return 0, err
 	}
 	recall := eval.Metric{Kind: eval.Recall, K: 1}
-	rep, err := eval.Evaluate(ctx, eval.Set{X: rank.Normalized(e.X), Labels: [][]int64{e.Fine()}}, nil,
+	rep, err := eval.Evaluate(ctx, eval.Set{X: rank.Normalized(e.X), Labels: [][]int64{e.FineLabels()}}, nil,
 		eval.Config{Metrics: []eval.Metric{recall}, Columns: []string{fineColumn}})
 	if err != nil {
 		return 0, fmt.Errorf("comparing image sizes: %w", err)

@@ -21,15 +21,15 @@ func TestSizes(t *testing.T) {
 		224: "[224 192 160 128 96 64]", 64: "[64]", 96: "[96 64]", 100: "[100 96 64]", 32: "[32]", 0: "[0]",
 		384: "[384 352 288 224 160 96]",
 	} {
-		if got := fmt.Sprint(sizes(own)); got != want {
+		if got := fmt.Sprint(sizeCandidates(own)); got != want {
 			t.Errorf("%d: %s, want %s", own, got, want)
 		}
 	}
 }
 
-// striped are photographs of 2 x side pixels whose classes differ in stripes: the finer
+// newStripedData are photographs of 2 x side pixels whose classes differ in stripes: the finer
 // ones need the larger images.
-func striped(classes, each, side int) *data.Dataset {
+func newStripedData(classes, each, side int) *data.Dataset {
 	var images pictures
 	var names, labels []string
 	for c := range classes {
@@ -74,7 +74,7 @@ func TestChooseSize(t *testing.T) {
 // TestMeasureSize: the size of few images is the largest whose Recall@1 is within half a point
 // of the best, by a measurement that can be repeated with each size set; the banner says it.
 func TestMeasureSize(t *testing.T) {
-	d := striped(6, 24, 96)
+	d := newStripedData(6, 24, 96)
 	opts := Options{Dataset: d, Weights: smallStart(t, 128)}
 	cfg := Default()
 	cfg.Network.Width = 16
@@ -86,18 +86,18 @@ func TestMeasureSize(t *testing.T) {
 	part := sizeSample(tr.sel, 1)
 	recalls := map[int]float64{}
 	best := 0.0
-	for _, s := range sizes(128) {
-		b, err := tr.bare(s)
+	for _, s := range sizeCandidates(128) {
+		b, err := tr.newBareNet(s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if recalls[s], err = tr.recallOf(t.Context(), b, part, 0, 0); err != nil {
+		if recalls[s], err = tr.measureRecall(t.Context(), b, part, 0, 0); err != nil {
 			t.Fatal(err)
 		}
 		best = max(best, recalls[s])
 	}
 	want := 0
-	for _, s := range sizes(128) {
+	for _, s := range sizeCandidates(128) {
 		if recalls[s] >= best-0.005 {
 			want = max(want, s)
 		}
@@ -111,7 +111,7 @@ func TestMeasureSize(t *testing.T) {
 	if !slices.ContainsFunc(tr.notes, func(n string) bool { return strings.HasPrefix(n, note) }) {
 		t.Errorf("notes %q lack %q", tr.notes, note)
 	}
-	few, err := assemble(t.Context(), cfg, Options{Dataset: striped(6, 8, 96), Weights: opts.Weights})
+	few, err := assemble(t.Context(), cfg, Options{Dataset: newStripedData(6, 8, 96), Weights: opts.Weights})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestSizeSample(t *testing.T) {
 // can be loaded and resumed.
 func TestUntrained(t *testing.T) {
 	weights := smallStart(t, 128)
-	opts := Options{Dataset: photos(6, 12, 64), Weights: weights, Dir: filepath.Join(t.TempDir(), "a")}
+	opts := Options{Dataset: newPhotos(6, 12, 64), Weights: weights, Dir: filepath.Join(t.TempDir(), "a")}
 	cfg, err := Parse("", nil, "network.width=16", "data.size=64", "train.epochs=2", "train.lr=30", "train.depth=1",
 		"eval.recall=[1]", "data.augment=none", "loss.name=multisimilarity")
 	if err != nil {
@@ -185,7 +185,7 @@ func TestUntrained(t *testing.T) {
 	}
 	if res.Epoch != 0 || res.Config.Data.Size != 128 ||
 		!strings.Contains(res.Verdict, "the network before training is kept, at 128 px, with a layer computed from 48 "+
-			"of the training samples (wccn): ") || res.Computed != 48 ||
+			"of the training samples (wccn): ") || res.WCCNSamples != 48 ||
 		!strings.Contains(res.Verdict, "data.size=128: training used images of 64 px") {
 		t.Fatalf("epoch %d at %d px: %q", res.Epoch, res.Config.Data.Size, res.Verdict)
 	}
@@ -222,7 +222,7 @@ func TestUntrained(t *testing.T) {
 	}
 	again := opts
 	again.Resume = true
-	same, err := Train(t.Context(), configOf(t, opts.Dir), again)
+	same, err := Train(t.Context(), readConfig(t, opts.Dir), again)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestUntrained(t *testing.T) {
 	if !slices.Equal(same.Test.X.Data, res.Test.X.Data) {
 		t.Error("resumed: other embeddings of the test")
 	}
-	longer := configOf(t, opts.Dir)
+	longer := readConfig(t, opts.Dir)
 	longer.Train.Epochs = 3
 	if res, err = Train(t.Context(), longer, again); err != nil || len(res.History) != 3 {
 		t.Errorf("made longer: %v", err)
@@ -245,7 +245,7 @@ func TestUntrained(t *testing.T) {
 // With an embedding layer the run cannot end with the bare features, but is compared
 // with them.
 func TestUntrainedBehindAHead(t *testing.T) {
-	opts := Options{Dataset: photos(6, 12, 64), Weights: smallStart(t, 128)}
+	opts := Options{Dataset: newPhotos(6, 12, 64), Weights: smallStart(t, 128)}
 	cfg, err := Parse("", nil, "network.width=16", "data.size=64", "network.dim=4", "network.head=random",
 		"train.epochs=1", "eval.recall=[1]")
 	if err != nil {
@@ -256,13 +256,13 @@ func TestUntrainedBehindAHead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tr.close()
-	if tr.untrained == nil || tr.untrained.keeps(&tr.cfg) || tr.untrained.net.Dim() == 4 {
+	if tr.untrained == nil || tr.untrained.mayKeep(&tr.cfg) || tr.untrained.net.Dim() == 4 {
 		t.Fatalf("%+v", tr.untrained)
 	}
 	scored := func(v float64) []train.Metric {
 		return []train.Metric{validationScore("map@r", v)}
 	}
-	got := (&trainer{built: tr}).verdict(&train.Result{Epoch: 1, Untrained: scored(0.9), Metrics: scored(0.8)})
+	got := (&trainer{trainingStage: tr}).verdict(&train.Result{Epoch: 1, Untrained: scored(0.9), Metrics: scored(0.8)})
 	if !strings.Contains(got, "worse than the features that it started from") || !strings.Contains(got, "0.8000") {
 		t.Errorf("verdict %q", got)
 	}
@@ -274,8 +274,8 @@ func TestMeasureSizeStops(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a")
 	cfg := Default()
 	cfg.Network.Width = 16
-	_, err := Train(ctx, cfg, Options{Dataset: striped(6, 24, 96), Weights: smallStart(t, 128), Dir: dir,
-		Features: func(int, int) { cancel() }})
+	_, err := Train(ctx, cfg, Options{Dataset: newStripedData(6, 24, 96), Weights: smallStart(t, 128), Dir: dir,
+		FeatureProgress: func(int, int) { cancel() }})
 	if err == nil || ctx.Err() == nil {
 		t.Errorf("error %v", err)
 	}

@@ -32,29 +32,29 @@ type Start struct {
 	Pixels, Resample string
 }
 
-// started is the second stage of a run: the start of the network is known. It decides the loss
+// startStage is the second stage of a run: the start of the network is known. It decides the loss
 // and the recipe of training.
-type started struct {
-	*opened
+type startStage struct {
+	*datasetStage
 	weights Start            // zero without pretrained weights
 	file    *onnxnet.Network // the network that the file of weights includes, or nil
-	// beside is how images are prepared by the files in the folder of weights without a network.
-	beside onnxnet.Preparation
+	// preprocessing is how images are prepared by the files in the folder of weights without a network.
+	preprocessing onnxnet.Preparation
 	// side is the side of the images that the pretrained network was made for; 0 if that is
 	// unknown, or if samples are not images.
 	side int
-	// missed is the name of the default pretrained network for photographs if it could not be found.
-	missed  string
-	options objective.Options // options of the loss that do not depend on the network
-	// open says that the configuration leaves the loss to the recipe.
-	open bool
+	// missingDefault is the name of the default pretrained network for photographs if it could not be found.
+	missingDefault string
+	lossOptions    objective.Options // options of the loss that do not depend on the network
+	// choosesLoss says that the configuration leaves the loss to the recipe.
+	choosesLoss bool
 }
 
-// newStart finds the start, and settles the loss and the recipe that follow from it.
-func newStart(ctx context.Context, o *opened) (*started, error) {
-	s := &started{opened: o}
-	look := sync.OnceValue(func() shape { return lookAt(ctx, o.data) })
-	if err := s.find(ctx, look); err != nil {
+// newStartStage finds the start, and settles the loss and the recipe that follow from it.
+func newStartStage(ctx context.Context, o *datasetStage) (*startStage, error) {
+	s := &startStage{datasetStage: o}
+	look := sync.OnceValue(func() imageShape { return measureShape(ctx, o.data) })
+	if err := s.findStart(ctx, look); err != nil {
 		return nil, err
 	}
 	// The default loss for grey images from scratch is SupCon with spread between two views of
@@ -62,40 +62,40 @@ func newStart(ctx context.Context, o *opened) (*started, error) {
 	// label from falling together, because each stays near its own other view. This works with and
 	// without sub-classes. docs/design/scratch.md has the measurements, and why colour images keep
 	// the triplet loss.
-	spread := !s.opts.Resume && !s.cfg.Network.pretrained() && s.cfg.leavesLoss() &&
+	spread := !s.opts.Resume && !s.cfg.Network.isPretrained() && s.cfg.leavesLossOpen() &&
 		cmp.Or(s.cfg.Data.Channels, look().channels) == 1 && s.data.Features == nil
-	s.settleLoss(spread)
-	s.settleRecipe(spread)
+	s.chooseLoss(spread)
+	s.chooseRecipe(spread)
 	var err error
-	if s.options, err = s.cfg.objective(); err != nil {
+	if s.lossOptions, err = s.cfg.objective(); err != nil {
 		return nil, err
 	}
-	return s, bringLoss(&s.options, s.cfg.Mine, &s.opts)
+	return s, useCustomLoss(&s.lossOptions, s.cfg.Mine, &s.opts)
 }
 
-// find finds the network that a run starts from, which the configuration may leave open. The
+// findStart finds the network that a run starts from, which the configuration may leave open. The
 // configuration of a resumed run names it. look returns the shape of the images.
-func (s *started) find(ctx context.Context, look func() shape) error {
+func (s *startStage) findStart(ctx context.Context, look func() imageShape) error {
 	n, opts := &s.cfg.Network, &s.opts
 	var missing error // why no weights were found
-	if n.Pretrained == "" && n.Name == "" && opts.Weights != nil && !opts.Resume && look().photographs() {
+	if n.Pretrained == "" && n.Name == "" && opts.Weights != nil && !opts.Resume && look().arePhotographs() {
 		p, err := opts.Weights(ctx, "")
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			n.Pretrained, missing, s.missed = none, err, cmp.Or(p.Name, "NAME")
-			s.note("photographs are trained from random weights, which gives much worse "+
+			n.Pretrained, missing, s.missingDefault = none, err, cmp.Or(p.Name, "NAME")
+			s.addNote("photographs are trained from random weights, which gives much worse "+
 				"results than a pretrained start: %v; network.pretrained=model.onnx starts from your own network, and "+
 				"network.pretrained=%s asks for random weights", err, none)
 		default:
 			n.Pretrained, s.weights = p.Name, p
-			s.note("the run starts from the pretrained network %s (network.pretrained=%s starts from "+
+			s.addNote("the run starts from the pretrained network %s (network.pretrained=%s starts from "+
 				"scratch)", p.Name, none)
 		}
 	}
 	open := n.Pretrained == "" || missing != nil // the configuration does not ask for random weights
-	if n.frozenBody() && open && s.data.Features == nil && !opts.Resume {
+	if n.hasFrozenBody() && open && s.data.Features == nil && !opts.Resume {
 		err := fmt.Errorf("network.freeze=%s: the body would stay random: name a start by "+
 			"network.pretrained, or ask for random features by network.pretrained=%s", wholeBody, none)
 		if missing != nil {
@@ -104,30 +104,30 @@ func (s *started) find(ctx context.Context, look func() shape) error {
 		return err
 	}
 	var err error
-	if n.pretrained() && s.weights.Path == "" {
+	if n.isPretrained() && s.weights.Path == "" {
 		if s.weights, err = findWeights(ctx, n, opts); err != nil {
 			return err
 		}
 	}
-	if s.file, err = s.cfg.fileNetwork(s.weights.Path, s.cfg.Data.Size); err != nil {
+	if s.file, err = s.cfg.importFileNetwork(s.weights.Path, s.cfg.Data.Size); err != nil {
 		return err
 	}
 	switch {
 	case s.file != nil:
-		if s.file.Frozen && !n.frozenBody() {
+		if s.file.Frozen && !n.hasFrozenBody() {
 			n.Freeze = append(n.Freeze, wholeBody)
 		}
 		s.weights = Start{Path: s.weights.Path} // the rest is in the file
-		s.side, err = s.fileSide()
+		s.side, err = s.fileImageSide()
 	case s.data.Features == nil:
-		if n.pretrained() && n.PretrainedFile() {
+		if n.isPretrained() && n.PretrainedIsFile() {
 			var notes []string
-			if s.beside, notes, err = published.Beside(s.weights.Path); err != nil {
+			if s.preprocessing, notes, err = published.Beside(s.weights.Path); err != nil {
 				return fmt.Errorf("network.pretrained: %w", err)
 			}
-			s.weights.Size = s.beside.Side
+			s.weights.Size = s.preprocessing.Side
 			s.notes = append(s.notes, notes...)
-			if err := s.describe(); err != nil {
+			if err := s.usePublishedConfig(); err != nil {
 				return fmt.Errorf("network.pretrained: %w", err)
 			}
 		}
@@ -142,13 +142,13 @@ const publishedWeights = "model.safetensors"
 // findWeights looks for the weights that the configuration names: a file, a folder with
 // publishedWeights, or a name that Options.Weights knows.
 func findWeights(ctx context.Context, n *NetworkConfig, opts *Options) (Start, error) {
-	if n.PretrainedFile() || opts.Weights == nil {
+	if n.PretrainedIsFile() || opts.Weights == nil {
 		path, err := rootfs.Local(ctx, n.Pretrained)
 		if err != nil {
 			return Start{}, fmt.Errorf("network.pretrained: %w", err)
 		}
 		if st, err := os.Stat(path); err == nil && st.IsDir() {
-			if weights, _ := publishedIn(path); weights != "" {
+			if weights, _ := findPublishedFiles(path); weights != "" {
 				return Start{Name: n.Pretrained, Path: weights}, nil
 			}
 			path = filepath.Join(path, publishedWeights)
@@ -162,13 +162,13 @@ func findWeights(ctx context.Context, n *NetworkConfig, opts *Options) (Start, e
 	return s, nil
 }
 
-// fileSide returns the side of the images that the network of a file was made for, whatever
+// fileImageSide returns the side of the images that the network of a file was made for, whatever
 // size the configuration asks for; 0 if the images are not square.
-func (s *started) fileSide() (int, error) {
+func (s *startStage) fileImageSide() (int, error) {
 	net := s.file
 	if s.cfg.Data.Size > 0 {
 		var err error
-		if net, err = s.cfg.fileNetwork(s.weights.Path, 0); err != nil {
+		if net, err = s.cfg.importFileNetwork(s.weights.Path, 0); err != nil {
 			return 0, err
 		}
 	}
@@ -178,22 +178,22 @@ func (s *started) fileSide() (int, error) {
 	return 0, nil
 }
 
-// tunes reports whether the run is a new one from a pretrained start, which has its own recipe
+// isFineTuning reports whether the run is a new one from a pretrained start, which has its own recipe
 // of training. docs/design/finetune.md has the measurements.
 //
 // A resumed run whose configuration leaves the recipe open was started by an earlier version
 // without a recipe.
-func (s *started) tunes() bool { return s.cfg.Network.pretrained() && !s.opts.Resume }
+func (s *startStage) isFineTuning() bool { return s.cfg.Network.isPretrained() && !s.opts.Resume }
 
-// leavesLoss reports whether a configuration leaves the loss open and allows batches with two
+// leavesLossOpen reports whether a configuration leaves the loss open and allows batches with two
 // views of each image.
-func (c *Config) leavesLoss() bool {
+func (c *Config) leavesLossOpen() bool {
 	return len(c.Loss) == 0 && len(c.Mine) == 0 && c.Sample.Views != 1 && c.Sample.PerClass != 1 &&
 		c.Data.Augment != none
 }
 
-// settleLoss settles the loss and the number of views of a sample.
-func (s *started) settleLoss(spread bool) {
+// chooseLoss settles the loss and the number of views of a sample.
+func (s *startStage) chooseLoss(spread bool) {
 	c := &s.cfg
 	name, views := "triplet", 1
 	_, nested := c.Loss["nested"] // a key of every loss
@@ -201,12 +201,12 @@ func (s *started) settleLoss(spread bool) {
 	case spread:
 		name, views = "supcon", 2
 		c.Loss["plus"] = []any{map[string]any{"name": "spread", "weight": 1}}
-	case c.Network.pretrained() && (len(c.Loss) == 0 || len(c.Loss) == 1 && nested):
+	case c.Network.isPretrained() && (len(c.Loss) == 0 || len(c.Loss) == 1 && nested):
 		name = pairLoss
-		s.open = len(c.Loss) == 0 && len(c.Mine) == 0 && s.tunes() && s.data.Features == nil &&
-			!c.Network.frozenBody() && s.ownObjective()
-		if s.open {
-			name = classLoss
+		s.choosesLoss = len(c.Loss) == 0 && len(c.Mine) == 0 && s.isFineTuning() && s.data.Features == nil &&
+			!c.Network.hasFrozenBody() && s.usesConfiguredObjective()
+		if s.choosesLoss {
+			name = classificationLoss
 		}
 	}
 	if v := c.Loss["name"]; v == nil || v == "" {
@@ -215,61 +215,61 @@ func (s *started) settleLoss(spread bool) {
 	c.Sample.Views = cmp.Or(c.Sample.Views, views)
 }
 
-// settleRecipe settles the keys of training that depend only on the start. A frozen body keeps
+// chooseRecipe settles the keys of training that depend only on the start. A frozen body keeps
 // its norms, and its features are computed once.
-func (s *started) settleRecipe(spread bool) {
+func (s *startStage) chooseRecipe(spread bool) {
 	d, n, t := &s.cfg.Data, &s.cfg.Network, &s.cfg.Train
 	augment, validation, norm, depth := none, none, Off, 1.0
 	if spread {
 		augment = "characters"
 	}
-	if s.tunes() {
+	if s.isFineTuning() {
 		validation = "as-test:0.2"
-		if !n.frozenBody() {
+		if !n.hasFrozenBody() {
 			augment, norm, depth = "light", On, 0.1
 		}
 	}
 	d.Augment, d.Validation = cmp.Or(d.Augment, augment), cmp.Or(d.Validation, validation)
 	t.Depth = cmp.Or(t.Depth, depth)
 	n.FrozenNorm = cmp.Or(n.FrozenNorm, norm)
-	if n.frozenBody() && d.Augment != none {
+	if n.hasFrozenBody() && d.Augment != none {
 		d.Views = cmp.Or(d.Views, 4)
 	}
-	if s.file != nil || s.tunes() {
+	if s.file != nil || s.isFineTuning() {
 		d.Chroma = cmp.Or(d.Chroma, smoothChroma)
 	}
 }
 
-// shape describes some images: the median of their shorter sides, and 3 channels if one of them
+// imageShape describes some images: the median of their shorter sides, and 3 channels if one of them
 // has 3. It is zero without images.
-type shape struct{ side, channels int }
+type imageShape struct{ side, channels int }
 
-// photographs reports whether the images are colour images larger than thumbnails.
-func (s shape) photographs() bool { return s.channels == 3 && s.side >= 64 }
+// arePhotographs reports whether the images are colour images larger than thumbnails.
+func (s imageShape) arePhotographs() bool { return s.channels == 3 && s.side >= 64 }
 
-// looked is the number of images that lookAt decodes.
-const looked = 24
+// shapeImages is the number of images that measureShape decodes.
+const shapeImages = 24
 
-func lookAt(ctx context.Context, d *data.Dataset) shape {
+func measureShape(ctx context.Context, d *data.Dataset) imageShape {
 	if d.Features != nil || d.Source == nil {
-		return shape{}
+		return imageShape{}
 	}
 	if w, h, c := d.Source.Shape(); w > 0 && h > 0 {
-		return shape{min(w, h), c}
+		return imageShape{min(w, h), c}
 	}
 	channels := 0
 	var sides []int
 	var img imaging.Image
 	var dec imaging.Decoder
-	for k := range looked {
-		if d.Source.Read(ctx, k*d.Len()/looked, &img, &dec) != nil { // training reports the error
+	for k := range shapeImages {
+		if d.Source.Read(ctx, k*d.Len()/shapeImages, &img, &dec) != nil { // training reports the error
 			continue
 		}
 		sides, channels = append(sides, min(img.W, img.H)), max(channels, img.C)
 	}
 	if len(sides) == 0 {
-		return shape{}
+		return imageShape{}
 	}
 	slices.Sort(sides)
-	return shape{sides[len(sides)/2], channels}
+	return imageShape{sides[len(sides)/2], channels}
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// photos is a data set of colour images of the given side: classes differ in hue.
-func photos(classes, each, side int) *data.Dataset {
-	return pictured(classes, each, side, func(c, i, k int) int { return 17*c*(k%3+1) + 5*i + k*31%64 })
+// newPhotos is a data set of colour images of the given side: classes differ in hue.
+func newPhotos(classes, each, side int) *data.Dataset {
+	return newPictureData(classes, each, side, func(c, i, k int) int { return 17*c*(k%3+1) + 5*i + k*31%64 })
 }
 
-// pictured makes classes of images, whose k-th value in the i-th of class c is value's.
-func pictured(classes, each, side int, value func(c, i, k int) int) *data.Dataset {
+// newPictureData makes classes of images, whose k-th value in the i-th of class c is value's.
+func newPictureData(classes, each, side int, value func(c, i, k int) int) *data.Dataset {
 	var images pictures
 	var names, labels []string
 	for c := range classes {
@@ -67,12 +67,13 @@ func TestStart(t *testing.T) {
 		weights func(context.Context, string) (Start, error)
 		asked   int
 	}{
-		"photographs":                {photos(4, 6, 64), func(*Config) {}, given, 1},
-		"photographs, nobody to ask": {photos(4, 6, 64), func(*Config) {}, nil, 0},
-		"thumbnails":                 {photos(4, 6, 32), func(*Config) {}, given, 0},
+		"photographs":                {newPhotos(4, 6, 64), func(*Config) {}, given, 1},
+		"photographs, nobody to ask": {newPhotos(4, 6, 64), func(*Config) {}, nil, 0},
+		"thumbnails":                 {newPhotos(4, 6, 32), func(*Config) {}, given, 0},
 		"grey":                       {grey, func(*Config) {}, given, 0},
-		"a network that is named":    {photos(4, 6, 64), func(c *Config) { c.Network.Name = "conv4" }, given, 0},
-		"pretrained weights are refused": {photos(4, 6, 64), func(c *Config) { c.Network.Pretrained = "none" }, given,
+		"a network that is named":    {newPhotos(4, 6, 64), func(c *Config) { c.Network.Name = "conv4" }, given, 0},
+		"pretrained weights are refused": {newPhotos(4, 6, 64), func(c *Config) { c.Network.Pretrained = "none" },
+			given,
 			0},
 	} {
 		asked = 0
@@ -91,7 +92,7 @@ func TestStart(t *testing.T) {
 		if r.Data.Channels == 1 {
 			loss, views = "supcon", "characters"
 		}
-		if r.Network.pretrained() || r.Train.LR != 1e-3 || r.Network.Dim != 128 || r.Data.Augment != views ||
+		if r.Network.isPretrained() || r.Train.LR != 1e-3 || r.Network.Dim != 128 || r.Data.Augment != views ||
 			r.Data.Validation != "none" || r.Loss["name"] != loss || r.Train.Best != "none" {
 			t.Errorf("%s: resolved to %+v", name, r)
 		}
@@ -113,7 +114,7 @@ func TestNoPretrainedNetwork(t *testing.T) {
 		cfg := Default()
 		cfg.Network.Pretrained, cfg.Network.Width, cfg.Train.Epochs, cfg.Data.Size = asked, 4, 1, 16
 		cfg.Sample.Classes, cfg.Sample.PerClass = 2, 2
-		res, err := Train(t.Context(), cfg, Options{Dir: t.TempDir(), Dataset: photos(4, 8, 64), Weights: lost})
+		res, err := Train(t.Context(), cfg, Options{Dir: t.TempDir(), Dataset: newPhotos(4, 8, 64), Weights: lost})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,8 +148,8 @@ func TestSpread(t *testing.T) {
 		{grey, []string{"loss.name=triplet"}, false, 1},
 		{grey, []string{"loss.margin=0.3"}, false, 1},
 		{grey, []string{"loss.memory=64"}, false, 1},
-		{photos(4, 12, 32), nil, false, 1},
-		{photos(4, 12, 32), []string{"data.channels=1"}, true, 2},
+		{newPhotos(4, 12, 32), nil, false, 1},
+		{newPhotos(4, 12, 32), []string{"data.channels=1"}, true, 2},
 		{grey, []string{"data.channels=3"}, false, 1},
 		{newFeatures(4, 20, 6), nil, false, 1},
 	} {
@@ -163,9 +164,9 @@ func TestSpread(t *testing.T) {
 		if c.spread {
 			name, plus = "supcon", 1
 		}
-		if r.Loss["name"] != name || len(tr.options.Plus) != plus || r.Sample.Views != c.views ||
-			c.spread && (r.Data.Augment == none || tr.options.Plus[0].Weight != 1 ||
-				!tr.options.Plus[0].Options.Traits().Views) {
+		if r.Loss["name"] != name || len(tr.lossOptions.Plus) != plus || r.Sample.Views != c.views ||
+			c.spread && (r.Data.Augment == none || tr.lossOptions.Plus[0].Weight != 1 ||
+				!tr.lossOptions.Plus[0].Options.Traits().Views) {
 			t.Errorf("%v: resolved to %+v", c.set, r)
 		}
 	}
@@ -192,8 +193,8 @@ func TestSpreadResumes(t *testing.T) {
 	if r := res.Config; r.Loss["name"] != "supcon" || r.Sample.Views != 2 || r.Data.Augment != "characters" {
 		t.Errorf("resumed as %+v", r)
 	}
-	if res.Last().Loss != whole.Last().Loss {
-		t.Errorf("resumed: loss %v, in one go %v", res.Last().Loss, whole.Last().Loss)
+	if res.LastEpoch().Loss != whole.LastEpoch().Loss {
+		t.Errorf("resumed: loss %v, in one go %v", res.LastEpoch().Loss, whole.LastEpoch().Loss)
 	}
 }
 
@@ -230,7 +231,7 @@ func TestPretrainedLoss(t *testing.T) {
 	} {
 		cfg := Default()
 		cfg.Network.Width, cfg.Loss = 16, want
-		tr, err := assemble(t.Context(), cfg, Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64)})
+		tr, err := assemble(t.Context(), cfg, Options{Dataset: newPhotos(8, 10, 64), Weights: smallStart(t, 64)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +245,7 @@ func TestPretrainedLoss(t *testing.T) {
 // TestPretrainedRecipe: what a run on photographs resolves to, that it ends with the
 // best epoch, never behind what it began with, and that resuming gives the same.
 func TestPretrainedRecipe(t *testing.T) {
-	opts := Options{Dataset: photos(8, 10, 64), Weights: smallStart(t, 64), Dir: filepath.Join(t.TempDir(), "a")}
+	opts := Options{Dataset: newPhotos(8, 10, 64), Weights: smallStart(t, 64), Dir: filepath.Join(t.TempDir(), "a")}
 	cfg := Default()
 	cfg.Network.Width, cfg.Train.Epochs, cfg.Train.Best = 16, 3, marginDistractorsKey
 	cfg.Eval.Recall = []int{1}
@@ -257,17 +258,17 @@ func TestPretrainedRecipe(t *testing.T) {
 		r.Network.Head != wccnHead || r.Data.Pixels != "imagenet" || r.Network.FrozenNorm != On || r.Train.LR != 3e-4 ||
 		r.Train.Depth != 0.1 || r.Train.Warmup != 1.5 || r.Train.Schedule != "cosine" ||
 		r.Train.Proxies != meanProxies ||
-		r.Data.Augment != "light" || r.Loss["name"] != classLoss || r.Data.Validation != "as-test:0.2" ||
+		r.Data.Augment != "light" || r.Loss["name"] != classificationLoss || r.Data.Validation != "as-test:0.2" ||
 		r.Train.Patience != 12 ||
 		r.Sample.Batches != 32 || r.Sample.Classes != 8 || r.Sample.PerClass != 4 ||
 		r.Train.Average != "192 steps" || r.Mine["positives"] == nil {
 		t.Errorf("resolved to %+v", r)
 	}
-	before, err := value(res.Untrained, marginDistractorsKey)
+	before, err := metricValue(res.Untrained, marginDistractorsKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := value(res.Scores, marginDistractorsKey)
+	after, err := metricValue(res.Scores, marginDistractorsKey)
 	if err != nil || after < before {
 		t.Errorf("ended at %v, began at %v: %v", after, before, err)
 	}
@@ -277,11 +278,11 @@ func TestPretrainedRecipe(t *testing.T) {
 	}
 	again := opts
 	again.Resume, again.Weights = true, opts.Weights
-	same, err := Train(t.Context(), configOf(t, opts.Dir), again)
+	same, err := Train(t.Context(), readConfig(t, opts.Dir), again)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, err := value(same.Scores, marginDistractorsKey); err != nil || v != after || same.Epoch != res.Epoch ||
+	if v, err := metricValue(same.Scores, marginDistractorsKey); err != nil || v != after || same.Epoch != res.Epoch ||
 		len(same.Untrained) != len(res.Untrained) {
 		t.Errorf("resumed: %v of epoch %d, want %v of %d: %v", v, same.Epoch, after, res.Epoch, err)
 	}
@@ -296,7 +297,7 @@ func TestRateOfFew(t *testing.T) {
 	}{{"classes", 16, 1e-4}, {"classes", 32, 3e-4}, {"images:0.2", 8, 3e-4}} {
 		cfg := Default()
 		cfg.Network.Width, cfg.Data.Split = 16, c.split
-		s, err := Plan(t.Context(), cfg, Options{Dataset: photos(c.photo, 10, 64), Weights: smallStart(t, 64)})
+		s, err := Plan(t.Context(), cfg, Options{Dataset: newPhotos(c.photo, 10, 64), Weights: smallStart(t, 64)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -311,20 +312,20 @@ func TestRateOfFew(t *testing.T) {
 func TestBestOfFew(t *testing.T) {
 	cfg := Default()
 	cfg.Network.Width, cfg.Train.Epochs, cfg.Eval.Recall = 16, 1, []int{1}
-	res, err := Train(t.Context(), cfg, Options{Dataset: photos(8, 5, 64), Weights: smallStart(t, 64)})
+	res, err := Train(t.Context(), cfg, Options{Dataset: newPhotos(8, 5, 64), Weights: smallStart(t, 64)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := res.Config.Train.Best; got != marginKey {
 		t.Errorf("keeps the best by %s", got)
 	}
-	if _, err := value(res.Scores, marginKey); err != nil {
+	if _, err := metricValue(res.Scores, marginKey); err != nil {
 		t.Error(err)
 	}
 }
 
-// configOf is the configuration in a run folder.
-func configOf(t *testing.T, dir string) Config {
+// readConfig is the configuration in a run folder.
+func readConfig(t *testing.T, dir string) Config {
 	t.Helper()
 	f, err := Open(dir)
 	if err != nil {
@@ -337,21 +338,21 @@ func configOf(t *testing.T, dir string) Config {
 	return cfg
 }
 
-// value is the metric with a key.
-func value(metrics []train.Metric, key string) (float64, error) {
+// metricValue is the metric with a key.
+func metricValue(metrics []train.Metric, key string) (float64, error) {
 	e := train.Epoch{Metrics: metrics}
 	return e.Metric(key)
 }
 
-// counted are pictures whose shape only reading shows.
-type counted struct {
+// countedPictures are pictures whose shape only reading shows.
+type countedPictures struct {
 	pictures
 	reads *int
 }
 
-func (c counted) Shape() (w, h, channels int) { return 0, 0, 0 }
+func (c countedPictures) Shape() (w, h, channels int) { return 0, 0, 0 }
 
-func (c counted) Read(ctx context.Context, i int, dst *imaging.Image, dec *imaging.Decoder) error {
+func (c countedPictures) Read(ctx context.Context, i int, dst *imaging.Image, dec *imaging.Decoder) error {
 	*c.reads++
 	return c.pictures.Read(ctx, i, dst, dec)
 }
@@ -360,18 +361,18 @@ func (c counted) Read(ctx context.Context, i int, dst *imaging.Image, dec *imagi
 // measuring.
 func TestStartLooksAtSomeImages(t *testing.T) {
 	reads := 0
-	d := photos(4, 12, 96)
-	d.Source = counted{d.Source.(pictures), &reads}
-	s, err := newStart(t.Context(), &opened{cfg: Default(), data: d, opts: Options{
+	d := newPhotos(4, 12, 96)
+	d.Source = countedPictures{d.Source.(pictures), &reads}
+	s, err := newStartStage(t.Context(), &datasetStage{cfg: Default(), data: d, opts: Options{
 		Weights: func(context.Context, string) (Start, error) {
 			return Start{Name: "small", Path: "small.pth", Network: "conv4", Size: 224, Pixels: "unit"}, nil
 		}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.cfg.Network.Pretrained != "small" || s.cfg.Data.Size != 0 || s.side != 224 || reads != looked {
+	if s.cfg.Network.Pretrained != "small" || s.cfg.Data.Size != 0 || s.side != 224 || reads != shapeImages {
 		t.Errorf("starts from %q, made for %d pixels, at %d; %d images were read, want %d", s.cfg.Network.Pretrained,
-			s.side, s.cfg.Data.Size, reads, looked)
+			s.side, s.cfg.Data.Size, reads, shapeImages)
 	}
 }
 
@@ -380,7 +381,7 @@ func TestStartLooksAtSomeImages(t *testing.T) {
 // theirs once they are trained.
 func TestPretrainedImproves(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
-	d := pictured(6, 24, 16, func(c, _, k int) int { return 100 + 12*(k%3+1)*(c>>(k%3)&1) + rng.IntN(80) })
+	d := newPictureData(6, 24, 16, func(c, _, k int) int { return 100 + 12*(k%3+1)*(c>>(k%3)&1) + rng.IntN(80) })
 	cfg, err := Parse("", nil, "network.pretrained=small", "network.width=16", "train.epochs=6", "train.lr=0.01",
 		"train.depth=1", "train.average=none", "network.frozen_norm=false", "data.augment=none", "eval.recall=[1]",
 		"data.split=images:0.5", "data.validation=images:0.3")
@@ -394,8 +395,8 @@ func TestPretrainedImproves(t *testing.T) {
 	if res.UntrainedSize != 16 || res.Config.Data.Size != 16 {
 		t.Fatalf("before training at %d px, after it at %d", res.UntrainedSize, res.Config.Data.Size)
 	}
-	before, err1 := value(res.Untrained, "test_recall@1")
-	after, err2 := value(res.Scores, "test_recall@1")
+	before, err1 := metricValue(res.Untrained, "test_recall@1")
+	after, err2 := metricValue(res.Scores, "test_recall@1")
 	if errors.Join(err1, err2) != nil || after < before+0.2 {
 		t.Errorf("epoch %d: %v after training, %v before it: %v, %v", res.Epoch, after, before, err1, err2)
 	}

@@ -22,16 +22,16 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// Table is a file of numbers with a heading for each column and a row for each epoch.
-type Table struct {
+// EpochTable is a file of numbers with a heading for each column and a row for each epoch.
+type EpochTable struct {
 	// Columns are the headings in order. Values are the numbers under each heading; NaN if an
 	// epoch has no value.
 	Columns []string
 	Values  map[string][]float64
 }
 
-// Last returns the last value of a column that is not NaN.
-func (t *Table) Last(column string) (float64, error) {
+// LastValue returns the last value of a column that is not NaN.
+func (t *EpochTable) LastValue(column string) (float64, error) {
 	for _, v := range slices.Backward(t.Values[column]) {
 		if !math.IsNaN(v) {
 			return v, nil
@@ -41,7 +41,7 @@ func (t *Table) Last(column string) (float64, error) {
 }
 
 // Metrics lists the columns that hold scores, such as "test_recall@1".
-func (t *Table) Metrics() []string {
+func (t *EpochTable) Metrics() []string {
 	var out []string
 	for _, c := range t.Columns {
 		if strings.Contains(c, "_") && !strings.HasPrefix(c, "no_") {
@@ -51,20 +51,20 @@ func (t *Table) Metrics() []string {
 	return out
 }
 
-// mostTable and mostEpochs bound a table in bytes and in rows.
+// maxTableBytes and maxTableEpochs bound a table in bytes and in rows.
 const (
-	mostTable  = 64 << 20
-	mostEpochs = 1 << 20
+	maxTableBytes  = 64 << 20
+	maxTableEpochs = 1 << 20
 )
 
-func readTable(path string) (*Table, error) {
+func readTable(path string) (*EpochTable, error) {
 	f, size, err := fileinfo.OpenSized(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if size > mostTable {
-		return nil, fmt.Errorf("%s: %w", path, &budget.LargeError{What: "a table of epochs", Most: mostTable})
+	if size > maxTableBytes {
+		return nil, fmt.Errorf("%s: %w", path, &budget.LargeError{What: "a table of epochs", Most: maxTableBytes})
 	}
 	t, err := parseTable(f)
 	if err != nil {
@@ -77,7 +77,7 @@ func readTable(path string) (*Table, error) {
 const valueBytes = 128
 
 // parseTable reads a CSV of numbers with a header. An empty field is NaN.
-func parseTable(r io.Reader) (*Table, error) {
+func parseTable(r io.Reader) (*EpochTable, error) {
 	rows := plaintext.NewRows(r)
 	head, err := rows.Read()
 	if errors.Is(err, io.EOF) {
@@ -85,7 +85,7 @@ func parseTable(r io.Reader) (*Table, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	t := &Table{Columns: slices.Clone(head), Values: make(map[string][]float64, len(head))}
+	t := &EpochTable{Columns: slices.Clone(head), Values: make(map[string][]float64, len(head))}
 	for _, h := range t.Columns {
 		if _, dup := t.Values[h]; dup {
 			return nil, fmt.Errorf("column %q appears twice", h)
@@ -100,8 +100,8 @@ func parseTable(r io.Reader) (*Table, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		if n == mostEpochs {
-			return nil, fmt.Errorf("more than %d rows: a table has one for each epoch", mostEpochs)
+		if n == maxTableEpochs {
+			return nil, fmt.Errorf("more than %d rows: a table has one for each epoch", maxTableEpochs)
 		}
 		if left -= valueBytes * int64(len(row)); left < 0 {
 			return nil, &budget.Error{What: "the table", Limit: budget.Limit()}
@@ -124,7 +124,7 @@ func parseTable(r io.Reader) (*Table, error) {
 // byte.
 func writeHistory(w io.Writer, history []train.Epoch) error {
 	var header []string
-	for _, c := range columns(&train.Epoch{}) {
+	for _, c := range epochColumns(&train.Epoch{}) {
 		header = append(header, c.name)
 	}
 	fixed := len(header)
@@ -142,7 +142,7 @@ func writeHistory(w io.Writer, history []train.Epoch) error {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for _, e := range history {
 		var row []string
-		for _, c := range columns(&e)[:fixed] {
+		for _, c := range epochColumns(&e)[:fixed] {
 			switch v := c.value.(type) {
 			case int:
 				row = append(row, strconv.Itoa(v))
@@ -171,8 +171,8 @@ type column struct {
 	value any // a float64 or an int
 }
 
-// columns returns the numbers of an epoch, scores last.
-func columns(e *train.Epoch) []column {
+// epochColumns returns the numbers of an epoch, scores last.
+func epochColumns(e *train.Epoch) []column {
 	n := float64(max(e.Steps, 1))
 	out := []column{{"epoch", e.Epoch}, {"steps", e.Steps}, {"lr", e.LR}, {"loss", e.Loss / n},
 		{"gradient", e.Gradient / n}, {"tuples", e.Tuples}, {"active", e.Active}, {"anchors", e.Anchors},
@@ -189,7 +189,7 @@ func columns(e *train.Epoch) []column {
 func writeLines(w io.Writer, history []train.Epoch) error {
 	for i := range history {
 		line := []byte{'{'}
-		for k, c := range columns(&history[i]) {
+		for k, c := range epochColumns(&history[i]) {
 			name, err := json.Marshal(c.name)
 			if err != nil {
 				return err
@@ -210,9 +210,9 @@ func writeLines(w io.Writer, history []train.Epoch) error {
 	return nil
 }
 
-// timing is a line of timing.csv: how long an epoch's steps and evaluation took
+// epochTiming is a line of timing.csv: how long an epoch's steps and evaluation took
 // in this process, and how many images it trained on.
-type timing struct {
+type epochTiming struct {
 	epoch       int
 	train, eval time.Duration
 	images      int
@@ -220,7 +220,7 @@ type timing struct {
 
 const timingHeader = "epoch,train_seconds,eval_seconds,images,images_per_second\n"
 
-func writeTiming(w io.Writer, list []timing) error {
+func writeTiming(w io.Writer, list []epochTiming) error {
 	if _, err := io.WriteString(w, timingHeader); err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func writeTiming(w io.Writer, list []timing) error {
 
 // readTiming returns the lines of the first epochs in order, as far as they can be read. An
 // unreadable time is no reason to fail.
-func readTiming(path string, epochs int) []timing {
+func readTiming(path string, epochs int) []epochTiming {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil
@@ -245,17 +245,17 @@ func readTiming(path string, epochs int) []timing {
 	return parseTiming(f, epochs)
 }
 
-// longest is an upper bound of the seconds of an epoch: 30 years.
-const longest = 1e9
+// maxEpochSeconds is an upper bound of the seconds of an epoch: 30 years.
+const maxEpochSeconds = 1e9
 
-func parseTiming(r io.Reader, epochs int) []timing {
-	var list []timing
+func parseTiming(r io.Reader, epochs int) []epochTiming {
+	var list []epochTiming
 	last := 0
 	for lines := bufio.NewScanner(r); lines.Scan(); {
-		var t timing
+		var t epochTiming
 		var train, eval, rate float64
 		n, _ := fmt.Sscanf(lines.Text(), "%d,%f,%f,%d,%f", &t.epoch, &train, &eval, &t.images, &rate)
-		sane := train >= 0 && train < longest && eval >= 0 && eval < longest && t.images >= 0
+		sane := train >= 0 && train < maxEpochSeconds && eval >= 0 && eval < maxEpochSeconds && t.images >= 0
 		if n == 5 && sane && t.epoch > last && t.epoch <= epochs {
 			last = t.epoch
 			t.train, t.eval = time.Duration(train*1e9), time.Duration(eval*1e9)
@@ -265,17 +265,17 @@ func parseTiming(r io.Reader, epochs int) []timing {
 	return list
 }
 
-// events is the state of the file for TensorBoard. Like metrics.csv, the file is written again
+// eventFile is the state of the file for TensorBoard. Like metrics.csv, the file is written again
 // when a process begins. Then it grows in place, because TensorBoard holds it open and reads
 // what is added.
-type events struct {
-	began   time.Time // time of the first epoch; other times count from it
-	written int       // number of epochs; 0 if this process has not written the file yet
-	size    int64
+type eventFile struct {
+	startTime time.Time // time of the first epoch; other times count from it
+	written   int       // number of epochs; 0 if this process has not written the file yet
+	size      int64
 }
 
 // write adds the epochs that the file lacks.
-func (v *events) write(f *Folder, history []train.Epoch, times []timing) error {
+func (v *eventFile) write(f *Folder, history []train.Epoch, times []epochTiming) error {
 	took := map[int]time.Duration{}
 	total := time.Duration(0)
 	for _, t := range times {
@@ -283,27 +283,27 @@ func (v *events) write(f *Folder, history []train.Epoch, times []timing) error {
 		took[t.epoch] = total
 	}
 	if v.written == 0 {
-		v.began = time.Now().Add(-total)
-		text := tfevents.AppendHeader(nil, v.began)
+		v.startTime = time.Now().Add(-total)
+		text := tfevents.AppendHeader(nil, v.startTime)
 		for i := range history {
-			text = appendEpoch(text, v.began.Add(took[history[i].Epoch]), &history[i])
+			text = appendEpoch(text, v.startTime.Add(took[history[i].Epoch]), &history[i])
 		}
 		v.written, v.size = len(history), int64(len(text))
 		return f.write(eventsFile, atomic.Bytes(text))
 	}
 	var text []byte
 	for i := v.written; i < len(history); i++ {
-		text = appendEpoch(text, v.began.Add(took[history[i].Epoch]), &history[i])
+		text = appendEpoch(text, v.startTime.Add(took[history[i].Epoch]), &history[i])
 	}
-	if err := v.append(f.path(eventsFile), text); err != nil {
-		return f.explain(fmt.Errorf("the file for TensorBoard: %w", err))
+	if err := v.appendText(f.path(eventsFile), text); err != nil {
+		return f.explainDiskFull(fmt.Errorf("the file for TensorBoard: %w", err))
 	}
 	v.written = len(history)
 	return nil
 }
 
-// append writes text after what this process has written, over the remains of a failed write.
-func (v *events) append(path string, text []byte) error {
+// appendText writes text after what this process has written, over the remains of a failed write.
+func (v *eventFile) appendText(path string, text []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return err
@@ -322,8 +322,8 @@ func (v *events) append(path string, text []byte) error {
 // test/recall@1.
 func appendEpoch(to []byte, at time.Time, e *train.Epoch) []byte {
 	var scalars []tfevents.Scalar
-	of := len(columns(e)) - len(e.Metrics)
-	for _, c := range columns(e)[1:of] {
+	of := len(epochColumns(e)) - len(e.Metrics)
+	for _, c := range epochColumns(e)[1:of] {
 		s := tfevents.Scalar{Tag: "train/" + c.name}
 		switch x := c.value.(type) {
 		case int:

@@ -37,8 +37,8 @@ func TestTableWithinMemory(t *testing.T) {
 	}
 }
 
-// records counts the records of an event file, and checks that they are whole.
-func records(t *testing.T, path string) (n int, text string) {
+// countRecords counts the records of an event file, and checks that they are whole.
+func countRecords(t *testing.T, path string) (n int, text string) {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -64,7 +64,7 @@ func TestEvents(t *testing.T) {
 	if err := trainUntil(t, cfg, dir, 2); err == nil {
 		t.Fatal("the run was not stopped")
 	}
-	if n, text := records(t, path); n != 2 || !strings.Contains(text, "brain.Event:2") ||
+	if n, text := countRecords(t, path); n != 2 || !strings.Contains(text, "brain.Event:2") ||
 		!strings.Contains(text, "test/recall@1") || !strings.Contains(text, "train/loss") ||
 		!strings.Contains(text, "test/label_recall@1") {
 		t.Errorf("%d records after one epoch", n)
@@ -73,13 +73,13 @@ func TestEvents(t *testing.T) {
 	if _, err := Train(t.Context(), cfg, o); err != nil {
 		t.Fatal(err)
 	}
-	if n, _ := records(t, path); n != 1+cfg.Train.Epochs {
+	if n, _ := countRecords(t, path); n != 1+cfg.Train.Epochs {
 		t.Errorf("%d records after %d epochs", n, cfg.Train.Epochs)
 	}
 	if _, err := Train(t.Context(), cfg, o); err != nil {
 		t.Fatal(err)
 	}
-	if n, _ := records(t, path); n != 1+cfg.Train.Epochs {
+	if n, _ := countRecords(t, path); n != 1+cfg.Train.Epochs {
 		t.Errorf("%d records after the run was written again", n)
 	}
 	o.Resume, o.Force = false, true
@@ -232,8 +232,8 @@ func TestHistoryToTheLetter(t *testing.T) {
 	if d := cmp.Diff(want, b.String()); d != "" {
 		t.Errorf("-want +got\n%s", d)
 	}
-	res := &Result{History: history, Scores: history[1].Metrics, Epoch: 2, Params: 9, Wait: 0.5,
-		Took: 1234567 * time.Microsecond}
+	res := &Result{History: history, Scores: history[1].Metrics, Epoch: 2, Params: 9, WaitShare: 0.5,
+		Duration: 1234567 * time.Microsecond}
 	res.History[1].Warning = "idle"
 	s := res.Summary("d")
 	want2 := Summary{
@@ -250,7 +250,8 @@ func TestHistoryToTheLetter(t *testing.T) {
 // say.
 func TestTimingReadsWhatItWrote(t *testing.T) {
 	dir := t.TempDir()
-	list := []timing{{1, 2 * time.Second, 500 * time.Millisecond, 100}, {2, 0, time.Second, 0}, {4, time.Second, 0, 7}}
+	list := []epochTiming{{1, 2 * time.Second, 500 * time.Millisecond, 100}, {2, 0, time.Second, 0},
+		{4, time.Second, 0, 7}}
 	var b strings.Builder
 	if err := writeTiming(&b, list); err != nil {
 		t.Fatal(err)
@@ -260,14 +261,14 @@ func TestTimingReadsWhatItWrote(t *testing.T) {
 		t.Errorf("-want +got\n%s", d)
 	}
 	text := strings.Replace(b.String(), "4,1", "2,1,1,1,1\nx,1,1,1,1\n3,1\n4,1", 1)
-	if err := put(dir, "timing.csv"); err != nil { // one line that is none
+	if err := writeNameFile(dir, "timing.csv"); err != nil { // one line that is none
 		t.Fatal(err)
 	}
 	path := dir + "/timing.csv"
 	if got := readTiming(path, 9); got != nil {
 		t.Errorf("read %v", got)
 	}
-	write(t, path, text)
+	writeFile(t, path, text)
 	for epochs, n := range map[int]int{0: 0, 1: 1, 2: 2, 3: 2, 4: 3, 5: 3} {
 		if got := readTiming(path, epochs); !slices.Equal(got, list[:n]) {
 			t.Errorf("of %d epochs: %v, want %v", epochs, got, list[:n])

@@ -26,9 +26,9 @@ type Options struct {
 	// Dir is the run folder, created if it does not exist. For a new run it must be empty.
 	// The process that trains locks it, and any other gets a *lock.HeldError.
 	Dir string
-	// Free lets a new run that finds Dir in use create Dir-2, Dir-3 and so on instead. Setup.Dir
+	// UniqueDir lets a new run that finds Dir in use create Dir-2, Dir-3 and so on instead. Setup.Dir
 	// and Result.Dir have the folder's name.
-	Free bool
+	UniqueDir bool
 	// Resume continues from the checkpoint in Dir. A run that was stopped before
 	// its first checkpoint starts again, and one that has finished gets its files
 	// written again.
@@ -41,12 +41,12 @@ type Options struct {
 	// Force lets a new run replace the one in Dir: the files that a run writes are
 	// removed, others are kept.
 	Force bool
-	// Own names files in Dir that belong to the caller. Train does not touch them.
-	Own []string
+	// CallerFiles names files in Dir that belong to the caller. Train does not touch them.
+	CallerFiles []string
 	// Home is the folder with the data sets known by name; see data.Home.
 	Home string
-	// Began is the time from which train.minutes counts. The zero time is that of the call of Train.
-	Began time.Time
+	// StartTime is the time from which train.minutes counts. The zero time is that of the call of Train.
+	StartTime time.Time
 	// Formats are formats of files of features, besides those of package embedding.
 	Formats embedding.Formats
 	// Weights, if set, finds pretrained networks by name, and for "" the default start for
@@ -81,21 +81,22 @@ type Options struct {
 	// ranks share the evaluations too. Only the process of rank 0 needs a Dir. To resume a run,
 	// the other ranks need a copy of the folder.
 	Ranks train.Ranks
-	// Unscored leaves out the scores of the network before training, unless train.best or eval.keep needs them.
-	Unscored bool
-	// Features, if set, is called before Begin with the number of computed features: the features
+	// SkipUntrainedScores leaves out the scores of the network before training, unless train.best or
+	// eval.keep needs them.
+	SkipUntrainedScores bool
+	// FeatureProgress, if set, is called before Begin with the number of computed features: the features
 	// that decide settings of a pretrained start, or those of a frozen body (network.freeze=body).
-	Features func(done, total int)
-	// Begin, if set, is called with the setup before training.
-	Begin func(Setup)
+	FeatureProgress func(done, total int)
+	// OnSetup, if set, is called with the setup before training.
+	OnSetup func(Setup)
 	// Observe, if set, is called with the progress; see train.Config. train.LogEvents logs it.
 	Observe func(train.Event)
 
 	files atomic.Files // tests put faults into it
 }
 
-// ownObjective reports whether the objective is the configuration's and not the program's.
-func (s *opened) ownObjective() bool {
+// usesConfiguredObjective reports whether the objective is the configuration's and not the program's.
+func (s *datasetStage) usesConfiguredObjective() bool {
 	o := &s.opts
 	return o.Loss == nil && o.Miner == nil && o.Positives == nil && o.Negatives == nil
 }
@@ -116,33 +117,33 @@ const (
 	overrides option.Option = "overrides"
 )
 
-// Stopped is the error of a run that was interrupted and has written its checkpoint. It wraps
+// StoppedError is the error of a run that was interrupted and has written its checkpoint. It wraps
 // the context's error.
-type Stopped struct {
+type StoppedError struct {
 	Dir string
 	*train.Stopped
 }
 
-func (s *Stopped) Error() string {
-	return fmt.Sprintf("%v: %s; continue with %s", s.Err, s.Where(), optResume)
+func (s *StoppedError) Error() string {
+	return fmt.Sprintf("%v: %s; continue with %s", s.Err, s.Location(), optResume)
 }
 
-// Where returns the folder, and the epoch and step at which the run stopped.
-func (s *Stopped) Where() string { return s.Dir + " " + s.Stopped.Where() }
+// Location returns the folder, and the epoch and step at which the run stopped.
+func (s *StoppedError) Location() string { return s.Dir + " " + s.Stopped.Where() }
 
 // Train trains by the configuration cfg. If ctx ends, the run stops after the current step,
 // writes its checkpoint and returns a *Stopped, so that it can be resumed. On any other error
 // the last good checkpoint is kept.
 func Train(ctx context.Context, cfg Config, opts Options) (res *Result, err error) {
-	defer func() { err = skippable(err) }()
-	if opts.Began.IsZero() {
-		opts.Began = time.Now()
+	defer func() { err = adviseSkipping(err) }()
+	if opts.StartTime.IsZero() {
+		opts.StartTime = time.Now()
 	}
 	parts, err := assemble(ctx, cfg, opts)
 	if err != nil {
 		return nil, err
 	}
-	t := &trainer{built: parts}
+	t := &trainer{trainingStage: parts}
 	defer t.close()
 	loop, err := t.start(ctx)
 	if err != nil {
@@ -150,7 +151,7 @@ func Train(ctx context.Context, cfg Config, opts Options) (res *Result, err erro
 	}
 	trained, err := loop.Run(ctx)
 	if err != nil {
-		return nil, t.failed(err)
+		return nil, t.completeError(err)
 	}
 	return t.finish(ctx, trained)
 }
@@ -161,10 +162,10 @@ func Train(ctx context.Context, cfg Config, opts Options) (res *Result, err erro
 func Plan(ctx context.Context, cfg Config, opts Options) (*Setup, error) {
 	t, err := assemble(ctx, cfg, opts)
 	if err != nil {
-		return nil, skippable(err)
+		return nil, adviseSkipping(err)
 	}
 	defer t.close()
-	s := t.setup()
+	s := t.newSetup()
 	if s.Config.Train.Minutes > 0 {
 		s.Config.Train.Epochs = 0 // Train measures it
 	}
@@ -172,8 +173,8 @@ func Plan(ctx context.Context, cfg Config, opts Options) (*Setup, error) {
 }
 
 // assemble goes through all stages. On an error it leaves nothing open.
-func assemble(ctx context.Context, cfg Config, opts Options) (b *built, err error) {
-	o, err := openData(ctx, cfg, opts)
+func assemble(ctx context.Context, cfg Config, opts Options) (b *trainingStage, err error) {
+	o, err := openDataset(ctx, cfg, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -185,11 +186,11 @@ func assemble(ctx context.Context, cfg Config, opts Options) (b *built, err erro
 	if err := o.chooseEncoder(ctx); err != nil {
 		return nil, err
 	}
-	s, err := newStart(ctx, o)
+	s, err := newStartStage(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	d, err := divide(ctx, s)
+	d, err := splitDataset(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -197,11 +198,11 @@ func assemble(ctx context.Context, cfg Config, opts Options) (b *built, err erro
 	if err != nil {
 		return nil, err
 	}
-	return build(ctx, r)
+	return newTrainingStage(ctx, r)
 }
 
-// skippable adds advice to the error of an unreadable sample.
-func skippable(err error) error {
+// adviseSkipping adds advice to the error of an unreadable sample.
+func adviseSkipping(err error) error {
 	if u := (*data.Unreadable)(nil); errors.As(err, &u) {
 		return option.Errorf("%w\n%s ends the run here; without it, unreadable samples are left out and named at "+
 			"the end", err,
@@ -213,20 +214,20 @@ func skippable(err error) error {
 // trainer is a run that is under way: the built stage and its record. It stores the loop's
 // checkpoints.
 type trainer struct {
-	*built
-	record     *record // nil if nothing is written
-	held       *lock.Held
-	began      time.Time
-	fellBack   bool // the run ends with the untrained network
-	modelSaved bool // the model file has the last weights of this process
+	*trainingStage
+	record        *recorder // nil if nothing is written
+	held          *lock.Held
+	startTime     time.Time
+	keptUntrained bool // the run ends with the untrained network
+	modelSaved    bool // the model file has the last weights of this process
 	// trainedSize is the side of the training images if the run ends with the untrained network;
 	// else 0.
-	trainedSize int
-	computed    int // as in Result
-	// layered are training samples as the network before training embeds them, for the computed layer; nil until
+	trainedSize    int
+	numWCCNSamples int // as in Result
+	// wccnData are training samples as the network before training embeds them, for the computed layer; nil until
 	// they are needed, or if a validation gallery has them.
-	layered *Embedded
-	pace    *pace // of a run of train.minutes; else nil
+	wccnData *Embeddings
+	pace     *pace // of a run of train.minutes; else nil
 }
 
 // close unlocks the run folder and closes the data set. It ignores errors, for example if the
@@ -235,17 +236,17 @@ func (t *trainer) close() {
 	if t.held != nil {
 		_ = t.held.Release()
 	}
-	t.built.close()
+	t.trainingStage.close()
 }
 
 // start locks the run folder and restores the state from which the run continues.
 func (t *trainer) start(ctx context.Context) (*train.Trainer, error) {
-	if err := t.alike(); err != nil {
+	if err := t.checkRanksAgree(); err != nil {
 		return nil, err
 	}
 	var from *train.Checkpoint
 	if t.opts.Dir != "" {
-		if err := t.claim(); err != nil {
+		if err := t.lockFolder(); err != nil {
 			return nil, err
 		}
 		if t.opts.Resume {
@@ -255,60 +256,61 @@ func (t *trainer) start(ctx context.Context) (*train.Trainer, error) {
 			}
 		}
 	}
-	if err := t.alikeFrom(from); err != nil {
+	if err := t.checkSameCheckpoint(from); err != nil {
 		return nil, err
 	}
 	if t.cfg.Train.Minutes > 0 {
 		if err := t.fitMinutes(ctx); err != nil {
-			return nil, t.failed(err)
+			return nil, t.completeError(err)
 		}
 	}
-	loop, err := train.New(t.loop(from))
+	loop, err := train.New(t.loopConfig(from))
 	if err != nil {
 		return nil, err
 	}
 	if t.record != nil {
-		if err := t.record.begin(&t.cfg, from); err != nil {
+		if err := t.record.writeStart(&t.cfg, from); err != nil {
 			return nil, err
 		}
 	}
 	if t.pace == nil {
-		if err := t.fillFeatures(ctx); err != nil {
+		if err := t.computeBodyFeatures(ctx); err != nil {
 			return nil, err
 		}
 	}
-	t.began = time.Now()
-	if t.opts.Begin != nil {
-		s := t.setup()
+	t.startTime = time.Now()
+	if t.opts.OnSetup != nil {
+		s := t.newSetup()
 		s.pace = t.pace
-		t.opts.Begin(s)
+		t.opts.OnSetup(s)
 	}
 	return loop, nil
 }
 
-// claim locks the run folder for this process.
-func (t *trainer) claim() error {
-	f, held, err := claim(&t.opts)
+// lockFolder locks the run folder for this process.
+func (t *trainer) lockFolder() error {
+	f, held, err := lockFolder(&t.opts)
 	if t.held = held; err != nil {
-		return f.explain(err)
+		return f.explainDiskFull(err)
 	}
-	t.opts.Dir, t.record = f.dir, &record{Folder: f, tensorBoard: t.cfg.Train.TensorBoard}
+	t.opts.Dir, t.record = f.dir, &recorder{Folder: f, tensorBoard: t.cfg.Train.TensorBoard}
 	if _, err := os.Stat(f.CheckpointPath()); t.opts.Resume && errors.Is(err, fs.ErrNotExist) {
-		t.note("%s was stopped before its first checkpoint, so it begins again", f.dir)
+		t.addNote("%s was stopped before its first checkpoint, so it begins again", f.dir)
 	}
 	return nil
 }
 
-// loop returns the configuration of package train for the run. If from is not nil, the run goes
+// loopConfig returns the configuration of package train for the run. If from is not nil, the run goes
 // on from that checkpoint.
-func (t *trainer) loop(from *train.Checkpoint) train.Config {
+func (t *trainer) loopConfig(from *train.Checkpoint) train.Config {
 	c := train.Config{
-		Network: t.trained, Data: t.feed.data, Sampler: t.sampler, Objective: t.objective, Optimizer: t.optimizer,
-		Labels: t.from.seen, IDs: t.from.ids, Epochs: t.cfg.Train.Epochs, Chunk: t.cfg.Train.Chunk, Ranks: t.opts.Ranks,
-		Eval: t.evaluate, Every: t.cfg.Eval.Every, Best: t.cfg.Best(),
-		Untrained: t.scoresStart(), Between: t.cfg.Train.Checkpoint,
+		Network: t.trainedNet, Data: t.feed.data, Sampler: t.sampler, Objective: t.objective, Optimizer: t.optimizer,
+		Labels: t.population.lossLabels, IDs: t.population.ids, Epochs: t.cfg.Train.Epochs,
+		Chunk: t.cfg.Train.Chunk, Ranks: t.opts.Ranks,
+		Eval: t.evaluate, Every: t.cfg.Eval.Every, Best: t.cfg.BestRule(),
+		Untrained: t.scoresUntrained(), Between: t.cfg.Train.Checkpoint,
 		Origin:  train.Origin{Data: t.fingerprint(), Settings: string(t.cfg.YAML())},
-		Warn:    t.warn,
+		Warn:    t.epochWarning,
 		Observe: t.opts.Observe,
 		From:    from,
 		Finish:  from != nil && t.opts.Finish,
@@ -322,25 +324,25 @@ func (t *trainer) loop(from *train.Checkpoint) train.Config {
 	if t.pace != nil {
 		c.Deadline = t.pace.deadline
 	}
-	if t.cfg.validated() {
-		c.Best.Paired = t.paired
+	if t.cfg.choosesByValidation() {
+		c.Best.Paired = t.pairedMargins
 	}
 	if c.Best.Metric != "" {
 		c.Line = train.Line{Parts: t.cfg.Train.Line, Eval: t.evaluateValidation}
 	}
 	if t.untrained != nil {
-		c.Before, c.BeforeCounts = t.before, t.untrained.keeps(&t.cfg)
+		c.Before, c.BeforeCounts = t.scoreUntrained, t.untrained.mayKeep(&t.cfg)
 	}
 	return c
 }
 
-// scoresStart reports whether the network before training is scored.
-func (t *built) scoresStart() bool {
-	return t.cfg.Eval.Keep || t.cfg.Network.pretrained() && !(t.opts.Unscored && t.cfg.Train.Best == none)
+// scoresUntrained reports whether the network before training is scored.
+func (t *trainingStage) scoresUntrained() bool {
+	return t.cfg.Eval.Keep || t.cfg.Network.isPretrained() && !(t.opts.SkipUntrainedScores && t.cfg.Train.Best == none)
 }
 
-// failed completes an error that ended the loop.
-func (t *trainer) failed(err error) error {
+// completeError completes an error that ended the loop.
+func (t *trainer) completeError(err error) error {
 	if errors.Is(err, train.ErrNoSamples) {
 		for _, l := range t.leftOut() {
 			err = fmt.Errorf("%w\n%v", err, l)
@@ -352,7 +354,7 @@ func (t *trainer) failed(err error) error {
 	}
 	var stopped *train.Stopped
 	if errors.As(err, &stopped) {
-		return &Stopped{t.opts.Dir, stopped}
+		return &StoppedError{t.opts.Dir, stopped}
 	}
 	_, e := os.Stat(t.record.CheckpointPath())
 	kept := e == nil

@@ -69,7 +69,7 @@ func TestRunLearnsAndWritesItsFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r1, err := res.Last().Metric("test_label_recall@1")
+	r1, err := res.LastEpoch().Metric("test_label_recall@1")
 	if err != nil || r1 < 0.95 {
 		t.Errorf("Recall@1 by the training label is %v, %v after training on four separate blobs", r1, err)
 	}
@@ -83,7 +83,7 @@ func TestRunLearnsAndWritesItsFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want, _ := res.Last().Metric("test_recall@1"); got[0] != want {
+	if want, _ := res.LastEpoch().Metric("test_recall@1"); got[0] != want {
 		t.Errorf("Recall@1 of the written embeddings is %v, of the result %v", got[0], want)
 	}
 	csv, err := os.ReadFile(filepath.Join(dir, metricsFile))
@@ -144,7 +144,7 @@ func TestAnotherSeedAnotherRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.Last().Loss == b.Last().Loss {
+	if a.LastEpoch().Loss == b.LastEpoch().Loss {
 		t.Error("two seeds give one loss")
 	}
 }
@@ -332,7 +332,8 @@ func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	f := &Folder{dir: dir}
 	full := &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
-	if err := f.explain(full); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "disk is full") ||
+	if err := f.explainDiskFull(full); !errors.Is(err, syscall.ENOSPC) ||
+		!strings.Contains(err.Error(), "disk is full") ||
 		!strings.Contains(err.Error(), "start again") {
 		t.Errorf("a full disk before there is a run: %v", err)
 	}
@@ -340,10 +341,10 @@ func TestFullDisk(t *testing.T) {
 		os.WriteFile(filepath.Join(dir, configFile), nil, 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.explain(full); !strings.Contains(err.Error(), "continue with run.Options.Resume") {
+	if err := f.explainDiskFull(full); !strings.Contains(err.Error(), "continue with run.Options.Resume") {
 		t.Errorf("a full disk: %v", err)
 	}
-	if err := f.explain(os.ErrPermission); strings.Contains(err.Error(), "disk") {
+	if err := f.explainDiskFull(os.ErrPermission); strings.Contains(err.Error(), "disk") {
 		t.Errorf("no permission: %v", err)
 	}
 }
@@ -391,7 +392,7 @@ func TestSnapshots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := folder(t, dir)
+	files := readFolder(t, dir)
 	for _, e := range []string{"0000", "0002", "0003"} {
 		for _, set := range []string{"test", "train"} {
 			if files["snapshots/"+e+"_"+set+"_embeddings.npy"] == "" ||
@@ -411,7 +412,7 @@ func TestSnapshots(t *testing.T) {
 	}
 	for key, want := range map[string]bool{"test_nmi": true, "test_label_nmi+2": true, "test_label_nmi": false,
 		"test_nmi+2": false} {
-		if _, err := res.Last().Metric(key); (err == nil) != want {
+		if _, err := res.LastEpoch().Metric(key); (err == nil) != want {
 			t.Errorf("metric %s: %v", key, err)
 		}
 	}
@@ -427,7 +428,7 @@ func TestFeatures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r1, _ := res.Last().Metric("test_recall@1"); r1 < 0.95 {
+		if r1, _ := res.LastEpoch().Metric("test_recall@1"); r1 < 0.95 {
 			t.Errorf("network %q: Recall@1 %v on six separate clusters", name, r1)
 		}
 	}
@@ -498,7 +499,7 @@ func TestSmallClasses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if row := res.Last(); row.Active*10 < row.Tuples || row.NoPositive > 0 ||
+			if row := res.LastEpoch(); row.Active*10 < row.Tuples || row.NoPositive > 0 ||
 				row.Tuples != row.Steps*min(9*perClass, 128) {
 				t.Errorf("%d images a class, %s positives: %+v", perClass, positives, row.Sums)
 			}
@@ -526,7 +527,7 @@ func TestPictureListedTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if row := res.Last(); row.NoPositive != row.Steps*12 || row.Anchors != row.Steps*4 {
+	if row := res.LastEpoch(); row.NoPositive != row.Steps*12 || row.Anchors != row.Steps*4 {
 		t.Errorf("with one class of two pictures: %+v", row.Sums)
 	}
 }

@@ -15,64 +15,64 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// untrained is the pretrained network at its own image size. Training has to beat its score,
+// untrainedNet is the pretrained network at its own image size. Training has to beat its score,
 // whatever size the run trains at.
-type untrained struct {
+type untrainedNet struct {
 	*bareNet
-	scored []*scored
+	scored []*scoredSet
 }
 
 // newUntrained makes the untrained network. It returns nil if training uses the same image size
 // and adds no embedding layer, because epoch 0 of the run is then the same network.
-func (t *built) newUntrained() (u *untrained, err error) {
-	if !t.scoresStart() || t.side == 0 || t.cfg.Data.Size == t.side && t.cfg.Network.Dim == 0 {
+func (t *trainingStage) newUntrained() (u *untrainedNet, err error) {
+	if !t.scoresUntrained() || t.side == 0 || t.cfg.Data.Size == t.side && t.cfg.Network.Dim == 0 {
 		return nil, nil
 	}
-	u = &untrained{}
-	if u.bareNet, err = t.bare(t.side); err != nil {
+	u = &untrainedNet{}
+	if u.bareNet, err = t.newBareNet(t.side); err != nil {
 		return nil, err
 	}
-	if u.scored, err = newScored(t.sel, u.cfg, false); err != nil {
+	if u.scored, err = newScoredSets(t.sel, u.cfg, false); err != nil {
 		return nil, err
 	}
-	among(t.opts.Ranks, u.scored)
+	shareEvaluation(t.opts.Ranks, u.scored)
 	return u, nil
 }
 
-// keeps reports whether the run may end with the untrained network. It may not if the
+// mayKeep reports whether the run may end with the untrained network. It may not if the
 // configuration asks for an embedding layer, which the untrained network lacks, unless that layer starts as wccn.
-func (u *untrained) keeps(c *Config) bool {
+func (u *untrainedNet) mayKeep(c *Config) bool {
 	return c.Network.Dim == 0 || c.Network.Head == wccnHead && c.Network.Dim == u.net.Dim()
 }
 
-// before scores the untrained network. With last, the run ends with that network.
-func (t *trainer) before(ctx context.Context, last bool) ([]train.Metric, error) {
+// scoreUntrained scores the untrained network. With last, the run ends with that network.
+func (t *trainer) scoreUntrained(ctx context.Context, last bool) ([]train.Metric, error) {
 	if last {
-		if err := t.fallBack(ctx); err != nil {
+		if err := t.returnUntrained(ctx); err != nil {
 			return nil, err
 		}
 	} else if t.pace != nil { // fitMinutes has made this evaluation
-		return t.pace.scores, t.keepScored(t.untrained.scored, 0)
+		return t.pace.scores, t.writeScored(t.untrained.scored, 0)
 	}
-	return t.evaluateAs(ctx, t.untrained.scored, t.untrained.net, t.untrained.cfg, 0, last)
+	return t.evaluateSets(ctx, t.untrained.scored, t.untrained.net, t.untrained.cfg, 0, last)
 }
 
-// fallBack ends the run with the untrained network, with a wccn layer if that can be computed.
+// returnUntrained ends the run with the untrained network, with a wccn layer if that can be computed.
 // The network that the run trains has the weights of its start.
-func (t *trainer) fallBack(ctx context.Context) error {
-	if t.fellBack {
+func (t *trainer) returnUntrained(ctx context.Context) error {
+	if t.keptUntrained {
 		return nil
 	}
-	t.fellBack = true
-	if !t.computes() {
+	t.keptUntrained = true
+	if !t.computesWCCN() {
 		return nil
 	}
 	if u := t.untrained; u != nil {
 		t.trainedSize = t.cfg.Data.Size
 		t.cfg.Data = u.cfg.Data
-		t.net, t.trained, t.scored = u.net, u.net, u.scored
+		t.net, t.trainedNet, t.scored = u.net, u.net, u.scored
 	}
-	w, err := t.compute(ctx)
+	w, err := t.computeWCCN(ctx)
 	if err != nil || w == nil {
 		return err
 	}
@@ -80,10 +80,10 @@ func (t *trainer) fallBack(ctx context.Context) error {
 	if t.net, err = t.net.Merged(); err != nil {
 		return err
 	}
-	if t.net, err = w.after(t.net, opt); err != nil {
+	if t.net, err = w.appendTo(t.net, opt); err != nil {
 		return err
 	}
-	t.trained, t.computed = t.net, w.samples
+	t.trainedNet, t.numWCCNSamples = t.net, w.samples
 	for _, s := range t.scored { // these scores are of the network without the layer
 		s.q, s.g, s.d = nil, nil, nil
 	}
@@ -96,10 +96,10 @@ func (t *trainer) fallBack(ctx context.Context) error {
 const (
 	// wccnShrinkage is the weight of the identity in wccn. Values from 3 to 10 work equally well.
 	wccnShrinkage = 5
-	// wccnFreedom is the least difference of the numbers of samples and classes for computing wccn.
-	wccnFreedom = 10
-	// wccnLayer is the name of the wccn layer.
-	wccnLayer = "wccn"
+	// minWCCNFreedom is the least difference of the numbers of samples and classes for computing wccn.
+	minWCCNFreedom = 10
+	// wccnLayerName is the name of the wccn layer.
+	wccnLayerName = "wccn"
 )
 
 // wccn is a linear layer that is not trained but computed from the features of training samples:
@@ -129,7 +129,7 @@ func newWCCN(x *dense.Dense, labels []int64) *wccn {
 		}
 		of = append(of, classes[y])
 	}
-	if n-len(classes) < wccnFreedom {
+	if n-len(classes) < minWCCNFreedom {
 		return nil
 	}
 	means, counts := mat.NewDense(len(classes), d, nil), make([]float64, len(classes))
@@ -202,9 +202,9 @@ func inverseRoot(s *dense.Dense) *dense.Dense {
 	return t
 }
 
-// shortened returns a layer of n values, the principal components of the layer's output for the rows of x.
-func (w *wccn) shortened(x *dense.Dense, n int) (*wccn, error) {
-	values, err := principal(w.of(x), n)
+// reduced returns a layer of n values, the principal components of the layer's output for the rows of x.
+func (w *wccn) reduced(x *dense.Dense, n int) (*wccn, error) {
+	values, err := principalDirections(w.apply(x), n)
 	if err != nil {
 		return nil, err
 	}
@@ -214,8 +214,8 @@ func (w *wccn) shortened(x *dense.Dense, n int) (*wccn, error) {
 	return &wccn{weight: weight, bias: bias.Data, samples: w.samples}, nil
 }
 
-// of returns the layer's output for the rows of x.
-func (w *wccn) of(x *dense.Dense) *dense.Dense {
+// apply returns the layer's output for the rows of x.
+func (w *wccn) apply(x *dense.Dense) *dense.Dense {
 	y := dense.New(x.Rows, w.weight.Rows)
 	dense.Gemm(false, true, 1, x, w.weight, 0, y)
 	for i := range y.Rows {
@@ -226,10 +226,10 @@ func (w *wccn) of(x *dense.Dense) *dense.Dense {
 	return y
 }
 
-// after returns net followed by the layer and a normalisation. Its parameters are copies.
-func (w *wccn) after(net *nn.Net, opt nn.Options) (*nn.Net, error) {
+// appendTo returns net followed by the layer and a normalisation. Its parameters are copies.
+func (w *wccn) appendTo(net *nn.Net, opt nn.Options) (*nn.Net, error) {
 	spec := *net.Spec()
-	spec.Layers = append(slices.Clone(spec.Layers), nn.Layer{Kind: nn.Dense, Name: wccnLayer, Out: w.weight.Rows},
+	spec.Layers = append(slices.Clone(spec.Layers), nn.Layer{Kind: nn.Dense, Name: wccnLayerName, Out: w.weight.Rows},
 		nn.Layer{Kind: nn.L2Normalize})
 	out, err := nn.New(&spec, opt)
 	if err != nil {
@@ -238,31 +238,31 @@ func (w *wccn) after(net *nn.Net, opt nn.Options) (*nn.Net, error) {
 	for _, p := range net.Params() {
 		copy(out.Param(p.Name).Value, p.Value)
 	}
-	copy(out.Param(wccnLayer+".weight").Value, w.weight.Data)
-	copy(out.Param(wccnLayer+".bias").Value, w.bias)
+	copy(out.Param(wccnLayerName+".weight").Value, w.weight.Data)
+	copy(out.Param(wccnLayerName+".bias").Value, w.bias)
 	return out, nil
 }
 
-// compute makes the layer for the network that the run ends with. It returns nil if the run computes none.
-func (t *trainer) compute(ctx context.Context) (*wccn, error) {
-	k := slices.IndexFunc(t.scored, func(s *scored) bool { return s.set == ValidationSet })
+// computeWCCN makes the layer for the network that the run ends with. It returns nil if the run computes none.
+func (t *trainer) computeWCCN(ctx context.Context) (*wccn, error) {
+	k := slices.IndexFunc(t.scored, func(s *scoredSet) bool { return s.set == ValidationSet })
 	if k < 0 {
 		return nil, nil
 	}
 	s := t.scored[k]
 	if s.q == nil { // resumed after the last epoch
-		if err := s.embedAll(ctx, t.trained, t.cfg.Eval.Batch); err != nil {
+		if err := s.embedAll(ctx, t.trainedNet, t.cfg.Eval.Batch); err != nil {
 			return nil, err
 		}
 	}
-	return t.computeFrom(ctx, s, t.trained, &t.cfg)
+	return t.computeWCCNFrom(ctx, s, t.trainedNet, &t.cfg)
 }
 
-// computeFrom makes the layer from training samples as the network embeds them: those in the gallery of the validation
-// samples s, if there are any. It returns nil if the validation part does not choose the epoch, or if the layer makes
-// the margins of the validation samples among each other smaller (p < 0.05, as in paired).
-func (t *trainer) computeFrom(ctx context.Context, s *scored, net train.Network, cfg *Config) (*wccn, error) {
-	if !t.cfg.validated() || t.cfg.Network.Normalize != On {
+// computeWCCNFrom makes the layer from training samples as the network embeds them: those in the gallery of
+// the validation samples s, if there are any. It returns nil if the validation part does not choose the
+// epoch, or if the layer makes the margins of the validation samples among each other smaller (p < 0.05, as in paired).
+func (t *trainer) computeWCCNFrom(ctx context.Context, s *scoredSet, net train.Network, cfg *Config) (*wccn, error) {
+	if !t.cfg.choosesByValidation() || t.cfg.Network.Normalize != On {
 		return nil, nil
 	}
 	from := s.d
@@ -270,21 +270,21 @@ func (t *trainer) computeFrom(ctx context.Context, s *scored, net train.Network,
 		from = s.g
 	}
 	if from == nil {
-		from = t.layered
+		from = t.wccnData
 	}
 	if from == nil {
 		// The untrained network at its own image size is no engine's.
-		feed, err := newFeed(spread(t.sel.Train, mostDistractors), cfg.Data, cfg.Train.Seed, false,
-			t.bytes() && t.untrained == nil)
+		feed, err := newFeed(sampleEvenly(t.sel.Train, maxDistractors), cfg.Data, cfg.Train.Seed, false,
+			t.passesBytes() && t.untrained == nil)
 		if err != nil {
 			return nil, err
 		}
-		if from, err = embed(ctx, net, feed, cfg.Eval.Batch); err != nil {
+		if from, err = embedFeed(ctx, net, feed, cfg.Eval.Batch); err != nil {
 			return nil, err
 		}
-		t.layered = from
+		t.wccnData = from
 	}
-	w := newWCCN(from.X, from.Label())
+	w := newWCCN(from.X, from.Labels())
 	if w == nil {
 		return nil, nil
 	}
@@ -293,12 +293,12 @@ func (t *trainer) computeFrom(ctx context.Context, s *scored, net train.Network,
 		return nil, err
 	}
 	var values [2][]float64 // without the layer, with it
-	for i, x := range []*dense.Dense{s.q.X, rank.Normalized(w.of(s.q.X))} {
-		m := newMargins(x, s.q.Fine(), distance)
+	for i, x := range []*dense.Dense{s.q.X, rank.Normalized(w.apply(s.q.X))} {
+		m := newMargins(x, s.q.FineLabels(), distance)
 		if err := m.addEachOther(ctx); err != nil {
 			return nil, err
 		}
-		values[i] = t.byGroup(s, m.values())
+		values[i] = t.groupMeans(s, m.values())
 	}
 	if train.ComparePairs(values[1], values[0]).P <= 0.05 {
 		return nil, nil
@@ -306,33 +306,33 @@ func (t *trainer) computeFrom(ctx context.Context, s *scored, net train.Network,
 	return w, nil
 }
 
-// after returns the set with its embeddings behind the layer.
-func (s *scored) after(w *wccn) *scored {
+// withWCCN returns the set with its embeddings behind the layer.
+func (s *scoredSet) withWCCN(w *wccn) *scoredSet {
 	out := *s
-	for _, e := range []**Embedded{&out.q, &out.g, &out.d} {
+	for _, e := range []**Embeddings{&out.q, &out.g, &out.d} {
 		if *e != nil {
 			behind := **e
-			behind.X = rank.Normalized(w.of(behind.X))
+			behind.X = rank.Normalized(w.apply(behind.X))
 			*e = &behind
 		}
 	}
 	return &out
 }
 
-// computes reports whether the run may end with the untrained network, to which it then adds a computed layer.
-func (t *trainer) computes() bool {
+// computesWCCN reports whether the run may end with the untrained network, to which it then adds a computed layer.
+func (t *trainer) computesWCCN() bool {
 	if u := t.untrained; u != nil {
-		return u.keeps(&t.cfg)
+		return u.mayKeep(&t.cfg)
 	}
 	return t.cfg.Network.Dim == 0 && t.side > 0
 }
 
-// WithoutComputed returns the model without the layer that its run computed from training samples (wccn), or nil if
+// WithoutWCCN returns the model without the layer that its run computed from training samples (wccn), or nil if
 // its network has no such layer.
-func (m *Model) WithoutComputed() (*Model, error) {
+func (m *Model) WithoutWCCN() (*Model, error) {
 	spec := *m.Net.Spec()
 	n := len(spec.Layers)
-	if n < 3 || spec.Layers[n-2].Name != wccnLayer {
+	if n < 3 || spec.Layers[n-2].Name != wccnLayerName {
 		return nil, nil
 	}
 	spec.Layers = spec.Layers[:n-2]
@@ -348,9 +348,9 @@ func (m *Model) WithoutComputed() (*Model, error) {
 	return bare, nil
 }
 
-// Recomputed applies a computed layer (wccn) to embeddings of a model without one. The layer is computed from the
+// RecomputeWCCN applies a computed layer (wccn) to embeddings of a model without one. The layer is computed from the
 // samples at the positions that from accepts, with their training labels.
-func (e *Embedded) Recomputed(from func(pos int) bool) (*Embedded, error) {
+func (e *Embeddings) RecomputeWCCN(from func(pos int) bool) (*Embeddings, error) {
 	var values []float32
 	var labels []int64
 	for row, pos := range e.Pos {
@@ -363,6 +363,6 @@ func (e *Embedded) Recomputed(from func(pos int) bool) (*Embedded, error) {
 		return nil, errors.New("too few training samples are left to compute layer wccn")
 	}
 	out := *e
-	out.X = rank.Normalized(w.of(e.X))
+	out.X = rank.Normalized(w.apply(e.X))
 	return &out, nil
 }

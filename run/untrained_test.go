@@ -11,9 +11,9 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// classed are n rows of d values in classes, which differ more along the first axis than
+// newClassRows are n rows of d values in classes, which differ more along the first axis than
 // along the others, in and between classes as given.
-func classed(n, d, classes int, within, between []float64) (*dense.Dense, []int64) {
+func newClassRows(n, d, classes int, within, between []float64) (*dense.Dense, []int64) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	x, labels := dense.New(n, d), make([]int64, n)
 	centres := dense.New(classes, d)
@@ -35,7 +35,7 @@ func classed(n, d, classes int, within, between []float64) (*dense.Dense, []int6
 // from its definition, and the mean of the samples is mapped to zero.
 func TestWCCN(t *testing.T) {
 	const n, d, classes = 60, 5, 4
-	x, labels := classed(n, d, classes, []float64{3, 1, 1, 0.5, 0}, []float64{1, 2, 1, 1, 1})
+	x, labels := newClassRows(n, d, classes, []float64{3, 1, 1, 0.5, 0}, []float64{1, 2, 1, 1, 1})
 	w := newWCCN(x, labels)
 	if w == nil || w.samples != n {
 		t.Fatalf("%+v", w)
@@ -86,7 +86,7 @@ func TestWCCN(t *testing.T) {
 	for j := range d {
 		row.Data[j] = float32(mean[j])
 	}
-	for j, v := range w.of(row).Data {
+	for j, v := range w.apply(row).Data {
 		if math.Abs(float64(v)) > 1e-5 {
 			t.Errorf("value %d of the mean is %v, want 0", j, v)
 		}
@@ -96,15 +96,15 @@ func TestWCCN(t *testing.T) {
 // Features that do not tell how samples of a class differ give no layer.
 func TestNoWCCN(t *testing.T) {
 	one := []float64{1, 1, 1}
-	x, labels := classed(13, 3, 4, one, one)
+	x, labels := newClassRows(13, 3, 4, one, one)
 	if newWCCN(x, labels) != nil {
 		t.Error("a layer of 13 samples of 4 classes")
 	}
-	x, labels = classed(14, 3, 4, one, one)
+	x, labels = newClassRows(14, 3, 4, one, one)
 	if newWCCN(x, labels) == nil {
 		t.Error("no layer of 14 samples of 4 classes")
 	}
-	x, labels = classed(40, 3, 4, []float64{0, 0, 0}, one)
+	x, labels = newClassRows(40, 3, 4, []float64{0, 0, 0}, one)
 	if newWCCN(x, labels) != nil {
 		t.Error("a layer of classes whose samples are the same")
 	}
@@ -133,26 +133,27 @@ func TestComputedLayer(t *testing.T) {
 			t.Fatal(err)
 		}
 		dir := t.TempDir() + "/a"
-		res, err := Train(t.Context(), cfg, Options{Dataset: photos(6, 12, 64), Weights: smallStart(t, 64), Dir: dir})
+		res, err := Train(t.Context(), cfg, Options{Dataset: newPhotos(6, 12, 64), Weights: smallStart(t, 64),
+			Dir: dir})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if res.Epoch != 0 || res.Computed != c.computed ||
+		if res.Epoch != 0 || res.WCCNSamples != c.computed ||
 			strings.Contains(res.Verdict, "(wccn)") != (c.computed > 0) {
-			t.Errorf("%v: epoch %d, computed from %d: %s", c.set, res.Epoch, res.Computed, res.Verdict)
+			t.Errorf("%v: epoch %d, computed from %d: %s", c.set, res.Epoch, res.WCCNSamples, res.Verdict)
 		}
 		folder, err := Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ended, err := folder.Ended(); ended != 0 || err != nil {
+		if ended, err := folder.FinalEpoch(); ended != 0 || err != nil {
 			t.Errorf("%v: the folder says that the run ended with epoch %d, %v", c.set, ended, err)
 		}
 		m, err := folder.Model()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := m.Net.Param(wccnLayer+".weight") != nil; got != (c.computed > 0) {
+		if got := m.Net.Param(wccnLayerName+".weight") != nil; got != (c.computed > 0) {
 			t.Errorf("%v: the run folder's network has the layer: %v", c.set, got)
 		}
 		if e, err := m.EmbedPart(t.Context(), res.Test.Part); err != nil || e.X.Cols != res.Test.X.Cols {
@@ -164,7 +165,7 @@ func TestComputedLayer(t *testing.T) {
 // TestRecomputed: without its computed layer a network gives the features, and computing the layer again from the same
 // samples gives the embeddings back; from other samples it gives others.
 func TestRecomputed(t *testing.T) {
-	x, labels := classed(60, 5, 4, []float64{3, 1, 1, 0.5, 0.1}, []float64{1, 2, 1, 1, 1})
+	x, labels := newClassRows(60, 5, 4, []float64{3, 1, 1, 0.5, 0.1}, []float64{1, 2, 1, 1, 1})
 	spec := &nn.Spec{Input: nn.Shape{H: 1, W: 1, C: 5}, Layers: []nn.Layer{{Kind: nn.Dense, Name: "fc", Out: 4},
 		{Kind: nn.L2Normalize}}}
 	net, err := nn.New(spec, nn.Options{Seed: 1})
@@ -172,7 +173,7 @@ func TestRecomputed(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &Model{Config: Default(), Net: net}
-	if bare, err := m.WithoutComputed(); bare != nil || err != nil {
+	if bare, err := m.WithoutWCCN(); bare != nil || err != nil {
 		t.Fatalf("%+v, %v: there is no such layer", bare, err)
 	}
 	part := &data.Part{Data: &data.Dataset{Name: "rows", Features: x, Names: make([]string, x.Rows)}, Label: labels,
@@ -185,14 +186,14 @@ func TestRecomputed(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := m.Copy()
-	if whole.Net, err = newWCCN(features.X, labels).after(net, nn.Options{}); err != nil {
+	if whole.Net, err = newWCCN(features.X, labels).appendTo(net, nn.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	want, err := whole.EmbedPart(t.Context(), part)
 	if err != nil {
 		t.Fatal(err)
 	}
-	bare, err := whole.WithoutComputed()
+	bare, err := whole.WithoutWCCN()
 	if err != nil || bare == nil || len(bare.Net.Spec().Layers) != 2 {
 		t.Fatalf("%+v, %v", bare, err)
 	}
@@ -202,11 +203,11 @@ func TestRecomputed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := e.Recomputed(from)
+		got, err := e.RecomputeWCCN(from)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return farthest(got.X, want.X)
+		return maxDifference(got.X, want.X)
 	}
 	if d := apart(func(int) bool { return true }); d > 1e-5 {
 		t.Errorf("%g apart from the same samples", d)
@@ -214,13 +215,13 @@ func TestRecomputed(t *testing.T) {
 	if d := apart(func(pos int) bool { return labels[pos] > 0 }); d < 1e-3 {
 		t.Errorf("%g apart from others", d)
 	}
-	if _, err := features.Recomputed(func(pos int) bool { return pos < 5 }); err == nil {
+	if _, err := features.RecomputeWCCN(func(pos int) bool { return pos < 5 }); err == nil {
 		t.Error("a layer from five samples")
 	}
 }
 
-// farthest is the largest difference of two matrices.
-func farthest(a, b *dense.Dense) (d float32) {
+// maxDifference is the largest difference of two matrices.
+func maxDifference(a, b *dense.Dense) (d float32) {
 	for i, v := range a.Data {
 		d = max(d, v-b.Data[i], b.Data[i]-v)
 	}

@@ -58,34 +58,34 @@ func validationScore(name string, v float64) train.Metric {
 	return train.Metric{Set: ValidationSet.String(), Column: fineColumn, Name: name, Value: v}
 }
 
-// mostDistractors is the largest number of training samples that are embedded as distractors.
-const mostDistractors = 5000
+// maxDistractors is the largest number of training samples that are embedded as distractors.
+const maxDistractors = 5000
 
 // addDistractors adds training samples to the gallery of the validation samples.
-func (s *scored) addDistractors(cfg *Config, training *data.Part, bytes bool) (err error) {
+func (s *scoredSet) addDistractors(cfg *Config, training *data.Part, bytes bool) (err error) {
 	if s.set != ValidationSet || s.gallery != nil ||
 		cfg.Train.Best != distractorKey && cfg.Train.Best != marginDistractorsKey {
 		return nil
 	}
-	s.dfeed, err = newFeed(spread(training, mostDistractors), cfg.Data, cfg.Train.Seed, false, bytes)
+	s.distractorFeed, err = newFeed(sampleEvenly(training, maxDistractors), cfg.Data, cfg.Train.Seed, false, bytes)
 	return err
 }
 
 // validate scores the last embeddings of the validation samples by the metrics of this file.
-func (s *scored) validate(ctx context.Context, cfg *Config, distance rank.Distance) ([]train.Metric, error) {
+func (s *scoredSet) validate(ctx context.Context, cfg *Config, distance rank.Distance) ([]train.Metric, error) {
 	name, out := marginMetric, []train.Metric(nil)
 	if s.d != nil {
 		name = marginDistractorsMetric
-		found, err := s.found(ctx, distance)
+		found, err := s.searchOutcomes(ctx, distance)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, validationScore(distractorMetric, hitShare(found)))
+		out = append(out, validationScore(distractorMetric, hitRate(found)))
 	} else if cfg.Train.Best != marginKey {
 		return nil, nil
 	}
-	m, err := s.margin(ctx, distance)
-	return append(out, validationScore(name, meanKnown(m))), err
+	m, err := s.queryMargins(ctx, distance)
+	return append(out, validationScore(name, meanNotNaN(m))), err
 }
 
 // outcome is the outcome of searching for a query.
@@ -93,16 +93,16 @@ type outcome int8
 
 // The outcomes.
 const (
-	notAsked outcome = iota // the gallery has no item with the label
+	notSearched outcome = iota // the gallery has no item with the label
 	miss
 	hit
 )
 
-// hitShare returns the share of hits among the queries.
-func hitShare(found []outcome) float64 {
+// hitRate returns the share of hits among the queries.
+func hitRate(found []outcome) float64 {
 	hits, queries := 0, 0
 	for _, f := range found {
-		if f != notAsked {
+		if f != notSearched {
 			queries++
 		}
 		if f == hit {
@@ -112,19 +112,19 @@ func hitShare(found []outcome) float64 {
 	return float64(hits) / float64(max(queries, 1))
 }
 
-// found returns for each validation sample, as last embedded, whether the nearest item of its
+// searchOutcomes returns for each validation sample, as last embedded, whether the nearest item of its
 // gallery has its label.
-func (s *scored) found(ctx context.Context, distance rank.Distance) ([]outcome, error) {
-	x, labels := s.q.X, s.q.Fine()
+func (s *scoredSet) searchOutcomes(ctx context.Context, distance rank.Distance) ([]outcome, error) {
+	x, labels := s.q.X, s.q.FineLabels()
 	var out []outcome
 	var err error
 	switch {
 	case s.d != nil:
-		out, err = foundAmong(ctx, x, labels, s.d.X, s.d.Fine(), distance)
+		out, err = searchWithDistractors(ctx, x, labels, s.d.X, s.d.FineLabels(), distance)
 	case s.g != nil:
-		out, _, err = foundIn(ctx, x, labels, s.g.X, s.g.Fine(), distance)
+		out, _, err = searchGallery(ctx, x, labels, s.g.X, s.g.FineLabels(), distance)
 	default:
-		out, _, err = foundIn(ctx, x, labels, nil, labels, distance)
+		out, _, err = searchGallery(ctx, x, labels, nil, labels, distance)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the %s samples in their gallery: %w", s.set, err)
@@ -132,9 +132,9 @@ func (s *scored) found(ctx context.Context, distance rank.Distance) ([]outcome, 
 	return out, nil
 }
 
-// foundIn searches queries in a gallery, or among each other if gallery is nil. It also returns
+// searchGallery searches queries in a gallery, or among each other if gallery is nil. It also returns
 // the nearest items.
-func foundIn(ctx context.Context, x *matrix.Dense, labels []int64, gallery *matrix.Dense, others []int64,
+func searchGallery(ctx context.Context, x *matrix.Dense, labels []int64, gallery *matrix.Dense, others []int64,
 	distance rank.Distance) ([]outcome, *rank.Neighbours, error) {
 	near, err := rank.Nearest(ctx, x, gallery, 1, rank.Options{Distance: distance})
 	if err != nil {
@@ -161,17 +161,17 @@ func foundIn(ctx context.Context, x *matrix.Dense, labels []int64, gallery *matr
 	return out, near, nil
 }
 
-// foundAmong searches samples among each other and among distractors with another label. At
+// searchWithDistractors searches samples among each other and among distractors with another label. At
 // equal distances samples precede distractors, and lower rows precede higher ones.
-func foundAmong(ctx context.Context, x *matrix.Dense, labels []int64, d *matrix.Dense, others []int64,
+func searchWithDistractors(ctx context.Context, x *matrix.Dense, labels []int64, d *matrix.Dense, others []int64,
 	distance rank.Distance) ([]outcome, error) {
-	out, near, err := foundIn(ctx, x, labels, nil, labels, distance)
+	out, near, err := searchGallery(ctx, x, labels, nil, labels, distance)
 	if err != nil {
 		return nil, err
 	}
 	asked, same := map[int64]bool{}, map[int64]int{}
 	for i, y := range labels {
-		asked[y] = asked[y] || out[i] != notAsked
+		asked[y] = asked[y] || out[i] != notSearched
 	}
 	most := 0
 	for _, y := range others {
@@ -190,7 +190,7 @@ func foundAmong(ctx context.Context, x *matrix.Dense, labels []int64, d *matrix.
 		}
 		for j := i * k; j < (i+1)*k; j++ {
 			if others[far.Row[j]] != y {
-				if nearer(distance, far.Value[j], near.Value[i]) {
+				if isNearer(distance, far.Value[j], near.Value[i]) {
 					out[i] = miss
 				}
 				break
@@ -200,35 +200,35 @@ func foundAmong(ctx context.Context, x *matrix.Dense, labels []int64, d *matrix.
 	return out, nil
 }
 
-// nearer compares two values of rank.Neighbours: squared distances or similarities.
-func nearer(distance rank.Distance, a, b float64) bool {
+// isNearer compares two values of rank.Neighbours: squared distances or similarities.
+func isNearer(distance rank.Distance, a, b float64) bool {
 	if distance == rank.Euclidean {
 		return a < b
 	}
 	return a > b
 }
 
-// margin returns the value of marginMetric for each validation sample, as last embedded. It is
+// queryMargins returns the value of marginMetric for each validation sample, as last embedded. It is
 // NaN if the sample's gallery lacks its label or other labels.
-func (s *scored) margin(ctx context.Context, distance rank.Distance) ([]float64, error) {
-	m := newMargins(s.q.X, s.q.Fine(), distance)
+func (s *scoredSet) queryMargins(ctx context.Context, distance rank.Distance) ([]float64, error) {
+	m := newMargins(s.q.X, s.q.FineLabels(), distance)
 	if s.g != nil {
-		err := m.add(ctx, s.g.X, s.g.Fine(), false)
+		err := m.add(ctx, s.g.X, s.g.FineLabels(), false)
 		return m.values(), err
 	}
 	if err := m.addEachOther(ctx); err != nil {
 		return nil, err
 	}
 	if s.d != nil {
-		if err := m.add(ctx, s.d.X, s.d.Fine(), true); err != nil {
+		if err := m.add(ctx, s.d.X, s.d.FineLabels(), true); err != nil {
 			return nil, err
 		}
 	}
 	return m.values(), nil
 }
 
-// meanKnown returns the mean of the values that are not NaN; 0 if all are NaN.
-func meanKnown(values []float64) float64 {
+// meanNotNaN returns the mean of the values that are not NaN; 0 if all are NaN.
+func meanNotNaN(values []float64) float64 {
 	sum, n := 0.0, 0
 	for _, v := range values {
 		if !math.IsNaN(v) {
@@ -251,15 +251,15 @@ type margins struct {
 
 func newMargins(x *matrix.Dense, labels []int64, distance rank.Distance) *margins {
 	m := &margins{labels: labels, distance: distance, same: make([]float32, x.Rows), other: make([]float32, x.Rows)}
-	m.x = m.placed(x)
+	m.x = m.similarityRows(x)
 	for i := range m.same {
 		m.same[i], m.other[i] = float32(math.Inf(-1)), float32(math.Inf(-1))
 	}
 	return m
 }
 
-// placed returns rows whose dot products are the similarities; for distances it returns x.
-func (m *margins) placed(x *matrix.Dense) *matrix.Dense {
+// similarityRows returns rows whose dot products are the similarities; for distances it returns x.
+func (m *margins) similarityRows(x *matrix.Dense) *matrix.Dense {
 	if m.distance == rank.Cosine {
 		return rank.Normalized(x)
 	}
@@ -277,7 +277,7 @@ func (m *margins) addEachOther(ctx context.Context) error {
 // add compares the queries with a part of their gallery. foreign leaves out items with a query's
 // label.
 func (m *margins) add(ctx context.Context, gallery *matrix.Dense, labels []int64, foreign bool) error {
-	return m.compare(ctx, m.placed(gallery), labels, false, foreign)
+	return m.compare(ctx, m.similarityRows(gallery), labels, false, foreign)
 }
 
 // compare implements add for placed rows. With itself, row i of g is query i, which is left out
@@ -298,13 +298,13 @@ func (m *margins) compare(ctx context.Context, g *matrix.Dense, labels []int64, 
 			return err
 		}
 		for i := range n {
-			m.row(at+i, d.Row(i), labels, sign, itself, foreign)
+			m.addRow(at+i, d.Row(i), labels, sign, itself, foreign)
 		}
 	}
 	return nil
 }
 
-func (m *margins) row(query int, near []float32, labels []int64, sign float32, itself, foreign bool) {
+func (m *margins) addRow(query int, near []float32, labels []int64, sign float32, itself, foreign bool) {
 	y := m.labels[query]
 	var sum, ofSquares float64
 	for j, v := range near {
@@ -339,40 +339,40 @@ func (m *margins) values() []float64 {
 	return out
 }
 
-// paired implements train.Best.Paired. It returns the margin (marginMetric) of each validation sample by the current
-// network, or for epoch 0 by the untrained network with the layer that would be computed for it (wccn). Samples that
-// were taken together (data.group) count as one sample with their mean.
-func (t *trainer) paired(ctx context.Context, epoch int) ([]float64, error) {
-	sets, net, cfg := t.scored, t.trained, &t.cfg
-	if u := t.untrained; epoch == 0 && u != nil && u.keeps(cfg) {
+// pairedMargins implements train.Best.Paired. It returns the margin (marginMetric) of each validation sample
+// by the current network, or for epoch 0 by the untrained network with the layer that would be computed for
+// it (wccn). Samples that were taken together (data.group) count as one sample with their mean.
+func (t *trainer) pairedMargins(ctx context.Context, epoch int) ([]float64, error) {
+	sets, net, cfg := t.scored, t.trainedNet, &t.cfg
+	if u := t.untrained; epoch == 0 && u != nil && u.mayKeep(cfg) {
 		sets, net, cfg = u.scored, u.net, u.cfg
 	}
 	distance, err := rank.ParseDistance(cfg.Eval.Distance)
 	if err != nil {
 		return nil, err
 	}
-	s := sets[slices.IndexFunc(sets, func(s *scored) bool { return s.set == ValidationSet })]
+	s := sets[slices.IndexFunc(sets, func(s *scoredSet) bool { return s.set == ValidationSet })]
 	if err := s.embedAll(ctx, net, cfg.Eval.Batch); err != nil {
 		return nil, err
 	}
-	if epoch == 0 && t.computes() {
-		w, err := t.computeFrom(ctx, s, net, cfg)
+	if epoch == 0 && t.computesWCCN() {
+		w, err := t.computeWCCNFrom(ctx, s, net, cfg)
 		if err != nil {
 			return nil, err
 		}
 		if w != nil {
-			s = s.after(w)
+			s = s.withWCCN(w)
 		}
 	}
-	margin, err := s.margin(ctx, distance)
+	margin, err := s.queryMargins(ctx, distance)
 	if err != nil {
 		return nil, err
 	}
-	return t.byGroup(s, margin), nil
+	return t.groupMeans(s, margin), nil
 }
 
-// byGroup returns the mean of the values of each group of the samples of s, as last embedded. It skips NaN.
-func (t *built) byGroup(s *scored, values []float64) []float64 {
+// groupMeans returns the mean of the values of each group of the samples of s, as last embedded. It skips NaN.
+func (t *trainingStage) groupMeans(s *scoredSet, values []float64) []float64 {
 	var groups [][]float64
 	place := map[int]int{} // index in groups
 	for i, v := range values {
@@ -392,7 +392,7 @@ func (t *built) byGroup(s *scored, values []float64) []float64 {
 	}
 	out := make([]float64, len(groups))
 	for k, g := range groups {
-		out[k] = meanKnown(g)
+		out[k] = meanNotNaN(g)
 	}
 	return out
 }

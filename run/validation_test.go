@@ -16,9 +16,9 @@ func TestFoundAmong(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		n, m, d := 2+rng.IntN(40), 1+rng.IntN(60), 2+rng.IntN(5) // in one dimension all cosines tie
-		x, labels := drawn(rng, n, d)
-		g, others := drawn(rng, m, d)
-		far := func(distance rank.Distance, a, b []float32) float64 { return -near(distance, a, b) }
+		x, labels := randomRows(rng, n, d)
+		g, others := randomRows(rng, m, d)
+		far := func(distance rank.Distance, a, b []float32) float64 { return -nearness(distance, a, b) }
 		for _, distance := range []rank.Distance{rank.Euclidean, rank.Cosine} {
 			hits, queries := 0, 0
 			for i := range n {
@@ -44,8 +44,8 @@ func TestFoundAmong(t *testing.T) {
 					}
 				}
 			}
-			found, err := foundAmong(t.Context(), x, labels, g, others, distance)
-			h, q := hitsOf(found)
+			found, err := searchWithDistractors(t.Context(), x, labels, g, others, distance)
+			h, q := countHits(found)
 			if err != nil || h != hits || q != queries {
 				t.Errorf("seed %d, %v: %d of %d, want %d of %d (%v)", seed, distance, h, q, hits, queries, err)
 			}
@@ -57,23 +57,23 @@ func TestFoundAmong(t *testing.T) {
 func TestFoundAmongTies(t *testing.T) {
 	x := matrix.Of(2, 1, []float32{1, 1})
 	g := matrix.Of(3, 1, []float32{1, 1, 1})
-	found, err := foundAmong(t.Context(), x, []int64{5, 5}, g, []int64{5, 7, 5}, rank.Euclidean)
-	if h, q := hitsOf(found); err != nil || h != 2 || q != 2 {
+	found, err := searchWithDistractors(t.Context(), x, []int64{5, 5}, g, []int64{5, 7, 5}, rank.Euclidean)
+	if h, q := countHits(found); err != nil || h != 2 || q != 2 {
 		t.Errorf("%d of %d, %v", h, q, err)
 	}
-	found, err = foundAmong(t.Context(), x, []int64{5, 6}, g, []int64{5, 7, 5}, rank.Euclidean)
-	if h, q := hitsOf(found); err != nil || h != 0 || q != 0 {
+	found, err = searchWithDistractors(t.Context(), x, []int64{5, 6}, g, []int64{5, 7, 5}, rank.Euclidean)
+	if h, q := countHits(found); err != nil || h != 0 || q != 0 {
 		t.Errorf("classes of one: %d of %d, %v", h, q, err)
 	}
 }
 
-// hitsOf counts hits and queries.
-func hitsOf(found []outcome) (hits, queries int) {
+// countHits counts hits and queries.
+func countHits(found []outcome) (hits, queries int) {
 	for _, f := range found {
 		if f == hit {
 			hits++
 		}
-		if f != notAsked {
+		if f != notSearched {
 			queries++
 		}
 	}
@@ -89,18 +89,18 @@ func TestFoundIn(t *testing.T) {
 		labels, others []int64
 		want           []outcome
 	}{
-		{g, []int64{1, 2, 2, 3}, []int64{1, 2, 2}, []outcome{hit, miss, hit, notAsked}},
-		{nil, []int64{1, 1, 2, 1}, []int64{1, 1, 2, 1}, []outcome{hit, hit, notAsked, miss}},
+		{g, []int64{1, 2, 2, 3}, []int64{1, 2, 2}, []outcome{hit, miss, hit, notSearched}},
+		{nil, []int64{1, 1, 2, 1}, []int64{1, 1, 2, 1}, []outcome{hit, hit, notSearched, miss}},
 	} {
-		got, _, err := foundIn(t.Context(), x, c.labels, c.gallery, c.others, rank.Euclidean)
+		got, _, err := searchGallery(t.Context(), x, c.labels, c.gallery, c.others, rank.Euclidean)
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%v, want %v (%v)", got, c.want, err)
 		}
 	}
-	if s := hitShare([]outcome{hit, miss, hit, notAsked}); s != 2.0/3 {
+	if s := hitRate([]outcome{hit, miss, hit, notSearched}); s != 2.0/3 {
 		t.Errorf("the share is %v", s)
 	}
-	if s := hitShare([]outcome{notAsked}); s != 0 {
+	if s := hitRate([]outcome{notSearched}); s != 0 {
 		t.Errorf("of no query the share is %v", s)
 	}
 }
@@ -110,19 +110,19 @@ func TestMargins(t *testing.T) {
 	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		n, m, d := 2+rng.IntN(300), 1+rng.IntN(60), 2+rng.IntN(9)
-		x, labels := drawn(rng, n, d)
-		g, others := drawn(rng, m, d)
+		x, labels := randomRows(rng, n, d)
+		g, others := randomRows(rng, m, d)
 		for _, distance := range []rank.Distance{rank.Euclidean, rank.Cosine} {
 			for _, distractors := range []bool{true, false} {
-				s := &scored{set: ValidationSet, q: of(x, labels)}
+				s := &scoredSet{set: ValidationSet, q: newEmbeddings(x, labels)}
 				if distractors {
-					s.d = of(g, others)
+					s.d = newEmbeddings(g, others)
 				} else {
-					s.g = of(g, others)
+					s.g = newEmbeddings(g, others)
 				}
-				values, err := s.margin(t.Context(), distance)
-				got := meanKnown(values)
-				if want := marginOf(x, labels, g, others, distractors, distance); err != nil ||
+				values, err := s.queryMargins(t.Context(), distance)
+				got := meanNotNaN(values)
+				if want := definedMargin(x, labels, g, others, distractors, distance); err != nil ||
 					math.Abs(got-want) > 1e-5 {
 					t.Errorf("seed %d, %v, distractors %v: %v, want %v (%v)", seed, distance, distractors, got, want,
 						err)
@@ -139,25 +139,25 @@ func TestMarginsOfLittle(t *testing.T) {
 	for what, labels := range map[string][]int64{"one place": {1, 1, 2, 2}, "one class": {1, 1, 1, 1},
 		"classes of one": {1, 2, 3, 4}} {
 		for _, distance := range []rank.Distance{rank.Euclidean, rank.Cosine} {
-			s := &scored{q: of(same, labels)}
-			v, err := s.margin(t.Context(), distance)
-			if meanKnown(v) != 0 || err != nil {
+			s := &scoredSet{q: newEmbeddings(same, labels)}
+			v, err := s.queryMargins(t.Context(), distance)
+			if meanNotNaN(v) != 0 || err != nil {
 				t.Errorf("%s, %v: %v, %v", what, distance, v, err)
 			}
 		}
 	}
 }
 
-func of(x *matrix.Dense, labels []int64) *Embedded {
+func newEmbeddings(x *matrix.Dense, labels []int64) *Embeddings {
 	p := &data.Part{Fine: labels}
-	e := &Embedded{X: x, Part: p}
+	e := &Embeddings{X: x, Part: p}
 	for i := range labels {
 		p.Index, e.Pos = append(p.Index, i), append(e.Pos, i)
 	}
 	return e
 }
 
-func drawn(rng *rand.Rand, n, d int) (*matrix.Dense, []int64) {
+func randomRows(rng *rand.Rand, n, d int) (*matrix.Dense, []int64) {
 	x, y := matrix.New(n, d), make([]int64, n)
 	for i := range x.Data {
 		x.Data[i] = float32(rng.NormFloat64())
@@ -168,8 +168,8 @@ func drawn(rng *rand.Rand, n, d int) (*matrix.Dense, []int64) {
 	return x, y
 }
 
-// near is the nearness of two vectors.
-func near(distance rank.Distance, a, b []float32) float64 {
+// nearness is the nearness of two vectors.
+func nearness(distance rank.Distance, a, b []float32) float64 {
 	var dot, aa, bb, square float64
 	for i := range a {
 		dot += float64(a[i]) * float64(b[i])
@@ -183,8 +183,8 @@ func near(distance rank.Distance, a, b []float32) float64 {
 	return -square
 }
 
-// marginOf is marginMetric by its definition.
-func marginOf(x *matrix.Dense, labels []int64, g *matrix.Dense, others []int64, distractors bool,
+// definedMargin is marginMetric by its definition.
+func definedMargin(x *matrix.Dense, labels []int64, g *matrix.Dense, others []int64, distractors bool,
 	distance rank.Distance) float64 {
 	var all, margins []float64
 	for i, y := range labels {
@@ -199,11 +199,11 @@ func marginOf(x *matrix.Dense, labels []int64, g *matrix.Dense, others []int64, 
 		}
 		for j := range labels {
 			if distractors && j != i {
-				pair(labels[j], near(distance, x.Row(i), x.Row(j)), false)
+				pair(labels[j], nearness(distance, x.Row(i), x.Row(j)), false)
 			}
 		}
 		for j := range others {
-			pair(others[j], near(distance, x.Row(i), g.Row(j)), distractors)
+			pair(others[j], nearness(distance, x.Row(i), g.Row(j)), distractors)
 		}
 		if !math.IsInf(own-other, 0) && own-other == own-other {
 			margins = append(margins, own-other)

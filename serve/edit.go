@@ -160,6 +160,6 @@ func setColumns(it *store.Item, names, values map[string]any) (before map[string
 			delete(it.Columns, name)
 		}
 	}
-	mirror.KeepFacts(&old, it)
+	mirror.CopyFileRecord(&old, it)
 	return before
 }

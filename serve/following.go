@@ -59,7 +59,7 @@ func NewFollowing(folder, place string, removals *Removals) *Following {
 // Owns reports whether an item is of a photo of the folder, so that only the folder adds and removes it. It reports
 // false for nil, which follows no folder.
 func (f *Following) Owns(it *store.Item) bool {
-	if f == nil || !mirror.IsFrom(it, f.place) {
+	if f == nil || !mirror.IsFromSet(it, f.place) {
 		return false
 	}
 	f.mu.Lock()

@@ -16,7 +16,7 @@ func (s *Server) labels(ctx context.Context, c *collection, info *store.Info) (*
 		return &labels{Gallery: decide.Gallery{Items: info.Items}}, nil
 	}
 	return c.counted.get(ctx, c.background, info.Version, func(ctx context.Context) (labels, error) {
-		count, err := s.gallery(c, info).Counts(ctx)
+		count, err := s.gallery(c, info).LabelCounts(ctx)
 		if err != nil {
 			return labels{}, fmt.Errorf("collection %s: counting labels: %w", c.Name, err)
 		}
@@ -39,7 +39,7 @@ func (s *Server) measures(ctx context.Context, c *collection, info *store.Info, 
 		c.measured.Store(now)
 	}
 	m, err := now.get(ctx, c.background, info.Version, func(ctx context.Context) (*decide.Measures, error) {
-		m, err := s.gallery(c, info).Measured(ctx, says, of.count)
+		m, err := s.gallery(c, info).Measure(ctx, says, of.count)
 		if err != nil {
 			err = fmt.Errorf("collection %s: comparing the items of a class: %w", c.Name, err)
 		}

@@ -89,7 +89,7 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	basis := lookup.Basis{Says: says, Known: &known.Gallery, ByClass: a.ByClass == nil || *a.ByClass,
+	basis := lookup.Basis{Calibration: says, Known: &known.Gallery, ByClass: a.ByClass == nil || *a.ByClass,
 		IdentifyOptions: decide.IdentifyOptions{FPIR: a.FPIR, Estimate: a.Estimate, Strangers: a.Strangers,
 			Coverage: a.Coverage}}
 	measured, err := basis.Check("the calibration of the collection "+c.Name, a.given)
@@ -102,7 +102,7 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	d, got, err := s.decide(ctx, c, g, basis, a)
-	var far *lookup.FarError
+	var far *lookup.TooManyNeighboursError
 	if errors.As(err, &far) && basis.ByClass && a.ByClass == nil {
 		basis.ByClass = false
 		d, got, err = s.decide(ctx, c, g, basis, a)
@@ -115,8 +115,9 @@ func (s *Server) recognise(w http.ResponseWriter, r *http.Request) error {
 	for _, v := range got.NearestOf {
 		distances.Observe(v)
 	}
-	head := api.IdentificationHead{Head: in.Head(), Classes: known.Classes, FPIR: basis.FPIR, Coverage: a.Coverage,
-		ByClass: d.ByClass()}
+	head := api.IdentificationHead{Head: in.AnswerHead(), Classes: known.Classes, FPIR: basis.FPIR,
+		Coverage: a.Coverage,
+		ByClass:  d.ByClass()}
 	head.Items = known.Items
 	return reply(w, http.StatusOK, api.Identified{IdentificationHead: head, Identification: got.Identification})
 }
@@ -137,7 +138,7 @@ func (s *Server) decide(ctx context.Context, c *collection, g lookup.Gallery, ba
 	}
 	got, err := lookup.Decide(ctx, g, d, a.queries, lookup.DecideOptions{Together: true})
 	var none *lookup.NoItemsError
-	var far *lookup.FarError
+	var far *lookup.TooManyNeighboursError
 	switch {
 	case err == nil:
 		return d, &got[0], nil
@@ -150,10 +151,10 @@ func (s *Server) decide(ctx context.Context, c *collection, g lookup.Gallery, ba
 	return nil, nil, err
 }
 
-// farProblem is the problem of a *lookup.FarError.
+// farProblem is the problem of a *lookup.TooManyNeighboursError.
 type farProblem struct {
 	*problem
-	far *lookup.FarError
+	far *lookup.TooManyNeighboursError
 }
 
 func (e *farProblem) Unwrap() []error { return []error{e.problem, e.far} }
@@ -235,7 +236,7 @@ func (s *Server) calibration(ctx context.Context, c *collection, info *store.Inf
 	if err != nil {
 		return nil, err
 	}
-	basis := lookup.Basis{Says: of, Known: &known.Gallery} // 5 % of unknown photos, the default of requests
+	basis := lookup.Basis{Calibration: of, Known: &known.Gallery} // 5 % of unknown photos, the default of requests
 	by := of.Basis(known.Gallery, basis.IdentifyOptions)
 	if by == decide.ByNew {
 		out.LabelECE = of.Score.Reliability.ECE

@@ -108,7 +108,7 @@ func TestItselfByDigest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		facts, err := mirror.Facts(t.Context(), set.All(), dir)
+		facts, err := mirror.ReadFileRecords(t.Context(), set.All(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}

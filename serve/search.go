@@ -198,7 +198,7 @@ func (s *Server) makeQuery(r *http.Request, a *asked) error {
 			return invalid.is(describesSearch, "no term has the picture %d of the form", p)
 		}
 	}
-	q, err := lookup.AddUp("terms", terms)
+	q, err := lookup.SumQueries("terms", terms)
 	if err != nil {
 		return invalid.is(describesSearch, "%v", err)
 	}
@@ -241,7 +241,7 @@ func (s *Server) answer(ctx context.Context, a *asked) (api.Found, error) {
 	if err != nil {
 		return api.Found{}, err
 	}
-	out := api.Found{Head: a.info.Head(), Answer: answers[0]}
+	out := api.Found{Head: a.info.AnswerHead(), Answer: answers[0]}
 	out.Least = a.Least
 	return out, nil
 }

@@ -53,7 +53,7 @@ func found(get getter, id string) (it store.Item, ok bool, err error) {
 func (c *collection) replaces(old, it *store.Item) error {
 	if slices.Equal(it.Vector, old.Vector) && (it.Path == "" || it.Path == old.Path) {
 		it.Path = old.Path
-		mirror.KeepFacts(old, it)
+		mirror.CopyFileRecord(old, it)
 		return nil
 	}
 	return c.owned(old, "Replace the file in the folder; single columns are changed by PATCH.", "changed")

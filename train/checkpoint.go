@@ -24,8 +24,8 @@ import (
 //	network.          parameters and running statistics of the network
 //	loss.             parameters of the loss
 //	optimizer.        moments of the optimizer
-//	best.network.     the network after the best epoch, with Config.Best
-//	best.loss.        the loss after the best epoch, with Config.Best
+//	best.network.     the network after the best epoch, with Config.BestRule
+//	best.loss.        the loss after the best epoch, with Config.BestRule
 //	average.network.  the average of the weights, with Config.Average
 //	start.network.    the weights before training, if the run may end with them or uses Line
 //
@@ -59,7 +59,7 @@ type Checkpoint struct {
 	// Untrained are the scores before the first step, with Config.Untrained.
 	Untrained []Metric `json:"untrained,omitempty"`
 
-	Best *Kept `json:"best,omitempty"` // with Config.Best
+	Best *Kept `json:"best,omitempty"` // with Config.BestRule
 	// Start are the scores before training that compete with those of epochs, with Untrained and
 	// Best. Returned says that the run ended with the network before training, and Compared has
 	// the comparison of Best.Paired.
@@ -68,7 +68,7 @@ type Checkpoint struct {
 	Compared *Compared `json:"compared,omitempty"`
 	// Spent is the Config.Budget that ended the run, in nanoseconds; 0 if no budget did.
 	Spent time.Duration `json:"spent,omitempty"`
-	// Final are the scores of the network that the run ended with, with Config.Best or
+	// Final are the scores of the network that the run ended with, with Config.BestRule or
 	// Config.Average.
 	Final []Metric `json:"final,omitempty"`
 

@@ -19,7 +19,7 @@ type Event struct {
 	Elapsed       time.Duration
 	Result        objective.Result // result of the last step, with Stage Stepped
 	Row           *Epoch           // the epoch that ended, with Stage EpochEnd
-	// Best is the best epoch so far, with Config.Best; 0 before the first.
+	// Best is the best epoch so far, with Config.BestRule; 0 before the first.
 	Best int
 }
 

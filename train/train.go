@@ -98,7 +98,7 @@ type Config struct {
 // Result is the outcome of a run. The trained network is Config.Network.
 type Result struct {
 	History []Epoch
-	// Epoch is the epoch whose weights the network has: the last or, with Config.Best, the best.
+	// Epoch is the epoch whose weights the network has: the last or, with Config.BestRule, the best.
 	// Metrics are its scores.
 	Epoch   int
 	Metrics []Metric

@@ -241,7 +241,7 @@ func TestFaults(t *testing.T) {
 				more && strings.Contains(text, "line 3") {
 				t.Errorf("operation %d: %q", op, text)
 			}
-			begun := run.Begun(dir)
+			begun := run.Exists(dir)
 			if begun && !strings.Contains(text, "run.Options.Resume") {
 				t.Errorf("operation %d, call %d of %d: no way to go on: %q", op, at, calls, text)
 			}

@@ -9,20 +9,20 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
-// rule says whether some flags apply to what a command works on. A command need not have all the flags.
-type rule struct {
-	flags   string // separated by blanks
-	applies bool
-	needs   string // flags: one of them must be given too; "" if no further flag is needed
-	why     string // reason why the flags do not apply, or need another
+// flagRule says whether some flags apply to what a command works on. A command need not have all the flags.
+type flagRule struct {
+	flags       string // separated by blanks
+	applies     bool
+	requirement string // flags: one of them must be given too; "" if no further flag is needed
+	reason      string // reason why the flags do not apply, or need another
 }
 
 // The reasons that several rules share.
 const (
-	ownLabels  = "it names the labels of a file of embeddings"
-	forASet    = "it controls how a data set of photos is opened"
-	trainsARun = "it trains a run again: give the folder of a run"
-	forAFile   = "it accepts a file of embeddings of another network"
+	reasonOwnLabels = "it names the labels of a file of embeddings"
+	reasonDataset   = "it controls how a data set of photos is opened"
+	reasonTrains    = "it trains a run again: give the folder of a run"
+	reasonFile      = "it accepts a file of embeddings of another network"
 )
 
 // givenFlags reports whether a flag is on the command line, with a value.
@@ -33,20 +33,20 @@ func givenFlags(cmd *cobra.Command) func(name string) bool {
 	}
 }
 
-// refuse returns a usage error if a flag is given that does not apply to what the command works on.
-func refuse(cmd *cobra.Command, what string, rules ...rule) error {
+// checkRules returns a usage error if a flag is given that does not apply to what the command works on.
+func checkRules(cmd *cobra.Command, what string, rules ...flagRule) error {
 	given := givenFlags(cmd)
 	for _, r := range rules {
-		needs := slices.DeleteFunc(strings.Fields(r.needs), func(name string) bool {
+		needs := slices.DeleteFunc(strings.Fields(r.requirement), func(name string) bool {
 			return cmd.Flags().Lookup(name) == nil
 		})
 		for name := range strings.FieldsSeq(r.flags) {
 			switch {
 			case !given(name):
 			case !r.applies:
-				return usageError(&option.Inapplicable{Setting: name, To: what, Reason: r.why})
+				return usageError(&option.Inapplicable{Setting: name, To: what, Reason: r.reason})
 			case len(needs) > 0 && !slices.ContainsFunc(needs, given):
-				return usageError(&option.Inapplicable{Setting: name, Needs: needs, Reason: r.why})
+				return usageError(&option.Inapplicable{Setting: name, Needs: needs, Reason: r.reason})
 			}
 		}
 	}

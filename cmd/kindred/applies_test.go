@@ -47,14 +47,14 @@ type lookingCommand struct {
 }
 
 const (
-	everySource   = "run network embeddings index store"
-	ofTables      = "run network embeddings"
-	ofAllButStore = "run network embeddings index"
+	allSources   = "run network embeddings index store"
+	tableSources = "run network embeddings"
+	allButStore  = "run network embeddings index"
 )
 
-// lookedUpPhoto is what is looked up. In arguments @ is the address of a store, $ the source, whose calibrations are
+// queryPhoto is what is looked up. In arguments @ is the address of a store, $ the source, whose calibrations are
 // C-$.json and closed-$.json, and # a name that is new every time.
-const lookedUpPhoto = "q.jpg"
+const queryPhoto = "q.jpg"
 
 // lookingCommands is the table of all flags of the commands that look for neighbours, and of calibrate.
 func lookingCommands() []lookingCommand {
@@ -84,7 +84,7 @@ func withNetwork(more map[string]flagTrial) map[string]flagTrial {
 }
 
 func searchTrials() lookingCommand {
-	const photo = lookedUpPhoto
+	const photo = queryPhoto
 	return lookingCommand{
 		"search",
 		map[string]string{"run": photo + " --run run --in few", "network": photo + " --network m.onnx --in few",
@@ -102,30 +102,30 @@ func searchTrials() lookingCommand {
 			"force-network": {"--force-network", "embeddings", "", ""},
 			cli.DataDir:     {"--data-dir sets", "run network", "", ""},
 			"allow-outside": {"--allow-outside", "run network", "", ""},
-			"distance":      {"--distance dot", "", ofTables, ""},
-			"scratch":       {"--scratch 5", ofTables, "", ""},
-			"neighbours":    {"--neighbours 2", "", everySource, ""},
-			"out":           {"--out #", "", everySource, ""},
-			"force":         {"--force --out #", "", everySource, ""},
-			"strict":        {"--strict", everySource, "", ""},
-			"least":         {"--least 0.999 --calibration C-$.json", "", everySource, ""},
-			"strangers":     {"--strangers 0.9 --calibration C-$.json", "", everySource, ""},
-			"calibration":   {"--calibration C-$.json", "", everySource, ""},
+			"distance":      {"--distance dot", "", tableSources, ""},
+			"scratch":       {"--scratch 5", tableSources, "", ""},
+			"neighbours":    {"--neighbours 2", "", allSources, ""},
+			"out":           {"--out #", "", allSources, ""},
+			"force":         {"--force --out #", "", allSources, ""},
+			"strict":        {"--strict", allSources, "", ""},
+			"least":         {"--least 0.999 --calibration C-$.json", "", allSources, ""},
+			"strangers":     {"--strangers 0.9 --calibration C-$.json", "", allSources, ""},
+			"calibration":   {"--calibration C-$.json", "", allSources, ""},
 			// All other networks were trained here.
 			"text":     {"--text boot --words tower", "", "network", ""},
 			"words":    {"--words tower --text boot", "", "network", ""},
-			"group-by": {"--group-by label --neighbours 1", "", everySource, ""},
-			"collapse": {"--collapse 0.0001", everySource, "", ""},
-			"others":   {"--others 1 --group-by label", "", everySource, ""},
-			"diverse":  {"--diverse 0.9", "", everySource, ""},
-			"rerank":   {"--rerank k-reciprocal", everySource, "", ""},
-			"explain":  {"--explain", "", everySource, ""},
+			"group-by": {"--group-by label --neighbours 1", "", allSources, ""},
+			"collapse": {"--collapse 0.0001", allSources, "", ""},
+			"others":   {"--others 1 --group-by label", "", allSources, ""},
+			"diverse":  {"--diverse 0.9", "", allSources, ""},
+			"rerank":   {"--rerank k-reciprocal", allSources, "", ""},
+			"explain":  {"--explain", "", allSources, ""},
 		}),
 	}
 }
 
 func indexSearchTrials() lookingCommand {
-	const photo = lookedUpPhoto
+	const photo = queryPhoto
 	return lookingCommand{
 		"index search",
 		map[string]string{"index": "ix " + photo, "store": photo + " --store @ --run run"},
@@ -156,7 +156,7 @@ func indexSearchTrials() lookingCommand {
 }
 
 func identifyTrials() lookingCommand {
-	const photo = lookedUpPhoto
+	const photo = queryPhoto
 	return lookingCommand{
 		"identify",
 		map[string]string{"run": photo + " --run run --in few --calibration C-$.json --json",
@@ -181,20 +181,20 @@ func identifyTrials() lookingCommand {
 			"data":          {"--data photos", "", "", ""},         // there is a photo, or a file of vectors
 			cli.DataDir:     {"--data-dir sets", "run network", "", ""},
 			"allow-outside": {"--allow-outside", "run network", "", ""},
-			"calibration":   {"--calibration C-$.json", ofAllButStore + " vectors", "", ""},
-			"fpir":          {"--fpir 0.3", "", ofAllButStore + " vectors", ""},
-			"estimate":      {"--estimate", "", ofAllButStore + " vectors", ""},
-			"strangers":     {"--strangers 0.9", "", ofAllButStore + " vectors", ""},
-			"coverage":      {"--coverage 0.7", "", ofAllButStore + " vectors", ""},
-			"closed":        {"--closed --calibration closed-$.json", "", ofAllButStore + " vectors", ""},
-			"by-class":      {"--by-class=false --coverage 0.7", "", ofAllButStore + " vectors", ""},
+			"calibration":   {"--calibration C-$.json", allButStore + " vectors", "", ""},
+			"fpir":          {"--fpir 0.3", "", allButStore + " vectors", ""},
+			"estimate":      {"--estimate", "", allButStore + " vectors", ""},
+			"strangers":     {"--strangers 0.9", "", allButStore + " vectors", ""},
+			"coverage":      {"--coverage 0.7", "", allButStore + " vectors", ""},
+			"closed":        {"--closed --calibration closed-$.json", "", allButStore + " vectors", ""},
+			"by-class":      {"--by-class=false --coverage 0.7", "", allButStore + " vectors", ""},
 			"together":      {"--together", "run network embeddings index", "vectors", ""},
-			"table":         {"--table #.csv", ofAllButStore + " vectors", "", ""},
-			"out":           {"--out #", "", ofAllButStore + " vectors", ""},
-			"force":         {"--force --out #", "", ofAllButStore + " vectors", ""},
-			"queries":       {"--queries 1 --out #", "", ofAllButStore + " vectors", ""},
-			"neighbours":    {"--neighbours 2 --out #", "", ofAllButStore + " vectors", ""},
-			"strict":        {"--strict", ofAllButStore + " vectors", "", ""},
+			"table":         {"--table #.csv", allButStore + " vectors", "", ""},
+			"out":           {"--out #", "", allButStore + " vectors", ""},
+			"force":         {"--force --out #", "", allButStore + " vectors", ""},
+			"queries":       {"--queries 1 --out #", "", allButStore + " vectors", ""},
+			"neighbours":    {"--neighbours 2 --out #", "", allButStore + " vectors", ""},
+			"strict":        {"--strict", allButStore + " vectors", "", ""},
 			// There is a gallery, and the trial of labels as words has none.
 			"choices": {"--choices a,b --words tower", "", "", ""}, "template": {"--template x{}", "", "", ""},
 			"words": {"--words tower", "", "", ""},
@@ -221,7 +221,7 @@ func chooseTrials() lookingCommand {
 	}
 	all["pixels"] = flagTrial{"--pixels inverted", "", "choices", ""}
 	return lookingCommand{"identify", map[string]string{
-		"choices": lookedUpPhoto + " --network m.onnx --choices boot,sandal --words tower --json"}, all}
+		"choices": queryPhoto + " --network m.onnx --choices boot,sandal --words tower --json"}, all}
 }
 
 func neighboursTrials() lookingCommand {
@@ -309,7 +309,7 @@ func serveTrials() lookingCommand {
 // TestEveryFlagOfEverySource: a flag of a command of the table applies to what it looks into, which can be
 // seen or is accepted, or is refused with the reason. A flag that the table does not have fails.
 func TestEveryFlagOfEverySource(t *testing.T) {
-	address := lookedIn(t)
+	address := makeLookupSources(t)
 	for _, c := range lookingCommands() {
 		cmd, _, err := newRoot(&app{}).Find(strings.Fields(c.path))
 		if err != nil {
@@ -327,7 +327,7 @@ func TestEveryFlagOfEverySource(t *testing.T) {
 				asked++
 				fill := strings.NewReplacer("@", address, "$", source, "#",
 					fmt.Sprintf("%s-%s-%d", cmd.Name(), source, asked))
-				return lookedUp(t, cmd, fill.Replace(c.path+" "+args+" "+more))
+				return runLookup(t, cmd, fill.Replace(c.path+" "+args+" "+more))
 			}
 			code, plain := ask("")
 			if code != exitOK {
@@ -358,8 +358,8 @@ func TestEveryFlagOfEverySource(t *testing.T) {
 // TestFlagsOfNothing: what other commands would ignore is refused with the reason, before anything is read.
 func TestFlagsOfNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
-	put(t, filepath.Join("run", "x"), nil)
-	put(t, "E.csv", nil)
+	writeBytes(t, filepath.Join("run", "x"), nil)
+	writeBytes(t, "E.csv", nil)
 	for line := range strings.Lines(`clean run --labels a.csv --out o -> --labels does not apply to a run
 clean E.csv --folds 2 --out o -> --folds does not apply to a file of embeddings
 clean E.csv --data-dir x --out o -> --data-dir applies to --data, which is missing
@@ -395,8 +395,8 @@ index push ix --to qdrant://a#b --build 99 -> --build applies to --hnsw, which i
 	}
 }
 
-// lookedUp runs a command line, and a server until it listens.
-func lookedUp(t *testing.T, cmd *cobra.Command, line string) (code int, out string) {
+// runLookup runs a command line, and a server until it listens.
+func runLookup(t *testing.T, cmd *cobra.Command, line string) (code int, out string) {
 	t.Helper()
 	args := strings.Fields(line)
 	if cmd.Name() != "serve" {
@@ -405,14 +405,14 @@ func lookedUp(t *testing.T, cmd *cobra.Command, line string) (code int, out stri
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	said := &cancelling{at: "\n", cancel: cancel} // that it listens
+	said := &cancelWriter{at: "\n", cancel: cancel} // that it listens
 	var log safeBuffer
 	code = execute(ctx, append(args, "--listen", "127.0.0.1:0"), said, &log)
 	return code, said.said.String() + log.String()
 }
 
-// lookedIn makes what is looked into in a new working directory, and returns the address of a store.
-func lookedIn(t *testing.T) string {
+// makeLookupSources makes what is looked into in a new working directory, and returns the address of a store.
+func makeLookupSources(t *testing.T) string {
 	t.Helper()
 	_, address := fakeqdrant.New(t)
 	address = "qdrant://" + address + "#photos"
@@ -421,56 +421,56 @@ func lookedIn(t *testing.T) string {
 	for c := range 20 {
 		for i := range 10 {
 			var b bytes.Buffer
-			if err := png.Encode(&b, patterned(c, i)); err != nil {
+			if err := png.Encode(&b, drawPattern(c, i)); err != nil {
 				t.Fatal(err)
 			}
 			name := fmt.Sprintf("c%d/%d.png", c, i)
-			put(t, filepath.Join("photos", name), b.Bytes())
+			writeBytes(t, filepath.Join("photos", name), b.Bytes())
 			if c < 6 && i < 3 {
-				put(t, filepath.Join("few", name), b.Bytes())
+				writeBytes(t, filepath.Join("few", name), b.Bytes())
 			}
 			labels += fmt.Sprintf("%s,d%d\n", name, i%4)
 			more += fmt.Sprintf("%s,e%d\n", name, c%5)
 			wide += fmt.Sprintf("%s,w%d\n", name, (c+i)%20)
 		}
 	}
-	patternedFolder(t, "strange", 100, 120, 4)
-	patternedPhotos(t, "flat", 100, 130)
-	age(t, "photos")
+	writePatternFolder(t, "strange", 100, 120, 4)
+	writePatternPhotos(t, "flat", 100, 130)
+	makeOld(t, "photos")
 	var b bytes.Buffer
-	if err := errors.Join(jpeg.Encode(&b, patterned(0, 50), nil), os.Mkdir("sets", 0o777)); err != nil {
+	if err := errors.Join(jpeg.Encode(&b, drawPattern(0, 50), nil), os.Mkdir("sets", 0o777)); err != nil {
 		t.Fatal(err)
 	}
-	put(t, "q.jpg", b.Bytes())
-	put(t, "other.csv", []byte(labels))
-	put(t, "more.csv", []byte(more))
-	put(t, "wide.csv", []byte(wide))
-	must(t, "train", "--data", "photos", "--out", "run", "--set", "train.epochs=3", "--set", "network.name=mlp",
+	writeBytes(t, "q.jpg", b.Bytes())
+	writeBytes(t, "other.csv", []byte(labels))
+	writeBytes(t, "more.csv", []byte(more))
+	writeBytes(t, "wide.csv", []byte(wide))
+	mustRun(t, "train", "--data", "photos", "--out", "run", "--set", "train.epochs=3", "--set", "network.name=mlp",
 		"--set", "network.width=32", "--set", "data.validation=classes:0.5")
-	must(t, "export", "run", "--out", "m.onnx")
-	textTower(t, "tower", 128)
-	must(t, "calibrate", "run", "--out", "closed.json")
+	mustRun(t, "export", "run", "--out", "m.onnx")
+	makeTextTower(t, "tower", 128)
+	mustRun(t, "calibrate", "run", "--out", "closed.json")
 	for _, name := range []string{"K-check", "K-drift", "L-check", "L-drift"} {
-		must(t, "calibrate", "run", "--data", "strange", "--out", name+".json")
+		mustRun(t, "calibrate", "run", "--data", "strange", "--out", name+".json")
 	}
-	must(t, "embed", "run", "photos", "--out", "E.parquet")
-	must(t, "embed", "run", "few", "--out", "Q.csv")
-	must(t, "index", "create", "run", "photos", "--out", "ix", "--columns", "more.csv")
-	must(t, "index", "create", "run", "strange", "--out", "strange.ix")
-	must(t, "index", "push", "ix", "--to", address)
-	must(t, "index", "push", "ix", "--to", address+"2")
-	must(t, "clean", "run", "--out", "suspects")
-	must(t, "serve", "key", "--name", "phone", "--file", "keys.txt")
-	withOther(t, "E.parquet")
-	openCalibration(t, "C.json")
-	calibrateEach(t)
+	mustRun(t, "embed", "run", "photos", "--out", "E.parquet")
+	mustRun(t, "embed", "run", "few", "--out", "Q.csv")
+	mustRun(t, "index", "create", "run", "photos", "--out", "ix", "--columns", "more.csv")
+	mustRun(t, "index", "create", "run", "strange", "--out", "strange.ix")
+	mustRun(t, "index", "push", "ix", "--to", address)
+	mustRun(t, "index", "push", "ix", "--to", address+"2")
+	mustRun(t, "clean", "run", "--out", "suspects")
+	mustRun(t, "serve", "key", "--name", "phone", "--file", "keys.txt")
+	addOtherColumn(t, "E.parquet")
+	writeOpenCalibration(t, "C.json")
+	calibrateSources(t)
 	return address
 }
 
-// withOther adds a column to a file of embeddings, and writes it as E.csv.
-func withOther(t *testing.T, file string) {
+// addOtherColumn adds a column to a file of embeddings, and writes it as E.csv.
+func addOtherColumn(t *testing.T, file string) {
 	t.Helper()
-	e, err := formats().Read(file)
+	e, err := embeddingFormats().Read(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -484,8 +484,8 @@ func withOther(t *testing.T, file string) {
 	}
 }
 
-// calibrateEach makes C.json and closed.json calibrations of each source.
-func calibrateEach(t *testing.T) {
+// calibrateSources makes C.json and closed.json calibrations of each source.
+func calibrateSources(t *testing.T) {
 	t.Helper()
 	m, err := run.Load("run")
 	if err != nil {
@@ -495,11 +495,11 @@ func calibrateEach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ofRun, err := calibrations.OfNetwork(m, "run", "")
+	ofRun, err := calibrations.FromNetwork(m, "run", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ofONNX, err := calibrations.OfNetwork(onnx, "", "m.onnx")
+	ofONNX, err := calibrations.FromNetwork(onnx, "", "m.onnx")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -508,7 +508,7 @@ func calibrateEach(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	ofIndex, err := provenance.OfIndex(x)
+	ofIndex, err := provenance.IndexNetwork(x)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -527,8 +527,8 @@ func calibrateEach(t *testing.T) {
 	}
 }
 
-// openCalibration calibrates on 60 drawn classes, whose rows have length 1.
-func openCalibration(t *testing.T, to string) {
+// writeOpenCalibration calibrates on 60 drawn classes, whose rows have length 1.
+func writeOpenCalibration(t *testing.T, to string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 9))
 	const dim, each = 128, 8
@@ -555,5 +555,5 @@ func openCalibration(t *testing.T, to string) {
 	if err := embedding.Write("K.csv", k); err != nil {
 		t.Fatal(err)
 	}
-	must(t, "calibrate", "K.csv", "--out", to)
+	mustRun(t, "calibrate", "K.csv", "--out", to)
 }

@@ -25,7 +25,7 @@ func newApply(a *app) *cobra.Command {
 	var f applyFlags
 	cmd := &cobra.Command{
 		Use:               "apply REVIEW",
-		ValidArgsFunction: one(folders),
+		ValidArgsFunction: completeOne(completeFolders),
 		Short:             "Apply the decisions of a review to the folder of photos or to an index",
 		Long: `apply reads the page of kindred clean or kindred discover in the folder REVIEW and the
 decisions that 'kindred serve --review REVIEW' has kept there.
@@ -44,10 +44,10 @@ reviewed one, stay as they are and are listed.`,
 		Args: exactArgs("review"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, cmd, args[0]) },
 	}
-	fs := flagsOf(cmd)
-	fs.text(&f.script, "script", "", "file for the script (.sh), or - for standard output", anyFile)
-	fs.text(&f.index, "index", "", "folder of the index to change", folders)
-	fs.text(&f.prefix, "prefix", "", "beginning of the ids in the index, before the photos' names", nothing)
+	fs := newFlags(cmd)
+	fs.text(&f.script, "script", "", "file for the script (.sh), or - for standard output", completeFiles)
+	fs.text(&f.index, "index", "", "folder of the index to change", completeFolders)
+	fs.text(&f.prefix, "prefix", "", "beginning of the ids in the index, before the photos' names", completeNothing)
 	fs.BoolVar(&f.dry, "dry-run", false, "with --index: print the changes, and make none")
 	return cmd
 }
@@ -57,7 +57,8 @@ func (f *applyFlags) run(ctx context.Context, a *app, cmd *cobra.Command, dir st
 		return usagef("give --script, to move photos, or --index, to change an index")
 	}
 	if f.script != "" {
-		if err := refuse(cmd, "a script", rule{"prefix dry-run", false, "", "it changes an index"}); err != nil {
+		if err := checkRules(cmd, "a script", flagRule{"prefix dry-run", false, "",
+			"it changes an index"}); err != nil {
 			return err
 		}
 	}
@@ -69,7 +70,7 @@ func (f *applyFlags) run(ctx context.Context, a *app, cmd *cobra.Command, dir st
 	if err != nil {
 		return err
 	}
-	of, err := itemsource.Corrections(page, &decisions)
+	of, err := itemsource.NewCorrections(page, &decisions)
 	if err != nil {
 		return fmt.Errorf("%s: %w", page.File, err)
 	}
@@ -90,7 +91,7 @@ func (f *applyFlags) run(ctx context.Context, a *app, cmd *cobra.Command, dir st
 }
 
 func (f *applyFlags) writeScript(a *app, of []itemsource.Correction) error {
-	moves, err := itemsource.Moves(of)
+	moves, err := itemsource.PlanMoves(of)
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func (f *applyFlags) writeScript(a *app, of []itemsource.Correction) error {
 		isStdout(f.script) {
 		return err
 	}
-	return a.answerf(map[string]any{"script": f.script, "moves": len(moves)},
+	return a.printResultf(map[string]any{"script": f.script, "moves": len(moves)},
 		"%s: %s; read it, then run: %s\n", f.script, enum.Count(len(moves), "move"), escape.Command("sh", f.script))
 }
 
@@ -111,14 +112,14 @@ func (f *applyFlags) change(ctx context.Context, a *app, x *index.Index, of []it
 	if f.dry {
 		would = "would be "
 	}
-	return a.answer(done, func() error {
+	return a.printResult(done, func() error {
 		_, err := fmt.Fprintf(a.out, "%s: %s %srelabelled, %d removed\n", f.index,
 			enum.Count(done.Relabelled, "item"), would, done.Removed)
 		for what, ids := range map[string][]string{"not in the index": done.Missing,
 			"with another label than the reviewed one": done.Changed} {
 			if len(ids) > 0 {
 				fmt.Fprintf(a.err, "%s %s, left as they are: %s\n", enum.Count(len(ids), "item"), what,
-					lookup.FirstNames(ids))
+					lookup.FormatFirstNames(ids))
 			}
 		}
 		return err

@@ -10,13 +10,13 @@ import (
 // TestApplyDecisions: the decisions that a server has kept beside a page become a script, or changes of an index, and
 // flags that do not apply are refused.
 func TestApplyDecisions(t *testing.T) {
-	run, dir := trained(t)
+	run, dir := trainRun(t)
 	tmp := t.TempDir()
 	e, page := filepath.Join(tmp, "E.parquet"), filepath.Join(tmp, "suspects")
-	must(t, "embed", run, dir, "--out", e)
-	must(t, "clean", e, "--data", dir, "--least", "0.0001", "--out", page)
+	mustRun(t, "embed", run, dir, "--out", e)
+	mustRun(t, "clean", e, "--data", dir, "--least", "0.0001", "--out", page)
 	script := filepath.Join(tmp, "moves.sh")
-	if out := must(t, "apply", page, "--script", script); !strings.Contains(out, "0 moves") {
+	if out := mustRun(t, "apply", page, "--script", script); !strings.Contains(out, "0 moves") {
 		t.Errorf("without decisions: %s", out)
 	}
 	text, err := os.ReadFile(script)

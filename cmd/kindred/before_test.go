@@ -7,21 +7,22 @@ import (
 	"testing"
 )
 
-// trained is the folder of a run on photos, and those.
-func trained(t *testing.T) (run, dir string) {
+// trainRun is the folder of a run on photos, and those.
+func trainRun(t *testing.T) (run, dir string) {
 	t.Helper()
-	dir, run = photos(t), filepath.Join(t.TempDir(), "run")
-	must(t, "train", "--data", dir, "--out", run, "--set", "data.split=images:0.3", "--set", "train.epochs=1", "--set",
+	dir, run = writePhotos(t), filepath.Join(t.TempDir(), "run")
+	mustRun(t, "train", "--data", dir, "--out", run, "--set", "data.split=images:0.3", "--set", "train.epochs=1",
+		"--set",
 		"network.name=mlp", "--set", "network.width=8")
 	return run, dir
 }
 
 // What cannot be written is found before the work, and a folder that is missing is made.
 func TestPlaceOfResultsComesFirst(t *testing.T) {
-	run, dir := trained(t)
+	run, dir := trainRun(t)
 	tmp := t.TempDir()
 	file := filepath.Join(tmp, "file")
-	put(t, file, []byte("mine"))
+	writeBytes(t, file, []byte("mine"))
 	e := filepath.Join(run, "embeddings.npy")
 	for _, c := range []struct {
 		name string // of the file in a folder that is there, "" for a folder of results
@@ -64,7 +65,7 @@ func TestPlaceOfResultsComesFirst(t *testing.T) {
 // A .npy file has no place for the paths of photos without labels: embed says so before
 // it embeds, and leaves nothing.
 func TestEmbedFlatFolder(t *testing.T) {
-	run, dir := trained(t)
+	run, dir := trainRun(t)
 	flat, tmp := filepath.Join(dir, "c0"), t.TempDir()
 	for _, args := range [][]string{
 		{"--out", filepath.Join(tmp, "E.npy")},
@@ -81,11 +82,11 @@ func TestEmbedFlatFolder(t *testing.T) {
 		t.Errorf("left %v, %v", left, err)
 	}
 	out := filepath.Join(tmp, "E.parquet")
-	must(t, "embed", "--run", run, "--data", flat, "--out", out)
-	if got, err := formats().Read(out); err != nil || len(got.Files) != 6 {
+	mustRun(t, "embed", "--run", run, "--data", flat, "--out", out)
+	if got, err := embeddingFormats().Read(out); err != nil || len(got.Files) != 6 {
 		t.Errorf("%v, %v", got, err)
 	}
-	if raw := must(t, "embed", "--run", run, "--data", flat, "--out", "-"); !strings.HasPrefix(raw, "\x93NUMPY") {
+	if raw := mustRun(t, "embed", "--run", run, "--data", flat, "--out", "-"); !strings.HasPrefix(raw, "\x93NUMPY") {
 		t.Errorf("%.20q", raw)
 	}
 }
@@ -93,7 +94,7 @@ func TestEmbedFlatFolder(t *testing.T) {
 // A command that ended between its files goes on without being told to replace them, but
 // not over what somebody wrote since.
 func TestHalfAResultIsReplaced(t *testing.T) {
-	run, _ := trained(t)
+	run, _ := trainRun(t)
 	for _, c := range []struct {
 		first, last string
 		args        []string
@@ -105,13 +106,13 @@ func TestHalfAResultIsReplaced(t *testing.T) {
 			"pca"}},
 	} {
 		whole, half := t.TempDir(), t.TempDir()
-		must(t, append(c.args, "--out", whole)...)
+		mustRun(t, append(c.args, "--out", whole)...)
 		want, err := os.ReadFile(filepath.Join(whole, c.first))
 		if err != nil {
 			t.Fatal(err)
 		}
 		first, last := filepath.Join(half, c.first), filepath.Join(half, c.last)
-		put(t, filepath.Join(last, "x"), nil) // what cannot be replaced ends the command before its last file
+		writeBytes(t, filepath.Join(last, "x"), nil) // what cannot be replaced ends the command before its last file
 		again := append(c.args, "--out", half)
 		if code, _, stderr := runArgs(t, append(again, "--force")...); code != exitFailure {
 			t.Fatalf("%v: status %d, %s", c.args, code, stderr)
@@ -122,13 +123,13 @@ func TestHalfAResultIsReplaced(t *testing.T) {
 		if err := os.Rename(last, filepath.Join(t.TempDir(), "x")); err != nil {
 			t.Fatal(err)
 		}
-		put(t, first, []byte("mine"))
+		writeBytes(t, first, []byte("mine"))
 		code, _, stderr := runArgs(t, again...)
 		if got, _ := os.ReadFile(first); code != exitFailure || !strings.Contains(stderr, "--force") ||
 			string(got) != "mine" {
 			t.Errorf("%v over what was written since: status %d, %s, %q", c.args, code, stderr, got)
 		}
-		put(t, first, want)
+		writeBytes(t, first, want)
 		if code, _, stderr := runArgs(t, again...); code != exitOK {
 			t.Errorf("%v over half a result: status %d, %s", c.args, code, stderr)
 		}

@@ -27,7 +27,7 @@ func newBench(a *app) *cobra.Command {
 		Long: `bench times the named cases in five turns each and prints the median, the shortest
 and the longest time. A turn repeats the work for 100 ms, at least once. If no case
 is named, it times all but the long ones, of which a turn takes more than 10 s:
-` + strings.Join(longCases(), ", ") + `.
+` + strings.Join(longCaseNames(), ", ") + `.
 
 Each --peer is a program that does the same work in other toolkits, taking turns
 with kindred. The table shows the fastest peer of each case, and how many times
@@ -49,7 +49,7 @@ than 100 % where a convolution needs fewer multiplications than its definition).
   kindred bench gemm-2048x2048x2048 --json
   kindred bench --peer bench/peer.py --record docs/bench/mine.json --processor "EPYC 9755"`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			names := each(bench.Cases(), func(c bench.Case) string { return c.Name + "\t" + c.About })
+			names := mapList(bench.Cases(), func(c bench.Case) string { return c.Name + "\t" + c.About })
 			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,20 +66,21 @@ than 100 % where a convolution needs fewer multiplications than its definition).
 			return o.run(cmd.Context(), a, cases)
 		},
 	}
-	flagsOf(cmd).repeated(&o.programs, "peer",
-		"program that times the same cases in other toolkits, such as bench/peer.py; repeat for several", anyFile)
-	flagsOf(cmd).text(&o.python, "python", "/usr/bin/python3", "interpreter for a --peer that ends in .py", anyFile)
+	newFlags(cmd).repeated(&o.programs, "peer",
+		"program that times the same cases in other toolkits, such as bench/peer.py; repeat for several", completeFiles)
+	newFlags(cmd).text(&o.python, "python", "/usr/bin/python3", "interpreter for a --peer that ends in .py",
+		completeFiles)
 	cmd.Flags().BoolVar(&o.layers, "layers", false, "break a network's time down by layer")
-	flagsOf(cmd).text(&o.record, "record", "",
-		"file (.json) to write the figures to, beside those of other cases there", anyFile)
-	flagsOf(cmd).text(&o.processor, "processor", "",
-		"name of the processor in the record (default: its name there, or what the system calls it)", nothing)
+	newFlags(cmd).text(&o.record, "record", "",
+		"file (.json) to write the figures to, beside those of other cases there", completeFiles)
+	newFlags(cmd).text(&o.processor, "processor", "",
+		"name of the processor in the record (default: its name there, or what the system calls it)", completeNothing)
 	return cmd
 }
 
-// longCases returns the names of the cases that are timed only if they are named.
-func longCases() []string {
-	return each(slices.DeleteFunc(bench.Cases(), func(c bench.Case) bool { return !c.Long }),
+// longCaseNames returns the names of the cases that are timed only if they are named.
+func longCaseNames() []string {
+	return mapList(slices.DeleteFunc(bench.Cases(), func(c bench.Case) bool { return !c.Long }),
 		func(c bench.Case) string { return c.Name })
 }
 
@@ -114,12 +115,12 @@ func (o *benchOptions) findPeers(named bool) error {
 	return nil
 }
 
-// before returns the record that the file holds, or nil without one.
-func (o *benchOptions) before() (*bench.Record, error) {
+// readRecord returns the record that the file holds, or nil without one.
+func (o *benchOptions) readRecord() (*bench.Record, error) {
 	if o.record == "" {
 		return nil, nil
 	}
-	before, err := bench.Read(o.record)
+	before, err := bench.ReadRecord(o.record)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, os.MkdirAll(filepath.Dir(o.record), 0o777)
 	}
@@ -131,7 +132,7 @@ func (o *benchOptions) before() (*bench.Record, error) {
 }
 
 func (o *benchOptions) run(ctx context.Context, a *app, cases []bench.Case) error {
-	before, err := o.before()
+	before, err := o.readRecord()
 	if err != nil {
 		return err
 	}
@@ -140,7 +141,7 @@ func (o *benchOptions) run(ctx context.Context, a *app, cases []bench.Case) erro
 		return fmt.Errorf("%s has the figures of another processor, %s: this one is %s; name another --record",
 			o.record, before.Model, record.Model)
 	}
-	if o.record != "" && record.Busy() {
+	if o.record != "" && record.IsBusy() {
 		fmt.Fprintf(a.err, "the machine is busy with other work (load %.1f): these figures will not be good enough "+
 			"to keep\n", *record.Load)
 	}
@@ -152,12 +153,12 @@ func (o *benchOptions) run(ctx context.Context, a *app, cases []bench.Case) erro
 		fmt.Fprintln(a.err, p.Setting)
 		record.Peers = append(record.Peers, p.Setting)
 	}
-	if missing := record.Missing(); len(o.peers) > 0 && len(missing) > 0 {
+	if missing := record.MissingPeers(); len(o.peers) > 0 && len(missing) > 0 {
 		fmt.Fprintf(a.err, "missing: %s (make peer sets up what it can)\n", strings.Join(missing, ", "))
 	}
 	var failed []error
 	for _, c := range cases {
-		r, err := o.time(ctx, a, c)
+		r, err := o.timeCase(ctx, a, c)
 		if ctx.Err() != nil {
 			return cmp.Or(err, ctx.Err())
 		}
@@ -170,7 +171,7 @@ func (o *benchOptions) run(ctx context.Context, a *app, cases []bench.Case) erro
 		if o.record != "" { // after each case, so that an interrupted run keeps its figures
 			all := record
 			if before != nil {
-				all = record.With(before)
+				all = record.MergeResults(before)
 			}
 			if err := all.Save(o.record); err != nil {
 				return err
@@ -181,12 +182,12 @@ func (o *benchOptions) run(ctx context.Context, a *app, cases []bench.Case) erro
 	if len(record.Results) == 0 {
 		return errors.Join(failed...)
 	}
-	return errors.Join(a.answer(record.Results, func() error { return printBench(a, record.Results) }),
+	return errors.Join(a.printResult(record.Results, func() error { return printBench(a, record.Results) }),
 		errors.Join(failed...))
 }
 
-// time times one case.
-func (o *benchOptions) time(ctx context.Context, a *app, c bench.Case) (bench.Result, error) {
+// timeCase times one case.
+func (o *benchOptions) timeCase(ctx context.Context, a *app, c bench.Case) (bench.Result, error) {
 	fmt.Fprintf(a.err, "%s ...\n", c.Name)
 	r, err := bench.Run(ctx, c, o.peers...)
 	if err != nil {
@@ -213,8 +214,8 @@ func printBench(a *app, results []bench.Result) error {
 		}
 		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.3f\t%.1f\t%s\t%s\t%s\t%s\t%s\t%s\t\n", r.Case, r.MedianMS, r.MinMS, r.MaxMS,
 			r.PerS,
-			orDash(r.GFLOPS, "%.0f"), orDash(peer.MedianMS, "%.3f"), orDash(peer.MinMS, "%.3f"),
-			orDash(peer.MaxMS, "%.3f"), orDash(r.Ratio, "%.2fx"), cmp.Or(peer.Name(r.Case), "-"))
+			formatOrDash(r.GFLOPS, "%.0f"), formatOrDash(peer.MedianMS, "%.3f"), formatOrDash(peer.MinMS, "%.3f"),
+			formatOrDash(peer.MaxMS, "%.3f"), formatOrDash(r.Ratio, "%.2fx"), cmp.Or(peer.Name(r.Case), "-"))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -227,8 +228,8 @@ func printBench(a *app, results []bench.Result) error {
 		fmt.Fprintln(w, "layer\toutput\tforward ms\tGFLOP/s\tbackward ms\tGFLOP/s\tshare of peak\t")
 		for _, l := range r.Layers {
 			fmt.Fprintf(w, "%s\t%s\t%.3f\t%s\t%.3f\t%s\t%s\t\n", l.Name, l.Output, l.ForwardMS,
-				orDash(l.ForwardGFLOPS, "%.0f"),
-				l.BackwardMS, orDash(l.BackwardGFLOPS, "%.0f"), orDash(100*l.Share, "%.0f %%"))
+				formatOrDash(l.ForwardGFLOPS, "%.0f"),
+				l.BackwardMS, formatOrDash(l.BackwardGFLOPS, "%.0f"), formatOrDash(100*l.Share, "%.0f %%"))
 		}
 		if err := w.Flush(); err != nil {
 			return err
@@ -237,7 +238,7 @@ func printBench(a *app, results []bench.Result) error {
 	return nil
 }
 
-func orDash(v float64, format string) string {
+func formatOrDash(v float64, format string) string {
 	if v == 0 {
 		return "-"
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/app/bench"
 )
 
-// peerOf writes a peer in shell that needs ms for every case but one, in which it fails.
-func peerOf(t *testing.T, name, ms string) string {
+// writePeer writes a peer in shell that needs ms for every case but one, in which it fails.
+func writePeer(t *testing.T, name, ms string) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("the peers of this test are shell scripts")
@@ -33,14 +33,14 @@ esac
 // TestBenchKeepsOtherCases times one case, then another beside two peers: the record has both, and of
 // each how it was timed.
 func TestBenchKeepsOtherCases(t *testing.T) {
-	quick, slow := peerOf(t, "Quick", "0.5"), peerOf(t, "Slow", "900")
+	quick, slow := writePeer(t, "Quick", "0.5"), writePeer(t, "Slow", "900")
 	record := filepath.Join(t.TempDir(), "new", "record.json")
-	program(t, "bench triplet-n128-d128 --processor Toy --record "+record+" --peer "+slow)
-	out, _ := program(t, "bench margin-n128-d128 --record "+record+" --peer "+slow+" --peer "+quick)
+	runProgram(t, "bench triplet-n128-d128 --processor Toy --record "+record+" --peer "+slow)
+	out, _ := runProgram(t, "bench margin-n128-d128 --record "+record+" --peer "+slow+" --peer "+quick)
 	if !strings.Contains(out, "Quick 4.5") || strings.Contains(out, "Slow 4.5") {
 		t.Errorf("the table does not name the fastest peer:\n%s", out)
 	}
-	r, err := bench.Read(record)
+	r, err := bench.ReadRecord(record)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,9 +56,9 @@ func TestBenchKeepsOtherCases(t *testing.T) {
 		t.Errorf("the earlier run: %+v", r.Earlier)
 	}
 	// Timed once more in the same way, a case replaces what was there, and joins the other.
-	program(t, "bench triplet-n128-d128 margin-n128-d128 --record "+record+" --peer "+quick)
-	program(t, "bench triplet-n128-d128 --record "+record+" --peer "+quick)
-	if r, err = bench.Read(record); err != nil {
+	runProgram(t, "bench triplet-n128-d128 margin-n128-d128 --record "+record+" --peer "+quick)
+	runProgram(t, "bench triplet-n128-d128 --record "+record+" --peer "+quick)
+	if r, err = bench.ReadRecord(record); err != nil {
 		t.Fatal(err)
 	}
 	if len(r.Earlier) != 0 || len(r.Results) != 2 || r.Results[0].Case == r.Results[1].Case {
@@ -70,12 +70,12 @@ func TestBenchKeepsOtherCases(t *testing.T) {
 func TestBenchGoesOnWithoutFailures(t *testing.T) {
 	record := filepath.Join(t.TempDir(), "record.json")
 	code, _, stderr := runArgs(t, "bench", "ms-n128-d128", "triplet-n128-d128", "--record", record,
-		"--peer", peerOf(t, "Peer", "2"))
+		"--peer", writePeer(t, "Peer", "2"))
 	if code == 0 || !strings.Contains(stderr, "out of memory") ||
 		!strings.Contains(stderr, "ms-n128-d128 is left out") {
 		t.Errorf("exit status %d:\n%s", code, stderr)
 	}
-	r, err := bench.Read(record)
+	r, err := bench.ReadRecord(record)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestBenchGoesOnWithoutFailures(t *testing.T) {
 
 // TestBenchRefuses names what is wrong before it times anything, and leaves the file as it was.
 func TestBenchRefuses(t *testing.T) {
-	peer := peerOf(t, "Peer", "2")
+	peer := writePeer(t, "Peer", "2")
 	record := filepath.Join(t.TempDir(), "record.json")
 	other := `{"processor": "P", "model": "another one", "cores": 1, "level": "go", "taken": "t", "method": "m"}`
 	for _, tc := range []struct {

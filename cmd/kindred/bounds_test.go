@@ -10,9 +10,9 @@ import (
 // Numbers that make no sense are refused by their flag's name before anything is
 // computed, and those that would take more memory than there is with a figure.
 func TestNumbersOfFlags(t *testing.T) {
-	dir := hostileRun(t)
+	dir := makeHostileRun(t)
 	e, y, out := filepath.Join(dir, "e.csv"), filepath.Join(dir, "labels.csv"), t.TempDir()
-	set := photos(t)
+	set := writePhotos(t)
 	eval := []string{"eval", "--embeddings", e, "--labels", y}
 	neighbours := []string{"neighbours", "--embeddings", e, "--labels", y, "--out", out}
 	diagnose := []string{"diagnose", e, "--labels", y}
@@ -72,7 +72,7 @@ func TestNumbersOfFlags(t *testing.T) {
 // As many columns as there are not: the sheet is as wide as its largest class.
 func TestSheetOfMoreImagesThanThereAre(t *testing.T) {
 	sheet := filepath.Join(t.TempDir(), "sheet.png")
-	if code, _, errOut := runArgs(t, "data", "info", photos(t), "--sheet", sheet, "--rows", "100000000", "--cols",
+	if code, _, errOut := runArgs(t, "data", "info", writePhotos(t), "--sheet", sheet, "--rows", "100000000", "--cols",
 		"100000000"); code != exitOK {
 		t.Errorf("status %d, %q", code, errOut)
 	}
@@ -80,32 +80,32 @@ func TestSheetOfMoreImagesThanThereAre(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	for _, v := range []float64{0, 0.5, 1} {
-		if err := between("p", v, 0, 1); err != nil {
+		if err := checkBetween("p", v, 0, 1); err != nil {
 			t.Errorf("%g: %v", v, err)
 		}
 	}
 	for _, v := range []float64{math.Nextafter(0, -1), math.Nextafter(1, 2), math.NaN()} {
-		if between("p", v, 0, 1) == nil {
+		if checkBetween("p", v, 0, 1) == nil {
 			t.Errorf("%g passes", v)
 		}
 	}
-	if mebibytes("x", 1) != nil || mebibytes("x", math.MaxInt64>>20) != nil ||
-		mebibytes("x", math.MaxInt64>>20+1) == nil {
+	if checkMebibytes("x", 1) != nil || checkMebibytes("x", math.MaxInt64>>20) != nil ||
+		checkMebibytes("x", math.MaxInt64>>20+1) == nil {
 		t.Error("sizes in MiB")
 	}
-	if positive("x", 5e-324) != nil || positive("x", math.MaxFloat64) != nil {
+	if checkPositive("x", 5e-324) != nil || checkPositive("x", math.MaxFloat64) != nil {
 		t.Error("small and large positive numbers")
 	}
 }
 
 // Progress has no place in a file.
 func TestProgressIsForTerminals(t *testing.T) {
-	dir := hostileRun(t)
+	dir := makeHostileRun(t)
 	e, y, out := filepath.Join(dir, "e.csv"), filepath.Join(dir, "labels.csv"), t.TempDir()
 	for _, args := range [][]string{
 		{"map", "--embeddings", e, "--labels", y, "--iterations", "30", "--out", out},
 		{"theory", "field", "--loss", "first", "--gamma", "0.5", "--p", "0", "--out", out},
-		{"data", "info", photos(t)},
+		{"data", "info", writePhotos(t)},
 		{"eval", "--embeddings", e, "--labels", y, "--metrics", "recall@1,nmi"},
 		{"diagnose", e, "--labels", y},
 	} {

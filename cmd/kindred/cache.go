@@ -17,25 +17,25 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/home"
 )
 
-// cached is one cache of training.
-type cached struct {
-	Name  string `json:"name"`
-	Dir   string `json:"dir"`
-	Files int    `json:"files"`
-	Bytes int64  `json:"bytes"`
-	end   string // of its files' names
+// trainingCache is one cache of training.
+type trainingCache struct {
+	Name   string `json:"name"`
+	Dir    string `json:"dir"`
+	Files  int    `json:"files"`
+	Bytes  int64  `json:"bytes"`
+	suffix string // of its files' names
 }
 
-// caches returns all caches.
-func caches() ([]cached, error) {
+// listCaches returns all caches.
+func listCaches() ([]trainingCache, error) {
 	features, err1 := home.Features()
 	images, err2 := data.CacheHome()
-	return []cached{{Name: "features", Dir: features, end: ".safetensors"}, {Name: "images", Dir: images,
-		end: ".pack"}}, errors.Join(err1, err2)
+	return []trainingCache{{Name: "features", Dir: features, suffix: ".safetensors"}, {Name: "images", Dir: images,
+		suffix: ".pack"}}, errors.Join(err1, err2)
 }
 
 // files returns the paths of the cache's files.
-func (c *cached) files() ([]string, error) {
+func (c *trainingCache) files() ([]string, error) {
 	entries, err := os.ReadDir(c.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -46,7 +46,7 @@ func (c *cached) files() ([]string, error) {
 	c.Files, c.Bytes = 0, 0
 	for _, e := range entries {
 		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() || !strings.HasSuffix(e.Name(), c.end) {
+		if err != nil || !info.Mode().IsRegular() || !strings.HasSuffix(e.Name(), c.suffix) {
 			continue // not a file of the cache, or removed in the meantime
 		}
 		out = append(out, filepath.Join(c.Dir, e.Name()))
@@ -67,7 +67,7 @@ time and is made again when it is needed.`,
 		Use:   "list",
 		Short: "Show the caches, their folders and sizes",
 		Args:  exactArgs(),
-		RunE:  func(*cobra.Command, []string) error { return a.listCaches() },
+		RunE:  func(*cobra.Command, []string) error { return a.printCaches() },
 	}, &cobra.Command{
 		Use:       "drop features|images",
 		Short:     "Remove a cache",
@@ -78,8 +78,8 @@ time and is made again when it is needed.`,
 	return cmd
 }
 
-func (a *app) listCaches() error {
-	all, err := caches()
+func (a *app) printCaches() error {
+	all, err := listCaches()
 	if err != nil {
 		return err
 	}
@@ -100,11 +100,11 @@ func (a *app) listCaches() error {
 }
 
 func (a *app) dropCache(name string) error {
-	all, err := caches()
+	all, err := listCaches()
 	if err != nil {
 		return err
 	}
-	at, err := enum.Index("cache", name, each(all, func(c cached) string { return c.Name }))
+	at, err := enum.Index("cache", name, mapList(all, func(c trainingCache) string { return c.Name }))
 	if err != nil {
 		return usageError(err)
 	}
@@ -118,5 +118,5 @@ func (a *app) dropCache(name string) error {
 			return err
 		}
 	}
-	return a.answerf(c, "%s: %d files, %s, removed from %s\n", c.Name, c.Files, budget.Format(c.Bytes), c.Dir)
+	return a.printResultf(c, "%s: %d files, %s, removed from %s\n", c.Name, c.Files, budget.Format(c.Bytes), c.Dir)
 }

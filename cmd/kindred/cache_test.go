@@ -31,7 +31,7 @@ func TestCache(t *testing.T) {
 		}
 	}
 	code, out, _ := runArgs(t, "cache", "list", "--json")
-	var listed struct{ Caches []cached }
+	var listed struct{ Caches []trainingCache }
 	if err := json.Unmarshal([]byte(out), &listed); code != exitOK || err != nil || len(listed.Caches) != 2 ||
 		listed.Caches[0].Files != 2 || listed.Caches[0].Bytes != 10 {
 		t.Fatalf("status %d, %v\n%s", code, err, out)
@@ -50,7 +50,7 @@ func TestCache(t *testing.T) {
 
 // TestEmbedKeep: what embed keeps is found by the next, with the same result.
 func TestEmbedKeep(t *testing.T) {
-	home, dir := t.TempDir(), photos(t)
+	home, dir := t.TempDir(), writePhotos(t)
 	for _, name := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
 		t.Setenv(name, home)
 	}
@@ -58,7 +58,7 @@ func TestEmbedKeep(t *testing.T) {
 	embed := func(name string, more ...string) string {
 		t.Helper()
 		path := filepath.Join(out, name)
-		must(t, append([]string{"embed", "--network", model, "--data", dir, "--out", path}, more...)...)
+		mustRun(t, append([]string{"embed", "--network", model, "--data", dir, "--out", path}, more...)...)
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -71,7 +71,7 @@ func TestEmbedKeep(t *testing.T) {
 			t.Errorf("%s differs", name)
 		}
 	}
-	if out := must(t, "cache", "drop", "features"); !strings.Contains(out, "1 files") {
+	if out := mustRun(t, "cache", "drop", "features"); !strings.Contains(out, "1 files") {
 		t.Errorf("kept: %s", out)
 	}
 }

@@ -45,7 +45,7 @@ func newCalibrate(a *app) *cobra.Command {
 	var f calibrateFlags
 	cmd := &cobra.Command{
 		Use:               "calibrate RUN|INDEX|EMBEDDINGS",
-		ValidArgsFunction: one(runsOrFiles),
+		ValidArgsFunction: completeOne(completeRunOrFile),
 		Short:             "Learn what distances mean: thresholds with a stated error, probabilities, unknowns",
 		Long: `calibrate learns what a distance means, from photos that training did not see. It makes
 one of two sorts of calibration, and prints which:
@@ -99,12 +99,13 @@ calibration.`,
 		Args: exactArgs("RUN, INDEX or EMBEDDINGS"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runCalibrate(cmd.Context(), a, &f, args[0]) },
 	}
-	fs := flagsOf(cmd)
+	fs := newFlags(cmd)
 	fs.labels(&f.labels, "labels of a file of embeddings")
 	fs.column(&f.opt.Column, "column of labels; "+firstColumn)
 	fs.distance(&f.opt.Distance, "", "that of the run or the index; euclidean for a file of embeddings", anyDistance...)
 	fs.Float64SliceVar(&f.fmr, "fmr", []float64{1e-2, 1e-3}, "false-match rates to print thresholds for")
-	fs.text(&f.out, "out", "", "file to write; default: in the folder of RUN or INDEX, or beside EMBEDDINGS", anyFile)
+	fs.text(&f.out, "out", "", "file to write; default: in the folder of RUN or INDEX, or beside EMBEDDINGS",
+		completeFiles)
 	f.outFiles.add(cmd, "a calibration")
 	fs.BoolVar(&f.opt.AllowSeen, "allow-seen", false, "accept classes that training saw; the thresholds "+
 		"then admit more unknown photos than promised")
@@ -113,9 +114,9 @@ calibration.`,
 		"whose photos serve as unknown photos; 0: do not train")
 	fs.IntVar(&f.trials, "trials", 0, "calibrate this many times on half of the classes and measure on the others")
 	fs.text(&f.seen, "seen", "", "embeddings with labels of classes that the network was "+
-		"trained on, for comparison in --trials and --check", anyFile)
+		"trained on, for comparison in --trials and --check", completeFiles)
 	fs.text(&f.check, "check", "",
-		"new photos or embeddings, with or without labels, to compare with the calibration", dataSets)
+		"new photos or embeddings, with or without labels, to compare with the calibration", completeDatasets)
 	fs.forceNetwork(&f.forceNetwork)
 	f.photos.add(cmd)
 	cli.AddStrict(fs.FlagSet, &f.opt.Strict)
@@ -123,11 +124,11 @@ calibration.`,
 }
 
 func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) error {
-	of, err := f.refused(arg)
+	of, err := f.checkFlags(arg)
 	if err != nil {
 		return err
 	}
-	file := cmp.Or(f.out, calibrations.File(arg, of != fileBasis))
+	file := cmp.Or(f.out, calibrations.Path(arg, of != fileSource))
 	if f.check != "" {
 		return a.checkCalibration(ctx, f, of, arg, file)
 	}
@@ -150,13 +151,13 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 	}
 	opt := decide.Options{Distance: s.Distance, Source: s.Source, Seed: a.seed}
 	if f.trials > 0 {
-		return a.tryCalibration(ctx, f, s, arg, opt)
+		return a.validateCalibration(ctx, f, s, arg, opt)
 	}
 	meter := sync.OnceValue(func() *meter { return a.newMeter("comparing", countUnit) })
-	opt.Progress = func(done float64) { meter().count(int(1000*done), 1000) }
-	c, err := s.Learn(ctx, opt)
+	opt.Progress = func(done float64) { meter().showCount(int(1000*done), 1000) }
+	c, err := s.Calibrate(ctx, opt)
 	meter().close()
-	if err == nil && of == fileBasis {
+	if err == nil && of == fileSource {
 		c.Content, err = fileinfo.Digest(arg)
 	}
 	if err != nil {
@@ -165,15 +166,15 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 	if err := c.Save(file); err != nil {
 		return err
 	}
-	if err := f.made(file); err != nil {
+	if err := f.recordMade(file); err != nil {
 		return err
 	}
 	if f.opt.Folds > 0 {
-		if err := os.RemoveAll(file + foldsEnd); err != nil {
+		if err := os.RemoveAll(file + foldsSuffix); err != nil {
 			return err
 		}
 	}
-	res := newCalibrated(c, file)
+	res := newCalibrationResult(c, file)
 	res.Failed = s.Failed
 	if !c.IsClosed() {
 		for _, rate := range f.fmr {
@@ -185,102 +186,104 @@ func runCalibrate(ctx context.Context, a *app, f *calibrateFlags, arg string) er
 			res.Thresholds = append(res.Thresholds, t)
 		}
 	}
-	return a.answer(res, func() error { return a.printCalibration(c, res, arg) })
+	return a.printResult(res, func() error { return a.printCalibration(c, res, arg) })
 }
 
-// refused returns the basis, or a usage error for flags that have wrong values or do not apply to it.
-func (f *calibrateFlags) refused(arg string) (of basis, err error) {
+// checkFlags returns the basis, or a usage error for flags that have wrong values or do not apply to it.
+func (f *calibrateFlags) checkFlags(arg string) (of calibrationSource, err error) {
 	for _, rate := range f.fmr {
 		if !(rate > 0 && rate < 1) {
 			return "", usagef("--fmr %g: want rates between 0 and 1", rate)
 		}
 	}
-	if err := cmp.Or(atLeast("trials", f.trials, 0), atLeast("folds", f.opt.Folds, 0)); err != nil {
+	if err := cmp.Or(checkAtLeast("trials", f.trials, 0), checkAtLeast("folds", f.opt.Folds, 0)); err != nil {
 		return "", err
 	}
 	if f.opt.Folds == 1 {
 		return "", usagef("--folds 1: want at least 2, or 0 for none")
 	}
-	st, err := stat(arg, aRun, anIndex, someVectors)
+	st, err := statArg(arg, wantRun, wantIndex, wantVectors)
 	if err != nil {
 		return "", err
 	}
-	of = runBasis
+	of = runSource
 	switch {
 	case !st.IsDir():
-		of = fileBasis
+		of = fileSource
 	case isIndex(arg):
-		of = indexBasis
+		of = indexSource
 	}
-	withFile := of == fileBasis || isEmbeddings(f.check)
-	if err := cmp.Or(refuse(f.cmd, string(of),
-		rule{"folds", of == runBasis, "", trainsARun},
-		rule{"labels", withFile, "", ownLabels},
-		rule{"data allow-seen", of != fileBasis, "",
+	withFile := of == fileSource || hasEmbeddingsName(f.check)
+	if err := cmp.Or(checkRules(f.cmd, string(of),
+		flagRule{"folds", of == runSource, "", reasonTrains},
+		flagRule{"labels", withFile, "", reasonOwnLabels},
+		flagRule{"data allow-seen", of != fileSource, "",
 			"it has no network, and does not record which classes training saw"},
-		rule{"data-dir allow-outside", of != fileBasis, "", forASet},
-		rule{provenance.ForceFlag, true, "check seen", forAFile},
-	), refuse(f.cmd, "--check "+f.check, rule{provenance.ForceFlag, withFile || f.seen != "", "",
-		forAFile})); err != nil {
+		flagRule{"data-dir allow-outside", of != fileSource, "", reasonDataset},
+		flagRule{provenance.ForceFlag, true, "check seen", reasonFile},
+	), checkRules(f.cmd, "--check "+f.check, flagRule{provenance.ForceFlag, withFile || f.seen != "", "",
+		reasonFile})); err != nil {
 		return "", err
 	}
 	if f.opt.AllowSeen && f.photos.data != "" {
 		return "", usagef("--allow-seen applies to photos of a run and to items of an index; photos of --data must " +
 			"be of other classes")
 	}
-	act := toLearn
+	act := actLearn
 	switch {
 	case f.check != "":
-		act = toCheck
+		act = actCheck
 	case f.trials > 0:
-		act = toTry
+		act = actTry
 	case f.opt.Folds > 0:
-		act = toCrossFit
+		act = actCrossFit
 	}
-	return of, f.fit(act)
+	return of, f.checkAct(act)
 }
 
-// basis is what a calibration is learned from, as messages name it.
-type basis string
+// calibrationSource is what a calibration is learned from, as messages name it.
+type calibrationSource string
 
 const (
-	runBasis   basis = "a run"
-	indexBasis basis = "an index"
-	fileBasis  basis = "a file of embeddings"
+	runSource   calibrationSource = "a run"
+	indexSource calibrationSource = "an index"
+	fileSource  calibrationSource = "a file of embeddings"
 )
 
 // What kindred calibrate does, as messages name it.
 const (
-	toLearn           = "a new calibration"
-	toCrossFit        = "--folds"
-	toTry             = "--trials"
-	toCheck           = "--check" // before the photos are open
-	toCheckLabelled   = "--check of photos with labels"
-	toCheckUnlabelled = "--check of photos without labels"
+	actLearn           = "a new calibration"
+	actCrossFit        = "--folds"
+	actTry             = "--trials"
+	actCheck           = "--check" // before the photos are open
+	actCheckLabelled   = "--check of photos with labels"
+	actCheckUnlabelled = "--check of photos without labels"
 )
 
-// fit refuses flags that do not apply to what the command does.
-func (f *calibrateFlags) fit(act string) error {
-	writes := act == toLearn || act == toCrossFit
-	return refuse(f.cmd, act,
-		rule{"folds", writes, "", "it makes a new calibration"},
-		rule{"trials", act == toLearn || act == toTry, "",
+// checkAct refuses flags that do not apply to what the command does.
+func (f *calibrateFlags) checkAct(act string) error {
+	writes := act == actLearn || act == actCrossFit
+	return checkRules(f.cmd, act,
+		flagRule{"folds", writes, "", "it makes a new calibration"},
+		flagRule{"trials", act == actLearn || act == actTry, "",
 			"they split the classes that a new calibration is learned from"},
-		rule{"fmr", act != toCrossFit, "", "unknown photos have their own rate (--fpir of kindred identify)"},
-		rule{"data", act != toCrossFit, "", "its unknown photos are photos of the run"},
-		rule{"allow-seen", act != toCrossFit, "", "its unknown photos are photos that a fold's training did not see"},
-		rule{"keep-failed", act != toCrossFit, "", "failed photos are left out of photos of other classes only"},
-		rule{"data allow-seen keep-failed", act != toCheckLabelled, "",
+		flagRule{"fmr", act != actCrossFit, "", "unknown photos have their own rate (--fpir of kindred identify)"},
+		flagRule{"data", act != actCrossFit, "", "its unknown photos are photos of the run"},
+		flagRule{"allow-seen", act != actCrossFit, "",
+			"its unknown photos are photos that a fold's training did not see"},
+		flagRule{"keep-failed", act != actCrossFit, "", "failed photos are left out of photos of other classes only"},
+		flagRule{"data allow-seen keep-failed", act != actCheckLabelled, "",
 			"labelled photos are compared with the calibration's promises"},
-		rule{"distance", writes || act == toTry, "", "the calibration has its own distance"},
-		rule{"seen", !writes && act != toCheckUnlabelled, "",
+		flagRule{"distance", writes || act == actTry, "", "the calibration has its own distance"},
+		flagRule{"seen", !writes && act != actCheckUnlabelled, "",
 			"only --trials and --check of labelled photos compare with it"},
-		rule{"out", act != toTry, "", "nothing is written"},
-		rule{"force", writes, "", "nothing is written"})
+		flagRule{"out", act != actTry, "", "nothing is written"},
+		flagRule{"force", writes, "", "nothing is written"})
 }
 
 // open reads or embeds the photos to calibrate on, and leaves out failed ones.
-func (f *calibrateFlags) open(ctx context.Context, a *app, of basis, arg, file string) (*calibrate.Set, error) {
+func (f *calibrateFlags) open(ctx context.Context, a *app, of calibrationSource, arg,
+	file string) (*calibrate.Photos, error) {
 	f.setOptions(a)
 	s, err := f.openSet(ctx, a, of, arg, file)
 	if err != nil {
@@ -290,75 +293,78 @@ func (f *calibrateFlags) open(ctx context.Context, a *app, of basis, arg, file s
 }
 
 // openSet reads or embeds the photos to calibrate on.
-func (f *calibrateFlags) openSet(ctx context.Context, a *app, of basis, arg, file string) (*calibrate.Set, error) {
+func (f *calibrateFlags) openSet(ctx context.Context, a *app, of calibrationSource, arg,
+	file string) (*calibrate.Photos, error) {
 	switch of {
-	case fileBasis:
-		t, err := a.labelled(arg, f.labels, oneColumn(f.opt.Column), f.opt.Strict)
+	case fileSource:
+		t, err := a.readLabelled(arg, f.labels, columnList(f.opt.Column), f.opt.Strict)
 		if err != nil {
 			return nil, err
 		}
-		return calibrate.OfTable(t, arg, f.opt)
-	case indexBasis:
+		return calibrate.FromTable(t, arg, f.opt)
+	case indexSource:
 		x, err := a.readIndex(arg)
 		if err != nil {
 			return nil, err
 		}
 		defer x.Close()
-		return calibrate.OfIndex(ctx, x, arg, f.opt)
+		return calibrate.FromIndex(ctx, x, arg, f.opt)
 	}
 	if f.opt.Folds > 0 {
-		return f.crossFit(ctx, a, arg, file+foldsEnd)
+		return f.crossFit(ctx, a, arg, file+foldsSuffix)
 	}
-	return calibrate.OfRun(ctx, arg, f.opt)
+	return calibrate.FromRun(ctx, arg, f.opt)
 }
 
-// foldsEnd is appended to the calibration's name to name the folder of the folds' networks.
-const foldsEnd = ".folds"
+// foldsSuffix is appended to the calibration's name to name the folder of the folds' networks.
+const foldsSuffix = ".folds"
 
 // crossFit makes an open calibration of a run by networks of folds, which are kept in a folder.
-func (f *calibrateFlags) crossFit(ctx context.Context, a *app, arg, keep string) (*calibrate.Set, error) {
+func (f *calibrateFlags) crossFit(ctx context.Context, a *app, arg, keep string) (*calibrate.Photos, error) {
 	fold := 0
 	var meter *meter
-	f.opt.Begin = func(folds *calibrate.Folds, embedding time.Duration) {
-		a.sayFolds(folds, embedding)
+	f.opt.OnFold = func(folds *calibrate.Folds, embedding time.Duration) {
+		a.printFolds(folds, embedding)
 		meter = a.newMeter("embedding", countUnit)
-		folds.Dir, folds.Progress = keep, meter.count
+		folds.Dir, folds.Progress = keep, meter.showCount
 		folds.Options = func(k int) run.Options {
 			fold = k
 			fmt.Fprintf(a.err, "fold %d of %d: training without the classes of this fold\n", k, folds.N)
-			return run.Options{Home: dataHome(f.photos.dataDir), Weights: a.findWeights(cli.Weights{}),
-				Observe: progress.New(a.err, fmt.Sprintf("fold %d/%d  ", k, folds.N)).Observe, Features: meter.count}
+			return run.Options{Home: dataFolder(f.photos.dataDir), Weights: a.findWeights(cli.WeightsFlags{}),
+				Observe:         progress.New(a.err, fmt.Sprintf("fold %d/%d  ", k, folds.N)).Observe,
+				FeatureProgress: meter.showCount}
 		}
 	}
-	s, err := calibrate.OfRun(ctx, arg, f.opt)
+	s, err := calibrate.FromRun(ctx, arg, f.opt)
 	if meter != nil {
 		meter.close()
 	}
-	if stopped := (*run.Stopped)(nil); errors.As(err, &stopped) {
-		return nil, resumable{error: err, command: f.again(arg), where: fmt.Sprintf("fold %d of %d, %s; what is "+
-			"trained is kept in %s", fold, f.opt.Folds, stopped.Stopped.Where(), escape.Name(keep))}
+	if stopped := (*run.StoppedError)(nil); errors.As(err, &stopped) {
+		return nil, resumableError{error: err, command: f.commandLine(arg),
+			where: fmt.Sprintf("fold %d of %d, %s; what is "+
+				"trained is kept in %s", fold, f.opt.Folds, stopped.Stopped.Where(), escape.Name(keep))}
 	}
 	return s, err
 }
 
-// sayFolds prints before the first fold what will be done and, if it is known, how long it takes. embedding is the time
-// that embedding all photos of the run took once.
-func (a *app) sayFolds(f *calibrate.Folds, embedding time.Duration) {
+// printFolds prints before the first fold what will be done and, if it is known, how long it takes.
+// embedding is the time that embedding all photos of the run took once.
+func (a *app) printFolds(f *calibrate.Folds, embedding time.Duration) {
 	switch {
 	case f.Computed:
 		fmt.Fprintf(a.err, "the run kept the untrained network, with a layer computed from its photos: each of %d "+
 			"folds of the %d classes computes the layer again without its classes, and nothing is trained\n", f.N,
 			f.Classes)
 		return
-	case !f.Trains():
+	case !f.NeedsTraining():
 		fmt.Fprintf(a.err, "the run kept the untrained network, which saw none of the %d classes: nothing is trained\n",
 			f.Classes)
 		return
 	}
 	time := "the time is not known, as the run has no timing.csv"
-	if f.Took > 0 {
+	if f.Duration > 0 {
 		left := float64(f.N - 1) // folds' worth of photos in all trainings; the run's own training had N
-		all := f.Took.Seconds()*left + float64(f.N)*embedding.Seconds()
+		all := f.Duration.Seconds()*left + float64(f.N)*embedding.Seconds()
 		time = fmt.Sprintf("about %s, judged by the run's own training",
 			enum.Count(max(1, int(math.Round(all/60))), "minute"))
 	}
@@ -366,9 +372,9 @@ func (a *app) sayFolds(f *calibrate.Folds, embedding time.Duration) {
 		"classes: %s; Ctrl-C stops it, and the same command goes on\n", f.N, f.Epochs, f.N, f.Classes, time)
 }
 
-// again returns the command line as it was given.
-func (f *calibrateFlags) again(arg string) string {
-	words := []string{os.Args[0], "calibrate", dashed(arg)}
+// commandLine returns the command line as it was given.
+func (f *calibrateFlags) commandLine(arg string) string {
+	words := []string{os.Args[0], "calibrate", escapeDash(arg)}
 	f.cmd.Flags().Visit(func(flag *pflag.Flag) {
 		words = append(words, "--"+flag.Name+"="+strings.Trim(flag.Value.String(), "[]"))
 	})
@@ -377,29 +383,30 @@ func (f *calibrateFlags) again(arg string) string {
 
 // setOptions sets the options that no flag sets.
 func (f *calibrateFlags) setOptions(a *app) {
-	home := dataHome(f.photos.dataDir)
+	home := dataFolder(f.photos.dataDir)
 	tell := func(d *data.Dataset, err error) (*data.Dataset, error) {
 		if err == nil {
-			a.sayNotes(d)
+			a.printNotes(d)
 		}
 		return d, err
 	}
 	f.opt.Seed, f.opt.Data, f.opt.Remarks = a.seed, f.photos.data, a.err
-	f.opt.Embed, f.opt.Labelled = a.embedded, a.known
+	f.opt.Embed, f.opt.Labelled = a.embedAndReport, a.keepLabelled
 	f.opt.Trained = func(ctx context.Context, c *run.DataConfig) (*data.Dataset, error) {
 		c.Outside = c.Outside || f.photos.outside
 		return tell(openData(ctx, c, home))
 	}
 	f.opt.Others = func(ctx context.Context, crop bool) (*data.Dataset, error) {
 		return tell(remotedata.Open(ctx, f.photos.data, data.OpenOptions{Home: home, Crop: crop,
-			Outside: f.photos.outside, Formats: formats(), Strict: f.opt.Strict}))
+			Outside: f.photos.outside, Formats: embeddingFormats(), Strict: f.opt.Strict}))
 	}
 }
 
-// carryCalibration copies a network's calibration to where the network's export or index looks for it. A calibration
+// copyCalibration copies a network's calibration to where the network's export or index looks for it. A calibration
 // of another network is not copied, and a remark says so.
-func (a *app) carryCalibration(of *calibrations.Of, to string, as embedding.Network) (*decide.Calibration, error) {
-	c, err := of.Carry(to, as)
+func (a *app) copyCalibration(of *calibrations.Distances, to string, as embedding.Network) (*decide.Calibration,
+	error) {
+	c, err := of.CopyTo(to, as)
 	var unfit *calibrations.UnfitError
 	if errors.As(err, &unfit) {
 		fmt.Fprintf(a.err, "%s is not copied: %s\n", escape.Name(unfit.File), escape.Text(unfit.Err.Error()))

@@ -12,12 +12,12 @@ import (
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
 )
 
-// calibrated is what kindred calibrate --json prints.
-type calibrated struct {
+// calibrationResult is what kindred calibrate --json prints.
+type calibrationResult struct {
 	File       string             `json:"file,omitempty"`
 	Mode       string             `json:"mode,omitempty"` // open or closed
 	From       string             `json:"from,omitempty"`
-	Closed     *closedSet         `json:"closed,omitempty"`
+	Closed     *closedResult      `json:"closed,omitempty"`
 	Classes    int                `json:"classes"`
 	Photos     int                `json:"photos"`
 	Copies     int                `json:"copies"`
@@ -31,8 +31,8 @@ type calibrated struct {
 	Drift      *decide.Drift      `json:"drift,omitempty"`
 }
 
-// closedSet describes a closed calibration.
-type closedSet struct {
+// closedResult describes a closed calibration.
+type closedResult struct {
 	Photos  int     `json:"photos"`
 	Items   int     `json:"items"`
 	Classes int     `json:"classes"`
@@ -45,8 +45,8 @@ type closedSet struct {
 	Rates           []lookup.Rate `json:"rates,omitempty"`
 }
 
-func newCalibrated(c *decide.Calibration, file string) *calibrated {
-	res := &calibrated{File: file, Mode: lookup.ModeOpen, From: c.From, Classes: c.Classes, Photos: c.Photos,
+func newCalibrationResult(c *decide.Calibration, file string) *calibrationResult {
+	res := &calibrationResult{File: file, Mode: lookup.ModeOpen, From: c.From, Classes: c.Classes, Photos: c.Photos,
 		Copies: c.Copies, Distance: c.Distance, ECE: c.Reliability.ECE, VoteECE: c.LabelECE(),
 		Thresholds: []decide.Threshold{}}
 	k := c.Closed
@@ -54,7 +54,7 @@ func newCalibrated(c *decide.Calibration, file string) *calibrated {
 		res.Mode = lookup.ModeClosed
 	}
 	if k != nil {
-		res.Closed = &closedSet{Photos: k.Photos, Items: k.Items, Classes: k.Classes, Right: k.Right,
+		res.Closed = &closedResult{Photos: k.Photos, Items: k.Items, Classes: k.Classes, Right: k.Right,
 			ECE: k.Vote.Reliability.ECE, Chance: k.Vote.Reliability.Chance}
 		if k.Gate != nil {
 			res.Closed.Strangers, res.Closed.StrangerClasses = k.Gate.Photos, k.Gate.Classes
@@ -64,20 +64,20 @@ func newCalibrated(c *decide.Calibration, file string) *calibrated {
 	return res
 }
 
-func (a *app) printCalibration(c *decide.Calibration, res *calibrated, arg string) error {
+func (a *app) printCalibration(c *decide.Calibration, res *calibrationResult, arg string) error {
 	fmt.Fprintf(a.out, "%s: %s, %s distance\n", res.File, res.Mode, res.Distance)
 	var err error
 	if res.Closed != nil {
-		err = a.printKnown(res, arg)
+		err = a.printClosed(res, arg)
 	}
 	if c.IsClosed() || err != nil {
 		return err
 	}
-	return a.printNew(c, res)
+	return a.printOpen(c, res)
 }
 
-// printKnown prints the closed calibration.
-func (a *app) printKnown(res *calibrated, arg string) error {
+// printClosed prints the closed calibration.
+func (a *app) printClosed(res *calibrationResult, arg string) error {
 	k := res.Closed
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\nwhich of the %d classes of the run\n", k.Classes)
@@ -94,7 +94,8 @@ func (a *app) printKnown(res *calibrated, arg string) error {
 			escape.Name(arg))
 		return w.Flush()
 	}
-	fmt.Fprintf(w, "\nor unknown: learned from %d photos of %d classes%s\n", k.Strangers, k.StrangerClasses, from(res))
+	fmt.Fprintf(w, "\nor unknown: learned from %d photos of %d classes%s\n", k.Strangers, k.StrangerClasses,
+		classSource(res))
 	if res.From == calibrate.FromSeen {
 		fmt.Fprintln(w, "  Such classes lie farther apart than new ones: more unknown photos are admitted than it "+
 			"says.")
@@ -113,21 +114,21 @@ func (a *app) printKnown(res *calibrated, arg string) error {
 	return w.Flush()
 }
 
-// from returns where the classes of an open calibration come from, as text after their number.
-func from(res *calibrated) string {
+// classSource returns where the classes of an open calibration come from, as text after their number.
+func classSource(res *calibrationResult) string {
 	if res.From == "" {
 		return ""
 	}
 	return " " + res.From
 }
 
-// printNew prints the open calibration.
-func (a *app) printNew(c *decide.Calibration, res *calibrated) error {
+// printOpen prints the open calibration.
+func (a *app) printOpen(c *decide.Calibration, res *calibrationResult) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	if res.Closed != nil {
 		fmt.Fprintf(w, "\nin galleries of other classes, ")
 	}
-	fmt.Fprintf(w, "from %d photos of %d classes%s\n", res.Photos, res.Classes, from(res))
+	fmt.Fprintf(w, "from %d photos of %d classes%s\n", res.Photos, res.Classes, classSource(res))
 	if res.From == calibrate.FromSeen {
 		fmt.Fprintln(w, "These classes lie farther apart than new ones: more unknown photos are admitted than it says.")
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/kindred-ml/kindred/serve/api"
 )
 
-// greys writes classes of grey photos, each of a colour of its own, six photos of each.
-func greys(t *testing.T, classes int) string {
+// writeGreys writes classes of grey photos, each of a colour of its own, six photos of each.
+func writeGreys(t *testing.T, classes int) string {
 	t.Helper()
 	dir := t.TempDir()
 	for c := range classes {
@@ -52,7 +52,7 @@ func greys(t *testing.T, classes int) string {
 // Long: what comes of one run, in order.
 func TestCalibrationIsCarried(t *testing.T) {
 	_, run := searchRun(t)
-	dir, other := greys(t, 13), t.TempDir()
+	dir, other := writeGreys(t, 13), t.TempDir()
 	ix, onnx := filepath.Join(other, "photos.index"), filepath.Join(other, "net.onnx")
 	must := func(args ...string) string {
 		t.Helper()
@@ -102,7 +102,7 @@ func TestCalibrationIsCarried(t *testing.T) {
 			t.Errorf("%s: status %d, %s", name, code, stderr)
 		}
 	}
-	s, stop := served(t, ix)
+	s, stop := startServe(t, ix)
 	client, err := api.NewClient(s.URL, api.ClientOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func TestCalibrationIsCarried(t *testing.T) {
 	}
 	for _, gallery := range [][]string{{"--index", ix}, {"--run", run, "--in", dir}} { // the photo is an item
 		var all lookup.Decisions
-		ranJSON(t, &all, append([]string{"identify", photo, "--fpir", "0.5"}, gallery...)...)
+		runJSON(t, &all, append([]string{"identify", photo, "--fpir", "0.5"}, gallery...)...)
 		q := all.Queries[0].Identification
 		if q.Query, q.Itself, got.Itself = "", nil, nil; q.Answer != api.AnswerPicture ||
 			q.Label != filepath.Base(filepath.Dir(photo)) || !reflect.DeepEqual(q, got.Identification) {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// generated runs a generator of inputs that users of other programs have reported, and returns the folder it filled.
-func generated(t *testing.T, script string) string {
+// runGenerator runs a generator of inputs that users of other programs have reported, and returns the folder it filled.
+func runGenerator(t *testing.T, script string) string {
 	t.Helper()
 	script, err := filepath.Abs(filepath.Join("..", "..", "..", "shared", "cases", script))
 	if err != nil {
@@ -40,7 +40,7 @@ func generated(t *testing.T, script string) string {
 // TestFoldersOfOthers: what data info finds in folders as they lie on other people's disks. TestStrangeFolders has
 // such folders where there is no Python.
 func TestFoldersOfOthers(t *testing.T) {
-	dir := generated(t, "folders.py")
+	dir := runGenerator(t, "folders.py")
 	type found struct {
 		Samples int
 		LeftOut []struct{ Count int } `json:"left_out"`
@@ -110,11 +110,11 @@ func TestFoldersOfOthers(t *testing.T) {
 				len(got.Images.Duplicates), len(got.Images.Unreadable))
 		}
 	}
-	refusedLists(t, dir)
+	checkRefusedLists(t, dir)
 }
 
-// refusedLists: those that cannot be read name the way out.
-func refusedLists(t *testing.T, dir string) {
+// checkRefusedLists: those that cannot be read name the way out.
+func checkRefusedLists(t *testing.T, dir string) {
 	t.Helper()
 	for name, want := range map[string]string{
 		"man/hf.csv":     "rename file_name to path",
@@ -131,7 +131,7 @@ func refusedLists(t *testing.T, dir string) {
 
 // TestTablesOfOthers: labels that are missing, and classes of one item.
 func TestTablesOfOthers(t *testing.T) {
-	dir := generated(t, "lone.py")
+	dir := runGenerator(t, "lone.py")
 	var scored struct {
 		Metrics          map[string]float64
 		Queries, Classes int

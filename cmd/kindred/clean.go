@@ -32,12 +32,12 @@ type cleanFlags struct {
 	noPictures bool
 
 	// The defects and bursts of the pictures; nil before judge.
-	judged   *quality.Judged
-	together *quality.Together
+	judged   *quality.Scores
+	together *quality.Bursts
 }
 
-// cleaned is what kindred clean --json prints.
-type cleaned struct {
+// cleanResult is what kindred clean --json prints.
+type cleanResult struct {
 	suspects.Report
 	Files []string `json:"files"`
 }
@@ -46,7 +46,7 @@ func newClean(a *app) *cobra.Command {
 	var f cleanFlags
 	cmd := &cobra.Command{
 		Use:               "clean RUN|EMBEDDINGS --out DIR",
-		ValidArgsFunction: one(runsOrFiles),
+		ValidArgsFunction: completeOne(completeRunOrFile),
 		Short:             "Find wrong labels, copies, odd items and classes that overlap",
 		Long: `clean lists items whose label contradicts the labels of their neighbours, pictures that
 are copies of others, items unlike all others, and classes that overlap so much that they
@@ -75,17 +75,17 @@ clean writes to DIR
 		Example: `  kindred clean runs/photos --out suspects
   kindred clean runs/photos --folds 3 --out suspects-3
   kindred clean E.parquet --label label --apply drop --out dropped`,
-		Args: oneItems,
+		Args: checkItemsArg,
 		RunE: func(cmd *cobra.Command, args []string) error { return runClean(cmd.Context(), a, &f, args[0]) },
 	}
-	fs := flagsOf(cmd)
+	fs := newFlags(cmd)
 	fs.IntVar(&f.folds, "folds", 0, "train the run this many times, each time without a part of the items; 0: do "+
 		"not train")
 	fs.Float64Var(&f.least, "least", 0.5, "least score of a suspect; the score of a label is the probability that "+
 		"it is wrong")
 	fs.IntVar(&f.neighbours, "neighbours", 15, "nearest items that vote on a label")
 	fs.text(&f.apply, "apply", "", "also write manifest.csv with suspected labels corrected: relabel or drop",
-		words("relabel", "drop"))
+		completeWords("relabel", "drop"))
 	fs.BoolVar(&f.noPictures, "no-pictures", false, "do not read the pictures: copies are not found, and the page "+
 		"shows texts")
 	f.add(cmd, "folder to write to; created if missing")
@@ -99,8 +99,8 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 	if f.apply != "" && f.apply != "relabel" && f.apply != "drop" {
 		return usagef("--apply %q: want relabel or drop", f.apply)
 	}
-	if err := cmp.Or(between("least", f.least, 0, 1), atLeast("neighbours", f.neighbours, 1),
-		atLeast("folds", f.folds, 0)); err != nil {
+	if err := cmp.Or(checkBetween("least", f.least, 0, 1), checkAtLeast("neighbours", f.neighbours, 1),
+		checkAtLeast("folds", f.folds, 0)); err != nil {
 		return err
 	}
 	if f.folds == 1 {
@@ -110,7 +110,7 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 	if f.apply != "" {
 		files = append(files, "manifest.csv")
 	}
-	if err := f.settle("", files...); err != nil {
+	if err := f.chooseDir("", files...); err != nil {
 		return err
 	}
 	r, err := f.open(ctx, a, arg)
@@ -120,17 +120,17 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 	defer r.Close()
 	// Each item needs its neighbours among all items and within its part, and its results.
 	what := fmt.Sprintf("%d items with --neighbours %d", len(r.Labels), f.neighbours)
-	if err := planned(what, int64(len(r.Labels)), 1200+64*int64(f.neighbours)); err != nil {
+	if err := checkMemory(what, int64(len(r.Labels)), 1200+64*int64(f.neighbours)); err != nil {
 		return err
 	}
-	if err := f.begin(); err != nil {
+	if err := f.makeDir(); err != nil {
 		return err
 	}
-	found, err := f.find(ctx, a, r, arg)
+	found, err := f.findSuspects(ctx, a, r, arg)
 	if err != nil {
 		return err
 	}
-	out := &cleaned{Report: *found}
+	out := &cleanResult{Report: *found}
 	tables := []csvFile{{"suspects.csv", found.Rows()}, {"overlaps.csv", found.OverlapRows()}}
 	if f.judged != nil {
 		tables = append(tables, csvFile{"quality.csv", f.judged.Rows(r.Paths(), f.together)})
@@ -142,17 +142,18 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 	if err != nil {
 		return err
 	}
-	return a.answer(out, func() error { return a.printCleaned(out) })
+	return a.printResult(out, func() error { return a.printSuspects(out) })
 }
 
-// find looks for every sort of suspect.
-func (f *cleanFlags) find(ctx context.Context, a *app, r *itemsource.Items, arg string) (*suspects.Report, error) {
+// findSuspects looks for every sort of suspect.
+func (f *cleanFlags) findSuspects(ctx context.Context, a *app, r *itemsource.Items, arg string) (*suspects.Report,
+	error) {
 	o := suspects.Options{Least: f.least, Neighbours: f.neighbours, Seed: a.seed}
 	if f.folds > 0 {
 		var bar *progress.Bar
 		var err error
-		o.Folds, err = suspects.Folds(ctx, &r.Subjects, r.Set, *r.Config, f.folds, a.seed,
-			run.Options{Home: r.Home, Weights: a.findWeights(cli.Weights{}),
+		o.Folds, err = suspects.CrossFit(ctx, &r.Subjects, r.Set, *r.Config, f.folds, a.seed,
+			run.Options{Home: r.Home, Weights: a.findWeights(cli.WeightsFlags{}),
 				Observe: func(e train.Event) { bar.Observe(e) }},
 			func(k int) {
 				fmt.Fprintf(a.err, "training fold %d of %d\n", k, f.folds)
@@ -170,39 +171,39 @@ func (f *cleanFlags) find(ctx context.Context, a *app, r *itemsource.Items, arg 
 			"--data\n", escape.Name(arg))
 	default:
 		var err error
-		if o.Prints, err = a.prints(ctx, r); err != nil {
+		if o.Prints, err = a.takeFingerprints(ctx, r); err != nil {
 			return nil, err
 		}
-		if err = f.judge(ctx, a, r); err != nil {
+		if err = f.findDefects(ctx, a, r); err != nil {
 			return nil, err
 		}
 		o.Judged, o.Together = f.judged, f.together
 	}
 	meter := a.newMeter("pictures compared", countUnit)
 	defer meter.close()
-	o.Compared = meter.count
+	o.Compared = meter.showCount
 	return suspects.Find(ctx, &r.Subjects, r.X, o)
 }
 
 // judge looks for defects of the pictures, in their own resolution, and for bursts.
 
-func (f *cleanFlags) judge(ctx context.Context, a *app, r *itemsource.Items) error {
+func (f *cleanFlags) findDefects(ctx context.Context, a *app, r *itemsource.Items) error {
 	part := &data.Part{Data: r.Set, Index: r.Index, Fine: r.Labels}
 	meter := a.newMeter("quality", countUnit)
 	defer meter.close()
-	measures, err := quality.Look(ctx, part, meter.count)
+	measures, err := quality.MeasurePart(ctx, part, meter.showCount)
 	if err != nil {
 		return err
 	}
-	f.judged = quality.Judge(measures)
+	f.judged = quality.ScorePhotos(measures)
 	if r.Set.Files() {
-		f.together, err = quality.Find(ctx, part, func(i int) string { return r.Split(i) })
+		f.together, err = quality.FindBursts(ctx, part, func(i int) string { return r.Split(i) })
 	}
 	return err
 }
 
-// prints returns the fingerprints of the items' pictures.
-func (a *app) prints(ctx context.Context, r *itemsource.Items) ([]*clean.Print, error) {
+// takeFingerprints returns the fingerprints of the items' pictures.
+func (a *app) takeFingerprints(ctx context.Context, r *itemsource.Items) ([]*clean.Print, error) {
 	out := make([]*clean.Print, len(r.Labels))
 	meter := a.newMeter("pictures", countUnit)
 	defer meter.close()
@@ -212,28 +213,28 @@ func (a *app) prints(ctx context.Context, r *itemsource.Items) ([]*clean.Print, 
 		} else if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		meter.count(i+1, len(out))
+		meter.showCount(i+1, len(out))
 	}
 	return out, nil
 }
 
-// suspectsPrinted is the most lines that the terminal shows.
-const suspectsPrinted = 20
+// maxPrintedSuspects is the most lines that the terminal shows.
+const maxPrintedSuspects = 20
 
-func (a *app) printCleaned(c *cleaned) error {
+func (a *app) printSuspects(c *cleanResult) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "score\tlabel\tsuggested\titem\treason")
-	for _, s := range c.Suspects[:min(len(c.Suspects), suspectsPrinted)] {
+	for _, s := range c.Suspects[:min(len(c.Suspects), maxPrintedSuspects)] {
 		fmt.Fprintf(w, "%.2f\t%s\t%s\t%s\t%s\n", s.Score, escape.Name(s.Label), escape.Name(s.Suggested),
 			escape.Name(s.Path), escape.Name(s.Reason))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	if n := len(c.Suspects) - suspectsPrinted; n > 0 {
+	if n := len(c.Suspects) - maxPrintedSuspects; n > 0 {
 		fmt.Fprintf(a.out, "and %d more\n", n)
 	}
-	for _, p := range c.Confused[:min(len(c.Confused), suspectsPrinted)] {
+	for _, p := range c.Confused[:min(len(c.Confused), maxPrintedSuspects)] {
 		fmt.Fprintf(a.out, "about %.0f of the %d labelled %s are likely to be %s\n", p.Wrong, p.Items,
 			escape.Name(p.Label), escape.Name(p.Class))
 	}
@@ -247,7 +248,7 @@ func (a *app) printCleaned(c *cleaned) error {
 	}
 	if c.Quality != nil {
 		fmt.Fprint(a.out, "pictures that are")
-		for d := range quality.Defects {
+		for d := range quality.NumDefects {
 			fmt.Fprintf(a.out, " %s: %d,", d, c.Quality[d.String()])
 		}
 		fmt.Fprintf(a.out, " in a burst on both sides of the split: %d\n", c.Leaks)
@@ -261,6 +262,6 @@ func (a *app) printCleaned(c *cleaned) error {
 		"copies: %s, odd "+
 		"items: %d%s\ndecide about them on %s, or with 'kindred serve --review %s'\n", enum.Count(c.Items, "item"),
 		100*c.Wrong,
-		c.Labels, c.Copies(), c.Outliers, blank, escape.Name(page), escape.Name(filepath.Dir(page)))
+		c.Labels, c.CopyCount(), c.Outliers, blank, escape.Name(page), escape.Name(filepath.Dir(page)))
 	return err
 }

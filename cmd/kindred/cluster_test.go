@@ -16,9 +16,9 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// manyItems writes an index of n items around 500 centres, with a column of ten kinds and
+// writeManyItems writes an index of n items around 500 centres, with a column of ten kinds and
 // one of prices.
-func manyItems(t *testing.T, n, dim int) string {
+func writeManyItems(t *testing.T, n, dim int) string {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 5))
 	normal := func(around []float32, by float64) []float32 {
@@ -55,10 +55,10 @@ func manyItems(t *testing.T, n, dim int) string {
 	return dir
 }
 
-// recallOf searches a store with 100 items as queries, with filters of different width
+// measureRecall searches a store with 100 items as queries, with filters of different width
 // and without, compares with a store that is exact, and returns the share of the 10
 // nearest found for each filter. between is called after every search.
-func recallOf(t *testing.T, right, other store.Store, items []store.Item, between func()) map[string]float64 {
+func measureRecall(t *testing.T, right, other store.Store, items []store.Item, between func()) map[string]float64 {
 	t.Helper()
 	out := map[string]float64{}
 	for _, filter := range []string{"", `kind = "k3"`, "price < 5 and not kind = \"k1\"", "price >= 99.9"} {
@@ -86,8 +86,8 @@ func recallOf(t *testing.T, right, other store.Store, items []store.Item, betwee
 	return out
 }
 
-// longN is how many items the long tests push: 100,000, or $KINDRED_ITEMS.
-func longN(t *testing.T) int {
+// numLongItems is how many items the long tests push: 100,000, or $KINDRED_ITEMS.
+func numLongItems(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("KINDRED_ITEMS")
 	if text == "" {
@@ -117,9 +117,9 @@ func pushWhile(t *testing.T, dir, url string, kill func()) {
 		case told := <-pushed:
 			took := time.Since(begun)
 			t.Logf("%s%.0f items of 128 numbers a second; killed in between: %v", told,
-				float64(longN(t))/took.Seconds(), kill == nil)
+				float64(numLongItems(t))/took.Seconds(), kill == nil)
 			if !strings.HasPrefix(told, fmt.Sprintf("%d ", exitOK)) ||
-				!strings.Contains(told, fmt.Sprintf(": %d items", longN(t))) || kill != nil {
+				!strings.Contains(told, fmt.Sprintf(": %d items", numLongItems(t))) || kill != nil {
 				t.Fatal("the push did not go on")
 			}
 			return
@@ -128,7 +128,7 @@ func pushWhile(t *testing.T, dir, url string, kill func()) {
 				continue
 			}
 			if s, err := openStore(t.Context(), url); err == nil {
-				if in, err := s.Info(t.Context()); err == nil && in.Items > longN(t)/3 {
+				if in, err := s.Info(t.Context()); err == nil && in.Items > numLongItems(t)/3 {
 					t.Logf("%d items after %v: killing", in.Items, time.Since(begun).Round(time.Second))
 					kill()
 					kill = nil
@@ -139,13 +139,13 @@ func pushWhile(t *testing.T, dir, url string, kill func()) {
 	}
 }
 
-// compare holds what a store has after a push to the index, and its searches, which
+// compareStores holds what a store has after a push to the index, and its searches, which
 // by each filter are to find at least so much of what is nearest.
-func compare(t *testing.T, right, s store.Store, least float64, between func()) {
+func compareStores(t *testing.T, right, s store.Store, least float64, between func()) {
 	t.Helper()
-	items, have := everything(t, right), everything(t, s)
-	if len(items) != longN(t) || len(have) != longN(t) {
-		t.Fatalf("%d of %d items are there", len(have), longN(t))
+	items, have := readAllItems(t, right), readAllItems(t, s)
+	if len(items) != numLongItems(t) || len(have) != numLongItems(t) {
+		t.Fatalf("%d of %d items are there", len(have), numLongItems(t))
 	}
 	for i := range have {
 		if have[i].ID != items[i].ID || !slices.Equal(have[i].Vector, items[i].Vector) ||
@@ -154,7 +154,7 @@ func compare(t *testing.T, right, s store.Store, least float64, between func()) 
 		}
 	}
 	begun := time.Now()
-	for filter, r := range recallOf(t, right, s, items, between) {
+	for filter, r := range measureRecall(t, right, s, items, between) {
 		t.Logf("filter %q: recall@10 %.4f", filter, r)
 		if r < least {
 			t.Errorf("filter %q: recall@10 is %.4f, to be %v at least", filter, r, least)
@@ -164,7 +164,7 @@ func compare(t *testing.T, right, s store.Store, least float64, between func()) 
 }
 
 // openPushed opens a store and the index that was pushed there.
-func openPushed(t *testing.T, dir, url string) (right store.Store, s *remote) {
+func openPushed(t *testing.T, dir, url string) (right store.Store, s *remoteStore) {
 	t.Helper()
 	s, err := openStore(t.Context(), url)
 	if err != nil {
@@ -184,8 +184,8 @@ func TestPostgres(t *testing.T) {
 	if os.Getenv("KINDRED_LONG") == "" {
 		t.Skip("takes minutes: set KINDRED_LONG")
 	}
-	p := storetest.Trixie(t)
-	dir := manyItems(t, longN(t), 128)
+	p := storetest.StartTrixie(t)
+	dir := writeManyItems(t, numLongItems(t), 128)
 	url := p.URL() + "&hnsw.ef_search=100#many"
 	pushWhile(t, dir, url, func() {
 		p.Kill()
@@ -193,7 +193,7 @@ func TestPostgres(t *testing.T) {
 	})
 	right, s := openPushed(t, dir, url)
 	n := 0
-	compare(t, right, s, 0.9, func() {
+	compareStores(t, right, s, 0.9, func() {
 		if n++; n == 50 {
 			p.Kill()
 			p.Start()
@@ -208,31 +208,31 @@ func TestCluster(t *testing.T) {
 	if os.Getenv("KINDRED_LONG") == "" {
 		t.Skip("takes minutes: set KINDRED_LONG")
 	}
-	c := storetest.Weaviate(t, 3)
-	dir := manyItems(t, longN(t), 128)
+	c := storetest.StartWeaviate(t, 3)
+	dir := writeManyItems(t, numLongItems(t), 128)
 	url := c.URL("replication=3&consistency=quorum&ef=128") + "#many"
 	pushWhile(t, dir, url, func() { c.Kill(0) }) // which is the one that is asked
 	right, s := openPushed(t, dir, url)
-	compare(t, right, s, 0.95, func() {})
+	compareStores(t, right, s, 0.95, func() {})
 
 	begun := time.Now()
 	c.Start(0)
 	c.Ready(0)
 	t.Logf("the machine is back after %v", time.Since(begun).Round(time.Second))
 	n := 0
-	compare(t, right, s, 0.95, func() {
+	compareStores(t, right, s, 0.95, func() {
 		if n++; n == 50 {
 			t.Log("killing another machine while searching")
 			c.Kill(1)
 		}
 	})
-	if have := everything(t, s); len(have) != longN(t) {
-		t.Errorf("%d of %d items are there without the second machine", len(have), longN(t))
+	if have := readAllItems(t, s); len(have) != numLongItems(t) {
+		t.Errorf("%d of %d items are there without the second machine", len(have), numLongItems(t))
 	}
 }
 
-// everything is all items of a store in the order of their ids.
-func everything(t *testing.T, s store.Store) []store.Item {
+// readAllItems is all items of a store in the order of their ids.
+func readAllItems(t *testing.T, s store.Store) []store.Item {
 	t.Helper()
 	var out []store.Item
 	for it, err := range s.All(t.Context()) {

@@ -17,7 +17,7 @@ func newCompare(a *app) *cobra.Command {
 	var f planFlags
 	cmd := &cobra.Command{
 		Use:               "compare PLAN",
-		ValidArgsFunction: one(yamlFiles),
+		ValidArgsFunction: completeOne(completeYAML),
 		Short:             "Compare methods over several seeds by a paired test",
 		Long: `compare trains every arm of a plan (YAML) with the same seeds and tests the
 differences between the arms. It searches nothing: a plan has the keys set, arms,
@@ -43,26 +43,26 @@ the plan add runs.`,
 				return err
 			}
 			defer close()
-			o.Tell = a.tellComparison(plan)
+			o.OnEvent = a.newComparisonPrinter(plan)
 			began := time.Now()
 			out, err := sweep.Compare(cmd.Context(), plan, o)
 			if err != nil {
-				return f.stopped(err)
+				return f.completeError(err)
 			}
 			again := escape.Command("kindred", "compare", args[0], "--out", f.dir)
 			if err := comparereport.Write(out, f.dir, again); err != nil {
 				return err
 			}
-			return a.answer(out, func() error { return a.printComparison(out, &f, args[0], time.Since(began)) })
+			return a.printResult(out, func() error { return a.printComparison(out, &f, args[0], time.Since(began)) })
 		},
 	}
 	f.add(cmd, "the comparison")
 	return cmd
 }
 
-// tellComparison prints a line for every run.
-func (a *app) tellComparison(p *sweep.Plan) func(sweep.Event) {
-	all, done := len(p.Arms)*p.Seeds*max(1, p.Scored()), 0
+// newComparisonPrinter prints a line for every run.
+func (a *app) newComparisonPrinter(p *sweep.Plan) func(sweep.Event) {
+	all, done := len(p.Arms)*p.Seeds*max(1, p.NumScoredFolds()), 0
 	return func(e sweep.Event) {
 		if !e.Done {
 			return
@@ -78,16 +78,16 @@ func (a *app) tellComparison(p *sweep.Plan) func(sweep.Event) {
 
 // printComparison prints the tables of a comparison, what would decide more, and the files.
 func (a *app) printComparison(out *sweep.Comparison, f *planFlags, plan string, took time.Duration) error {
-	fmt.Fprintf(a.out, "%s\n%s\n", comparereport.Scores(out).Narrow(), comparereport.Tests(out))
+	fmt.Fprintf(a.out, "%s\n%s\n", comparereport.ScoreTable(out).Narrow(), comparereport.TestTable(out))
 	needed := 0
 	for _, t := range out.Tests {
-		needed = max(needed, t.Needed)
+		needed = max(needed, t.SeedsNeeded)
 	}
 	if needed > 0 {
 		fmt.Fprintf(a.out, "To decide more, set \"seeds: %d\" in %s and give the same command again: it keeps the "+
 			"finished runs.\n", needed, plan)
 	}
 	_, err := fmt.Fprintf(a.out, "written to %s: %s (this call took %s)\n", f.dir,
-		strings.Join(append([]string{sweep.ComparisonFile}, comparereport.Files...), ", "), report.Duration(took))
+		strings.Join(append([]string{sweep.ComparisonFile}, comparereport.Files...), ", "), report.FormatDuration(took))
 	return err
 }

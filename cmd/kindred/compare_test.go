@@ -13,7 +13,7 @@ import (
 
 // TestCompare: the files are written, a second call repeats no run, and one seed more adds those of the seed.
 func TestCompare(t *testing.T) {
-	featureSet(t)
+	makeFeatureSet(t)
 	const plan = `set:
   data: {path: features.npy}
   network: {name: linear, dim: 3}
@@ -23,7 +23,7 @@ func TestCompare(t *testing.T) {
 arms: [{name: triplet, set: {loss.name: triplet}}, {name: ms, set: {loss.name: multisimilarity}}]
 seeds: 2
 `
-	put(t, "plan.yaml", []byte(plan))
+	writeBytes(t, "plan.yaml", []byte(plan))
 	code, out, said := runArgs(t, "compare", "plan.yaml", "--out", "c")
 	if code != exitOK || !strings.Contains(out, "undecided") || !strings.Contains(out, `set "seeds: 3" in plan.yaml`) ||
 		!strings.Contains(said, "(4 of 4 runs)") {
@@ -34,7 +34,7 @@ seeds: 2
 			t.Error(err)
 		}
 	}
-	put(t, "plan.yaml", []byte(strings.Replace(plan, "seeds: 2", "seeds: 3", 1)))
+	writeBytes(t, "plan.yaml", []byte(strings.Replace(plan, "seeds: 2", "seeds: 3", 1)))
 	history := filepath.Join("c", "runs", "ms", "seed1", "metrics.csv")
 	before, err := os.Stat(history)
 	if err != nil {
@@ -56,8 +56,8 @@ seeds: 2
 		"--workers applies to --queue": {"compare", "plan.yaml", "--out", "d", "--workers", "2"},
 		"has results of another pla":   {"compare", "other.yaml", "--out", "c"},
 	} {
-		put(t, "search.yaml", []byte(plan+"ranges: {train.lr: [0.1, 0.2]}\n"))
-		put(t, "other.yaml", []byte(strings.Replace(plan, "batches: 2", "batches: 3", 1)))
+		writeBytes(t, "search.yaml", []byte(plan+"ranges: {train.lr: [0.1, 0.2]}\n"))
+		writeBytes(t, "other.yaml", []byte(strings.Replace(plan, "batches: 2", "batches: 3", 1)))
 		if code, _, said := runArgs(t, args...); code == exitOK || !strings.Contains(said, says) {
 			t.Errorf("%v: status %d, %s", args, code, said)
 		}

@@ -27,11 +27,11 @@ type completion = cobra.CompletionFunc
 // and have no completion of their own.
 func addCompletions(cmd *cobra.Command) {
 	if cmd.ValidArgsFunction == nil {
-		cmd.ValidArgsFunction = nothing
+		cmd.ValidArgsFunction = completeNothing
 	}
 	visit := func(f *pflag.Flag) {
 		if _, there := cmd.GetFlagCompletionFunc(f.Name); !there && isNumber(f.Value.Type()) {
-			flagsOf(cmd).complete(f.Name, nothing)
+			newFlags(cmd).complete(f.Name, completeNothing)
 		}
 	}
 	cmd.Flags().VisitAll(visit)
@@ -41,8 +41,8 @@ func addCompletions(cmd *cobra.Command) {
 	}
 }
 
-// each applies of to every entry of a list. It returns nil for an empty list.
-func each[S, T any](list []S, of func(S) T) (out []T) {
+// mapList applies of to every entry of a list. It returns nil for an empty list.
+func mapList[S, T any](list []S, of func(S) T) (out []T) {
 	for _, s := range list {
 		out = append(out, of(s))
 	}
@@ -56,29 +56,29 @@ func isNumber(typ string) bool {
 	return typ == "duration" || strings.HasPrefix(typ, "int") || strings.HasPrefix(typ, "float")
 }
 
-// nothing offers no completion, not even files.
-func nothing(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// completeNothing offers no completion, not even files.
+func completeNothing(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-func words(list ...string) completion {
+func completeWords(list ...string) completion {
 	return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)
 }
 
-func yamlFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+func completeYAML(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
-func folders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+func completeFolders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-func anyFile(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+func completeFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-// one applies f to the only argument of a command.
-func one(f completion) completion {
+// completeOne applies f to the only argument of a command.
+func completeOne(f completion) completion {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -87,8 +87,8 @@ func one(f completion) completion {
 	}
 }
 
-// then completes a first argument and a second one.
-func then(first, second completion) completion {
+// completeTwo completes a first argument and a second one.
+func completeTwo(first, second completion) completion {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		switch len(args) {
 		case 0:
@@ -100,8 +100,8 @@ func then(first, second completion) completion {
 	}
 }
 
-// commaList completes the last entry of a list, with entries that it does not have yet.
-func commaList(list ...string) completion {
+// completeList completes the last entry of a list, with entries that it does not have yet.
+func completeList(list ...string) completion {
 	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		before := typed[:strings.LastIndex(typed, ",")+1]
 		have := strings.Split(before, ",")
@@ -132,13 +132,13 @@ func fieldLosses() []string {
 	return append([]string{"first", "second", "vanilla"}, objective.LossNames()...)
 }
 
-func knownSets(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	names := each(datasets.Catalog(), func(s datasets.Set) string { return s.Name + "\t" + s.About })
+func completeKnownSets(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	names := mapList(datasets.Catalog(), func(s datasets.Set) string { return s.Name + "\t" + s.About })
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// dataSets completes the name of a data set that is on this machine, or a path.
-func dataSets(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+// completeDatasets completes the name of a data set that is on this machine, or a path.
+func completeDatasets(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	dir := ""
 	if f := cmd.Flag(cli.DataDir); f != nil {
 		dir = f.Value.String()
@@ -156,22 +156,22 @@ func dataSets(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.She
 	return names, cobra.ShellCompDirectiveDefault
 }
 
-func knownWeights(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	names := each(weights.Catalog(), func(e weights.Entry) string {
+func completeWeights(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	names := mapList(weights.Catalog(), func(e weights.Entry) string {
 		return fmt.Sprintf("%s\t%s, %s", e.Name, bytesUnit(e.Bytes), e.Trained)
 	})
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// anyNetwork completes the name or the file of a network.
-func anyNetwork(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	names, _ := knownWeights(cmd, args, typed)
+// completeNetwork completes the name or the file of a network.
+func completeNetwork(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	names, _ := completeWeights(cmd, args, typed)
 	return names, cobra.ShellCompDirectiveDefault
 }
 
-// runFolders completes the folder of a run: runs here and in runs/, or any folder
+// completeRuns completes the folder of a run: runs here and in runs/, or any folder
 // on the way to one.
-func runFolders(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+func completeRuns(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	patterns := []string{typed + "*"}
 	if !strings.ContainsRune(typed, os.PathSeparator) {
 		patterns = append(patterns, filepath.Join("runs", typed+"*"))
@@ -183,7 +183,7 @@ func runFolders(_ *cobra.Command, _ []string, typed string) ([]string, cobra.She
 			continue
 		}
 		for _, dir := range found {
-			if run.Begun(dir) {
+			if run.Exists(dir) {
 				dirs = append(dirs, dir)
 			}
 		}
@@ -194,19 +194,19 @@ func runFolders(_ *cobra.Command, _ []string, typed string) ([]string, cobra.She
 	return dirs, cobra.ShellCompDirectiveNoFileComp
 }
 
-// runsOrFiles completes the folder of a run, or else any file.
-func runsOrFiles(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	dirs, _ := runFolders(cmd, args, typed)
+// completeRunOrFile completes the folder of a run, or else any file.
+func completeRunOrFile(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	dirs, _ := completeRuns(cmd, args, typed)
 	return dirs, cobra.ShellCompDirectiveDefault
 }
 
-func experiments(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+func completeExperiments(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	names := append(paper.Names(), paper.DefaultsTable, paper.RecipesTable, "list", "document")
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// tunable completes the experiments whose settings a sweep can choose.
-func tunable(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// completeTunable completes the experiments whose settings a sweep can choose.
+func completeTunable(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	names := slices.DeleteFunc(paper.Names(), func(name string) bool {
 		e := paper.Find(name)
 		return e.Space == nil || e.Space.Of != ""
@@ -214,8 +214,8 @@ func tunable(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirecti
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// ofExperiment completes names that belong to an experiment, such as its arms, once the experiment is typed.
-func ofExperiment(names func(e *paper.Experiment) []string) completion {
+// completeOfExperiment completes names that belong to an experiment, such as its arms, once the experiment is typed.
+func completeOfExperiment(names func(e *paper.Experiment) []string) completion {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			if e := paper.Find(args[0]); e != nil {
@@ -226,30 +226,30 @@ func ofExperiment(names func(e *paper.Experiment) []string) completion {
 	}
 }
 
-func arms(e *paper.Experiment) []string {
-	return each(e.Arms, func(a paper.Arm) string { return a.Name })
+func armNames(e *paper.Experiment) []string {
+	return mapList(e.Arms, func(a paper.Arm) string { return a.Name })
 }
 
-func scales(e *paper.Experiment) []string {
-	return each(e.Scales, func(s paper.Scale) string { return s.Name })
+func scaleNames(e *paper.Experiment) []string {
+	return mapList(e.Scales, func(s paper.Scale) string { return s.Name })
 }
 
-// configuration completes section.key=value: first the key, then the value if it has
+// completeSetting completes section.key=value: first the key, then the value if it has
 // only a few.
-func configuration(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+func completeSetting(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if key, _, ok := strings.Cut(typed, "="); ok {
-		return values(key), cobra.ShellCompDirectiveNoFileComp
+		return keyValues(key), cobra.ShellCompDirectiveNoFileComp
 	}
-	keys := each(run.Keys(), func(k run.Key) string { return strings.TrimSuffix(k.Name+"=\t"+k.Help, "\t") })
+	keys := mapList(run.Keys(), func(k run.Key) string { return strings.TrimSuffix(k.Name+"=\t"+k.Help, "\t") })
 	return keys, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// lossOptions completes key=value of kindred loss.
-func lossOptions(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+// completeLossOption completes key=value of kindred loss.
+func completeLossOption(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if key, _, ok := strings.Cut(typed, "="); ok {
-		list := append(values("loss."+key), values("mine."+key)...)
+		list := append(keyValues("loss."+key), keyValues("mine."+key)...)
 		bare := func(v string) string { return strings.SplitN(v, ".", 2)[1] }
-		return each(list, bare), cobra.ShellCompDirectiveNoFileComp
+		return mapList(list, bare), cobra.ShellCompDirectiveNoFileComp
 	}
 	mining, ofLoss := objective.Keys(cmd.Flag("loss").Value.String())
 	var out []string
@@ -263,15 +263,15 @@ func lossOptions(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.
 	return slices.Compact(out), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// values returns key=value for all values of a key that has only a few.
-func values(key string) []string {
+// keyValues returns key=value for all values of a key that has only a few.
+func keyValues(key string) []string {
 	var list []string
 	switch key {
 	case "data.name":
-		list = each(datasets.Catalog(), func(s datasets.Set) string { return s.Name })
+		list = mapList(datasets.Catalog(), func(s datasets.Set) string { return s.Name })
 	case "network.pretrained":
 		if home, err := weights.Home(""); err == nil {
-			list = each(weights.Cached(home), func(e weights.Entry) string { return e.Path(home) })
+			list = mapList(weights.Cached(home), func(e weights.Entry) string { return e.Path(home) })
 		}
 	case "eval.metrics":
 		list = metricNames()
@@ -282,5 +282,5 @@ func values(key string) []string {
 			}
 		}
 	}
-	return each(list, func(v string) string { return key + "=" + v })
+	return mapList(list, func(v string) string { return key + "=" + v })
 }

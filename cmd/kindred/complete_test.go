@@ -18,9 +18,9 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// completed asks the program, as a shell's script does, and returns what it offers,
+// complete asks the program, as a shell's script does, and returns what it offers,
 // without descriptions, and the directive.
-func completed(t *testing.T, args ...string) (offers []string, directive string) {
+func complete(t *testing.T, args ...string) (offers []string, directive string) {
 	t.Helper()
 	code, out, errOut := runArgs(t, append([]string{"__complete"}, args...)...)
 	if code != exitOK {
@@ -63,7 +63,7 @@ func TestCompletion(t *testing.T) {
 	if f, err := os.Create(cached); err != nil || f.Truncate(e.Bytes) != nil || f.Close() != nil {
 		t.Fatal(err)
 	}
-	shapes(t, "photos", 2, 2, 4)
+	writeShapes(t, "photos", 2, 2, 4)
 	if code, _, errOut := runArgs(t, "train", "--data", "photos", "--set", "train.epochs=1", "--set", "data.size=16",
 		"--out", "runs/tried"); code != exitOK {
 		t.Fatal(errOut)
@@ -130,7 +130,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"theory", "live", "--loss", ""}, []string{"vanilla"}, noFiles},
 		{[]string{"bench", ""}, []string{"gemm-2048x2048x2048"}, noFiles},
 	} {
-		offers, directive := completed(t, c.args...)
+		offers, directive := complete(t, c.args...)
 		for _, want := range c.some {
 			if !slices.Contains(offers, want) {
 				t.Errorf("%q: offers %q, not %q", c.args, offers, want)
@@ -143,17 +143,17 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("%q: directive %s, want %s", c.args, directive, c.directive)
 		}
 	}
-	if offers, _ := completed(t, "eval", "--metrics", "nmi,"); slices.Contains(offers, "nmi,nmi") {
+	if offers, _ := complete(t, "eval", "--metrics", "nmi,"); slices.Contains(offers, "nmi,nmi") {
 		t.Error("a metric is offered twice")
 	}
-	if offers, _ := completed(t, "loss", "--loss", "triplet", "--set", ""); slices.Contains(offers, "temperature=") ||
+	if offers, _ := complete(t, "loss", "--loss", "triplet", "--set", ""); slices.Contains(offers, "temperature=") ||
 		slices.Contains(offers, "relation=") {
 		t.Errorf("options of other losses are offered: %q", offers)
 	}
 }
 
-// ofAnyLoss tells whether a loss takes a setting.
-func ofAnyLoss(base []byte, setting string) bool {
+// someLossTakes tells whether a loss takes a setting.
+func someLossTakes(base []byte, setting string) bool {
 	return slices.ContainsFunc(objective.LossNames(), func(l string) bool {
 		_, err := run.Parse("", base, "loss.name="+l, setting)
 		return err == nil
@@ -169,14 +169,14 @@ func TestOffersAreValid(t *testing.T) {
 	}
 	// The default's negatives do not go with all positives.
 	base := []byte("train: {steps: [1]}\nmine: {negatives: hard}")
-	keys, _ := completed(t, "train", "--set", "")
+	keys, _ := complete(t, "train", "--set", "")
 	n := 0
 	for _, k := range keys {
-		offers, _ := completed(t, "train", "--set", k)
+		offers, _ := complete(t, "train", "--set", k)
 		for _, o := range offers {
 			n++
 			_, err := run.Parse("", base, o)
-			if strings.HasPrefix(o, "loss.") && err != nil && ofAnyLoss(base, o) {
+			if strings.HasPrefix(o, "loss.") && err != nil && someLossTakes(base, o) {
 				continue
 			}
 			if err != nil {
@@ -188,7 +188,7 @@ func TestOffersAreValid(t *testing.T) {
 		t.Errorf("only %d values are offered", n)
 	}
 	for _, l := range objective.LossNames() {
-		offers, _ := completed(t, "loss", "--loss", l, "--set", "")
+		offers, _ := complete(t, "loss", "--loss", l, "--set", "")
 		for _, o := range offers {
 			flat := map[string]any{"loss": l, strings.TrimSuffix(o, "="): "@"} // a value that is no good for any
 			if _, err := objective.ParseFlat(flat); err != nil && strings.Contains(err.Error(), "unknown") &&

@@ -21,13 +21,13 @@ func newData(a *app) *cobra.Command {
 kindred/data in the user's cache folder. Each set has a folder there, named after it.`,
 	}
 	var dir string
-	inherited(cmd).dataDir(&dir)
+	newPersistentFlags(cmd).dataDir(&dir)
 	cmd.AddCommand(newDataList(a, &dir), newDataGet(a, &dir), newDataInfo(a, &dir))
 	return cmd
 }
 
-// listed is one line of 'kindred data list'.
-type listed struct {
+// listedSet is one line of 'kindred data list'.
+type listedSet struct {
 	Name    string `json:"name"`
 	Path    string `json:"path,omitempty"`
 	Present bool   `json:"present"`
@@ -70,12 +70,12 @@ func newDataList(a *app, dir *string) *cobra.Command {
 }
 
 // listSets returns the known sets and the other sets in the data folder.
-func listSets(home string) []listed {
-	var sets []listed
+func listSets(home string) []listedSet {
+	var sets []listedSet
 	known := make(map[string]bool)
 	for _, s := range datasets.Catalog() {
 		known[s.Name] = true
-		l := listed{Name: s.Name, About: s.About, Home: s.Home, Place: s.Place}
+		l := listedSet{Name: s.Name, About: s.About, Home: s.Home, Place: s.Place}
 		for _, base := range []string{home, data.DebianHome} {
 			path := filepath.Join(base, s.Name)
 			if _, err := os.Stat(path); err == nil && !l.Present {
@@ -90,7 +90,7 @@ func listSets(home string) []listed {
 	}
 	for _, e := range entries {
 		if e.IsDir() && !known[e.Name()] && e.Name()[0] != '.' {
-			sets = append(sets, listed{Name: e.Name(), Path: filepath.Join(home, e.Name()), Present: true,
+			sets = append(sets, listedSet{Name: e.Name(), Path: filepath.Join(home, e.Name()), Present: true,
 				About: "a folder of your own"})
 		}
 	}
@@ -101,7 +101,7 @@ func newDataGet(a *app, dir *string) *cobra.Command {
 	var offline bool
 	cmd := &cobra.Command{
 		Use:               "get NAME",
-		ValidArgsFunction: one(knownSets),
+		ValidArgsFunction: completeOne(completeKnownSets),
 		Short:             "Make a data set available and check its files",
 		Long: `get looks for the set in the data folder, then where Debian's packages install their
 files, then at the official address, then through the package clients of this machine.
@@ -113,7 +113,7 @@ files to put where.`,
 			if err != nil {
 				return err
 			}
-			g := a.fetcher(home)
+			g := a.newFetcher(home)
 			g.Offline = offline
 			if _, err := datasets.Find(datasets.Catalog(), args[0]); err != nil {
 				return usagef("unknown data set %q; 'kindred data list' shows the known ones", args[0])
@@ -136,10 +136,10 @@ files to put where.`,
 	return cmd
 }
 
-// fetcher fetches known data sets and shows its progress.
-func (a *app) fetcher(home string) *datasets.Getter {
+// newFetcher fetches known data sets and shows its progress.
+func (a *app) newFetcher(home string) *datasets.Getter {
 	bar := a.newMeter("", bytesUnit)
-	return &datasets.Getter{Home: home, Bytes: bar.piece, Progress: func(line string) {
+	return &datasets.Getter{Home: home, Bytes: bar.showPiece, Progress: func(line string) {
 		bar.close()
 		fmt.Fprintln(a.err, line)
 	}}

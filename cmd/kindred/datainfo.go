@@ -32,7 +32,7 @@ func newDataInfo(a *app, dir *string) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:               "info PATH",
-		ValidArgsFunction: one(dataSets),
+		ValidArgsFunction: completeOne(completeDatasets),
 		Short:             "Examine a data set: classes, sizes, damaged and duplicate images, label mistakes",
 		Long: `info examines a data set by name or path (a folder, .zip archive, CSV manifest or
 file of features), with or without classes. It prints the layout, samples per class and
@@ -44,8 +44,9 @@ photos of the set. --sheet draws examples of every class.`,
 			if rows < 1 || cols < 1 {
 				return usagef("--rows %d, --cols %d: want at least 1", rows, cols)
 			}
-			d, err := remotedata.Open(cmd.Context(), args[0], data.OpenOptions{Home: dataHome(*dir), Formats: formats(),
-				Outside: outside, Unlabelled: true})
+			d, err := remotedata.Open(cmd.Context(), args[0],
+				data.OpenOptions{Home: dataFolder(*dir), Formats: embeddingFormats(),
+					Outside: outside, Unlabelled: true})
 			if err != nil {
 				return err
 			}
@@ -54,41 +55,41 @@ photos of the set. --sheet draws examples of every class.`,
 				return err
 			}
 			bar := a.newMeter("images", countUnit)
-			r, err := inspect.Inspect(cmd.Context(), d, inspect.Options{SkipImages: skip, Progress: bar.count})
+			r, err := inspect.Inspect(cmd.Context(), d, inspect.Options{SkipImages: skip, Progress: bar.showCount})
 			bar.close()
 			if err != nil {
 				return err
 			}
 			if (judged || table != "") && r.Images != nil {
-				if err := a.judge(cmd.Context(), d, r, table); err != nil {
+				if err := a.findDefects(cmd.Context(), d, r, table); err != nil {
 					return err
 				}
 			}
 			if sheet != "" {
-				if err := inspect.Contact(cmd.Context(), sheet, d, rows, cols); err != nil {
+				if err := inspect.WriteContactSheet(cmd.Context(), sheet, d, rows, cols); err != nil {
 					return err
 				}
 				fmt.Fprintf(a.err, "contact sheet: %s\n", sheet)
 			}
-			if err := to.made(sheet, table); err != nil {
+			if err := to.recordMade(sheet, table); err != nil {
 				return err
 			}
-			err = a.answer(r, func() error { return printInfo(a.out, r, full) })
+			err = a.printResult(r, func() error { return printInfo(a.out, r, full) })
 			if err == nil && strict {
-				err = strictly(d, r)
+				err = checkStrict(d, r)
 			}
 			return err
 		},
 	}
-	fs := flagsOf(cmd)
+	fs := newFlags(cmd)
 	fs.outside(&outside)
 	to.add(cmd, "files", "sheet", "quality-table")
 	fs.BoolVar(&strict, "strict", false, "print everything, then fail if a picture cannot be read or has no label "+
 		"where others have one")
 	fs.BoolVar(&judged, "quality", false, "look for blurred, dark, blown-out, tiny, odd and screenshot-like photos")
 	fs.text(&table, "quality-table", "", "do --quality and write the scores of all photos to this .csv file, as "+
-		"columns for kindred index add --columns", anyFile)
-	fs.text(&sheet, "sheet", "", "write a contact sheet (PNG) to this file", anyFile)
+		"columns for kindred index add --columns", completeFiles)
+	fs.text(&sheet, "sheet", "", "write a contact sheet (PNG) to this file", completeFiles)
 	fs.IntVar(&rows, "rows", 20, "classes on the sheet")
 	fs.IntVar(&cols, "cols", 10, "images per class on the sheet")
 	fs.BoolVar(&skip, "no-images", false, "do not read the images")
@@ -96,8 +97,8 @@ photos of the set. --sheet draws examples of every class.`,
 	return cmd
 }
 
-// strictly returns an error if images cannot be read or lack a label.
-func strictly(d *data.Dataset, r *inspect.Report) error {
+// checkStrict returns an error if images cannot be read or lack a label.
+func checkStrict(d *data.Dataset, r *inspect.Report) error {
 	if im := r.Images; im != nil && len(im.Unreadable) > 0 {
 		return fmt.Errorf("--strict: %d of %d images cannot be read, such as %s", len(im.Unreadable), r.Samples,
 			escape.Text(im.Unreadable[0].Error))
@@ -105,10 +106,10 @@ func strictly(d *data.Dataset, r *inspect.Report) error {
 	return d.CheckLabels()
 }
 
-// judge looks for photos with defects, and writes the table.
-func (a *app) judge(ctx context.Context, d *data.Dataset, r *inspect.Report, table string) error {
+// findDefects looks for photos with defects, and writes the table.
+func (a *app) findDefects(ctx context.Context, d *data.Dataset, r *inspect.Report, table string) error {
 	bar := a.newMeter("quality", countUnit)
-	q, err := inspect.Judge(ctx, d, bar.count)
+	q, err := inspect.FindDefects(ctx, d, bar.showCount)
 	bar.close()
 	if err != nil {
 		return err
@@ -126,9 +127,9 @@ func printQuality(out io.Writer, q *inspect.Quality, most int) {
 		return
 	}
 	fmt.Fprint(out, "quality:")
-	for d := range quality.Defects {
+	for d := range quality.NumDefects {
 		fmt.Fprintf(out, " %d %s", q.Counts[d.String()], d)
-		if d < quality.Defects-1 {
+		if d < quality.NumDefects-1 {
 			fmt.Fprint(out, ",")
 		}
 	}
@@ -154,8 +155,8 @@ func printMore(out io.Writer, n int) {
 	}
 }
 
-// few is how many entries of a list are printed without --full.
-const few = 10
+// maxPrinted is how many entries of a list are printed without --full.
+const maxPrinted = 10
 
 func printInfo(out io.Writer, r *inspect.Report, full bool) error {
 	fmt.Fprintf(out, "%s: %d samples, layout %s\n", escape.Name(r.Name), r.Samples, r.Layout)
@@ -185,7 +186,7 @@ func printInfo(out io.Writer, r *inspect.Report, full bool) error {
 		}
 		fmt.Fprintln(out)
 	}
-	most := few
+	most := maxPrinted
 	if full {
 		most = r.Samples
 	}
@@ -228,10 +229,10 @@ func printExif(out io.Writer, e *inspect.Exif, most int) {
 
 func printLabels(out io.Writer, l inspect.Labels, most int) error {
 	role := ""
-	if words := roleOf(l); words != "" {
+	if words := columnRole(l); words != "" {
 		role = " (" + words + ")"
 	}
-	counts := each(l.Classes, func(c inspect.Class) int { return c.Count })
+	counts := mapList(l.Classes, func(c inspect.Class) int { return c.Count })
 	slices.Sort(counts)
 	if len(counts) == 0 {
 		return nil
@@ -286,8 +287,8 @@ func printBursts(out io.Writer, im *inspect.Images, full bool) {
 	}
 }
 
-// roleOf returns what a column of labels is used for.
-func roleOf(l inspect.Labels) string {
+// columnRole returns what a column of labels is used for.
+func columnRole(l inspect.Labels) string {
 	switch {
 	case l.Train && l.Role == "fine":
 		return "used for training and scores"

@@ -10,15 +10,17 @@ import (
 
 // TestDuplicatesAreCounted: a list that is cut off says how many entries are missing, and a whole one does not.
 func TestDuplicatesAreCounted(t *testing.T) {
-	for n, want := range map[int]string{0: "", few: "", few + 1: "... and 1 more", few + 6: "... and 6 more"} {
+	for n, want := range map[int]string{0: "", maxPrinted: "", maxPrinted + 1: "... and 1 more", maxPrinted +
+		6: "... and 6 more"} {
 		var groups []inspect.Group
 		for i := range n {
 			groups = append(groups, inspect.Group{Names: []string{fmt.Sprint("a", i), fmt.Sprint("b", i)},
 				Labels: []string{"a", "b"}, Conflict: true})
 		}
 		var out strings.Builder
-		printDuplicates(&out, groups, few)
-		if got := out.String(); strings.Count(got, "DIFFERENT LABELS") != min(n, few) || !strings.Contains(got, want) ||
+		printDuplicates(&out, groups, maxPrinted)
+		if got := out.String(); strings.Count(got, "DIFFERENT LABELS") != min(n, maxPrinted) ||
+			!strings.Contains(got, want) ||
 			want == "" && strings.Contains(got, "more (") {
 			t.Errorf("%d duplicates:\n%s", n, got)
 		}

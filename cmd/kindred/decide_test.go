@@ -17,36 +17,36 @@ import (
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
 )
 
-// patternedFolder writes a folder of pictures for each of some classes, and returns it.
-func patternedFolder(t *testing.T, dir string, from, to, each int) string {
+// writePatternFolder writes a folder of pictures for each of some classes, and returns it.
+func writePatternFolder(t *testing.T, dir string, from, to, each int) string {
 	t.Helper()
 	for c := from; c < to; c++ {
 		for i := range each {
 			var b bytes.Buffer
-			if err := png.Encode(&b, patterned(c, i)); err != nil {
+			if err := png.Encode(&b, drawPattern(c, i)); err != nil {
 				t.Fatal(err)
 			}
-			put(t, filepath.Join(dir, fmt.Sprintf("thing %d", c), fmt.Sprintf("%d.png", i)), b.Bytes())
+			writeBytes(t, filepath.Join(dir, fmt.Sprintf("thing %d", c), fmt.Sprintf("%d.png", i)), b.Bytes())
 		}
 	}
 	return dir
 }
 
-// patternedPhotos writes one picture of each class, which no training has seen.
-func patternedPhotos(t *testing.T, dir string, from, to int) string {
+// writePatternPhotos writes one picture of each class, which no training has seen.
+func writePatternPhotos(t *testing.T, dir string, from, to int) string {
 	t.Helper()
 	for c := from; c < to; c++ {
 		var b bytes.Buffer
-		if err := jpeg.Encode(&b, patterned(c, 50), &jpeg.Options{Quality: 98}); err != nil {
+		if err := jpeg.Encode(&b, drawPattern(c, 50), &jpeg.Options{Quality: 98}); err != nil {
 			t.Fatal(err)
 		}
-		put(t, filepath.Join(dir, fmt.Sprintf("thing %d.jpg", c)), b.Bytes())
+		writeBytes(t, filepath.Join(dir, fmt.Sprintf("thing %d.jpg", c)), b.Bytes())
 	}
 	return dir
 }
 
-// ranJSON runs a command with --json, which must not fail.
-func ranJSON(t *testing.T, to any, args ...string) (stderr string) {
+// runJSON runs a command with --json, which must not fail.
+func runJSON(t *testing.T, to any, args ...string) (stderr string) {
 	t.Helper()
 	code, out, stderr := runArgs(t, append(args, "--json")...)
 	if code != exitOK {
@@ -58,13 +58,13 @@ func ranJSON(t *testing.T, to any, args ...string) (stderr string) {
 	return stderr
 }
 
-// decideRun trains on 20 classes with the default division, for a second.
-func decideRun(t *testing.T, more ...string) {
+// trainDecideRun trains on 20 classes with the default division, for a second.
+func trainDecideRun(t *testing.T, more ...string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	patternedFolder(t, "photos", 0, 20, 10)
-	patternedPhotos(t, "new", 0, 20)
-	patternedPhotos(t, "strange", 100, 140)
+	writePatternFolder(t, "photos", 0, 20, 10)
+	writePatternPhotos(t, "new", 0, 20)
+	writePatternPhotos(t, "strange", 100, 140)
 	args := append([]string{"train", "--data", "photos", "--out", "run", "--set", "train.epochs=3", "--set",
 		"network.name=mlp", "--set", "network.width=32"}, more...)
 	if code, _, stderr := runArgs(t, args...); code != exitOK {
@@ -75,9 +75,9 @@ func decideRun(t *testing.T, more ...string) {
 // TestClosedRun: a run with the default division, which trained on all classes, tells which class a photo is of, and an
 // index takes that along. What asks about strangers is refused, with the way out.
 func TestClosedRun(t *testing.T) {
-	decideRun(t)
-	var made calibrated
-	ranJSON(t, &made, "calibrate", "run")
+	trainDecideRun(t)
+	var made calibrationResult
+	runJSON(t, &made, "calibrate", "run")
 	if k := made.Closed; made.Mode != lookup.ModeClosed || k == nil || k.Classes != 20 || k.Photos != 40 ||
 		k.Items != 160 || k.Right < 0.9 {
 		t.Fatalf("%+v %+v", made, made.Closed)
@@ -91,7 +91,7 @@ func TestClosedRun(t *testing.T) {
 	}
 	for _, gallery := range [][]string{{"--run", "run", "--in", "photos"}, {"--index", "ix"}} {
 		var got lookup.Decisions
-		ranJSON(t, &got, append([]string{"identify", "--data", "new", "--coverage", "0.9"}, gallery...)...)
+		runJSON(t, &got, append([]string{"identify", "--data", "new", "--coverage", "0.9"}, gallery...)...)
 		right := 0
 		for _, q := range got.Queries {
 			if !q.Unknown && strings.HasSuffix(q.Query, q.Label+".jpg") && q.Probability > 0.5 {
@@ -146,7 +146,7 @@ func TestClosedRun(t *testing.T) {
 			t.Errorf("%s without its photos: status %d, %s", arg, code, stderr)
 		}
 	}
-	if _, stderr := program(t, "calibrate ix --force --allow-seen"); stderr != "" {
+	if _, stderr := runProgram(t, "calibrate ix --force --allow-seen"); stderr != "" {
 		t.Error(stderr)
 	}
 }
@@ -154,11 +154,11 @@ func TestClosedRun(t *testing.T) {
 // TestOpenRun: strangers are told by classes that the training of one of the folds did not see, by photos of other
 // classes, or, where that is asked for, by classes that training saw.
 func TestOpenRun(t *testing.T) {
-	decideRun(t)
-	patternedFolder(t, "others", 200, 230, 5)
+	trainDecideRun(t)
+	writePatternFolder(t, "others", 200, 230, 5)
 	for _, way := range [][]string{{"--folds", "2"}, {"--data", "others"}, {"--allow-seen"}} {
-		var made calibrated
-		ranJSON(t, &made, append([]string{"calibrate", "run", "--force"}, way...)...)
+		var made calibrationResult
+		runJSON(t, &made, append([]string{"calibrate", "run", "--force"}, way...)...)
 		if made.Mode != lookup.ModeOpen || made.Closed == nil || len(made.Closed.Rates) != len(lookup.SummaryRates()) {
 			t.Fatalf("%v: %+v", way, made)
 		}
@@ -167,7 +167,7 @@ func TestOpenRun(t *testing.T) {
 			least, most int // named
 		}{{"new", 8, 20}, {"strange", 0, 10}} {
 			var got lookup.Decisions
-			ranJSON(t, &got, "identify", "--data", of.photos, "--run", "run", "--in", "photos", "--fpir", "0.2")
+			runJSON(t, &got, "identify", "--data", of.photos, "--run", "run", "--in", "photos", "--fpir", "0.2")
 			s := got.Summary
 			if s.Mode != lookup.ModeOpen || s.Named < of.least || s.Named > of.most ||
 				s.Named+s.Unknown != len(got.Queries) || len(s.Rates) != len(lookup.SummaryRates()) {
@@ -185,7 +185,7 @@ func TestOpenRun(t *testing.T) {
 			t.Errorf("%v: %s", way, stderr)
 		}
 		var closed lookup.Decisions
-		ranJSON(t, &closed, "identify", "--data", "new", "--run", "run", "--in", "photos", "--closed")
+		runJSON(t, &closed, "identify", "--data", "new", "--run", "run", "--in", "photos", "--closed")
 		if closed.Summary.Named != 20 {
 			t.Errorf("%v: --closed names %d of 20", way, closed.Summary.Named)
 		}
@@ -197,14 +197,14 @@ func TestOpenRun(t *testing.T) {
 	}
 }
 
-// cancelling ends a context when something is written to it.
-type cancelling struct {
+// cancelWriter ends a context when something is written to it.
+type cancelWriter struct {
 	said   bytes.Buffer
 	at     string
 	cancel func()
 }
 
-func (c *cancelling) Write(p []byte) (int, error) {
+func (c *cancelWriter) Write(p []byte) (int, error) {
 	n, err := c.said.Write(p)
 	if strings.Contains(c.said.String(), c.at) {
 		c.cancel()
@@ -215,8 +215,8 @@ func (c *cancelling) Write(p []byte) (int, error) {
 // TestInterruptedFolds: an interruption leaves the calibration as it was, and the same command goes on to the same
 // calibration. Nothing of the folds' networks stays.
 func TestInterruptedFolds(t *testing.T) {
-	decideRun(t)
-	must(t, "calibrate", "run")
+	trainDecideRun(t)
+	mustRun(t, "calibrate", "run")
 	before, err := os.ReadFile(filepath.Join("run", decide.FileName))
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +226,7 @@ func TestInterruptedFolds(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	said := &cancelling{at: "fold 2/2  epoch 2/3", cancel: cancel}
+	said := &cancelWriter{at: "fold 2/2  epoch 2/3", cancel: cancel}
 	args := []string{"calibrate", "run", "--force", "--folds", "2"}
 	if code := execute(ctx, args, io.Discard, said); code != exitFailure {
 		t.Fatal(said.said.String())
@@ -241,25 +241,25 @@ func TestInterruptedFolds(t *testing.T) {
 	if now, err := os.ReadFile(filepath.Join("run", decide.FileName)); err != nil || !bytes.Equal(before, now) {
 		t.Error(err, "the calibration has changed")
 	}
-	if _, stderr := program(t, strings.Join(args, " ")); strings.Contains(stderr, "epoch 1/3") ||
+	if _, stderr := runProgram(t, strings.Join(args, " ")); strings.Contains(stderr, "epoch 1/3") ||
 		!strings.Contains(stderr, "fold 2/2  epoch 3/3") {
 		t.Error(stderr)
 	}
-	must(t, "calibrate", "run", "--folds", "2", "--out", "whole.json")
+	mustRun(t, "calibrate", "run", "--folds", "2", "--out", "whole.json")
 	got, err := os.ReadFile(filepath.Join("run", decide.FileName))
 	if want, e := os.ReadFile("whole.json"); err != nil || e != nil || !bytes.Equal(got, want) {
 		t.Error(err, e, "another calibration than without the interruption")
 	}
-	if left, err := filepath.Glob(filepath.Join("run", "*"+foldsEnd)); len(left) > 0 || err != nil {
+	if left, err := filepath.Glob(filepath.Join("run", "*"+foldsSuffix)); len(left) > 0 || err != nil {
 		t.Error(left, err)
 	}
 }
 
 // TestKeptClasses: a run that kept classes apart learns strangers from these, though its test is on all classes.
 func TestKeptClasses(t *testing.T) {
-	decideRun(t, "--set", "data.validation=classes:0.5")
-	var made calibrated
-	ranJSON(t, &made, "calibrate", "run")
+	trainDecideRun(t, "--set", "data.validation=classes:0.5")
+	var made calibrationResult
+	runJSON(t, &made, "calibrate", "run")
 	if made.Mode != lookup.ModeOpen || made.From != "kept for validation" || made.Classes != 10 || made.Closed == nil ||
 		made.Closed.StrangerClasses != 10 || made.Closed.Classes != 20 {
 		t.Fatalf("%+v %+v", made, made.Closed)
@@ -276,8 +276,8 @@ func TestKeptClasses(t *testing.T) {
 	if err := os.Rename("photos", "moved"); err != nil {
 		t.Fatal(err)
 	}
-	var again calibrated
-	if said := ranJSON(t, &again, "calibrate", "run", "--force"); again.Mode != lookup.ModeOpen ||
+	var again calibrationResult
+	if said := runJSON(t, &again, "calibrate", "run", "--force"); again.Mode != lookup.ModeOpen ||
 		again.Closed != nil ||
 		!strings.Contains(said, "were not found") {
 		t.Errorf("%+v %s", again, said)

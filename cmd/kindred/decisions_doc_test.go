@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// patterned is a picture of a class: its pattern with a little noise.
-func patterned(class, n int) image.Image {
+// drawPattern is a picture of a class: its pattern with a little noise.
+func drawPattern(class, n int) image.Image {
 	pattern, noise := rand.New(rand.NewPCG(uint64(class), 1)), rand.New(rand.NewPCG(uint64(class), uint64(n)+2))
 	im := image.NewGray(image.Rect(0, 0, 8, 8))
 	for k := range im.Pix {
@@ -39,18 +39,18 @@ func TestDecisionsDocument(t *testing.T) {
 	for c := range 40 {
 		for i := range 8 {
 			var b bytes.Buffer
-			if err := png.Encode(&b, patterned(c, i)); err != nil {
+			if err := png.Encode(&b, drawPattern(c, i)); err != nil {
 				t.Fatal(err)
 			}
-			put(t, filepath.Join("photos", fmt.Sprintf("thing %d", c), fmt.Sprintf("%d.png", i)), b.Bytes())
+			writeBytes(t, filepath.Join("photos", fmt.Sprintf("thing %d", c), fmt.Sprintf("%d.png", i)), b.Bytes())
 		}
 	}
 	for name, class := range map[string]int{"photo.jpg": 3, "new-photos/a.jpg": 4, "new-photos/b.jpg": 99} {
 		var b bytes.Buffer
-		if err := jpeg.Encode(&b, patterned(class, 50), &jpeg.Options{Quality: 98}); err != nil {
+		if err := jpeg.Encode(&b, drawPattern(class, 50), &jpeg.Options{Quality: 98}); err != nil {
 			t.Fatal(err)
 		}
-		put(t, name, b.Bytes())
+		writeBytes(t, name, b.Bytes())
 	}
 	if code, _, stderr := runArgs(t, "train", "--data", "photos", "--out", "runs/photos", "--set", "train.epochs=1",
 		"--set", "network.name=mlp", "--set", "network.width=32"); code != exitOK {

@@ -38,7 +38,7 @@ func newDiagnose(a *app) *cobra.Command {
 	var f diagnoseFlags
 	cmd := &cobra.Command{
 		Use:               "diagnose EMBEDDINGS|RUN... | --embeddings FILE [--labels FILE]",
-		ValidArgsFunction: runsOrFiles,
+		ValidArgsFunction: completeRunOrFile,
 		Short:             "Check whether an embedding has collapsed its classes",
 		Long: `diagnose measures how much structure an embedding has kept within its classes:
 their extent compared with the distance to the next class, their modes, the spectrum
@@ -67,15 +67,15 @@ column fine, or label if the training labels are called coarse.`,
 			return runDiagnose(cmd, a, &f, args)
 		},
 	}
-	fs := flagsOf(cmd)
+	fs := newFlags(cmd)
 	fs.embeddings(&f.embeddings, "file of embeddings; the same as an argument")
 	fs.labels(&f.labels, "labels for all files of embeddings")
-	fs.text(&f.label, "label", "", "column of the training labels", nothing)
-	fs.text(&f.fine, "fine", "", "column of finer labels", nothing)
+	fs.text(&f.label, "label", "", "column of the training labels", completeNothing)
+	fs.text(&f.fine, "fine", "", "column of finer labels", completeNothing)
 	fs.distance(&f.distance, "euclidean", "", "euclidean", "cosine")
 	fs.text(&f.set, "set", "test",
 		"which set of a run: test, seen (test samples of the training classes) or train",
-		words("test", "seen", "train"))
+		completeWords("test", "seen", "train"))
 	fs.Float64Var(&f.margin, "margin", 0.2, "margin of active triplets, in squared distance")
 	fs.IntVar(&f.anchors, "anchors", 5000, "most anchors to use for the triplet measures")
 	fs.IntVar(&f.classes, "classes", 20, "most classes to list on the terminal")
@@ -89,17 +89,17 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 	if err != nil {
 		return usageError(err)
 	}
-	if err := cmp.Or(positive("margin", f.margin), atLeast("anchors", f.anchors, 1),
-		atLeast("classes", f.classes, 0)); err != nil {
+	if err := cmp.Or(checkPositive("margin", f.margin), checkAtLeast("anchors", f.anchors, 1),
+		checkAtLeast("classes", f.classes, 0)); err != nil {
 		return err
 	}
 	if set, err := run.ParseSet(f.set); err != nil || set == run.GallerySet {
 		return usagef("--set %q: want test, seen or train", f.set)
 	}
-	if err := f.settle("", diagnosisFiles(args)...); err != nil {
+	if err := f.chooseDir("", diagnosisFiles(args)...); err != nil {
 		return err
 	}
-	if err := f.begin(); err != nil {
+	if err := f.makeDir(); err != nil {
 		return err
 	}
 	var named []namedDiagnosis
@@ -115,7 +115,7 @@ func runDiagnose(cmd *cobra.Command, a *app, f *diagnoseFlags, args []string) er
 		if err != nil {
 			return fmt.Errorf("%s: %w", arg, err)
 		}
-		named = append(named, namedDiagnosis{shortName(arg), f.about(arg), r})
+		named = append(named, namedDiagnosis{baseName(arg), f.describeInput(arg), r})
 	}
 	if f.dir != "" {
 		if err := f.writeDiagnoses(named); err != nil {
@@ -148,8 +148,8 @@ type namedDiagnosis struct {
 	*diagnose.Result
 }
 
-// about names what is read for an argument: a set of samples of a run, or a file.
-func (f *diagnoseFlags) about(arg string) string {
+// describeInput names what is read for an argument: a set of samples of a run, or a file.
+func (f *diagnoseFlags) describeInput(arg string) string {
 	if st, err := os.Stat(arg); err != nil || !st.IsDir() {
 		return filepath.Base(arg) + ", "
 	}
@@ -166,7 +166,7 @@ func (f *diagnoseFlags) load(a *app, arg string) (diagnose.Input, error) {
 	if l, err = l.Coarse(f.label, f.fine); err != nil {
 		return diagnose.Input{}, fmt.Errorf("%s: %w", arg, err)
 	}
-	if l, _, err = a.known(l, arg, f.strict); err != nil {
+	if l, _, err = a.keepLabelled(l, arg, f.strict); err != nil {
 		return diagnose.Input{}, err
 	}
 	ids, names := l.NamedLabels()
@@ -180,12 +180,12 @@ func (f *diagnoseFlags) load(a *app, arg string) (diagnose.Input, error) {
 // open reads the table of an argument, with the labels of --labels if they are
 // given.
 func (f *diagnoseFlags) open(a *app, arg string) (*embedding.Table, error) {
-	st, err := stat(arg, aRun, someVectors)
+	st, err := statArg(arg, wantRun, wantVectors)
 	if err != nil {
 		return nil, err
 	}
 	if !st.IsDir() {
-		return a.read(arg, f.labels)
+		return a.readTable(arg, f.labels)
 	}
 	set, err := run.ParseSet(f.set)
 	if err != nil {
@@ -199,11 +199,11 @@ func (f *diagnoseFlags) open(a *app, arg string) (*embedding.Table, error) {
 	if err != nil || f.labels == "" {
 		return t, err
 	}
-	return a.label(t, f.labels)
+	return a.addLabels(t, f.labels)
 }
 
-// shortName heads table columns: the file's or folder's name.
-func shortName(path string) string {
+// baseName heads table columns: the file's or folder's name.
+func baseName(path string) string {
 	base := filepath.Base(filepath.Clean(path))
 	return strings.TrimSuffix(base, filepath.Ext(base))
 }
@@ -221,7 +221,7 @@ func diagnosisFiles(args []string) []string {
 	names := []string{"diagnosis.html"}
 	for i, arg := range args {
 		for _, name := range []string{"diagnosis.json", "diagnosis.md", "classes.csv", "triplets.csv"} {
-			names = append(names, diagnosisPrefix(i, len(args), shortName(arg))+name)
+			names = append(names, diagnosisPrefix(i, len(args), baseName(arg))+name)
 		}
 	}
 	return names
@@ -235,15 +235,16 @@ func (f *diagnoseFlags) writeDiagnoses(named []namedDiagnosis) error {
 	for i, n := range named {
 		prefix := diagnosisPrefix(i, len(named), n.Name)
 		texts = append(texts,
-			results.Of(prefix+"diagnosis.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(n) }),
-			results.Of(prefix+"diagnosis.md", n.WriteMarkdown), results.Of(prefix+"classes.csv", n.WriteClassesCSV),
-			results.Of(prefix+"triplets.csv", n.WriteTripletsCSV))
-		d := diagnosisreport.Draw(n.Name, n.Result)
+			results.NewText(prefix+"diagnosis.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(n) }),
+			results.NewText(prefix+"diagnosis.md", n.WriteMarkdown),
+			results.NewText(prefix+"classes.csv", n.WriteClassesCSV),
+			results.NewText(prefix+"triplets.csv", n.WriteTripletsCSV))
+		d := diagnosisreport.NewDiagnosis(n.Name, n.Result)
 		d.About = n.set + d.About + "."
 		drawn = append(drawn, d)
 	}
 	page := report.Page{Title: "Diagnosis", Lead: "Has the embedding collapsed its classes, and does it order the " +
 		"samples within a class?", Sections: report.DiagnosisSections(drawn...)}
-	_, err := f.put(append(texts, results.Of("diagnosis.html", htmlOf(page)))...)
+	_, err := f.writeResults(append(texts, results.NewText("diagnosis.html", htmlWriter(page)))...)
 	return err
 }

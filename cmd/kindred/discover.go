@@ -24,8 +24,8 @@ type discoverFlags struct {
 	draws, most, least int
 }
 
-// discovered is what kindred discover --json prints.
-type discovered struct {
+// discoverResult is what kindred discover --json prints.
+type discoverResult struct {
 	subclasses.Report
 	Files []string `json:"files"`
 	// Next is the command that trains on the sub-classes; "" if the pictures are not files.
@@ -36,7 +36,7 @@ func newDiscover(a *app) *cobra.Command {
 	var f discoverFlags
 	cmd := &cobra.Command{
 		Use:               "discover RUN|EMBEDDINGS --out DIR",
-		ValidArgsFunction: one(runsOrFiles),
+		ValidArgsFunction: completeOne(completeRunOrFile),
 		Short:             "Find sub-classes inside each class",
 		Long: `discover looks for sub-classes in each class of an embedding. It divides a class if
 held-out samples lie less often between its groups than inside them; a single cloud of
@@ -59,11 +59,12 @@ discover writes to DIR
 Pictures come from the run's data set or from --data.`,
 		Example: `  kindred discover runs/photos --out kinds
   kindred discover E.parquet --label label --out kinds-of-labels`,
-		Args: oneItems,
+		Args: checkItemsArg,
 		RunE: func(cmd *cobra.Command, args []string) error { return runDiscover(cmd.Context(), a, &f, args[0]) },
 	}
-	fs := flagsOf(cmd)
-	fs.text(&f.method, "method", "ward", "method that divides classes: ward or density", words("ward", "density"))
+	fs := newFlags(cmd)
+	fs.text(&f.method, "method", "ward", "method that divides classes: ward or density",
+		completeWords("ward", "density"))
 	fs.Float64Var(&f.level, "level", 0.05, "share of the classes without sub-classes that may be divided by mistake; "+
 		"1 divides every class")
 	fs.IntVar(&f.draws, "draws", 39, "simulated clouds that a class is compared with for its number of sub-classes, "+
@@ -83,13 +84,14 @@ func runDiscover(ctx context.Context, a *app, f *discoverFlags, arg string) erro
 	if err != nil {
 		return usageError(err)
 	}
-	for _, err := range []error{between("level", f.level, 1e-9, 1), atLeast("draws", f.draws, 1),
-		atLeast("most", f.most, 2), atLeast("least", f.least, 0)} {
+	for _, err := range []error{checkBetween("level", f.level, 1e-9, 1), checkAtLeast("draws", f.draws, 1),
+		checkAtLeast("most", f.most, 2), checkAtLeast("least", f.least, 0)} {
 		if err != nil {
 			return err
 		}
 	}
-	if err := f.settle("", "kinds.csv", "classes.csv", "manifest.csv", review.FileName, review.DataName); err != nil {
+	if err := f.chooseDir("", "kinds.csv", "classes.csv", "manifest.csv", review.FileName,
+		review.DataName); err != nil {
 		return err
 	}
 	r, err := f.open(ctx, a, arg)
@@ -99,22 +101,22 @@ func runDiscover(ctx context.Context, a *app, f *discoverFlags, arg string) erro
 	defer r.Close()
 	// Each item and each class needs its lines in the tables and on the page.
 	what := fmt.Sprintf("%d items of %d classes", len(r.Labels), len(r.Names))
-	if err := planned(what, budget.Sum(budget.Product(int64(500+8*r.X.Cols), int64(len(r.Labels))),
+	if err := checkMemory(what, budget.Sum(budget.Product(int64(500+8*r.X.Cols), int64(len(r.Labels))),
 		budget.Product(1200, int64(len(r.Names))))); err != nil {
 		return err
 	}
-	if err := f.begin(); err != nil {
+	if err := f.makeDir(); err != nil {
 		return err
 	}
 	meter := a.newMeter("classes", countUnit)
 	res, err := discover.Find(ctx, r.X, r.Labels, discover.Options{Method: method, Level: f.level, Draws: f.draws,
-		Most: f.most, Least: f.least, Seed: a.seed, Progress: func(done, total int) { meter.count(done, total) }})
+		Most: f.most, Least: f.least, Seed: a.seed, Progress: func(done, total int) { meter.showCount(done, total) }})
 	meter.close()
 	if err != nil {
 		return err
 	}
 	found := subclasses.New(&r.Subjects, method, res)
-	out := &discovered{Report: *found}
+	out := &discoverResult{Report: *found}
 	out.Files, err = f.writeAll([]csvFile{{"kinds.csv", found.Rows(&r.Subjects)}, {"classes.csv", found.ClassRows()},
 		{"manifest.csv", found.Manifest(&r.Subjects)}},
 		func() (*review.Page, error) { return found.Page(ctx, &r.Subjects) })
@@ -125,10 +127,10 @@ func runDiscover(ctx context.Context, a *app, f *discoverFlags, arg string) erro
 		out.Next = escape.Command(os.Args[0], "train", "--data", filepath.Join(f.dir, "manifest.csv"),
 			"--allow-outside", "--set", "sample.name=hierarchical")
 	}
-	return a.answer(out, func() error { return a.printDiscovered(out) })
+	return a.printResult(out, func() error { return a.printDiscovered(out) })
 }
 
-func (a *app) printDiscovered(d *discovered) error {
+func (a *app) printDiscovered(d *discoverResult) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "class\titems\tkinds\tp\tstability")
 	for _, c := range d.Classes {
@@ -137,7 +139,7 @@ func (a *app) printDiscovered(d *discovered) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	if nothing := d.Nothing(); nothing != "" {
+	if nothing := d.UndividedMessage(); nothing != "" {
 		_, err := fmt.Fprintln(a.out, nothing)
 		return err
 	}

@@ -20,9 +20,9 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// kindsFile goes to an empty folder and writes E.csv: two classes of 60 items, the
+// writeKindsFile goes to an empty folder and writes E.csv: two classes of 60 items, the
 // first of three kinds. Six labels are wrong; the function returns these rows.
-func kindsFile(t *testing.T) (wrong []int) {
+func writeKindsFile(t *testing.T) (wrong []int) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	rng := rand.New(rand.NewPCG(3, 1))
@@ -55,8 +55,8 @@ func kindsFile(t *testing.T) (wrong []int) {
 	return wrong
 }
 
-// table reads a file of CSV.
-func table(t *testing.T, path string) [][]string {
+// readCSV reads a file of CSV.
+func readCSV(t *testing.T, path string) [][]string {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
@@ -71,9 +71,9 @@ func table(t *testing.T, path string) [][]string {
 }
 
 func TestDiscoverFile(t *testing.T) {
-	kindsFile(t)
-	out, _ := program(t, "discover E.csv --out kinds --json")
-	var d discovered
+	writeKindsFile(t)
+	out, _ := runProgram(t, "discover E.csv --out kinds --json")
+	var d discoverResult
 	if err := json.Unmarshal([]byte(out), &d); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestDiscoverFile(t *testing.T) {
 		d.Classes[0].P > 0.05 || len(d.Classes[0].Kinds[0].Different) != 4 {
 		t.Errorf("%+v", d)
 	}
-	rows := table(t, "kinds/kinds.csv")
+	rows := readCSV(t, "kinds/kinds.csv")
 	if len(rows) != 121 || strings.Join(rows[0], ",") != "id,path,label,kind" {
 		t.Errorf("%d rows, header %q", len(rows), rows[0])
 	}
@@ -89,7 +89,8 @@ func TestDiscoverFile(t *testing.T) {
 	if rows[1][3] != rows[4][3] || rows[1][3] == rows[2][3] || !strings.HasPrefix(rows[1][3], "bird ") {
 		t.Errorf("kinds %q, %q, %q", rows[1], rows[2], rows[4])
 	}
-	if m := table(t, "kinds/manifest.csv"); strings.Join(m[0], ",") != "path,label,coarse,split" || m[1][2] != "bird" ||
+	if m := readCSV(t, "kinds/manifest.csv"); strings.Join(m[0], ",") != "path,label,coarse,split" ||
+		m[1][2] != "bird" ||
 		m[1][1] != rows[1][3] || m[2][3] != "test" {
 		t.Errorf("manifest %q", m[:3])
 	}
@@ -97,16 +98,16 @@ func TestDiscoverFile(t *testing.T) {
 	if err != nil || !strings.Contains(string(page), "bird: sub-class 1 of") {
 		t.Errorf("%v: the page has no card", err)
 	}
-	if len(table(t, "kinds/classes.csv")) != d.Kinds+1 {
+	if len(readCSV(t, "kinds/classes.csv")) != d.Kinds+1 {
 		t.Error("classes.csv has not a line for each kind")
 	}
 }
 
 // discover and diagnose say the same of the same rows.
 func TestSameVerdict(t *testing.T) {
-	kindsFile(t)
-	found, _ := program(t, "discover E.csv --out kinds")
-	told, _ := program(t, "diagnose E.csv --label label")
+	writeKindsFile(t)
+	found, _ := runProgram(t, "discover E.csv --out kinds")
+	told, _ := runProgram(t, "diagnose E.csv --label label")
 	const want = "1 of 2 classes fall into groups (level 5 %; such groups may be bursts"
 	if !strings.Contains(found, want) || !strings.Contains(told, want) {
 		t.Errorf("discover:\n%s\ndiagnose:\n%s", found, told)
@@ -114,9 +115,9 @@ func TestSameVerdict(t *testing.T) {
 }
 
 func TestCleanFile(t *testing.T) {
-	wrong := kindsFile(t)
-	out, _ := program(t, "clean E.csv --out suspects --apply relabel --json")
-	var c cleaned
+	wrong := writeKindsFile(t)
+	out, _ := runProgram(t, "clean E.csv --out suspects --apply relabel --json")
+	var c cleanResult
 	if err := json.Unmarshal([]byte(out), &c); err != nil {
 		t.Fatal(err)
 	}
@@ -138,17 +139,18 @@ func TestCleanFile(t *testing.T) {
 		t.Errorf("suspects %v, want %v", found, wrong)
 	}
 	const head = "id,path,label,suggested,score,reason"
-	if rows := table(t, "suspects/suspects.csv"); strings.Join(rows[0], ",") != head || len(rows) != len(c.Suspects)+1 {
+	if rows := readCSV(t, "suspects/suspects.csv"); strings.Join(rows[0], ",") != head ||
+		len(rows) != len(c.Suspects)+1 {
 		t.Errorf("%q", rows[0])
 	}
-	m := table(t, "suspects/manifest.csv")
+	m := readCSV(t, "suspects/manifest.csv")
 	for i, row := range m[1:] {
 		if want := map[bool]string{true: "bird", false: "fish"}[i < 60]; row[1] != want || len(row) != 3 {
 			t.Errorf("row %d of the manifest: %q, want %s", i, row, want)
 		}
 	}
-	program(t, "clean E.csv --out dropped --apply drop --no-pictures")
-	if n := len(table(t, "dropped/manifest.csv")); n != 121-len(wrong) {
+	runProgram(t, "clean E.csv --out dropped --apply drop --no-pictures")
+	if n := len(readCSV(t, "dropped/manifest.csv")); n != 121-len(wrong) {
 		t.Errorf("%d lines after dropping", n)
 	}
 }
@@ -176,8 +178,8 @@ func TestCleanConfused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, _ := program(t, "clean E.csv --out suspects --json")
-	var c cleaned
+	out, _ := runProgram(t, "clean E.csv --out suspects --json")
+	var c cleanResult
 	if err := json.Unmarshal([]byte(out), &c); err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +188,7 @@ func TestCleanConfused(t *testing.T) {
 		t.Errorf("%+v", c.Confused)
 	}
 	t.Logf("%+v", c.Confused)
-	out, _ = program(t, "clean E.csv --out again")
+	out, _ = runProgram(t, "clean E.csv --out again")
 	if !strings.Contains(out, "of the 144 labelled lynx are likely to be cat") {
 		t.Error(out)
 	}
@@ -237,13 +239,13 @@ func TestCleanRepeated(t *testing.T) {
 	if err := embedding.Write("E.csv", e); err != nil {
 		t.Fatal(err)
 	}
-	out, _ := program(t, "clean E.csv --data photos --out suspects")
+	out, _ := runProgram(t, "clean E.csv --data photos --out suspects")
 	if want := fmt.Sprintf("copies: %d, odd items: ", repeated-1); !strings.Contains(out, want) ||
 		!strings.Contains(out, fmt.Sprintf("blank pictures: %d", black)) {
 		t.Errorf("%s\nwant %s", out, want)
 	}
 	copied := 0
-	for _, row := range table(t, "suspects/suspects.csv") {
+	for _, row := range readCSV(t, "suspects/suspects.csv") {
 		if strings.HasPrefix(row[5], "copy: ") {
 			copied++
 			if !strings.HasPrefix(row[5], "copy: the same picture as cat/000.png") || row[4] != "1.0000" {
@@ -259,7 +261,7 @@ func TestCleanRepeated(t *testing.T) {
 // A run is discovered and cleaned, with folds, and what that writes trains the next.
 func TestRunsOnCorrectedLabels(t *testing.T) {
 	t.Chdir(t.TempDir())
-	shapes(t, "photos", 3, 3, 10)
+	writeShapes(t, "photos", 3, 3, 10)
 	// A copy under another name.
 	b, err := os.ReadFile(filepath.Join("photos", "coarse1", "fine0", "3.png"))
 	if err != nil {
@@ -268,36 +270,36 @@ func TestRunsOnCorrectedLabels(t *testing.T) {
 	if err := os.WriteFile(filepath.Join("photos", "coarse1", "fine0", "copy.png"), b, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	program(t, "train --data photos --set train.epochs=2 --set network.pretrained=none --set network.width=8 "+
+	runProgram(t, "train --data photos --set train.epochs=2 --set network.pretrained=none --set network.width=8 "+
 		"--out runs/a")
-	program(t, "discover runs/a --out kinds --level 1")
-	rows := table(t, "kinds/manifest.csv")
+	runProgram(t, "discover runs/a --out kinds --level 1")
+	rows := readCSV(t, "kinds/manifest.csv")
 	if len(rows) != 92 || !filepath.IsAbs(rows[1][0]) {
 		t.Fatalf("%d lines, the first %q", len(rows), rows[1])
 	}
-	program(t, "train --data kinds/manifest.csv --set data.outside=true --set sample.name=hierarchical "+
+	runProgram(t, "train --data kinds/manifest.csv --set data.outside=true --set sample.name=hierarchical "+
 		"--set train.epochs=1 --set network.pretrained=none --set network.width=8 --out runs/b")
-	out, _ := program(t, "clean runs/a --folds 2 --apply relabel --out suspects")
+	out, _ := runProgram(t, "clean runs/a --folds 2 --apply relabel --out suspects")
 	if !strings.Contains(out, "copies: 1, odd items: ") {
 		t.Errorf("%s", out)
 	}
-	copied := slices.ContainsFunc(table(t, "suspects/suspects.csv"), func(row []string) bool {
+	copied := slices.ContainsFunc(readCSV(t, "suspects/suspects.csv"), func(row []string) bool {
 		return strings.Contains(row[5], "copy: the same picture as")
 	})
 	if !copied {
 		t.Error("no line on the copy")
 	}
-	program(t, "train --data suspects/manifest.csv --set data.outside=true --set train.epochs=1 "+
+	runProgram(t, "train --data suspects/manifest.csv --set data.outside=true --set train.epochs=1 "+
 		"--set network.pretrained=none --set network.width=8 --out runs/c")
-	program(t, "report runs/a runs/b runs/c --out report")
+	runProgram(t, "report runs/a runs/b runs/c --out report")
 }
 
 // A server shows the page without any index, keeps what is decided in its folder, and
 // no second server writes there.
 func TestServeReview(t *testing.T) {
-	kindsFile(t)
-	program(t, "clean E.csv --out suspects")
-	s, stop := served(t, "--review", "suspects")
+	writeKindsFile(t)
+	runProgram(t, "clean E.csv --out suspects")
+	s, stop := startServe(t, "--review", "suspects")
 	if s.Review != s.URL+"/review" || len(s.Collections) != 0 {
 		t.Errorf("%+v", s)
 	}
@@ -336,7 +338,7 @@ func TestServeReview(t *testing.T) {
 }
 
 func TestReviewMistakes(t *testing.T) {
-	kindsFile(t)
+	writeKindsFile(t)
 	for _, c := range []struct {
 		line  string
 		code  int
@@ -370,13 +372,13 @@ func TestReviewMistakes(t *testing.T) {
 // TestDiscoverSaysHowToTrain: where the items are files, the command that trains on
 // classes and kinds is printed; where they are names alone, none is.
 func TestDiscoverSaysHowToTrain(t *testing.T) {
-	kindsFile(t)
+	writeKindsFile(t)
 	const next = " train --data kinds/manifest.csv --allow-outside --set sample.name=hierarchical"
-	if out, _ := program(t, "discover E.csv --out kinds"); strings.Contains(out, next) {
+	if out, _ := runProgram(t, "discover E.csv --out kinds"); strings.Contains(out, next) {
 		t.Error(out)
 	}
-	put(t, "photo_000.jpg", []byte("here"))
-	if out, _ := program(t, "discover E.csv --out kinds --force"); !strings.Contains(out, next+"\n") {
+	writeBytes(t, "photo_000.jpg", []byte("here"))
+	if out, _ := runProgram(t, "discover E.csv --out kinds --force"); !strings.Contains(out, next+"\n") {
 		t.Error(out)
 	}
 }

@@ -21,29 +21,29 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/bf16"
 )
 
-// health is what kindred doctor prints.
-type health struct {
-	version
+// healthReport is what kindred doctor prints.
+type healthReport struct {
+	versionInfo
 	// BFloat16 is the level of the kernels that compute in bfloat16: amx, avx512 or go.
 	BFloat16 string `json:"bfloat16"`
 	Cores    int    `json:"cores"` // of the machine, as far as this process may use them
 	Used     int    `json:"cores_used"`
 	Memory   int64  `json:"memory_limit"` // bytes
 	// DataDir and WeightsDir are folders; Sets and Weights list what is in them.
-	DataDir    string   `json:"data_dir"`
-	Sets       []string `json:"sets"`
-	WeightsDir string   `json:"weights_dir"`
-	Weights    []string `json:"weights"`
-	Caches     []cached `json:"caches"`
+	DataDir    string          `json:"data_dir"`
+	Sets       []string        `json:"sets"`
+	WeightsDir string          `json:"weights_dir"`
+	Weights    []string        `json:"weights"`
+	Caches     []trainingCache `json:"caches"`
 	// Environment lists the environment variables that kindred reads.
 	Environment []string `json:"environment"`
 	// Programs lists the programs that kindred works with; their path is "" if not found.
-	Programs []helper `json:"programs"`
-	Problems []string `json:"problems"`
+	Programs []helperProgram `json:"programs"`
+	Problems []string        `json:"problems"`
 }
 
-// helper is a program that kindred works with.
-type helper struct {
+// helperProgram is a program that kindred works with.
+type helperProgram struct {
 	Name string `json:"name"`
 	Path string `json:"path"`
 	For  string `json:"for"`
@@ -60,24 +60,24 @@ exit status is 1 if a folder cannot be used.`,
 		Example: `  kindred doctor
   kindred doctor --json`,
 		Args: exactArgs(),
-		RunE: func(*cobra.Command, []string) error { return a.examine() },
+		RunE: func(*cobra.Command, []string) error { return a.runDoctor() },
 	}
 }
 
-func (a *app) examine() error {
-	h := health{version: thisVersion(), BFloat16: bf16.Active().String(), Cores: runtime.NumCPU(),
+func (a *app) runDoctor() error {
+	h := healthReport{versionInfo: currentVersion(), BFloat16: bf16.Active().String(), Cores: runtime.NumCPU(),
 		Used: runtime.GOMAXPROCS(0), Memory: budget.Limit(), Sets: []string{}, Weights: []string{},
 		Environment: []string{}, Problems: []string{}}
-	h.folders()
-	for _, name := range environment {
+	h.examineFolders()
+	for _, name := range environmentNames {
 		if v, ok := os.LookupEnv(name); ok {
-			if slices.Contains(secrets, name) {
+			if slices.Contains(secretNames, name) {
 				v = "(set)"
 			}
 			h.Environment = append(h.Environment, name+"="+v)
 		}
 	}
-	for _, p := range []helper{
+	for _, p := range []helperProgram{
 		{Name: "npm", For: "kindred data get, if the official address cannot be reached"},
 		{Name: "chromium", For: "tests of the pages"},
 		{Name: "kindred-gpu", For: "training on an accelerator"},
@@ -85,7 +85,7 @@ func (a *app) examine() error {
 		p.Path, _ = exec.LookPath(p.Name)
 		h.Programs = append(h.Programs, p)
 	}
-	err := a.answer(h, func() error { return a.printHealth(&h) })
+	err := a.printResult(h, func() error { return a.printHealth(&h) })
 	if err == nil && len(h.Problems) > 0 {
 		return errors.New(strings.Join(h.Problems, "; "))
 	}
@@ -95,13 +95,13 @@ func (a *app) examine() error {
 // environment lists the variables that kindred and Go read. The values of those in
 // secrets are not printed.
 var (
-	environment = []string{data.EnvHome, weights.EnvHome, "KINDRED_ISA", secretEnv, "GOMAXPROCS", "GOMEMLIMIT",
+	environmentNames = []string{data.EnvHome, weights.EnvHome, "KINDRED_ISA", secretEnv, "GOMAXPROCS", "GOMEMLIMIT",
 		"XDG_CACHE_HOME", "HTTPS_PROXY", "NO_PROXY", "AWS_ENDPOINT_URL", "AWS_REGION"}
-	secrets = []string{secretEnv, "HTTPS_PROXY"} // a proxy's address may hold a password
+	secretNames = []string{secretEnv, "HTTPS_PROXY"} // a proxy's address may hold a password
 )
 
-// folders looks into the folders of data, weights and caches.
-func (h *health) folders() {
+// examineFolders looks into the folders of data, weights and caches.
+func (h *healthReport) examineFolders() {
 	problem := func(err error) {
 		if err != nil {
 			h.Problems = append(h.Problems, cli.Message(err))
@@ -126,7 +126,7 @@ func (h *health) folders() {
 			}
 		}
 	}
-	h.Caches, err = caches()
+	h.Caches, err = listCaches()
 	problem(err)
 	for i := range h.Caches {
 		_, err := h.Caches[i].files()
@@ -134,8 +134,8 @@ func (h *health) folders() {
 	}
 }
 
-func (a *app) printHealth(h *health) error {
-	fmt.Fprint(a.out, h.version)
+func (a *app) printHealth(h *healthReport) error {
+	fmt.Fprint(a.out, h.versionInfo)
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	line := func(what, format string, args ...any) {
 		fmt.Fprintf(w, "%s\t%s\n", what, escape.Name(fmt.Sprintf(format, args...)))
@@ -143,8 +143,8 @@ func (a *app) printHealth(h *health) error {
 	line("bfloat16", "%s", h.BFloat16)
 	line("cores", "%d of %d", h.Used, h.Cores)
 	line("memory", "at most %s for a file or a setting", budget.Format(h.Memory))
-	line("data sets", "%s: %s", h.DataDir, listing(h.Sets))
-	line("weights", "%s: %s", h.WeightsDir, listing(h.Weights))
+	line("data sets", "%s: %s", h.DataDir, joinNames(h.Sets))
+	line("weights", "%s: %s", h.WeightsDir, joinNames(h.Weights))
 	for _, c := range h.Caches {
 		line(c.Name, "%s: %s, %s", c.Dir, enum.Count(c.Files, "file"), budget.Format(c.Bytes))
 	}
@@ -161,8 +161,8 @@ func (a *app) printHealth(h *health) error {
 	return w.Flush()
 }
 
-// listing joins names, or says that there are none.
-func listing(names []string) string {
+// joinNames joins names, or says that there are none.
+func joinNames(names []string) string {
 	if len(names) == 0 {
 		return "none yet"
 	}

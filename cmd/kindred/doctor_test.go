@@ -19,8 +19,8 @@ func TestDoctor(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(home, "data", "shoes"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	out, _ := program(t, "doctor --json")
-	var h health
+	out, _ := runProgram(t, "doctor --json")
+	var h healthReport
 	if err := json.Unmarshal([]byte(out), &h); err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestDoctor(t *testing.T) {
 		h.Cores != runtime.NumCPU() || h.Memory <= 0 || h.Go != runtime.Version() || len(h.Caches) != 2 {
 		t.Errorf("%+v", h)
 	}
-	text, _ := program(t, "doctor")
+	text, _ := runProgram(t, "doctor")
 	for _, want := range []string{"kernels ", "bfloat16 ", "shoes", "none yet", "KINDRED_DATA=" + home,
 		secretEnv + "=(set)"} {
 		if !strings.Contains(text, want) {
@@ -46,7 +46,7 @@ func TestDoctor(t *testing.T) {
 
 // Without a command kindred says how to begin, not all that it can do.
 func TestFirstSteps(t *testing.T) {
-	out, _ := program(t, "")
+	out, _ := runProgram(t, "")
 	if strings.Count(out, "\n  kindred ") != 3 || strings.Count(out, "\n") > 12 {
 		t.Errorf("%s", out)
 	}

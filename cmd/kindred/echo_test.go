@@ -19,7 +19,7 @@ func TestJobsAreToldInPlainText(t *testing.T) {
 		{Key: "3", Title: "t", State: queue.Failed, Text: strings.Repeat(evil, 100_000)},
 	} {
 		var b bytes.Buffer
-		(&app{out: &b, err: &b}).tellJobs()(s)
+		(&app{out: &b, err: &b}).newJobPrinter()(s)
 		line := b.String()
 		if strings.ContainsAny(line, "\x1b\u202e") || strings.Count(line, "\n") != 1 || len(line) > 20_000 {
 			t.Errorf("%s: %d bytes: %.200q", s.Key, len(line), line)

@@ -37,7 +37,7 @@ func newEmbed(a *app) *cobra.Command {
 	var f embedFlags
 	cmd := &cobra.Command{
 		Use:               "embed RUN DATA --out FILE",
-		ValidArgsFunction: then(runsOrFiles, dataSets),
+		ValidArgsFunction: completeTwo(completeRunOrFile, completeDatasets),
 		Short:             "Compute the embeddings of a data set with a trained or pretrained network",
 		Long: `embed runs the network of a finished training run, the folder RUN, over all samples
 of the data set DATA, prepared like the run's test images, and writes one row per
@@ -57,33 +57,36 @@ as the arguments.`,
   kindred embed runs/photos more-photos/ --out E.parquet --queue queue/
   find photos/ -name '*.jpg' | kindred embed runs/photos - --out new.parquet
   kindred eval --embeddings E.npy`,
-		Args: func(_ *cobra.Command, args []string) error { return f.take(args, &f.data, "the data set", "--data") },
+		Args: func(_ *cobra.Command, args []string) error {
+			return f.readArgs(args, &f.data, "the data set", "--data")
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.in = cmd.InOrStdin()
 			list, queued, what := f.data == "-", f.queued.queue != "", "jobs of a queue (--queue)"
 			if list {
 				what = "a list of files (-)"
 			}
-			if err := refuse(cmd, what,
-				rule{"data-dir allow-outside", !list, "", forASet},
-				rule{"data-labels", !list && !queued, "", "it names the labels of a file of features on this machine"},
-				rule{"keep", list || !queued, "", "the cache is that of this machine"},
-				rule{"queue", !list, "", "workers cannot read it"}); err != nil {
+			if err := checkRules(cmd, what,
+				flagRule{"data-dir allow-outside", !list, "", reasonDataset},
+				flagRule{"data-labels", !list && !queued, "",
+					"it names the labels of a file of features on this machine"},
+				flagRule{"keep", list || !queued, "", "the cache is that of this machine"},
+				flagRule{"queue", !list, "", "workers cannot read it"}); err != nil {
 				return err
 			}
 			return runEmbed(cmd.Context(), a, &f)
 		},
 	}
-	fs := flagsOf(cmd)
+	fs := newFlags(cmd)
 	fs.text(&f.data, "data", "",
-		"data set by name, folder, manifest, benchmark root or file of features (.npy)", dataSets)
+		"data set by name, folder, manifest, benchmark root or file of features (.npy)", completeDatasets)
 	fs.text(&f.dataLabels, "data-labels", "", "labels of a file of features; default: those in it or beside it",
-		anyFile)
+		completeFiles)
 	fs.dataDir(&f.dataDir)
-	fs.text(&f.out, "out", "", "file of embeddings to write ("+strings.Join(formats().Extensions(), ", ")+
-		"); - for standard output, as .npy", anyFile)
+	fs.text(&f.out, "out", "", "file of embeddings to write ("+strings.Join(embeddingFormats().Extensions(), ", ")+
+		"); - for standard output, as .npy", completeFiles)
 	fs.text(&f.labels, "labels", "", "file of the samples' paths and labels to write (.csv); default: beside the "+
-		"embeddings, NAME.labels.csv for NAME.npy", anyFile)
+		"embeddings, NAME.labels.csv for NAME.npy", completeFiles)
 	fs.outside(&f.outside)
 	fs.BoolVar(&f.keep, "keep", false, "keep each image's features, and use kept features instead of computing "+
 		"them; training with network.freeze=body uses the same cache (kindred cache)")
@@ -102,7 +105,7 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 			return usagef("missing %s", g[1])
 		}
 	}
-	format, err := formatOf(f.out)
+	format, err := chooseFormat(f.out)
 	if err != nil {
 		return usageError(err)
 	}
@@ -110,14 +113,14 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 	if ext := filepath.Ext(f.out); labels == "" && strings.EqualFold(ext, embedding.NPY.Extension()) {
 		labels = strings.TrimSuffix(f.out, ext) + ".labels.csv" // where embedding.LabelsBeside looks
 	}
-	labelFormat, err := labelFormatOf(labels)
+	labelFormat, err := chooseLabelFormat(labels)
 	if err != nil {
 		return usageError(err)
 	}
 	if o, l := isStdout(f.out), isStdout(labels); o && l || a.json && (o || l) {
 		return usagef("only one of --out, --labels and --json can go to standard output")
 	}
-	if err := f.settle(f.out, labels); err != nil {
+	if err := f.checkReplace(f.out, labels); err != nil {
 		return err
 	}
 	m, err := f.model(ctx, a)
@@ -134,18 +137,18 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 		return err
 	}
 	defer d.Close()
-	if err := f.ready(d, labels); err != nil {
+	if err := f.checkOutputs(d, labels); err != nil {
 		return err
 	}
-	a.sayNotes(d)
+	a.printNotes(d)
 	m.Config.Data.Strict = f.strict
 	taken := func() error { return nil }
-	var e *run.Embedded
+	var e *run.Embeddings
 	if f.queued.queue != "" {
 		var end func()
-		if e, taken, end, err = f.share(ctx, a, m, d); err == nil {
+		if e, taken, end, err = f.embedShared(ctx, a, m, d); err == nil {
 			defer end()
-			err = someRead(e)
+			err = checkSomeRead(e)
 		}
 	} else {
 		e, err = a.embed(ctx, m, d.All())
@@ -169,8 +172,8 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 	if err := taken(); err != nil {
 		return err
 	}
-	a.sayLeftOut(e.LeftOut)
-	return a.sayEmbedded(f.out, labels, e)
+	a.printLeftOut(e.LeftOut)
+	return a.printEmbedded(f.out, labels, e)
 }
 
 // write writes the embeddings, and their paths and labels if they have a file of their own.
@@ -179,7 +182,7 @@ func (f *embedFlags) write(a *app, t *embedding.Table, format embedding.Format, 
 	if err := a.writeFile(f.out, func(w io.Writer) error { return format.Write(w, t) }); err != nil {
 		return err
 	}
-	if len(regularOnes([]string{f.out})) > 0 {
+	if len(regularPaths([]string{f.out})) > 0 {
 		if err := embedding.WriteNetwork(f.out, format, t); err != nil {
 			return err
 		}
@@ -190,11 +193,11 @@ func (f *embedFlags) write(a *app, t *embedding.Table, format embedding.Format, 
 			return err
 		}
 	}
-	return f.made(f.out, labels)
+	return f.recordMade(f.out, labels)
 }
 
 // addItems adds the ids of the rows' items and the digests of their contents.
-func addItems(ctx context.Context, t *embedding.Table, e *run.Embedded) error {
+func addItems(ctx context.Context, t *embedding.Table, e *run.Embeddings) error {
 	if t.CheckItems() == nil { // a list may have a picture twice
 		ids := make([]string, t.Rows())
 		for i := range ids {
@@ -217,7 +220,7 @@ func addItems(ctx context.Context, t *embedding.Table, e *run.Embedded) error {
 
 // addExif adds the columns of EXIF data that at least one photo has. A set without labels gets no such
 // columns, because they would be taken for labels.
-func addExif(ctx context.Context, t *embedding.Table, e *run.Embedded) error {
+func addExif(ctx context.Context, t *embedding.Table, e *run.Embeddings) error {
 	if len(t.Columns) == 0 {
 		return nil
 	}
@@ -228,7 +231,7 @@ func addExif(ctx context.Context, t *embedding.Table, e *run.Embedded) error {
 	for _, name := range []string{mirror.Taken, mirror.Camera, mirror.Place} {
 		texts, some := make([]string, len(photos)), false
 		for i := range photos {
-			texts[i], _ = mirror.Exif(&photos[i])[name].(string)
+			texts[i], _ = mirror.ExifColumns(&photos[i])[name].(string)
 			some = some || texts[i] != ""
 		}
 		if some {
@@ -238,8 +241,8 @@ func addExif(ctx context.Context, t *embedding.Table, e *run.Embedded) error {
 	return nil
 }
 
-// ready checks before embedding that the results can be written.
-func (f *embedFlags) ready(d *data.Dataset, labels string) error {
+// checkOutputs checks before embedding that the results can be written.
+func (f *embedFlags) checkOutputs(d *data.Dataset, labels string) error {
 	if labels != "" && d.All().Fine == nil {
 		if f.labels != "" {
 			return fmt.Errorf("--labels %s: %s has no labels", f.labels, d.Name)
@@ -248,12 +251,12 @@ func (f *embedFlags) ready(d *data.Dataset, labels string) error {
 			"another format that holds the paths, such as %s, or the numbers alone with --out -", f.out, d.Name,
 			strings.TrimSuffix(f.out, filepath.Ext(f.out))+".parquet")
 	}
-	return atomic.Prepare(regularOnes([]string{f.out, labels})...)
+	return atomic.Prepare(regularPaths([]string{f.out, labels})...)
 }
 
-// share lets the workers of a queue embed d. taken removes the results from the queue; end
+// embedShared lets the workers of a queue embed d. taken removes the results from the queue; end
 // closes the queue.
-func (f *embedFlags) share(ctx context.Context, a *app, m *run.Model, d *data.Dataset) (e *run.Embedded,
+func (f *embedFlags) embedShared(ctx context.Context, a *app, m *run.Model, d *data.Dataset) (e *run.Embeddings,
 	taken func() error, end func(), err error) {
 	share, end, err := f.queued.share(ctx, a, m, d, shards.Source{Data: f.data, Outside: f.outside}, f.dataDir)
 	if err != nil {
@@ -264,44 +267,44 @@ func (f *embedFlags) share(ctx context.Context, a *app, m *run.Model, d *data.Da
 		end()
 		return nil, nil, nil, err
 	}
-	return e, func() error { return share.Forget(ctx, list) }, end, nil
+	return e, func() error { return share.RemoveResults(ctx, list) }, end, nil
 }
 
 // embed is m.Embed with a line of progress. It is an error if no sample can be read.
-func (a *app) embed(ctx context.Context, m *run.Model, p *data.Part) (*run.Embedded, error) {
+func (a *app) embed(ctx context.Context, m *run.Model, p *data.Part) (*run.Embeddings, error) {
 	meter := a.newMeter("embedding", countUnit)
 	defer meter.close()
-	m.Progress = meter.count
+	m.Progress = meter.showCount
 	e, err := m.EmbedPart(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	return e, someRead(e)
+	return e, checkSomeRead(e)
 }
 
-// embedded is embed, and prints which samples were left out.
-func (a *app) embedded(ctx context.Context, m *run.Model, p *data.Part) (*run.Embedded, error) {
+// embedAndReport is embed, and prints which samples were left out.
+func (a *app) embedAndReport(ctx context.Context, m *run.Model, p *data.Part) (*run.Embeddings, error) {
 	e, err := a.embed(ctx, m, p)
 	if err == nil {
-		a.sayLeftOut(e.LeftOut)
+		a.printLeftOut(e.LeftOut)
 	}
 	return e, err
 }
 
-// someRead returns an error if no picture could be read.
-func someRead(e *run.Embedded) error {
+// checkSomeRead returns an error if no picture could be read.
+func checkSomeRead(e *run.Embeddings) error {
 	if e.X.Rows > 0 || e.Part.Len() == 0 {
 		return nil
 	}
-	return items.NoneRead(e.Part.Len(), e.LeftOut)
+	return items.NoneReadError(e.Part.Len(), e.LeftOut)
 }
 
 // open opens the data set to embed, with or without labels; for - it opens the
 // files that standard input lists.
 func (f *embedFlags) open(ctx context.Context, crop bool) (*data.Dataset, error) {
 	if f.data != "-" {
-		return remotedata.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Labels: f.dataLabels,
-			Formats: formats(), Crop: crop, Outside: f.outside, Unlabelled: true, Distinct: true,
+		return remotedata.Open(ctx, f.data, data.OpenOptions{Home: dataFolder(f.dataDir), Labels: f.dataLabels,
+			Formats: embeddingFormats(), Crop: crop, Outside: f.outside, Unlabelled: true, Distinct: true,
 			Strict: f.strict})
 	}
 	paths, err := data.ReadPaths(f.in)
@@ -316,8 +319,8 @@ func (f *embedFlags) open(ctx context.Context, crop bool) (*data.Dataset, error)
 	}))
 }
 
-// sayEmbedded prints what was written.
-func (a *app) sayEmbedded(out, labels string, e *run.Embedded) error {
+// printEmbedded prints what was written.
+func (a *app) printEmbedded(out, labels string, e *run.Embeddings) error {
 	if a.json {
 		return a.printJSON(map[string]any{"out": out, "labels": labels, "rows": e.X.Rows, "dim": e.X.Cols,
 			"left_out": e.LeftOut})
@@ -333,19 +336,19 @@ func (a *app) sayEmbedded(out, labels string, e *run.Embedded) error {
 	return err
 }
 
-// formatOf returns the format in which embeddings are written to path. Standard output
+// chooseFormat returns the format in which embeddings are written to path. Standard output
 // and pipes, whose names have no extension, get .npy.
-func formatOf(path string) (embedding.Format, error) {
+func chooseFormat(path string) (embedding.Format, error) {
 	if st, err := os.Stat(path); isStdout(path) || err == nil && !st.Mode().IsRegular() && !st.IsDir() {
 		return embedding.NPY, nil
 	}
-	return formats().Of(path)
+	return embeddingFormats().Of(path)
 }
 
-// labelFormatOf returns the format in which paths and labels are written to path, if
+// chooseLabelFormat returns the format in which paths and labels are written to path, if
 // any.
-func labelFormatOf(path string) (embedding.Format, error) {
-	f, err := formatOf(path)
+func chooseLabelFormat(path string) (embedding.Format, error) {
+	f, err := chooseFormat(path)
 	switch {
 	case path == "" || f == embedding.NPY && !strings.EqualFold(filepath.Ext(path), embedding.NPY.Extension()):
 		return embedding.CSV, nil // the default for a name without an extension
@@ -355,15 +358,15 @@ func labelFormatOf(path string) (embedding.Format, error) {
 	return f, err
 }
 
-// sayNotes prints remarks about how a data set was read.
-func (a *app) sayNotes(d *data.Dataset) {
+// printNotes prints remarks about how a data set was read.
+func (a *app) printNotes(d *data.Dataset) {
 	for _, n := range d.Notes {
 		fmt.Fprintln(a.err, "note: "+escape.Text(n))
 	}
 }
 
-// sayLeftOut prints which files and samples were not used.
-func (a *app) sayLeftOut(list []data.LeftOut) {
+// printLeftOut prints which files and samples were not used.
+func (a *app) printLeftOut(list []data.LeftOut) {
 	for _, l := range list {
 		fmt.Fprintln(a.err, l)
 	}

@@ -15,7 +15,7 @@ import (
 // embed writes labels beside the embeddings, and every command that takes
 // embeddings takes what it wrote.
 func TestEmbedWritesLabelsBeside(t *testing.T) {
-	dir, tmp := photos(t), t.TempDir()
+	dir, tmp := writePhotos(t), t.TempDir()
 	run, out := filepath.Join(tmp, "run"), filepath.Join(tmp, "E.npy")
 	must := func(args ...string) string {
 		t.Helper()
@@ -74,7 +74,7 @@ func TestEmbedWritesLabelsBeside(t *testing.T) {
 // The file holds what its name says, whatever the format, and all say the same; a
 // name that says nothing known is refused before anything is computed.
 func TestEmbedWritesWhatTheNameSays(t *testing.T) {
-	dir, tmp := photos(t), t.TempDir()
+	dir, tmp := writePhotos(t), t.TempDir()
 	run := filepath.Join(tmp, "run")
 	code, _, stderr := runArgs(t, "train", "--data", dir, "--out", run, "--set", "data.split=images:0.3", "--set",
 		"train.epochs=1", "--set", "network.name=mlp", "--set", "network.width=8")
@@ -87,7 +87,7 @@ func TestEmbedWritesWhatTheNameSays(t *testing.T) {
 		if code, _, stderr := runArgs(t, "embed", "--run", run, "--data", dir, "--out", out); code != exitOK {
 			t.Fatalf("%s: status %d\n%s", name, code, stderr)
 		}
-		got, err := formats().Load(out, "", nil)
+		got, err := embeddingFormats().Load(out, "", nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -129,8 +129,8 @@ func TestEmbedWritesWhatTheNameSays(t *testing.T) {
 
 // embed takes folders without classes, single files and lists of files.
 func TestEmbedWithoutLabels(t *testing.T) {
-	dir, tmp := photos(t), t.TempDir()
-	program(t, "train --data "+dir+" --out "+tmp+"/run --set train.epochs=1 --set network.name=mlp --set "+
+	dir, tmp := writePhotos(t), t.TempDir()
+	runProgram(t, "train --data "+dir+" --out "+tmp+"/run --set train.epochs=1 --set network.name=mlp --set "+
 		"network.width=8 "+
 		"--set data.split=images:0.3")
 	one := filepath.Join(dir, "c0")

@@ -89,19 +89,19 @@ intervals by classes.`, named(rankings), named(clusterings),
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runEval(cmd, a, &f) },
 	}
-	fs := flagsOf(cmd)
+	fs := newFlags(cmd)
 	fs.embeddings(&f.embeddings, "embeddings of the queries")
 	fs.labels(&f.labels, "labels of the queries")
-	fs.text(&f.gallery, "gallery", "", "embeddings of a separate gallery", anyFile)
+	fs.text(&f.gallery, "gallery", "", "embeddings of a separate gallery", completeFiles)
 	fs.forceNetwork(&f.forceNetwork)
-	fs.text(&f.galleryLabels, "gallery-labels", "", "labels of the gallery", anyFile)
+	fs.text(&f.galleryLabels, "gallery-labels", "", "labels of the gallery", completeFiles)
 	fs.list(&f.columns, "columns", nil,
-		"columns of labels to use; default: label, fine and coarse, as far as they exist", nothing)
+		"columns of labels to use; default: label, fine and coarse, as far as they exist", completeNothing)
 	fs.distance(&f.distance, "euclidean", "", anyDistance...)
 	fs.text(&f.metrics, "metrics", "recall@1,recall@2,recall@4,recall@8,map@r,r-precision,nmi",
-		"metrics to compute; with --pairs the default is "+pairMetrics, commaList(metricNames()...))
-	fs.text(&f.assignments, "assignments", "", "score this clustering instead of running k-means", anyFile)
-	fs.text(&f.pairs, "pairs", "", "decide about the pairs of this list instead of all pairs", anyFile)
+		"metrics to compute; with --pairs the default is "+pairMetrics, completeList(metricNames()...))
+	fs.text(&f.assignments, "assignments", "", "score this clustering instead of running k-means", completeFiles)
+	fs.text(&f.pairs, "pairs", "", "decide about the pairs of this list instead of all pairs", completeFiles)
 	fs.IntVar(&f.restarts, "restarts", 1, "k-means: number of starts; the best one is used")
 	fs.IntVar(&f.iterations, "iterations", 100, "k-means: most iterations per start")
 	fs.scratch(&f.scratch)
@@ -111,7 +111,8 @@ intervals by classes.`, named(rankings), named(clusterings),
 			"and gallery in turn), of classes for decisions; default: no intervals")
 	fs.BoolVar(&f.perClass, "per-class", false, "also list every class")
 	fs.IntVar(&f.worst, "worst", 0, "also list this many of the worst queries with their neighbours")
-	fs.text(&f.format, "format", "table", "what to print: table, csv or markdown", words("table", "csv", "markdown"))
+	fs.text(&f.format, "format", "table", "what to print: table, csv or markdown",
+		completeWords("table", "csv", "markdown"))
 	fs.IntSliceVar(&f.dims, "dims", nil,
 		"measure embeddings cut to each of these lengths")
 	cli.AddStrictRows(fs.FlagSet, &f.strict)
@@ -136,7 +137,7 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 	if f.perClass {
 		names = append(names, "classes.csv")
 	}
-	if err := f.settle("", names...); err != nil {
+	if err := f.chooseDir("", names...); err != nil {
 		return err
 	}
 	q, err := f.loadQueries(a, &cfg)
@@ -144,7 +145,7 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 		return err
 	}
 	if !cmd.Flags().Changed("metrics") && f.pairs != "" {
-		a.leaveAccuracy(&cfg)
+		a.removeAccuracy(&cfg)
 	}
 	cfg.Columns, cfg.Files = q.ColumnNames(), q.RowNames()
 	queries := eval.Set{X: q.X}
@@ -160,17 +161,17 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 		if queries.Labels, gallery.Labels, cfg.Names, err = q.LabelsWith(g); err != nil {
 			return err
 		}
-		cfg.Self = a.pairItself(q, g)
+		cfg.Self = a.findSelfRows(q, g)
 	}
-	if err := f.begin(); err != nil {
+	if err := f.makeDir(); err != nil {
 		return err
 	}
 	if len(f.dims) > 0 {
-		return f.byLength(cmd.Context(), a, queries, gallery, cfg)
+		return f.evalByLength(cmd.Context(), a, queries, gallery, cfg)
 	}
 	taken := func() error { return nil }
 	if f.queued.queue != "" {
-		q, err := f.queued.lead(cmd.Context(), a, f.queued.kit(a))
+		q, err := f.queued.openAsLeader(cmd.Context(), a, f.queued.newKit(a))
 		if err != nil {
 			return err
 		}
@@ -203,9 +204,9 @@ func runEval(cmd *cobra.Command, a *app, f *evalFlags) error {
 	return rep.WriteText(a.out)
 }
 
-// pairItself returns the row of the gallery that each query is itself, and prints a remark about copies.
-func (a *app) pairItself(q, g *embedding.Table) []int32 {
-	pairs := selfmatch.Pair(rowsOf(q), rowsOf(g))
+// findSelfRows returns the row of the gallery that each query is itself, and prints a remark about copies.
+func (a *app) findSelfRows(q, g *embedding.Table) []int32 {
+	pairs := selfmatch.Pair(tableRows(q), tableRows(g))
 	if pairs.Renamed > 0 {
 		fmt.Fprintf(a.err, "note: %d queries have the embedding of an item of the gallery with another name, bit by "+
 			"bit: they count as different items; if they are copies, a score says little\n", pairs.Renamed)
@@ -213,8 +214,8 @@ func (a *app) pairItself(q, g *embedding.Table) []int32 {
 	return pairs.Row
 }
 
-// rowsOf returns the rows of a table, with the names that tell which rows of two tables are the same item.
-func rowsOf(t *embedding.Table) selfmatch.Rows {
+// tableRows returns the rows of a table, with the names that tell which rows of two tables are the same item.
+func tableRows(t *embedding.Table) selfmatch.Rows {
 	r := selfmatch.Rows{X: t.X}
 	if t.ID != nil {
 		r.ID = t.ID.At
@@ -234,12 +235,12 @@ func (f *evalFlags) loadQueries(a *app, cfg *eval.Config) (*embedding.Table, err
 	if f.pairs == "" {
 		return f.loadClustered(a, cfg)
 	}
-	q, err := formats().Read(f.embeddings)
+	q, err := embeddingFormats().Read(f.embeddings)
 	if err != nil {
 		return nil, err
 	}
 	if f.labels != "" || len(f.columns) > 0 || !cfg.OnlyPairs() {
-		if q, err = a.labelled(f.embeddings, f.labels, f.columns, f.strict); err != nil {
+		if q, err = a.readLabelled(f.embeddings, f.labels, f.columns, f.strict); err != nil {
 			return nil, err
 		}
 	} else if q.X == nil {
@@ -256,16 +257,16 @@ func (f *evalFlags) loadQueries(a *app, cfg *eval.Config) (*embedding.Table, err
 
 // loadClustered reads the queries, and their clusters if --assignments names them.
 func (f *evalFlags) loadClustered(a *app, cfg *eval.Config) (*embedding.Table, error) {
-	q, err := a.selected(f.embeddings, f.labels, f.columns)
+	q, err := a.readColumns(f.embeddings, f.labels, f.columns)
 	if err != nil {
 		return nil, err
 	}
 	if f.assignments != "" {
-		if cfg.Assignments, err = a.assigned(q, f.assignments); err != nil {
+		if cfg.Assignments, err = a.addAssignments(q, f.assignments); err != nil {
 			return nil, err
 		}
 	}
-	q, out, err := a.known(q, f.embeddings, f.strict)
+	q, out, err := a.keepLabelled(q, f.embeddings, f.strict)
 	for _, i := range slices.Backward(out) {
 		if cfg.Assignments != nil {
 			cfg.Assignments = slices.Delete(cfg.Assignments, i, i+1)
@@ -276,7 +277,7 @@ func (f *evalFlags) loadClustered(a *app, cfg *eval.Config) (*embedding.Table, e
 
 // loadGallery reads the gallery, with the columns of labels that the queries have.
 func (f *evalFlags) loadGallery(a *app, q *embedding.Table) (*embedding.Table, error) {
-	g, err := a.read(f.gallery, f.galleryLabels)
+	g, err := a.readTable(f.gallery, f.galleryLabels)
 	if err != nil {
 		return nil, err
 	}
@@ -289,11 +290,12 @@ func (f *evalFlags) loadGallery(a *app, q *embedding.Table) (*embedding.Table, e
 	if err != nil {
 		return nil, err
 	}
-	if err := provenance.Meet(provenance.OfTable(g, f.gallery), provenance.OfTable(q, f.embeddings), f.forceNetwork,
+	if err := provenance.CheckSameNetwork(provenance.SourceOfTable(g, f.gallery),
+		provenance.SourceOfTable(q, f.embeddings), f.forceNetwork,
 		a.err); err != nil {
 		return nil, err
 	}
-	g, _, err = a.known(g, f.gallery, f.strict)
+	g, _, err = a.keepLabelled(g, f.gallery, f.strict)
 	return g, err
 }
 
@@ -303,16 +305,16 @@ func (f *evalFlags) writeFiles(rep *eval.Report) error {
 		return nil
 	}
 	texts := []results.Text{
-		results.Of("eval.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(rep) }),
-		results.Of("eval.csv", rep.WriteCSV), results.Of("eval.md", rep.WriteMarkdown),
+		results.NewText("eval.json", func(w io.Writer) error { return json.NewEncoder(w).Encode(rep) }),
+		results.NewText("eval.csv", rep.WriteCSV), results.NewText("eval.md", rep.WriteMarkdown),
 	}
 	if page, ok := verifyreport.Page(rep, escape.Command(os.Args...)); ok {
-		texts = append(texts, results.Of("eval.html", htmlOf(page)))
+		texts = append(texts, results.NewText("eval.html", htmlWriter(page)))
 	}
 	if f.perClass {
-		texts = append(texts, results.Of("classes.csv", rep.WriteClassesCSV))
+		texts = append(texts, results.NewText("classes.csv", rep.WriteClassesCSV))
 	}
-	_, err := f.put(texts...)
+	_, err := f.writeResults(texts...)
 	return err
 }
 
@@ -327,17 +329,17 @@ func (f *evalFlags) config(a *app) (eval.Config, error) {
 	case f.gallery == "" && f.galleryLabels != "":
 		return cfg, errors.New("--gallery-labels without --gallery")
 	case f.gallery == "" && f.forceNetwork:
-		return cfg, errors.New("--" + provenance.ForceFlag + " without --gallery: " + forAFile)
+		return cfg, errors.New("--" + provenance.ForceFlag + " without --gallery: " + reasonFile)
 	case len(f.dims) > 0 && (f.dir != "" || f.format != "table" || f.queued.queue != "" || f.assignments != ""):
 		return cfg, errors.New("--dims prints only tables or JSON: leave out --out, --format, --queue and " +
 			"--assignments")
 	case f.format != "table" && f.format != "csv" && f.format != "markdown":
 		return cfg, fmt.Errorf("--format %q: want table, csv or markdown", f.format)
 	}
-	if err := cmp.Or(atLeast("restarts", f.restarts, 1), atLeast("iterations", f.iterations, 1),
-		atLeast("bootstrap", f.bootstrap, 0),
-		atLeast("worst", f.worst, 0), atLeast("batch", f.batch, 0), mebibytes("scratch", f.scratch),
-		atLeast("shard", f.shard, 1)); err != nil {
+	if err := cmp.Or(checkAtLeast("restarts", f.restarts, 1), checkAtLeast("iterations", f.iterations, 1),
+		checkAtLeast("bootstrap", f.bootstrap, 0),
+		checkAtLeast("worst", f.worst, 0), checkAtLeast("batch", f.batch, 0), checkMebibytes("scratch", f.scratch),
+		checkAtLeast("shard", f.shard, 1)); err != nil {
 		return cfg, err
 	}
 	if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {
@@ -355,15 +357,16 @@ func (f *evalFlags) config(a *app) (eval.Config, error) {
 	return cfg, nil
 }
 
-// ofLength is the report on embeddings that were cut to a length.
-type ofLength struct {
+// lengthReport is the report on embeddings that were cut to a length.
+type lengthReport struct {
 	Dim    int          `json:"dim"` // numbers kept of each embedding
 	Report *eval.Report `json:"report"`
 }
 
-// byLength measures the embeddings cut to each length of --dims.
-func (f *evalFlags) byLength(ctx context.Context, a *app, queries eval.Set, gallery *eval.Set, cfg eval.Config) error {
-	all := []ofLength{}
+// evalByLength measures the embeddings cut to each length of --dims.
+func (f *evalFlags) evalByLength(ctx context.Context, a *app, queries eval.Set, gallery *eval.Set,
+	cfg eval.Config) error {
+	all := []lengthReport{}
 	for _, n := range f.dims {
 		if n < 1 || n > queries.X.Cols {
 			return usagef("--dims %d: the embeddings have %d numbers", n, queries.X.Cols)
@@ -371,17 +374,17 @@ func (f *evalFlags) byLength(ctx context.Context, a *app, queries eval.Set, gall
 	}
 	for _, n := range f.dims {
 		q, g := queries, gallery
-		q.X = beginning(queries.X, n)
+		q.X = truncateRows(queries.X, n)
 		if g != nil {
 			cut := *gallery
-			cut.X = beginning(gallery.X, min(n, gallery.X.Cols))
+			cut.X = truncateRows(gallery.X, min(n, gallery.X.Cols))
 			g = &cut
 		}
 		rep, err := eval.Evaluate(ctx, q, g, cfg)
 		if err != nil {
 			return err
 		}
-		all = append(all, ofLength{n, rep})
+		all = append(all, lengthReport{n, rep})
 		if a.json {
 			continue
 		}
@@ -396,8 +399,8 @@ func (f *evalFlags) byLength(ctx context.Context, a *app, queries eval.Set, gall
 	return nil
 }
 
-// beginning copies the first n numbers of each row.
-func beginning(x *matrix.Dense, n int) *matrix.Dense {
+// truncateRows copies the first n numbers of each row.
+func truncateRows(x *matrix.Dense, n int) *matrix.Dense {
 	out := matrix.New(x.Rows, n)
 	for i := range x.Rows {
 		copy(out.Row(i), x.Row(i))

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// embeddingsCSV writes two classes of two fine ones each, ten rows apiece.
-func embeddingsCSV(t *testing.T) string {
+// writeEmbeddingsCSV writes two classes of two fine ones each, ten rows apiece.
+func writeEmbeddingsCSV(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("embedding_0,embedding_1,label,fine\n")
@@ -32,7 +32,7 @@ func embeddingsCSV(t *testing.T) string {
 // TestEvalDims checks that the beginnings of embeddings are measured: the first number tells the
 // labels apart, and both tell the fine ones.
 func TestEvalDims(t *testing.T) {
-	path := embeddingsCSV(t)
+	path := writeEmbeddingsCSV(t)
 	run := func(args ...string) (string, string, int) {
 		var out, errs bytes.Buffer
 		args = append([]string{"eval", "--embeddings", path, "--metrics", "recall@1", "--columns", "fine"}, args...)
@@ -65,7 +65,7 @@ func TestEvalDims(t *testing.T) {
 }
 
 func TestEvalAndDiagnoseCommands(t *testing.T) {
-	path, dir := embeddingsCSV(t), t.TempDir()
+	path, dir := writeEmbeddingsCSV(t), t.TempDir()
 	var out, errOut bytes.Buffer
 	code := execute(context.Background(),
 		[]string{"eval", "--embeddings", path, "--metrics", "recall@1,nmi", "--json", "--out", dir}, &out, &errOut)
@@ -98,7 +98,7 @@ func TestEvalAndDiagnoseCommands(t *testing.T) {
 }
 
 func TestEvalAndDiagnoseStatuses(t *testing.T) {
-	path := embeddingsCSV(t)
+	path := writeEmbeddingsCSV(t)
 	for _, c := range []struct {
 		args []string
 		want int

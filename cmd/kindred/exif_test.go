@@ -15,10 +15,10 @@ import (
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
 )
 
-// camerad is a JPEG file of a picture of its own, whose EXIF block has a model and a time.
-func camerad(t *testing.T, seed uint64, model, taken string) []byte {
+// newCameraPhoto is a JPEG file of a picture of its own, whose EXIF block has a model and a time.
+func newCameraPhoto(t *testing.T, seed uint64, model, taken string) []byte {
 	t.Helper()
-	im, err := png.Decode(bytes.NewReader(picture(t, seed)))
+	im, err := png.Decode(bytes.NewReader(newNoisePicture(t, seed)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,8 +50,10 @@ func TestExifComesAlong(t *testing.T) {
 	dir := t.TempDir()
 	for c := range 2 {
 		for i := range 8 {
-			put(t, filepath.Join(dir, fmt.Sprint("c", c), fmt.Sprint(i, ".jpg")), camerad(t, uint64(10*c+i),
-				[]string{"Acme Long Model", "Other Model"}[i%2], fmt.Sprintf("2024:0%d:0%d 12:30:0%d", 4+c, 1+i/2, i)))
+			writeBytes(t, filepath.Join(dir, fmt.Sprint("c", c), fmt.Sprint(i, ".jpg")),
+				newCameraPhoto(t, uint64(10*c+i),
+					[]string{"Acme Long Model", "Other Model"}[i%2],
+					fmt.Sprintf("2024:0%d:0%d 12:30:0%d", 4+c, 1+i/2, i)))
 		}
 	}
 	var info inspect.Report
@@ -60,24 +62,24 @@ func TestExifComesAlong(t *testing.T) {
 		e.Last != "2024-05-04T12:30:07" || len(e.Cameras) != 2 || e.Cameras[0].Count != 8 {
 		t.Errorf("%+v", info.Images.Exif)
 	}
-	if text := must(t, "data", "info", dir); !strings.Contains(text, "EXIF: 16 have a time "+
+	if text := mustRun(t, "data", "info", dir); !strings.Contains(text, "EXIF: 16 have a time "+
 		"(2024-04-01T12:30:00 to 2024-05-04T12:30:07), 0 have a place; 2 cameras") {
 		t.Error(text)
 	}
 	home := t.TempDir()
 	runDir, table, ix := filepath.Join(home, "run"), filepath.Join(home, "E.csv"), filepath.Join(home, "x.index")
-	text := must(t, "train", "--data", dir, "--out", runDir, "--set", "data.split=images:0.3", "--set",
+	text := mustRun(t, "train", "--data", dir, "--out", runDir, "--set", "data.split=images:0.3", "--set",
 		"train.epochs=1", "--set", "network.name=mlp", "--set", "network.width=8", "--set", "data.group=taken")
 	config, err := os.ReadFile(filepath.Join(runDir, "config.yaml"))
 	if err != nil || !strings.Contains(string(config), "group: taken") {
 		t.Errorf("%v\n%s", err, text)
 	}
-	must(t, "embed", "--run", runDir, "--data", dir, "--out", table)
+	mustRun(t, "embed", "--run", runDir, "--data", dir, "--out", table)
 	if b, err := os.ReadFile(table); err != nil || !strings.Contains(string(b), "2024-05-04T12:30:07") ||
 		!strings.Contains(string(b), "Acme Long Model") || strings.Contains(string(b), "place") {
 		t.Errorf("%v\n%s", err, b)
 	}
-	must(t, "index", "create", "--run", runDir, "--data", dir, "--out", ix)
+	mustRun(t, "index", "create", "--run", runDir, "--data", dir, "--out", ix)
 	var got lookup.Results
 	kindredJSON(t, &got, "index", "search", ix, "--id", "c0/0.jpg", "--neighbours", "16", "--filter",
 		`taken >= 2024-05-01 and taken < 2024-05-02`)
@@ -85,9 +87,9 @@ func TestExifComesAlong(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 	// A photo of another day in the same place.
-	put(t, filepath.Join(dir, "c0", "0.jpg"), camerad(t, 77, "Third Model", "2025:01:01 00:00:00"))
-	must(t, "index", "sync", dir, "--index", ix)
-	if it := itemsOf(t, ix)["c0/0.jpg"]; it.Columns["camera"] != "Third Model" ||
+	writeBytes(t, filepath.Join(dir, "c0", "0.jpg"), newCameraPhoto(t, 77, "Third Model", "2025:01:01 00:00:00"))
+	mustRun(t, "index", "sync", dir, "--index", ix)
+	if it := readItems(t, ix)["c0/0.jpg"]; it.Columns["camera"] != "Third Model" ||
 		it.Columns["taken"] != "2025-01-01T00:00:00" {
 		t.Errorf("%v", it.Columns)
 	}

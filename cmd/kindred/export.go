@@ -30,7 +30,7 @@ func newExport(a *app) *cobra.Command {
 	var f exportFlags
 	cmd := &cobra.Command{
 		Use:               "export RUN --out FILE",
-		ValidArgsFunction: one(runsOrFiles),
+		ValidArgsFunction: completeOne(completeRunOrFile),
 		Short:             "Write a network for other programs: ONNX, or safetensors with a model card",
 		Long: `export writes the network of a finished run, the folder RUN, to one file. The extension
 is the format:
@@ -50,11 +50,11 @@ kindred search and kindred identify use it with the exported network.
 before its classifier, or a network known by name (kindred weights list).`,
 		Example: `  kindred export runs/photos --out photos.onnx
   kindred export runs/photos --out photos/model.safetensors`,
-		Args: func(_ *cobra.Command, args []string) error { return f.take(args, nil, "", "") },
+		Args: func(_ *cobra.Command, args []string) error { return f.readArgs(args, nil, "", "") },
 		RunE: func(cmd *cobra.Command, _ []string) error { return runExport(cmd.Context(), a, &f) },
 	}
-	fs := flagsOf(cmd)
-	fs.text(&f.out, "out", "", "file to write (.onnx, .safetensors)", anyFile)
+	fs := newFlags(cmd)
+	fs.text(&f.out, "out", "", "file to write (.onnx, .safetensors)", completeFiles)
 	f.outFiles.add(cmd, "files")
 	f.modelFlags.add(cmd)
 	return cmd
@@ -72,7 +72,7 @@ func runExport(ctx context.Context, a *app, f *exportFlags) error {
 	if ext != ".onnx" {
 		files = append(files, filepath.Join(filepath.Dir(f.out), "README.md"))
 	}
-	if err := f.settle(append(slices.Clone(files), calibrations.File(f.out, false))...); err != nil {
+	if err := f.checkReplace(append(slices.Clone(files), calibrations.Path(f.out, false))...); err != nil {
 		return err
 	}
 	m, err := f.model(ctx, a)
@@ -83,7 +83,7 @@ func runExport(ctx context.Context, a *app, f *exportFlags) error {
 		return usagef("--out %q: the network is in 8 bits: want a name that ends in .onnx, or its run in float32",
 			f.out)
 	}
-	of, err := calibrations.OfNetwork(m, f.run, f.network)
+	of, err := calibrations.FromNetwork(m, f.run, f.network)
 	if err != nil {
 		return err
 	}
@@ -103,21 +103,21 @@ func runExport(ctx context.Context, a *app, f *exportFlags) error {
 			return err
 		}
 	}
-	says, err := f.carry(a, m, of)
+	says, err := f.copyCalibration(a, m, of)
 	if err != nil {
 		return err
 	}
 	if says != nil {
-		files = append(files, calibrations.File(f.out, false))
+		files = append(files, calibrations.Path(f.out, false))
 	}
 	if ext != ".onnx" {
-		c := card.Card{Model: m, File: f.out, Run: f.run, Says: says,
-			SaysFile: calibrations.File(f.out, false)}
+		c := card.Card{Model: m, File: f.out, Run: f.run, Calibration: says,
+			CalibrationFile: calibrations.Path(f.out, false)}
 		if err := atomic.WriteFile(files[1], c.Write); err != nil {
 			return err
 		}
 	}
-	if err := f.made(files...); err != nil {
+	if err := f.recordMade(files...); err != nil {
 		return err
 	}
 	return a.printExported(m, files)
@@ -139,16 +139,16 @@ func (a *app) printExported(m *run.Model, files []string) error {
 	return err
 }
 
-// carry copies the calibration of the network, if it has one, beside the exported file. It
+// copyCalibration copies the calibration of the network, if it has one, beside the exported file. It
 // returns the copy.
-func (f *exportFlags) carry(a *app, m *run.Model, of *calibrations.Of) (*decide.Calibration, error) {
+func (f *exportFlags) copyCalibration(a *app, m *run.Model, of *calibrations.Distances) (*decide.Calibration, error) {
 	as, err := m.Identity(filepath.Base(f.out))
 	if err != nil {
 		return nil, err
 	}
-	to := calibrations.File(f.out, false)
+	to := calibrations.Path(f.out, false)
 	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err // the old calibration was of the network that the file held before
 	}
-	return a.carryCalibration(of, to, as)
+	return a.copyCalibration(of, to, as)
 }

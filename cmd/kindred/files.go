@@ -35,73 +35,73 @@ func (a *app) writeFile(path string, write func(io.Writer) error) error {
 
 func isStdout(path string) bool { return path == "-" || path == "/dev/stdout" }
 
-// formats returns the formats in which commands read and write embeddings.
-func formats() embedding.Formats { return embedding.Formats{parquet.Format{}} }
+// embeddingFormats returns the formats in which commands read and write embeddings.
+func embeddingFormats() embedding.Formats { return embedding.Formats{parquet.Format{}} }
 
-// isEmbeddings reports by a file's name whether it holds embeddings.
-func isEmbeddings(path string) bool {
-	return slices.Contains(formats().Extensions(), strings.ToLower(filepath.Ext(path)))
+// hasEmbeddingsName reports by a file's name whether it holds embeddings.
+func hasEmbeddingsName(path string) bool {
+	return slices.Contains(embeddingFormats().Extensions(), strings.ToLower(filepath.Ext(path)))
 }
 
-// label returns the embeddings of t with the labels in a file, as
+// addLabels returns the embeddings of t with the labels in a file, as
 // embedding.Formats.Label does, and prints a remark if they are paired by row.
-func (a *app) label(t *embedding.Table, labels string) (*embedding.Table, error) {
-	return a.sayByRow(formats().Label(t, labels))
+func (a *app) addLabels(t *embedding.Table, labels string) (*embedding.Table, error) {
+	return a.noteLabelsByRow(embeddingFormats().Label(t, labels))
 }
 
-// assigned is label for a file of one column, such as a clustering.
-func (a *app) assigned(t *embedding.Table, path string) ([]int64, error) {
-	of, err := a.sayByRow(formats().Assign(t, path))
+// addAssignments is label for a file of one column, such as a clustering.
+func (a *app) addAssignments(t *embedding.Table, path string) ([]int64, error) {
+	of, err := a.noteLabelsByRow(embeddingFormats().Assign(t, path))
 	if err != nil {
 		return nil, err
 	}
 	return of.Labels()[0], nil
 }
 
-func (a *app) sayByRow(t *embedding.Table, err error) (*embedding.Table, error) {
+func (a *app) noteLabelsByRow(t *embedding.Table, err error) (*embedding.Table, error) {
 	if err == nil && t.ByRow() != "" {
 		fmt.Fprintf(a.err, "kindred: paired by row: %s\n", escape.Name(t.ByRow()))
 	}
 	return t, err
 }
 
-// read reads embeddings and their labels.
-func (a *app) read(embeddings, labels string) (*embedding.Table, error) {
-	t, err := formats().Read(embeddings)
+// readTable reads embeddings and their labels.
+func (a *app) readTable(embeddings, labels string) (*embedding.Table, error) {
+	t, err := embeddingFormats().Read(embeddings)
 	if err != nil {
 		return nil, err
 	}
-	return a.label(t, labels)
+	return a.addLabels(t, labels)
 }
 
-// selected is read for some columns of the labels.
-func (a *app) selected(embeddings, labels string, columns []string) (*embedding.Table, error) {
-	t, err := a.read(embeddings, labels)
+// readColumns is read for some columns of the labels.
+func (a *app) readColumns(embeddings, labels string, columns []string) (*embedding.Table, error) {
+	t, err := a.readTable(embeddings, labels)
 	if err != nil {
 		return nil, err
 	}
 	return t.Select(columns...)
 }
 
-// labelled is selected for rows that have labels. Rows without a label are left out with a remark; with
+// readLabelled is selected for rows that have labels. Rows without a label are left out with a remark; with
 // strict they are an error.
-func (a *app) labelled(embeddings, labels string, columns []string, strict bool) (*embedding.Table, error) {
-	t, err := a.selected(embeddings, labels, columns)
+func (a *app) readLabelled(embeddings, labels string, columns []string, strict bool) (*embedding.Table, error) {
+	t, err := a.readColumns(embeddings, labels, columns)
 	if err != nil {
 		return nil, err
 	}
-	t, _, err = a.known(t, embeddings, strict)
+	t, _, err = a.keepLabelled(t, embeddings, strict)
 	return t, err
 }
 
-// known leaves out the rows without a label of a table that was read from a file. It returns
+// keepLabelled leaves out the rows without a label of a table that was read from a file. It returns
 // the numbers of these rows.
-func (a *app) known(t *embedding.Table, file string, strict bool) (*embedding.Table, []int, error) {
-	t, rows, left, err := items.Labelled(t, strict)
+func (a *app) keepLabelled(t *embedding.Table, file string, strict bool) (*embedding.Table, []int, error) {
+	t, rows, left, err := items.KeepLabelled(t, strict)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", file, err)
 	}
-	a.sayLeftOut(left)
+	a.printLeftOut(left)
 	for _, c := range t.Columns {
 		if note := data.LookAlikes(c.Name, c.Text); note != "" {
 			fmt.Fprintln(a.err, "note: "+note)
@@ -112,13 +112,13 @@ func (a *app) known(t *embedding.Table, file string, strict bool) (*embedding.Ta
 
 // The things that arguments name, for stat.
 const (
-	aRun        = "the folder of a run, as kindred train writes it"
-	anIndex     = "the folder of an index, as kindred index create makes it"
-	someVectors = "a file of embeddings, as kindred embed writes it"
+	wantRun     = "the folder of a run, as kindred train writes it"
+	wantIndex   = "the folder of an index, as kindred index create makes it"
+	wantVectors = "a file of embeddings, as kindred embed writes it"
 )
 
-// stat returns the file or folder that an argument names. It must be one of the things wanted.
-func stat(arg string, want ...string) (fs.FileInfo, error) {
+// statArg returns the file or folder that an argument names. It must be one of the things wanted.
+func statArg(arg string, want ...string) (fs.FileInfo, error) {
 	st, err := os.Stat(arg)
 	if n := len(want); n > 1 {
 		want = []string{strings.Join(want[:n-1], ", ") + " or " + want[n-1]}
@@ -126,31 +126,31 @@ func stat(arg string, want ...string) (fs.FileInfo, error) {
 	return st, fileinfo.Want(err, arg, want[0])
 }
 
-// oneColumn returns the column that a flag names, as a list; nil without a name.
-func oneColumn(name string) []string {
+// columnList returns the column that a flag names, as a list; nil without a name.
+func columnList(name string) []string {
 	if name == "" {
 		return nil
 	}
 	return []string{name}
 }
 
-// measured describes a file of embeddings: as a set of a run, if training wrote the
+// describeEmbeddings describes a file of embeddings: as a set of a run, if training wrote the
 // file, else by its name.
-func measured(path string) string {
+func describeEmbeddings(path string) string {
 	dir := filepath.Dir(path)
 	if f, err := run.Open(dir); err == nil {
 		for _, s := range run.Sets() {
-			if e, _ := f.Files(s); filepath.Base(e) == filepath.Base(path) {
-				return fmt.Sprintf("the %s set of run %s", s, shortName(dir))
+			if e, _ := f.EmbeddingFiles(s); filepath.Base(e) == filepath.Base(path) {
+				return fmt.Sprintf("the %s set of run %s", s, baseName(dir))
 			}
 		}
 	}
 	return filepath.Base(path)
 }
 
-// dataHome returns the folder of data sets by name, or "" if the system has no such folder: a
+// dataFolder returns the folder of data sets by name, or "" if the system has no such folder: a
 // path needs no such folder.
-func dataHome(flag string) string {
+func dataFolder(flag string) string {
 	home, err := data.Home(flag)
 	if err != nil {
 		return ""

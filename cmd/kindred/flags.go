@@ -17,10 +17,10 @@ type flags struct {
 	cmd *cobra.Command
 }
 
-func flagsOf(cmd *cobra.Command) flags { return flags{cmd.Flags(), cmd} }
+func newFlags(cmd *cobra.Command) flags { return flags{cmd.Flags(), cmd} }
 
-// inherited are the flags of a command and of those below it.
-func inherited(cmd *cobra.Command) flags { return flags{cmd.PersistentFlags(), cmd} }
+// newPersistentFlags are the flags of a command and of those below it.
+func newPersistentFlags(cmd *cobra.Command) flags { return flags{cmd.PersistentFlags(), cmd} }
 
 // text adds a flag with a text.
 func (f flags) text(to *string, name, value, usage string, by completion) {
@@ -52,18 +52,18 @@ func (f flags) complete(name string, by completion) {
 
 func (f flags) dataDir(to *string) {
 	cli.AddDataDir(f.FlagSet, to)
-	f.complete(cli.DataDir, folders)
+	f.complete(cli.DataDir, completeFolders)
 }
 
 func (f flags) weightsDir(to *string) {
 	cli.AddWeightsDir(f.FlagSet, to)
-	f.complete("weights-dir", folders)
+	f.complete("weights-dir", completeFolders)
 }
 
 // weights adds the flags that say where pretrained networks are.
-func (f flags) weights(to *cli.Weights) {
-	to.Add(f.FlagSet)
-	f.complete("weights-dir", folders)
+func (f flags) weights(to *cli.WeightsFlags) {
+	to.AddFlags(f.FlagSet)
+	f.complete("weights-dir", completeFolders)
 }
 
 func (f flags) outside(to *bool) {
@@ -72,12 +72,12 @@ func (f flags) outside(to *bool) {
 
 // embeddings adds --embeddings.
 func (f flags) embeddings(to *string, usage string) {
-	f.text(to, "embeddings", "", usage+" ("+strings.Join(formats().Extensions(), ", ")+")", anyFile)
+	f.text(to, "embeddings", "", usage+" ("+strings.Join(embeddingFormats().Extensions(), ", ")+")", completeFiles)
 }
 
 // vector adds --vector, a file of embeddings to look up.
 func (f flags) vector(to *string, usage string) {
-	f.text(to, "vector", "", usage+" ("+strings.Join(formats().Extensions(), ", ")+")", anyFile)
+	f.text(to, "vector", "", usage+" ("+strings.Join(embeddingFormats().Extensions(), ", ")+")", completeFiles)
 }
 
 // forceNetwork adds the flag that accepts embeddings of different networks.
@@ -87,7 +87,7 @@ func (f flags) forceNetwork(to *bool) {
 
 // labels adds --labels.
 func (f flags) labels(to *string, usage string) {
-	f.text(to, "labels", "", usage+"; default: those in the file of embeddings or beside it", anyFile)
+	f.text(to, "labels", "", usage+"; default: those in the file of embeddings or beside it", completeFiles)
 }
 
 // firstColumn is the help for the default column of labels.
@@ -95,7 +95,7 @@ const firstColumn = "default: the first of label, fine and coarse that exists"
 
 // column adds --column. It has no completion, because the file with the columns is not read yet.
 func (f flags) column(to *string, usage string) {
-	f.text(to, "column", "", usage, nothing)
+	f.text(to, "column", "", usage, completeNothing)
 }
 
 // distance adds --distance with the allowed values. value is the default; otherwise is the help's text
@@ -105,7 +105,7 @@ func (f flags) distance(to *string, value, otherwise string, of ...string) {
 	if otherwise != "" {
 		usage += "; default: " + otherwise
 	}
-	f.text(to, "distance", value, usage, words(of...))
+	f.text(to, "distance", value, usage, completeWords(of...))
 }
 
 // anyDistance lists the distances between embeddings.

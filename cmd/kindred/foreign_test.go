@@ -11,27 +11,28 @@ import (
 	"github.com/kindred-ml/kindred/internal/collection/provenance"
 )
 
-// foreignFolder makes m.onnx, embeddings a by it at one size and b at another, with calibrations and an index at the
-// size of a. u.csv has the numbers of a, and does not say which network made them. The test runs in the folder.
-func foreignFolder(t *testing.T) {
+// makeForeignFolder makes m.onnx, embeddings a by it at one size and b at another, with calibrations and an
+// index at the size of a. u.csv has the numbers of a, and does not say which network made them. The test
+// runs in the folder.
+func makeForeignFolder(t *testing.T) {
 	t.Helper()
 	model := onnxFile(t)
 	t.Chdir(t.TempDir())
 	if err := os.Rename(model, "m.onnx"); err != nil {
 		t.Fatal(err)
 	}
-	patternedFolder(t, "photos", 0, 20, 4)
-	must(t, "embed", "--network", "m.onnx", "photos", "--out", "a.parquet")
-	must(t, "embed", "--network", "m.onnx", "--size", "64", "photos", "--out", "b.parquet")
-	must(t, "index", "create", "--network", "m.onnx", "photos", "--out", "a.index")
-	must(t, "calibrate", "a.index")
-	must(t, "calibrate", "a.parquet", "--distance", "cosine")
-	tab, err := formats().Read("a.parquet")
+	writePatternFolder(t, "photos", 0, 20, 4)
+	mustRun(t, "embed", "--network", "m.onnx", "photos", "--out", "a.parquet")
+	mustRun(t, "embed", "--network", "m.onnx", "--size", "64", "photos", "--out", "b.parquet")
+	mustRun(t, "index", "create", "--network", "m.onnx", "photos", "--out", "a.index")
+	mustRun(t, "calibrate", "a.index")
+	mustRun(t, "calibrate", "a.parquet", "--distance", "cosine")
+	tab, err := embeddingFormats().Read("a.parquet")
 	if err != nil {
 		t.Fatal(err)
 	}
 	tab.Network = embedding.Network{}
-	if err := formats().Write("u.csv", tab); err != nil {
+	if err := embeddingFormats().Write("u.csv", tab); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -39,7 +40,7 @@ func foreignFolder(t *testing.T) {
 // TestForeignEmbeddings: every command that compares embeddings of two networks refuses to, accepts them with the
 // flag, and takes embeddings of an unknown network with a note. Without embeddings to compare, the flag is refused.
 func TestForeignEmbeddings(t *testing.T) {
-	foreignFolder(t)
+	makeForeignFolder(t)
 	photo := filepath.Join("photos", "thing 3", "0.png")
 	if _, err := os.Stat(photo); err != nil {
 		t.Fatal(err)
@@ -103,7 +104,7 @@ func TestForeignEmbeddings(t *testing.T) {
 // TestOwnCalibration: the calibration of an index holds beside the file of its network, and that of the file in an
 // index, in either direction.
 func TestOwnCalibration(t *testing.T) {
-	foreignFolder(t)
+	makeForeignFolder(t)
 	photo := filepath.Join("photos", "thing 3", "0.png")
 	for _, line := range [][]string{
 		{"identify", photo, "--network", "m.onnx", "--in", "photos", "--fpir", "0.5", "--calibration",
@@ -124,18 +125,18 @@ func TestOwnCalibration(t *testing.T) {
 // TestRewrittenEmbeddings: a calibration beside a file is not used for another content of the file, unless both are of
 // one network.
 func TestRewrittenEmbeddings(t *testing.T) {
-	foreignFolder(t)
-	must(t, "calibrate", "u.csv", "--distance", "cosine")
+	makeForeignFolder(t)
+	mustRun(t, "calibrate", "u.csv", "--distance", "cosine")
 	identify := []string{"identify", "--embeddings", "u.csv", "--vector", "u.csv", "--fpir", "0.5"}
-	must(t, identify...)
+	mustRun(t, identify...)
 	write := func(change func(e *embedding.Table)) {
 		t.Helper()
-		e, err := formats().Read("a.parquet")
+		e, err := embeddingFormats().Read("a.parquet")
 		if err != nil {
 			t.Fatal(err)
 		}
 		change(e)
-		if err := formats().Write("u.csv", e); err != nil {
+		if err := embeddingFormats().Write("u.csv", e); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -146,26 +147,26 @@ func TestRewrittenEmbeddings(t *testing.T) {
 			t.Errorf("%v: status %d, %s", line, code, stderr)
 		}
 	}
-	must(t, append(identify, "--calibration", "u.calibration.json")...)
-	must(t, "calibrate", "u.csv", "--check", "u.csv", "--out", "u.calibration.json")
+	mustRun(t, append(identify, "--calibration", "u.calibration.json")...)
+	mustRun(t, "calibrate", "u.csv", "--check", "u.csv", "--out", "u.calibration.json")
 	// More embeddings by the same network.
-	must(t, "calibrate", "a.parquet", "--distance", "cosine", "--out", "u.calibration.json", "--force")
+	mustRun(t, "calibrate", "a.parquet", "--distance", "cosine", "--out", "u.calibration.json", "--force")
 	write(func(e *embedding.Table) { e.X.Data[0]++ })
-	must(t, identify...)
+	mustRun(t, identify...)
 }
 
 // TestIndexOfForeign: an index that is made of embeddings without their network remembers it.
 func TestIndexOfForeign(t *testing.T) {
-	foreignFolder(t)
-	must(t, "index", "create", "--embeddings", "a.parquet", "--out", "e.index")
-	if out := must(t, "index", "info", "e.index"); !strings.Contains(out, "32 x 32") {
+	makeForeignFolder(t)
+	mustRun(t, "index", "create", "--embeddings", "a.parquet", "--out", "e.index")
+	if out := mustRun(t, "index", "info", "e.index"); !strings.Contains(out, "32 x 32") {
 		t.Error(out)
 	}
 	code, _, stderr := runArgs(t, "index", "add", "e.index", "--embeddings", "b.parquet", "--prefix", "b/")
 	if code != exitFailure || !strings.Contains(stderr, "those of e.index") {
 		t.Errorf("status %d, %s", code, stderr)
 	}
-	must(t, "index", "add", "e.index", "--embeddings", "a.parquet", "--prefix", "a/")
+	mustRun(t, "index", "add", "e.index", "--embeddings", "a.parquet", "--prefix", "a/")
 	code, _, stderr = runArgs(t, "index", "search", "e.index", filepath.Join("photos", "thing 3", "0.png"))
 	if code != exitFailure || !strings.Contains(stderr, "e.index has no network") {
 		t.Errorf("status %d, %s", code, stderr)

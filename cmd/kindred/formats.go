@@ -42,7 +42,7 @@ func (a *app) listFormats() error {
 	if unreadable != nil {
 		answer["heic_decoder_error"] = unreadable.Error()
 	}
-	return a.answer(answer, func() error {
+	return a.printResult(answer, func() error {
 		w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "FORMAT\tEXTENSIONS\t")
 		for _, f := range list {
@@ -81,18 +81,19 @@ picture at a time and nothing else.`,
 		},
 	}
 	cmd.Flags().BoolVar(&g.Offline, "offline", false, "use no network: only check the decoder that is here")
-	flagsOf(cmd).text(&g.From, "from", "", "address to fetch the compressed decoder from instead of the official one; "+
-		"it is checked as well", nothing)
+	newFlags(cmd).text(&g.From, "from", "",
+		"address to fetch the compressed decoder from instead of the official one; "+
+			"it is checked as well", completeNothing)
 	return cmd
 }
 
 func (a *app) getDecoder(ctx context.Context, g decoders.Getter) error {
 	var end func()
-	g.Client, g.Progress, end = a.transfer("heic")
+	g.Client, g.Progress, end = a.newDownload("heic")
 	defer end()
 	r, err := g.Get(ctx)
 	if err != nil {
 		return err
 	}
-	return a.answerf(r, "%s\n  sha256 %s (as published)\n", r.Path, r.SHA256)
+	return a.printResultf(r, "%s\n  sha256 %s (as published)\n", r.Path, r.SHA256)
 }

@@ -29,10 +29,10 @@ var commandGroups = []commandGroup{
 	{"This program", []func(*app) *cobra.Command{newDoctor, newFormats, newCache, newVersionCommand, newMan}},
 }
 
-// mostFlags is the most flags of a command whose help lists them under one heading.
-const mostFlags = 20
+// maxFlags is the most flags of a command whose help lists them under one heading.
+const maxFlags = 20
 
-// mainFlags has the flags that most people need, of the commands with more than mostFlags. The help lists them before
+// mainFlags has the flags that most people need, of the commands with more than maxFlags. The help lists them before
 // the others.
 var mainFlags = map[string]string{
 	"kindred search":       "run in index neighbours least out",

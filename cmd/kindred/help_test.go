@@ -25,7 +25,7 @@ func TestMainFlags(t *testing.T) {
 		c.LocalFlags().VisitAll(func(*pflag.Flag) { n++ })
 		names := strings.Fields(mainFlags[c.CommandPath()])
 		delete(left, c.CommandPath())
-		if n > mostFlags != (len(names) > 0) || len(names) > 6 {
+		if n > maxFlags != (len(names) > 0) || len(names) > 6 {
 			t.Errorf("%s has %d flags and %d main ones", c.CommandPath(), n, len(names))
 		}
 		if len(names) == 0 {

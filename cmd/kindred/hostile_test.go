@@ -14,8 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// hostile are names of classes that must nowhere be more than text.
-var hostile = []string{
+// hostileNames are names of classes that must nowhere be more than text.
+var hostileNames = []string{
 	"<script>alert(1)</script>",
 	"a|b",
 	"two\nlines",
@@ -29,8 +29,8 @@ var hostile = []string{
 	"\u009b2J\u2028",
 }
 
-// hostileRun is the folder of a run whose classes have the names.
-func hostileRun(t *testing.T) string {
+// makeHostileRun is the folder of a run whose classes have the names.
+func makeHostileRun(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "<b>run|\x1b[1m")
 	writeRun(t, dir, "easy", 1, 2)
@@ -38,16 +38,16 @@ func hostileRun(t *testing.T) string {
 	w := csv.NewWriter(&labels)
 	rows := [][]string{{"label"}}
 	numbers.WriteString("embedding_0,embedding_1\n")
-	for i := range 4 * len(hostile) {
-		c := i % len(hostile)
-		rows = append(rows, []string{hostile[c]})
+	for i := range 4 * len(hostileNames) {
+		c := i % len(hostileNames)
+		rows = append(rows, []string{hostileNames[c]})
 		fmt.Fprintf(&numbers, "%d,%d\n", 10*c+i%3, i*i%7)
 	}
 	if err := w.WriteAll(rows); err != nil {
 		t.Fatal(err)
 	}
-	put(t, filepath.Join(dir, "labels.csv"), []byte(labels.String()))
-	put(t, filepath.Join(dir, "e.csv"), []byte(numbers.String()))
+	writeBytes(t, filepath.Join(dir, "labels.csv"), []byte(labels.String()))
+	writeBytes(t, filepath.Join(dir, "e.csv"), []byte(numbers.String()))
 	return dir
 }
 
@@ -92,7 +92,7 @@ func checkMarkdown(t *testing.T, what, text string) {
 }
 
 func TestHostileNames(t *testing.T) {
-	dir := hostileRun(t)
+	dir := makeHostileRun(t)
 	out := filepath.Join(t.TempDir(), "out")
 	e, y := filepath.Join(dir, "e.csv"), filepath.Join(dir, "labels.csv")
 	for name, args := range map[string][]string{
@@ -171,7 +171,7 @@ func TestHostileNames(t *testing.T) {
 
 // JSON and CSV keep the names as they are.
 func TestHostileNamesAreExactWhereTheyMayBe(t *testing.T) {
-	dir := hostileRun(t)
+	dir := makeHostileRun(t)
 	e, y := filepath.Join(dir, "e.csv"), filepath.Join(dir, "labels.csv")
 	code, stdout, stderr := runArgs(t, "diagnose", e, "--labels", y, "--json")
 	if code != exitOK {
@@ -187,7 +187,7 @@ func TestHostileNamesAreExactWhereTheyMayBe(t *testing.T) {
 	for _, c := range res.Classes {
 		got[c.Name] = true
 	}
-	for _, name := range hostile {
+	for _, name := range hostileNames {
 		if !got[name] {
 			t.Errorf("JSON lacks %q", name)
 		}
@@ -207,20 +207,20 @@ func TestHostileNamesAreExactWhereTheyMayBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	for k, r := range rows[1:] {
-		if want := hostile[k%len(hostile)]; r[2] != want {
+		if want := hostileNames[k%len(hostileNames)]; r[2] != want {
 			t.Fatalf("row %d of map.csv is of class %q, want %q", k, r[2], want)
 		}
 	}
 }
 
-// full is a disk without room.
-type full struct{}
+// fullDisk is a disk without room.
+type fullDisk struct{}
 
-func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
 
 // A result that cannot be written is a failure, whichever command it is of.
 func TestFullStandardOutputIsAFailure(t *testing.T) {
-	dir := hostileRun(t)
+	dir := makeHostileRun(t)
 	e, y, out := filepath.Join(dir, "e.csv"), filepath.Join(dir, "labels.csv"), t.TempDir()
 	for _, args := range [][]string{
 		{"eval", "--embeddings", e, "--labels", y, "--metrics", "recall@1"},
@@ -239,7 +239,7 @@ func TestFullStandardOutputIsAFailure(t *testing.T) {
 	} {
 		for _, args := range [][]string{args, append([]string{"--json"}, args...)} {
 			var errOut strings.Builder
-			if code := execute(t.Context(), args, full{}, &errOut); code != exitFailure ||
+			if code := execute(t.Context(), args, fullDisk{}, &errOut); code != exitFailure ||
 				!strings.Contains(errOut.String(), "no space left") {
 				t.Errorf("%v: status %d, %q", args, code, errOut.String())
 			}

@@ -20,7 +20,7 @@ import (
 )
 
 type identifyFlags struct {
-	look              lookupFlags
+	lookup            lookupFlags
 	to                outDir
 	choices           choiceFlags
 	calibration       string
@@ -30,11 +30,11 @@ type identifyFlags struct {
 }
 
 func newIdentify(a *app) *cobra.Command {
-	f := identifyFlags{look: lookupFlags{a: a}}
-	f.look.spec.Way = ": use --vector"
+	f := identifyFlags{lookup: lookupFlags{a: a}}
+	f.lookup.spec.Way = ": use --vector"
 	cmd := &cobra.Command{
 		Use:               "identify PHOTO... --index INDEX | --run DIR --in PATH | --embeddings FILE | --choices A,B",
-		ValidArgsFunction: anyFile,
+		ValidArgsFunction: completeFiles,
 		Short:             "Give photos a label with its probability, or call them unknown",
 		Long: `identify looks photos up in a gallery with labels. It prints for each photo the likeliest
 label with its probability and the runner-up, or that the photo is unknown. It decides by the
@@ -72,7 +72,7 @@ fill more pages.`,
   kindred identify front.jpg back.jpg --together --index photos.index --out why
   kindred identify --data new-photos/ --index photos.index --table decisions.csv`,
 		Args: func(_ *cobra.Command, photos []string) error {
-			if len(photos) == 0 && f.look.spec.Vector+f.data == "" {
+			if len(photos) == 0 && f.lookup.spec.Vector+f.data == "" {
 				return usagef("missing argument PHOTO, --data or --vector: the photos to identify")
 			}
 			return nil
@@ -82,8 +82,8 @@ fill more pages.`,
 			if err := f.check(cmd, photos); err != nil {
 				return err
 			}
-			if f.look.spec.Choices {
-				return f.choose(cmd.Context(), photos)
+			if f.lookup.spec.Choices {
+				return f.identifyByWords(cmd.Context(), photos)
 			}
 			return f.identify(cmd.Context(), photos)
 		},
@@ -94,18 +94,19 @@ fill more pages.`,
 
 // add adds the flags.
 func (f *identifyFlags) add(cmd *cobra.Command) {
-	fs, spec := flagsOf(cmd), &f.look.spec
-	fs.text(&spec.Index, "index", "", "gallery and network: an index", folders)
-	fs.text(&spec.In, "in", "", "gallery: a folder of classes, a manifest, an archive or a data set by name", dataSets)
+	fs, spec := newFlags(cmd), &f.lookup.spec
+	fs.text(&spec.Index, "index", "", "gallery and network: an index", completeFolders)
+	fs.text(&spec.In, "in", "", "gallery: a folder of classes, a manifest, an archive or a data set by name",
+		completeDatasets)
 	fs.embeddings(&spec.Embeddings, "gallery: embeddings with labels")
 	fs.labels(&spec.Labels, "labels of --embeddings")
 	fs.column(&spec.Column, "column of labels; "+firstColumn+"; label for an index")
 	fs.vector(&spec.Vector, "embeddings by the same network, instead of photos")
 	fs.forceNetwork(&spec.ForceNetwork)
-	fs.text(&f.data, "data", "", "data set by name or path, instead of photos", dataSets)
-	fs.dataDir(&f.look.dataDir)
+	fs.text(&f.data, "data", "", "data set by name or path, instead of photos", completeDatasets)
+	fs.dataDir(&f.lookup.dataDir)
 	fs.text(&f.calibration, "calibration", "", "file of the calibration; default: in the folder of the index or "+
-		"the run, or beside --embeddings", anyFile)
+		"the run, or beside --embeddings", completeFiles)
 	fs.Float64Var(&f.opt.FPIR, "fpir", decide.DefaultFPIR, "share of unknown photos that may get a label")
 	fs.BoolVar(&f.opt.Estimate, "estimate", false, "admit about the share --fpir of unknown photos, without a bound: "+
 		"more photos get a label, and about every second time more unknown ones than --fpir")
@@ -117,56 +118,56 @@ func (f *identifyFlags) add(cmd *cobra.Command) {
 	fs.BoolVar(&f.opt.ByClass, "by-class", true, "compute sets of --coverage from the class's own items if it has "+
 		"enough (19 for 0.95), else from the classes of the calibration")
 	fs.BoolVar(&f.opt.Together, "together", false, "all photos are of one thing")
-	fs.text(&f.table, "table", "", "file to write the decisions to, the undecided first (.csv)", anyFile)
+	fs.text(&f.table, "table", "", "file to write the decisions to, the undecided first (.csv)", completeFiles)
 	f.to.add(cmd, "folder for identify.html, which shows why; created if missing", "table")
 	fs.IntVar(&f.shown, "queries", 200, "decisions to show on the pages of --out, the undecided first")
 	fs.IntVar(&f.neighbours, "neighbours", 12, "neighbours to show of each photo on the pages of --out")
-	fs.outside(&f.look.outside)
+	fs.outside(&f.lookup.outside)
 	cli.AddStrict(fs.FlagSet, &spec.Strict)
 	f.choices.add(fs)
-	addTower(cmd, &spec.Words, towerNow+" of --index")
-	f.look.network.add(cmd)
+	addTower(cmd, &spec.Words, towerHelp+" of --index")
+	f.lookup.network.add(cmd)
 }
 
 // check refuses flags with wrong values and flags that do not apply.
 func (f *identifyFlags) check(cmd *cobra.Command, photos []string) error {
-	spec := &f.look.spec
+	spec := &f.lookup.spec
 	spec.Choices, spec.Memory = f.choices.labels != nil, 256<<20
 	kind := spec.Kind()
 	if kind == lookup.None {
 		return usagef("missing --index, --in, --embeddings or --choices: the gallery or the labels")
 	}
-	if err := cmp.Or(f.look.check(cmd), refuse(cmd, kind.String(),
-		rule{"words template", spec.Choices, "", "labels are those of a gallery; --choices gives words"},
-		rule{"by-class", !spec.Choices, "coverage", "it needs the sets of labels"},
-		rule{"queries neighbours", !spec.Choices, "out", "it applies to the pages"},
-		rule{"force", !spec.Choices, "out table", "it replaces results of --out"})); err != nil {
+	if err := cmp.Or(f.lookup.check(cmd), checkRules(cmd, kind.String(),
+		flagRule{"words template", spec.Choices, "", "labels are those of a gallery; --choices gives words"},
+		flagRule{"by-class", !spec.Choices, "coverage", "it needs the sets of labels"},
+		flagRule{"queries neighbours", !spec.Choices, "out", "it applies to the pages"},
+		flagRule{"force", !spec.Choices, "out table", "it replaces results of --out"})); err != nil {
 		return err
 	}
 	if f.data != "" && len(photos) > 0 || spec.Vector != "" && (len(photos) > 0 || f.data != "") {
 		return usagef("give photos, --data or --vector")
 	}
 	if spec.Choices {
-		if spec.Index != "" && f.look.network.by() != "" {
+		if spec.Index != "" && f.lookup.network.networkText() != "" {
 			return usagef("--run and --network do not apply to an index: it contains its network")
 		}
 		return f.choices.check(spec)
 	}
-	if kind == lookup.Photos && f.look.network.by()+f.calibration == "" { // before a network is fetched
+	if kind == lookup.Photos && f.lookup.network.networkText()+f.calibration == "" { // before a network is fetched
 		return usagef("missing --calibration: kindred calibrate makes one")
 	}
-	return cmp.Or(atLeast("queries", f.shown, 1), atLeast("neighbours", f.neighbours, 1), f.checkShares())
+	return cmp.Or(checkAtLeast("queries", f.shown, 1), checkAtLeast("neighbours", f.neighbours, 1), f.checkShares())
 }
 
 func (f *identifyFlags) identify(ctx context.Context, photos []string) error {
-	a, table := f.look.a, outFiles{f.to.output}
+	a, table := f.lookup.a, outFiles{f.to.outputFlags}
 	if err := table.prepare(f.table); err != nil {
 		return err
 	}
-	if err := cmp.Or(f.to.settle("", identifyPage(0)), f.to.begin()); err != nil {
+	if err := cmp.Or(f.to.chooseDir("", identifyPageName(0)), f.to.makeDir()); err != nil {
 		return err
 	}
-	source, err := lookup.Open(ctx, &f.look.spec, &f.look)
+	source, err := lookup.Open(ctx, &f.lookup.spec, &f.lookup)
 	if err != nil {
 		return err
 	}
@@ -175,12 +176,12 @@ func (f *identifyFlags) identify(ctx context.Context, photos []string) error {
 	if err != nil {
 		return err
 	}
-	set, queries, err := f.ask(ctx, source, photos)
+	set, queries, err := f.embedQueries(ctx, source, photos)
 	if err != nil {
 		return err
 	}
 	defer set.Close()
-	by, err := source.Identifier(ctx, set, queries, says, f.calibration, path)
+	by, err := source.NewIdentifier(ctx, set, queries, says, f.calibration, path)
 	if err != nil {
 		return err
 	}
@@ -203,7 +204,7 @@ func (f *identifyFlags) identify(ctx context.Context, photos []string) error {
 		if err := atomic.WriteFile(f.table, res.Write); err != nil {
 			return err
 		}
-		if err := table.made(f.table); err != nil {
+		if err := table.recordMade(f.table); err != nil {
 			return err
 		}
 	}
@@ -216,13 +217,14 @@ func (f *identifyFlags) identify(ctx context.Context, photos []string) error {
 	return a.printSummary(res)
 }
 
-// ask embeds the photos to identify, or reads their embeddings.
-func (f *identifyFlags) ask(ctx context.Context, source *lookup.Source, photos []string) (*lookup.Set, []lookup.Query,
+// embedQueries embeds the photos to identify, or reads their embeddings.
+func (f *identifyFlags) embedQueries(ctx context.Context, source *lookup.Source, photos []string) (*lookup.Set,
+	[]lookup.Query,
 	error) {
-	if f.look.spec.Vector != "" {
-		return source.VectorFile()
+	if f.lookup.spec.Vector != "" {
+		return source.ReadVectors()
 	}
-	return source.Photos(ctx, photos, f.data)
+	return source.EmbedPhotos(ctx, photos, f.data)
 }
 
 // checkShares refuses shares outside (0, 1) before photos are embedded. The library's zero value is the default.
@@ -248,7 +250,7 @@ func (a *app) printIdentified(res *lookup.Decisions) error {
 	for _, q := range res.Queries {
 		if q.Answer == api.AnswerPicture {
 			fmt.Fprintf(w, "%s\tthis very picture: %s\n\tthe other items:", q.Query,
-				lookup.ItselfText(q.Itself, q.ItselfLabels))
+				lookup.FormatSelf(q.Itself, q.ItselfLabels))
 		} else {
 			fmt.Fprint(w, q.Query)
 		}
@@ -283,7 +285,7 @@ func (a *app) printSummary(res *lookup.Decisions) error {
 			"other items\n", s.Pictures, enum.Count(n, "decision"))
 	}
 	if s.Mode == lookup.ModeClosed {
-		_, err := fmt.Fprintf(a.err, "%d have a probability of %g or more\n", s.Sure, lookup.Sure)
+		_, err := fmt.Fprintf(a.err, "%d have a probability of %g or more\n", s.Sure, lookup.SureProbability)
 		return err
 	}
 	if s.From == calibrate.FromSeen {

@@ -18,11 +18,11 @@ import (
 	"github.com/kindred-ml/kindred/serve/api"
 )
 
-// identifyPhotos is the number of decisions on a page.
-const identifyPhotos = 20
+// photosPerPage is the number of decisions on a page.
+const photosPerPage = 20
 
-// identifyPage is the name of the i-th page, from 0.
-func identifyPage(i int) string {
+// identifyPageName is the name of the i-th page, from 0.
+func identifyPageName(i int) string {
 	if i == 0 {
 		return "identify.html"
 	}
@@ -42,7 +42,7 @@ type identifySheet struct {
 
 // write writes the pages and returns their paths.
 func (s *identifySheet) write(ctx context.Context, a *app) ([]string, error) {
-	rows := s.res.UndecidedFirst()
+	rows := s.res.SortedForReview()
 	rows = rows[:min(len(rows), s.f.shown)]
 	// Every picture of a page is held until the page is made, and all pages until they are
 	// written.
@@ -53,44 +53,44 @@ func (s *identifySheet) write(ctx context.Context, a *app) ([]string, error) {
 	}
 	shown := int64(min(s.f.neighbours, s.Decider.Voters())) + 1
 	what := fmt.Sprintf("--neighbours %d of %d photos", s.f.neighbours, photos)
-	if err := planned(what, int64(min(photos, identifyPhotos)), shown, pictureBytes); err != nil {
+	if err := checkMemory(what, int64(min(photos, photosPerPage)), shown, pictureBytes); err != nil {
 		return nil, err
 	}
-	if err := planned(what, int64(photos), shown, thumbBytes); err != nil {
+	if err := checkMemory(what, int64(photos), shown, thumbBytes); err != nil {
 		return nil, err
 	}
-	file := filepath.Join(s.f.to.dir, identifyPage(0))
-	s.query, s.item = retrieval.Shown(ctx, file, a.sayUnread), retrieval.Shown(ctx, file, a.sayUnread)
+	file := filepath.Join(s.f.to.dir, identifyPageName(0))
+	s.query, s.item = retrieval.PictureReader(ctx, file, a.noteUnread), retrieval.PictureReader(ctx, file, a.noteUnread)
 	var names []string
-	for i := 0; i == 0 || i*identifyPhotos < len(rows); i++ {
-		names = append(names, identifyPage(i))
+	for i := 0; i == 0 || i*photosPerPage < len(rows); i++ {
+		names = append(names, identifyPageName(i))
 	}
 	var files []results.File
 	for i, name := range names {
-		page, err := s.page(rows[i*identifyPhotos:min((i+1)*identifyPhotos, len(rows))], len(rows))
+		page, err := s.newPage(rows[i*photosPerPage:min((i+1)*photosPerPage, len(rows))], len(rows))
 		if err != nil {
 			return nil, err
 		}
-		turn := report.Section{Blocks: []report.Block{report.Turn{Pages: names, At: i}}}
+		turn := report.Section{Blocks: []report.Block{report.PageLinks{Pages: names, At: i}}}
 		page.Sections = append(append([]report.Section{turn}, page.Sections...), turn)
-		made, err := results.Made(results.Of(name, htmlOf(page)))
+		made, err := results.MakeFiles(results.NewText(name, htmlWriter(page)))
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, made...)
 	}
-	paths, err := results.Put(s.f.to.dir, s.f.to.signature(), files...)
+	paths, err := results.WriteResults(s.f.to.dir, s.f.to.signature(), files...)
 	if err != nil {
 		return nil, err
 	}
 	for i := len(names); err == nil; i++ { // an earlier command may have written more
-		err = os.Remove(filepath.Join(s.f.to.dir, identifyPage(i)))
+		err = os.Remove(filepath.Join(s.f.to.dir, identifyPageName(i)))
 	}
 	return paths, nil
 }
 
-// page lays out some of the shown decisions.
-func (s *identifySheet) page(rows []lookup.Decision, shown int) (report.Page, error) {
+// newPage lays out some of the shown decisions.
+func (s *identifySheet) newPage(rows []lookup.Decision, shown int) (report.Page, error) {
 	lead := fmt.Sprintf("%s looked up among %d items of %d classes by %s distance; %d unknown.",
 		enum.Count(len(s.res.Queries), "decision"), s.res.Items, s.res.Classes, s.res.Distance,
 		s.res.Summary.Unknown)
@@ -106,13 +106,13 @@ func (s *identifySheet) page(rows []lookup.Decision, shown int) (report.Page, er
 		lead += fmt.Sprintf("; %s of all photos are expected to be of no class of the gallery. A class counts by the "+
 			"mean of its items and the nearest of them, and not by their number.", decide.Percent(s.f.opt.Strangers))
 	}
-	page := report.Page{Title: "Who is it, and why", Lead: lead, Footer: s.learned()}
+	page := report.Page{Title: "Who is it, and why", Lead: lead, Footer: s.describeCalibration()}
 	if s.res.Coverage > 0 && !s.Decider.Known() {
 		page.Footer += fmt.Sprintf(" Sets are computed from the class's own items for %d of %d classes, and from "+
 			"those of the calibration for the others.", s.res.ByClass, s.res.Classes)
 	}
 	for _, q := range rows {
-		section, err := s.decision(&q)
+		section, err := s.decisionSection(&q)
 		if err != nil {
 			return page, err
 		}
@@ -121,8 +121,8 @@ func (s *identifySheet) page(rows []lookup.Decision, shown int) (report.Page, er
 	return page, nil
 }
 
-// learned describes what the calibration was learned from.
-func (s *identifySheet) learned() string {
+// describeCalibration describes what the calibration was learned from.
+func (s *identifySheet) describeCalibration() string {
 	says, file := s.Says, escape.Name(s.File)
 	if !s.Decider.Known() {
 		return fmt.Sprintf("Calibration %s: %d photos of %d classes that training did not see; on such classes the "+
@@ -142,8 +142,8 @@ func (s *identifySheet) learned() string {
 	return text
 }
 
-// decision is one decision with its reasons and the neighbours that voted.
-func (s *identifySheet) decision(q *lookup.Decision) (report.Section, error) {
+// decisionSection is one decision with its reasons and the neighbours that voted.
+func (s *identifySheet) decisionSection(q *lookup.Decision) (report.Section, error) {
 	vote := q.Voted()
 	said := fmt.Sprintf("%s, %s", vote.Label, decide.Percent(vote.Probability))
 	v := report.Verdict{Text: said, Tone: report.Good}
@@ -158,17 +158,17 @@ func (s *identifySheet) decision(q *lookup.Decision) (report.Section, error) {
 	}
 	if q.Answer == api.AnswerPicture {
 		v.Reasons = append([]string{"It has no vote. The other items say: " + v.Text}, v.Reasons...)
-		said = "this very picture: " + lookup.ItselfText(q.Itself, q.ItselfLabels)
-		v.Text, v.Tone = "This very picture is in the gallery: "+lookup.ItselfText(q.Itself, q.ItselfLabels),
+		said = "this very picture: " + lookup.FormatSelf(q.Itself, q.ItselfLabels)
+		v.Text, v.Tone = "This very picture is in the gallery: "+lookup.FormatSelf(q.Itself, q.ItselfLabels),
 			report.Good
 	}
-	v.Reasons = append(v.Reasons, s.bound(q))
+	v.Reasons = append(v.Reasons, s.describeBound(q))
 	if vote.Set != nil {
-		v.Reasons = append(v.Reasons, s.set(vote))
+		v.Reasons = append(v.Reasons, s.describeSet(vote))
 	}
 	rows := report.Retrieval{Side: 176}
 	for k, i := range q.Of {
-		row, note, err := s.row(i, q.Voters[k], vote.Label)
+		row, note, err := s.newRow(i, q.Voters[k], vote.Label)
 		if err != nil {
 			return report.Section{}, err
 		}
@@ -185,8 +185,8 @@ func (s *identifySheet) decision(q *lookup.Decision) (report.Section, error) {
 	return report.Section{Title: title, Blocks: []report.Block{v, rows}}, nil
 }
 
-// bound describes the distance that decides about unknown, and its promise.
-func (s *identifySheet) bound(q *lookup.Decision) string {
+// describeBound describes the distance that decides about unknown, and its promise.
+func (s *identifySheet) describeBound(q *lookup.Decision) string {
 	if s.Decider.Closed() {
 		return fmt.Sprintf("The nearest item is at %.4g. Every photo gets a label, as the calibration is closed.",
 			q.Nearest)
@@ -207,7 +207,7 @@ func (s *identifySheet) bound(q *lookup.Decision) string {
 				"bound.",
 				decide.Percent(q.Needed), 100*t.Rate)
 		}
-		return b.String() + s.several(q)
+		return b.String() + s.describeGroup(q)
 	}
 	if len(q.Of) > 1 {
 		fmt.Fprintf(&b, "Half of the photos have their nearest item at %.4g or less", q.Nearest)
@@ -223,11 +223,11 @@ func (s *identifySheet) bound(q *lookup.Decision) string {
 		"%.2g %% did in the calibration, and the bound for new classes is %.2g %%. Of photos whose class is "+
 		"in the gallery, %.3g %% have an item of it that "+
 		"near.", 100*t.Rate, 100*t.Measured, 100*t.Bound, 100*t.TrueMatch)
-	return b.String() + s.several(q)
+	return b.String() + s.describeGroup(q)
 }
 
-// several says how several photos are decided about.
-func (s *identifySheet) several(q *lookup.Decision) string {
+// describeGroup says how several photos are decided about.
+func (s *identifySheet) describeGroup(q *lookup.Decision) string {
 	if len(q.Of) == 1 {
 		return ""
 	}
@@ -235,8 +235,8 @@ func (s *identifySheet) several(q *lookup.Decision) string {
 		"photos too."
 }
 
-// set describes a prediction set.
-func (s *identifySheet) set(vote *api.Vote) string {
+// describeSet describes a prediction set.
+func (s *identifySheet) describeSet(vote *api.Vote) string {
 	const most = 20
 	labels := vote.Set
 	more := ""
@@ -251,16 +251,16 @@ func (s *identifySheet) set(vote *api.Vote) string {
 	return text + strings.Join(labels, ", ") + more + "."
 }
 
-// row returns a photo with the neighbours that voted and the text about their votes.
-func (s *identifySheet) row(i int, voters []api.Neighbour, label string) (report.Query, string,
+// newRow returns a photo with the neighbours that voted and the text about their votes.
+func (s *identifySheet) newRow(i int, voters []api.Neighbour, label string) (report.RetrievalRow, string,
 	error) {
-	var row report.Query
+	var row report.RetrievalRow
 	var err error
 	if row.Item, err = s.query(s.queries.Picture(i)); err != nil {
 		return row, "", err
 	}
 	row.Item.Name = cmp.Or(row.Item.Name, s.Queries[i].Name)
-	weights := s.Decider.Weights(lookup.Votes(voters)) // nil: there is no vote
+	weights := s.Decider.Weights(lookup.VotingNeighbours(voters)) // nil: there is no vote
 	won := 0.0
 	for k := range voters {
 		n := &voters[k]
@@ -274,7 +274,7 @@ func (s *identifySheet) row(i int, voters []api.Neighbour, label string) (report
 		if err != nil {
 			return row, "", err
 		}
-		same := lookup.SameText(n, s.res.Distance, s.same.Same(n.Distance))
+		same := lookup.FormatProbability(n, s.res.Distance, s.same.Same(n.Distance))
 		p.Distance = fmt.Sprintf("%.4g; %s", n.Distance, same)
 		if weights != nil {
 			p.Distance += "; vote: " + decide.Percent(weights[k])

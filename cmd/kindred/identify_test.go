@@ -23,8 +23,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// things writes embeddings of classes from to to, eight photos of each, with labels.
-func things(t *testing.T, path string, from, to int) {
+// writeThings writes embeddings of classes from to to, eight photos of each, with labels.
+func writeThings(t *testing.T, path string, from, to int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(from), 7))
 	x := matrix.New(8*(to-from), 6)
@@ -52,14 +52,14 @@ func TestCalibrateAndIdentify(t *testing.T) {
 	dir := t.TempDir()
 	calibration, gallery := filepath.Join(dir, "C.csv"), filepath.Join(dir, "G.csv")
 	photos := filepath.Join(dir, "Q.csv")
-	things(t, calibration, 0, 60)
-	things(t, gallery, 100, 120)
-	things(t, photos, 118, 122) // two of the gallery's, and two strangers
+	writeThings(t, calibration, 0, 60)
+	writeThings(t, gallery, 100, 120)
+	writeThings(t, photos, 118, 122) // two of the gallery's, and two strangers
 	code, stdout, stderr := runArgs(t, "calibrate", calibration, "--fmr", "1e-2,1e-5", "--json")
 	if code != exitOK {
 		t.Fatal(stderr)
 	}
-	var made calibrated
+	var made calibrationResult
 	if err := json.Unmarshal([]byte(stdout), &made); err != nil {
 		t.Fatal(err)
 	}
@@ -131,8 +131,8 @@ func TestCalibrateAndIdentify(t *testing.T) {
 func TestCheckUnlabelled(t *testing.T) {
 	dir := t.TempDir()
 	known, others := filepath.Join(dir, "C.csv"), filepath.Join(dir, "N.csv")
-	things(t, known, 0, 60)
-	things(t, others, 100, 115)
+	writeThings(t, known, 0, 60)
+	writeThings(t, others, 100, 115)
 	table, err := embedding.Read(others)
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +150,7 @@ func TestCheckUnlabelled(t *testing.T) {
 	if code, _, stderr := runArgs(t, "calibrate", known); code != exitOK {
 		t.Fatal(stderr)
 	}
-	check := func(what string) (res calibrated, text string) {
+	check := func(what string) (res calibrationResult, text string) {
 		t.Helper()
 		code, out, stderr := runArgs(t, "calibrate", known, "--check", filepath.Join(dir, what), "--json")
 		if code != exitOK {
@@ -169,7 +169,7 @@ func TestCheckUnlabelled(t *testing.T) {
 	if res, text := check("near.csv"); res.Drift.P >= 0.05 || !strings.Contains(text, "calibrate on some of them") {
 		t.Errorf("%+v %s", res.Drift, text)
 	}
-	things(t, known, 0, 59)
+	writeThings(t, known, 0, 59)
 	again := []string{"calibrate", known, "--check", filepath.Join(dir, "plain.csv")}
 	if code, _, stderr := runArgs(t, again...); code == exitOK || !strings.Contains(stderr, "from another content of") {
 		t.Errorf("other photos: %s", stderr)
@@ -186,8 +186,8 @@ func TestCheckUnlabelled(t *testing.T) {
 func TestIdentifyInIndex(t *testing.T) {
 	dir := t.TempDir()
 	items, photos, ix := filepath.Join(dir, "C.csv"), filepath.Join(dir, "Q.csv"), filepath.Join(dir, "ix")
-	things(t, items, 0, 40)
-	things(t, photos, 38, 39)
+	writeThings(t, items, 0, 40)
+	writeThings(t, photos, 38, 39)
 	for _, args := range [][]string{{"index", "create", "--embeddings", items, "--out", ix}, {"calibrate", ix}} {
 		if code, _, stderr := runArgs(t, args...); code != exitOK {
 			t.Fatalf("%v: %s", args, stderr)
@@ -286,9 +286,9 @@ func TestIdentifyPages(t *testing.T) {
 	dir := t.TempDir()
 	calibration, gallery := filepath.Join(dir, "C.csv"), filepath.Join(dir, "G.csv")
 	photos, out := filepath.Join(dir, "Q.csv"), filepath.Join(dir, "why")
-	things(t, calibration, 0, 60)
-	things(t, gallery, 100, 120)
-	things(t, photos, 118, 122)
+	writeThings(t, calibration, 0, 60)
+	writeThings(t, gallery, 100, 120)
+	writeThings(t, photos, 118, 122)
 	if code, _, stderr := runArgs(t, "calibrate", calibration); code != exitOK {
 		t.Fatal(stderr)
 	}
@@ -318,8 +318,8 @@ func TestIdentifyPages(t *testing.T) {
 		"A label needs ", "At most 5", "of unknown photos get that much",
 		"<h2>unknown: Q.csv#row=", "not by their number", `href="./identify-2.html"`,
 		"no picture", "it is one of these", "Sets are computed from the class&#39;s own items for 0 of 20 classes")
-	if n := strings.Count(first, "; the same: "); n != 5*identifyPhotos {
-		t.Errorf("%d neighbours on a page of %d photos", n, identifyPhotos)
+	if n := strings.Count(first, "; the same: "); n != 5*photosPerPage {
+		t.Errorf("%d neighbours on a page of %d photos", n, photosPerPage)
 	}
 	second, err := os.ReadFile(filepath.Join(out, "identify-2.html"))
 	if err != nil {
@@ -343,7 +343,7 @@ func TestIdentifyPages(t *testing.T) {
 func TestIdentifyPageOfAnIndex(t *testing.T) {
 	dir := t.TempDir()
 	items, ix, out := filepath.Join(dir, "C.csv"), filepath.Join(dir, "ix"), filepath.Join(dir, "why")
-	things(t, items, 0, 40)
+	writeThings(t, items, 0, 40)
 	table, err := embedding.Read(items)
 	if err != nil {
 		t.Fatal(err)
@@ -369,8 +369,8 @@ func TestIdentifyPageOfAnIndex(t *testing.T) {
 		}
 	}
 	pictures := 0
-	for i := range 320 / identifyPhotos {
-		text, err := os.ReadFile(filepath.Join(out, identifyPage(i)))
+	for i := range 320 / photosPerPage {
+		text, err := os.ReadFile(filepath.Join(out, identifyPageName(i)))
 		if err != nil {
 			t.Fatal(err)
 		}

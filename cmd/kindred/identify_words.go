@@ -17,14 +17,14 @@ type choiceFlags struct{ labels, templates []string }
 
 func (f *choiceFlags) add(fs flags) {
 	fs.list(&f.labels, "choices", nil, "labels as words, with commas between them, instead of a gallery: the text "+
-		"tower of --words decides", nothing)
+		"tower of --words decides", completeNothing)
 	fs.repeated(&f.templates, "template", "text around each label of --choices, with {} for the label; may be "+
-		"repeated, and the mean decides (default \""+towers.Template+"\")", nothing)
+		"repeated, and the mean decides (default \""+towers.Template+"\")", completeNothing)
 }
 
 // check refuses labels and templates with wrong values.
 func (f *choiceFlags) check(spec *lookup.Spec) error {
-	if spec.Index == "" && spec.By() == "" {
+	if spec.Index == "" && spec.NetworkName() == "" {
 		return usagef("--choices needs --network, or --index: the network that embeds the photos")
 	}
 	if len(f.labels) < 2 {
@@ -47,35 +47,35 @@ func (f *choiceFlags) check(spec *lookup.Spec) error {
 	return nil
 }
 
-// chosen is what kindred identify --choices --json prints.
-type chosen struct {
-	Queries   []chosenQuery  `json:"queries"`
+// choicesResult is what kindred identify --choices --json prints.
+type choicesResult struct {
+	Queries   []queryChoices `json:"queries"`
 	Templates []string       `json:"templates"`
 	LeftOut   []data.LeftOut `json:"left_out,omitempty"`
 	// Together reports whether the probabilities of a photo sum to 1.
 	Together bool `json:"together"`
 }
 
-type chosenQuery struct {
+type queryChoices struct {
 	Query string `json:"query"`
 	// Labels has all labels, the likeliest first.
-	Labels []chosenLabel `json:"labels"`
+	Labels []labelChoice `json:"labels"`
 }
 
-type chosenLabel struct {
+type labelChoice struct {
 	Label       string  `json:"label"`
 	Probability float64 `json:"probability"`
 }
 
-// choose gives each photo the likeliest of labels that are words.
-func (f *identifyFlags) choose(ctx context.Context, photos []string) error {
-	a := f.look.a
-	source, err := lookup.Open(ctx, &f.look.spec, &f.look)
+// identifyByWords gives each photo the likeliest of labels that are words.
+func (f *identifyFlags) identifyByWords(ctx context.Context, photos []string) error {
+	a := f.lookup.a
+	source, err := lookup.Open(ctx, &f.lookup.spec, &f.lookup)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
-	tower, err := source.Tower()
+	tower, err := source.OpenTower()
 	if err != nil {
 		return err
 	}
@@ -83,24 +83,24 @@ func (f *identifyFlags) choose(ctx context.Context, photos []string) error {
 	if err != nil {
 		return fmt.Errorf("--choices: %w", err)
 	}
-	a.remark(labels.Notes)
-	s, queries, err := source.Photos(ctx, photos, f.data)
+	a.printRemarks(labels.Notes)
+	s, queries, err := source.EmbedPhotos(ctx, photos, f.data)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	res := &chosen{Queries: []chosenQuery{}, Templates: f.choices.templates, LeftOut: s.LeftOut,
+	res := &choicesResult{Queries: []queryChoices{}, Templates: f.choices.templates, LeftOut: s.LeftOut,
 		Together: labels.Together()}
 	for _, q := range queries {
 		p, err := labels.Probabilities(q.Vector)
 		if err != nil {
 			return fmt.Errorf("%s: %w", q.Name, err)
 		}
-		one := chosenQuery{Query: q.Name}
+		one := queryChoices{Query: q.Name}
 		for i, name := range labels.Names {
-			one.Labels = append(one.Labels, chosenLabel{name, p[i]})
+			one.Labels = append(one.Labels, labelChoice{name, p[i]})
 		}
-		slices.SortStableFunc(one.Labels, func(x, y chosenLabel) int {
+		slices.SortStableFunc(one.Labels, func(x, y labelChoice) int {
 			switch {
 			case x.Probability > y.Probability:
 				return -1
@@ -111,10 +111,10 @@ func (f *identifyFlags) choose(ctx context.Context, photos []string) error {
 		})
 		res.Queries = append(res.Queries, one)
 	}
-	return a.answer(res, func() error { return a.printChoices(res) })
+	return a.printResult(res, func() error { return a.printChoices(res) })
 }
 
-func (a *app) printChoices(res *chosen) error {
+func (a *app) printChoices(res *choicesResult) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, q := range res.Queries {
 		fmt.Fprintf(w, "%s\t%s\t%.1f %%\tthen %s %.1f %%\n", q.Query, q.Labels[0].Label, 100*q.Labels[0].Probability,

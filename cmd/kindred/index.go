@@ -37,7 +37,7 @@ func changeIndex(dir string, f func(*index.Index) error) (err error) {
 	x, err := index.Open(dir, index.Options{})
 	var held *lock.HeldError
 	if errors.As(err, &held) {
-		return inUse(held)
+		return explainInUse(held)
 	}
 	if err != nil {
 		return err
@@ -46,8 +46,8 @@ func changeIndex(dir string, f func(*index.Index) error) (err error) {
 	return f(x)
 }
 
-// inUse adds to the error how an index can be changed while another program has it open.
-func inUse(e *lock.HeldError) error {
+// explainInUse adds to the error how an index can be changed while another program has it open.
+func explainInUse(e *lock.HeldError) error {
 	if e.Holder != nil && slices.Contains(e.Holder.Command, "serve") {
 		return fmt.Errorf("%w; change the index through that server (POST, PUT and DELETE /v1/items, "+
 			"docs/serve.md), or let "+
@@ -68,12 +68,12 @@ func isIndex(dir string) bool {
 func (a *app) readIndex(dir string) (*index.Index, error) {
 	x, err := index.Open(dir, index.Options{ReadOnly: true})
 	if err == nil {
-		a.sayShortfall(x)
+		a.warnShortfall(x)
 	}
 	return x, err
 }
 
-func (a *app) sayShortfall(x *index.Index) {
+func (a *app) warnShortfall(x *index.Index) {
 	if s := x.Info().Shortfall; s != nil {
 		dir := escape.Name(x.Dir())
 		fmt.Fprintf(a.err, "kindred: %s: %s; restore the file from a backup, or accept the loss: "+
@@ -85,7 +85,7 @@ func newIndexRemove(a *app) *cobra.Command {
 	var filter string
 	cmd := &cobra.Command{
 		Use:               "remove INDEX ID... | INDEX --filter TEXT",
-		ValidArgsFunction: one(folders),
+		ValidArgsFunction: completeOne(completeFolders),
 		Short:             "Remove items by their ids or by a filter",
 		Long: `remove removes the items with the given ids, or all that pass a filter, from an
 index. It does not delete photos. The space of removed items is freed when segments are
@@ -109,7 +109,7 @@ merged, at the latest by kindred index compact.`,
 			})
 		},
 	}
-	flagsOf(cmd).text(&filter, "filter", "", "remove all items that pass: "+filterHelp, nothing)
+	newFlags(cmd).text(&filter, "filter", "", "remove all items that pass: "+filterHelp, completeNothing)
 	return cmd
 }
 
@@ -142,7 +142,7 @@ func (a *app) removeItems(ctx context.Context, x *index.Index, ids []string, whe
 		return err
 	}
 	left := x.Info().Items
-	return a.answerf(map[string]any{"index": x.Dir(), "removed": n, "items": left},
+	return a.printResultf(map[string]any{"index": x.Dir(), "removed": n, "items": left},
 		"%s: removed %d items, %d are left\n", x.Dir(), n, left)
 }
 
@@ -158,7 +158,7 @@ type indexInfo struct {
 func newIndexInfo(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "info INDEX",
-		ValidArgsFunction: one(folders),
+		ValidArgsFunction: completeOne(completeFolders),
 		Short:             "Show what an index holds",
 		Args:              exactArgs("index"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -167,7 +167,7 @@ func newIndexInfo(a *app) *cobra.Command {
 				return err
 			}
 			defer x.Close()
-			return a.tellIndex(args[0], x)
+			return a.printIndex(args[0], x)
 		},
 	}
 }
@@ -193,8 +193,8 @@ func folderBytes(dir string) (int64, error) {
 	return n, nil
 }
 
-// tellIndex prints what the index in a folder holds.
-func (a *app) tellIndex(dir string, x *index.Index) error {
+// printIndex prints what the index in a folder holds.
+func (a *app) printIndex(dir string, x *index.Index) error {
 	bytes, err := folderBytes(dir)
 	if err != nil {
 		return err
@@ -207,7 +207,7 @@ func (a *app) tellIndex(dir string, x *index.Index) error {
 	for _, n := range sizes {
 		i.Fingerprints += n
 	}
-	return a.answer(i, func() error { return a.printIndexInfo(i) })
+	return a.printResult(i, func() error { return a.printIndexInfo(i) })
 }
 
 func (a *app) printIndexInfo(i *indexInfo) error {
@@ -246,7 +246,7 @@ func newIndexCompact(a *app) *cobra.Command {
 	var exact bool
 	cmd := &cobra.Command{
 		Use:               "compact INDEX",
-		ValidArgsFunction: one(folders),
+		ValidArgsFunction: completeOne(completeFolders),
 		Short:             "Rewrite an index without removed items, optionally in lists",
 		Long: `compact rewrites an index as one segment. --lists N divides it into lists of near
 items by k-means, and measures how many of the lists a search must read to reach
@@ -263,7 +263,7 @@ exact only with --exact. Other programs can search meanwhile.`,
 			case exact:
 				opt.Lists = -1
 			}
-			if err := between("recall", opt.Recall, 0, 1); err != nil {
+			if err := checkBetween("recall", opt.Recall, 0, 1); err != nil {
 				return err
 			}
 			return changeIndex(args[0], func(x *index.Index) error { return a.compact(cmd.Context(), x, opt) })
@@ -279,21 +279,21 @@ exact only with --exact. Other programs can search meanwhile.`,
 
 func (a *app) compact(ctx context.Context, x *index.Index, opt index.CompactOptions) error {
 	m := a.newMeter("compacting", func(n int64) string { return fmt.Sprintf("%d %%", n/10) })
-	opt.Progress = func(stage string, done float64) { m.stage(stage, int(1000*done), 1000) }
+	opt.Progress = func(stage string, done float64) { m.showStage(stage, int(1000*done), 1000) }
 	opt.Seed = a.seed
 	err := x.Compact(ctx, opt)
 	m.close()
 	if err != nil {
 		return err
 	}
-	return a.tellIndex(x.Dir(), x)
+	return a.printIndex(x.Dir(), x)
 }
 
 func newIndexCheck(a *app) *cobra.Command {
 	var repair bool
 	cmd := &cobra.Command{
 		Use:               "check INDEX",
-		ValidArgsFunction: one(folders),
+		ValidArgsFunction: completeOne(completeFolders),
 		Short:             "Read all of an index and compare its checksums",
 		Long: `check reads every file of an index, compares the checksums, and checks that every
 item has a vector and is found by its id. It exits with status 1 if something is

@@ -38,16 +38,17 @@ type itemFlags struct {
 }
 
 func (f *itemFlags) add(cmd *cobra.Command) {
-	fs := flagsOf(cmd)
+	fs := newFlags(cmd)
 	f.photos.add(cmd)
 	cli.AddStrict(fs.FlagSet, &f.strict)
 	fs.text(&f.embeddings, "embeddings", "", "embeddings by the same network, instead of photos "+
-		"("+strings.Join(formats().Extensions(), ", ")+"); --data may name the folder of their photos", anyFile)
+		"("+strings.Join(embeddingFormats().Extensions(), ", ")+"); --data may name the folder of their photos",
+		completeFiles)
 	fs.forceNetwork(&f.forceNetwork)
 	fs.labels(&f.labels, "labels of --embeddings")
 	fs.text(&f.columns, "columns", "", "file of further columns (.csv or .parquet); its column id or path "+
-		"has the items' ids", anyFile)
-	fs.text(&f.prefix, "prefix", "", "beginning of the ids, before the photos' names", nothing)
+		"has the items' ids", completeFiles)
+	fs.text(&f.prefix, "prefix", "", "beginning of the ids, before the photos' names", completeNothing)
 	f.queued.add(cmd)
 }
 
@@ -60,11 +61,11 @@ func (f *itemFlags) check(cmd *cobra.Command) error {
 			return usagef("missing photos (--data), or --embeddings: the items to add")
 		}
 	}
-	return refuse(cmd, what,
-		rule{"labels", true, "embeddings", ownLabels},
-		rule{provenance.ForceFlag, true, "embeddings", forAFile},
-		rule{"allow-outside strict queue", f.embeddings == "", "", "photos are not read"},
-		rule{"data-dir", f.photos.data != "", "", forASet})
+	return checkRules(cmd, what,
+		flagRule{"labels", true, "embeddings", reasonOwnLabels},
+		flagRule{provenance.ForceFlag, true, "embeddings", reasonFile},
+		flagRule{"allow-outside strict queue", f.embeddings == "", "", "photos are not read"},
+		flagRule{"data-dir", f.photos.data != "", "", reasonDataset})
 }
 
 type indexCreateFlags struct {
@@ -79,7 +80,7 @@ func newIndexCreate(a *app) *cobra.Command {
 	var f indexCreateFlags
 	cmd := &cobra.Command{
 		Use:               "create RUN PHOTOS --out INDEX | --store URL",
-		ValidArgsFunction: then(runsOrFiles, dataSets),
+		ValidArgsFunction: completeTwo(completeRunOrFile, completeDatasets),
 		Short:             "Make an index of photos, or of embeddings",
 		Long: `create makes the folder of an index, copies the network of the run RUN into it, embeds
 PHOTOS and adds them. --run and --data mean the same as the arguments. --embeddings
@@ -101,15 +102,17 @@ interrupted, kindred index add goes on; if it fails, it removes what it made.`,
   kindred index create runs/photos photos/ --out shared.index --queue queue/
   kindred index create --embeddings E.npy --out E.index`,
 		Args: func(_ *cobra.Command, args []string) error {
-			return f.take(args, &f.photos.data, "the folder of photos", "--data")
+			return f.readArgs(args, &f.photos.data, "the folder of photos", "--data")
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.createIndex(cmd, &f) },
 	}
-	flagsOf(cmd).text(&f.out, "out", "", "folder of the index to make", folders)
-	flagsOf(cmd).text(&f.store, "store", "", "store of a database to make, instead of --out: "+storeForm, nothing)
+	newFlags(cmd).text(&f.out, "out", "", "folder of the index to make", completeFolders)
+	newFlags(cmd).text(&f.store, "store", "", "store of a database to make, instead of --out: "+storeForm,
+		completeNothing)
 	f.storeFlags.add(cmd)
-	flagsOf(cmd).distance(&f.distance, "", "that of the run's scores; cosine for a network that was not trained here; "+
-		"euclidean for embeddings", anyDistance...)
+	newFlags(cmd).distance(&f.distance, "",
+		"that of the run's scores; cosine for a network that was not trained here; "+
+			"euclidean for embeddings", anyDistance...)
 	addTower(cmd, &f.words, "folder of the text tower that was trained together with --network (CLIP, SigLIP), to "+
 		"search by words")
 	f.modelFlags.add(cmd)
@@ -133,8 +136,8 @@ func (a *app) createIndex(cmd *cobra.Command, f *indexCreateFlags) (err error) {
 		}
 	}
 	rules := append(f.storeFlags.rules(f.store != ""),
-		rule{"words", f.store == "", "", "a store remembers no text tower: give --words to the search"})
-	if err := cmp.Or(f.check(cmd), refuse(cmd, to, rules...)); err != nil {
+		flagRule{"words", f.store == "", "", "a store remembers no text tower: give --words to the search"})
+	if err := cmp.Or(f.check(cmd), checkRules(cmd, to, rules...)); err != nil {
 		return err
 	}
 	if f.words != "" && f.network == "" {
@@ -145,9 +148,9 @@ func (a *app) createIndex(cmd *cobra.Command, f *indexCreateFlags) (err error) {
 		if f.embeddings == "" {
 			return usagef("missing argument RUN, or --network: the network that embeds the photos")
 		}
-		if err := refuse(cmd, "a file of embeddings",
-			rule{networkFlagNames, false, "", "it applies to --network, which is missing"},
-			rule{provenance.ForceFlag, false, "", "the index takes the network that the file names"}); err != nil {
+		if err := checkRules(cmd, "a file of embeddings",
+			flagRule{networkFlagNames, false, "", "it applies to --network, which is missing"},
+			flagRule{provenance.ForceFlag, false, "", "the index takes the network that the file names"}); err != nil {
 			return err
 		}
 	}
@@ -159,14 +162,14 @@ func (a *app) createIndex(cmd *cobra.Command, f *indexCreateFlags) (err error) {
 		}
 	}
 	if f.out != "" && isIndex(f.out) {
-		return f.isThere()
+		return f.existsError()
 	}
 	s, err := f.open(ctx, a, func() (*run.Model, error) {
 		if f.run+f.network == "" {
 			return nil, nil
 		}
 		return f.model(ctx, a)
-	}, f.party)
+	}, f.networkSource)
 	if err != nil {
 		return err
 	}
@@ -191,27 +194,27 @@ func (a *app) createIndex(cmd *cobra.Command, f *indexCreateFlags) (err error) {
 	return a.makeIndex(ctx, f, s, cfg)
 }
 
-// party returns the embeddings of the network that the index gets; nil without one.
-func (f *indexCreateFlags) party(m *run.Model) (*provenance.Party, error) {
+// networkSource returns the embeddings of the network that the index gets; nil without one.
+func (f *indexCreateFlags) networkSource(m *run.Model) (*provenance.EmbeddingSource, error) {
 	if m == nil {
 		return nil, nil
 	}
 	n, err := m.Identity(f.title())
-	return &provenance.Party{Name: f.by(), Network: n}, err
+	return &provenance.EmbeddingSource{Name: f.networkText(), Network: n}, err
 }
 
-// ofIndex matches the names of an index's files.
-var ofIndex = regexp.MustCompile(`^(MANIFEST|SPARE|network|calibration\.json|\d{6}\.[a-z]+|\.kindred.*)$`)
+// indexFilePattern matches the names of an index's files.
+var indexFilePattern = regexp.MustCompile(`^(MANIFEST|SPARE|network|calibration\.json|\d{6}\.[a-z]+|\.kindred.*)$`)
 
 // makeIndex makes the folder of an index and fills it. An error removes it; an
 // interruption leaves the items so far, if the index exists by then. The index of another process in the
 // same folder stays, because only the process with the lock makes or removes files.
 func (a *app) makeIndex(ctx context.Context, f *indexCreateFlags, s *itemSource, cfg index.Config) (err error) {
-	undo, err := atomic.Undo(f.out, ofIndex.MatchString)
+	undo, err := atomic.Undo(f.out, indexFilePattern.MatchString)
 	if err != nil {
 		return err
 	}
-	mine, err := f.claim()
+	mine, err := f.lockOut()
 	if err != nil {
 		return err
 	}
@@ -223,7 +226,7 @@ func (a *app) makeIndex(ctx context.Context, f *indexCreateFlags, s *itemSource,
 			err = errors.Join(err, undo())
 		}
 	}()
-	if err := a.equip(f, s.model, &cfg); err != nil {
+	if err := a.setNetwork(f, s.model, &cfg); err != nil {
 		return errors.Join(err, mine.Release())
 	}
 	if err := mine.Release(); err != nil { // index.Create takes the lock itself
@@ -235,11 +238,11 @@ func (a *app) makeIndex(ctx context.Context, f *indexCreateFlags, s *itemSource,
 	}
 	begun = true
 	defer func() { err = cmp.Or(err, x.Close()) }()
-	return a.fill(ctx, lookup.OfIndex(x), s, &f.itemFlags)
+	return a.fill(ctx, lookup.ItemsOfIndex(x), s, &f.itemFlags)
 }
 
-// claim makes the folder of --out and locks it, if it holds no index.
-func (f *indexCreateFlags) claim() (*lock.Held, error) {
+// lockOut makes the folder of --out and locks it, if it holds no index.
+func (f *indexCreateFlags) lockOut() (*lock.Held, error) {
 	if err := os.MkdirAll(f.out, 0o777); err != nil {
 		return nil, err
 	}
@@ -248,33 +251,33 @@ func (f *indexCreateFlags) claim() (*lock.Held, error) {
 		return nil, err
 	}
 	if isIndex(f.out) {
-		return nil, errors.Join(f.isThere(), held.Release())
+		return nil, errors.Join(f.existsError(), held.Release())
 	}
 	return held, nil
 }
 
-// isThere returns the error for an index that exists already.
-func (f *indexCreateFlags) isThere() error {
+// existsError returns the error for an index that exists already.
+func (f *indexCreateFlags) existsError() error {
 	return fmt.Errorf("%s is an index already: add to it with kindred index add, or choose another --out", f.out)
 }
 
-// equip copies the network of an index, if it has one, and the network's calibration into the folder.
-func (a *app) equip(f *indexCreateFlags, m *run.Model, cfg *index.Config) (err error) {
+// setNetwork copies the network of an index, if it has one, and the network's calibration into the folder.
+func (a *app) setNetwork(f *indexCreateFlags, m *run.Model, cfg *index.Config) (err error) {
 	if m == nil {
 		return nil
 	}
-	if cfg.Network, err = provenance.Save(m, f.out, f.by()); err != nil {
+	if cfg.Network, err = provenance.SaveNetwork(m, f.out, f.networkText()); err != nil {
 		return err
 	}
-	if err := a.rememberTower(f.words, m, f.network, &cfg.Network); err != nil {
+	if err := a.recordTower(f.words, m, f.network, &cfg.Network); err != nil {
 		return err
 	}
-	of, err := calibrations.OfNetwork(m, f.run, f.network)
+	of, err := calibrations.FromNetwork(m, f.run, f.network)
 	if err != nil {
 		return err
 	}
 	of.Distance = f.distance
-	_, err = a.carryCalibration(of, calibrations.File(f.out, true), cfg.Network.Network)
+	_, err = a.copyCalibration(of, calibrations.Path(f.out, true), cfg.Network.Network)
 	return err
 }
 
@@ -301,14 +304,14 @@ type indexAdded struct {
 func (a *app) fill(ctx context.Context, to *lookup.Items, s *itemSource, f *itemFlags) error {
 	meter := a.newMeter("embedding", countUnit)
 	defer meter.close()
-	d := &items.Adder{To: to, Update: f.update, Prefix: f.prefix, Columns: s.columns, Progress: meter.count,
+	d := &items.Adder{Gallery: to, Update: f.update, Prefix: f.prefix, Columns: s.columns, Progress: meter.showCount,
 		From: f.photos.place(), Shared: s.shared}
 	var left []data.LeftOut
 	var err error
 	if s.Table != nil {
-		err = d.Table(ctx, s.Table, s.Root)
+		err = d.AddTable(ctx, s.Table, s.Root)
 	} else {
-		left, err = d.Photos(ctx, s.model, s.Data, s.Root)
+		left, err = d.AddPhotos(ctx, s.model, s.Data, s.Root)
 	}
 	meter.close()
 	if to.Index != nil && errors.Is(err, context.Canceled) {
@@ -320,25 +323,25 @@ func (a *app) fill(ctx context.Context, to *lookup.Items, s *itemSource, f *item
 				words = append(words, "--"+g[0], g[1])
 			}
 		}
-		words = append(words, f.queued.words()...)
-		return resumable{error: err, where: where, command: escape.Command(words...)}
+		words = append(words, f.queued.commandWords()...)
+		return resumableError{error: err, where: where, command: escape.Command(words...)}
 	}
 	if err != nil {
 		return err
 	}
-	a.sayLeftOut(left)
-	if said := d.Unmatched(); said != "" {
+	a.printLeftOut(left)
+	if said := d.UnmatchedWarning(); said != "" {
 		fmt.Fprintln(a.err, "kindred: "+said)
 	}
-	if err := a.sayStale(ctx, d, s.Data, f.photos.data); err != nil {
+	if err := a.printStale(ctx, d, s.Data, f.photos.data); err != nil {
 		return err
 	}
 	info, err := to.Info(ctx)
 	if err != nil {
 		return err
 	}
-	res := indexAdded{to.Name, d.Done, info.Items, left}
-	return a.answerf(res, "%s: %d items; %d added, %d replaced, %d skipped as already there\n", res.Index,
+	res := indexAdded{to.Name, d.Result, info.Items, left}
+	return a.printResultf(res, "%s: %d items; %d added, %d replaced, %d skipped as already there\n", res.Index,
 		res.Items, res.Added.Added, res.Replaced, res.Skipped)
 }
 
@@ -347,8 +350,8 @@ type itemSource struct {
 	lookup.Set
 	model   *run.Model
 	columns *items.Columns
-	shared  *shards.Shared // nil without a queue
-	leave   func()         // closes the queue
+	shared  *shards.SharedDataset // nil without a queue
+	leave   func()                // closes the queue
 }
 
 // Close closes the photos and the queue.
@@ -362,12 +365,12 @@ func (s *itemSource) Close() {
 // open opens the items to add. model returns the network, or nil without a network. to returns the embeddings that
 // those of a file join; nil without any.
 func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, error),
-	to func(*run.Model) (*provenance.Party, error)) (s *itemSource, err error) {
+	to func(*run.Model) (*provenance.EmbeddingSource, error)) (s *itemSource, err error) {
 	s = &itemSource{}
 	if s.columns, err = items.ReadColumns(f.columns); err != nil {
 		return nil, err
 	}
-	for _, said := range s.columns.Unread() {
+	for _, said := range s.columns.DescribeUnread() {
 		fmt.Fprintln(a.err, "kindred: "+escape.Name(said))
 	}
 	if s.model, err = model(); err != nil {
@@ -377,27 +380,27 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 		if f.photos.data != "" {
 			s.Root = f.photos.root()
 		}
-		t, err := formats().Read(f.embeddings)
+		t, err := embeddingFormats().Read(f.embeddings)
 		if err == nil {
 			err = t.CheckIDs()
 		}
 		if err == nil {
-			t, err = a.allLabels(t, f.labels)
+			t, err = a.addAllLabels(t, f.labels)
 		}
 		if err == nil {
-			err = provenance.Check(t, f.embeddings, s.model, "the network")
+			err = provenance.CheckTable(t, f.embeddings, s.model, "the network")
 		}
 		if err != nil {
 			return nil, err
 		}
 		others, err := to(s.model)
 		if err == nil && others != nil {
-			err = provenance.Meet(provenance.OfTable(t, f.embeddings), *others, f.forceNetwork, a.err)
+			err = provenance.CheckSameNetwork(provenance.SourceOfTable(t, f.embeddings), *others, f.forceNetwork, a.err)
 		}
 		if err != nil {
 			return nil, err
 		}
-		for _, said := range items.Unread(t.Unread, f.embeddings) {
+		for _, said := range items.DescribeUnread(t.Unread, f.embeddings) {
 			fmt.Fprintln(a.err, "kindred: "+escape.Name(said))
 		}
 		s.Table = t
@@ -410,7 +413,7 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 	if s.Data, s.Root, err = f.photos.openFor(ctx, s.model, f.strict); err != nil {
 		return nil, err
 	}
-	a.sayNotes(s.Data)
+	a.printNotes(s.Data)
 	fmt.Fprintf(a.err, "%d photos in %s\n", s.Data.Len(), escape.Name(f.photos.data))
 	if f.queued.queue != "" {
 		s.shared, s.leave, err = f.queued.share(ctx, a, s.model, s.Data,
@@ -427,7 +430,7 @@ func newIndexAdd(a *app) *cobra.Command {
 	var f itemFlags
 	cmd := &cobra.Command{
 		Use:               "add INDEX --data PHOTOS | INDEX --embeddings FILE",
-		ValidArgsFunction: one(folders),
+		ValidArgsFunction: completeOne(completeFolders),
 		Short:             "Add photos or embeddings to an index",
 		Long: `add embeds photos with the network of the index and adds them, or adds embeddings
 by the same network. It skips items whose ids are in the index already, and does not
@@ -441,16 +444,16 @@ in the index; kindred index sync removes them.`,
 				return err
 			}
 			return changeIndex(args[0], func(x *index.Index) error {
-				s, err := f.open(cmd.Context(), a, func() (*run.Model, error) { return provenance.Load(x) },
-					func(*run.Model) (*provenance.Party, error) {
-						of, err := provenance.OfIndex(x)
-						return &provenance.Party{Name: args[0], Network: of, Dim: x.Info().Dim}, err
+				s, err := f.open(cmd.Context(), a, func() (*run.Model, error) { return provenance.LoadNetwork(x) },
+					func(*run.Model) (*provenance.EmbeddingSource, error) {
+						of, err := provenance.IndexNetwork(x)
+						return &provenance.EmbeddingSource{Name: args[0], Network: of, Dim: x.Info().Dim}, err
 					})
 				if err != nil {
 					return err
 				}
 				defer s.Close()
-				return a.fill(cmd.Context(), lookup.OfIndex(x), s, &f)
+				return a.fill(cmd.Context(), lookup.ItemsOfIndex(x), s, &f)
 			})
 		},
 	}

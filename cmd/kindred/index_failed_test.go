@@ -65,7 +65,7 @@ func TestFailedIndexLeavesNothing(t *testing.T) {
 // or is done by the time that this one looks.
 func TestCreateBesideAnother(t *testing.T) {
 	t.Chdir(t.TempDir())
-	put(t, "E.csv", []byte("id,label,embedding_0\na,x,1\nb,x,2\n"))
+	writeBytes(t, "E.csv", []byte("id,label,embedding_0\na,x,1\nb,x,2\n"))
 	x, err := index.Create("ix", index.Config{Dim: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestCreateBesideAnother(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "an index already") {
 		t.Errorf("over a finished one: %v", err)
 	}
-	if out := must(t, "index", "check", "ix"); !strings.Contains(out, "all intact") {
+	if out := mustRun(t, "index", "check", "ix"); !strings.Contains(out, "all intact") {
 		t.Error(out)
 	}
 }

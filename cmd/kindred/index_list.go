@@ -23,10 +23,10 @@ type selectFlags struct {
 }
 
 func (f *selectFlags) add(cmd *cobra.Command) {
-	fs := flagsOf(cmd)
-	fs.text(&f.filter, "filter", "", "only items that pass: "+filterHelp, nothing)
+	fs := newFlags(cmd)
+	fs.text(&f.filter, "filter", "", "only items that pass: "+filterHelp, completeNothing)
 	fs.list(&f.columns, "columns", nil, "columns to show, with commas between them; default: all but those that "+
-		"index sync keeps (file.size, ...)", nothing)
+		"index sync keeps (file.size, ...)", completeNothing)
 }
 
 // open opens the index and returns what the flags choose of it.
@@ -64,7 +64,7 @@ func newIndexExport(a *app) *cobra.Command {
 	var vectors bool
 	cmd := &cobra.Command{
 		Use:               "export INDEX FILE.csv|FILE.parquet",
-		ValidArgsFunction: one(folders),
+		ValidArgsFunction: completeOne(completeFolders),
 		Short:             "Write the items of an index with their columns as a table",
 		Long: `export writes a row for each item: its id, the path of its photo and its columns. The
 table can be changed in a spreadsheet and read again with the photos: 'kindred index create'
@@ -76,7 +76,7 @@ and 'kindred index add --update' take it with --columns. - in place of the file 
 		RunE: func(_ *cobra.Command, args []string) error { return f.export(a, args[0], args[1], vectors) },
 	}
 	f.add(cmd)
-	flagsOf(cmd).BoolVar(&vectors, "vectors", false, "write the embeddings as well, as the column embedding of "+
+	newFlags(cmd).BoolVar(&vectors, "vectors", false, "write the embeddings as well, as the column embedding of "+
 		"a .parquet file")
 	return cmd
 }
@@ -109,12 +109,12 @@ func (f *selectFlags) export(a *app, dir, file string, vectors bool) error {
 	}); err != nil || isStdout(file) {
 		return err
 	}
-	return a.answerf(map[string]any{"index": dir, "file": file, "items": n, "columns": len(s.Columns)},
+	return a.printResultf(map[string]any{"index": dir, "file": file, "items": n, "columns": len(s.Columns)},
 		"%s: %s, %s\n", file, enum.Count(n, "item"), enum.Count(len(s.Columns), "column"))
 }
 
-// mostListed is the most items that one call lists, as they are held in memory.
-const mostListed = 1_000_000
+// maxListed is the most items that one call lists, as they are held in memory.
+const maxListed = 1_000_000
 
 // itemPage is the JSON of 'kindred index list'.
 type itemPage struct {
@@ -131,7 +131,7 @@ func newIndexList(a *app) *cobra.Command {
 	limit := 20
 	cmd := &cobra.Command{
 		Use:               "list INDEX",
-		ValidArgsFunction: one(folders),
+		ValidArgsFunction: completeOne(completeFolders),
 		Short:             "List items of an index by id, with their columns",
 		Example: `  kindred index list photos.index
   kindred index list photos.index --filter 'price > 100' --columns label,price --limit 100
@@ -140,8 +140,8 @@ func newIndexList(a *app) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error { return f.list(a, args[0], after, limit, vectors) },
 	}
 	f.add(cmd)
-	fs := flagsOf(cmd)
-	fs.text(&after, "after", "", "list the items whose ids come after this one", nothing)
+	fs := newFlags(cmd)
+	fs.text(&after, "after", "", "list the items whose ids come after this one", completeNothing)
 	fs.IntVar(&limit, "limit", limit, "most items to list")
 	fs.BoolVar(&vectors, "vectors", false, "print the embeddings as well, with --json")
 	return cmd
@@ -151,8 +151,8 @@ func (f *selectFlags) list(a *app, dir, after string, limit int, vectors bool) e
 	if vectors && !a.json {
 		return usagef("--vectors applies to --json: kindred index export --vectors writes them into a file")
 	}
-	if limit < 1 || limit > mostListed {
-		return usagef("--limit %d: want 1 to %d; kindred index export writes all items", limit, mostListed)
+	if limit < 1 || limit > maxListed {
+		return usagef("--limit %d: want 1 to %d; kindred index export writes all items", limit, maxListed)
 	}
 	x, s, err := f.open(a, dir)
 	if err != nil {
@@ -181,7 +181,7 @@ func (f *selectFlags) list(a *app, dir, after string, limit int, vectors bool) e
 		}
 		out.Items = append(out.Items, item)
 	}
-	return a.answer(out, func() error { return out.print(a, s.Columns) })
+	return a.printResult(out, func() error { return out.print(a, s.Columns) })
 }
 
 // print writes a row for each item.

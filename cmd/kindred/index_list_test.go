@@ -17,8 +17,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// priced makes an index of five items, some without a value.
-func priced(t *testing.T) string {
+// writePriceIndex makes an index of five items, some without a value.
+func writePriceIndex(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "shop.index")
 	x, err := index.Create(dir, index.Config{Dim: 2})
@@ -44,10 +44,10 @@ func priced(t *testing.T) string {
 // TestIndexExport: a table has all items and values of an index, CSV and Parquet alike, and gives them back to another
 // index.
 func TestIndexExport(t *testing.T) {
-	dir := priced(t)
+	dir := writePriceIndex(t)
 	tmp := t.TempDir()
 	table, pq := filepath.Join(tmp, "a.csv"), filepath.Join(tmp, "a.parquet")
-	if out := must(t, "index", "export", dir, table); !strings.Contains(out, "5 items, 3 columns") {
+	if out := mustRun(t, "index", "export", dir, table); !strings.Contains(out, "5 items, 3 columns") {
 		t.Error(out)
 	}
 	text, err := os.ReadFile(table)
@@ -63,11 +63,11 @@ func TestIndexExport(t *testing.T) {
 		!slices.Equal(rows[4], []string{"d", "", "shoe", "1e-05", "false"}) {
 		t.Errorf("%q", rows)
 	}
-	if out := must(t, "index", "export", dir, "-"); out != string(text) {
+	if out := mustRun(t, "index", "export", dir, "-"); out != string(text) {
 		t.Errorf("standard output has %q", out)
 	}
-	must(t, "index", "export", dir, pq, "--vectors", "--filter", "price > 0", "--columns", "price,label")
-	f, err := formats().Read(pq)
+	mustRun(t, "index", "export", dir, pq, "--vectors", "--filter", "price > 0", "--columns", "price,label")
+	f, err := embeddingFormats().Read(pq)
 	if err != nil || f.X.Rows != 3 || f.X.Cols != 2 || f.Column("label") == nil {
 		t.Fatalf("%+v, %v", f, err)
 	}
@@ -82,13 +82,13 @@ func TestIndexExport(t *testing.T) {
 		}
 	}
 	// Missing values stay missing on the way back.
-	must(t, "index", "export", dir, pq)
+	mustRun(t, "index", "export", dir, pq)
 	vectors := filepath.Join(tmp, "v.parquet")
-	must(t, "index", "export", dir, vectors, "--vectors", "--columns", "price")
+	mustRun(t, "index", "export", dir, vectors, "--vectors", "--columns", "price")
 	for k, file := range []string{table, pq} {
 		again := filepath.Join(tmp, string(rune('a'+k))+".index")
-		must(t, "index", "create", "--embeddings", vectors, "--columns", file, "--out", again)
-		if got, want := allItems(t, again), allItems(t, dir); got != want {
+		mustRun(t, "index", "create", "--embeddings", vectors, "--columns", file, "--out", again)
+		if got, want := itemsText(t, again), itemsText(t, dir); got != want {
 			t.Errorf("%s: %s, want %s", file, got, want)
 		}
 	}
@@ -106,11 +106,11 @@ func TestIndexExport(t *testing.T) {
 
 // TestIndexList: pages of a list have each item once, in the order of the ids.
 func TestIndexList(t *testing.T) {
-	dir := priced(t)
+	dir := writePriceIndex(t)
 	var ids []string
 	for after := ""; ; {
 		var page itemPage
-		if err := json.Unmarshal([]byte(must(t, "index", "list", dir, "--json", "--limit", "2", "--after", after)),
+		if err := json.Unmarshal([]byte(mustRun(t, "index", "list", dir, "--json", "--limit", "2", "--after", after)),
 			&page); err != nil {
 			t.Fatal(err)
 		}
@@ -126,11 +126,11 @@ func TestIndexList(t *testing.T) {
 	if strings.Join(ids, "") != "abcde" {
 		t.Error(ids)
 	}
-	if out := must(t, "index", "list", dir, "--filter", "price = 7"); !strings.HasPrefix(out,
+	if out := mustRun(t, "index", "list", dir, "--filter", "price = 7"); !strings.HasPrefix(out,
 		"id  label  price  sold\ne   =1+1   7") {
 		t.Error(out)
 	}
-	if out := must(t, "index", "list", dir, "--filter", "price = 8"); out != "no items\n" {
+	if out := mustRun(t, "index", "list", dir, "--filter", "price = 8"); out != "no items\n" {
 		t.Error(out)
 	}
 	if code, _, stderr := runArgs(t, "index", "list", dir, "--limit", "0"); code != exitUsage ||
@@ -139,8 +139,8 @@ func TestIndexList(t *testing.T) {
 	}
 }
 
-// allItems returns the items of an index with their columns and without their paths, as text.
-func allItems(t *testing.T, dir string) string {
+// itemsText returns the items of an index with their columns and without their paths, as text.
+func itemsText(t *testing.T, dir string) string {
 	t.Helper()
-	return regexp.MustCompile(`"(index|path)": .*\n *`).ReplaceAllString(must(t, "index", "list", dir, "--json"), "")
+	return regexp.MustCompile(`"(index|path)": .*\n *`).ReplaceAllString(mustRun(t, "index", "list", dir, "--json"), "")
 }

@@ -22,7 +22,7 @@ func newIndexPush(a *app) *cobra.Command {
 	var f pushFlags
 	cmd := &cobra.Command{
 		Use:               "push INDEX --to URL",
-		ValidArgsFunction: one(folders),
+		ValidArgsFunction: completeOne(completeFolders),
 		Short:             "Copy an index into a store of a database",
 		Long: `push copies all items of an index, with their columns and vectors, into a store of
 PostgreSQL with pgvector, Weaviate or Qdrant. 'kindred serve --store URL' and 'kindred
@@ -41,14 +41,14 @@ the options of addresses.`,
 			if f.to == "" {
 				return usagef("missing --to: want %s", storeForm)
 			}
-			if err := cmp.Or(atLeast("batch", f.batch, 1), refuse(cmd, "", f.rules(true)...)); err != nil {
+			if err := cmp.Or(checkAtLeast("batch", f.batch, 1), checkRules(cmd, "", f.rules(true)...)); err != nil {
 				return err
 			}
 			return a.push(cmd.Context(), args[0], &f)
 		},
 	}
-	fs := flagsOf(cmd)
-	fs.text(&f.to, "to", "", "store to copy into: "+storeForm, nothing)
+	fs := newFlags(cmd)
+	fs.text(&f.to, "to", "", "store to copy into: "+storeForm, completeNothing)
 	fs.IntVar(&f.batch, "batch", 500, "number of items in one write")
 	f.storeFlags.add(cmd)
 	return cmd
@@ -106,6 +106,6 @@ func (a *app) push(ctx context.Context, dir string, f *pushFlags) (err error) {
 		return err
 	}
 	m.close()
-	return a.answerf(map[string]any{"index": dir, "store": to.name, "pushed": done},
+	return a.printResultf(map[string]any{"index": dir, "store": to.name, "pushed": done},
 		"%s: %d items are in %s\n", escape.Name(dir), done, to.name)
 }

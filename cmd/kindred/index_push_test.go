@@ -15,7 +15,7 @@ import (
 // TestPush copies an index into a database twice, which changes nothing the second
 // time, and serves it from there.
 func TestPush(t *testing.T) {
-	url, alone := storetest.Database(t)
+	url, alone := storetest.StartDatabase(t)
 	url += "#things"
 	dir := filepath.Join(t.TempDir(), "i")
 	x, err := index.Create(dir, index.Config{Dim: 2})
@@ -41,7 +41,7 @@ func TestPush(t *testing.T) {
 		}
 		alone()
 	}
-	s, stop := served(t, "--store", url)
+	s, stop := startServe(t, "--store", url)
 	c, err := api.NewClient(s.URL, api.ClientOptions{})
 	if err != nil {
 		t.Fatal(err)

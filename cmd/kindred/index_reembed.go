@@ -32,7 +32,7 @@ func newIndexReembed(a *app) *cobra.Command {
 	var f reembedFlags
 	cmd := &cobra.Command{
 		Use:               "reembed INDEX --run RUN | INDEX --network NAME",
-		ValidArgsFunction: one(folders),
+		ValidArgsFunction: completeOne(completeFolders),
 		Short:             "Replace the network and all embeddings of an index",
 		Long: `reembed embeds the photos of all items again, with another network. Ids, paths and
 columns stay. Searches use the old network and the old embeddings until all new ones are
@@ -50,7 +50,7 @@ applies to one network: kindred calibrate INDEX makes a new one, and the old one
 		Args: exactArgs("index"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.reembedIndex(cmd.Context(), args[0], &f) },
 	}
-	fs := flagsOf(cmd)
+	fs := newFlags(cmd)
 	fs.distance(&f.distance, "", "that of the run's scores; cosine for a network that was not trained here",
 		anyDistance...)
 	fs.BoolVar(&f.dropMissing, "drop-missing", false, "remove items whose photos are missing or unreadable")
@@ -76,10 +76,10 @@ func (f *reembedFlags) check() (by rank.Distance, err error) {
 	return by, nil
 }
 
-// reembedded is the JSON of 'kindred index reembed'.
-type reembedded struct {
+// reembedResult is the JSON of 'kindred index reembed'.
+type reembedResult struct {
 	Index string `json:"index"`
-	*reembed.Done
+	*reembed.Result
 	// Calibrated means that the index has a calibration of its network.
 	Calibrated bool `json:"calibrated"`
 }
@@ -112,29 +112,29 @@ func (a *app) reembedIndex(ctx context.Context, dir string, f *reembedFlags) err
 	}
 	meter := a.newMeter("embedding", countUnit)
 	opt := reembed.Options{Model: m, Name: cmp.Or(f.run, f.network), Distance: by, DropMissing: f.dropMissing,
-		Describe: func(n *index.Network) error { return a.rememberTower(f.words, m, f.network, n) },
-		Progress: meter.stage,
+		Describe: func(n *index.Network) error { return a.recordTower(f.words, m, f.network, n) },
+		Progress: meter.showStage,
 		Remark:   func(text string) { fmt.Fprintln(a.err, escape.Text(text)) }}
 	done, err := reembed.Run(ctx, dir, opt)
 	meter.close()
 	var bad *reembed.ItemsError
 	switch {
 	case errors.As(err, &bad):
-		return refusedItems(dir, bad)
+		return refusedItemsError(dir, bad)
 	case errors.Is(err, context.Canceled):
 		where := "the index has its old embeddings, and new ones are in " + reembed.Folder(dir)
-		return resumable{error: err, where: where, command: escape.Command(os.Args...)}
+		return resumableError{error: err, where: where, command: escape.Command(os.Args...)}
 	case err != nil:
 		return err
 	}
-	res := &reembedded{Index: dir, Done: done}
+	res := &reembedResult{Index: dir, Result: done}
 	if res.Calibrated, err = a.recalibrate(dir, f, m, by, done.Network); err != nil {
 		return err
 	}
-	return a.answer(res, func() error { return res.print(a) })
+	return a.printResult(res, func() error { return res.print(a) })
 }
 
-func (r *reembedded) print(a *app) error {
+func (r *reembedResult) print(a *app) error {
 	if r.Unchanged {
 		_, err := fmt.Fprintf(a.out, "%s: its %d items have the embeddings of %s already\n", escape.Name(r.Index),
 			r.Items, escape.Name(r.Network.Name))
@@ -146,33 +146,34 @@ func (r *reembedded) print(a *app) error {
 	return err
 }
 
-// oldCalibration is the file in an index for the calibration of a network that the index had before.
-const oldCalibration = "calibration.old.json"
+// oldCalibrationFile is the file in an index for the calibration of a network that the index had before.
+const oldCalibrationFile = "calibration.old.json"
 
 // recalibrate copies the calibration of a network to its index, unless the index has one that fits. It reports whether
 // the index then has one. A calibration of another network is put aside: no search and no server takes it.
 func (a *app) recalibrate(dir string, f *reembedFlags, m *run.Model, by rank.Distance, n index.Network) (bool, error) {
-	file, source := calibrations.File(dir, true), n.Network
+	file, source := calibrations.Path(dir, true), n.Network
 	have, missing := decide.Load(file)
 	if missing == nil && have.Fits(source, by.String(), m.Net.Spec().OutDim()) == nil {
 		return true, nil
 	}
-	of, err := calibrations.OfNetwork(m, f.run, f.network)
+	of, err := calibrations.FromNetwork(m, f.run, f.network)
 	if err != nil {
 		return false, err
 	}
 	of.Distance = by.String()
-	c, err := a.carryCalibration(of, file, source)
+	c, err := a.copyCalibration(of, file, source)
 	if err != nil || c != nil || missing != nil {
 		return c != nil, err
 	}
 	fmt.Fprintf(a.err, "the calibration was for the old network, and is now in %s; 'kindred calibrate %s' makes a new "+
-		"one\n", oldCalibration, escape.Name(dir))
-	return false, os.Rename(file, filepath.Join(dir, oldCalibration))
+		"one\n", oldCalibrationFile, escape.Name(dir))
+	return false, os.Rename(file, filepath.Join(dir, oldCalibrationFile))
 }
 
-// refusedItems returns the error for items that cannot be embedded again, with the first of each kind and what to do.
-func refusedItems(dir string, e *reembed.ItemsError) error {
+// refusedItemsError returns the error for items that cannot be embedded again, with the first of each kind
+// and what to do.
+func refusedItemsError(dir string, e *reembed.ItemsError) error {
 	var b strings.Builder
 	for _, kind := range []struct {
 		items     []reembed.Item
@@ -190,8 +191,8 @@ func refusedItems(dir string, e *reembed.ItemsError) error {
 		}
 		fmt.Fprintf(&b, "\n%s %s; %s:", enum.Count(len(kind.items), "item"), kind.what, kind.way)
 		for i, it := range kind.items {
-			if i == few {
-				fmt.Fprintf(&b, "\n  ... and %d more", len(kind.items)-few)
+			if i == maxPrinted {
+				fmt.Fprintf(&b, "\n  ... and %d more", len(kind.items)-maxPrinted)
 				break
 			}
 			fmt.Fprintf(&b, "\n  %s", escape.Name(it.ID))

@@ -27,14 +27,14 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// searched is a search over HTTP, by a picture or by an id.
-type searched struct {
+// searchRequest is a search over HTTP, by a picture or by an id.
+type searchRequest struct {
 	kind string
 	body []byte
 }
 
-// searchesOf are a search by a photo and one by its id.
-func searchesOf(t *testing.T, photo, id string) []searched {
+// newSearches are a search by a photo and one by its id.
+func newSearches(t *testing.T, photo, id string) []searchRequest {
 	t.Helper()
 	picture, err := os.ReadFile(photo)
 	if err != nil {
@@ -44,12 +44,12 @@ func searchesOf(t *testing.T, photo, id string) []searched {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []searched{{kind, body},
+	return []searchRequest{{kind, body},
 		{"application/json", fmt.Appendf(nil, `{"id":%q,"vectors":true}`, id)}}
 }
 
 // send returns the answer of a server to a search.
-func (q *searched) send(ctx context.Context, url string) (string, error) {
+func (q *searchRequest) send(ctx context.Context, url string) (string, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/search", bytes.NewReader(q.body))
 	if err != nil {
 		return "", err
@@ -70,7 +70,7 @@ func (q *searched) send(ctx context.Context, url string) (string, error) {
 // serveChild starts a server of an index in a process of its own, until the test ends.
 func serveChild(t *testing.T, args string) (url string) {
 	t.Helper()
-	cmd := child(t, "serve "+args+" --listen 127.0.0.1:0 --json --rate -1")
+	cmd := newChild(t, "serve "+args+" --listen 127.0.0.1:0 --json --rate -1")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -86,27 +86,27 @@ func serveChild(t *testing.T, args string) (url string) {
 			t.Errorf("the server: %v: %.5000s", err, log.String())
 		}
 	})
-	var s serving
+	var s servingInfo
 	if err := json.NewDecoder(bufio.NewReader(out)).Decode(&s); err != nil {
 		t.Fatalf("%v; the log: %s", err, log.String())
 	}
 	return s.URL
 }
 
-// vectored is a run, the items of an index with its vectors, and the answers of a server to searches.
-type vectored struct {
+// vectorSet is a run, the items of an index with its vectors, and the answers of a server to searches.
+type vectorSet struct {
 	run     string
 	items   map[string]store.Item
 	answers []string
 }
 
-// networkOf makes an index of a folder by a run, and asks it.
-func networkOf(t *testing.T, dir, run string, searches []searched) *vectored {
+// newVectorSet makes an index of a folder by a run, and asks it.
+func newVectorSet(t *testing.T, dir, run string, searches []searchRequest) *vectorSet {
 	t.Helper()
 	ix := filepath.Join(t.TempDir(), "photos.index")
-	must(t, "index", "create", "--run", run, "--data", dir, "--out", ix)
-	n := &vectored{run: run, items: itemsOf(t, ix)}
-	s, stop := served(t, ix)
+	mustRun(t, "index", "create", "--run", run, "--data", dir, "--out", ix)
+	n := &vectorSet{run: run, items: readItems(t, ix)}
+	s, stop := startServe(t, ix)
 	defer stop()
 	for _, q := range searches {
 		text, err := q.send(t.Context(), s.URL)
@@ -118,14 +118,14 @@ func networkOf(t *testing.T, dir, run string, searches []searched) *vectored {
 	return n
 }
 
-// isWhole opens an index and loads its network, which must be the one that made the vectors.
-func isWhole(ix string) (err error) {
+// checkWhole opens an index and loads its network, which must be the one that made the vectors.
+func checkWhole(ix string) (err error) {
 	x, err := index.Open(ix, index.Options{ReadOnly: true})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
-	m, err := provenance.Load(x)
+	m, err := provenance.LoadNetwork(x)
 	if err != nil {
 		return err
 	}
@@ -137,17 +137,18 @@ func isWhole(ix string) (err error) {
 	return err
 }
 
-// has requires that an index has the items, vectors and network of one of several networks, and returns which one.
-func has(t *testing.T, where, ix string, networks []*vectored) int {
+// checkOneOf requires that an index has the items, vectors and network of one of several networks, and
+// returns which one.
+func checkOneOf(t *testing.T, where, ix string, networks []*vectorSet) int {
 	t.Helper()
 	c, err := index.Check(t.Context(), ix, index.CheckOptions{})
 	if err != nil || len(c.Problems) > 0 {
 		t.Fatalf("%s: %+v, %v", where, c, err)
 	}
-	if err := isWhole(ix); err != nil {
+	if err := checkWhole(ix); err != nil {
 		t.Fatalf("%s: %v", where, err)
 	}
-	items := itemsOf(t, ix)
+	items := readItems(t, ix)
 	for k, n := range networks {
 		if maps.EqualFunc(items, n.items, func(a, b store.Item) bool {
 			return a.Path == b.Path && fmt.Sprint(a.Columns, a.Vector) == fmt.Sprint(b.Columns, b.Vector)
@@ -161,7 +162,7 @@ func has(t *testing.T, where, ix string, networks []*vectored) int {
 
 // askAll sends searches to a server until stop, and opens its index as other commands do. Each answer must be that of
 // one of the networks. It counts them.
-func askAll(t *testing.T, ix, url string, searches []searched, networks []*vectored) (answered map[string]int,
+func askAll(t *testing.T, ix, url string, searches []searchRequest, networks []*vectorSet) (answered map[string]int,
 	stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -175,7 +176,7 @@ func askAll(t *testing.T, ix, url string, searches []searched, networks []*vecto
 				if ctx.Err() != nil {
 					return
 				}
-				of := slices.IndexFunc(networks, func(n *vectored) bool { return text == n.answers[k] })
+				of := slices.IndexFunc(networks, func(n *vectorSet) bool { return text == n.answers[k] })
 				if of < 0 || err != nil {
 					t.Errorf("search %d is of neither network: %v, %.2000s\nwant %.2000s\nor   %.2000s", k, err, text,
 						networks[0].answers[k], networks[1].answers[k])
@@ -189,7 +190,7 @@ func askAll(t *testing.T, ix, url string, searches []searched, networks []*vecto
 	}
 	asking.Go(func() {
 		for sleep(ctx, 5*time.Millisecond) {
-			if err := isWhole(ix); err != nil {
+			if err := checkWhole(ix); err != nil {
 				t.Errorf("opened meanwhile: %v", err)
 				return
 			}
@@ -208,16 +209,17 @@ func TestIndexReembedKilled(t *testing.T) {
 	if testing.Short() {
 		times = 5
 	}
-	dir, ix, runDir := followed(t)
-	other := wider(t, dir, "12")
+	dir, ix, runDir := newFollowedIndex(t)
+	other := trainWider(t, dir, "12")
 	for i := range 300 {
-		put(t, filepath.Join(dir, fmt.Sprint("more", i%3), fmt.Sprint(i, ".png")), picture(t, uint64(1e6+i)))
+		writeBytes(t, filepath.Join(dir, fmt.Sprint("more", i%3), fmt.Sprint(i, ".png")),
+			newNoisePicture(t, uint64(1e6+i)))
 	}
-	age(t, dir)
-	must(t, "index", "sync", dir, "--index", ix)
-	searches := searchesOf(t, filepath.Join(dir, "c0", "1.png"), "c0/1.png")
-	networks := []*vectored{networkOf(t, dir, runDir, searches), networkOf(t, dir, other, searches)}
-	now := has(t, "at first", ix, networks)
+	makeOld(t, dir)
+	mustRun(t, "index", "sync", dir, "--index", ix)
+	searches := newSearches(t, filepath.Join(dir, "c0", "1.png"), "c0/1.png")
+	networks := []*vectorSet{newVectorSet(t, dir, runDir, searches), newVectorSet(t, dir, other, searches)}
+	now := checkOneOf(t, "at first", ix, networks)
 	url := serveChild(t, ix)
 	answered, stop := askAll(t, ix, url, searches, networks)
 	defer stop()
@@ -229,18 +231,18 @@ func TestIndexReembedKilled(t *testing.T) {
 		if reembedAndKill(t, ix, networks[to].run, rng, &span) {
 			killed++
 		}
-		is := has(t, fmt.Sprintf("seed %d, round %d", seed, round), ix, networks)
+		is := checkOneOf(t, fmt.Sprintf("seed %d, round %d", seed, round), ix, networks)
 		if is != now {
 			switched++
 		}
 		now = is
 	}
 	to := 1 - now
-	must(t, "index", "reembed", ix, "--run", networks[to].run)
-	if is := has(t, "at last", ix, networks); is != to {
+	mustRun(t, "index", "reembed", ix, "--run", networks[to].run)
+	if is := checkOneOf(t, "at last", ix, networks); is != to {
 		t.Errorf("it has network %d, want %d", is, to)
 	}
-	comes(t, "the server's new network", func() bool {
+	waitUntil(t, "the server's new network", func() bool {
 		text, err := searches[0].send(t.Context(), url)
 		return err == nil && text == networks[to].answers[0]
 	})
@@ -258,7 +260,7 @@ func TestIndexReembedKilled(t *testing.T) {
 // span about as long as reembed takes here.
 func reembedAndKill(t *testing.T, ix, run string, rng *rand.Rand, span *time.Duration) bool {
 	t.Helper()
-	cmd := child(t, fmt.Sprintf("index reembed %s --run %s", ix, run))
+	cmd := newChild(t, fmt.Sprintf("index reembed %s --run %s", ix, run))
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	if err := cmd.Start(); err != nil {

@@ -14,21 +14,21 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// wider is a run on the photos of a folder, whose embeddings have dim numbers.
-func wider(t *testing.T, dir string, dim string) string {
+// trainWider is a run on the photos of a folder, whose embeddings have dim numbers.
+func trainWider(t *testing.T, dir string, dim string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "wider")
-	must(t, "train", "--data", dir, "--out", out, "--set", "data.split=images:0.3", "--set", "train.epochs=1",
+	mustRun(t, "train", "--data", dir, "--out", out, "--set", "data.split=images:0.3", "--set", "train.epochs=1",
 		"--set", "network.name=mlp", "--set", "network.width=8", "--set", "network.dim="+dim)
 	return out
 }
 
 // reembedded requires the items and columns of before with the vectors of a run, bit for bit.
-func isReembedded(t *testing.T, ix, dir, runDir string, before map[string]store.Item) {
+func checkReembedded(t *testing.T, ix, dir, runDir string, before map[string]store.Item) {
 	t.Helper()
 	again := filepath.Join(t.TempDir(), "again.index")
-	must(t, "index", "create", "--run", runDir, "--data", dir, "--out", again)
-	got, want := itemsOf(t, ix), itemsOf(t, again)
+	mustRun(t, "index", "create", "--run", runDir, "--data", dir, "--out", again)
+	got, want := readItems(t, ix), readItems(t, again)
 	for id, was := range before {
 		g := got[id]
 		if g.Path != was.Path || !maps.Equal(g.Columns, was.Columns) || !selfmatch.Is(g.Vector, want[id].Vector) {
@@ -48,25 +48,25 @@ func isReembedded(t *testing.T, ix, dir, runDir string, before map[string]store.
 	if _, err := os.Stat(reembed.Folder(ix)); err == nil {
 		t.Error("the folder of unfinished work is left")
 	}
-	must(t, "index", "check", ix)
+	mustRun(t, "index", "check", ix)
 }
 
 // TestIndexReembed: the items and columns stay, the vectors, dimension and network are new; sync and search use them.
 func TestIndexReembed(t *testing.T) {
-	dir, ix, runDir := followed(t)
+	dir, ix, runDir := newFollowedIndex(t)
 	columns := filepath.Join(t.TempDir(), "items.csv")
-	put(t, columns, []byte("id,price\nc2/4.png,3.5\nc1/1.png,7\n"))
-	must(t, "index", "add", ix, "--data", dir, "--update", "--columns", columns)
-	must(t, "index", "compact", ix, "--lists", "2")
-	other := wider(t, dir, "12")
-	before := itemsOf(t, ix)
-	var res reembedded
+	writeBytes(t, columns, []byte("id,price\nc2/4.png,3.5\nc1/1.png,7\n"))
+	mustRun(t, "index", "add", ix, "--data", dir, "--update", "--columns", columns)
+	mustRun(t, "index", "compact", ix, "--lists", "2")
+	other := trainWider(t, dir, "12")
+	before := readItems(t, ix)
+	var res reembedResult
 	kindredJSON(t, &res, "index", "reembed", ix, "--run", other)
 	if res.Items != 18 || res.Embedded != 18 || res.Reused != 0 || len(res.Dropped) != 0 || res.Unchanged ||
 		res.Calibrated {
 		t.Errorf("%+v", res)
 	}
-	isReembedded(t, ix, dir, other, before)
+	checkReembedded(t, ix, dir, other, before)
 	var info indexInfo
 	if kindredJSON(t, &info, "index", "info", ix); info.Dim != 12 || info.Lists == nil || info.Lists.Lists != 2 {
 		t.Errorf("%+v", info.Info)
@@ -76,50 +76,50 @@ func TestIndexReembed(t *testing.T) {
 	if q := found.Queries[0]; len(q.Itself) != 1 || len(q.Neighbours) != 10 {
 		t.Errorf("%+v", q)
 	}
-	put(t, filepath.Join(dir, "c0", "new.png"), picture(t, 3))
-	must(t, "index", "sync", dir, "--index", ix)
-	mirrors(t, ix, dir, other)
+	writeBytes(t, filepath.Join(dir, "c0", "new.png"), newNoisePicture(t, 3))
+	mustRun(t, "index", "sync", dir, "--index", ix)
+	checkMirror(t, ix, dir, other)
 	if kindredJSON(t, &res, "index", "reembed", ix, "--run", other); !res.Unchanged || res.Items != 19 {
 		t.Errorf("again: %+v", res)
 	}
 	if kindredJSON(t, &res, "index", "reembed", ix, "--run", runDir); res.Unchanged || res.Embedded != 19 {
 		t.Errorf("back: %+v", res)
 	}
-	mirrors(t, ix, dir, runDir)
+	checkMirror(t, ix, dir, runDir)
 }
 
 // TestIndexReembedRefused: items that cannot be embedded are listed with what to do, and nothing is changed.
 func TestIndexReembedRefused(t *testing.T) {
-	dir, ix, _ := followed(t)
-	other := wider(t, dir, "12")
+	dir, ix, _ := newFollowedIndex(t)
+	other := trainWider(t, dir, "12")
 	refused := func(want ...string) {
 		t.Helper()
-		before := itemsOf(t, ix)
+		before := readItems(t, ix)
 		code, _, stderr := runArgs(t, "index", "reembed", ix, "--run", other)
 		for _, w := range want {
 			if code != exitFailure || !strings.Contains(stderr, w) {
 				t.Errorf("status %d: %s: want %q", code, stderr, w)
 			}
 		}
-		if after := itemsOf(t, ix); len(after) != len(before) || len(after["c0/1.png"].Vector) == 12 {
+		if after := readItems(t, ix); len(after) != len(before) || len(after["c0/1.png"].Vector) == 12 {
 			t.Errorf("%d items, of %d numbers", len(after), len(after["c0/1.png"].Vector))
 		}
 	}
 	if err := os.Remove(filepath.Join(dir, "c0", "1.png")); err != nil {
 		t.Fatal(err)
 	}
-	put(t, filepath.Join(dir, "c0", "2.png"), broken(t, 1))
+	writeBytes(t, filepath.Join(dir, "c0", "2.png"), newBrokenPicture(t, 1))
 	refused("1 item whose photo is missing", "--drop-missing", "c0/1.png: ", "1 item whose photo has changed",
 		"kindred index sync PHOTOS --index "+ix, "c0/2.png", "2 of 18 items")
-	put(t, filepath.Join(dir, "c0", "2.png"), picture(t, 1))
-	must(t, "index", "sync", dir, "--index", ix)
+	writeBytes(t, filepath.Join(dir, "c0", "2.png"), newNoisePicture(t, 1))
+	mustRun(t, "index", "sync", dir, "--index", ix)
 	x, err := index.Open(ix, index.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = x.Add(t.Context(), []store.Item{{ID: "vector", Vector: make([]float32, x.Info().Dim)},
 		{ID: "gone", Path: filepath.Join(dir, "gone.png"), Vector: make([]float32, x.Info().Dim)},
-		{ID: "no picture", Path: columnsFile(t), Vector: make([]float32, x.Info().Dim)}}, index.AddOptions{})
+		{ID: "no picture", Path: writeColumnsFile(t), Vector: make([]float32, x.Info().Dim)}}, index.AddOptions{})
 	if err == nil {
 		err = x.Close()
 	}
@@ -127,26 +127,26 @@ func TestIndexReembedRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused("1 item without a photo", "kindred index remove", "vector", "1 item whose photo is missing", "gone: ")
-	must(t, "index", "remove", ix, "vector")
-	var res reembedded
+	mustRun(t, "index", "remove", ix, "vector")
+	var res reembedResult
 	kindredJSON(t, &res, "index", "reembed", ix, "--run", other, "--drop-missing")
 	if res.Items != 17 || len(res.Dropped) != 2 {
 		t.Errorf("%+v", res)
 	}
-	mirrors(t, ix, dir, other)
+	checkMirror(t, ix, dir, other)
 }
 
-// columnsFile is a file that is no picture.
-func columnsFile(t *testing.T) string {
+// writeColumnsFile is a file that is no picture.
+func writeColumnsFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "text.png")
-	put(t, path, []byte("no picture"))
+	writeBytes(t, path, []byte("no picture"))
 	return path
 }
 
 // TestIndexReembedUsage: flags that do not apply are refused.
 func TestIndexReembedUsage(t *testing.T) {
-	_, ix, runDir := followed(t)
+	_, ix, runDir := newFollowedIndex(t)
 	for want, args := range map[string][]string{
 		"missing --run or --network": {ix}, "--words": {ix, "--run", runDir, "--words", runDir},
 		"unknown distance": {ix, "--run", runDir, "--distance", "far"}, "INDEX": {},

@@ -47,7 +47,7 @@ func newIndexSync(a *app) *cobra.Command {
 	var f syncFlags
 	cmd := &cobra.Command{
 		Use:               "sync PHOTOS --index INDEX",
-		ValidArgsFunction: one(dataSets),
+		ValidArgsFunction: completeOne(completeDatasets),
 		Short:             "Make an index match a folder of photos",
 		Long: `sync compares an index with a folder of photos, or another data set of image files.
 It prints which photos were added, changed, moved, relabelled and removed, and then
@@ -65,15 +65,15 @@ minute.`,
 		Example: `  kindred index sync photos/ --index photos.index --dry-run
   kindred index sync photos/ --index photos.index
   kindred index sync photos/ --watch`,
-		Args: func(_ *cobra.Command, args []string) error { return f.take(args) },
+		Args: func(_ *cobra.Command, args []string) error { return f.readArgs(args) },
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
-	fs := flagsOf(cmd)
+	fs := newFlags(cmd)
 	f.photos.add(cmd)
 	cli.AddStrict(fs.FlagSet, &f.strict)
-	fs.text(&f.index, "index", "", "folder of the index; default: PHOTOS.index", folders)
+	fs.text(&f.index, "index", "", "folder of the index; default: PHOTOS.index", completeFolders)
 	fs.text(&f.prefix, "prefix", "", "beginning of the photos' ids, before their names; items whose ids "+
-		"begin otherwise stay as they are", nothing)
+		"begin otherwise stay as they are", completeNothing)
 	fs.BoolVar(&f.dry, "dry-run", false, "print the changes, and make none")
 	fs.BoolVar(&f.yes, "yes", false, "allow removing more than a tenth of the items")
 	fs.BoolVar(&f.watch, "watch", false, "repeat after each change in the folder, until Ctrl-C")
@@ -82,8 +82,8 @@ minute.`,
 	return cmd
 }
 
-// take reads the arguments.
-func (f *syncFlags) take(args []string) error {
+// readArgs reads the arguments.
+func (f *syncFlags) readArgs(args []string) error {
 	switch {
 	case len(args) > 1:
 		return usagef("unexpected argument %q: want PHOTOS alone", args[1])
@@ -110,15 +110,15 @@ func (f *syncFlags) take(args []string) error {
 
 func (f *syncFlags) run(ctx context.Context, a *app) error {
 	if !f.watch {
-		return f.once(ctx, a)
+		return f.syncOnce(ctx, a)
 	}
-	opt := watch.Options{Every: f.every, Except: f.index, Told: func(err error) {
+	opt := watch.Options{Every: f.every, Except: f.index, OnChange: func(err error) {
 		fmt.Fprintf(a.err, "the folder is compared every %v: %s\n", f.every, escape.Text(err.Error()))
 	}}
-	return watch.Follow(ctx, f.photos.place(), opt, func(ctx context.Context) error {
-		err := f.once(ctx, a)
+	return watch.Watch(ctx, f.photos.place(), opt, func(ctx context.Context) error {
+		err := f.syncOnce(ctx, a)
 		if err != nil && ctx.Err() == nil { // such as a folder that is missing for a while
-			f.say(a, err.Error())
+			f.printOnce(a, err.Error())
 		} else if err == nil {
 			f.said = ""
 		}
@@ -126,25 +126,25 @@ func (f *syncFlags) run(ctx context.Context, a *app) error {
 	})
 }
 
-// say prints a remark, unless it repeats the last one.
-func (f *syncFlags) say(a *app, text string) {
+// printOnce prints a remark, unless it repeats the last one.
+func (f *syncFlags) printOnce(a *app, text string) {
 	if f.said != text {
 		fmt.Fprintln(a.err, "kindred: "+escape.Text(text))
 	}
 	f.said = text
 }
 
-// once opens the index and makes it match the data set.
-func (f *syncFlags) once(ctx context.Context, a *app) error {
+// syncOnce opens the index and makes it match the data set.
+func (f *syncFlags) syncOnce(ctx context.Context, a *app) error {
 	if f.dry {
 		x, err := a.readIndex(f.index)
 		if err != nil {
 			return err
 		}
 		defer x.Close()
-		return f.bring(ctx, a, x)
+		return f.syncIndex(ctx, a, x)
 	}
-	err := changeIndex(f.index, func(x *index.Index) error { return f.bring(ctx, a, x) })
+	err := changeIndex(f.index, func(x *index.Index) error { return f.syncIndex(ctx, a, x) })
 	var held *lock.HeldError
 	if errors.As(err, &held) {
 		err = fmt.Errorf("%w; --dry-run works meanwhile", err)
@@ -152,26 +152,26 @@ func (f *syncFlags) once(ctx context.Context, a *app) error {
 	return err
 }
 
-// bring compares the index with the set and, without --dry-run, changes it.
-func (f *syncFlags) bring(ctx context.Context, a *app, x *index.Index) error {
+// syncIndex compares the index with the set and, without --dry-run, changes it.
+func (f *syncFlags) syncIndex(ctx context.Context, a *app, x *index.Index) error {
 	set, p, err := f.compare(ctx, a, x)
 	if err != nil {
 		return err
 	}
 	defer set.Close()
-	res := newSynced(p, x, f.photos.data)
+	res := newSyncResult(p, x, f.photos.data)
 	defer func() {
 		for _, note := range res.notes {
 			fmt.Fprintln(a.err, "kindred: "+escape.Text(note.Error()))
 		}
 	}()
-	if f.watch && p.Empty() {
+	if f.watch && p.IsEmpty() {
 		return f.apply(ctx, a, x, p, res) // it may note times
 	}
 	res.LeftOut = set.Unread()
 	if !a.json {
 		if !f.watch {
-			a.sayNotes(set)
+			a.printNotes(set)
 		}
 		if err := res.print(a, p); err != nil {
 			return err
@@ -182,15 +182,15 @@ func (f *syncFlags) bring(ctx context.Context, a *app, x *index.Index) error {
 			return err
 		}
 	}
-	if n := res.Counts[notDone]; n > 0 && !a.json {
+	if n := res.Counts[notDoneKey]; n > 0 && !a.json {
 		if _, err := fmt.Fprintf(a.out, "%8d  of these left out, see below\n", n); err != nil {
 			return err
 		}
 	}
-	a.sayLeftOut(res.LeftOut)
+	a.printLeftOut(res.LeftOut)
 	if n := len(res.Kept); n > 0 {
 		fmt.Fprintf(a.err, "%s could not be read, so the index keeps the older content: %s\n",
-			enum.Count(n, "changed photo"), lookup.FirstNames(res.Kept))
+			enum.Count(n, "changed photo"), lookup.FormatFirstNames(res.Kept))
 	}
 	if a.json {
 		return a.printJSON(res)
@@ -204,21 +204,21 @@ func (f *syncFlags) compare(ctx context.Context, a *app, x *index.Index) (*data.
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := f.look(ctx, a, x, set)
+	p, err := f.newPlan(ctx, a, x, set)
 	if err != nil {
 		set.Close()
 	}
 	return set, p, err
 }
 
-func (f *syncFlags) apply(ctx context.Context, a *app, x *index.Index, p *mirror.Plan, res *synced) error {
-	if p.TooMany(changes.DefaultMost) && !f.yes {
+func (f *syncFlags) apply(ctx context.Context, a *app, x *index.Index, p *mirror.Plan, res *syncResult) error {
+	if p.TooMany(changes.DefaultMaxRemovals) && !f.yes {
 		return fmt.Errorf("%d of %d items would be removed, which is more than a tenth: nothing was changed; "+
 			"--dry-run --json lists them, and --yes removes them", p.Counts[changes.Removed], len(p.Have))
 	}
 	meter := a.newMeter("embedding", countUnit)
 	done, err := p.Apply(ctx, x, func() (*run.Model, error) { return f.network(x) }, func(done, total int) {
-		meter.count(done, total)
+		meter.showCount(done, total)
 		if f.progress != nil {
 			f.progress(done, total)
 		}
@@ -234,7 +234,7 @@ func (f *syncFlags) apply(ctx context.Context, a *app, x *index.Index, p *mirror
 	res.Kept, res.done = done.Kept, done
 	for _, k := range []changes.Kind{changes.Added, changes.Changed} { // to what was done
 		res.Counts[k.String()] -= done.Undone[k]
-		res.Counts[notDone] += done.Undone[k]
+		res.Counts[notDoneKey] += done.Undone[k]
 	}
 	return nil
 }
@@ -253,39 +253,39 @@ func (f *syncFlags) open(ctx context.Context, x *index.Index) (*data.Dataset, er
 		}
 		crop = cfg.Data.Crop
 	}
-	return data.Open(ctx, f.photos.data, data.OpenOptions{Home: dataHome(f.photos.dataDir), Unlabelled: true,
+	return data.Open(ctx, f.photos.data, data.OpenOptions{Home: dataFolder(f.photos.dataDir), Unlabelled: true,
 		Distinct: true,
-		Crop:     crop, Outside: f.photos.outside, Formats: formats(), Strict: f.strict})
+		Crop:     crop, Outside: f.photos.outside, Formats: embeddingFormats(), Strict: f.strict})
 }
 
-// look compares the index with the set.
-func (f *syncFlags) look(ctx context.Context, a *app, x *index.Index, set *data.Dataset) (*mirror.Plan, error) {
-	labels, err := labelsOf(set, x.Info().Columns)
+// newPlan compares the index with the set.
+func (f *syncFlags) newPlan(ctx context.Context, a *app, x *index.Index, set *data.Dataset) (*mirror.Plan, error) {
+	labels, err := sampleLabels(set, x.Info().Columns)
 	if err != nil {
 		return nil, err
 	}
 	meter := a.newMeter("looking", countUnit)
 	defer meter.close()
-	return mirror.Look(ctx, x, set, mirror.Options{Prefix: f.prefix, Set: f.photos.place(), Labels: labels,
-		Again: f.strict, Removals: f.removals, Progress: meter.count})
+	return mirror.NewPlan(ctx, x, set, mirror.Options{Prefix: f.prefix, Set: f.photos.place(), Labels: labels,
+		Again: f.strict, Removals: f.removals, Progress: meter.showCount})
 }
 
-// labelsOf returns the columns of labels of each sample, as far as the index has such columns.
-func labelsOf(set *data.Dataset, have []store.Column) ([]map[string]any, error) {
-	e := &run.Embedded{Part: set.All()}
+// sampleLabels returns the columns of labels of each sample, as far as the index has such columns.
+func sampleLabels(set *data.Dataset, have []store.Column) ([]map[string]any, error) {
+	e := &run.Embeddings{Part: set.All()}
 	if e.Part.Fine == nil {
 		return nil, nil
 	}
 	for i := range set.Names {
 		e.Pos = append(e.Pos, i)
 	}
-	return items.Labels(e.Table(), have)
+	return items.LabelColumns(e.Table(), have)
 }
 
 // network loads the network of the index. It must be the one that made the index's embeddings.
 func (f *syncFlags) network(x *index.Index) (*run.Model, error) {
 	if f.model == nil || f.modelDir != x.NetworkDir() { // 'kindred index reembed' gave the index another network
-		m, err := provenance.Load(x)
+		m, err := provenance.LoadNetwork(x)
 		if err != nil {
 			return nil, err
 		}
@@ -298,7 +298,7 @@ func (f *syncFlags) network(x *index.Index) (*run.Model, error) {
 	have := x.Info().Network
 	is, err := f.model.Identity(have.Name)
 	if have.IsFileDigest() {
-		is, err = provenance.ByFiles(f.model, x.NetworkDir(), true, have.Name)
+		is, err = provenance.IdentityByFiles(f.model, x.NetworkDir(), true, have.Name)
 	}
 	if err != nil {
 		return nil, err
@@ -311,8 +311,8 @@ func (f *syncFlags) network(x *index.Index) (*run.Model, error) {
 	return f.model, nil
 }
 
-// synced is the JSON of 'kindred index sync'.
-type synced struct {
+// syncResult is the JSON of 'kindred index sync'.
+type syncResult struct {
 	Index string `json:"index"`
 	Data  string `json:"data"`
 	// Items counts the items of the index, after the change if it is applied. Photos counts the photos of
@@ -331,12 +331,12 @@ type synced struct {
 	// Kept lists changed photos that could not be read, so that their items stay.
 	Kept []string `json:"kept,omitempty"`
 
-	notes []error      // about lists in the folder of the index
-	done  *mirror.Done // nil before the change
+	notes []error        // about lists in the folder of the index
+	done  *mirror.Result // nil before the change
 }
 
-// notDone is the count of photos that were to be added or changed, but could not be read or changed meanwhile.
-const notDone = "left_out"
+// notDoneKey is the count of photos that were to be added or changed, but could not be read or changed meanwhile.
+const notDoneKey = "left_out"
 
 // syncedItem is one change.
 type syncedItem struct {
@@ -346,8 +346,8 @@ type syncedItem struct {
 	Relabelled bool   `json:"relabelled,omitempty"`
 }
 
-func newSynced(p *mirror.Plan, x *index.Index, what string) *synced {
-	s := &synced{Index: x.Dir(), Data: what, Items: x.Info().Items, Photos: len(p.Want), Others: p.Others,
+func newSyncResult(p *mirror.Plan, x *index.Index, what string) *syncResult {
+	s := &syncResult{Index: x.Dir(), Data: what, Items: x.Info().Items, Photos: len(p.Want), Others: p.Others,
 		ToEmbed: p.Embed, Counts: map[string]int{}, Changes: []syncedItem{}}
 	if p.Note != nil {
 		s.notes = append(s.notes, p.Note)
@@ -373,8 +373,8 @@ func newSynced(p *mirror.Plan, x *index.Index, what string) *synced {
 	return s
 }
 
-// syncedKinds returns the words for each kind of change, in the order of printing.
-func syncedKinds() []struct {
+// syncKinds returns the words for each kind of change, in the order of printing.
+func syncKinds() []struct {
 	kind  changes.Kind
 	words string
 } {
@@ -389,11 +389,11 @@ func syncedKinds() []struct {
 }
 
 // print writes the table: a line for each kind of change, and below it the first few photos.
-func (s *synced) print(a *app, p *mirror.Plan) error {
+func (s *syncResult) print(a *app, p *mirror.Plan) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, %s in %s\n", escape.Name(s.Index), enum.Count(s.Items, "item"),
 		enum.Count(s.Photos, "photo"), escape.Name(s.Data))
-	for _, k := range syncedKinds() {
+	for _, k := range syncKinds() {
 		n := p.Counts[k.kind]
 		if n == 0 {
 			continue
@@ -417,8 +417,8 @@ func (s *synced) print(a *app, p *mirror.Plan) error {
 		}
 		b.WriteByte('\n')
 		for i, c := range of {
-			if i == few && len(of) > few+1 {
-				fmt.Fprintf(&b, "          ... and %d more (--json lists all)\n", len(of)-few)
+			if i == maxPrinted && len(of) > maxPrinted+1 {
+				fmt.Fprintf(&b, "          ... and %d more (--json lists all)\n", len(of)-maxPrinted)
 				break
 			}
 			from := ""
@@ -439,13 +439,13 @@ func (s *synced) print(a *app, p *mirror.Plan) error {
 	return err
 }
 
-// sayStale prints a remark about items that were not added again although their photos have changed.
-func (a *app) sayStale(ctx context.Context, d *items.Adder, set *data.Dataset, what string) error {
-	gone, changed, err := d.Stale(ctx, set)
+// printStale prints a remark about items that were not added again although their photos have changed.
+func (a *app) printStale(ctx context.Context, d *items.Adder, set *data.Dataset, what string) error {
+	gone, changed, err := d.CountStale(ctx, set)
 	if err != nil || gone+changed == 0 {
 		return err
 	}
-	words := []string{"kindred", "index", "sync", what, "--index", d.To.Name}
+	words := []string{"kindred", "index", "sync", what, "--index", d.Gallery.Name}
 	if d.Prefix != "" {
 		words = append(words, "--prefix", d.Prefix)
 	}

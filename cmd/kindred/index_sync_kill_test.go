@@ -21,19 +21,19 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// disturbed does a few things with a folder of photos that people and programs do.
-func disturbed(t *testing.T, dir string, rng *rand.Rand, round int) {
+// disturbOften does a few things with a folder of photos that people and programs do.
+func disturbOften(t *testing.T, dir string, rng *rand.Rand, round int) {
 	t.Helper()
 	for k := range 2 + rng.IntN(4) {
-		disturb(t, dir, rng, round, k)
+		disturbOnce(t, dir, rng, round, k)
 	}
 	if rng.IntN(2) == 0 {
-		age(t, dir)
+		makeOld(t, dir)
 	}
 }
 
-// disturb does the thing number k of a round.
-func disturb(t *testing.T, dir string, rng *rand.Rand, round, k int) {
+// disturbOnce does the thing number k of a round.
+func disturbOnce(t *testing.T, dir string, rng *rand.Rand, round, k int) {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(dir, "*", "*.png"))
 	if err != nil {
@@ -43,9 +43,9 @@ func disturb(t *testing.T, dir string, rng *rand.Rand, round, k int) {
 	class := filepath.Join(dir, fmt.Sprintf("c%d", rng.IntN(4)))
 	switch rng.IntN(7) {
 	case 0, 1:
-		put(t, filepath.Join(class, fmt.Sprintf("%d-%d.png", round, k)), picture(t, uint64(100*round+k)))
+		writeBytes(t, filepath.Join(class, fmt.Sprintf("%d-%d.png", round, k)), newNoisePicture(t, uint64(100*round+k)))
 	case 2:
-		put(t, one, picture(t, uint64(100*round+k)))
+		writeBytes(t, one, newNoisePicture(t, uint64(100*round+k)))
 	case 3:
 		if err = os.MkdirAll(class, 0o777); err == nil {
 			err = os.Rename(one, filepath.Join(class, fmt.Sprintf("moved %d-%d.png", round, k)))
@@ -57,40 +57,41 @@ func disturb(t *testing.T, dir string, rng *rand.Rand, round, k int) {
 			err = os.Remove(one)
 		}
 	case 6:
-		put(t, filepath.Join(class, fmt.Sprintf("broken %d-%d.png", round, k)), broken(t, uint64(100*round+k)))
+		writeBytes(t, filepath.Join(class, fmt.Sprintf("broken %d-%d.png", round, k)),
+			newBrokenPicture(t, uint64(100*round+k)))
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-// vectors has the vector of each content, and the content of each vector.
-type vectors struct {
-	of      map[string][]float32
-	content map[string]string
+// vectorMap has the vector of each content, and the content of each vector.
+type vectorMap struct {
+	byContent map[string][]float32
+	content   map[string]string
 }
 
 // add requires that items with one content have one vector, and no other items have it.
-func (v *vectors) add(t *testing.T, where string, items map[string]store.Item) {
+func (v *vectorMap) add(t *testing.T, where string, items map[string]store.Item) {
 	t.Helper()
-	if v.of == nil {
-		v.of, v.content = map[string][]float32{}, map[string]string{}
+	if v.byContent == nil {
+		v.byContent, v.content = map[string][]float32{}, map[string]string{}
 	}
 	for id, it := range items {
 		content, _ := it.Columns[mirror.Digest].(string)
 		bits := fmt.Sprint(it.Vector)
-		if have, known := v.of[content]; known && !slices.Equal(have, it.Vector) || content == "" {
+		if have, known := v.byContent[content]; known && !slices.Equal(have, it.Vector) || content == "" {
 			t.Fatalf("%s: %s has a vector of another content", where, id)
 		}
 		if have, known := v.content[bits]; known && have != content {
 			t.Fatalf("%s: %s has the vector of content %s", where, id, have)
 		}
-		v.of[content], v.content[bits] = it.Vector, content
+		v.byContent[content], v.content[bits] = it.Vector, content
 	}
 }
 
-// contentsOf says which content of which class each item is.
-func contentsOf(items map[string]store.Item) map[string]string {
+// itemContents says which content of which class each item is.
+func itemContents(items map[string]store.Item) map[string]string {
 	out := map[string]string{}
 	for id, it := range items {
 		out[id] = fmt.Sprint(it.Columns[mirror.Digest], it.Columns["label"])
@@ -106,26 +107,26 @@ func TestIndexSyncKilled(t *testing.T) {
 	if os.Getenv("KINDRED_LONG") != "" {
 		times = 200
 	}
-	dir, ix, runDir := followed(t)
+	dir, ix, runDir := newFollowedIndex(t)
 	seed := uint64(time.Now().UnixNano())
 	rng := rand.New(rand.NewPCG(seed, 7))
-	v := vectors{}
+	v := vectorMap{}
 	outcome := map[string]int{}
-	before, span := itemsOf(t, ix), 40*time.Millisecond
+	before, span := readItems(t, ix), 40*time.Millisecond
 	for round := 0; outcome["killed"] < times && round < 10*times; round++ {
-		disturbed(t, dir, rng, round)
+		disturbOften(t, dir, rng, round)
 		killed := syncAndKill(t, dir, ix, rng, &span)
-		after := itemsOf(t, ix)
+		after := readItems(t, ix)
 		c, err := index.Check(t.Context(), ix, index.CheckOptions{})
 		if err != nil || len(c.Problems) > 0 {
 			t.Fatalf("seed %d, round %d: %+v, %v", seed, round, c, err)
 		}
 		v.add(t, fmt.Sprintf("seed %d, round %d", seed, round), after)
-		switch got, was := fmt.Sprint(contentsOf(after)), fmt.Sprint(contentsOf(before)); {
+		switch got, was := fmt.Sprint(itemContents(after)), fmt.Sprint(itemContents(before)); {
 		case got == was:
 			outcome["as before"]++
 		default:
-			wholly(t, fmt.Sprintf("seed %d, round %d, killed %v", seed, round, killed), dir, ix)
+			checkComplete(t, fmt.Sprintf("seed %d, round %d, killed %v", seed, round, killed), dir, ix)
 			outcome["done"]++
 		}
 		if killed {
@@ -137,17 +138,17 @@ func TestIndexSyncKilled(t *testing.T) {
 	if outcome["killed"] < times {
 		t.Error("it ended before it was killed: the test shows nothing")
 	}
-	must(t, "index", "sync", dir, "--index", ix, "--yes")
-	age(t, dir)
-	must(t, "index", "sync", dir, "--index", ix, "--yes")
-	mirrors(t, ix, dir, runDir)
+	mustRun(t, "index", "sync", dir, "--index", ix, "--yes")
+	makeOld(t, dir)
+	mustRun(t, "index", "sync", dir, "--index", ix, "--yes")
+	checkMirror(t, ix, dir, runDir)
 }
 
-// wholly requires that all of a change was made: nothing is left to do but to note times, and which files are no
+// checkComplete requires that all of a change was made: nothing is left to do but to note times, and which files are no
 // pictures.
-func wholly(t *testing.T, where, dir, ix string) {
+func checkComplete(t *testing.T, where, dir, ix string) {
 	t.Helper()
-	var res synced
+	var res syncResult
 	kindredJSON(t, &res, "index", "sync", dir, "--index", ix, "--dry-run")
 	for _, c := range res.Changes {
 		if c.Kind == "touched" || c.Kind == "refused" {
@@ -167,7 +168,7 @@ func wholly(t *testing.T, where, dir, ix string) {
 // whether that came before its end, and makes span about as long as sync takes here.
 func syncAndKill(t *testing.T, dir, ix string, rng *rand.Rand, span *time.Duration) bool {
 	t.Helper()
-	cmd := child(t, fmt.Sprintf("index sync %s --index %s --yes", dir, ix))
+	cmd := newChild(t, fmt.Sprintf("index sync %s --index %s --yes", dir, ix))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -196,13 +197,13 @@ func syncAndKill(t *testing.T, dir, ix string, rng *rand.Rand, span *time.Durati
 
 // --watch takes up what happens while it runs, and ends with status 0 at a signal.
 func TestIndexSyncWatch(t *testing.T) {
-	dir, ix, runDir := followed(t)
-	cmd := child(t, fmt.Sprintf("index sync %s --index %s --watch --yes --every 1s", dir, ix))
+	dir, ix, runDir := newFollowedIndex(t)
+	cmd := newChild(t, fmt.Sprintf("index sync %s --index %s --watch --yes --every 1s", dir, ix))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, filepath.Join(dir, "c0", "new.png"), picture(t, 1))
+	writeBytes(t, filepath.Join(dir, "c0", "new.png"), newNoisePicture(t, 1))
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -219,8 +220,8 @@ func TestIndexSyncWatch(t *testing.T) {
 			told[text] = true
 		case text == "c1/0.png -> c7/0.png":
 			told[text] = true
-			comes(t, "the renamed photo", func() bool {
-				_, there := itemsOf(t, ix)["c7/0.png"]
+			waitUntil(t, "the renamed photo", func() bool {
+				_, there := readItems(t, ix)["c7/0.png"]
 				return there
 			})
 			if err := cmd.Process.Signal(os.Interrupt); err != nil {
@@ -231,6 +232,6 @@ func TestIndexSyncWatch(t *testing.T) {
 	if err := cmd.Wait(); err != nil || len(told) != 2 {
 		t.Fatalf("%v, saw %v", err, told)
 	}
-	must(t, "index", "sync", dir, "--index", ix, "--yes")
-	mirrors(t, ix, dir, runDir)
+	mustRun(t, "index", "sync", dir, "--index", ix, "--yes")
+	checkMirror(t, ix, dir, runDir)
 }

@@ -24,18 +24,18 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// followed is an index, the folder that it was made of, and the run that embedded it.
-func followed(t *testing.T) (dir, ix, runDir string) {
+// newFollowedIndex is an index, the folder that it was made of, and the run that embedded it.
+func newFollowedIndex(t *testing.T) (dir, ix, runDir string) {
 	t.Helper()
 	dir, runDir = searchRun(t)
-	age(t, dir)
+	makeOld(t, dir)
 	ix = filepath.Join(t.TempDir(), "photos.index")
-	must(t, "index", "create", "--run", runDir, "--data", dir, "--out", ix)
+	mustRun(t, "index", "create", "--run", runDir, "--data", dir, "--out", ix)
 	return dir, ix, runDir
 }
 
-// age makes files old enough for their times to say something.
-func age(t *testing.T, dir string) {
+// makeOld makes files old enough for their times to say something.
+func makeOld(t *testing.T, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
 		if st, e2 := os.Stat(path); err == nil && e2 == nil && time.Since(st.ModTime()) < time.Hour {
@@ -49,8 +49,8 @@ func age(t *testing.T, dir string) {
 	}
 }
 
-// picture is a picture of noise of its own.
-func picture(t *testing.T, seed uint64) []byte {
+// newNoisePicture is a picture of noise of its own.
+func newNoisePicture(t *testing.T, seed uint64) []byte {
 	t.Helper()
 	im := image.NewGray(image.Rect(0, 0, 12, 10))
 	rng := rand.New(rand.NewPCG(seed, 5))
@@ -64,8 +64,8 @@ func picture(t *testing.T, seed uint64) []byte {
 	return b.Bytes()
 }
 
-// itemsOf are the items of an index.
-func itemsOf(t *testing.T, ix string) map[string]store.Item {
+// readItems are the items of an index.
+func readItems(t *testing.T, ix string) map[string]store.Item {
 	t.Helper()
 	x, err := index.Open(ix, index.Options{ReadOnly: true})
 	if err != nil {
@@ -82,12 +82,12 @@ func itemsOf(t *testing.T, ix string) map[string]store.Item {
 	return out
 }
 
-// mirrors compares an index that followed a folder with one that is made of it now, every vector bit for bit.
-func mirrors(t *testing.T, ix, dir, runDir string) {
+// checkMirror compares an index that followed a folder with one that is made of it now, every vector bit for bit.
+func checkMirror(t *testing.T, ix, dir, runDir string) {
 	t.Helper()
 	again := filepath.Join(t.TempDir(), "again.index")
-	must(t, "index", "create", "--run", runDir, "--data", dir, "--out", again)
-	got, want := itemsOf(t, ix), itemsOf(t, again)
+	mustRun(t, "index", "create", "--run", runDir, "--data", dir, "--out", again)
+	got, want := readItems(t, ix), readItems(t, again)
 	for id, w := range want {
 		g, ok := got[id]
 		if !ok || g.Path != w.Path || g.Columns["label"] != w.Columns["label"] ||
@@ -98,7 +98,7 @@ func mirrors(t *testing.T, ix, dir, runDir string) {
 	if len(got) != len(want) {
 		t.Errorf("%d items, want %d", len(got), len(want))
 	}
-	var res synced
+	var res syncResult
 	kindredJSON(t, &res, "index", "sync", dir, "--index", ix, "--dry-run")
 	for kind, n := range res.Counts {
 		if n != 0 && kind != "same" && kind != "touched" && kind != "refused" {
@@ -113,9 +113,9 @@ func mirrors(t *testing.T, ix, dir, runDir string) {
 // A photo deleted, one added, one changed, one put into another class and a class renamed:
 // each is said, only new content is embedded, and what a person added stays with its photo.
 func TestIndexSync(t *testing.T) {
-	dir, ix, runDir := followed(t)
+	dir, ix, runDir := newFollowedIndex(t)
 	at := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
-	var res synced
+	var res syncResult
 	kindredJSON(t, &res, "index", "sync", dir, "--index", ix)
 	if res.Counts["same"] != 18 || len(res.Changes) != 0 || res.ToEmbed != 0 || res.Items != 18 {
 		t.Fatalf("nothing has happened: %+v", res)
@@ -125,20 +125,20 @@ func TestIndexSync(t *testing.T) {
 		t.Errorf("%d of 18 items have a fingerprint", info.Fingerprints)
 	}
 	columns := filepath.Join(t.TempDir(), "items.csv")
-	put(t, columns, []byte("id,price\nc2/4.png,3.5\nc1/1.png,7\n"))
-	must(t, "index", "add", ix, "--data", dir, "--update", "--columns", columns)
+	writeBytes(t, columns, []byte("id,price\nc2/4.png,3.5\nc1/1.png,7\n"))
+	mustRun(t, "index", "add", ix, "--data", dir, "--update", "--columns", columns)
 	for _, name := range []string{"c0/1.png", "c1/5.png"} {
 		if err := os.Remove(at(name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	put(t, at("c0/new.png"), picture(t, 1))
-	put(t, at("c0/2.png"), picture(t, 2))
+	writeBytes(t, at("c0/new.png"), newNoisePicture(t, 1))
+	writeBytes(t, at("c0/2.png"), newNoisePicture(t, 2))
 	copied, err := os.ReadFile(at("c0/3.png"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, at("c0/copy.png"), copied)
+	writeBytes(t, at("c0/copy.png"), copied)
 	for from, to := range map[string]string{"c1/1.png": "c0/was in c1.png", "c2": "c9"} {
 		if err := os.Rename(at(from), at(to)); err != nil {
 			t.Fatal(err)
@@ -150,38 +150,39 @@ func TestIndexSync(t *testing.T) {
 		"1 of files that have changed") || !strings.Contains(stderr, "kindred index sync "+dir+" --index "+ix) {
 		t.Errorf("index add: status %d: %s", code, stderr)
 	}
-	must(t, "index", "remove", ix, "--filter",
+	mustRun(t, "index", "remove", ix, "--filter",
 		`label = "c9" or id in ("c0/new.png", "c0/copy.png", "c0/was in c1.png")`)
-	was := filesOf(t, ix)
-	text := must(t, "index", "sync", dir, "--index", ix, "--dry-run")
+	was := readFiles(t, ix)
+	text := mustRun(t, "index", "sync", dir, "--index", ix, "--dry-run")
 	for _, line := range []string{"2  added\n", "1  changed\n", "7  moved, 7 of them to another class\n",
 		"2  removed\n", "c2/0.png -> c9/0.png", "c1/1.png -> c0/was in c1.png", "2  to embed"} {
 		if !strings.Contains(text, line) {
 			t.Errorf("%q is not in the table:\n%s", line, text)
 		}
 	}
-	if !maps.Equal(was, filesOf(t, ix)) {
+	if !maps.Equal(was, readFiles(t, ix)) {
 		t.Error("--dry-run has done something")
 	}
 	code, _, stderr = runArgs(t, "index", "sync", dir, "--index", ix)
-	if code != exitFailure || !strings.Contains(stderr, "2 of 18 items would be removed") || len(itemsOf(t, ix)) != 18 {
+	if code != exitFailure || !strings.Contains(stderr, "2 of 18 items would be removed") ||
+		len(readItems(t, ix)) != 18 {
 		t.Fatalf("status %d: %s", code, stderr)
 	}
 	kindredJSON(t, &res, "index", "sync", dir, "--index", ix, "--yes")
 	if res.Embedded != 2 || !res.Applied || res.Items != 18 {
 		t.Errorf("%+v", res)
 	}
-	age(t, dir)
-	must(t, "index", "sync", dir, "--index", ix)
-	got := itemsOf(t, ix)
+	makeOld(t, dir)
+	mustRun(t, "index", "sync", dir, "--index", ix)
+	got := readItems(t, ix)
 	if got["c9/4.png"].Columns["price"] != 3.5 || got["c0/was in c1.png"].Columns["price"] != 7.0 {
 		t.Errorf("%v, %v", got["c9/4.png"].Columns, got["c0/was in c1.png"].Columns)
 	}
-	mirrors(t, ix, dir, runDir)
+	checkMirror(t, ix, dir, runDir)
 }
 
-// filesOf has the contents of the files of a folder, except for its lock.
-func filesOf(t *testing.T, dir string) map[string]string {
+// readFiles has the contents of the files of a folder, except for its lock.
+func readFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
@@ -201,11 +202,11 @@ func filesOf(t *testing.T, dir string) map[string]string {
 // Of an index of several folders, sync changes what came from its own; a folder that was
 // moved as a whole is the same one; one with other photos of the same names is refused.
 func TestIndexSyncScope(t *testing.T) {
-	dir, ix, runDir := followed(t)
-	other := photos(t)
-	put(t, filepath.Join(other, "more", "1.png"), picture(t, 9))
-	put(t, filepath.Join(other, "c0", "1.png"), picture(t, 10))
-	var res synced
+	dir, ix, runDir := newFollowedIndex(t)
+	other := writePhotos(t)
+	writeBytes(t, filepath.Join(other, "more", "1.png"), newNoisePicture(t, 9))
+	writeBytes(t, filepath.Join(other, "c0", "1.png"), newNoisePicture(t, 10))
+	var res syncResult
 	code, _, stderr := runArgs(t, "index", "sync", other, "--index", ix)
 	if code != exitFailure || !strings.Contains(stderr, "still exists") {
 		t.Fatalf("status %d: %s", code, stderr)
@@ -214,7 +215,7 @@ func TestIndexSyncScope(t *testing.T) {
 	if res.Counts["added"] != 19 || res.Others != 18 || res.Embedded != 19 {
 		t.Fatalf("%+v", res)
 	}
-	must(t, "index", "add", ix, "--embeddings", oneEmbedding(t, 128))
+	mustRun(t, "index", "add", ix, "--embeddings", writeOneEmbedding(t, 128))
 	if err := os.Remove(filepath.Join(dir, "c0", "0.png")); err != nil {
 		t.Fatal(err)
 	}
@@ -233,12 +234,12 @@ func TestIndexSyncScope(t *testing.T) {
 	if res.Counts["moved"] != 16 || res.Counts["removed"] != 1 || res.Embedded != 0 || res.Others != 20 {
 		t.Errorf("%+v", res)
 	}
-	must(t, "index", "remove", ix, "--filter", `id > "other/" and id < "other0" or id = "0"`)
-	mirrors(t, ix, moved, runDir)
+	mustRun(t, "index", "remove", ix, "--filter", `id > "other/" and id < "other0" or id = "0"`)
+	checkMirror(t, ix, moved, runDir)
 }
 
-// oneEmbedding is a file of one embedding.
-func oneEmbedding(t *testing.T, dim int) string {
+// writeOneEmbedding is a file of one embedding.
+func writeOneEmbedding(t *testing.T, dim int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "E.csv")
 	head, row := "id", "0"
@@ -246,16 +247,16 @@ func oneEmbedding(t *testing.T, dim int) string {
 		head += fmt.Sprintf(",embedding_%d", i)
 		row += ",0.5"
 	}
-	put(t, path, []byte(head+"\n"+row+"\n"))
+	writeBytes(t, path, []byte(head+"\n"+row+"\n"))
 	return path
 }
 
 // What cannot be done is said, and nothing is changed.
 func TestIndexSyncRefuses(t *testing.T) {
-	dir, ix, _ := followed(t)
+	dir, ix, _ := newFollowedIndex(t)
 	empty := t.TempDir()
 	plain := filepath.Join(t.TempDir(), "plain.index")
-	must(t, "index", "create", "--embeddings", oneEmbedding(t, 3), "--out", plain)
+	mustRun(t, "index", "create", "--embeddings", writeOneEmbedding(t, 3), "--out", plain)
 	for _, c := range []struct {
 		code int
 		says string
@@ -281,26 +282,26 @@ func TestIndexSyncRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, filepath.Join(dir, "c0", "new.png"), picture(t, 3))
-	put(t, filepath.Join(dir, "c0", "broken.png"), []byte("no picture"))
+	writeBytes(t, filepath.Join(dir, "c0", "new.png"), newNoisePicture(t, 3))
+	writeBytes(t, filepath.Join(dir, "c0", "broken.png"), []byte("no picture"))
 	b[len(b)-1] ^= 1
-	put(t, model, b)
+	writeBytes(t, model, b)
 	code, _, stderr := runArgs(t, "index", "sync", dir, "--index", ix)
-	if code != exitFailure || !strings.Contains(stderr, "is not the network") || len(itemsOf(t, ix)) != 18 {
+	if code != exitFailure || !strings.Contains(stderr, "is not the network") || len(readItems(t, ix)) != 18 {
 		t.Errorf("status %d: %s", code, stderr)
 	}
 	b[len(b)-1] ^= 1
-	put(t, model, b)
+	writeBytes(t, model, b)
 	// A file that is no picture gets no item, and one that no longer is keeps its own.
-	put(t, filepath.Join(dir, "c1", "1.png"), []byte("no picture either"))
+	writeBytes(t, filepath.Join(dir, "c1", "1.png"), []byte("no picture either"))
 	code, _, stderr = runArgs(t, "index", "sync", dir, "--index", ix)
-	got := itemsOf(t, ix)
+	got := readItems(t, ix)
 	if code != exitOK || !strings.Contains(stderr, "left out 2: could not be read") || len(got) != 19 ||
 		got["c1/1.png"].ID == "" {
 		t.Errorf("status %d: %s", code, stderr)
 	}
 	code, _, stderr = runArgs(t, "index", "sync", dir, "--index", ix, "--strict")
-	if code != exitFailure || len(itemsOf(t, ix)) != 19 {
+	if code != exitFailure || len(readItems(t, ix)) != 19 {
 		t.Errorf("status %d: %s", code, stderr)
 	}
 }
@@ -308,21 +309,22 @@ func TestIndexSyncRefuses(t *testing.T) {
 // More photos than are embedded in one piece come to the same, and nothing is left of what
 // was kept meanwhile.
 func TestIndexSyncMany(t *testing.T) {
-	dir, ix, runDir := followed(t)
+	dir, ix, runDir := newFollowedIndex(t)
 	for i := range 1100 {
-		put(t, filepath.Join(dir, fmt.Sprint("more", i%3), fmt.Sprint(i, ".png")), picture(t, uint64(1000+i)))
+		writeBytes(t, filepath.Join(dir, fmt.Sprint("more", i%3), fmt.Sprint(i, ".png")),
+			newNoisePicture(t, uint64(1000+i)))
 	}
-	var res synced
+	var res syncResult
 	kindredJSON(t, &res, "index", "sync", dir, "--index", ix)
 	if res.Embedded != 1100 || res.Items != 1118 {
 		t.Errorf("%d embedded, %d items", res.Embedded, res.Items)
 	}
-	mirrors(t, ix, dir, runDir)
+	checkMirror(t, ix, dir, runDir)
 }
 
 // An archive and a manifest are followed as a folder is.
 func TestIndexSyncManifest(t *testing.T) {
-	dir, ix, _ := followed(t)
+	dir, ix, _ := newFollowedIndex(t)
 	list := filepath.Join(dir, "manifest.csv")
 	rows := []string{"path,label,x_1,y_1,x_2,y_2"}
 	for c := range 3 {
@@ -332,10 +334,10 @@ func TestIndexSyncManifest(t *testing.T) {
 	}
 	write := func() {
 		t.Helper()
-		put(t, list, []byte(strings.Join(rows, "\n")+"\n"))
+		writeBytes(t, list, []byte(strings.Join(rows, "\n")+"\n"))
 	}
 	write()
-	var res synced
+	var res syncResult
 	kindredJSON(t, &res, "index", "sync", dir, "--index", ix)
 	if res.Counts["same"] != 18 {
 		t.Errorf("%+v", res.Counts)
@@ -356,12 +358,12 @@ func TestIndexSyncManifest(t *testing.T) {
 // A photo that is changed while photos are embedded gives its content to no item: neither its own nor that of a
 // copy, which stays as it was when it was compared.
 func TestIndexSyncChangedMeanwhile(t *testing.T) {
-	dir, ix, runDir := followed(t)
+	dir, ix, runDir := newFollowedIndex(t)
 	first, copied := filepath.Join(dir, "c0", "a new.png"), filepath.Join(dir, "c0", "copy.png")
 	for _, path := range []string{first, copied, filepath.Join(dir, "c1", "1.png")} {
-		put(t, path, picture(t, 1))
+		writeBytes(t, path, newNoisePicture(t, 1))
 	}
-	put(t, filepath.Join(dir, "c2", "z new.png"), picture(t, 2))
+	writeBytes(t, filepath.Join(dir, "c2", "z new.png"), newNoisePicture(t, 2))
 	f := &syncFlags{index: ix}
 	f.photos.data = dir
 	a := &app{out: io.Discard, err: io.Discard}
@@ -372,7 +374,7 @@ func TestIndexSyncChangedMeanwhile(t *testing.T) {
 		}
 		defer set.Close()
 		done, err := p.Apply(t.Context(), x, func() (*run.Model, error) {
-			put(t, first, picture(t, 3))
+			writeBytes(t, first, newNoisePicture(t, 3))
 			return f.network(x)
 		}, nil)
 		if err == nil && (done.Embedded != 1 || len(done.LeftOut) != 1 || done.LeftOut[0].Count != 1 ||
@@ -384,26 +386,26 @@ func TestIndexSyncChangedMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := itemsOf(t, ix); len(got) != 19 || got["c2/z new.png"].ID == "" || got["c1/1.png"].ID == "" {
+	if got := readItems(t, ix); len(got) != 19 || got["c2/z new.png"].ID == "" || got["c1/1.png"].ID == "" {
 		t.Errorf("%d items: %v", len(got), slices.Sorted(maps.Keys(got)))
 	}
-	must(t, "index", "sync", dir, "--index", ix)
-	age(t, dir)
-	must(t, "index", "sync", dir, "--index", ix)
-	mirrors(t, ix, dir, runDir)
+	mustRun(t, "index", "sync", dir, "--index", ix)
+	makeOld(t, dir)
+	mustRun(t, "index", "sync", dir, "--index", ix)
+	checkMirror(t, ix, dir, runDir)
 }
 
 // A photo that was replaced since is not the item of its name: the item is shown, with a remark, until sync takes it.
 func TestIndexSearchReplaced(t *testing.T) {
-	dir, ix, runDir := followed(t)
+	dir, ix, runDir := newFollowedIndex(t)
 	photo := filepath.Join(dir, "c0", "1.png")
 	for _, c := range []struct {
 		older, itself bool
 		do            func()
 	}{
 		{false, true, func() {}},
-		{true, false, func() { put(t, photo, picture(t, 1)) }},
-		{false, true, func() { must(t, "index", "sync", dir, "--index", ix) }},
+		{true, false, func() { writeBytes(t, photo, newNoisePicture(t, 1)) }},
+		{false, true, func() { mustRun(t, "index", "sync", dir, "--index", ix) }},
 	} {
 		c.do()
 		for _, args := range [][]string{{"index", "search", ix, photo}, {"search", photo, "--index", ix}} {
@@ -417,7 +419,7 @@ func TestIndexSearchReplaced(t *testing.T) {
 		}
 	}
 	var found lookup.Results
-	put(t, photo, picture(t, 2))
+	writeBytes(t, photo, newNoisePicture(t, 2))
 	kindredJSON(t, &found, "index", "search", ix, photo, "--neighbours", "20")
 	q := found.Queries[0]
 	if len(q.Neighbours) != 18 || !slices.Equal(q.Older, []string{"c0/1.png"}) || q.Itself != nil {

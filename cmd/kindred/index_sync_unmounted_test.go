@@ -15,10 +15,10 @@ import (
 // A folder that is missing, empty, or has only empty folders, as while a disk is not mounted, removes no item: not
 // with --yes, not with --watch, and not from a server. When it is back, it is followed again.
 func TestIndexSyncUnmounted(t *testing.T) {
-	dir, ix, runDir := followed(t)
+	dir, ix, runDir := newFollowedIndex(t)
 	without := func(missing func(says string), back func()) {
 		t.Helper()
-		unmounted(t, dir, ix, missing, back)
+		tryUnmounted(t, dir, ix, missing, back)
 	}
 	without(func(says string) {
 		code, _, stderr := runArgs(t, "index", "sync", dir, "--index", ix, "--yes")
@@ -35,17 +35,17 @@ func TestIndexSyncUnmounted(t *testing.T) {
 	}()
 	seen, photos := 0, 18
 	without(func(says string) {
-		comes(t, says, func() bool { return strings.Contains(log.String()[seen:], says) })
+		waitUntil(t, says, func() bool { return strings.Contains(log.String()[seen:], says) })
 		seen = len(log.String())
 	}, func() {
 		photos++
-		put(t, filepath.Join(dir, "c0", fmt.Sprint(photos, ".png")), picture(t, uint64(photos)))
-		comes(t, "the photo", func() bool { return len(itemsOf(t, ix)) == photos })
+		writeBytes(t, filepath.Join(dir, "c0", fmt.Sprint(photos, ".png")), newNoisePicture(t, uint64(photos)))
+		waitUntil(t, "the photo", func() bool { return len(readItems(t, ix)) == photos })
 	})
 	if stop(); <-ended != exitOK {
 		t.Error(log.String())
 	}
-	server, end := servedWithLog(t, &log, ix, "--sync", dir, "--sync-every", "20ms")
+	server, end := startServeWithLog(t, &log, ix, "--sync", dir, "--sync-every", "20ms")
 	c, err := api.NewClient(server.URL, api.ClientOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -60,18 +60,18 @@ func TestIndexSyncUnmounted(t *testing.T) {
 		}
 	}
 	without(func(says string) {
-		comes(t, says, state(func(f *api.Following) bool { return strings.Contains(f.Error, says) }))
+		waitUntil(t, says, state(func(f *api.Following) bool { return strings.Contains(f.Error, says) }))
 	}, func() {
-		comes(t, "the folder", state(func(f *api.Following) bool { return f.State == api.Current }))
+		waitUntil(t, "the folder", state(func(f *api.Following) bool { return f.State == api.Current }))
 	})
 	end()
-	must(t, "index", "sync", dir, "--index", ix)
-	mirrors(t, ix, dir, runDir)
+	mustRun(t, "index", "sync", dir, "--index", ix)
+	checkMirror(t, ix, dir, runDir)
 }
 
-// unmounted calls missing while the photos of a folder are away, in each of three ways, and back when they are there
+// tryUnmounted calls missing while the photos of a folder are away, in each of three ways, and back when they are there
 // again.
-func unmounted(t *testing.T, dir, ix string, missing func(says string), back func()) {
+func tryUnmounted(t *testing.T, dir, ix string, missing func(says string), back func()) {
 	t.Helper()
 	away := dir + ".away"
 	move := func(from, to string) {
@@ -92,7 +92,7 @@ func unmounted(t *testing.T, dir, ix string, missing func(says string), back fun
 			}
 		}
 		missing(u.says)
-		if n := len(itemsOf(t, ix)); n < 18 {
+		if n := len(readItems(t, ix)); n < 18 {
 			t.Errorf("%s: %d items", u.says, n)
 		}
 		if err := os.RemoveAll(dir); err != nil {

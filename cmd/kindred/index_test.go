@@ -33,8 +33,8 @@ func kindredJSON(t *testing.T, into any, args ...string) {
 	}
 }
 
-// ownColumns counts the columns that are not there for sync.
-func ownColumns(info *indexInfo) int {
+// numOwnColumns counts the columns that are not there for sync.
+func numOwnColumns(info *indexInfo) int {
 	return len(slices.DeleteFunc(info.Columns, func(c store.Column) bool { return strings.HasPrefix(c.Name, "file.") }))
 }
 
@@ -87,7 +87,7 @@ func TestIndexOfPhotos(t *testing.T) {
 		t.Errorf("status %d: %s", code, stderr)
 	}
 	// The same names in another folder are other photos.
-	other := photos(t)
+	other := writePhotos(t)
 	code, _, stderr = runArgs(t, "index", "add", ix, "--data", other)
 	if code != exitFailure || !strings.Contains(stderr, "--prefix") {
 		t.Errorf("status %d: %s", code, stderr)
@@ -107,7 +107,8 @@ func TestIndexOfPhotos(t *testing.T) {
 	}
 	var info indexInfo
 	kindredJSON(t, &info, "index", "compact", ix)
-	if info.Items != 23 || info.Segments+info.Removed != 1 || info.Network.Fingerprint == "" || ownColumns(&info) != 4 {
+	if info.Items != 23 || info.Segments+info.Removed != 1 || info.Network.Fingerprint == "" ||
+		numOwnColumns(&info) != 4 {
 		t.Errorf("%+v", info)
 	}
 	code, stdout, stderr := runArgs(t, "index", "check", ix)
@@ -163,7 +164,7 @@ func TestIndexOfEmbeddings(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := ix + " has no network, so photos cannot be embedded" + way
-		if _, _, err := source.Photos(t.Context(), []string{home}, ""); err == nil || err.Error() != want {
+		if _, _, err := source.EmbedPhotos(t.Context(), []string{home}, ""); err == nil || err.Error() != want {
 			t.Errorf("%q: %v", way, err)
 		}
 		if err := source.Close(); err != nil {
@@ -180,7 +181,7 @@ func TestIndexKeepsTheNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	n, err := provenance.Save(m, dir, "r")
+	n, err := provenance.SaveNetwork(m, dir, "r")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func TestIndexKeepsTheNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := provenance.Save(back, t.TempDir(), "r")
+	again, err := provenance.SaveNetwork(back, t.TempDir(), "r")
 	if err != nil || again != n || string(back.Config.YAML()) != string(m.Config.YAML()) {
 		t.Errorf("%+v, %+v, %v", n, again, err)
 	}
@@ -198,7 +199,7 @@ func TestIndexKeepsTheNetwork(t *testing.T) {
 // file can be filtered by.
 func TestIndexColumnsOfParquet(t *testing.T) {
 	t.Chdir(t.TempDir())
-	put(t, "E.csv", []byte("path,embedding_0,embedding_1\na,0,0\nb,0,1\nc,1,0\n"))
+	writeBytes(t, "E.csv", []byte("path,embedding_0,embedding_1\na,0,0\nb,0,1\nc,1,0\n"))
 	type row struct {
 		Path  string   `parquet:"path"`
 		Price *float64 `parquet:"price,optional"`
@@ -212,8 +213,8 @@ func TestIndexColumnsOfParquet(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	put(t, "P.parquet", b.Bytes())
-	program(t, "index create --embeddings E.csv --out E.index --columns P.parquet")
+	writeBytes(t, "P.parquet", b.Bytes())
+	runProgram(t, "index create --embeddings E.csv --out E.index --columns P.parquet")
 	var got lookup.Results
 	kindredJSON(t, &got, "index", "search", "E.index", "--id", "a", "--filter", "price < 20")
 	if q := got.Queries[0]; *q.Passed != 1 || q.Neighbours[0].ID != "b" {
@@ -243,7 +244,7 @@ func TestIndexInUse(t *testing.T) {
 		if command != "" {
 			e.Holder = &lock.Holder{Command: strings.Fields(command)}
 		}
-		if err := inUse(e); !strings.Contains(err.Error(), want) || !errors.Is(err, e) {
+		if err := explainInUse(e); !strings.Contains(err.Error(), want) || !errors.Is(err, e) {
 			t.Errorf("%q: %v", command, err)
 		}
 	}

@@ -27,7 +27,7 @@ func newInit(a *app) *cobra.Command {
 	var f initFlags
 	cmd := &cobra.Command{
 		Use:               "init DATA",
-		ValidArgsFunction: one(dataSets),
+		ValidArgsFunction: completeOne(completeDatasets),
 		Short:             "Write a configuration for a folder of images, with every key explained",
 		Long: `init examines a data set (a folder, an archive, a manifest or a set known by name),
 chooses the settings that kindred train would choose, and writes run.yaml. Every section
@@ -41,23 +41,23 @@ their defaults and their meaning. Edit the file, then train with it.`,
 			return runInit(cmd, a, &f)
 		},
 	}
-	fs := flagsOf(cmd)
-	fs.text(&f.out, "out", "run.yaml", "file to write; - for standard output", yamlFiles)
+	fs := newFlags(cmd)
+	fs.text(&f.out, "out", "run.yaml", "file to write; - for standard output", completeYAML)
 	f.outFiles.add(cmd, "a file")
 	fs.repeated(&f.train.Set, "set", "set a key, as in kindred train: section.key=value; may be repeated",
-		configuration)
+		completeSetting)
 	fs.dataDir(&f.train.DataDir)
-	fs.weights(&f.train.Weights)
+	fs.weights(&f.train.WeightsFlags)
 	fs.outside(&f.train.Outside)
 	cli.AddStrict(fs.FlagSet, &f.train.Strict)
 	return cmd
 }
 
-// glances is the number of images that init examines.
-const glances = 64
+// glanceImages is the number of images that init examines.
+const glanceImages = 64
 
 func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
-	if err := f.settle(f.out); err != nil {
+	if err := f.checkReplace(f.out); err != nil {
 		return err
 	}
 	if isStdout(f.out) && a.json {
@@ -67,7 +67,7 @@ func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
 	if err != nil {
 		return err
 	}
-	d, err := openData(cmd.Context(), &cfg.Data, dataHome(f.train.DataDir))
+	d, err := openData(cmd.Context(), &cfg.Data, dataFolder(f.train.DataDir))
 	if err != nil {
 		return err
 	}
@@ -77,10 +77,10 @@ func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
 		return err
 	}
 	if d.Features == nil {
-		if seen.Images, err = inspect.Glance(cmd.Context(), d, glances); err != nil {
+		if seen.Images, err = inspect.SummarizeImages(cmd.Context(), d, glanceImages); err != nil {
 			return err
 		}
-		suit(&cfg.Data, seen.Images)
+		adaptToImages(&cfg.Data, seen.Images)
 	}
 	if !isStdout(f.out) {
 		if err := atomic.Prepare(f.out); err != nil {
@@ -89,7 +89,7 @@ func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
 	}
 	m := a.newMeter("features", countUnit)
 	plan, err := run.Plan(cmd.Context(), cfg,
-		run.Options{Dataset: d, Weights: a.findWeights(f.train.Weights), Features: m.count})
+		run.Options{Dataset: d, Weights: a.findWeights(f.train.WeightsFlags), FeatureProgress: m.showCount})
 	m.close()
 	if err != nil {
 		return err
@@ -106,13 +106,13 @@ func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
 	if isStdout(f.out) {
 		return nil // the file itself is the answer
 	}
-	if err := f.made(f.out); err != nil {
+	if err := f.recordMade(f.out); err != nil {
 		return err
 	}
 	if a.json {
 		return a.printJSON(map[string]any{"out": f.out, "data": seen, "train": f.next()})
 	}
-	for _, line := range describe(seen) {
+	for _, line := range describeReport(seen) {
 		fmt.Fprintln(a.out, line)
 	}
 	_, err = fmt.Fprintf(a.out, "%s is written; edit it, then\n%s\n", f.out, f.next())
@@ -122,8 +122,8 @@ func runInit(cmd *cobra.Command, a *app, f *initFlags) error {
 // smallImages is the largest side of square images that keep their size.
 const smallImages = 64
 
-// suit sets keys that depend on the images, judged by the first images instead of all.
-func suit(cfg *run.DataConfig, im *inspect.Images) {
+// adaptToImages sets keys that depend on the images, judged by the first images instead of all.
+func adaptToImages(cfg *run.DataConfig, im *inspect.Images) {
 	if cfg.Channels == 0 && im.Grey > 0 && im.Color == 0 {
 		cfg.Channels = 1
 	}
@@ -139,26 +139,26 @@ func (f *initFlags) next() string {
 	if isStdout(file) {
 		file = "run.yaml"
 	}
-	return escape.Command(append([]string{"kindred", "train", "-c", file}, f.train.folders()...)...)
+	return escape.Command(append([]string{"kindred", "train", "-c", file}, f.train.folderFlags()...)...)
 }
 
 // introduction returns the comment at the head of the file, without comment marks.
 func introduction(f *initFlags, seen *inspect.Report, plan *run.Setup) []string {
 	lines := []string{"Settings of a training run, written by kindred init. Edit them, then", "",
 		"  " + f.next(), "", "What it found in the data:", ""}
-	lines = append(lines, each(describe(seen), func(l string) string { return "  " + l })...)
+	lines = append(lines, mapList(describeReport(seen), func(l string) string { return "  " + l })...)
 	lines = append(lines, "", "What training does with the data:", "")
-	lines = append(lines, each(strings.Split(strings.TrimSpace(plan.String()), "\n"),
+	lines = append(lines, mapList(strings.Split(strings.TrimSpace(plan.String()), "\n"),
 		func(l string) string { return "  " + escape.Text(l) })...)
 	return append(lines, "",
 		"The keys that matter most come first in every section. Those with a # before them are at",
 		"their defaults: take the # away to set them. Paths are seen from where kindred train runs.")
 }
 
-// describe describes a data set in a few lines.
-func describe(r *inspect.Report) []string {
+// describeReport describes a data set in a few lines.
+func describeReport(r *inspect.Report) []string {
 	lines := []string{fmt.Sprintf("%s: %d samples, layout %s", escape.Name(r.Name), r.Samples, r.Layout)}
-	lines = append(lines, each(r.Labels, describeLabels)...)
+	lines = append(lines, mapList(r.Labels, describeLabels)...)
 	switch im := r.Images; {
 	case im == nil:
 		lines = append(lines, fmt.Sprintf("ready features of %d values", r.Features))
@@ -171,15 +171,15 @@ func describe(r *inspect.Report) []string {
 		lines = append(lines, fmt.Sprintf("%d of them cannot be read, such as %s: training leaves such images out, or "+
 			"fails with data.strict: true", len(im.Unreadable), escape.Name(im.Unreadable[0].Name)))
 	}
-	lines = append(lines, each(r.LeftOut, func(l data.LeftOut) string { return escape.Text(l.String()) })...)
-	return append(lines, each(r.Notes, func(n string) string { return "note: " + escape.Text(n) })...)
+	lines = append(lines, mapList(r.LeftOut, func(l data.LeftOut) string { return escape.Text(l.String()) })...)
+	return append(lines, mapList(r.Notes, func(n string) string { return "note: " + escape.Text(n) })...)
 }
 
 func describeLabels(l inspect.Labels) string {
-	counts := each(l.Classes, func(c inspect.Class) int { return c.Count })
+	counts := mapList(l.Classes, func(c inspect.Class) int { return c.Count })
 	slices.Sort(counts)
 	role := ""
-	if words := roleOf(l); words != "" {
+	if words := columnRole(l); words != "" {
 		role = ", " + words
 	}
 	if len(counts) == 0 {

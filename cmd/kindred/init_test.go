@@ -17,10 +17,10 @@ import (
 // A configuration that init wrote trains as it is.
 func TestInit(t *testing.T) {
 	t.Chdir(t.TempDir())
-	shapes(t, "photos", 2, 2, 5)
+	writeShapes(t, "photos", 2, 2, 5)
 	broken := filepath.Join("photos", "coarse0", "fine0", "broken.png")
-	put(t, broken, []byte("not a picture"))
-	out, _ := program(t, "init photos")
+	writeBytes(t, broken, []byte("not a picture"))
+	out, _ := runProgram(t, "init photos")
 	for _, want := range []string{"photos: 21 samples, layout folders",
 		"2 classes of 10 to 11 samples, coarser labels\n",
 		"4 classes of 5 to 6 samples, used for training and scores",
@@ -45,10 +45,10 @@ func TestInit(t *testing.T) {
 	if err != nil || cfg.Data.Path != "photos" || cfg.Data.Strict {
 		t.Fatalf("%+v %v", cfg.Data, err)
 	}
-	program(t, "train -c run.yaml --set train.epochs=1 --out runs/tried") // leaves the broken one out
+	runProgram(t, "train -c run.yaml --set train.epochs=1 --out runs/tried") // leaves the broken one out
 
 	// What is there is not replaced unasked.
-	put(t, "run.yaml", append(text, "# mine\n"...))
+	writeBytes(t, "run.yaml", append(text, "# mine\n"...))
 	code, _, errOut := runArgs(t, "init", "photos")
 	if code != exitFailure || !strings.Contains(errOut, "run.yaml exists already and is not the unchanged result of "+
 		"this command") {
@@ -58,7 +58,7 @@ func TestInit(t *testing.T) {
 		Out, Train string
 		Data       struct{ Samples int }
 	}
-	out, _ = program(t, "init photos --force --json --set data.size=16 --set network.name=resnet18")
+	out, _ = runProgram(t, "init photos --force --json --set data.size=16 --set network.name=resnet18")
 	if err := json.Unmarshal([]byte(out), &got); err != nil || got.Out != "run.yaml" || got.Data.Samples != 21 ||
 		got.Train != "kindred train -c run.yaml" {
 		t.Errorf("%+v %v", got, err)
@@ -67,7 +67,7 @@ func TestInit(t *testing.T) {
 		!strings.Contains(string(text), "  size: 16\n") {
 		t.Errorf("%v\n%s", err, text)
 	}
-	if out, _ = program(t, "init photos --out -"); !strings.HasPrefix(out, "# Settings of a training run") {
+	if out, _ = runProgram(t, "init photos --out -"); !strings.HasPrefix(out, "# Settings of a training run") {
 		t.Errorf("on standard output:\n%s", out)
 	}
 }
@@ -86,17 +86,17 @@ func TestInitTakesThePretrainedStart(t *testing.T) {
 			if err := png.Encode(&b, im); err != nil {
 				t.Fatal(err)
 			}
-			put(t, filepath.Join("photos", fmt.Sprint(c), fmt.Sprintf("%d.png", i)), b.Bytes())
+			writeBytes(t, filepath.Join("photos", fmt.Sprint(c), fmt.Sprintf("%d.png", i)), b.Bytes())
 		}
 	}
 	home := t.TempDir()
-	e := emptyStart(t, home)
+	e := writeEmptyStart(t, home)
 	code, _, errOut := runArgs(t, "init", "photos", "--weights-dir", home)
 	if code != exitFailure || !strings.Contains(errOut, "network.pretrained: ") ||
 		!strings.Contains(errOut, e.Path(home)) {
 		t.Errorf("status %d, %s", code, errOut)
 	}
-	out, _ := program(t, "init photos --out - --set network.pretrained=none --weights-dir "+home)
+	out, _ := runProgram(t, "init photos --out - --set network.pretrained=none --weights-dir "+home)
 	for _, want := range []string{"#   training     12 images of 4 classes\n",
 		"#   objective    triplet; each image is pulled towards the nearest one of its class (positives easy)",
 		"  pretrained: none\n",
@@ -109,7 +109,7 @@ func TestInitTakesThePretrainedStart(t *testing.T) {
 
 func TestInitFailures(t *testing.T) {
 	t.Chdir(t.TempDir())
-	featureSet(t)
+	makeFeatureSet(t)
 	if err := os.Mkdir("empty", 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -133,10 +133,10 @@ func TestInitFailures(t *testing.T) {
 			t.Fatalf("%s wrote run.yaml", c.line)
 		}
 	}
-	out, _ := program(t, "init features.npy")
+	out, _ := runProgram(t, "init features.npy")
 	if !strings.Contains(out, "ready features of 6 values") {
 		t.Errorf("of features:\n%s", out)
 	}
-	program(t, "init features.npy --out new/folder/run.yaml")
-	program(t, "train -c run.yaml --set train.epochs=1 --out runs/tried")
+	runProgram(t, "init features.npy --out new/folder/run.yaml")
+	runProgram(t, "train -c run.yaml --set train.epochs=1 --out runs/tried")
 }

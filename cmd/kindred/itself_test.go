@@ -16,8 +16,8 @@ import (
 	"github.com/kindred-ml/kindred/serve/api"
 )
 
-// part writes some rows of a file of embeddings with ids and paths; without names if named is not set.
-func part(t *testing.T, from, to string, rows []int, named bool) {
+// writePart writes some rows of a file of embeddings with ids and paths; without names if named is not set.
+func writePart(t *testing.T, from, to string, rows []int, named bool) {
 	t.Helper()
 	all, err := embedding.Read(from)
 	if err != nil {
@@ -37,7 +37,7 @@ func part(t *testing.T, from, to string, rows []int, named bool) {
 		id := embedding.NewColumn("id", ids)
 		out.ID = &id
 	}
-	if err := formats().Write(to, out); err != nil {
+	if err := embeddingFormats().Write(to, out); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -47,19 +47,19 @@ func part(t *testing.T, from, to string, rows []int, named bool) {
 func TestItselfIsKnown(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	things(t, at("c.csv"), 0, 60)
-	things(t, at("all.csv"), 100, 120)
+	writeThings(t, at("c.csv"), 0, 60)
+	writeThings(t, at("all.csv"), 100, 120)
 	every, some := make([]int, 160), []int{}
 	for i := range every {
 		if every[i] = i; i%7 == 0 {
 			some = append(some, i)
 		}
 	}
-	part(t, at("all.csv"), at("g.csv"), every, true)
-	part(t, at("all.csv"), at("q.csv"), some, true)
-	part(t, at("all.csv"), at("plain.csv"), some, false)
-	must(t, "calibrate", at("c.csv"), "--out", at("c.json"))
-	must(t, "index", "create", "--embeddings", at("g.csv"), "--out", at("g.index"))
+	writePart(t, at("all.csv"), at("g.csv"), every, true)
+	writePart(t, at("all.csv"), at("q.csv"), some, true)
+	writePart(t, at("all.csv"), at("plain.csv"), some, false)
+	mustRun(t, "calibrate", at("c.csv"), "--out", at("c.json"))
+	mustRun(t, "index", "create", "--embeddings", at("g.csv"), "--out", at("g.index"))
 	answers := map[string][]lookup.Decision{}
 	for _, gallery := range [][2]string{{"--embeddings", at("g.csv")}, {"--index", at("g.index")}} {
 		for _, queries := range []string{"q.csv", "plain.csv"} {
@@ -103,7 +103,7 @@ func TestItselfIsKnown(t *testing.T) {
 // itselfTogether identifies photos of one thing: none of them votes about another.
 func itselfTogether(t *testing.T, at func(name string) string) {
 	t.Helper()
-	part(t, at("all.csv"), at("one.csv"), []int{8, 9, 10, 11, 12, 13}, true)
+	writePart(t, at("all.csv"), at("one.csv"), []int{8, 9, 10, 11, 12, 13}, true)
 	for _, gallery := range [][2]string{{"--embeddings", at("g.csv")}, {"--index", at("g.index")}} {
 		code, stdout, stderr := runArgs(t, "identify", gallery[0], gallery[1], "--vector", at("one.csv"),
 			"--calibration", at("c.json"), "--fpir", "0.5", "--together", "--out", at("page"+gallery[0]), "--json")
@@ -127,11 +127,11 @@ func itselfTogether(t *testing.T, at func(name string) string) {
 func TestIndexSearchByVectorLeavesItselfOut(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	things(t, at("all.csv"), 100, 103)
+	writeThings(t, at("all.csv"), 100, 103)
 	some := []int{0, 3, 9}
-	part(t, at("all.csv"), at("g.csv"), []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, true)
-	part(t, at("all.csv"), at("q.csv"), some, false)
-	must(t, "index", "create", "--embeddings", at("g.csv"), "--out", at("g.index"))
+	writePart(t, at("all.csv"), at("g.csv"), []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, true)
+	writePart(t, at("all.csv"), at("q.csv"), some, false)
+	mustRun(t, "index", "create", "--embeddings", at("g.csv"), "--out", at("g.index"))
 	code, stdout, stderr := runArgs(t, "index", "search", at("g.index"), "--vector", at("q.csv"), "--neighbours", "3",
 		"--json")
 	var found struct {
@@ -155,14 +155,14 @@ func TestIndexSearchByVectorLeavesItselfOut(t *testing.T) {
 func TestEvalOfQueriesInTheGallery(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	things(t, at("all.csv"), 0, 9)
+	writeThings(t, at("all.csv"), 0, 9)
 	every := make([]int, 72)
 	for i := range every {
 		every[i] = i
 	}
 	for _, format := range []string{"csv", "npz", "safetensors", "parquet"} {
-		part(t, at("all.csv"), at("named."+format), every, true)
-		part(t, at("all.csv"), at("plain."+format), every, false)
+		writePart(t, at("all.csv"), at("named."+format), every, true)
+		writePart(t, at("all.csv"), at("plain."+format), every, false)
 		metrics := func(args ...string) string {
 			code, stdout, stderr := runArgs(t, append([]string{"eval", "--metrics", "recall@1,map@r,r-precision",
 				"--json"}, args...)...)

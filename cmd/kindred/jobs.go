@@ -57,7 +57,7 @@ func newJobsChange(a *app, name, short string,
 	var f queueFlags
 	cmd := &cobra.Command{
 		Use:               name + " KEY...", // keys cannot be completed without the queue
-		ValidArgsFunction: nothing,
+		ValidArgsFunction: completeNothing,
 		Short:             short,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

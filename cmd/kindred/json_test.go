@@ -29,12 +29,12 @@ func TestKeysOfDocuments(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("KINDRED_DATA", t.TempDir())
 	t.Setenv("KINDRED_WEIGHTS", t.TempDir())
-	shapes(t, "photos", 2, 2, 6)
-	program(t, "train --data photos --set train.epochs=1 --set eval.keep=true --out runs/tried")
-	program(t, "embed --run runs/tried --data photos --out E.npy --labels Y.csv")
+	writeShapes(t, "photos", 2, 2, 6)
+	runProgram(t, "train --data photos --set train.epochs=1 --set eval.keep=true --out runs/tried")
+	runProgram(t, "embed --run runs/tried --data photos --out E.npy --labels Y.csv")
 	named := strings.Fields("metrics values splits")
 	style := regexp.MustCompile(`^[a-z0-9]+(_[a-z0-9]+)*$`)
-	put(t, filepath.Join("field", "index.html"), []byte("mine")) // which --force replaces
+	writeBytes(t, filepath.Join("field", "index.html"), []byte("mine")) // which --force replaces
 	for _, line := range []string{
 		"theory field --gamma 0.5 --p 0 --loss first --force --out field",
 		"theory live --run runs/tried --anchors 4 --out live",

@@ -14,8 +14,8 @@ import (
 	"github.com/kindred-ml/kindred/data"
 )
 
-// photos writes three classes of six pictures of 8 x 8 pixels.
-func photos(t *testing.T) string {
+// writePhotos writes three classes of six pictures of 8 x 8 pixels.
+func writePhotos(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for c := range 3 {
@@ -28,13 +28,13 @@ func photos(t *testing.T) string {
 			if err := png.Encode(&b, im); err != nil {
 				t.Fatal(err)
 			}
-			put(t, filepath.Join(dir, fmt.Sprintf("c%d", c), fmt.Sprintf("%d.png", i)), b.Bytes())
+			writeBytes(t, filepath.Join(dir, fmt.Sprintf("c%d", c), fmt.Sprintf("%d.png", i)), b.Bytes())
 		}
 	}
 	return dir
 }
 
-func put(t *testing.T, path string, b []byte) {
+func writeBytes(t *testing.T, path string, b []byte) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
@@ -47,9 +47,9 @@ func put(t *testing.T, path string, b []byte) {
 // Files that are no samples, and samples that cannot be read, are counted and
 // named by train and embed, on standard error and in their JSON.
 func TestLeftOutIsSaid(t *testing.T) {
-	dir, run, out := photos(t), filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "E.npy")
-	put(t, filepath.Join(dir, "c0", "x.heic"), []byte("x"))
-	put(t, filepath.Join(dir, "c1", "cut.png"), []byte("\x89PNG\r\n\x1a\n"))
+	dir, run, out := writePhotos(t), filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "E.npy")
+	writeBytes(t, filepath.Join(dir, "c0", "x.heic"), []byte("x"))
+	writeBytes(t, filepath.Join(dir, "c1", "cut.png"), []byte("\x89PNG\r\n\x1a\n"))
 	sayLeftOut(t, dir,
 		[]string{"train", "--data", dir, "--out", run, "--set", "train.epochs=2", "--set", "network.name=mlp",
 			"--set", "network.width=8", "--set", "data.split=images:0.3"})
@@ -59,7 +59,7 @@ func TestLeftOutIsSaid(t *testing.T) {
 // A picture that cannot be read ends what is strict, with its name and what leaves it
 // out, and nothing else.
 func TestStrict(t *testing.T) {
-	dir, out := photos(t), t.TempDir()
+	dir, out := writePhotos(t), t.TempDir()
 	at := func(name string) string { return filepath.Join(out, name) }
 	small := []string{"--set", "train.epochs=1", "--set", "network.name=mlp", "--set", "network.width=8", "--set",
 		"sample.batches=3", "--force"}
@@ -73,7 +73,7 @@ func TestStrict(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	cut := filepath.Join(dir, "c1", "cut.png")
-	put(t, cut, []byte("\x89PNG\r\n\x1a\n"))
+	writeBytes(t, cut, []byte("\x89PNG\r\n\x1a\n"))
 	// One run each is strict and one is not, so that every file is written once.
 	for i, args := range [][]string{
 		append([]string{"train", "--data", dir, "--out", at("cut")}, small...),
@@ -114,7 +114,7 @@ func TestStrict(t *testing.T) {
 // Where no picture can be read there is nothing to go on with, and the error names
 // five of them.
 func TestNoPictureCanBeRead(t *testing.T) {
-	dir, run := photos(t), filepath.Join(t.TempDir(), "run")
+	dir, run := writePhotos(t), filepath.Join(t.TempDir(), "run")
 	train := []string{"train", "--data", dir, "--out", run, "--set", "train.epochs=1", "--set", "network.name=mlp",
 		"--set", "network.width=8", "--set", "sample.batches=3"}
 	if code, _, stderr := runArgs(t, train...); code != exitOK {
@@ -122,7 +122,8 @@ func TestNoPictureCanBeRead(t *testing.T) {
 	}
 	for c := range 3 {
 		for i := range 6 {
-			put(t, filepath.Join(dir, fmt.Sprintf("c%d", c), fmt.Sprintf("%d.png", i)), []byte("\x89PNG\r\n\x1a\n"))
+			writeBytes(t, filepath.Join(dir, fmt.Sprintf("c%d", c), fmt.Sprintf("%d.png", i)),
+				[]byte("\x89PNG\r\n\x1a\n"))
 		}
 	}
 	out := t.TempDir()
@@ -151,15 +152,15 @@ func TestNoPictureCanBeRead(t *testing.T) {
 // One photo beside the class folders is left out, and said, by every command, none of
 // which loses the classes by it.
 func TestLoosePhotoKeepsClasses(t *testing.T) {
-	dir, out := photos(t), t.TempDir()
+	dir, out := writePhotos(t), t.TempDir()
 	at := func(name string) string { return filepath.Join(out, name) }
 	good, err := os.ReadFile(filepath.Join(dir, "c0", "1.png"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, filepath.Join(dir, "loose.png"), good)
+	writeBytes(t, filepath.Join(dir, "loose.png"), good)
 	photo := filepath.Join(t.TempDir(), "photo.png")
-	put(t, photo, good)
+	writeBytes(t, photo, good)
 	for _, c := range []struct {
 		args []string
 		want string // of standard output
@@ -191,15 +192,15 @@ func TestLoosePhotoKeepsClasses(t *testing.T) {
 // A folder without classes, one whose folders are dates, and one with most photos at
 // the top are taken by data info with a word on each; training says the same.
 func TestRemarkableFolders(t *testing.T) {
-	flat, dated, most := t.TempDir(), t.TempDir(), photos(t)
+	flat, dated, most := t.TempDir(), t.TempDir(), writePhotos(t)
 	good, err := os.ReadFile(filepath.Join(most, "c0", "1.png"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 19 {
-		put(t, filepath.Join(flat, fmt.Sprintf("%d.png", i)), good)
-		put(t, filepath.Join(most, fmt.Sprintf("%d.png", i)), good)
-		put(t, filepath.Join(dated, "2024", "03", fmt.Sprintf("%02d", i+1), "IMG.png"), good)
+		writeBytes(t, filepath.Join(flat, fmt.Sprintf("%d.png", i)), good)
+		writeBytes(t, filepath.Join(most, fmt.Sprintf("%d.png", i)), good)
+		writeBytes(t, filepath.Join(dated, "2024", "03", fmt.Sprintf("%02d", i+1), "IMG.png"), good)
 	}
 	sheet := filepath.Join(t.TempDir(), "sheet.png")
 	for _, c := range []struct {
@@ -224,7 +225,7 @@ func TestRemarkableFolders(t *testing.T) {
 	// Days with several photos can be trained on: the banner says what they are.
 	for i := range 3 {
 		for k := range 6 {
-			put(t, filepath.Join(dated, "2024", "03", fmt.Sprintf("%02d", i+1), fmt.Sprintf("%d.png", k)), good)
+			writeBytes(t, filepath.Join(dated, "2024", "03", fmt.Sprintf("%02d", i+1), fmt.Sprintf("%d.png", k)), good)
 		}
 	}
 	code, _, stderr := runArgs(t, "train", "--data", dated, "--out", filepath.Join(t.TempDir(), "run"), "--set",
@@ -258,9 +259,9 @@ func sayLeftOut(t *testing.T, dir string, args []string) {
 
 // A manifest that names files elsewhere needs the flag, whose name the error gives.
 func TestAllowOutside(t *testing.T) {
-	dir := photos(t)
+	dir := writePhotos(t)
 	list := filepath.Join(t.TempDir(), "list.csv")
-	put(t, list, fmt.Appendf(nil, "path,label\n%s,x\n%s,y\n", filepath.Join(dir, "c0", "1.png"),
+	writeBytes(t, list, fmt.Appendf(nil, "path,label\n%s,x\n%s,y\n", filepath.Join(dir, "c0", "1.png"),
 		filepath.Join(dir, "c1", "1.png")))
 	if code, _, stderr := runArgs(t, "data", "info", list); code != exitFailure ||
 		!strings.Contains(stderr, list+":2: ") || !strings.Contains(stderr, "--allow-outside") {

@@ -36,9 +36,9 @@ type lookupFlags struct {
 func (f *lookupFlags) check(cmd *cobra.Command) error {
 	f.spec.Run, f.spec.Network = f.network.run, f.network.network
 	f.network.joint = f.spec.Words != ""
-	return cmp.Or(f.spec.Validate(givenFlags(cmd)), refuse(cmd, "",
-		rule{"data-dir allow-outside", true, "in data", forASet},
-		rule{"force-network", true, "embeddings vector", forAFile}))
+	return cmp.Or(f.spec.Validate(givenFlags(cmd)), checkRules(cmd, "",
+		flagRule{"data-dir allow-outside", true, "in data", reasonDataset},
+		flagRule{"force-network", true, "embeddings vector", reasonFile}))
 }
 
 // Notes is the writer of remarks.
@@ -68,29 +68,32 @@ func (f *lookupFlags) OpenPhotos(ctx context.Context, path string, m *run.Model,
 }
 
 // Embed embeds photos, and shows the progress.
-func (f *lookupFlags) Embed(ctx context.Context, m *run.Model, p *data.Part) (*run.Embedded, error) {
+func (f *lookupFlags) Embed(ctx context.Context, m *run.Model, p *data.Part) (*run.Embeddings, error) {
 	return f.a.embed(ctx, m, p)
 }
 
 // ReadTable reads a file of embeddings.
-func (f *lookupFlags) ReadTable(path string) (*embedding.Table, error) { return formats().Read(path) }
+func (f *lookupFlags) ReadTable(path string) (*embedding.Table, error) {
+	return embeddingFormats().Read(path)
+}
 
 // LabelTable returns embeddings with labels, if there are any.
 func (f *lookupFlags) LabelTable(t *embedding.Table, labels string, columns []string) (*embedding.Table, error) {
-	return f.a.perhapsLabelled(t, labels, columns)
+	return f.a.addLabelsIfAny(t, labels, columns)
 }
 
 // KeepLabelled leaves out rows without a label.
 func (f *lookupFlags) KeepLabelled(t *embedding.Table, name string, strict bool) (*embedding.Table, error) {
-	t, _, err := f.a.known(t, name, strict)
+	t, _, err := f.a.keepLabelled(t, name, strict)
 	return t, err
 }
 
 // openFor opens the data set, which may have no classes, for a network; without a network (nil), for its pictures
 // alone. It also returns the folder that contains the named files.
 func (f *photoFlags) openFor(ctx context.Context, m *run.Model, strict bool) (*data.Dataset, string, error) {
-	d, err := remotedata.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Unlabelled: true,
-		Distinct: true, Crop: m != nil && m.Config.Data.Crop, Outside: f.outside, Formats: formats(), Strict: strict &&
+	d, err := remotedata.Open(ctx, f.data, data.OpenOptions{Home: dataFolder(f.dataDir), Unlabelled: true,
+		Distinct: true, Crop: m != nil && m.Config.Data.Crop, Outside: f.outside, Formats: embeddingFormats(),
+		Strict: strict &&
 			m != nil})
 	if err != nil || d.Len() == 1 && d.Names[0] == filepath.ToSlash(f.data) { // data is a single photo
 		return d, "", err
@@ -98,18 +101,18 @@ func (f *photoFlags) openFor(ctx context.Context, m *run.Model, strict bool) (*d
 	return d, f.root(), nil
 }
 
-// allLabels is perhapsLabelled for the usual columns and the one of all labels of an item.
-func (a *app) allLabels(t *embedding.Table, labels string) (*embedding.Table, error) {
-	with, err := a.perhapsLabelled(t, labels, nil)
+// addAllLabels is addLabelsIfAny for the usual columns and the one of all labels of an item.
+func (a *app) addAllLabels(t *embedding.Table, labels string) (*embedding.Table, error) {
+	with, err := a.addLabelsIfAny(t, labels, nil)
 	if c := t.Column("labels"); err == nil && labels == "" && c != nil && with.Column("labels") == nil {
 		with.Columns = append(slices.Clone(with.Columns), *c)
 	}
 	return with, err
 }
 
-// perhapsLabelled returns embeddings with labels, if there are any, of the given columns or else the usual ones.
-func (a *app) perhapsLabelled(t *embedding.Table, labels string, columns []string) (*embedding.Table, error) {
-	with, err := a.label(t, labels)
+// addLabelsIfAny returns embeddings with labels, if there are any, of the given columns or else the usual ones.
+func (a *app) addLabelsIfAny(t *embedding.Table, labels string, columns []string) (*embedding.Table, error) {
+	with, err := a.addLabels(t, labels)
 	switch {
 	case labels == "" && columns == nil && errors.Is(err, fs.ErrNotExist):
 		return t, nil
@@ -119,6 +122,6 @@ func (a *app) perhapsLabelled(t *embedding.Table, labels string, columns []strin
 	return with.Select(columns...)
 }
 
-func (a *app) sayUnread(name string, err error) {
+func (a *app) noteUnread(name string, err error) {
 	fmt.Fprintf(a.err, "no picture of %s: %s\n", escape.Name(name), escape.Text(cli.Message(err)))
 }

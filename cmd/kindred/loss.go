@@ -19,7 +19,7 @@ import (
 
 // lossFlags are the options of kindred loss as typed.
 type lossFlags struct {
-	explain.Wanted
+	explain.LossSettings
 	embeddings, labels string
 	ids                string
 	triplets, proxies  string
@@ -59,23 +59,23 @@ Without --ids every row is a different sample.`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runLoss(cmd.Context(), a, &f) },
 	}
-	fs := flagsOf(cmd)
-	fs.text(&f.embeddings, "embeddings", "", "embeddings, one per row (.npy, .csv)", anyFile)
-	fs.text(&f.labels, "labels", "", "labels; default: those in the file of embeddings", anyFile)
+	fs := newFlags(cmd)
+	fs.text(&f.embeddings, "embeddings", "", "embeddings, one per row (.npy, .csv)", completeFiles)
+	fs.text(&f.labels, "labels", "", "labels; default: those in the file of embeddings", completeFiles)
 	fs.text(&f.ids, "ids", "",
-		"identities of the rows (.npy of integers, .csv of one column); default: all different", anyFile)
-	fs.text(&f.Loss, "loss", "triplet", "the loss", words(objective.LossNames()...))
+		"identities of the rows (.npy of integers, .csv of one column); default: all different", completeFiles)
+	fs.text(&f.Loss, "loss", "triplet", "the loss", completeWords(objective.LossNames()...))
 	fs.text(&f.Positives, "positives", "", "which positives count; default: the loss's own choice",
-		words(mine.PositiveNames()...))
+		completeWords(mine.PositiveNames()...))
 	fs.text(&f.Negatives, "negatives", "", "which negatives count; default: the loss's own choice",
-		words(mine.NegativeNames()...))
-	fs.repeated(&f.Set, "set", "an option, key=value; may be repeated", lossOptions)
+		completeWords(mine.NegativeNames()...))
+	fs.repeated(&f.Set, "set", "an option, key=value; may be repeated", completeLossOption)
 	fs.text(&f.triplets, "triplets", "",
-		"triplets to use instead of mining (.npy, n x 3: anchor, positive, negative)", anyFile)
-	fs.text(&f.proxies, "proxies", "", "proxies, one per row (.npy); default: drawn from --seed", anyFile)
+		"triplets to use instead of mining (.npy, n x 3: anchor, positive, negative)", completeFiles)
+	fs.text(&f.proxies, "proxies", "", "proxies, one per row (.npy); default: drawn from --seed", completeFiles)
 	cli.AddStrictRows(fs.FlagSet, &f.strict)
 	fs.text(&f.grad, "grad", "",
-		"file to write the gradient by the embeddings to (.npy); replaced if it exists", anyFile)
+		"file to write the gradient by the embeddings to (.npy); replaced if it exists", completeFiles)
 	return cmd
 }
 
@@ -100,10 +100,11 @@ func runLoss(ctx context.Context, a *app, f *lossFlags) error {
 		return err
 	}
 	// Each row needs its label, its identity, its gradient and its tuples.
-	if err := planned(fmt.Sprintf("a loss of %d rows", b.X.Rows), int64(b.X.Rows), int64(256+16*b.X.Cols)); err != nil {
+	if err := checkMemory(fmt.Sprintf("a loss of %d rows", b.X.Rows), int64(b.X.Rows),
+		int64(256+16*b.X.Cols)); err != nil {
 		return err
 	}
-	if err := explain.Number(&o, b); err != nil {
+	if err := explain.NumberLabels(&o, b); err != nil {
 		return err
 	}
 	obj, err := objective.New(o)
@@ -124,12 +125,12 @@ func runLoss(ctx context.Context, a *app, f *lossFlags) error {
 			return err
 		}
 	}
-	return a.answer(rep, func() error { return rep.Write(a.out) })
+	return a.printResult(rep, func() error { return rep.Write(a.out) })
 }
 
 // batch reads the files that the flags name.
 func (f *lossFlags) batch(a *app, o *objective.Options) (*explain.Batch, error) {
-	table, err := formats().Read(f.embeddings)
+	table, err := embeddingFormats().Read(f.embeddings)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +143,7 @@ func (f *lossFlags) batch(a *app, o *objective.Options) (*explain.Batch, error) 
 	}
 	switch {
 	case f.ids != "":
-		if b.IDs, err = a.assigned(table, f.ids); err != nil {
+		if b.IDs, err = a.addAssignments(table, f.ids); err != nil {
 			return nil, err
 		}
 	case o.Traits().Views:
@@ -152,17 +153,17 @@ func (f *lossFlags) batch(a *app, o *objective.Options) (*explain.Batch, error) 
 		if o.Traits().Proxies == 0 {
 			return nil, usagef("--proxies: the loss %s has no proxies", f.Loss)
 		}
-		t, err := formats().Read(f.proxies)
+		t, err := embeddingFormats().Read(f.proxies)
 		if err != nil {
 			return nil, err
 		}
-		if b.Proxies, err = explain.Proxies(t, f.proxies, o, table.X.Cols); err != nil {
+		if b.Proxies, err = explain.SelectProxies(t, f.proxies, o, table.X.Cols); err != nil {
 			return nil, err
 		}
 	}
 	if f.triplets != "" {
 		b.From = f.triplets
-		b.Triplets, err = explain.Triplets(f.triplets)
+		b.Triplets, err = explain.ReadTriplets(f.triplets)
 	}
 	return b, err
 }
@@ -177,7 +178,7 @@ func (f *lossFlags) readLabels(a *app, table *embedding.Table, b *explain.Batch)
 		}
 		return usagef("missing --labels: %s has no labels", f.embeddings)
 	}
-	set, err := a.label(table, f.labels)
+	set, err := a.addLabels(table, f.labels)
 	if err != nil {
 		return err
 	}
@@ -188,7 +189,7 @@ func (f *lossFlags) readLabels(a *app, table *embedding.Table, b *explain.Batch)
 		return fmt.Errorf("%s: row %d has no label: with --ids, --triplets or --grad, which refer to rows by "+
 			"number, every row needs one", f.embeddings, out[0]+1)
 	}
-	if set, _, err = a.known(set, f.embeddings, f.strict); err != nil {
+	if set, _, err = a.keepLabelled(set, f.embeddings, f.strict); err != nil {
 		return err
 	}
 	b.X, b.Labels = set.X, set.Labels()[0]

@@ -12,7 +12,7 @@ import (
 func newMan(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "man DIR",
-		ValidArgsFunction: one(folders),
+		ValidArgsFunction: completeOne(completeFolders),
 		Short:             "Write manual pages (section 1) of all commands into a folder",
 		Hidden:            true,
 		Args:              exactArgs("DIR"),
@@ -31,7 +31,7 @@ func newMan(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.answerf(map[string]any{"dir": args[0], "pages": len(pages)},
+			return a.printResultf(map[string]any{"dir": args[0], "pages": len(pages)},
 				"%d pages in %s\n", len(pages), args[0])
 		},
 	}

@@ -34,7 +34,7 @@ type mapFlags struct {
 
 // mapResult is what kindred map --json prints.
 type mapResult struct {
-	maps.Placed
+	maps.Projection
 	Files []string `json:"files"`
 }
 
@@ -60,7 +60,7 @@ Methods:
   kindred map --embeddings E.npy --labels Y.npy --sample 20000 --out map-of-a-million`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := refuse(cmd, "", rule{"data-dir allow-outside", true, "data", forASet}); err != nil {
+			if err := checkRules(cmd, "", flagRule{"data-dir allow-outside", true, "data", reasonDataset}); err != nil {
 				return err
 			}
 			for _, flag := range []string{"perplexity", "iterations", "sample"} {
@@ -85,12 +85,12 @@ Methods:
 			return runMap(cmd.Context(), a, &f)
 		},
 	}
-	fs := flagsOf(cmd)
+	fs := newFlags(cmd)
 	fs.embeddings(&f.embeddings, "embeddings, one per row")
 	fs.labels(&f.labels, "labels to colour by")
 	fs.list(&f.columns, "columns", nil,
-		"columns of labels to colour by; default: label, fine and coarse, as far as they exist", nothing)
-	fs.text(&f.method, "method", "tsne", "tsne, tsne-exact or pca", words("tsne", "tsne-exact", "pca"))
+		"columns of labels to colour by; default: label, fine and coarse, as far as they exist", completeNothing)
+	fs.text(&f.method, "method", "tsne", "tsne, tsne-exact or pca", completeWords("tsne", "tsne-exact", "pca"))
 	fs.Float64Var(&f.perplexity, "perplexity", 0,
 		"t-SNE: effective number of neighbours; default 30, or less for fewer than 91 rows")
 	fs.IntVar(&f.iterations, "iterations", 0, "t-SNE: number of steps; default 1000")
@@ -102,7 +102,7 @@ Methods:
 }
 
 func runMap(ctx context.Context, a *app, f *mapFlags) error {
-	if err := f.settle("", "map.html", "map.csv", "map.svg", "map.png"); err != nil {
+	if err := f.chooseDir("", "map.html", "map.csv", "map.svg", "map.png"); err != nil {
 		return err
 	}
 	set, err := loadForMap(a, f)
@@ -112,30 +112,31 @@ func runMap(ctx context.Context, a *app, f *mapFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := f.begin(); err != nil {
+	if err := f.makeDir(); err != nil {
 		return err
 	}
 	if err := planNeighbours(f, set.X.Rows); err != nil {
 		return err
 	}
 	bar := a.newMeter("t-SNE", countUnit)
-	placed, err := maps.Place(ctx, set.X, f.method,
+	placed, err := maps.Project(ctx, set.X, f.method,
 		projection.Sampled{Rows: f.sample, TSNE: projection.TSNE{Perplexity: f.perplexity, Iterations: f.iterations,
-			Seed: a.seed, Progress: bar.count}})
+			Seed: a.seed, Progress: bar.showCount}})
 	bar.close()
 	if err != nil {
 		return err
 	}
 	x, y := placed.X, placed.Y
-	m, err := f.drawn(ctx, set, x, y)
+	m, err := f.newMap(ctx, set, x, y)
 	if err != nil {
 		return err
 	}
 	fig := maps.Figure(m)
-	res := mapResult{Placed: *placed}
-	res.Files, err = f.put(results.Of("map.csv", func(w io.Writer) error { return maps.WriteCSV(w, set, x, y) }),
-		drawing("map.svg", report.SVG, fig), drawing("map.png", report.PNG, fig),
-		results.Of("map.html", htmlOf(placed.Page(m))))
+	res := mapResult{Projection: *placed}
+	res.Files, err = f.writeResults(results.NewText("map.csv",
+		func(w io.Writer) error { return maps.WriteCSV(w, set, x, y) }),
+		newFigureFile("map.svg", report.SVG, fig), newFigureFile("map.png", report.PNG, fig),
+		results.NewText("map.html", htmlWriter(placed.Page(m))))
 	if err != nil {
 		return err
 	}
@@ -151,12 +152,12 @@ func runMap(ctx context.Context, a *app, f *mapFlags) error {
 
 // loadForMap reads embeddings. Labels may be missing, unlike for metrics.
 func loadForMap(a *app, f *mapFlags) (*embedding.Table, error) {
-	t, err := formats().Read(f.embeddings)
+	t, err := embeddingFormats().Read(f.embeddings)
 	if err != nil {
 		return nil, err
 	}
-	if t, err = a.perhapsLabelled(t, f.labels, f.columns); err == nil && len(t.Columns) > 0 {
-		t, _, err = a.known(t, f.embeddings, f.strict)
+	if t, err = a.addLabelsIfAny(t, f.labels, f.columns); err == nil && len(t.Columns) > 0 {
+		t, _, err = a.keepLabelled(t, f.embeddings, f.strict)
 	}
 	return t, err
 }
@@ -183,11 +184,11 @@ func planNeighbours(f *mapFlags, rows int) error {
 	return budget.Check(what, budget.Sum(page, budget.Product(int64(rows), int64(k), entryBytes)))
 }
 
-// drawn returns the map with the photos of its items.
-func (f *mapFlags) drawn(ctx context.Context, set *embedding.Table, x, y []float64) (report.Map, error) {
-	m := maps.Of(set, x, y)
+// newMap returns the map with the photos of its items.
+func (f *mapFlags) newMap(ctx context.Context, set *embedding.Table, x, y []float64) (report.Map, error) {
+	m := maps.NewMap(set, x, y)
 	m.File = "map"
-	about := fmt.Sprintf("%d items from %s", set.X.Rows, measured(f.embeddings))
+	about := fmt.Sprintf("%d items from %s", set.X.Rows, describeEmbeddings(f.embeddings))
 	for _, c := range m.Columns {
 		about += fmt.Sprintf(", %d classes by %s", len(c.Names), c.Name)
 	}
@@ -200,7 +201,7 @@ func (f *mapFlags) drawn(ctx context.Context, set *embedding.Table, x, y []float
 		return m, err
 	}
 	defer d.Close()
-	m.Folder = photo.Folder(filepath.Join(f.dir, "map.html"), f.photos.root(), m.Names)
+	m.Folder = photo.PhotoFolder(filepath.Join(f.dir, "map.html"), f.photos.root(), m.Names)
 	album := photo.Album{Data: d}
-	return m, album.Put(ctx, &m)
+	return m, album.AddThumbs(ctx, &m)
 }

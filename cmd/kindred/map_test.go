@@ -21,7 +21,7 @@ func TestMap(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain := filepath.Join(dir, "plain.csv")
-	put(t, plain, []byte("embedding_0,embedding_1\n1,2\n3,4\n5,7\n"))
+	writeBytes(t, plain, []byte("embedding_0,embedding_1\n1,2\n3,4\n5,7\n"))
 	if code, _, stderr := runArgs(t, "map", "--embeddings", plain, "--columns", "label", "--method", "pca",
 		"--out", filepath.Join(dir, "o")); code != exitFailure || !strings.Contains(stderr, "holds no labels") {
 		t.Errorf("columns of no labels: status %d, %s", code, stderr)

@@ -29,10 +29,10 @@ func TestConstants(t *testing.T) {
 	if os.Getenv("KINDRED_LONG") == "" {
 		t.Skip("takes minutes: set KINDRED_LONG")
 	}
-	n := longN(t)
+	n := numLongItems(t)
 	t.Run("Folder", func(t *testing.T) {
 		begun, used := time.Now(), processorTime(t, os.Getpid())
-		dir := manyItems(t, n, 128)
+		dir := writeManyItems(t, n, 128)
 		t.Logf("made and written: %v, %v of the processor an item", time.Since(begun).Round(time.Millisecond),
 			(processorTime(t, os.Getpid())-used)/time.Duration(n))
 		x, err := index.Open(dir, index.Options{ReadOnly: true})
@@ -42,10 +42,10 @@ func TestConstants(t *testing.T) {
 		defer x.Close()
 		s := x.Store(true)
 		t.Logf("%.1f bytes an item on disk", float64(folderSize(t, dir))/float64(n))
-		timeSearches(t, s, everything(t, s), os.Getpid())
+		timeSearches(t, s, readAllItems(t, s), os.Getpid())
 	})
 	t.Run("Postgres", func(t *testing.T) {
-		p := storetest.Trixie(t)
+		p := storetest.StartTrixie(t)
 		right, s := pushTimed(t, n, p.URL()+"&hnsw.ef_search=100#many", p.PID())
 		c, err := pgx.Connect(t.Context(), p.URL())
 		if err != nil {
@@ -59,12 +59,12 @@ func TestConstants(t *testing.T) {
 		}
 		t.Logf("%.1f bytes an item on disk, %.1f of them in the graph", float64(all)/float64(n),
 			float64(graph)/float64(n))
-		timeSearches(t, s, everything(t, right), p.PID())
+		timeSearches(t, s, readAllItems(t, right), p.PID())
 	})
 	t.Run("Weaviate", func(t *testing.T) {
-		c := storetest.Weaviate(t, 1)
+		c := storetest.StartWeaviate(t, 1)
 		right, s := pushTimed(t, n, c.URL("ef=128")+"#many", c.PID(0))
-		timeSearches(t, s, everything(t, right), c.PID(0))
+		timeSearches(t, s, readAllItems(t, right), c.PID(0))
 		t.Logf("%.1f bytes an item on disk, %.1f in memory", float64(folderSize(t, c.Dir(0)))/float64(n),
 			float64(resident(t, c.PID(0)))/float64(n))
 	})
@@ -72,11 +72,11 @@ func TestConstants(t *testing.T) {
 }
 
 // pushTimed pushes n items and opens the index they are from and the store they went to.
-func pushTimed(t *testing.T, n int, url string, pid int) (right store.Store, s *remote) {
+func pushTimed(t *testing.T, n int, url string, pid int) (right store.Store, s *remoteStore) {
 	t.Helper()
-	dir := manyItems(t, n, 128)
+	dir := writeManyItems(t, n, 128)
 	begun, used := time.Now(), processorTime(t, pid)
-	program(t, "index push "+dir+" --to "+url+" --hnsw --batch 1000")
+	runProgram(t, "index push "+dir+" --to "+url+" --hnsw --batch 1000")
 	t.Logf("pushed %d: %.0f items a second, %v of the server's processor an item", n,
 		float64(n)/time.Since(begun).Seconds(), (processorTime(t, pid)-used)/time.Duration(n))
 	return openPushed(t, dir, url)

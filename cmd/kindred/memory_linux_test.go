@@ -26,16 +26,16 @@ import (
 	"github.com/kindred-ml/kindred/internal/page/review"
 )
 
-// bombLimit is the limit on memory of a command that reads a bomb, and mostPeak how many times that it may
+// bombLimit is the limit on memory of a command that reads a bomb, and maxPeak how many times that it may
 // have resident at most: the program itself is in it.
 const (
 	bombLimit = 256 << 20
-	mostPeak  = 1.4
+	maxPeak   = 1.4
 )
 
 // bombs are command lines, by command, whose input takes far more memory than its bytes, or would if all of
 // it were held. A word that names a file of bombFiles has it written before. Behind the arrow stands what the
-// command says; "" is a success. A command that is new stands here or in readNothing.
+// command says; "" is a success. A command that is new stands here or in commandsWithoutFiles.
 var bombs = map[string][]string{
 	"apply": {"apply review --script s.sh -> needs more"},
 	"calibrate": {"calibrate some.csv -> too few", "calibrate many.csv -> needs more",
@@ -91,8 +91,8 @@ var bombs = map[string][]string{
 		"train rows.zip --out t -> more than"},
 }
 
-// readNothing are commands that read no file of anybody else's, or only by readers of another command.
-var readNothing = map[string]string{
+// commandsWithoutFiles are commands that read no file of anybody else's, or only by readers of another command.
+var commandsWithoutFiles = map[string]string{
 	"bench": "its own data", "cache": "none", "cache drop": "none", "cache list": "none", "completion": "none",
 	"data": "none", "data get": "downloads, by a digest", "data list": "none", "doctor": "names of files",
 	"index": "none", "index compact": "the index, as index check", "index push": "the index, as index check",
@@ -123,17 +123,17 @@ var bombFiles = map[string]func(path string, w *bufio.Writer){
 	},
 	"field.csv": func(_ string, w *bufio.Writer) {
 		w.WriteString("label,embedding_0\na,1\n")
-		repeat(w, "x", 300<<20)
+		writeRepeated(w, "x", 300<<20)
 	},
 	"rows.csv": func(_ string, w *bufio.Writer) {
 		w.WriteString("label,embedding_0\n")
-		repeat(w, "a,1\n", 64<<20)
+		writeRepeated(w, "a,1\n", 64<<20)
 	},
 	"small.csv": func(_ string, w *bufio.Writer) { w.WriteString("label,embedding_0\na,1\na,2\nb,3\nb,4\n") },
-	"pairs.csv": func(_ string, w *bufio.Writer) { repeat(w, "0,1,same\n", 200<<20) },
+	"pairs.csv": func(_ string, w *bufio.Writer) { writeRepeated(w, "0,1,same\n", 200<<20) },
 	"names.csv": func(_ string, w *bufio.Writer) {
 		w.WriteString("path,label\n")
-		repeat(w, "a.png,b\n", 40<<20)
+		writeRepeated(w, "a.png,b\n", 40<<20)
 	},
 	"matrix.npy": func(_ string, w *bufio.Writer) {
 		w.WriteString("\x93NUMPY\x01\x00\x76\x00")
@@ -151,34 +151,34 @@ var bombFiles = map[string]func(path string, w *bufio.Writer){
 	"wide.npy": func(_ string, w *bufio.Writer) {
 		w.WriteString("\x93NUMPY\x01\x00\x76\x00")
 		fmt.Fprintf(w, "%-117s\n", "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 30000000)}")
-		repeat(w, "\x00", 4*2*30_000_000)
+		writeRepeated(w, "\x00", 4*2*30_000_000)
 	},
 	"claims.npy": func(_ string, w *bufio.Writer) {
 		w.WriteString("\x93NUMPY\x01\x00\x76\x00")
 		fmt.Fprintf(w, "%-117s\n", "{'descr': '<f4', 'fortran_order': False, 'shape': (100000000000, 4)}")
 	},
 	"texts.npz": func(_ string, w *bufio.Writer) {
-		zipped(w, "y.npy", func(w *bufio.Writer) {
+		writeZip(w, "y.npy", func(w *bufio.Writer) {
 			w.WriteString("\x93NUMPY\x01\x00\x76\x00")
 			fmt.Fprintf(w, "%-117s\n", "{'descr': '<U2', 'fortran_order': False, 'shape': (100000000,)}")
-			repeat(w, "a\x00\x00\x00b\x00\x00\x00", 8*100_000_000)
+			writeRepeated(w, "a\x00\x00\x00b\x00\x00\x00", 8*100_000_000)
 		})
 	},
 	"header.safetensors": func(_ string, w *bufio.Writer) {
 		const text = 90 << 20
 		binary.Write(w, binary.LittleEndian, uint64(text))
 		w.WriteString(`{"__metadata__":{`)
-		repeat(w, `"a":"",`, text-17-2)
+		writeRepeated(w, `"a":"",`, text-17-2)
 		w.WriteString("}}")
 	},
 	"label.zip": func(_ string, w *bufio.Writer) {
-		zipped(w, "manifest.csv", func(w *bufio.Writer) {
+		writeZip(w, "manifest.csv", func(w *bufio.Writer) {
 			w.WriteString("path,label\na.png,")
-			repeat(w, "x", 240<<20)
+			writeRepeated(w, "x", 240<<20)
 		})
 	},
 	"rows.zip": func(_ string, w *bufio.Writer) {
-		zipped(w, "manifest.csv", func(w *bufio.Writer) {
+		writeZip(w, "manifest.csv", func(w *bufio.Writer) {
 			w.WriteString("path,label\n")
 			for i := range 3_000_000 {
 				fmt.Fprintf(w, "p%d.png,l%d\n", i, i)
@@ -186,13 +186,13 @@ var bombFiles = map[string]func(path string, w *bufio.Writer){
 		})
 	},
 	"deep.json.zip": func(_ string, w *bufio.Writer) {
-		zipped(w, "train2018.json", func(w *bufio.Writer) {
+		writeZip(w, "train2018.json", func(w *bufio.Writer) {
 			w.WriteString(`{"images":`)
-			repeat(w, "[", 100<<20)
+			writeRepeated(w, "[", 100<<20)
 		})
 	},
-	"zeros.onnx": func(_ string, w *bufio.Writer) { repeat(w, "\x00", 300<<20) },
-	"long.yaml":  func(_ string, w *bufio.Writer) { repeat(w, "a: [{}, {}]\n", 2<<20) },
+	"zeros.onnx": func(_ string, w *bufio.Writer) { writeRepeated(w, "\x00", 300<<20) },
+	"long.yaml":  func(_ string, w *bufio.Writer) { writeRepeated(w, "a: [{}, {}]\n", 2<<20) },
 	"bomb.png":   func(_ string, w *bufio.Writer) { w.Write(hugePNG()) },
 	"bomb.avif": func(_ string, w *bufio.Writer) {
 		b := imageFile(filepath.Join("formats", "avif.avif"))
@@ -216,8 +216,8 @@ func imageFile(name string) []byte {
 	return b
 }
 
-// repeat writes a text again and again, n bytes of it at most.
-func repeat(w *bufio.Writer, text string, n int) {
+// writeRepeated writes a text again and again, n bytes of it at most.
+func writeRepeated(w *bufio.Writer, text string, n int) {
 	piece := strings.Repeat(text, max(1, 1<<16/len(text)))
 	for n >= len(text) {
 		k := min(n/len(text)*len(text), len(piece))
@@ -229,7 +229,7 @@ func repeat(w *bufio.Writer, text string, n int) {
 	}
 }
 
-func zipped(w *bufio.Writer, name string, content func(w *bufio.Writer)) {
+func writeZip(w *bufio.Writer, name string, content func(w *bufio.Writer)) {
 	z := zip.NewWriter(w)
 	f, err := z.Create(name)
 	if err != nil {
@@ -278,24 +278,24 @@ var bombFolders = map[string]func(t *testing.T, dir string){
 	"manifest": func(t *testing.T, dir string) {
 		text := []byte(`{"version":1,"columns":[{}` + strings.Repeat(",{}", 20<<20) + "]}\n")
 		sum := crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli))
-		put(t, filepath.Join(dir, "MANIFEST"), fmt.Appendf(text, "crc32c %08x\n", sum))
+		writeBytes(t, filepath.Join(dir, "MANIFEST"), fmt.Appendf(text, "crc32c %08x\n", sum))
 	},
 	"review": func(t *testing.T, dir string) {
 		text, err := (&review.Page{Title: "a", Items: []review.Item{{Path: "a.png", Label: "b"}}}).JSON()
 		if err != nil {
 			t.Fatal(err)
 		}
-		put(t, filepath.Join(dir, review.DataName), text)
+		writeBytes(t, filepath.Join(dir, review.DataName), text)
 		putText(t, dir+"/decisions.json", `{"past":[{}`, ",{}", 100<<20, "]}")
 	},
-	"I": func(t *testing.T, dir string) { program(t, "index create --embeddings small.csv --out "+dir) },
+	"I": func(t *testing.T, dir string) { runProgram(t, "index create --embeddings small.csv --out "+dir) },
 }
 
 func putText(t *testing.T, path, head, middle string, n int, tail string) {
 	t.Helper()
 	writeBomb(t, path, func(_ string, w *bufio.Writer) {
 		w.WriteString(head)
-		repeat(w, middle, n)
+		writeRepeated(w, middle, n)
 		w.WriteString(tail)
 	})
 }
@@ -323,7 +323,7 @@ func copyFolder(t *testing.T, from, to string) {
 // TestMemoryBinds: with --memory no command has more than 1.4 times as much resident, whatever its files
 // say, and each says what is wrong.
 func TestMemoryBinds(t *testing.T) {
-	run, pictures := trained(t)
+	run, pictures := trainRun(t)
 	t.Chdir(t.TempDir())
 	copyFolder(t, run, "run")
 	copyFolder(t, pictures, "photos")
@@ -335,7 +335,7 @@ func TestMemoryBinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, "photo.png", text)
+	writeBytes(t, "photo.png", text)
 	made := map[string]bool{}
 	for _, command := range slices.Sorted(maps.Keys(bombs)) {
 		for _, line := range bombs[command] {
@@ -367,15 +367,15 @@ func TestMemoryBinds(t *testing.T) {
 // tryBomb runs a command line in a process of its own.
 func tryBomb(t *testing.T, line, want string) {
 	t.Helper()
-	cmd := child(t, line+" --memory "+strings.ReplaceAll(budget.Format(bombLimit), " ", ""))
+	cmd := newChild(t, line+" --memory "+strings.ReplaceAll(budget.Format(bombLimit), " ", ""))
 	cmd.Env = append(cmd.Env, childPeak+"=1")
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	status := status(t, cmd)
-	m := peakSaid.FindStringSubmatch(said.String())
+	status := waitStatus(t, cmd)
+	m := peakPattern.FindStringSubmatch(said.String())
 	if m == nil {
 		t.Fatalf("it did not end by itself: %v: %.1000s", status, said.String())
 	}
@@ -385,7 +385,7 @@ func tryBomb(t *testing.T, line, want string) {
 	}
 	message := said.String()[:len(said.String())-len(m[0])]
 	t.Logf("%s: %.2f of the limit, %.200s", line, float64(kib<<10)/bombLimit, strings.TrimSpace(message))
-	if float64(kib<<10) > mostPeak*bombLimit {
+	if float64(kib<<10) > maxPeak*bombLimit {
 		t.Errorf("%s took %s of %s", line, budget.Format(kib<<10), budget.Format(bombLimit))
 	}
 	if (want == "") != (status.ExitStatus() == exitOK) || !strings.Contains(message, want) {
@@ -396,14 +396,14 @@ func tryBomb(t *testing.T, line, want string) {
 	}
 }
 
-var peakSaid = regexp.MustCompile(`peak (\d+)\n$`)
+var peakPattern = regexp.MustCompile(`peak (\d+)\n$`)
 
 // Every command has bombs, or reads nothing that could be one.
 func TestEveryReaderHasBombs(t *testing.T) {
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		if path := strings.TrimPrefix(c.CommandPath(), "kindred "); c.Runnable() && c.HasParent() && !c.Hidden {
-			_, nothing := readNothing[path]
+			_, nothing := commandsWithoutFiles[path]
 			if nothing == (len(bombs[path]) > 0) {
 				t.Errorf("%s: give it bombs, or say in readNothing why none of its files can be one", path)
 			}

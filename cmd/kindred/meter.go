@@ -28,14 +28,15 @@ type meter struct {
 
 // The times between two lines of a meter.
 const (
-	redraw  = 100 * time.Millisecond
-	logLine = 10 * time.Second
+	redrawInterval = 100 * time.Millisecond
+	logInterval    = 10 * time.Second
 )
 
 func (a *app) newMeter(what string, unit func(n int64) string) *meter {
-	m := &meter{w: a.terminal(), what: what, unit: unit, terminal: a.onTerminal(), every: logLine, begun: time.Now()}
+	m := &meter{w: a.terminal(), what: what, unit: unit, terminal: a.isTerminal(), every: logInterval,
+		begun: time.Now()}
 	if m.terminal {
-		m.every = redraw
+		m.every = redrawInterval
 	}
 	m.told = m.begun // work that ends at once prints no line
 	return m
@@ -45,14 +46,14 @@ func (a *app) newMeter(what string, unit func(n int64) string) *meter {
 func bytesUnit(n int64) string { return budget.Format(n) }
 func countUnit(n int64) string { return strconv.FormatInt(n, 10) }
 
-// count is show for numbers of things.
-func (m *meter) count(done, total int) { m.show(int64(done), int64(total)) }
+// showCount is show for numbers of things.
+func (m *meter) showCount(done, total int) { m.show(int64(done), int64(total)) }
 
-// stage is count for a named part of the work.
-func (m *meter) stage(what string, done, total int) { m.piece(what, int64(done), int64(total)) }
+// showStage is count for a named part of the work.
+func (m *meter) showStage(what string, done, total int) { m.showPiece(what, int64(done), int64(total)) }
 
-// piece is show for one of several things in a row.
-func (m *meter) piece(what string, done, total int64) {
+// showPiece is show for one of several things in a row.
+func (m *meter) showPiece(what string, done, total int64) {
 	m.mu.Lock()
 	m.what = what
 	m.mu.Unlock()

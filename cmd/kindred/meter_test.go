@@ -48,7 +48,7 @@ func TestMeter(t *testing.T) {
 // What fetches data draws nothing where that would end in a log.
 func TestFetchingIntoALog(t *testing.T) {
 	var b bytes.Buffer
-	g := (&app{err: &b}).fetcher(t.TempDir())
+	g := (&app{err: &b}).newFetcher(t.TempDir())
 	for done := range int64(100) {
 		g.Bytes("train.gz", done<<20, 100<<20)
 	}

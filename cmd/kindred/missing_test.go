@@ -42,7 +42,7 @@ func TestMissingLabels(t *testing.T) {
 		if ext == ".csv" {
 			csv = path
 		}
-		if err := formats().Write(path, table); err != nil {
+		if err := embeddingFormats().Write(path, table); err != nil {
 			t.Fatal(err)
 		}
 		code, out, errOut := runArgs(t, "eval", "--embeddings", path, "--metrics", "recall@1", "--format", "csv")
@@ -76,7 +76,7 @@ func TestMissingLabels(t *testing.T) {
 // Classes of tables that look the same are two, with a note.
 func TestLookAlikes(t *testing.T) {
 	csv := filepath.Join(t.TempDir(), "E.csv")
-	put(t, csv, []byte("label,embedding_0\ncaf\u00e9,1\ncafe\u0301,1.1\ncaf\u00e9,2\ncafe\u0301,2.1\n"))
+	writeBytes(t, csv, []byte("label,embedding_0\ncaf\u00e9,1\ncafe\u0301,1.1\ncaf\u00e9,2\ncafe\u0301,2.1\n"))
 	code, out, errOut := runArgs(t, "eval", "--embeddings", csv, "--metrics", "recall@1", "--format", "csv")
 	if code != exitOK || !strings.Contains(out, "recall@1,label,0,4") ||
 		!strings.HasPrefix(errOut, `note: classes "caf\u00e9" and "cafe\u0301" of column label look the same but`) {
@@ -88,7 +88,7 @@ func TestLookAlikes(t *testing.T) {
 // refuses rows without one.
 func TestMissingLabelsByPlace(t *testing.T) {
 	csv := filepath.Join(t.TempDir(), "E.csv")
-	if err := formats().Write(csv, unlabelledTable(t)); err != nil {
+	if err := embeddingFormats().Write(csv, unlabelledTable(t)); err != nil {
 		t.Fatal(err)
 	}
 	var clusters strings.Builder
@@ -114,8 +114,8 @@ func TestMissingLabelsByPlace(t *testing.T) {
 // TestTablesWithoutRows: a header alone is named by every command that reads labels, before anything is written.
 func TestTablesWithoutRows(t *testing.T) {
 	t.Chdir(t.TempDir())
-	put(t, "H.csv", []byte("path,label,embedding_0,embedding_1\n"))
-	put(t, "E.csv", []byte("label,embedding_0\n1,2\n1,3\n"))
+	writeBytes(t, "H.csv", []byte("path,label,embedding_0,embedding_1\n"))
+	writeBytes(t, "E.csv", []byte("label,embedding_0\n1,2\n1,3\n"))
 	for _, line := range []string{"eval --embeddings H.csv", "eval --embeddings E.csv --gallery H.csv",
 		"clean H.csv --out o", "discover H.csv --out o", "diagnose --embeddings H.csv",
 		"map --embeddings H.csv --out o", "neighbours --embeddings H.csv --out o", "calibrate H.csv",

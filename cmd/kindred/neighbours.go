@@ -21,7 +21,7 @@ import (
 
 type neighboursFlags struct {
 	outDir
-	look                lookupFlags
+	lookup              lookupFlags
 	distance            string
 	queries, k, scratch int
 }
@@ -65,7 +65,7 @@ func rankedItem(g *lookup.Table, q retrieval.Ranked) queryItems {
 }
 
 func newNeighbours(a *app) *cobra.Command {
-	f := neighboursFlags{look: lookupFlags{a: a}}
+	f := neighboursFlags{lookup: lookupFlags{a: a}}
 	cmd := &cobra.Command{
 		Use:   "neighbours --embeddings FILE [--data SET] --out DIR",
 		Short: "Show random and worst queries with their nearest neighbours",
@@ -80,46 +80,46 @@ Without --data only labels are shown.`,
 		Example: `  kindred neighbours --embeddings runs/a/embeddings.npy --labels runs/a/labels.csv --data mnist --out rows`,
 		Args:    exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := refuse(cmd, "", rule{"data-dir allow-outside", true, "data", forASet}); err != nil {
+			if err := checkRules(cmd, "", flagRule{"data-dir allow-outside", true, "data", reasonDataset}); err != nil {
 				return err
 			}
 			switch {
-			case f.look.spec.Embeddings == "":
+			case f.lookup.spec.Embeddings == "":
 				return usagef("missing --embeddings")
 			case f.dir == "":
 				return usagef("missing --out")
 			}
-			if err := cmp.Or(atLeast("queries", f.queries, 1), atLeast("neighbours", f.k, 1),
-				mebibytes("scratch", f.scratch)); err != nil {
+			if err := cmp.Or(checkAtLeast("queries", f.queries, 1), checkAtLeast("neighbours", f.k, 1),
+				checkMebibytes("scratch", f.scratch)); err != nil {
 				return err
 			}
 			return runNeighbours(cmd.Context(), a, &f)
 		},
 	}
-	fs := flagsOf(cmd)
-	fs.embeddings(&f.look.spec.Embeddings, "embeddings, one per row")
-	fs.labels(&f.look.spec.Labels, "labels")
-	fs.column(&f.look.spec.Column, "column of labels that defines a right neighbour; "+firstColumn)
-	fs.outside(&f.look.outside)
-	fs.text(&f.look.spec.In, "data", "", "data set of the pictures, by name or path", dataSets)
-	fs.dataDir(&f.look.dataDir)
+	fs := newFlags(cmd)
+	fs.embeddings(&f.lookup.spec.Embeddings, "embeddings, one per row")
+	fs.labels(&f.lookup.spec.Labels, "labels")
+	fs.column(&f.lookup.spec.Column, "column of labels that defines a right neighbour; "+firstColumn)
+	fs.outside(&f.lookup.outside)
+	fs.text(&f.lookup.spec.In, "data", "", "data set of the pictures, by name or path", completeDatasets)
+	fs.dataDir(&f.lookup.dataDir)
 	fs.distance(&f.distance, "euclidean", "", anyDistance...)
 	fs.IntVar(&f.queries, "queries", 8, "random queries to show, and worst queries to show")
 	fs.IntVar(&f.k, "neighbours", 8, "neighbours to show of each query")
 	fs.scratch(&f.scratch)
-	cli.AddStrictRows(fs.FlagSet, &f.look.spec.Strict)
+	cli.AddStrictRows(fs.FlagSet, &f.lookup.spec.Strict)
 	f.add(cmd, "folder to write to; created if missing")
 	return cmd
 }
 
-// sheetRows is how many queries the picture files show; the page has all.
-const sheetRows = 10
+// maxSheetRows is how many queries the picture files show; the page has all.
+const maxSheetRows = 10
 
-// sheet returns the first rows, for a picture file.
-func sheet(rows report.Retrieval) report.Retrieval {
-	if n := len(rows.Rows); n > sheetRows {
-		rows.Caption = fmt.Sprintf("%s: the first %d of %d", rows.Caption, sheetRows, n)
-		rows.Rows = rows.Rows[:sheetRows]
+// firstRows returns the first rows, for a picture file.
+func firstRows(rows report.Retrieval) report.Retrieval {
+	if n := len(rows.Rows); n > maxSheetRows {
+		rows.Caption = fmt.Sprintf("%s: the first %d of %d", rows.Caption, maxSheetRows, n)
+		rows.Rows = rows.Rows[:maxSheetRows]
 	}
 	return rows
 }
@@ -130,11 +130,11 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if cfg.Distance, err = rank.ParseDistance(f.distance); err != nil {
 		return usageError(err)
 	}
-	if err := f.settle("", "neighbours.html", "random.png", "worst.png"); err != nil {
+	if err := f.chooseDir("", "neighbours.html", "random.png", "worst.png"); err != nil {
 		return err
 	}
-	f.look.spec.Vector = f.look.spec.Embeddings // its rows are the queries
-	source, err := lookup.Open(ctx, &f.look.spec, &f.look)
+	f.lookup.spec.Vector = f.lookup.spec.Embeddings // its rows are the queries
+	source, err := lookup.Open(ctx, &f.lookup.spec, &f.lookup)
 	if err != nil {
 		return err
 	}
@@ -148,39 +148,39 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	set := g.Table
 	switch {
 	case len(set.Columns) == 0:
-		return fmt.Errorf("%s has no labels, which define a right neighbour", f.look.spec.Embeddings)
-	case f.look.spec.In != "" && set.Files == nil:
+		return fmt.Errorf("%s has no labels, which define a right neighbour", f.lookup.spec.Embeddings)
+	case f.lookup.spec.In != "" && set.Files == nil:
 		return fmt.Errorf("--data %s: neither %s nor the labels name the items; give labels with a column path",
-			f.look.spec.In,
-			f.look.spec.Embeddings)
+			f.lookup.spec.In,
+			f.lookup.spec.Embeddings)
 	}
 	// Every picture of the page is held until the page is written.
 	const pictureBytes = 1 << 20
 	shown := budget.Product(2, int64(min(f.queries, set.X.Rows)), int64(min(f.k, set.X.Rows)+1))
 	what := fmt.Sprintf("--queries %d with --neighbours %d", f.queries, f.k)
-	if err := planned(what, shown, pictureBytes); err != nil {
+	if err := checkMemory(what, shown, pictureBytes); err != nil {
 		return err
 	}
-	if err := planned(fmt.Sprintf("neighbours of %d rows", set.X.Rows), int64(set.X.Rows),
+	if err := checkMemory(fmt.Sprintf("neighbours of %d rows", set.X.Rows), int64(set.X.Rows),
 		int64(256+8*set.X.Cols)); err != nil {
 		return err
 	}
 	if g.Data != nil {
-		if cfg.Picture, err = photo.Of(ctx, g.Data, set.ItemNames()); err != nil {
+		if cfg.Picture, err = photo.NewReader(ctx, g.Data, set.ItemNames()); err != nil {
 			return err
 		}
 		cfg.Link = photo.Links(filepath.Join(f.dir, "neighbours.html"), g.Root, set.Files)
 	}
 	cfg.Label, cfg.Name = g.Label, set.RowName
-	if err := f.begin(); err != nil {
+	if err := f.makeDir(); err != nil {
 		return err
 	}
-	pair, err := retrieval.Choose(ctx, set.X, set.Labels()[0], cfg)
+	pair, err := retrieval.ChooseQueries(ctx, set.X, set.Labels()[0], cfg)
 	if err != nil {
 		return err
 	}
 	res := neighboursResult{Column: set.Columns[0].Name,
-		Random: each(pair.RandomItems, func(q retrieval.Ranked) queryItems { return rankedItem(g, q) })}
+		Random: mapList(pair.RandomItems, func(q retrieval.Ranked) queryItems { return rankedItem(g, q) })}
 	for i, q := range pair.WorstItems {
 		item := rankedItem(g, q)
 		item.FirstRight = pair.FirstRight[i]
@@ -190,19 +190,20 @@ func runNeighbours(ctx context.Context, a *app, f *neighboursFlags) error {
 	if err != nil {
 		return err
 	}
-	about := fmt.Sprintf("%d items of %d classes from %s", all.Items, all.Classes, measured(f.look.spec.Embeddings))
+	about := fmt.Sprintf("%d items of %d classes from %s", all.Items, all.Classes,
+		describeEmbeddings(f.lookup.spec.Embeddings))
 	page := neighboursPage(pair, about, f.distance, res.Column)
-	if res.Files, err = f.put(results.Of("neighbours.html", htmlOf(page)),
-		drawing("random.png", report.PNG, sheet(pair.Random)),
-		drawing("worst.png", report.PNG, sheet(pair.Worst))); err != nil {
+	if res.Files, err = f.writeResults(results.NewText("neighbours.html", htmlWriter(page)),
+		newFigureFile("random.png", report.PNG, firstRows(pair.Random)),
+		newFigureFile("worst.png", report.PNG, firstRows(pair.Worst))); err != nil {
 		return err
 	}
-	return a.answerf(res, "%s\nwritten %s\n", pair.Worst.Caption, strings.Join(res.Files, " "))
+	return a.printResultf(res, "%s\nwritten %s\n", pair.Worst.Caption, strings.Join(res.Files, " "))
 }
 
 // neighboursPage shows the chosen queries; about describes
 // the items.
-func neighboursPage(pair *retrieval.Pair, about, distance, column string) report.Page {
+func neighboursPage(pair *retrieval.QueryRows, about, distance, column string) report.Page {
 	for _, rows := range []*report.Retrieval{&pair.Random, &pair.Worst} {
 		rows.Caption += ", among " + about
 	}

@@ -37,20 +37,20 @@ const networkFlagNames = "cut size shorter pixels fit resample colours weights-d
 
 // add adds the flags for a network that was not trained here.
 func (f *networkFlags) add(cmd *cobra.Command) {
-	fs := flagsOf(cmd)
+	fs := newFlags(cmd)
 	fs.text(&f.cut, "cut", "", "node or tensor at which a network from an .onnx file ends; "+
-		"default: before the classifier", nothing)
+		"default: before the classifier", completeNothing)
 	fs.IntVar(&f.size, "size", 0, "side of the images in pixels; default: the network's")
 	fs.IntVar(&f.shorter, "shorter", 0,
 		"length of the shorter side before the middle is cropped; default: the network's")
 	fs.text(&f.pixels, "pixels", "", "range of pixel values, as in data.pixels of a run; default: the network's",
-		words(imaging.Normalizations()...))
+		completeWords(imaging.Normalizations()...))
 	fs.text(&f.fit, "fit", "", "how images are made square: stretch, cover; default: the network's",
-		words("stretch", "cover"))
+		completeWords("stretch", "cover"))
 	fs.text(&f.resample, "resample", "", "Pillow's filter by which images are resized, as in data.resample of a run; "+
-		"default: the network's", words(imaging.Filters()...))
+		"default: the network's", completeWords(imaging.Filters()...))
 	fs.text(&f.colours, "colours", "", "what becomes of colours of another space than sRGB: srgb, raw; default: srgb",
-		words("srgb", "raw"))
+		completeWords("srgb", "raw"))
 	fs.weightsDir(&f.weightsDir)
 }
 
@@ -95,7 +95,7 @@ func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
 	e, here, unknown := w.find(f.network)
 	if unknown != nil {
 		return nil, nil, fmt.Errorf("%s: no such file or folder: give %s, an ONNX file or weights by name: %w",
-			f.network, aRun, unknown)
+			f.network, wantRun, unknown)
 	}
 	if !here {
 		return nil, nil, fmt.Errorf("%s is not in the weights folder %s: fetch it with kindred weights get %s, or "+
@@ -106,9 +106,9 @@ func (f *networkFlags) open(a *app) (*run.Model, []string, error) {
 	if f.size == 0 {
 		d.Shorter = cmp.Or(d.Shorter, e.Shorter)
 	}
-	load := run.Pretrained
+	load := run.LoadPretrained
 	if f.joint {
-		load = run.Joint
+		load = run.LoadTextImage
 	}
 	m, err := load(e.Network, e.Path(w.home), d)
 	return m, nil, err
@@ -139,17 +139,17 @@ type modelFlags struct {
 
 // add adds the flags.
 func (f *modelFlags) add(cmd *cobra.Command) {
-	flagsOf(cmd).text(&f.run, "run", "", "folder of a finished run", runFolders)
-	flagsOf(cmd).text(&f.network, "network", "", "network to use instead of a run: an ONNX file, a saved "+
-		"network (model.safetensors with model.json), a folder of Hugging Face, or a name", anyNetwork)
+	newFlags(cmd).text(&f.run, "run", "", "folder of a finished run", completeRuns)
+	newFlags(cmd).text(&f.network, "network", "", "network to use instead of a run: an ONNX file, a saved "+
+		"network (model.safetensors with model.json), a folder of Hugging Face, or a name", completeNetwork)
 	f.networkFlags.add(cmd)
 }
 
-// take takes the network from the arguments, unless a flag names it, and then the data, which
+// readArgs takes the network from the arguments, unless a flag names it, and then the data, which
 // messages call what.
-func (f *modelFlags) take(args []string, data *string, what, flag string) error {
+func (f *modelFlags) readArgs(args []string, data *string, what, flag string) error {
 	if f.run+f.network == "" && len(args) > 0 {
-		f.name(args[0])
+		f.useArg(args[0])
 		args = args[1:]
 	}
 	switch {
@@ -164,15 +164,17 @@ func (f *modelFlags) take(args []string, data *string, what, flag string) error 
 	return nil
 }
 
-// by returns the run or the network, for messages.
-func (f *modelFlags) by() string { return cmp.Or(f.run, f.network) }
+// networkText returns the run or the network, for messages.
+func (f *modelFlags) networkText() string { return cmp.Or(f.run, f.network) }
 
 // title returns the name of the network for people, without its folder.
-func (f *modelFlags) title() string { return strings.TrimSuffix(filepath.Base(f.by()), ".onnx") }
+func (f *modelFlags) title() string {
+	return strings.TrimSuffix(filepath.Base(f.networkText()), ".onnx")
+}
 
-// name takes an argument for the folder of a run, or for what --network takes: a file,
+// useArg takes an argument for the folder of a run, or for what --network takes: a file,
 // the folder of a saved network, or a name that is no path.
-func (f *modelFlags) name(arg string) {
+func (f *modelFlags) useArg(arg string) {
 	st, err := os.Stat(arg)
 	network := strings.EqualFold(filepath.Ext(arg), ".onnx")
 	switch {
@@ -205,7 +207,7 @@ func (f *modelFlags) model(ctx context.Context, a *app) (*run.Model, error) {
 		return run.Load(f.run)
 	}
 	if f.network == "" {
-		s, err := a.findWeights(cli.Weights{Dir: f.weightsDir, Offline: f.offline})(ctx, "")
+		s, err := a.findWeights(cli.WeightsFlags{Dir: f.weightsDir, Offline: f.offline})(ctx, "")
 		if err != nil {
 			return nil, option.Errorf("no network to compare the photos: give --run or --network; %w\n"+
 				"--network model.onnx is an ONNX file on this machine, --run DIR a run that was trained here", err)
@@ -216,12 +218,12 @@ func (f *modelFlags) model(ctx context.Context, a *app) (*run.Model, error) {
 			s.Name)
 	}
 	m, notes, err := f.open(a)
-	a.remark(notes)
+	a.printRemarks(notes)
 	return m, err
 }
 
-// remark prints remarks for the user.
-func (a *app) remark(notes []string) {
+// printRemarks prints remarks for the user.
+func (a *app) printRemarks(notes []string) {
 	for _, n := range notes {
 		fmt.Fprintln(a.err, "kindred: "+escape.Text(n))
 	}
@@ -238,7 +240,7 @@ func newNetworkShow(a *app) *cobra.Command {
 	var nodes bool
 	cmd := &cobra.Command{
 		Use:               "show FILE|NAME",
-		ValidArgsFunction: one(anyNetwork),
+		ValidArgsFunction: completeOne(completeNetwork),
 		Short:             "List the layers of a network: shapes, weights, arithmetic",
 		Long: `show lists the layers of a network in the order of execution: each layer's
 output (height x width x channels), its trained values, and its multiply-adds for
@@ -276,7 +278,7 @@ func (a *app) showNetwork(f *networkFlags) error {
 	if err != nil {
 		return err
 	}
-	n, err := contents.OfNetwork(spec)
+	n, err := contents.NewNetwork(spec)
 	if err != nil {
 		return err
 	}
@@ -315,7 +317,7 @@ func (a *app) showNodes(path string) error {
 	if err != nil {
 		return err
 	}
-	return a.answer(contents.OfModel(m), func() error { return contents.WriteModel(a.out, path, m) })
+	return a.printResult(contents.NewModel(m), func() error { return contents.WriteModel(a.out, path, m) })
 }
 
 func (a *app) showTensors(path string) error {
@@ -323,6 +325,6 @@ func (a *app) showTensors(path string) error {
 	if err != nil {
 		return err
 	}
-	t := contents.OfWeights(f)
-	return a.answer(t, func() error { return t.Write(a.out, path) })
+	t := contents.NewWeights(f)
+	return a.printResult(t, func() error { return t.Write(a.out, path) })
 }

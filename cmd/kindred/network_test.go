@@ -21,12 +21,12 @@ func onnxFile(t *testing.T) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "model.onnx")
-	put(t, path, data)
+	writeBytes(t, path, data)
 	return path
 }
 
-// must runs a command line that has to succeed.
-func must(t *testing.T, args ...string) string {
+// mustRun runs a command line that has to succeed.
+func mustRun(t *testing.T, args ...string) string {
 	t.Helper()
 	code, stdout, stderr := runArgs(t, args...)
 	if code != exitOK {
@@ -38,13 +38,13 @@ func must(t *testing.T, args ...string) string {
 // A run that is exported and read again gives the run's embeddings, as ONNX; the
 // safetensors file says what it is.
 func TestExport(t *testing.T) {
-	dir, tmp := photos(t), t.TempDir()
+	dir, tmp := writePhotos(t), t.TempDir()
 	at := func(name string) string { return filepath.Join(tmp, name) }
-	must(t, "train", "--data", dir, "--out", at("run"), "--set", "train.epochs=1", "--set", "data.size=16",
+	mustRun(t, "train", "--data", dir, "--out", at("run"), "--set", "train.epochs=1", "--set", "data.size=16",
 		"--set", "data.split=images:0.3", "--set", "network.name=conv4", "--set", "network.width=8")
-	must(t, "export", "--run", at("run"), "--out", at("m.onnx"))
-	must(t, "embed", "--run", at("run"), "--data", dir, "--out", at("a.npy"))
-	must(t, "embed", "--network", at("m.onnx"), "--data", dir, "--out", at("b.npy"))
+	mustRun(t, "export", "--run", at("run"), "--out", at("m.onnx"))
+	mustRun(t, "embed", "--run", at("run"), "--data", dir, "--out", at("a.npy"))
+	mustRun(t, "embed", "--network", at("m.onnx"), "--data", dir, "--out", at("b.npy"))
 	a, err := embedding.Read(at("a.npy"))
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestExport(t *testing.T) {
 			}
 		}
 	}
-	must(t, "export", "--run", at("run"), "--out", at("card/model.safetensors"))
+	mustRun(t, "export", "--run", at("run"), "--out", at("card/model.safetensors"))
 	f, err := safetensors.Read(at("card/model.safetensors"))
 	if err != nil {
 		t.Fatal(err)
@@ -91,13 +91,13 @@ func TestExport(t *testing.T) {
 	if code != exitFailure || !strings.Contains(stderr, "--force") {
 		t.Errorf("a second card: status %d, %s", code, stderr)
 	}
-	must(t, "export", "--run", at("run"), "--out", at("card/model.safetensors"), "--force")
+	mustRun(t, "export", "--run", at("run"), "--out", at("card/model.safetensors"), "--force")
 
 	// Where the last epoch is not the one that was kept, the card tells of the other.
-	must(t, "train", "--data", dir, "--out", at("best"), "--set", "train.epochs=2", "--set", "data.size=16",
+	mustRun(t, "train", "--data", dir, "--out", at("best"), "--set", "train.epochs=2", "--set", "data.size=16",
 		"--set", "data.split=images:0.3", "--set", "network.width=8", "--set", "train.best=test_recall@1",
 		"--set", "network.pretrained=none")
-	must(t, "export", "--run", at("best"), "--out", at("best-card/model.safetensors"))
+	mustRun(t, "export", "--run", at("best"), "--out", at("best-card/model.safetensors"))
 	card, err = os.ReadFile(at("best-card/README.md"))
 	if err != nil || !strings.Contains(string(card), ", which was kept.") {
 		t.Errorf("%v\n%s", err, card)
@@ -122,7 +122,7 @@ func TestNetworkShow(t *testing.T) {
 		Preparation struct{ Pixels, Fit string }
 		Notes       []string
 	}
-	if err := json.Unmarshal([]byte(must(t, "network", "show", path, "--size", "64", "--pixels", "unit", "--json")),
+	if err := json.Unmarshal([]byte(mustRun(t, "network", "show", path, "--size", "64", "--pixels", "unit", "--json")),
 		&s); err != nil {
 		t.Fatal(err)
 	}
@@ -132,21 +132,22 @@ func TestNetworkShow(t *testing.T) {
 		first.Params != 8*3*49+8 || first.MACs != 32*32*8*3*49 {
 		t.Errorf("%+v", s)
 	}
-	if err := json.Unmarshal([]byte(must(t, "network", "show", path, "--cut", "logits", "--json")), &s); err != nil ||
+	if err := json.Unmarshal([]byte(mustRun(t, "network", "show", path, "--cut", "logits", "--json")),
+		&s); err != nil ||
 		s.Dim != 5 {
 		t.Errorf("cut at its end: %d values, %v", s.Dim, err)
 	}
-	text := must(t, "network", "show", "mobilenet_v1", "--size", "128")
+	text := mustRun(t, "network", "show", "mobilenet_v1", "--size", "128")
 	if !strings.Contains(text, "images of 128 x 128 x 3 in, 128 values out") || !strings.Contains(text, "3 338 176") {
 		t.Errorf("%s", text)
 	}
-	if text := must(t, "network", "show", path, "--onnx"); !strings.Contains(text, "opset 13") ||
+	if text := mustRun(t, "network", "show", path, "--onnx"); !strings.Contains(text, "opset 13") ||
 		!strings.Contains(text, "/body/body.0/Conv") || !strings.Contains(text,
 		"input   image: FLOAT [batch, 3, 32, 32]") {
 		t.Errorf("%s", text)
 	}
 	weights := filepath.Join("..", "..", "nn", "onnxnet", "testdata", "residual.safetensors")
-	if text := must(t, "network", "show", weights); !strings.Contains(text, "3 tensors, 6 178 values") {
+	if text := mustRun(t, "network", "show", weights); !strings.Contains(text, "3 tensors, 6 178 values") {
 		t.Errorf("%s", text)
 	}
 }
@@ -155,7 +156,7 @@ func TestNetworkShow(t *testing.T) {
 func TestNetworkMistakes(t *testing.T) {
 	path := onnxFile(t)
 	other := filepath.Join(t.TempDir(), "weights.pth")
-	put(t, other, []byte("PK"))
+	writeBytes(t, other, []byte("PK"))
 	t.Setenv("KINDRED_WEIGHTS", t.TempDir())
 	for _, c := range []struct {
 		want string

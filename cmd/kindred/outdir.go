@@ -18,11 +18,11 @@ import (
 	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
-// results.Held has the rule of this file: a result that the same command line made is replaced; anything
+// results.FindProtected has the rule of this file: a result that the same command line made is replaced; anything
 // else only with --force.
 
-// output is what a command may replace.
-type output struct {
+// outputFlags is what a command may replace.
+type outputFlags struct {
 	cmd    *cobra.Command
 	force  bool
 	places []string // flags that name places to write to; they are not part of the signature
@@ -31,7 +31,7 @@ type output struct {
 
 // add adds --force to a command whose RunE is set, and has folders removed that it made and left empty because it
 // failed. places are the flags, beside --out, that name files to be written.
-func (o *output) add(cmd *cobra.Command, what string, places ...string) {
+func (o *outputFlags) add(cmd *cobra.Command, what string, places ...string) {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		err := run(cmd, args)
@@ -48,7 +48,7 @@ func (o *output) add(cmd *cobra.Command, what string, places ...string) {
 
 // signature is the part of the command line that determines the result: the arguments and flags that are given, with
 // absolute paths. It is empty if standard input is read.
-func (o *output) signature() string {
+func (o *outputFlags) signature() string {
 	words := []string{o.cmd.CommandPath()}
 	word := func(s string) bool {
 		if _, err := os.Lstat(s); err == nil {
@@ -84,7 +84,7 @@ func (o *output) signature() string {
 
 // check refuses files that may not be replaced, with a way out; other is advice about the flag
 // for another place. It prints a remark when results are replaced.
-func (o *output) check(other string, paths ...string) error {
+func (o *outputFlags) check(other string, paths ...string) error {
 	for _, path := range paths {
 		if err := results.Check(filepath.Dir(path)); err != nil {
 			return err
@@ -98,7 +98,7 @@ func (o *output) check(other string, paths ...string) error {
 	var old []string
 	for _, path := range paths {
 		dir, name := filepath.Split(path)
-		held, replaced := results.Held(filepath.Clean(dir), []string{name}, by)
+		held, replaced := results.FindProtected(filepath.Clean(dir), []string{name}, by)
 		if held != "" {
 			return fmt.Errorf("%s exists already and is not the unchanged result of this command: replace it with "+
 				"--force, or choose %s", held, other)
@@ -114,28 +114,28 @@ func (o *output) check(other string, paths ...string) error {
 }
 
 // outFiles are files that a command writes by their names.
-type outFiles struct{ output }
+type outFiles struct{ outputFlags }
 
-// settle refuses files that may not be replaced. It ignores standard output and pipes.
-func (o *outFiles) settle(paths ...string) error {
-	return o.check("another name with --out", regularOnes(paths)...)
+// checkReplace refuses files that may not be replaced. It ignores standard output and pipes.
+func (o *outFiles) checkReplace(paths ...string) error {
+	return o.check("another name with --out", regularPaths(paths)...)
 }
 
 // prepare is settle, and checks that the files can be written.
 func (o *outFiles) prepare(paths ...string) error {
-	if err := o.settle(paths...); err != nil {
+	if err := o.checkReplace(paths...); err != nil {
 		return err
 	}
-	return atomic.Prepare(regularOnes(paths)...)
+	return atomic.Prepare(regularPaths(paths)...)
 }
 
-// made records that the command made the files.
-func (o *outFiles) made(paths ...string) error {
-	return results.Record(o.signature(), regularOnes(paths)...)
+// recordMade records that the command made the files.
+func (o *outFiles) recordMade(paths ...string) error {
+	return results.Record(o.signature(), regularPaths(paths)...)
 }
 
-// regularOnes leaves out standard output, pipes and empty names.
-func regularOnes(paths []string) (out []string) {
+// regularPaths leaves out standard output, pipes and empty names.
+func regularPaths(paths []string) (out []string) {
 	for _, path := range paths {
 		if st, err := os.Stat(path); path != "" && !isStdout(path) && (err != nil || st.Mode().IsRegular()) {
 			out = append(out, path)
@@ -146,19 +146,19 @@ func regularOnes(paths []string) (out []string) {
 
 // outDir is the folder that a command writes its results to.
 type outDir struct {
-	output
+	outputFlags
 	dir string
 }
 
-// drawing returns a file with a figure, in the form that draw makes.
-func drawing(name string, draw func(report.Figure) ([]byte, error), fig report.Figure) results.Text {
-	return results.Of(name, bytesOf(func() ([]byte, error) { return draw(fig) }))
+// newFigureFile returns a file with a figure, in the form that draw makes.
+func newFigureFile(name string, draw func(report.Figure) ([]byte, error), fig report.Figure) results.Text {
+	return results.NewText(name, bytesWriter(func() ([]byte, error) { return draw(fig) }))
 }
 
-// htmlOf writes a page.
-func htmlOf(p report.Page) func(io.Writer) error { return bytesOf(p.HTML) }
+// htmlWriter writes a page.
+func htmlWriter(p report.Page) func(io.Writer) error { return bytesWriter(p.HTML) }
 
-func bytesOf(make func() ([]byte, error)) func(io.Writer) error {
+func bytesWriter(make func() ([]byte, error)) func(io.Writer) error {
 	return func(w io.Writer) error {
 		b, err := make()
 		if err == nil {
@@ -169,14 +169,14 @@ func bytesOf(make func() ([]byte, error)) func(io.Writer) error {
 }
 
 func (o *outDir) add(cmd *cobra.Command, usage string, places ...string) {
-	flagsOf(cmd).text(&o.dir, "out", "", usage, folders)
-	o.output.add(cmd, "results", places...)
+	newFlags(cmd).text(&o.dir, "out", "", usage, completeFolders)
+	o.outputFlags.add(cmd, "results", places...)
 }
 
-// settle uses the usual folder if none is given. It refuses a folder with a file of the given names that may not be
+// chooseDir uses the usual folder if none is given. It refuses a folder with a file of the given names that may not be
 // replaced, and removes temporary files that killed processes left there. Without a folder, settle and begin do
 // nothing.
-func (o *outDir) settle(usual string, names ...string) error {
+func (o *outDir) chooseDir(usual string, names ...string) error {
 	if o.dir = cmp.Or(o.dir, usual); o.dir == "" {
 		return nil
 	}
@@ -186,8 +186,8 @@ func (o *outDir) settle(usual string, names ...string) error {
 	return atomic.Clean(o.dir)
 }
 
-// begin makes the folder, before the work and not after it.
-func (o *outDir) begin() error {
+// makeDir makes the folder, before the work and not after it.
+func (o *outDir) makeDir() error {
 	if o.dir == "" {
 		return nil
 	}
@@ -197,18 +197,20 @@ func (o *outDir) begin() error {
 	return nil
 }
 
-// put makes all results, then writes them, and returns their paths.
-func (o *outDir) put(texts ...results.Text) (paths []string, err error) {
-	files, err := results.Made(texts...)
+// writeResults makes all results, then writes them, and returns their paths.
+func (o *outDir) writeResults(texts ...results.Text) (paths []string, err error) {
+	files, err := results.MakeFiles(texts...)
 	if err != nil {
 		return nil, err
 	}
-	return results.Put(o.dir, o.signature(), files...)
+	return results.WriteResults(o.dir, o.signature(), files...)
 }
 
-// made records that the command made files of the folder.
-func (o *outDir) made(names ...string) error { return results.Record(o.signature(), o.paths(names)...) }
+// recordMade records that the command made files of the folder.
+func (o *outDir) recordMade(names ...string) error {
+	return results.Record(o.signature(), o.paths(names)...)
+}
 
 func (o *outDir) paths(names []string) []string {
-	return each(names, func(name string) string { return filepath.Join(o.dir, name) })
+	return mapList(names, func(name string) string { return filepath.Join(o.dir, name) })
 }

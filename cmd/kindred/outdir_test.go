@@ -79,9 +79,9 @@ func TestDefaultFolder(t *testing.T) {
 
 // TestFailuresLeaveNoFolder: folders that a command makes are gone when it fails, and those of others stay.
 func TestFailuresLeaveNoFolder(t *testing.T) {
-	run, photos := trained(t)
+	run, photos := trainRun(t)
 	t.Chdir(t.TempDir())
-	put(t, filepath.Join("E.csv"), []byte("path,label,embedding_0\na,1,2\nb,1,NaN\nc,2,4\n"))
+	writeBytes(t, filepath.Join("E.csv"), []byte("path,label,embedding_0\na,1,2\nb,1,NaN\nc,2,4\n"))
 	if err := os.Mkdir("mine", 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestFailuresLeaveNoFolder(t *testing.T) {
 
 // TestFilesAreNotOverwritten: files that a command writes by their names follow the rule of the folders.
 func TestFilesAreNotOverwritten(t *testing.T) {
-	run, photos := trained(t)
+	run, photos := trainRun(t)
 	out := t.TempDir()
 	in := func(name string) string { return filepath.Join(out, name) }
 	for path, c := range map[string]struct{ args, other []string }{
@@ -134,7 +134,7 @@ func TestFilesAreNotOverwritten(t *testing.T) {
 			}
 		}
 		refused("another command", append(c.args, c.other...))
-		put(t, path, []byte("mine"))
+		writeBytes(t, path, []byte("mine"))
 		refused("a file that was changed", c.args)
 		if code, _, stderr := runArgs(t, append(c.args, "--force")...); code != exitOK {
 			t.Errorf("%v --force: status %d, %s", c.args, code, stderr)
@@ -166,14 +166,14 @@ func TestEveryResultIsClaimed(t *testing.T) {
 	for i := range 40 {
 		fmt.Fprintf(&rows, "p%d,%d,%d,%d\n", i, i%4, i%4*10+i%3, i%7)
 	}
-	put(t, e, []byte(rows.String()))
+	writeBytes(t, e, []byte(rows.String()))
 	for _, args := range [][]string{
 		{"eval", "--embeddings", e, "--per-class"}, {"diagnose", e}, {"diagnose", e, e}, {"clean", e}, {"discover", e},
 		{"map", "--embeddings", e, "--method", "pca"}, {"neighbours", "--embeddings", e},
 	} {
 		out := filepath.Join(t.TempDir(), "out")
 		args = append(args, "--out", out)
-		must(t, args...)
+		mustRun(t, args...)
 		made, err := os.ReadDir(out)
 		if err != nil || len(made) < 3 {
 			t.Fatal(made, err)
@@ -187,13 +187,13 @@ func TestEveryResultIsClaimed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			put(t, path, []byte("mine"))
+			writeBytes(t, path, []byte("mine"))
 			code, _, stderr := runArgs(t, args...)
 			got, err := os.ReadFile(path)
 			if code != exitFailure || !strings.Contains(stderr, path) || string(got) != "mine" {
 				t.Errorf("%v over %s: status %d, %s, %v", args, f.Name(), code, stderr, err)
 			}
-			put(t, path, before)
+			writeBytes(t, path, before)
 		}
 	}
 }

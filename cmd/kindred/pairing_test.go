@@ -13,8 +13,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// took is what differs between two runs of a command.
-var took = regexp.MustCompile(`"seconds": [-+.e0-9]+`)
+// timePattern is what differs between two runs of a command.
+var timePattern = regexp.MustCompile(`"seconds": [-+.e0-9]+`)
 
 // A file of labels whose rows stand in another order than the embeddings gives
 // every command the same as one in their order.
@@ -47,7 +47,7 @@ func TestLabelsAreMatchedByName(t *testing.T) {
 		return path
 	}
 	order := rand.New(rand.NewPCG(1, 2)).Perm(n)
-	straight, mixed := put("straight.csv", seq(n)), put("mixed.csv", order)
+	straight, mixed := put("straight.csv", sequence(n)), put("mixed.csv", order)
 	short := put("short.csv", order[1:])
 	out := filepath.Join(dir, "out")
 	for name, args := range map[string][]string{
@@ -78,7 +78,7 @@ func TestLabelsAreMatchedByName(t *testing.T) {
 			if l == short && (code != exitFailure || !strings.Contains(errOut, missing)) {
 				t.Errorf("%s of labels for other rows: status %d, %s, want %q", name, code, errOut, missing)
 			}
-			got = append(got, took.ReplaceAllString(text, ""))
+			got = append(got, timePattern.ReplaceAllString(text, ""))
 		}
 		if got[0] != got[1] {
 			t.Errorf("%s: labels in another order change it:\n%s\n%s", name, got[0], got[1])
@@ -105,7 +105,7 @@ func TestPairingByRowIsSaid(t *testing.T) {
 	}
 }
 
-func seq(n int) []int {
+func sequence(n int) []int {
 	s := make([]int, n)
 	for i := range s {
 		s[i] = i

@@ -35,7 +35,7 @@ func readPairs(file string, t *embedding.Table) ([]eval.Pair, error) {
 				return row, nil
 			}
 		}
-		kinds := each(lookups, func(l nameRows) string { return l.what })
+		kinds := mapList(lookups, func(l nameRows) string { return l.what })
 		return 0, fmt.Errorf("%s:%d: no item is called %q by its %s: embed the item, or remove the line from the "+
 			"list", file,
 			line, name, strings.Join(kinds, " or "))
@@ -54,9 +54,9 @@ func readPairs(file string, t *embedding.Table) ([]eval.Pair, error) {
 	return pairs, nil
 }
 
-// leaveAccuracy removes accuracy from the default metrics if the list of pairs has one
+// removeAccuracy removes accuracy from the default metrics if the list of pairs has one
 // part, as LFW's lists for development have.
-func (a *app) leaveAccuracy(cfg *eval.Config) {
+func (a *app) removeAccuracy(cfg *eval.Config) {
 	other := func(p eval.Pair) bool { return p.Fold != cfg.Pairs[0].Fold }
 	if slices.ContainsFunc(cfg.Pairs, other) {
 		return

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// people writes photos of three persons on a line, named as LFW names them.
-func people(t *testing.T) (embeddings string, write func(text string) string) {
+// writePeople writes photos of three persons on a line, named as LFW names them.
+func writePeople(t *testing.T) (embeddings string, write func(text string) string) {
 	t.Helper()
 	dir := t.TempDir()
 	text := "path,embedding_0\n"
@@ -37,7 +37,7 @@ const lfwPairs = "2\t1\nAnn\t1\t2\nAnn\t1\tBob\t1\nBob\t1\t2\nBob\t2\tCem\t1\n"
 
 // LFW's list needs no labels: it says itself what is the same.
 func TestEvalPairs(t *testing.T) {
-	e, write := people(t)
+	e, write := writePeople(t)
 	list, dir := write(lfwPairs), t.TempDir()
 	var out, errOut bytes.Buffer
 	code := execute(context.Background(), []string{"eval", "--embeddings", e, "--pairs", list, "--json", "--out", dir},
@@ -62,7 +62,7 @@ func TestEvalPairs(t *testing.T) {
 
 // LFW's lists for development have one part: without --metrics there is no accuracy, and with it an error.
 func TestEvalPairsOfOnePart(t *testing.T) {
-	e, write := people(t)
+	e, write := writePeople(t)
 	for _, list := range []string{"2\nAnn\t1\t2\nBob\t1\t2\nAnn\t1\tBob\t1\nBob\t2\tCem\t1\n",
 		"Ann_0001,Ann_0002,same,0\nBob_0002,Cem_0001,different,0\n"} {
 		args := []string{"eval", "--embeddings", e, "--pairs", write(list), "--format", "csv"}
@@ -80,7 +80,7 @@ func TestEvalPairsOfOnePart(t *testing.T) {
 
 // A list that does not fit names its file, the line and the item.
 func TestEvalPairsRefused(t *testing.T) {
-	e, write := people(t)
+	e, write := writePeople(t)
 	for _, c := range []struct {
 		list, want string
 		more       []string
@@ -102,7 +102,7 @@ func TestEvalPairsRefused(t *testing.T) {
 
 // Without a list the decisions are about all pairs; the page has them by each column.
 func TestEvalDecisions(t *testing.T) {
-	path, dir := embeddingsCSV(t), t.TempDir()
+	path, dir := writeEmbeddingsCSV(t), t.TempDir()
 	var out, errOut bytes.Buffer
 	code := execute(context.Background(), []string{"eval", "--embeddings", path, "--metrics",
 		"eer,fnmr@fmr=1e-2,recall@1", "--bootstrap", "20", "--out", dir}, &out, &errOut)

@@ -22,9 +22,9 @@ type photoFlags struct {
 }
 
 func (f *photoFlags) add(cmd *cobra.Command) {
-	fs := flagsOf(cmd)
+	fs := newFlags(cmd)
 	fs.outside(&f.outside)
-	fs.text(&f.data, "data", "", "data set of the pictures, by name or path", dataSets)
+	fs.text(&f.data, "data", "", "data set of the pictures, by name or path", completeDatasets)
 	fs.dataDir(&f.dataDir)
 }
 
@@ -38,27 +38,27 @@ func (f *photoFlags) open(ctx context.Context, files []string, source string) (*
 		return nil, fmt.Errorf("--data %s: neither %s nor the labels name the items; give labels with a column path",
 			f.data, source)
 	}
-	return remotedata.Open(ctx, f.data, data.OpenOptions{Home: dataHome(f.dataDir), Outside: f.outside,
+	return remotedata.Open(ctx, f.data, data.OpenOptions{Home: dataFolder(f.dataDir), Outside: f.outside,
 		Unlabelled: true, Distinct: true})
 }
 
 // openData opens the data set that a configuration names, on this machine or at an address.
 func openData(ctx context.Context, c *run.DataConfig, home string) (*data.Dataset, error) {
-	if remotedata.Is(c.Path) {
-		return remotedata.Open(ctx, c.Path, c.Options(home, formats()...))
+	if remotedata.IsAddress(c.Path) {
+		return remotedata.Open(ctx, c.Path, c.OpenOptions(home, embeddingFormats()...))
 	}
-	return c.Open(ctx, home, formats()...)
+	return c.Open(ctx, home, embeddingFormats()...)
 }
 
 // openWhole is openData with all columns of a manifest.
 func openWhole(ctx context.Context, c *run.DataConfig, home string) (*data.Dataset, error) {
-	opt := c.Options(home, formats()...)
+	opt := c.OpenOptions(home, embeddingFormats()...)
 	opt.Others = true
 	return remotedata.Open(ctx, cmp.Or(c.Path, c.Name), opt)
 }
 
 // root returns the folder of the items, if they are files.
-func (f *photoFlags) root() string { return photo.Root(f.data, dataHome(f.dataDir)) }
+func (f *photoFlags) root() string { return photo.RootFolder(f.data, dataFolder(f.dataDir)) }
 
 // place returns the absolute path of the data set: of its manifest, archive or folder.
 func (f *photoFlags) place() string {

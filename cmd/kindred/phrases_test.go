@@ -26,8 +26,8 @@ import (
 // towerDir is a small text tower, with embeddings of 12 numbers.
 const towerDir = "../../internal/network/textencoder/testdata/clip"
 
-// imageTower saves a network for photos whose embeddings have as many numbers as those of the text tower.
-func imageTower(t *testing.T, dim int) string {
+// saveImageTower saves a network for photos whose embeddings have as many numbers as those of the text tower.
+func saveImageTower(t *testing.T, dim int) string {
 	t.Helper()
 	spec := &nn.Spec{Name: "image tower", Input: nn.Shape{H: 8, W: 8, C: 3}, Layers: []nn.Layer{
 		{Kind: nn.Flatten}, {Kind: nn.Dense, Name: "fc", Out: dim}}}
@@ -42,8 +42,8 @@ func imageTower(t *testing.T, dim int) string {
 	return dir
 }
 
-// copied is a copy of the text tower that may be changed.
-func copied(t *testing.T) string {
+// copyTower is a copy of the text tower that may be changed.
+func copyTower(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "tower")
 	if err := os.CopyFS(dir, os.DirFS(towerDir)); err != nil {
@@ -52,8 +52,8 @@ func copied(t *testing.T) string {
 	return dir
 }
 
-// textTower makes the folder of a text tower with embeddings of dim numbers.
-func textTower(t *testing.T, dir string, dim int) {
+// makeTextTower makes the folder of a text tower with embeddings of dim numbers.
+func makeTextTower(t *testing.T, dir string, dim int) {
 	t.Helper()
 	_, here, _, _ := runtime.Caller(0)
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join(filepath.Dir(here), filepath.FromSlash(towerDir)))); err != nil {
@@ -93,8 +93,8 @@ func rewriteConfig(t *testing.T, dir string, change func(string) string) {
 	}
 }
 
-// found runs kindred index search with --json.
-func found(t *testing.T, args ...string) (res lookup.Results) {
+// searchIndex runs kindred index search with --json.
+func searchIndex(t *testing.T, args ...string) (res lookup.Results) {
 	t.Helper()
 	code, stdout, stderr := runArgs(t, append([]string{"index", "search", "--json"}, args...)...)
 	if code != exitOK {
@@ -106,8 +106,8 @@ func found(t *testing.T, args ...string) (res lookup.Results) {
 	return res
 }
 
-// refused runs a command that must fail and say something.
-func refused(t *testing.T, status int, want string, args ...string) {
+// checkRefused runs a command that must fail and say something.
+func checkRefused(t *testing.T, status int, want string, args ...string) {
 	t.Helper()
 	code, _, stderr := runArgs(t, args...)
 	if code != status || !strings.Contains(stderr, want) {
@@ -115,7 +115,7 @@ func refused(t *testing.T, status int, want string, args ...string) {
 	}
 }
 
-func unit(v []float32) []float64 {
+func unitVector(v []float32) []float64 {
 	out, sum := make([]float64, len(v)), 0.0
 	for _, x := range v {
 		sum += float64(x) * float64(x)
@@ -126,8 +126,8 @@ func unit(v []float32) []float64 {
 	return out
 }
 
-// nearestTo orders the items of an index by their cosine with a vector, the largest first.
-func nearestTo(t *testing.T, dir string, v []float64) (ids []string, vectors map[string][]float64) {
+// orderByCosine orders the items of an index by their cosine with a vector, the largest first.
+func orderByCosine(t *testing.T, dir string, v []float64) (ids []string, vectors map[string][]float64) {
 	t.Helper()
 	x, err := index.Open(dir, index.Options{ReadOnly: true})
 	if err != nil {
@@ -139,7 +139,7 @@ func nearestTo(t *testing.T, dir string, v []float64) (ids []string, vectors map
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids, vectors[it.ID] = append(ids, it.ID), unit(it.Vector)
+		ids, vectors[it.ID] = append(ids, it.ID), unitVector(it.Vector)
 		for i := range v {
 			cosine[it.ID] += v[i] * vectors[it.ID][i]
 		}
@@ -153,7 +153,7 @@ func nearestTo(t *testing.T, dir string, v []float64) (ids []string, vectors map
 	return ids, vectors
 }
 
-func idsOf(res lookup.Results, query int) (ids []string) {
+func neighbourIDs(res lookup.Results, query int) (ids []string) {
 	for _, n := range res.Queries[query].Neighbours {
 		ids = append(ids, n.ID)
 	}
@@ -162,9 +162,9 @@ func idsOf(res lookup.Results, query int) (ids []string) {
 
 // TestSearchByWords: words, and sums of photos and words, find the items whose embeddings are nearest to theirs.
 func TestSearchByWords(t *testing.T) {
-	photos, ix := photos(t), filepath.Join(t.TempDir(), "ix")
-	net := imageTower(t, 12)
-	must(t, "index", "create", "--network", net, "--data", photos, "--out", ix, "--words", towerDir)
+	photos, ix := writePhotos(t), filepath.Join(t.TempDir(), "ix")
+	net := saveImageTower(t, 12)
+	mustRun(t, "index", "create", "--network", net, "--data", photos, "--out", ix, "--words", towerDir)
 	tower, err := towers.Open(towerDir)
 	if err != nil {
 		t.Fatal(err)
@@ -173,10 +173,10 @@ func TestSearchByWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	boot, laces := unit(said.Row(0)), unit(said.Row(1))
-	want, vectors := nearestTo(t, ix, boot)
+	boot, laces := unitVector(said.Row(0)), unitVector(said.Row(1))
+	want, vectors := orderByCosine(t, ix, boot)
 	photo := filepath.Join(photos, "c1", "2.png")
-	res := found(t, ix, photo, "a red boot", photo, "+", "with laces", "-", "a red boot", "--text", "x.jpg",
+	res := searchIndex(t, ix, photo, "a red boot", photo, "+", "with laces", "-", "a red boot", "--text", "x.jpg",
 		"--neighbours", "5")
 	var names []string
 	for _, q := range res.Queries {
@@ -185,22 +185,22 @@ func TestSearchByWords(t *testing.T) {
 	if want := []string{"2.png", "a red boot", "2.png + with laces - a red boot", "x.jpg"}; !slices.Equal(names, want) {
 		t.Fatalf("%q", names)
 	}
-	if got := idsOf(res, 1); !slices.Equal(got, want[:5]) {
+	if got := neighbourIDs(res, 1); !slices.Equal(got, want[:5]) {
 		t.Errorf("words: %v, want %v", got, want[:5])
 	}
 	var sum []float64
 	for i, v := range vectors["c1/2.png"] {
 		sum = append(sum, v+laces[i]-boot[i])
 	}
-	others, _ := nearestTo(t, ix, sum)
+	others, _ := orderByCosine(t, ix, sum)
 	others = slices.DeleteFunc(others, func(id string) bool { return id == "c1/2.png" }) // the photo itself
-	if got := idsOf(res, 2); !slices.Equal(got, others[:5]) ||
+	if got := neighbourIDs(res, 2); !slices.Equal(got, others[:5]) ||
 		!slices.Equal(res.Queries[2].Itself, []string{"c1/2.png"}) {
 		t.Errorf("a sum: %v, want %v; itself %v", got, others[:5], res.Queries[2].Itself)
 	}
 	table, _ := searchFor(t, photo, "+", "with laces", "-", "a red boot", "--network", net, "--in", photos, "--words",
 		towerDir, "--neighbours", "17")
-	if got := pathsOf(table.Queries[0]); len(got) != 17 || slices.Contains(got, photo) ||
+	if got := neighbourPaths(table.Queries[0]); len(got) != 17 || slices.Contains(got, photo) ||
 		!slices.Equal(table.Queries[0].Itself, []string{photo}) {
 		t.Errorf("a sum among photos: %v, itself %v", got, table.Queries[0].Itself)
 	}
@@ -223,34 +223,35 @@ func TestSearchByWords(t *testing.T) {
 		{"an argument is empty", ""},
 		{"apply to photos alone", "boot --least 0.5"}, {"apply to photos alone", "boot --strangers 0.5"},
 	} {
-		refused(t, exitUsage, c.want, append([]string{"index", "search", ix}, strings.Split(c.args, " ")...)...)
+		checkRefused(t, exitUsage, c.want, append([]string{"index", "search", ix}, strings.Split(c.args, " ")...)...)
 	}
-	refused(t, exitFailure, "the sum is zero", "index", "search", ix, "boot", "-", "boot")
-	refused(t, exitFailure, "+ and - join single photos", "index", "search", ix, "boot", "+",
+	checkRefused(t, exitFailure, "the sum is zero", "index", "search", ix, "boot", "-", "boot")
+	checkRefused(t, exitFailure, "+ and - join single photos", "index", "search", ix, "boot", "+",
 		filepath.Join(photos, "c1"))
-	refused(t, exitUsage, "--distance euclidean: want cosine for words and sums", "search", "boot", "--network", net,
+	checkRefused(t, exitUsage, "--distance euclidean: want cosine for words and sums", "search", "boot",
+		"--network", net,
 		"--in", photos,
 		"--distance", "euclidean", "--words", towerDir)
-	refused(t, exitUsage, "--out o applies to photos alone", "search", "boot", "--network", net, "--in", photos,
+	checkRefused(t, exitUsage, "--out o applies to photos alone", "search", "boot", "--network", net, "--in", photos,
 		"--words", towerDir, "--out", "o")
 }
 
 // TestTowerOfAnIndex: an index remembers its text tower, and says why it takes no words.
 func TestTowerOfAnIndex(t *testing.T) {
-	photos, dir := photos(t), t.TempDir()
-	net, tower := imageTower(t, 12), copied(t)
+	photos, dir := writePhotos(t), t.TempDir()
+	net, tower := saveImageTower(t, 12), copyTower(t)
 	in := func(name string) string { return filepath.Join(dir, name) }
 	create := func(name string, more ...string) []string {
 		return append([]string{"index", "create", "--data", photos, "--out", in(name)}, more...)
 	}
-	must(t, create("with", "--network", net, "--words", tower)...)
-	must(t, create("plain", "--network", net)...)
-	found(t, in("with"), "a red boot")
+	mustRun(t, create("with", "--network", net, "--words", tower)...)
+	mustRun(t, create("plain", "--network", net)...)
+	searchIndex(t, in("with"), "a red boot")
 	if _, said, _ := runArgs(t, "index", "info", in("with")); !strings.Contains(said, tower) {
 		t.Error(said)
 	}
-	found(t, in("plain"), "a red boot", "--words", tower)
-	refused(t, exitFailure, "remembers no text tower: --words FOLDER names", "index", "search", in("plain"),
+	searchIndex(t, in("plain"), "a red boot", "--words", tower)
+	checkRefused(t, exitFailure, "remembers no text tower: --words FOLDER names", "index", "search", in("plain"),
 		"a red boot")
 
 	// Moved, and changed.
@@ -258,8 +259,8 @@ func TestTowerOfAnIndex(t *testing.T) {
 	if err := os.Rename(tower, moved); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, exitFailure, "put it back, or name its new folder", "index", "search", in("with"), "a red boot")
-	found(t, in("with"), "a red boot", "--words", moved)
+	checkRefused(t, exitFailure, "put it back, or name its new folder", "index", "search", in("with"), "a red boot")
+	searchIndex(t, in("with"), "a red boot", "--words", moved)
 	config := filepath.Join(moved, "config.json")
 	text, err := os.ReadFile(config)
 	if err != nil {
@@ -268,57 +269,59 @@ func TestTowerOfAnIndex(t *testing.T) {
 	if err := os.WriteFile(config, append(text, ' '), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, exitFailure, "is not the text tower of", "index", "search", in("with"), "a red boot", "--words", moved)
+	checkRefused(t, exitFailure, "is not the text tower of", "index", "search", in("with"), "a red boot", "--words",
+		moved)
 
 	// Other networks.
-	refused(t, exitFailure, "makes embeddings of 12 numbers, but", create("seven", "--network", imageTower(t, 7),
-		"--words", towerDir)...)
+	checkRefused(t, exitFailure, "makes embeddings of 12 numbers, but",
+		create("seven", "--network", saveImageTower(t, 7),
+			"--words", towerDir)...)
 	if _, err := os.Stat(in("seven")); err == nil {
 		t.Error("a failed index stays")
 	}
 	_, run := searchRun(t)
-	refused(t, exitUsage, "--words "+towerDir+" applies to --network", create("run", "--run", run, "--words",
+	checkRefused(t, exitUsage, "--words "+towerDir+" applies to --network", create("run", "--run", run, "--words",
 		towerDir)...)
-	must(t, create("run", "--run", run)...)
-	refused(t, exitUsage, "was trained here", "index", "search", in("run"), "a red boot", "--words", towerDir)
-	refused(t, exitUsage, "was trained here", "search", "a red boot", "--run", run, "--in", photos, "--distance",
+	mustRun(t, create("run", "--run", run)...)
+	checkRefused(t, exitUsage, "was trained here", "index", "search", in("run"), "a red boot", "--words", towerDir)
+	checkRefused(t, exitUsage, "was trained here", "search", "a red boot", "--run", run, "--in", photos, "--distance",
 		"cosine", "--words", towerDir)
-	refused(t, exitUsage, `"a red boot" is not a file, so it is looked up as words: --words is missing`, "search",
+	checkRefused(t, exitUsage, `"a red boot" is not a file, so it is looked up as words: --words is missing`, "search",
 		"a red boot", "--network", net, "--in", photos)
-	refused(t, exitFailure, "no.jpg", "search", "no.jpg", "--network", net, "--in", photos)
+	checkRefused(t, exitFailure, "no.jpg", "search", "no.jpg", "--network", net, "--in", photos)
 }
 
 // TestTowerInTheFolderOfTheNetwork: a folder with both towers needs no flag.
 func TestTowerInTheFolderOfTheNetwork(t *testing.T) {
-	photos, dir := photos(t), t.TempDir()
+	photos, dir := writePhotos(t), t.TempDir()
 	both, err := filepath.Abs("../../internal/network/textencoder/testdata/openclip")
 	if err != nil {
 		t.Fatal(err)
 	}
-	net := imageTower(t, 12)
+	net := saveImageTower(t, 12)
 	if err := os.CopyFS(net, os.DirFS(both)); err != nil {
 		t.Fatal(err)
 	}
 	// The network's weights have the name that comes first, so they have to be elsewhere.
-	must(t, "export", "--network", net, "--out", filepath.Join(net, "image.onnx"))
+	mustRun(t, "export", "--network", net, "--out", filepath.Join(net, "image.onnx"))
 	for _, name := range []string{nn.WeightsFile, nn.SpecFile} {
 		if err := os.Remove(filepath.Join(net, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	ix := filepath.Join(dir, "ix")
-	must(t, "index", "create", "--network", filepath.Join(net, "image.onnx"), "--data", photos, "--out", ix)
-	if res := found(t, ix, "a red boot"); len(res.Queries) != 1 {
+	mustRun(t, "index", "create", "--network", filepath.Join(net, "image.onnx"), "--data", photos, "--out", ix)
+	if res := searchIndex(t, ix, "a red boot"); len(res.Queries) != 1 {
 		t.Error(res)
 	}
 }
 
 // TestIdentifyByWords: the labels are words, and the probabilities those of the cosines.
 func TestIdentifyByWords(t *testing.T) {
-	photos, ix := photos(t), filepath.Join(t.TempDir(), "ix")
-	net := imageTower(t, 12)
-	must(t, "index", "create", "--network", net, "--data", photos, "--out", ix, "--words", towerDir)
-	_, vectors := nearestTo(t, ix, make([]float64, 12))
+	photos, ix := writePhotos(t), filepath.Join(t.TempDir(), "ix")
+	net := saveImageTower(t, 12)
+	mustRun(t, "index", "create", "--network", net, "--data", photos, "--out", ix, "--words", towerDir)
+	_, vectors := orderByCosine(t, ix, make([]float64, 12))
 	tower, err := towers.Open(towerDir)
 	if err != nil {
 		t.Fatal(err)
@@ -333,7 +336,7 @@ func TestIdentifyByWords(t *testing.T) {
 		args := append([]string{"identify", photo, "--choices", strings.Join(names, ","), "--template", "my {}",
 			"--json"}, of...)
 		code, stdout, stderr := runArgs(t, args...)
-		var res chosen
+		var res choicesResult
 		if err := json.Unmarshal([]byte(stdout), &res); code != exitOK || err != nil || len(res.Queries) != 1 ||
 			len(res.Queries[0].Labels) != 3 || !res.Together {
 			t.Fatalf("%v: status %d, %v: %s%s", args, code, err, stdout, stderr)
@@ -341,7 +344,7 @@ func TestIdentifyByWords(t *testing.T) {
 		want, sum := map[string]float64{}, 0.0
 		for i, name := range names {
 			cosine := 0.0
-			for k, v := range unit(said.Row(i)) {
+			for k, v := range unitVector(said.Row(i)) {
 				cosine += v * vectors["c2/3.png"][k]
 			}
 			want[name] = math.Exp(100 * cosine)
@@ -369,24 +372,24 @@ func TestIdentifyByWords(t *testing.T) {
 		{"do not apply to an index", "--choices a,b --index I --network " + net},
 	} {
 		args := append([]string{"identify", photo}, strings.Fields(strings.ReplaceAll(c.args, " I", " "+ix))...)
-		refused(t, exitUsage, c.want, args...)
+		checkRefused(t, exitUsage, c.want, args...)
 	}
 }
 
 // TestServeByWords: the server finds by words what the command finds, and says why an index takes none.
 func TestServeByWords(t *testing.T) {
-	photos, dir, tower := photos(t), t.TempDir(), copied(t)
-	net, with, plain := imageTower(t, 12), filepath.Join(dir, "with"), filepath.Join(dir, "plain")
-	must(t, "index", "create", "--network", net, "--data", photos, "--out", with, "--words", tower)
-	must(t, "index", "create", "--network", net, "--data", photos, "--out", plain)
-	search := func(s serving, q api.Search) (*api.Found, error) {
+	photos, dir, tower := writePhotos(t), t.TempDir(), copyTower(t)
+	net, with, plain := saveImageTower(t, 12), filepath.Join(dir, "with"), filepath.Join(dir, "plain")
+	mustRun(t, "index", "create", "--network", net, "--data", photos, "--out", with, "--words", tower)
+	mustRun(t, "index", "create", "--network", net, "--data", photos, "--out", plain)
+	search := func(s servingInfo, q api.Search) (*api.Found, error) {
 		c, err := api.NewClient(s.URL, api.ClientOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return c.Search(t.Context(), q)
 	}
-	s, stop := served(t, with, "--read-only")
+	s, stop := startServe(t, with, "--read-only")
 	got, err := search(s, api.Search{Text: "a red boot", K: 5})
 	if err != nil {
 		t.Fatal(err)
@@ -395,11 +398,11 @@ func TestServeByWords(t *testing.T) {
 	for _, n := range got.Neighbours {
 		ids = append(ids, n.ID)
 	}
-	if want := idsOf(found(t, with, "a red boot", "--neighbours", "5"), 0); !slices.Equal(ids, want) {
+	if want := neighbourIDs(searchIndex(t, with, "a red boot", "--neighbours", "5"), 0); !slices.Equal(ids, want) {
 		t.Errorf("%v, want %v", ids, want)
 	}
 	stop()
-	s, _ = served(t, plain, "--read-only")
+	s, _ = startServe(t, plain, "--read-only")
 	_, err = search(s, api.Search{Text: "boot"})
 	if err == nil || !strings.Contains(err.Error(), "remembers no text tower") {
 		t.Error(err)
@@ -408,7 +411,7 @@ func TestServeByWords(t *testing.T) {
 	if err := os.RemoveAll(tower); err != nil {
 		t.Fatal(err)
 	}
-	s, stop = served(t, with, "--read-only")
+	s, stop = startServe(t, with, "--read-only")
 	_, err = search(s, api.Search{Text: "boot"})
 	if err == nil || !strings.Contains(err.Error(), "the log of the server") ||
 		strings.Contains(err.Error(), tower) {
@@ -421,7 +424,7 @@ func TestServeByWords(t *testing.T) {
 
 // TestFolderWithBothTowers: a folder of Hugging Face is the network and the text tower of an index, without a flag.
 func TestFolderWithBothTowers(t *testing.T) {
-	photos, dir, both := photos(t), t.TempDir(), copied(t)
+	photos, dir, both := writePhotos(t), t.TempDir(), copyTower(t)
 	ix := filepath.Join(dir, "ix")
 	spec, err := zoo.Network("clip_vit_b32", zoo.Options{Input: nn.Shape{H: 16, W: 16, C: 3}, Width: 64, Patch: 8,
 		Depth: 2, Dim: 12})
@@ -437,7 +440,7 @@ func TestFolderWithBothTowers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Tensors = append(f.Tensors, netcases.HuggingCLIP(net)...)
+	f.Tensors = append(f.Tensors, netcases.HuggingFaceCLIP(net)...)
 	write := func() {
 		t.Helper()
 		var b bytes.Buffer
@@ -450,7 +453,7 @@ func TestFolderWithBothTowers(t *testing.T) {
 		return `{"model_type": "clip", "projection_dim": 12, "vision_config": {"hidden_size": 64, "num_attention_heads": 1}, "text_config": ` +
 			config + `}`
 	})
-	must(t, "index", "create", both, photos, "--out", ix)
+	mustRun(t, "index", "create", both, photos, "--out", ix)
 	tower, err := towers.Open(both)
 	if err != nil {
 		t.Fatal(err)
@@ -459,8 +462,8 @@ func TestFolderWithBothTowers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, _ := nearestTo(t, ix, unit(said.Row(0)))
-	if got := idsOf(found(t, ix, "a red boot", "--neighbours", "5"), 0); !slices.Equal(got, want[:5]) {
+	want, _ := orderByCosine(t, ix, unitVector(said.Row(0)))
+	if got := neighbourIDs(searchIndex(t, ix, "a red boot", "--neighbours", "5"), 0); !slices.Equal(got, want[:5]) {
 		t.Errorf("%v, want %v", got, want[:5])
 	}
 	// Another image tower of the same sizes is not this index's.
@@ -471,6 +474,6 @@ func TestFolderWithBothTowers(t *testing.T) {
 	norm := f.Tensor("vision_model.post_layernorm.bias")
 	*norm = safetensors.Float32(norm.Name, norm.Shape, slices.Repeat([]float32{0.25}, 64))
 	write()
-	refused(t, exitFailure, "norm.bias has other values", "index", "create", old, photos, "--out",
+	checkRefused(t, exitFailure, "norm.bias has other values", "index", "create", old, photos, "--out",
 		filepath.Join(dir, "x"), "--words", both)
 }

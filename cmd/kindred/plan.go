@@ -39,19 +39,19 @@ Everything is for one copy: n copies need n times as much. Qdrant was not measur
 			if err != nil {
 				return usagef("--%v", err)
 			}
-			return a.answer(r, func() error { return printPlan(a, r) })
+			return a.printResult(r, func() error { return printPlan(a, r) })
 		},
 	}
-	fs := flagsOf(cmd)
+	fs := newFlags(cmd)
 	fs.Float64Var(&l.Vectors, "vectors", 1e9, "vectors to hold")
 	fs.IntVar(&l.Dim, "dim", 128, "length of a vector")
 	fs.Float64Var(&l.Queries, "queries", 100, "searches per second")
 	fs.Float64Var(&l.Images, "images", 1e8, "images to embed")
 	fs.Float64Var(&l.ImageBytes, "image-bytes", 100_000, "size of an image file")
 	fs.text(&l.Network, "network", "resnet50-224", "network that embeds them: "+
-		strings.Join(plan.Networks(), ", "), anyNetwork)
+		strings.Join(plan.Networks(), ", "), completeNetwork)
 	fs.IntVar(&m.Cores, "cores", 32, "cores of a machine")
-	fs.text(&memory, "memory-of-a-machine", "256GiB", "its memory", words("64GiB", "256GiB"))
+	fs.text(&memory, "memory-of-a-machine", "256GiB", "its memory", completeWords("64GiB", "256GiB"))
 	return cmd
 }
 
@@ -60,10 +60,11 @@ func printPlan(a *app, r *plan.Report) error {
 	l := r.Load
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "%.4g vectors of %d numbers, %.4g searches a second; machines of %d cores and %s\n", l.Vectors,
-		l.Dim, l.Queries, r.Machine.Cores, size(r.Machine.Memory))
+		l.Dim, l.Queries, r.Machine.Cores, formatSize(r.Machine.Memory))
 	fmt.Fprintln(w, "ENGINE\tDISK\tMEMORY\tMACHINES\tFOR MEMORY\tFOR SEARCHES\tA SEARCH\tTO WRITE, HOURS OF A CORE\t")
 	for _, e := range r.Engines {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%.0f\t%.0f\t%.0f\t%.3g ms\t%.3g\t\n", e.Engine, size(e.Disk), size(e.Memory),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%.0f\t%.0f\t%.0f\t%.3g ms\t%.3g\t\n", e.Engine, formatSize(e.Disk),
+			formatSize(e.Memory),
 			e.Machines, e.ByMemory, e.ByQueries, 1000*e.Search, e.Fill/3600)
 	}
 	fmt.Fprint(w, "Qdrant, HNSW\tnot measured\n\n")
@@ -73,7 +74,7 @@ func printPlan(a *app, r *plan.Report) error {
 	e := r.Embedding
 	fmt.Fprintf(w, "\n%.4g images by %s: %.3g hours of a machine (%.3g hours of a core for the network, "+
 		"%.3g to decode),\n%s, which one object store gives in %.3g hours\n\n", l.Images, l.Network, e.Hours,
-		e.Compute/3600, e.Decode/3600, size(e.Bytes), e.Stream/3600)
+		e.Compute/3600, e.Decode/3600, formatSize(e.Bytes), e.Stream/3600)
 	fmt.Fprintln(w, "ENGINE\tVECTORS OF 128\tWHAT\tMEASURED\tFORMULA\tUNIT\t")
 	for _, p := range r.Points {
 		fmt.Fprintf(w, "%s\t%.0f\t%s\t%.4g\t%.4g\t%s\t\n", p.Engine, p.Vectors, p.What, p.Measured, p.Formula, p.Unit)
@@ -81,8 +82,8 @@ func printPlan(a *app, r *plan.Report) error {
 	return w.Flush()
 }
 
-// size prints bytes in the unit with the fewest digits.
-func size(bytes float64) string {
+// formatSize prints bytes in the unit with the fewest digits.
+func formatSize(bytes float64) string {
 	units := []string{"B", "kB", "MB", "GB", "TB", "PB"}
 	i := 0
 	for ; bytes >= 1000 && i < len(units)-1; i++ {

@@ -9,13 +9,13 @@ import (
 )
 
 func TestPlan(t *testing.T) {
-	out, _ := program(t, "plan --vectors 1e6 --images 0")
+	out, _ := runProgram(t, "plan --vectors 1e6 --images 0")
 	for _, want := range []string{"pgvector, HNSW", "Weaviate, HNSW", "not measured", "search among 64"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	out, _ = program(t, "plan --json --vectors 1e6 --dim 64")
+	out, _ = runProgram(t, "plan --json --vectors 1e6 --dim 64")
 	var r plan.Report
 	if err := json.Unmarshal([]byte(out), &r); err != nil || r.Load.Dim != 64 || len(r.Constants) == 0 ||
 		r.Constants[0].Command == "" {

@@ -28,7 +28,7 @@ func (a *app) weightsIn(flag string) (*weightsFolder, error) {
 // there is no name, and whether their file is in the folder.
 func (w *weightsFolder) find(name string) (e weights.Entry, here bool, err error) {
 	if name == "" {
-		e, here = weights.Start(w.home)
+		e, here = weights.DefaultStart(w.home)
 		return e, here, nil
 	}
 	e, err = weights.Find(name)
@@ -40,13 +40,14 @@ func (w *weightsFolder) find(name string) (e weights.Entry, here bool, err error
 func (w *weightsFolder) get(ctx context.Context, name string) (*weights.Result, error) {
 	g := weights.Getter{Home: w.home, From: w.from, Offline: w.offline}
 	var end func()
-	g.Client, g.Progress, end = w.a.transfer(name)
+	g.Client, g.Progress, end = w.a.newDownload(name)
 	defer end()
 	return g.Get(ctx, name)
 }
 
-// transfer returns a client that shows its progress, a function that prints a remark, and one that ends the progress.
-func (a *app) transfer(name string) (c download.Client, say func(line string), end func()) {
+// newDownload returns a client that shows its progress, a function that prints a remark, and one that ends
+// the progress.
+func (a *app) newDownload(name string) (c download.Client, say func(line string), end func()) {
 	m := a.newMeter(name, bytesUnit)
 	return download.Client{Progress: m.show}, func(line string) {
 		m.close()
@@ -56,8 +57,8 @@ func (a *app) transfer(name string) (c download.Client, say func(line string), e
 
 // findWeights finds pretrained networks for a run: by name, or the default one
 // for photos.
-func (a *app) findWeights(f cli.Weights) func(context.Context, string) (run.Start, error) {
-	return f.Find(func(ctx context.Context, home, name string) error {
+func (a *app) findWeights(f cli.WeightsFlags) func(context.Context, string) (run.Start, error) {
+	return f.Finder(func(ctx context.Context, home, name string) error {
 		w := weightsFolder{a: a, home: home, offline: f.Offline}
 		_, err := w.get(ctx, name)
 		return err

@@ -15,8 +15,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
 )
 
-// noise is a picture of noise up to a grey.
-func noise(t *testing.T, w, h, most int, seed uint64) []byte {
+// newNoise is a picture of noise up to a grey.
+func newNoise(t *testing.T, w, h, most int, seed uint64) []byte {
 	t.Helper()
 	im := image.NewGray(image.Rect(0, 0, w, h))
 	rng := rand.New(rand.NewPCG(seed, 6))
@@ -36,11 +36,12 @@ func TestQuality(t *testing.T) {
 	dir := t.TempDir()
 	for c := range 2 {
 		for i := range 12 {
-			put(t, filepath.Join(dir, fmt.Sprint("c", c), fmt.Sprint(i, ".png")), noise(t, 30, 24, 256, uint64(20*c+i)))
+			writeBytes(t, filepath.Join(dir, fmt.Sprint("c", c), fmt.Sprint(i, ".png")),
+				newNoise(t, 30, 24, 256, uint64(20*c+i)))
 		}
 	}
-	put(t, filepath.Join(dir, "c0", "dark.png"), noise(t, 30, 24, 40, 100))
-	put(t, filepath.Join(dir, "c1", "wide.png"), noise(t, 200, 20, 256, 101))
+	writeBytes(t, filepath.Join(dir, "c0", "dark.png"), newNoise(t, 30, 24, 40, 100))
+	writeBytes(t, filepath.Join(dir, "c1", "wide.png"), newNoise(t, 200, 20, 256, 101))
 	home := t.TempDir()
 	table := filepath.Join(home, "quality.csv")
 	var info inspect.Report
@@ -50,24 +51,24 @@ func TestQuality(t *testing.T) {
 		q.Photos[0].Name != "c0/dark.png" || !strings.HasPrefix(q.Photos[0].Reason, "dark: 95 % of it is below 15 %") {
 		t.Fatalf("%+v", q)
 	}
-	if text := must(t, "data", "info", dir, "--quality"); !strings.Contains(text, "quality: 0 blurred, 1 dark, "+
+	if text := mustRun(t, "data", "info", dir, "--quality"); !strings.Contains(text, "quality: 0 blurred, 1 dark, "+
 		"0 bright, 0 tiny, 1 shape, 0 screenshot; ") || !strings.Contains(text, "c1/wide.png  shape: 200 x 20 pixels") {
 		t.Error(text)
 	}
-	if text := must(t, "data", "info", dir); strings.Contains(text, "quality") {
+	if text := mustRun(t, "data", "info", dir); strings.Contains(text, "quality") {
 		t.Error(text)
 	}
 	runDir, ix, out := filepath.Join(home, "run"), filepath.Join(home, "x.index"), filepath.Join(home, "suspects")
-	must(t, "train", "--data", dir, "--out", runDir, "--set", "data.split=images:0.3", "--set", "train.epochs=1",
+	mustRun(t, "train", "--data", dir, "--out", runDir, "--set", "data.split=images:0.3", "--set", "train.epochs=1",
 		"--set", "network.name=mlp", "--set", "network.width=8")
-	must(t, "index", "create", "--run", runDir, "--data", dir, "--out", ix, "--columns", table)
+	mustRun(t, "index", "create", "--run", runDir, "--data", dir, "--out", ix, "--columns", table)
 	var got lookup.Results
 	kindredJSON(t, &got, "index", "search", ix, "--id", "c0/1.png", "--neighbours", "30", "--filter",
 		"defective and dark >= 0.5")
 	if n := got.Queries[0].Neighbours; len(n) != 1 || n[0].ID != "c0/dark.png" {
 		t.Errorf("%+v", n)
 	}
-	var found cleaned
+	var found cleanResult
 	kindredJSON(t, &found, "clean", runDir, "--out", out)
 	if found.Quality["dark"] != 1 || found.Quality["shape"] != 1 {
 		t.Errorf("%v", found.Quality)

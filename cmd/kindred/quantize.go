@@ -24,7 +24,7 @@ func newQuantize(a *app) *cobra.Command {
 	var f quantizeFlags
 	cmd := &cobra.Command{
 		Use:               "quantize RUN --out DIR",
-		ValidArgsFunction: one(runFolders),
+		ValidArgsFunction: completeOne(completeRuns),
 		Short:             "Write a run whose network computes in 8 bits, and measure what is lost",
 		Long: `quantize reads the network of a finished run, measures the ranges of its layers on some
 training photos, and writes a run to DIR. The convolutions, dense and linear layers of
@@ -41,11 +41,11 @@ such as the first one, with --float.`,
 		Args: exactArgs("RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error { return runQuantize(cmd.Context(), a, &f, args[0]) },
 	}
-	fs := flagsOf(cmd)
+	fs := newFlags(cmd)
 	fs.IntVar(&f.count, "photos", 256, "training photos to measure ranges on, drawn by --seed")
 	fs.Float64Var(&f.percentile, "percentile", 0, "percentage of a layer's values within its range on either "+
 		"side; 100: all; 0: the range with the least squared error")
-	fs.list(&f.float, "float", nil, "layers to leave in float32, by the names in quantization.json", nothing)
+	fs.list(&f.float, "float", nil, "layers to leave in float32, by the names in quantization.json", completeNothing)
 	f.outDir.add(cmd, "folder to write to; created if missing")
 	f.photos.add(cmd)
 	return cmd
@@ -53,7 +53,7 @@ such as the first one, with --float.`,
 
 // quantizedRun is what kindred quantize --json prints.
 type quantizedRun struct {
-	*run.Quantized
+	*run.QuantizedModel
 	Files []string `json:"files"`
 }
 
@@ -61,7 +61,7 @@ func runQuantize(ctx context.Context, a *app, f *quantizeFlags, dir string) erro
 	if f.dir == "" {
 		return usagef("missing --out")
 	}
-	if err := atLeast("photos", f.count, 1); err != nil {
+	if err := checkAtLeast("photos", f.count, 1); err != nil {
 		return err
 	}
 	if f.percentile != 0 && !(f.percentile > 50 && f.percentile <= 100) {
@@ -70,7 +70,7 @@ func runQuantize(ctx context.Context, a *app, f *quantizeFlags, dir string) erro
 			f.percentile)
 	}
 	files := run.QuantizedFiles()
-	if err := f.settle("", files...); err != nil {
+	if err := f.chooseDir("", files...); err != nil {
 		return err
 	}
 	m, err := run.Load(dir)
@@ -81,27 +81,28 @@ func runQuantize(ctx context.Context, a *app, f *quantizeFlags, dir string) erro
 		m.Config.Data.Name, m.Config.Data.Path = "", f.photos.data
 	}
 	m.Config.Data.Outside = m.Config.Data.Outside || f.photos.outside
-	if err := f.begin(); err != nil {
+	if err := f.makeDir(); err != nil {
 		return err
 	}
 	meter := a.newMeter("calibrating", countUnit)
-	q, err := m.Quantize(ctx, run.QuantizeOptions{Home: dataHome(f.photos.dataDir), Formats: formats(), Photos: f.count,
-		Seed: a.seed, Choice: nn.RangeChoice{Percentile: f.percentile, Float: f.float}, Progress: meter.stage})
+	q, err := m.Quantize(ctx, run.QuantizeOptions{Home: dataFolder(f.photos.dataDir), Formats: embeddingFormats(),
+		Photos: f.count,
+		Seed:   a.seed, Choice: nn.RangeChoice{Percentile: f.percentile, Float: f.float}, Progress: meter.showStage})
 	meter.close()
 	if err != nil {
 		if f.photos.data == "" {
-			err = run.Moved(err, dir)
+			err = run.ExplainMissingData(err, dir)
 		}
 		return err
 	}
 	if err := q.Save(f.dir); err != nil {
 		return err
 	}
-	if err := f.made(files...); err != nil {
+	if err := f.recordMade(files...); err != nil {
 		return err
 	}
-	out := &quantizedRun{Quantized: q, Files: f.paths(files)}
-	return a.answer(out, func() error { return a.printQuantized(out, f.dir) })
+	out := &quantizedRun{QuantizedModel: q, Files: f.paths(files)}
+	return a.printResult(out, func() error { return a.printQuantized(out, f.dir) })
 }
 
 func (a *app) printQuantized(q *quantizedRun, dir string) error {
@@ -109,7 +110,7 @@ func (a *app) printQuantized(q *quantizedRun, dir string) error {
 		q.Method, q.Tested)
 	t := tabwriter.NewWriter(a.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(t, "\tRecall@1\tMAP@R\tms a photo")
-	for _, m := range []run.Measured{q.Before, q.After} {
+	for _, m := range []run.Measurement{q.Before, q.After} {
 		fmt.Fprintf(t, "%s\t%.4f\t%.4f\t%.2f\n", m.Precision, m.Recall1, m.MAPAtR, 1000*m.Seconds)
 	}
 	if err := t.Flush(); err != nil {

@@ -12,7 +12,7 @@ import (
 // A run in 8 bits is taken as any other, and its embeddings are those of another network.
 func TestQuantizedRunIsARun(t *testing.T) {
 	base := t.TempDir()
-	photos, dir, out := photos(t), filepath.Join(base, "run"), filepath.Join(base, "int8")
+	photos, dir, out := writePhotos(t), filepath.Join(base, "run"), filepath.Join(base, "int8")
 	must := func(args ...string) string {
 		t.Helper()
 		code, stdout, stderr := runArgs(t, args...)
@@ -86,7 +86,7 @@ func TestQuantizedRunIsExported(t *testing.T) {
 	base := t.TempDir()
 	dir, out, file := filepath.Join(base, "run"), filepath.Join(base, "int8"), filepath.Join(base, "m.onnx")
 	for _, args := range [][]string{
-		{"train", "--data", photos(t), "--out", dir, "--set", "train.epochs=1", "--set", "data.split=images:0.3",
+		{"train", "--data", writePhotos(t), "--out", dir, "--set", "train.epochs=1", "--set", "data.split=images:0.3",
 			"--set", "network.name=conv4", "--set", "network.width=8", "--set", "network.pretrained=none", "--set",
 			"data.size=16"},
 		{"quantize", dir, "--out", out}, {"export", out, "--out", file},

@@ -42,16 +42,17 @@ type queueFlags struct {
 
 // add adds the flags of every command that uses a queue.
 func (f *queueFlags) add(cmd *cobra.Command) {
-	fs := flagsOf(cmd)
+	fs := newFlags(cmd)
 	fs.text(&f.queue, "queue", "", "queue of jobs: nats://HOST:PORT,... for a NATS cluster with JetStream, or "+
-		"a folder, whose server runs in this or another process of this machine", folders)
-	fs.text(&f.name, "queue-name", "", "name of the queue, as servers may have several (default kindred)", nothing)
-	fs.text(&f.creds, "queue-creds", "", "file of NATS credentials (.creds)", anyFile)
-	fs.text(&f.ca, "queue-ca", "", "certificates that may sign those of the queue's servers (.pem)", anyFile)
-	fs.text(&f.cert, "queue-cert", "", "certificate of this client, if the servers ask for one (.pem)", anyFile)
+		"a folder, whose server runs in this or another process of this machine", completeFolders)
+	fs.text(&f.name, "queue-name", "", "name of the queue, as servers may have several (default kindred)",
+		completeNothing)
+	fs.text(&f.creds, "queue-creds", "", "file of NATS credentials (.creds)", completeFiles)
+	fs.text(&f.ca, "queue-ca", "", "certificates that may sign those of the queue's servers (.pem)", completeFiles)
+	fs.text(&f.cert, "queue-cert", "", "certificate of this client, if the servers ask for one (.pem)", completeFiles)
 	fs.text(&f.secret, "queue-secret", "", "file with a secret that signs jobs and results: "+
-		"workers with the secret do only signed jobs (default $"+secretEnv+")", anyFile)
-	fs.text(&f.key, "queue-key", "", "private key of --queue-cert (.pem)", anyFile)
+		"workers with the secret do only signed jobs (default $"+secretEnv+")", completeFiles)
+	fs.text(&f.key, "queue-key", "", "private key of --queue-cert (.pem)", completeFiles)
 }
 
 // addLeader adds the flags of a command that submits jobs with --queue. Without --queue the others are refused.
@@ -59,7 +60,7 @@ func (f *queueFlags) addLeader(cmd *cobra.Command) {
 	f.add(cmd)
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		const flags = "queue-name queue-creds queue-ca queue-cert queue-key queue-secret workers shard"
-		return refuse(cmd, "", rule{flags, true, "queue", "it applies to the jobs of a queue"})
+		return checkRules(cmd, "", flagRule{flags, true, "queue", "it applies to the jobs of a queue"})
 	}
 	cmd.Flags().IntVar(&f.workers, "workers", -1, "jobs of the queue that this process does itself at a time "+
 		"(default: 1 if --queue is a folder, else 0)")
@@ -74,31 +75,32 @@ type shareFlags struct {
 // add adds the flags.
 func (f *shareFlags) add(cmd *cobra.Command) {
 	f.addLeader(cmd)
-	flagsOf(cmd).IntVar(&f.shard, "shard", 1024, "with --queue: samples of a job, rounded up to whole batches")
+	newFlags(cmd).IntVar(&f.shard, "shard", 1024, "with --queue: samples of a job, rounded up to whole batches")
 	check := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
-		return cmp.Or(check(cmd, args), atLeast("shard", f.shard, 1))
+		return cmp.Or(check(cmd, args), checkAtLeast("shard", f.shard, 1))
 	}
 }
 
 // share opens the queue, whose workers then embed d with m. source names d and dataDir the folder of sets by name. end
 // closes the queue.
 func (f *shareFlags) share(ctx context.Context, a *app, m *run.Model, d *data.Dataset, source shards.Source,
-	dataDir string) (s *shards.Shared, end func(), err error) {
-	f.dataDir, source.Data = dataDir, shared(source.Data)
-	q, err := f.lead(ctx, a, f.kit(a))
+	dataDir string) (s *shards.SharedDataset, end func(), err error) {
+	f.dataDir, source.Data = dataDir, sharedPath(source.Data)
+	q, err := f.openAsLeader(ctx, a, f.newKit(a))
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err = shards.Share(ctx, m, d, source, shards.Cutting{Rows: f.shard, Strict: m.Config.Data.Strict}, q)
+	s, err = shards.NewSharedDataset(ctx, m, d, source, shards.ShardOptions{Rows: f.shard,
+		Strict: m.Config.Data.Strict}, q)
 	if err != nil {
 		q.close()
 	}
 	return s, q.close, err
 }
 
-// words returns the flags as words of a command line, if there is a queue.
-func (f *shareFlags) words() []string {
+// commandWords returns the flags as words of a command line, if there is a queue.
+func (f *shareFlags) commandWords() []string {
 	var out []string
 	for _, g := range [][2]string{{"queue", f.queue}, {"queue-name", f.name}, {"queue-creds", f.creds},
 		{"queue-ca", f.ca}, {"queue-cert", f.cert}, {"queue-key", f.key}, {"queue-secret", f.secret}} {
@@ -112,32 +114,32 @@ func (f *shareFlags) words() []string {
 	return out
 }
 
-// folder reports whether the queue is in a folder rather than at an address.
-func (f *queueFlags) folder() bool { return !strings.Contains(f.queue, "://") }
+// isFolder reports whether the queue is in a folder rather than at an address.
+func (f *queueFlags) isFolder() bool { return !strings.Contains(f.queue, "://") }
 
-// opened is a queue with what belongs to it.
-type opened struct {
+// openQueue is a queue with what belongs to it.
+type openQueue struct {
 	*queue.Queue
 	close func()
-	kit   *shards.Kit // what this process does jobs with; nil if it does none
+	kit   *shards.WorkerKit // what this process does jobs with; nil if it does none
 }
 
 // Run runs jobs on the queue. This process may read every file that these jobs name, because its
 // own command line named them.
-func (o *opened) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error) {
+func (o *openQueue) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error) {
 	if o.kit != nil {
-		o.kit.Own(list)
+		o.kit.RegisterOwn(list)
 	}
 	return o.Queue.Run(ctx, list)
 }
 
 // open connects to the queue. If no process serves the folder of a queue, it starts the
 // server.
-func (f *queueFlags) open(ctx context.Context, a *app, report func(queue.Status)) (*opened, error) {
+func (f *queueFlags) open(ctx context.Context, a *app, report func(queue.Status)) (*openQueue, error) {
 	if f.queue == "" {
 		return nil, usagef("missing --queue: nats://HOST:PORT,... or a folder")
 	}
-	v := thisVersion()
+	v := currentVersion()
 	o := queue.Options{URL: f.queue, Name: f.name, Lease: f.lease, Credentials: f.creds, CA: f.ca,
 		Cert: f.cert, Key: f.key, Report: report,
 		Lane: strings.Join([]string{v.Version, v.Commit, v.Go, v.Platform, v.ISA}, " "),
@@ -148,13 +150,13 @@ func (f *queueFlags) open(ctx context.Context, a *app, report func(queue.Status)
 			return nil, fmt.Errorf("--queue-secret: %w", err)
 		}
 	}
-	if server := o.Exposed(); server != "" && !f.folder() {
+	if server := o.Exposed(); server != "" && !f.isFolder() {
 		fmt.Fprintf(a.err, "kindred: warning: %s does not authenticate clients: whoever reaches it reads everything "+
 			"that goes through the queue and controls the workers. Use tls:// with --queue-creds or --queue-cert, and "+
 			"--queue-secret\n", escape.Text(server))
 	}
 	end := func() {}
-	if f.folder() {
+	if f.isFolder() {
 		s, err := natsserver.Serve(f.queue)
 		var held *lock.HeldError
 		switch {
@@ -176,17 +178,17 @@ func (f *queueFlags) open(ctx context.Context, a *app, report func(queue.Status)
 		end()
 		return nil, err
 	}
-	return &opened{Queue: q, close: func() { q.Close(); end() }}, nil
+	return &openQueue{Queue: q, close: func() { q.Close(); end() }}, nil
 }
 
-// lead opens the queue for a command that submits jobs, and may do jobs in the same process.
-func (f *queueFlags) lead(ctx context.Context, a *app, kit *shards.Kit) (*opened, error) {
-	q, err := f.open(ctx, a, a.tellJobs())
+// openAsLeader opens the queue for a command that submits jobs, and may do jobs in the same process.
+func (f *queueFlags) openAsLeader(ctx context.Context, a *app, kit *shards.WorkerKit) (*openQueue, error) {
+	q, err := f.open(ctx, a, a.newJobPrinter())
 	if err != nil {
 		return nil, err
 	}
 	n := f.workers
-	if n < 0 && f.folder() {
+	if n < 0 && f.isFolder() {
 		n = 1
 	}
 	if n <= 0 {
@@ -205,8 +207,8 @@ func (f *queueFlags) lead(ctx context.Context, a *app, kit *shards.Kit) (*opened
 	return q, nil
 }
 
-// tellJobs prints a line when a job has ended or has failed once.
-func (a *app) tellJobs() func(queue.Status) {
+// newJobPrinter prints a line when a job has ended or has failed once.
+func (a *app) newJobPrinter() func(queue.Status) {
 	var mu sync.Mutex
 	told := map[string]string{}
 	return func(s queue.Status) {
@@ -230,16 +232,19 @@ func (a *app) tellJobs() func(queue.Status) {
 	}
 }
 
-// kit returns what this process does jobs with.
-func (f *queueFlags) kit(a *app) *shards.Kit {
-	k := &shards.Kit{Home: dataHome(f.dataDir), Formats: formats(), Open: remotedata.Open,
-		Weights: a.findWeights(cli.Weights{})}
-	k.Bring = func(ctx context.Context, e *paper.Experiment, o paper.Options) error { return bringData(ctx, a, e, o) }
+// newKit returns what this process does jobs with.
+func (f *queueFlags) newKit(a *app) *shards.WorkerKit {
+	k := &shards.WorkerKit{Home: dataFolder(f.dataDir), Formats: embeddingFormats(), Open: remotedata.Open,
+		Weights: a.findWeights(cli.WeightsFlags{})}
+	k.FetchData = func(ctx context.Context, e *paper.Experiment,
+		o paper.Options) error {
+		return fetchData(ctx, a, e, o)
+	}
 	return k
 }
 
-// shared returns a path in the form that other machines with the same files need.
-func shared(path string) string {
+// sharedPath returns a path in the form that other machines with the same files need.
+func sharedPath(path string) string {
 	if _, err := os.Stat(path); err != nil {
 		return path // a name, or an address
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// shapes writes small pictures to dir/COARSE/FINE/k.png: the coarse class is a
+// writeShapes writes small pictures to dir/COARSE/FINE/k.png: the coarse class is a
 // colour, the fine one where a spot lies.
-func shapes(t *testing.T, dir string, coarse, fine, each int) (paths []string) {
+func writeShapes(t *testing.T, dir string, coarse, fine, each int) (paths []string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
 	for c := range coarse {
@@ -55,8 +55,8 @@ func shapes(t *testing.T, dir string, coarse, fine, each int) (paths []string) {
 	return paths
 }
 
-// summary runs kindred train on small pictures and returns what it printed.
-func summary(t *testing.T, args ...string) (s run.Summary, said string) {
+// trainSummary runs kindred train on small pictures and returns what it printed.
+func trainSummary(t *testing.T, args ...string) (s run.Summary, said string) {
 	t.Helper()
 	args = append([]string{"train", "--json", "--out", filepath.Join(t.TempDir(), "run"), "--set", "network.width=8",
 		"--set", "train.epochs=1", "--set", "eval.recall=1"}, args...)
@@ -73,7 +73,7 @@ func summary(t *testing.T, args ...string) (s run.Summary, said string) {
 // The examples of docs/training.md, on pictures that the test makes.
 func TestTrainByRelations(t *testing.T) {
 	dir := t.TempDir()
-	paths := shapes(t, dir, 4, 4, 6)
+	paths := writeShapes(t, dir, 4, 4, 6)
 	for _, set := range [][]string{
 		{"sample.name=hierarchical", "sample.coarse=2", "sample.fine=4", "sample.per_class=4"},
 		{"loss.relation=coarse-not-fine", "sample.name=hierarchical", "sample.fine=4"},
@@ -82,7 +82,7 @@ func TestTrainByRelations(t *testing.T) {
 		for _, s := range set {
 			args = append(args, "--set", s)
 		}
-		if s, _ := summary(t, args...); s.NoPositive != 0 || s.ActiveShare == 0 || s.Steps == 0 {
+		if s, _ := trainSummary(t, args...); s.NoPositive != 0 || s.ActiveShare == 0 || s.Steps == 0 {
 			t.Errorf("%v: %+v", set, s)
 		}
 	}
@@ -101,7 +101,7 @@ func TestTrainByRelations(t *testing.T) {
 	if err := os.WriteFile(list, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	s, _ := summary(t, "--data", list, "--set", "loss.relation=shares-label")
+	s, _ := trainSummary(t, "--data", list, "--set", "loss.relation=shares-label")
 	if s.NoPositive == 0 || s.NoPositive >= 6*s.Steps+1 || s.ActiveShare == 0 {
 		t.Errorf("shares-label: %+v", s)
 	}
@@ -114,7 +114,7 @@ func TestTrainByRelations(t *testing.T) {
 // The folders in the top ones are the labels of training, in the run's files and of clean.
 func TestTrainOnFoldersInFolders(t *testing.T) {
 	dir := t.TempDir()
-	paths := shapes(t, dir, 5, 4, 6)
+	paths := writeShapes(t, dir, 5, 4, 6)
 	// A red picture of the other place: a wrong label within a top folder.
 	odd := filepath.Join("coarse0", "fine0", "odd.png")
 	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(paths[3*6])))
@@ -168,8 +168,9 @@ func TestTrainOnFoldersInFolders(t *testing.T) {
 // summary: relatives make the pairs here, and batches hold none.
 func TestTrainSaysWhatIsIdle(t *testing.T) {
 	dir := t.TempDir()
-	shapes(t, dir, 4, 2, 6)
-	s, said := summary(t, "--data", dir, "--set", "loss.relation=coarse-not-fine", "--set", "sample.name=hierarchical",
+	writeShapes(t, dir, 4, 2, 6)
+	s, said := trainSummary(t, "--data", dir, "--set", "loss.relation=coarse-not-fine", "--set",
+		"sample.name=hierarchical",
 		"--set", "sample.fine=1")
 	if len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "no sample had a positive") ||
 		!strings.Contains(said, "warning: epoch 1: there was nothing to learn from") {

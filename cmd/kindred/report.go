@@ -25,7 +25,7 @@ func newReport(a *app) *cobra.Command {
 	var f reportFlags
 	cmd := &cobra.Command{
 		Use:               "report RUN...",
-		ValidArgsFunction: runFolders,
+		ValidArgsFunction: completeRuns,
 		Short:             "Compare training runs on one page",
 		Long: `report reads the folders of training runs and writes DIR/report.html. The page has
 scores, curves over the epochs with the best epoch marked, a map of the embeddings to
@@ -49,10 +49,10 @@ it from the others. --name RUN=NAME gives it another name; one run of a row suff
 		RunE: func(cmd *cobra.Command, dirs []string) error { return runReport(cmd.Context(), a, dirs, &f) },
 	}
 	f.add(cmd, "folder to write to; default: report, in the folder of the run if there is only one")
-	flagsOf(cmd).text(&f.data, "data", "", "data set of the runs, if it was moved since training", dataSets)
-	flagsOf(cmd).repeated(&f.names, "name", "name of a row, as RUN=NAME with the folder of one of its runs; may be "+
-		"repeated", runFolders)
-	flagsOf(cmd).dataDir(&f.dataDir)
+	newFlags(cmd).text(&f.data, "data", "", "data set of the runs, if it was moved since training", completeDatasets)
+	newFlags(cmd).repeated(&f.names, "name", "name of a row, as RUN=NAME with the folder of one of its runs; may be "+
+		"repeated", completeRuns)
+	newFlags(cmd).dataDir(&f.dataDir)
 	return cmd
 }
 
@@ -77,16 +77,16 @@ func runReport(ctx context.Context, a *app, dirs []string, f *reportFlags) error
 			return err
 		}
 	}
-	if err := cmp.Or(f.settle(usual, "report.html"), f.begin()); err != nil {
+	if err := cmp.Or(f.chooseDir(usual, "report.html"), f.makeDir()); err != nil {
 		return err
 	}
 	path := filepath.Join(f.dir, "report.html")
-	c, err := runs.Write(ctx, dirs, runs.View{Home: dataHome(f.dataDir), Data: f.data, Page: path,
+	c, err := runs.Write(ctx, dirs, runs.PageOptions{Home: dataFolder(f.dataDir), Data: f.data, Page: path,
 		Seed: a.seed, Names: f.names})
 	if err != nil {
 		return err
 	}
-	if err := f.made("report.html"); err != nil {
+	if err := f.recordMade("report.html"); err != nil {
 		return err
 	}
 	for _, err := range c.Unseen {

@@ -36,7 +36,7 @@ func newReproduce(a *app) *cobra.Command {
 	var from []string
 	cmd := &cobra.Command{
 		Use:               "reproduce NAME",
-		ValidArgsFunction: one(experiments),
+		ValidArgsFunction: completeOne(completeExperiments),
 		Short:             "Run a paper's experiment and judge its statements",
 		Long: `reproduce trains every arm of an experiment with several seeds, prints its
 table, and writes report.html with the figures, results.json, and a run folder
@@ -94,17 +94,17 @@ scores of kindred train after --minutes, beside those of other toolkits' recipes
 			case "document":
 				return paper.WriteDocument(cmp.Or(o.Dir, filepath.Join("docs", "reproduction.md")), from...)
 			}
-			o.Set = append(shortcuts(path, features, backbone, size), o.Set...)
+			o.Set = append(shortcutSettings(path, features, backbone, size), o.Set...)
 			if e == nil && table != paper.DefaultsTable && table != paper.RecipesTable {
 				return usagef("unknown experiment %q: want one of %s", args[0], strings.Join(paper.Names(), ", "))
 			}
-			if err := cmp.Or(atLeast("jobs", o.Jobs, 1), atLeast("size", size, 0)); err != nil {
+			if err := cmp.Or(checkAtLeast("jobs", o.Jobs, 1), checkAtLeast("size", size, 0)); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("seeds") && o.Seeds < 1 {
 				return usagef("--seeds %d: want at least 1", o.Seeds)
 			}
-			o.Seed, o.Home, queued.dataDir = a.seed, dataHome(dataDir), dataDir
+			o.Seed, o.Home, queued.dataDir = a.seed, dataFolder(dataDir), dataDir
 			if e == nil {
 				if path+features != "" {
 					return usagef("--data and --features apply to one experiment; %s has many data sets", args[0])
@@ -119,28 +119,29 @@ scores of kindred train after --minutes, beside those of other toolkits' recipes
 			return runReproduce(cmd, a, e, o, &queued)
 		},
 	}
-	fs := flagsOf(cmd)
+	fs := newFlags(cmd)
 	fs.IntVar(&o.Seeds, "seeds", 0, "runs of each arm, with consecutive seeds from --seed (default: the experiment's "+
 		"own, three or more, shown by 'kindred reproduce list'; 1 with --fast)")
 	fs.BoolVar(&o.Fast, "fast", false, "use a subset, few epochs and one seed, to check that everything works")
-	fs.text(&o.Dir, "out", "", "folder of the results (default reports/NAME); document: the page", folders)
+	fs.text(&o.Dir, "out", "", "folder of the results (default reports/NAME); document: the page", completeFolders)
 	fs.text(&o.Scale, "scale", "",
 		"size of the experiment, as 'kindred reproduce list' shows; default: the first",
-		ofExperiment(scales))
+		completeOfExperiment(scaleNames))
 	fs.repeated(&o.Arms, "arm", "run only this arm; may be repeated; the others can be added later",
-		ofExperiment(arms))
+		completeOfExperiment(armNames))
 	fs.jobs(&o.Jobs)
 	fs.text(&path, "data", "",
-		"folder, manifest or benchmark root to use instead of the experiment's data set (data.path)", dataSets)
+		"folder, manifest or benchmark root to use instead of the experiment's data set (data.path)", completeDatasets)
 	fs.text(&features, "features", "",
-		"file of ready features to use instead of images (data.path), with a linear network", anyFile)
-	fs.text(&backbone, "backbone", "", "network to use (network.name)", words(zoo.Networks()...))
+		"file of ready features to use instead of images (data.path), with a linear network", completeFiles)
+	fs.text(&backbone, "backbone", "", "network to use (network.name)", completeWords(zoo.Networks()...))
 	fs.IntVar(&size, "size", 0, "side of the images in pixels (data.size)")
 	fs.list(&o.Reuse, "reuse", nil,
 		"folders of other experiments; their finished runs with the same settings and seed are copied, not repeated",
-		folders)
-	fs.list(&from, "from", nil, "document: folders of finished experiments, whose results are stored first", folders)
-	fs.repeated(&o.Set, "set", "change a setting of all arms, as in kindred train: section.key=value", configuration)
+		completeFolders)
+	fs.list(&from, "from", nil, "document: folders of finished experiments, whose results are stored first",
+		completeFolders)
+	fs.repeated(&o.Set, "set", "change a setting of all arms, as in kindred train: section.key=value", completeSetting)
 	fs.dataDir(&dataDir)
 	addRecipes(fs, &o)
 	queued.addLeader(cmd)
@@ -148,8 +149,8 @@ scores of kindred train after --minutes, beside those of other toolkits' recipes
 	return cmd
 }
 
-// shortcuts returns the settings that the flags are short for.
-func shortcuts(path, features, backbone string, size int) []string {
+// shortcutSettings returns the settings that the flags are short for.
+func shortcutSettings(path, features, backbone string, size int) []string {
 	var set []string
 	if path != "" {
 		set = append(set, fmt.Sprintf("data.path=%q", path))
@@ -180,10 +181,10 @@ func listExperiments(a *app) error {
 	var all []listed
 	for _, name := range paper.Names() {
 		e := paper.Find(name)
-		l := listed{Name: e.Name, Title: e.Heading(), Source: e.Source, Arms: arms(e), Seeds: e.DefaultSeeds(false),
-			Scales: scales(e)}
+		l := listed{Name: e.Name, Title: e.Heading(), Source: e.Source, Arms: armNames(e), Seeds: e.DefaultSeeds(false),
+			Scales: scaleNames(e)}
 		var err error
-		if l.Settings, err = e.Settings(); err != nil {
+		if l.Settings, err = e.SettingsSource(); err != nil {
 			return err
 		}
 		all = append(all, l)
@@ -201,7 +202,7 @@ func listExperiments(a *app) error {
 
 func runReproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options,
 	queued *queueFlags) error {
-	out, err := reproduced(cmd, a, e, o, queued)
+	out, err := reproduce(cmd, a, e, o, queued)
 	if err != nil {
 		return err
 	}
@@ -232,27 +233,27 @@ func withSeeds(args []string, n int) []string {
 	return append(out, "--seeds", strconv.Itoa(n))
 }
 
-// reproduced runs an experiment and writes its folder.
-func reproduced(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options, queued *queueFlags) (*paper.Outcome,
+// reproduce runs an experiment and writes its folder.
+func reproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options, queued *queueFlags) (*paper.Outcome,
 	error) {
-	held, err := paper.Hold(o.Dir)
+	held, err := paper.LockFolder(o.Dir)
 	if err != nil {
 		return nil, err
 	}
 	defer held.Release()
-	if err := bringData(cmd.Context(), a, e, o); err != nil {
+	if err := fetchData(cmd.Context(), a, e, o); err != nil {
 		return nil, err
 	}
 	if queued.queue != "" {
-		q, err := queued.lead(cmd.Context(), a, queued.kit(a))
+		q, err := queued.openAsLeader(cmd.Context(), a, queued.newKit(a))
 		if err != nil {
 			return nil, err
 		}
 		defer q.close()
-		o.Runner = shards.Placed{Runner: q, Dir: o.Dir}
+		o.Runner = shards.ExperimentRunner{Runner: q, Dir: o.Dir}
 	}
 	bars := map[string]*progress.Bar{}
-	o.Weights = a.findWeights(cli.Weights{})
+	o.Weights = a.findWeights(cli.WeightsFlags{})
 	o.Begin = func(arm string, seed uint64, s run.Setup) {
 		name := fmt.Sprintf("%s, seed %d: ", arm, seed)
 		bars[name] = progress.New(a.terminal(), name)
@@ -262,17 +263,17 @@ func reproduced(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options
 		bars[fmt.Sprintf("%s, seed %d: ", arm, seed)].Observe(ev)
 	}
 	out, err := paper.Reproduce(cmd.Context(), e, o)
-	if stopped := (*run.Stopped)(nil); errors.As(err, &stopped) {
-		return nil, resumable{error: err, where: stopped.Where(), command: escape.Command(os.Args...)}
+	if stopped := (*run.StoppedError)(nil); errors.As(err, &stopped) {
+		return nil, resumableError{error: err, where: stopped.Location(), command: escape.Command(os.Args...)}
 	} else if err != nil {
 		return nil, err
 	}
 	return out, out.Write(cmd.Context())
 }
 
-// bringData fetches the experiment's data set by name, unless it is on this machine or the
+// fetchData fetches the experiment's data set by name, unless it is on this machine or the
 // settings name a path.
-func bringData(ctx context.Context, a *app, e *paper.Experiment, o paper.Options) error {
+func fetchData(ctx context.Context, a *app, e *paper.Experiment, o paper.Options) error {
 	cfg, err := e.Config(o)
 	if err != nil {
 		return err
@@ -290,6 +291,6 @@ func bringData(ctx context.Context, a *app, e *paper.Experiment, o paper.Options
 			return nil
 		}
 	}
-	_, err = a.fetcher(o.Home).Get(ctx, name)
+	_, err = a.newFetcher(o.Home).Get(ctx, name)
 	return err
 }

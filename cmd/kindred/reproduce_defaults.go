@@ -19,8 +19,8 @@ var recipeFlags = []string{"minutes", "peer", "python"}
 func addRecipes(fs flags, o *paper.Options) {
 	fs.Float64Var(&o.Minutes, "minutes", paper.DefaultMinutes, "recipes: minutes to train each run")
 	fs.text(&o.Peer.Script, "peer", "", "recipes: script that trains by the recipes of other toolkits, "+
-		"bench/recipes.py", anyFile)
-	fs.text(&o.Peer.Python, "python", "/usr/bin/python3", "recipes: interpreter for --peer", anyFile)
+		"bench/recipes.py", completeFiles)
+	fs.text(&o.Peer.Python, "python", "/usr/bin/python3", "recipes: interpreter for --peer", completeFiles)
 }
 
 // checkRecipes refuses flags of the table of recipes if they do not apply. table is the
@@ -50,7 +50,7 @@ func checkRecipes(cmd *cobra.Command, a *app, table string, o *paper.Options, qu
 // experimentFolder returns the default folder for the results of an experiment. The rows of a
 // table share one folder.
 func experimentFolder(e *paper.Experiment) string {
-	if row := e.Row(); row != "" {
+	if row := e.RowName(); row != "" {
 		return filepath.Join("reports", e.Table(), row)
 	}
 	return filepath.Join("reports", e.Name)
@@ -59,10 +59,10 @@ func experimentFolder(e *paper.Experiment) string {
 // runTable runs the rows of the named table whose data sets were found, each in its folder
 // below o.Dir, and prints the table.
 func runTable(cmd *cobra.Command, a *app, table string, o paper.Options, queued *queueFlags) error {
-	rows := paper.Rows(table)
+	rows := paper.TableRows(table)
 	options := func(e *paper.Experiment) paper.Options {
 		row := o
-		row.Dir, row.Set = filepath.Join(o.Dir, e.Row()), e.Fitting(o.Set)
+		row.Dir, row.Set = filepath.Join(o.Dir, e.RowName()), e.ApplicableSettings(o.Set)
 		return row
 	}
 	for _, e := range rows {
@@ -73,11 +73,11 @@ func runTable(cmd *cobra.Command, a *app, table string, o paper.Options, queued 
 	var outcomes []*paper.Outcome
 	for _, e := range rows {
 		row := options(e)
-		if err := present(cmd, e, row); err != nil {
+		if err := checkPresent(cmd, e, row); err != nil {
 			fmt.Fprintf(a.err, "%s is left out: %s\n", e.Name, escape.Text(cli.Message(err)))
 			continue
 		}
-		out, err := reproduced(cmd, a, e, row, queued)
+		out, err := reproduce(cmd, a, e, row, queued)
 		if err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func runTable(cmd *cobra.Command, a *app, table string, o paper.Options, queued 
 	if a.json {
 		return a.printJSON(outcomes)
 	}
-	text, err := paper.Tables(table, o.Dir)
+	text, err := paper.FormatTables(table, o.Dir)
 	if err != nil {
 		return err
 	}
@@ -102,8 +102,8 @@ func runTable(cmd *cobra.Command, a *app, table string, o paper.Options, queued 
 	return nil
 }
 
-// present returns an error if the data set of an experiment cannot be opened.
-func present(cmd *cobra.Command, e *paper.Experiment, o paper.Options) error {
+// checkPresent returns an error if the data set of an experiment cannot be opened.
+func checkPresent(cmd *cobra.Command, e *paper.Experiment, o paper.Options) error {
 	cfg, err := e.Config(o)
 	if err != nil {
 		return err

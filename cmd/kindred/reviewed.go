@@ -30,18 +30,19 @@ type reviewFlags struct {
 }
 
 func (f *reviewFlags) add(cmd *cobra.Command, out string) {
-	fs := flagsOf(cmd)
+	fs := newFlags(cmd)
 	fs.labels(&f.labels, "labels of a file of embeddings")
 	fs.text(&f.label, "label", "",
-		"column of labels; default: that of the run's training; in a file of embeddings coarse, else label", nothing)
+		"column of labels; default: that of the run's training; in a file of embeddings coarse, else label",
+		completeNothing)
 	fs.distance(&f.distance, "", "that of the run; euclidean for a file of embeddings", "euclidean", "cosine")
 	f.photos.add(cmd)
 	cli.AddStrict(fs.FlagSet, &f.strict)
 	f.outDir.add(cmd, out)
 }
 
-// oneItems checks the argument of both commands.
-func oneItems(_ *cobra.Command, args []string) error {
+// checkItemsArg checks the argument of both commands.
+func checkItemsArg(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return usagef("%d arguments: want one, the folder of a run or a file of embeddings", len(args))
 	}
@@ -50,7 +51,7 @@ func oneItems(_ *cobra.Command, args []string) error {
 
 // open reads the items of a run or of a file of embeddings.
 func (f *reviewFlags) open(ctx context.Context, a *app, arg string) (*itemsource.Items, error) {
-	st, err := stat(arg, aRun, someVectors)
+	st, err := statArg(arg, wantRun, wantVectors)
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +59,10 @@ func (f *reviewFlags) open(ctx context.Context, a *app, arg string) (*itemsource
 	if !st.IsDir() {
 		what, needs = "a file of embeddings", "data"
 	}
-	if err := refuse(f.cmd, what,
-		rule{"labels", !st.IsDir(), "", "a run has its labels"},
-		rule{"folds", st.IsDir(), "", trainsARun},
-		rule{"data-dir allow-outside", true, needs, forASet}); err != nil {
+	if err := checkRules(f.cmd, what,
+		flagRule{"labels", !st.IsDir(), "", "a run has its labels"},
+		flagRule{"folds", st.IsDir(), "", reasonTrains},
+		flagRule{"data-dir allow-outside", true, needs, reasonDataset}); err != nil {
 		return nil, err
 	}
 	var r *itemsource.Items
@@ -84,7 +85,7 @@ func (f *reviewFlags) open(ctx context.Context, a *app, arg string) (*itemsource
 		r.Close()
 		return nil, usagef("--distance: %w", err)
 	}
-	if err := r.Pictures(ctx); err != nil {
+	if err := r.OpenPictures(ctx); err != nil {
 		r.Close()
 		return nil, err
 	}
@@ -107,21 +108,21 @@ func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*itemsou
 	if err != nil {
 		return nil, 0, err
 	}
-	home := dataHome(f.photos.dataDir)
+	home := dataFolder(f.photos.dataDir)
 	cfg.Data.Outside = cfg.Data.Outside || f.photos.outside
 	d, err := openWhole(ctx, &cfg.Data, home)
 	if err != nil && f.photos.data == "" {
-		err = run.Moved(err, dir)
+		err = run.ExplainMissingData(err, dir)
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	a.sayNotes(d)
+	a.printNotes(d)
 	if label, _ := cfg.Data.LabelColumns(d); d.Levels != nil && d.Levels.Say(label, "") != "" {
 		fmt.Fprintln(a.err, "labels: "+escape.Text(d.Levels.Say(label, "--label ")))
 	}
-	r, err := itemsource.OfRun(ctx, d, &cfg, home, func(p *data.Part) (*run.Embedded, error) {
-		return a.embedded(ctx, m, p)
+	r, err := itemsource.FromRun(ctx, d, &cfg, home, func(p *data.Part) (*run.Embeddings, error) {
+		return a.embedAndReport(ctx, m, p)
 	})
 	if err != nil {
 		d.Close()
@@ -131,20 +132,20 @@ func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*itemsou
 
 // openTable reads a file of embeddings with its labels.
 func (f *reviewFlags) openTable(ctx context.Context, a *app, path string) (*itemsource.Items, error) {
-	t, err := a.read(path, f.labels)
+	t, err := a.readTable(path, f.labels)
 	if err != nil {
 		return nil, err
 	}
-	r, err := itemsource.OfTable(t, path, f.label, f.photos.root(), f.strict)
+	r, err := itemsource.FromTable(t, path, f.label, f.photos.root(), f.strict)
 	if err != nil {
 		return nil, err
 	}
-	a.sayLeftOut(r.LeftOut)
+	a.printLeftOut(r.LeftOut)
 	d, err := f.photos.open(ctx, t.Files, path)
 	if d == nil || err != nil {
 		return r, err
 	}
-	return r, r.In(d, path)
+	return r, r.SetDataset(d, path)
 }
 
 // csvFile is a table to write.
@@ -158,7 +159,7 @@ type csvFile struct {
 func (f *reviewFlags) writeAll(tables []csvFile, page func() (*review.Page, error)) ([]string, error) {
 	var texts []results.Text
 	for _, t := range tables {
-		texts = append(texts, results.Of(t.name, func(w io.Writer) error {
+		texts = append(texts, results.NewText(t.name, func(w io.Writer) error {
 			out := csv.NewWriter(w)
 			return errors.Join(out.WriteAll(t.rows), out.Error())
 		}))
@@ -167,6 +168,6 @@ func (f *reviewFlags) writeAll(tables []csvFile, page func() (*review.Page, erro
 	if err != nil {
 		return nil, err
 	}
-	return f.put(append(texts, results.Of(review.DataName, bytesOf(p.JSON)),
-		results.Of(review.FileName, bytesOf(p.HTML)))...)
+	return f.writeResults(append(texts, results.NewText(review.DataName, bytesWriter(p.JSON)),
+		results.NewText(review.FileName, bytesWriter(p.HTML)))...)
 }

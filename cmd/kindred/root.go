@@ -31,15 +31,15 @@ const (
 // exitUsage.
 func usageError(err error) error { return cli.UsageError{Err: err} }
 
-// resumable is the error of an interrupted command that can go on.
-type resumable struct {
+// resumableError is the error of an interrupted command that can go on.
+type resumableError struct {
 	error
 	where   string // the command was when it was interrupted
 	command string // command that goes on
 	end     string // command that ends it with the best weights so far; "" without one
 }
 
-func (r resumable) Unwrap() error { return r.error }
+func (r resumableError) Unwrap() error { return r.error }
 
 func usagef(format string, args ...any) error { return usageError(fmt.Errorf(format, args...)) }
 
@@ -53,8 +53,8 @@ type app struct {
 	seed     uint64
 }
 
-// onTerminal reports whether progress is shown on a terminal.
-func (a *app) onTerminal() bool {
+// isTerminal reports whether progress is shown on a terminal.
+func (a *app) isTerminal() bool {
 	f, ok := a.terminal().(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
@@ -74,17 +74,17 @@ func (a *app) printJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// answer prints the result of a command: v as JSON with --json, else by calling text.
-func (a *app) answer(v any, text func() error) error {
+// printResult prints the result of a command: v as JSON with --json, else by calling text.
+func (a *app) printResult(v any, text func() error) error {
 	if a.json {
 		return a.printJSON(v)
 	}
 	return text()
 }
 
-// answerf is answer with a text of one format.
-func (a *app) answerf(v any, format string, args ...any) error {
-	return a.answer(v, func() error {
+// printResultf is answer with a text of one format.
+func (a *app) printResultf(v any, format string, args ...any) error {
+	return a.printResult(v, func() error {
 		_, err := fmt.Fprintf(a.out, format, args...)
 		return err
 	})
@@ -117,16 +117,16 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) (code in
 	case err == nil:
 		return exitOK
 	case errors.Is(err, context.Canceled):
-		var r resumable
+		var r resumableError
 		if errors.As(err, &r) {
 			fmt.Fprintf(errOut, "kindred: interrupted: %s; go on with\n%s\n", r.where, r.command)
 			if r.end != "" {
 				fmt.Fprintf(errOut, "or keep the best weights so far with\n%s\n", r.end)
 			}
 		} else {
-			fmt.Fprintln(errOut, escape.Text(escape.Message(interruption(err))))
+			fmt.Fprintln(errOut, escape.Text(escape.Message(describeInterruption(err))))
 		}
-		if s, ok := signalled(ctx); ok {
+		if s, ok := signalOf(ctx); ok {
 			return exitSignal + int(s)
 		}
 		return exitFailure
@@ -145,7 +145,7 @@ func execute(ctx context.Context, args []string, out, errOut io.Writer) (code in
 func (a *app) reportPanic(value any, args []string) {
 	fmt.Fprintf(a.err, "kindred: internal error: %v\n\n%s\n%scommand %s\n\nThis is a bug in kindred: please report it "+
 		"with all lines above, but without passwords, at\nhttps://github.com/kindred-ml/kindred/issues\n", value,
-		debug.Stack(), thisVersion(), escape.Command(append([]string{"kindred"}, args...)...))
+		debug.Stack(), currentVersion(), escape.Command(append([]string{"kindred"}, args...)...))
 }
 
 // checkedWriter keeps the first error of its writes, so that a command fails if its
@@ -163,8 +163,8 @@ func (c *checkedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// interruption describes how a command was stopped and what it was doing.
-func interruption(err error) string {
+// describeInterruption describes how a command was stopped and what it was doing.
+func describeInterruption(err error) string {
 	what := strings.TrimSuffix(strings.TrimSuffix(cli.Message(err), context.Canceled.Error()), ": ")
 	if what == "" {
 		return "kindred: interrupted"
@@ -227,25 +227,25 @@ prints where it stopped. A second signal ends it at once.`,
 		return err
 	}
 	cli.AddGlobals(root.PersistentFlags(), &a.json, &a.seed)
-	inherited(root).complete("memory", words("1GiB", "2GiB", "4GiB", "8GiB", "16GiB"))
+	newPersistentFlags(root).complete("memory", completeWords("1GiB", "2GiB", "4GiB", "8GiB", "16GiB"))
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.FlagError(err) })
 	addCommands(root, a)
 	for _, c := range root.Commands() {
 		if !c.Runnable() {
-			c.RunE = group
+			c.RunE = runGroup
 		}
 	}
 	addCompletions(root)
 	return root
 }
 
-// group runs a command that only has subcommands: it prints its help, and a word
+// runGroup runs a command that only has subcommands: it prints its help, and a word
 // that is not a subcommand is a usage error.
-func group(cmd *cobra.Command, args []string) error {
+func runGroup(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
 	}
-	names := each(cmd.Commands(), (*cobra.Command).Name)
+	names := mapList(cmd.Commands(), (*cobra.Command).Name)
 	return usagef("unknown command %q for %s: want one of %s", args[0], cmd.CommandPath(), strings.Join(names, ", "))
 }
 

@@ -25,8 +25,8 @@ func runArgs(t *testing.T, args ...string) (code int, out, errOut string) {
 	return code, o.String(), e.String()
 }
 
-// boom panics with text that would clear a terminal.
-func boom() { panic("boom \x1b[2J") }
+// panicHostile panics with text that would clear a terminal.
+func panicHostile() { panic("boom \x1b[2J") }
 
 func TestExitStatus(t *testing.T) {
 	saved := commandGroups
@@ -35,7 +35,7 @@ func TestExitStatus(t *testing.T) {
 	commandGroups = []commandGroup{{"Tests", []func(*app) *cobra.Command{func(*app) *cobra.Command {
 		return &cobra.Command{Use: "try", RunE: func(*cobra.Command, []string) error {
 			if result == nil {
-				boom()
+				panicHostile()
 			}
 			return result
 		}}
@@ -56,7 +56,7 @@ func TestExitStatus(t *testing.T) {
 		{"interrupt", []string{"try"}, context.Canceled, exitFailure, "interrupted"},
 		{"panic", []string{"try"}, nil, exitFailure, `internal error: boom \x1b[2J` + "\n"},
 		{"stack of a panic", []string{"try"}, nil, exitFailure, "kindred.boom("},
-		{"version of a panic", []string{"try"}, nil, exitFailure, thisVersion().String() + "command kindred try\n"},
+		{"version of a panic", []string{"try"}, nil, exitFailure, currentVersion().String() + "command kindred try\n"},
 		{"command of a panic", []string{"try", "--memory", "9GiB"}, nil, exitFailure, "kindred try --memory 9GiB\n"},
 	} {
 		result = tc.err
@@ -110,8 +110,8 @@ func TestMemoryFlagIsTheLimitOfOneCommandLine(t *testing.T) {
 	}
 }
 
-// program runs one command line that must succeed.
-func program(t *testing.T, line string) (out, errOut string) {
+// runProgram runs one command line that must succeed.
+func runProgram(t *testing.T, line string) (out, errOut string) {
 	t.Helper()
 	code, out, errOut := runArgs(t, strings.Fields(line)...)
 	if code != exitOK {
@@ -120,9 +120,9 @@ func program(t *testing.T, line string) (out, errOut string) {
 	return out, errOut
 }
 
-// featureSet goes to an empty folder and writes features.npy, of four classes of
+// makeFeatureSet goes to an empty folder and writes features.npy, of four classes of
 // ten samples, with labels.csv.
-func featureSet(t *testing.T) {
+func makeFeatureSet(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	rng := rand.New(rand.NewPCG(1, 1))

@@ -16,8 +16,8 @@ import (
 func TestSearchLeast(t *testing.T) {
 	dir := t.TempDir()
 	catalogue, photos, ix := filepath.Join(dir, "C.csv"), filepath.Join(dir, "Q.csv"), filepath.Join(dir, "ix")
-	things(t, catalogue, 0, 40)
-	things(t, photos, 38, 39)
+	writeThings(t, catalogue, 0, 40)
+	writeThings(t, photos, 38, 39)
 	if code, _, stderr := runArgs(t, "index", "create", "--embeddings", catalogue, "--out", ix); code != exitOK {
 		t.Fatal(stderr)
 	}
@@ -88,7 +88,7 @@ func TestSearchLeast(t *testing.T) {
 func TestSearchOtherCalibration(t *testing.T) {
 	dir := t.TempDir()
 	items, cosine := filepath.Join(dir, "C.csv"), filepath.Join(dir, "cosine")
-	things(t, items, 0, 40)
+	writeThings(t, items, 0, 40)
 	for _, args := range [][]string{{"calibrate", items, "--out", filepath.Join(dir, "c.json")},
 		{"index", "create", "--embeddings", items, "--out", cosine, "--distance", "cosine"},
 		{"calibrate", items, "--out", filepath.Join(cosine, decide.FileName)}} {

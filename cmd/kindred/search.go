@@ -22,7 +22,7 @@ import (
 
 // searchFlags say what to look up, in what, and which neighbours to show.
 type searchFlags struct {
-	look        lookupFlags
+	lookup      lookupFlags
 	opt         lookup.Options
 	to          outDir
 	ids, texts  []string
@@ -35,11 +35,11 @@ type searchFlags struct {
 }
 
 func newSearch(a *app) *cobra.Command {
-	f := searchFlags{look: lookupFlags{a: a}}
-	f.look.spec.Way = ": use --id or --vector of kindred index search"
+	f := searchFlags{lookup: lookupFlags{a: a}}
+	f.lookup.spec.Way = ": use --id or --vector of kindred index search"
 	cmd := &cobra.Command{
 		Use:               "search PHOTO|WORDS... [--run DIR] --in PATH | --embeddings FILE",
-		ValidArgsFunction: anyFile,
+		ValidArgsFunction: completeFiles,
 		Short:             "Find the photos that look most like others, or like words",
 		Long: `search prints the photos of a gallery that are nearest to each given photo. It embeds
 photos with the network of a run (--run) or a network that was not trained here
@@ -55,7 +55,7 @@ A photo that is in the gallery, as the same file or as a copy, is left out of it
 answer. Photos that cannot be read are listed, and the others are answered; with
 --strict they are an error.
 
-` + wordsHelp + `
+` + queryHelp + `
 
 If there is a calibration (kindred calibrate), each neighbour has the probability that
 it shows the same thing, and --least 0.9 leaves out neighbours below it.
@@ -78,40 +78,41 @@ it shows the same thing, and --least 0.9 leaves out neighbours below it.
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, photos []string) error {
-			if f.look.spec.Kind() == lookup.None {
+			if f.lookup.spec.Kind() == lookup.None {
 				return usagef("missing --in, or --embeddings: the gallery to search")
 			}
 			return f.search(cmd, photos)
 		},
 	}
-	fs, spec := flagsOf(cmd), &f.look.spec
-	fs.text(&spec.Index, "index", "", "index, instead of a network and a gallery (kindred index search)", folders)
-	fs.text(&spec.Store, "store", "", "store of a database, instead of a gallery: "+storeForm, nothing)
+	fs, spec := newFlags(cmd), &f.lookup.spec
+	fs.text(&spec.Index, "index", "", "index, instead of a network and a gallery (kindred index search)",
+		completeFolders)
+	fs.text(&spec.Store, "store", "", "store of a database, instead of a gallery: "+storeForm, completeNothing)
 	fs.text(&spec.In, "in", "", "gallery: a folder of photos, a manifest, an archive or a data set by name",
-		dataSets)
+		completeDatasets)
 	fs.embeddings(&spec.Embeddings, "embeddings of the gallery, by the same network")
 	fs.forceNetwork(&spec.ForceNetwork)
 	fs.labels(&spec.Labels, "labels of --embeddings")
 	fs.column(&spec.Column, "column of labels to show; "+firstColumn+"; label for an index")
-	fs.dataDir(&f.look.dataDir)
+	fs.dataDir(&f.lookup.dataDir)
 	fs.distance(&spec.Distance, "", "that of the run's scores; cosine for a network that was not trained here",
 		anyDistance...)
 	fs.scratch(&f.scratch)
 	f.to.add(cmd, "folder for search.html and search.png; created if missing")
-	f.look.network.add(cmd)
-	fs.BoolVar(&f.look.network.offline, "offline", false,
+	f.lookup.network.add(cmd)
+	fs.BoolVar(&f.lookup.network.offline, "offline", false,
 		"do not fetch the default network, used without --run and --network")
-	fs.outside(&f.look.outside)
+	fs.outside(&f.lookup.outside)
 	f.add(cmd, "photos")
 	return cmd
 }
 
 func newIndexSearch(a *app) *cobra.Command {
-	f := searchFlags{look: lookupFlags{a: a}, scratch: 1}
-	f.look.spec.Way = ": use --id or --vector"
+	f := searchFlags{lookup: lookupFlags{a: a}, scratch: 1}
+	f.lookup.spec.Way = ": use --id or --vector"
 	cmd := &cobra.Command{
 		Use:               "search INDEX [PHOTO|WORDS...] | --store URL [PHOTO|WORDS...]",
-		ValidArgsFunction: anyFile,
+		ValidArgsFunction: completeFiles,
 		Short:             "Find the items nearest to photos, words, items or embeddings",
 		Long: `search prints the items of an index that are nearest to photos, to items of the index
 (--id), or to embeddings (--vector). It embeds photos with the index's own network. A
@@ -120,7 +121,7 @@ of its own answer; so are the items with the very embedding of --vector.
 --filter is applied before ranking. --store searches a store of a database instead, with
 the network of --run for photos.
 
-` + wordsHelp + `
+` + queryHelp + `
 
 If the index has a calibration (kindred calibrate), each neighbour has the probability
 that it shows the same thing, and --least 0.9 leaves out neighbours below it.
@@ -131,26 +132,27 @@ that it shows the same thing, and --least 0.9 leaves out neighbours below it.
   kindred index search photos.index photo.jpg --filter 'label != "cat"'
   kindred index search photos.index photo.jpg --collapse 0.02 --others 3`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 && f.look.spec.Store == "" {
+			if len(args) == 0 && f.lookup.spec.Store == "" {
 				return usagef("missing argument INDEX, or --store: the gallery to search")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.look.spec.Store == "" {
-				f.look.spec.Index, args = args[0], args[1:]
+			if f.lookup.spec.Store == "" {
+				f.lookup.spec.Index, args = args[0], args[1:]
 			}
 			return f.search(cmd, args)
 		},
 	}
-	fs, spec := flagsOf(cmd), &f.look.spec
-	fs.repeated(&f.ids, "id", "look up an item of the index; may be repeated", nothing)
+	fs, spec := newFlags(cmd), &f.lookup.spec
+	fs.repeated(&f.ids, "id", "look up an item of the index; may be repeated", completeNothing)
 	fs.vector(&spec.Vector, "look up the embeddings in a file, made by the network of the index")
 	fs.forceNetwork(&spec.ForceNetwork)
-	fs.text(&f.filter, "filter", "", "find only items that pass this filter: "+filterHelp, nothing)
+	fs.text(&f.filter, "filter", "", "find only items that pass this filter: "+filterHelp, completeNothing)
 	fs.BoolVar(&f.opt.Exact, "exact", false, "search all lists of an index with lists, for exact results")
-	fs.text(&spec.Store, "store", "", "store of a database, instead of an index: "+storeForm, nothing)
-	fs.text(&f.look.network.run, "run", "", "run whose network made the embeddings of --store, for photos", runFolders)
+	fs.text(&spec.Store, "store", "", "store of a database, instead of an index: "+storeForm, completeNothing)
+	fs.text(&f.lookup.network.run, "run", "", "run whose network made the embeddings of --store, for photos",
+		completeRuns)
 	f.add(cmd, "items")
 	return cmd
 }
@@ -165,45 +167,45 @@ diversify. Printed distances are those from the query.`
 
 // add adds the flags that both commands have; what names the neighbours.
 func (f *searchFlags) add(cmd *cobra.Command, what string) {
-	fs := flagsOf(cmd)
+	fs := newFlags(cmd)
 	fs.IntVar(&f.opt.K, "neighbours", 10, what+" to find for each query")
-	cli.AddStrict(fs.FlagSet, &f.look.spec.Strict)
+	cli.AddStrict(fs.FlagSet, &f.lookup.spec.Strict)
 	fs.Float64Var(&f.opt.Least, "least", 0,
 		"show only neighbours that are the same thing with at least this probability, by the calibration")
 	fs.Float64Var(&f.strangers, "strangers", 0.5,
 		"expected share of queries whose class is not in the gallery; probabilities depend on it")
 	fs.text(&f.calibration, "calibration", "",
-		"file of the calibration; default: in the folder of the index or the run, or beside the network", anyFile)
-	fs.repeated(&f.texts, "text", "words to look up, also if a file has this name; may be repeated", nothing)
-	addTower(cmd, &f.look.spec.Words, towerNow)
-	fs.text(&f.opt.GroupBy, "group-by", "", "column: show only the first neighbour with each value", nothing)
+		"file of the calibration; default: in the folder of the index or the run, or beside the network", completeFiles)
+	fs.repeated(&f.texts, "text", "words to look up, also if a file has this name; may be repeated", completeNothing)
+	addTower(cmd, &f.lookup.spec.Words, towerHelp)
+	fs.text(&f.opt.GroupBy, "group-by", "", "column: show only the first neighbour with each value", completeNothing)
 	fs.Float64Var(&f.opt.Collapse, "collapse", 0,
 		"distance up to which a neighbour counts as a copy of an earlier one and is not shown; 0: show all")
 	fs.IntVar(&f.opt.Others, "others", 0, "further members to list of each group of --group-by or --collapse")
 	fs.Float64Var(&f.opt.Diverse, "diverse", 0, "weight, above 0 and below 1, of being unlike the neighbours before "+
 		"(maximal marginal relevance); 0: order by distance")
 	fs.text(&f.opt.Rerank, "rerank", "", "order the nearest anew by alpha-qe or k-reciprocal; default: by distance",
-		words(lookup.AlphaQE, lookup.KReciprocal))
+		completeWords(lookup.AlphaQE, lookup.KReciprocal))
 	fs.BoolVar(&f.explain, "explain", false,
 		"also print from which files, network, distance and calibration the numbers come")
 }
 
 // check refuses flags with wrong values or that do not apply, and reads the queries.
 func (f *searchFlags) check(cmd *cobra.Command, args []string) (err error) {
-	given, spec := givenFlags(cmd), &f.look.spec
-	if err := cmp.Or(f.look.check(cmd),
-		refuse(cmd, "", rule{"force", true, "out", "it replaces results of --out"})); err != nil {
+	given, spec := givenFlags(cmd), &f.lookup.spec
+	if err := cmp.Or(f.lookup.check(cmd),
+		checkRules(cmd, "", flagRule{"force", true, "out", "it replaces results of --out"})); err != nil {
 		return err
 	}
 	if len(args)+len(f.ids)+len(f.texts) == 0 && spec.Vector == "" {
 		return usagef("missing PHOTO, words, --id or --vector: the queries")
 	}
-	if f.phrases, err = lookup.Parse(args, f.texts); err != nil {
+	if f.phrases, err = lookup.ParsePhrases(args, f.texts); err != nil {
 		return usageError(err)
 	}
-	plain := len(lookup.PhotosAlone(f.phrases)) == len(f.phrases)
+	plain := len(lookup.SinglePhotos(f.phrases)) == len(f.phrases)
 	switch {
-	case lookup.Words(f.phrases) == nil && spec.Words != "":
+	case lookup.ListWords(f.phrases) == nil && spec.Words != "":
 		return usagef("--words %s applies to words, and every query is a photo", spec.Words)
 	case !plain && f.to.dir != "":
 		return usagef("--out %s applies to photos alone: leave it out to look up words or sums", f.to.dir)
@@ -212,7 +214,7 @@ func (f *searchFlags) check(cmd *cobra.Command, args []string) (err error) {
 			"have no calibration")
 	}
 	spec.GroupBy, spec.Memory = f.opt.GroupBy, int64(f.scratch)<<20
-	if err := cmp.Or(atLeast("neighbours", f.opt.K, 1), mebibytes("scratch", f.scratch)); err != nil {
+	if err := cmp.Or(checkAtLeast("neighbours", f.opt.K, 1), checkMebibytes("scratch", f.scratch)); err != nil {
 		return err
 	}
 	if !(f.strangers > 0 && f.strangers < 1) {
@@ -236,18 +238,18 @@ func (f *searchFlags) search(cmd *cobra.Command, args []string) error {
 	if err := f.check(cmd, args); err != nil {
 		return err
 	}
-	if err := f.to.settle("", "search.html", "search.png"); err != nil {
+	if err := f.to.chooseDir("", "search.html", "search.png"); err != nil {
 		return err
 	}
-	source, err := lookup.Open(ctx, &f.look.spec, &f.look)
+	source, err := lookup.Open(ctx, &f.lookup.spec, &f.lookup)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
-	if err := f.to.begin(); err != nil {
+	if err := f.to.makeDir(); err != nil {
 		return err
 	}
-	photos, queries, err := f.ask(ctx, source)
+	photos, queries, err := f.newQueries(ctx, source)
 	if err != nil {
 		return err
 	}
@@ -264,7 +266,7 @@ func (f *searchFlags) search(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	file, err := source.Judge(ctx, g, &f.opt, f.calibration, f.strangers, f.judges(cmd))
+	file, err := source.UseCalibration(ctx, g, &f.opt, f.calibration, f.strangers, f.calibrationFlag(cmd))
 	if err != nil {
 		return err
 	}
@@ -281,23 +283,23 @@ func (f *searchFlags) search(cmd *cobra.Command, args []string) error {
 		}
 		return err
 	}
-	f.sayOlder(answers, in.Name)
-	res := lookup.Results{Head: in.Head(), Queries: answers, LeftOut: photos.LeftOut}
+	f.noteOlder(answers, in.Name)
+	res := lookup.Results{Head: in.AnswerHead(), Queries: answers, LeftOut: photos.LeftOut}
 	res.Calibration, res.Least = file, f.opt.Least
 	if t, ok := g.(*lookup.Table); ok {
 		res.GalleryLeftOut = t.LeftOut
-		f.sayForeign(t, queries, answers)
+		f.noteForeign(t, queries, answers)
 	}
 	if f.to.dir != "" {
 		if res.Files, err = f.writePage(ctx, photos, g, &in, answers); err != nil {
 			return err
 		}
 	}
-	return f.look.a.answer(res, func() error { return res.Print(f.look.a.out, g, &in) })
+	return f.lookup.a.printResult(res, func() error { return res.Print(f.lookup.a.out, g, &in) })
 }
 
-// judges returns the flag that needs a calibration; "" without one.
-func (f *searchFlags) judges(cmd *cobra.Command) string {
+// calibrationFlag returns the flag that needs a calibration; "" without one.
+func (f *searchFlags) calibrationFlag(cmd *cobra.Command) string {
 	given := givenFlags(cmd)
 	switch {
 	case f.opt.Least > 0:
@@ -310,13 +312,13 @@ func (f *searchFlags) judges(cmd *cobra.Command) string {
 	return ""
 }
 
-// ask returns the queries, with the photos among them, which the caller closes. Photos come first, as the page has
-// them.
-func (f *searchFlags) ask(ctx context.Context, source *lookup.Source) (photos *lookup.Set, list []lookup.Query,
+// newQueries returns the queries, with the photos among them, which the caller closes. Photos come first, as
+// the page has them.
+func (f *searchFlags) newQueries(ctx context.Context, source *lookup.Source) (photos *lookup.Set, list []lookup.Query,
 	err error) {
 	photos = &lookup.Set{}
-	if paths := lookup.PhotosAlone(f.phrases); len(paths) > 0 {
-		if photos, list, err = source.Photos(ctx, paths, ""); err != nil {
+	if paths := lookup.SinglePhotos(f.phrases); len(paths) > 0 {
+		if photos, list, err = source.EmbedPhotos(ctx, paths, ""); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -324,17 +326,17 @@ func (f *searchFlags) ask(ctx context.Context, source *lookup.Source) (photos *l
 		list, err = append(list, l...), cmp.Or(err, e)
 	}
 	if len(f.ids) > 0 {
-		more(source.Items.ByID(ctx, f.ids))
+		more(source.Items.QueriesByID(ctx, f.ids))
 	}
-	if f.look.spec.Vector != "" && err == nil {
-		set, rows, e := source.VectorFile()
+	if f.lookup.spec.Vector != "" && err == nil {
+		set, rows, e := source.ReadVectors()
 		if e == nil {
-			e = source.MeetVectors(set.Table, source.Party(source.Items.Name))
+			e = source.CheckVectors(set.Table, source.Party(source.Items.Name))
 		}
 		more(rows, e)
 	}
 	if err == nil {
-		more(source.Sums(ctx, f.phrases))
+		more(source.EmbedSums(ctx, f.phrases))
 	}
 	if err != nil {
 		photos.Close()
@@ -342,27 +344,28 @@ func (f *searchFlags) ask(ctx context.Context, source *lookup.Source) (photos *l
 	return photos, list, err
 }
 
-// sayForeign prints a remark if another network made the embeddings.
-func (f *searchFlags) sayForeign(t *lookup.Table, queries []lookup.Query, answers []api.Answer) {
-	if file := f.look.spec.Embeddings; file != "" {
-		if i, ok := t.Foreign(queries, answers); ok {
-			fmt.Fprintf(f.look.a.err, "%s has another embedding in %s: was it made by another network than %s?\n",
-				escape.Name(queries[i].Path), escape.Name(file), escape.Name(f.look.network.by()))
+// noteForeign prints a remark if another network made the embeddings.
+func (f *searchFlags) noteForeign(t *lookup.Table, queries []lookup.Query, answers []api.Answer) {
+	if file := f.lookup.spec.Embeddings; file != "" {
+		if i, ok := t.FindForeignQuery(queries, answers); ok {
+			fmt.Fprintf(f.lookup.a.err, "%s has another embedding in %s: was it made by another network than %s?\n",
+				escape.Name(queries[i].Path), escape.Name(file), escape.Name(f.lookup.network.networkText()))
 		}
 	}
 }
 
-// sayOlder prints remarks about items of older contents of the queries' files.
-func (f *searchFlags) sayOlder(answers []api.Answer, name string) {
+// noteOlder prints remarks about items of older contents of the queries' files.
+func (f *searchFlags) noteOlder(answers []api.Answer, name string) {
 	way := ""
-	if f.look.spec.Store == "" {
+	if f.lookup.spec.Store == "" {
 		way = fmt.Sprintf(": '%s' updates it", escape.Command("kindred", "index", "sync", "PHOTOS", "--index", name))
 	}
 	for _, q := range answers {
 		if n := len(q.Older); n > 0 {
-			fmt.Fprintf(f.look.a.err, "%s: the index has an older content of this file, which is not left out, under "+
-				"%s%s\n",
-				escape.Name(q.Query), lookup.FirstNames(q.Older), way)
+			fmt.Fprintf(f.lookup.a.err,
+				"%s: the index has an older content of this file, which is not left out, under "+
+					"%s%s\n",
+				escape.Name(q.Query), lookup.FormatFirstNames(q.Older), way)
 		}
 	}
 }
@@ -373,18 +376,21 @@ func (f *searchFlags) writePage(ctx context.Context, photos *lookup.Set, g looku
 	// Every picture of the page is held until the page is written.
 	const pictureBytes = 1 << 20
 	what := fmt.Sprintf("--neighbours %d of %d photos", f.opt.K, len(answers))
-	if err := planned(what, int64(len(answers)), int64(min(f.opt.K, in.Items))+1, pictureBytes); err != nil {
+	if err := checkMemory(what, int64(len(answers)), int64(min(f.opt.K, in.Items))+1, pictureBytes); err != nil {
 		return nil, err
 	}
-	file, by := filepath.Join(f.to.dir, "search.html"), f.look.network.by()
-	if f.look.spec.Index != "" {
-		by = f.look.spec.Index
+	file, by := filepath.Join(f.to.dir, "search.html"), f.lookup.network.networkText()
+	if f.lookup.spec.Index != "" {
+		by = f.lookup.spec.Index
 	}
-	out := retrieval.Found{Queries: photos, Gallery: g, Info: in, Judged: f.opt.Same != nil, Least: f.opt.Least, By: by,
-		Query: retrieval.Shown(ctx, file, f.look.a.sayUnread), Item: retrieval.Shown(ctx, file, f.look.a.sayUnread)}
+	out := retrieval.Results{Queries: photos, Gallery: g, Info: in, Judged: f.opt.Same != nil, Least: f.opt.Least,
+		By:    by,
+		Query: retrieval.PictureReader(ctx, file, f.lookup.a.noteUnread),
+		Item:  retrieval.PictureReader(ctx, file, f.lookup.a.noteUnread)}
 	page, rows, err := out.Page(answers)
 	if err != nil {
 		return nil, err
 	}
-	return f.to.put(results.Of("search.html", htmlOf(page)), drawing("search.png", report.PNG, sheet(rows)))
+	return f.to.writeResults(results.NewText("search.html", htmlWriter(page)),
+		newFigureFile("search.png", report.PNG, firstRows(rows)))
 }

@@ -22,7 +22,7 @@ import (
 // searchRun trains a little on photos and returns their folder and the run's.
 func searchRun(t *testing.T) (dir, run string) {
 	t.Helper()
-	dir, run = photos(t), filepath.Join(t.TempDir(), "run")
+	dir, run = writePhotos(t), filepath.Join(t.TempDir(), "run")
 	code, _, stderr := runArgs(t, "train", "--data", dir, "--out", run, "--set", "data.split=images:0.3", "--set",
 		"train.epochs=1", "--set", "network.name=mlp", "--set", "network.width=8")
 	if code != exitOK {
@@ -44,7 +44,7 @@ func searchFor(t *testing.T, args ...string) (res lookup.Results, stderr string)
 	return res, stderr
 }
 
-func pathsOf(q api.Answer) (paths []string) {
+func neighbourPaths(q api.Answer) (paths []string) {
 	for _, n := range q.Neighbours {
 		paths = append(paths, n.Path)
 	}
@@ -61,8 +61,8 @@ func TestSearch(t *testing.T) {
 	}
 	for _, q := range res.Queries {
 		if len(q.Neighbours) != 10 || len(q.Itself) != 1 || filepath.ToSlash(q.Itself[0]) != q.Query ||
-			slices.Contains(pathsOf(q), q.Itself[0]) {
-			t.Errorf("%s is %v, its neighbours %v", q.Query, q.Itself, pathsOf(q))
+			slices.Contains(neighbourPaths(q), q.Itself[0]) {
+			t.Errorf("%s is %v, its neighbours %v", q.Query, q.Itself, neighbourPaths(q))
 		}
 		last := 0.0
 		for _, n := range q.Neighbours {
@@ -92,7 +92,7 @@ func TestSearch(t *testing.T) {
 	}
 
 	code, stdout, stderr := runArgs(t, "search", one, "--run", run, "--in", dir, "--neighbours", "2")
-	first := pathsOf(res.Queries[0])
+	first := neighbourPaths(res.Queries[0])
 	if code != exitOK || strings.Count(stdout, "distance ") != 2 || !strings.Contains(stdout, first[1]) ||
 		strings.Contains(stdout, first[2]) || !strings.Contains(stdout, "this very picture, left out below: c0 ("+one+
 		")") ||
@@ -109,9 +109,9 @@ func TestSearch(t *testing.T) {
 
 // Without a run or a network search takes the one that training starts from.
 func TestSearchWithoutARun(t *testing.T) {
-	home, dir := t.TempDir(), photos(t)
+	home, dir := t.TempDir(), writePhotos(t)
 	t.Setenv(weights.EnvHome, home)
-	e := emptyStart(t, home)
+	e := writeEmptyStart(t, home)
 	code, _, stderr := runArgs(t, "search", filepath.Join(dir, "c0", "1.png"), "--in", dir)
 	const says = "compared by the pretrained network "
 	if code != exitFailure || !strings.Contains(stderr, says+e.Name+"; use --run DIR") ||
@@ -120,12 +120,12 @@ func TestSearchWithoutARun(t *testing.T) {
 	}
 }
 
-// emptyStart writes a file of zeros in the place of the weights that training on
+// writeEmptyStart writes a file of zeros in the place of the weights that training on
 // photographs starts from.
-func emptyStart(t *testing.T, home string) weights.Entry {
+func writeEmptyStart(t *testing.T, home string) weights.Entry {
 	t.Helper()
-	e, _ := weights.Start(home)
-	put(t, e.Path(home), nil)
+	e, _ := weights.DefaultStart(home)
+	writeBytes(t, e.Path(home), nil)
 	if err := os.Truncate(e.Path(home), e.Bytes); err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func emptyStart(t *testing.T, home string) weights.Entry {
 // What a program saved with package nn embeds and searches like a run, by its folder
 // and by its files.
 func TestSearchAndEmbedWithASavedNetwork(t *testing.T) {
-	dir, saved := photos(t), t.TempDir()
+	dir, saved := writePhotos(t), t.TempDir()
 	spec, err := zoo.Network("mlp", zoo.Options{Input: nn.Shape{H: 8, W: 8, C: 1}, Width: 4, Dim: 3})
 	if err != nil {
 		t.Fatal(err)
@@ -196,12 +196,12 @@ func TestSearchInAFlatFolder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		put(t, filepath.Join(flat, strings.ReplaceAll(name, "/", "-")), b)
+		writeBytes(t, filepath.Join(flat, strings.ReplaceAll(name, "/", "-")), b)
 	}
-	put(t, filepath.Join(flat, "broken.png"), []byte("no picture"))
-	put(t, filepath.Join(flat, "notes.txt"), []byte("no picture"))
+	writeBytes(t, filepath.Join(flat, "broken.png"), []byte("no picture"))
+	writeBytes(t, filepath.Join(flat, "notes.txt"), []byte("no picture"))
 	broken, copied := filepath.Join(t.TempDir(), "broken.jpg"), filepath.Join(dir, "c0", "1.png")
-	put(t, broken, []byte("no picture either"))
+	writeBytes(t, broken, []byte("no picture either"))
 	res, stderr := searchFor(t, broken, copied, "none.jpg", filepath.Join(dir, "c2", "5.png"), "--run", run, "--in",
 		flat)
 	if len(res.Queries) != 2 || res.Items != 4 || len(res.Queries[0].Neighbours) != 3 ||
@@ -225,7 +225,7 @@ func TestSearchInAFlatFolder(t *testing.T) {
 		t.Errorf("left out %v of the queries and %v of the gallery", res.LeftOut, res.GalleryLeftOut)
 	}
 	one, _ := searchFor(t, copied, "--run", run, "--in", filepath.Join(flat, "c1-2.png"))
-	if got := pathsOf(one.Queries[0]); !slices.Equal(got, []string{filepath.Join(flat, "c1-2.png")}) {
+	if got := neighbourPaths(one.Queries[0]); !slices.Equal(got, []string{filepath.Join(flat, "c1-2.png")}) {
 		t.Errorf("in one photo: %v", got)
 	}
 	for want, args := range map[string][]string{
@@ -275,7 +275,7 @@ func TestSearchInEmbeddings(t *testing.T) {
 		}
 		return path
 	}
-	e, err := formats().Read(filepath.Join(tmp, "E.parquet"))
+	e, err := embeddingFormats().Read(filepath.Join(tmp, "E.parquet"))
 	if err != nil {
 		t.Fatal(err)
 	}

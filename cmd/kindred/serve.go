@@ -71,7 +71,7 @@ func newServe(a *app) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:               "serve INDEX... | --store URL | --review DIR",
-		ValidArgsFunction: folders,
+		ValidArgsFunction: completeFolders,
 		Short:             "Search an index, and change it, over HTTP",
 		Long: `serve finds over HTTP the neighbours of a picture, an item or a vector in one or more
 indexes, explains results, and adds, changes and removes items. GET /openapi.json
@@ -96,7 +96,7 @@ flag can be set by an environment variable instead, --max-body by
   kindred serve photos.index --listen 0.0.0.0:7700 --keys keys.txt --tls-cert cert.pem --tls-key key.pem`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, dirs []string) error {
-			if err := fromEnvironment(cmd.LocalFlags(), os.LookupEnv); err != nil {
+			if err := setFromEnvironment(cmd.LocalFlags(), os.LookupEnv); err != nil {
 				return err
 			}
 			if env := os.Getenv(serveEnv + "INDEX"); len(dirs) == 0 && env != "" {
@@ -106,38 +106,40 @@ flag can be set by an environment variable instead, --max-body by
 				return usagef("missing argument INDEX, --store or --review: the data to serve; 'kindred index " +
 					"create' makes an index")
 			}
-			if err := f.refuse(cmd, dirs); err != nil {
+			if err := f.checkApplicable(cmd, dirs); err != nil {
 				return err
 			}
 			return runServe(cmd.Context(), a, &f, dirs)
 		},
 	}
-	f.add(flagsOf(cmd))
+	f.add(newFlags(cmd))
 	cmd.AddCommand(newServeKey(a))
 	return cmd
 }
 
 func (f *serveFlags) add(fs flags) {
-	fs.text(&f.listen, "listen", "127.0.0.1:7700", "address to listen on; port 0 chooses a free port", nothing)
-	fs.text(&f.keys, "keys", "", "file of keys; it is reloaded when it changes", anyFile)
-	fs.text(&f.cert, "tls-cert", "", "certificate for TLS (PEM); it is reloaded when it changes", anyFile)
-	fs.text(&f.key, "tls-key", "", "private key of the certificate (PEM)", anyFile)
-	fs.repeated(&f.stores, "store", "serve a store of a database: "+storeForm+"; may be repeated", nothing)
-	fs.text(&f.run, "run", "", "run whose network made the embeddings of --store, for pictures", runFolders)
+	fs.text(&f.listen, "listen", "127.0.0.1:7700", "address to listen on; port 0 chooses a free port", completeNothing)
+	fs.text(&f.keys, "keys", "", "file of keys; it is reloaded when it changes", completeFiles)
+	fs.text(&f.cert, "tls-cert", "", "certificate for TLS (PEM); it is reloaded when it changes", completeFiles)
+	fs.text(&f.key, "tls-key", "", "private key of the certificate (PEM)", completeFiles)
+	fs.repeated(&f.stores, "store", "serve a store of a database: "+storeForm+"; may be repeated", completeNothing)
+	fs.text(&f.run, "run", "", "run whose network made the embeddings of --store, for pictures", completeRuns)
 	fs.repeated(&f.origins, "origin", "origin of web pages that may call the server, such as https://shop.example; "+
-		"* allows all; may be repeated", nothing)
+		"* allows all; may be repeated", completeNothing)
 	fs.BoolVar(&f.readOnly, "read-only", false, "change nothing, so that another program can change the index")
 	fs.repeated(&f.pictures, "pictures", "show only pictures in this folder, and accept paths in it for items; "+
-		"may be repeated", folders)
-	fs.text(&f.uploads, "uploads", "", "folder for added pictures; default: uploads in the index", folders)
-	fs.text(&f.label, "label", "", "column of the items' classes, for explanations (default label)", nothing)
+		"may be repeated", completeFolders)
+	fs.text(&f.uploads, "uploads", "", "folder for added pictures; default: uploads in the index", completeFolders)
+	fs.text(&f.label, "label", "", "column of the items' classes, for explanations (default label)", completeNothing)
 	fs.text(&f.review, "review", "",
-		"results of kindred discover or kindred clean (folder or page) to decide about at /review", folders)
-	fs.text(&f.sync, "sync", "", "make the one INDEX match this folder of photos, as kindred index sync does", folders)
+		"results of kindred discover or kindred clean (folder or page) to decide about at /review", completeFolders)
+	fs.text(&f.sync, "sync", "", "make the one INDEX match this folder of photos, as kindred index sync does",
+		completeFolders)
 	fs.DurationVar(&f.every, "sync-every", time.Minute, "with --sync: longest time between two comparisons, whether "+
 		"a change was reported or not")
-	fs.Float64Var(&f.most, "sync-most", changes.DefaultMost, "with --sync: largest share of the items, 0 to 1, that "+
-		"is removed without asking; if more photos are missing, their items stay until somebody decides")
+	fs.Float64Var(&f.most, "sync-most", changes.DefaultMaxRemovals,
+		"with --sync: largest share of the items, 0 to 1, that "+
+			"is removed without asking; if more photos are missing, their items stay until somebody decides")
 	fs.BoolVar(&f.withoutKeys, "without-keys", false, "with --open-to-network: require no keys; everyone may read "+
 		"and write")
 	fs.BoolVar(&f.toAll, "open-to-network", false, "with --without-keys: let other machines connect")
@@ -146,7 +148,7 @@ func (f *serveFlags) add(fs flags) {
 	l.Concurrent, l.Connections, l.Time, l.Drain = 64, 1024, 30*time.Second, 20*time.Second
 	f.body.bytes, f.memory.bytes = &l.Body, &l.Memory
 	fs.Var(f.body, "max-body", "largest body of a request")
-	fs.complete("max-body", words("8MiB", "32MiB", "128MiB"))
+	fs.complete("max-body", completeWords("8MiB", "32MiB", "128MiB"))
 	fs.IntVar(&l.Pixels, "max-pixels", l.Pixels, "most pixels of a picture")
 	fs.IntVar(&l.Items, "max-items", l.Items, "most items written, removed or listed by a request")
 	fs.IntVar(&l.K, "max-k", l.K, "most neighbours found by a request")
@@ -158,19 +160,20 @@ func (f *serveFlags) add(fs flags) {
 	fs.IntVar(&l.PerSender, "connections-per-address", 0, "most of --connections that one address keeps when others "+
 		"need them (default a quarter)")
 	fs.list(&f.proxies, "trusted-proxy", nil, "address or network of a proxy whose X-Forwarded-For is trusted "+
-		"to name the client, or loopback; may be repeated", commaList("loopback"))
+		"to name the client, or loopback; may be repeated", completeList("loopback"))
 	fs.Var(f.memory, "request-memory",
 		"most memory for bodies and pictures of all requests (default half of the memory limit)")
-	fs.complete("request-memory", words("256MiB", "1GiB", "4GiB"))
+	fs.complete("request-memory", completeWords("256MiB", "1GiB", "4GiB"))
 	fs.DurationVar(&l.Time, "timeout", l.Time, "longest time to receive a body, and longest time to process a request")
 	fs.DurationVar(&l.Drain, "drain", l.Drain, "longest time to finish requests when stopping")
 	fs.text(&f.logFormat, "log-format", "", "json or text (default text on a terminal, else json)",
-		words("json", "text"))
-	fs.text(&f.logLevel, "log-level", "info", "debug, info, warn or error", words("debug", "info", "warn", "error"))
+		completeWords("json", "text"))
+	fs.text(&f.logLevel, "log-level", "info", "debug, info, warn or error",
+		completeWords("debug", "info", "warn", "error"))
 }
 
-// fromEnvironment sets the flags that the command line does not set.
-func fromEnvironment(fs *pflag.FlagSet, lookup func(string) (string, bool)) (err error) {
+// setFromEnvironment sets the flags that the command line does not set.
+func setFromEnvironment(fs *pflag.FlagSet, lookup func(string) (string, bool)) (err error) {
 	fs.VisitAll(func(flag *pflag.Flag) {
 		name := serveEnv + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
 		if v, ok := lookup(name); ok && !flag.Changed && flag.Name != "help" {
@@ -188,7 +191,7 @@ func (f *serveFlags) logger(a *app) (*slog.Logger, error) {
 		return nil, usagef("--log-level %q: want debug, info, warn or error", f.logLevel)
 	}
 	format := f.logFormat
-	if format == "" && !a.onTerminal() {
+	if format == "" && !a.isTerminal() {
 		format = "json"
 	}
 	opt := &slog.HandlerOptions{Level: level}
@@ -201,8 +204,8 @@ func (f *serveFlags) logger(a *app) (*slog.Logger, error) {
 	return nil, usagef("--log-format %q: want json or text", f.logFormat)
 }
 
-// refuse refuses flags that do not apply to the served data.
-func (f *serveFlags) refuse(cmd *cobra.Command, dirs []string) error {
+// checkApplicable refuses flags that do not apply to the served data.
+func (f *serveFlags) checkApplicable(cmd *cobra.Command, dirs []string) error {
 	served := len(dirs)+len(f.stores) > 0
 	what := "a review without an index"
 	switch {
@@ -211,16 +214,16 @@ func (f *serveFlags) refuse(cmd *cobra.Command, dirs []string) error {
 	case served:
 		what = lookup.Store.String()
 	}
-	return refuse(cmd, what,
-		rule{"run", len(f.stores) > 0, "", "an index contains its network"},
-		rule{"sync", len(dirs) > 0, "", "only an index can follow a folder"},
-		rule{"sync-every", true, "sync", "it sets how often that folder is compared"},
-		rule{"sync-most", true, "sync", "it limits what that folder removes"},
-		rule{"label pictures uploads max-items max-k max-pixels", served, "", "a review has no items"})
+	return checkRules(cmd, what,
+		flagRule{"run", len(f.stores) > 0, "", "an index contains its network"},
+		flagRule{"sync", len(dirs) > 0, "", "only an index can follow a folder"},
+		flagRule{"sync-every", true, "sync", "it sets how often that folder is compared"},
+		flagRule{"sync-most", true, "sync", "it limits what that folder removes"},
+		flagRule{"label pictures uploads max-items max-k max-pixels", served, "", "a review has no items"})
 }
 
-// check refuses flags that contradict each other.
-func (f *serveFlags) check(dirs []string) error {
+// checkConsistent refuses flags that contradict each other.
+func (f *serveFlags) checkConsistent(dirs []string) error {
 	switch {
 	case (f.cert == "") != (f.key == ""):
 		return usagef("--tls-cert and --tls-key need each other: give both")
@@ -241,7 +244,7 @@ func (f *serveFlags) check(dirs []string) error {
 }
 
 func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err error) {
-	if err := f.check(dirs); err != nil {
+	if err := f.checkConsistent(dirs); err != nil {
 		return err
 	}
 	log, err := f.logger(a)
@@ -251,7 +254,7 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 	opt := serve.Options{Origins: f.origins, ReadOnly: f.readOnly, Limits: f.limits, Log: log, Page: page.Handler(),
 		Review: f.review}
 	if f.review != "" && !f.readOnly {
-		held, err := f.holdReview()
+		held, err := f.lockReview()
 		if err != nil {
 			return err
 		}
@@ -271,11 +274,11 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 			return err
 		}
 	}
-	address, err := f.reach(&opt)
+	address, err := f.setReach(&opt)
 	if err != nil {
 		return err
 	}
-	indexes, end, err := f.collections(ctx, a, dirs, &opt)
+	indexes, end, err := f.openCollections(ctx, a, dirs, &opt)
 	if err != nil {
 		return err
 	}
@@ -287,25 +290,25 @@ func runServe(ctx context.Context, a *app, f *serveFlags, dirs []string) (err er
 	defer s.Close()
 	// Data that cannot be opened is an error before the port is taken. The server follows a folder only
 	// once it listens.
-	ln, err := f.bind(address, opt.Proxies)
+	ln, err := f.listenOn(address, opt.Proxies)
 	if err != nil {
 		return err
 	}
 	defer ln.Close()
 	for _, h := range indexes {
-		defer h.keep(ctx, s)()
+		defer h.startKeeping(ctx, s)()
 	}
-	if err := a.tellServing(ctx, log, ln, secure != nil, &opt); err != nil {
+	if err := a.printServing(ctx, log, ln, secure != nil, &opt); err != nil {
 		return err
 	}
 	defer critical.Begin(ctx, 0)() // --drain bounds how long it goes on after a signal
 	return s.Serve(ctx, ln, secure)
 }
 
-// holdReview locks the folder of the page to review, because this process writes the
+// lockReview locks the folder of the page to review, because this process writes the
 // decisions there.
-func (f *serveFlags) holdReview() (*lock.Held, error) {
-	st, err := stat(f.review, "a folder or page that kindred discover or kindred clean has written")
+func (f *serveFlags) lockReview() (*lock.Held, error) {
+	st, err := statArg(f.review, "a folder or page that kindred discover or kindred clean has written")
 	if err != nil {
 		return nil, fmt.Errorf("--review: %w", err)
 	}
@@ -316,9 +319,9 @@ func (f *serveFlags) holdReview() (*lock.Held, error) {
 	return lock.Folder(dir)
 }
 
-// address returns the address to listen on. If other machines can connect, it requires keys, or a second
+// listenAddress returns the address to listen on. If other machines can connect, it requires keys, or a second
 // flag that confirms that no keys are wanted.
-func (f *serveFlags) address(keys bool) (*net.TCPAddr, error) {
+func (f *serveFlags) listenAddress(keys bool) (*net.TCPAddr, error) {
 	a, err := net.ResolveTCPAddr("tcp", f.listen)
 	if err != nil {
 		return nil, fmt.Errorf("--listen %s: %w; want an address and a port, such as 127.0.0.1:7700",
@@ -332,19 +335,19 @@ func (f *serveFlags) address(keys bool) (*net.TCPAddr, error) {
 	return a, nil
 }
 
-// reach returns the address to listen on, and sets the options that depend on who can connect to it.
-func (f *serveFlags) reach(opt *serve.Options) (*net.TCPAddr, error) {
-	a, err := f.address(opt.Keys != nil)
+// setReach returns the address to listen on, and sets the options that depend on who can connect to it.
+func (f *serveFlags) setReach(opt *serve.Options) (*net.TCPAddr, error) {
+	a, err := f.listenAddress(opt.Keys != nil)
 	if err != nil {
 		return nil, err
 	}
 	opt.Local = opt.Keys == nil && a.IP.IsLoopback()
-	opt.Proxies, err = f.trusted(a)
+	opt.Proxies, err = f.trustedProxies(a)
 	return a, err
 }
 
-// trusted returns the proxies in front of the server. Each must be able to connect.
-func (f *serveFlags) trusted(a *net.TCPAddr) (serve.Proxies, error) {
+// trustedProxies returns the proxies in front of the server. Each must be able to connect.
+func (f *serveFlags) trustedProxies(a *net.TCPAddr) (serve.Proxies, error) {
 	all, err := serve.ParseProxies(f.proxies)
 	if err != nil {
 		return nil, usagef("--trusted-proxy: %v", err)
@@ -358,8 +361,8 @@ func (f *serveFlags) trusted(a *net.TCPAddr) (serve.Proxies, error) {
 	return all, nil
 }
 
-// bind listens.
-func (f *serveFlags) bind(a *net.TCPAddr, proxies serve.Proxies) (net.Listener, error) {
+// listenOn listens.
+func (f *serveFlags) listenOn(a *net.TCPAddr, proxies serve.Proxies) (net.Listener, error) {
 	ln, err := serve.Listen(a.String(), f.limits, proxies)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		err = fmt.Errorf("%w: another program listens there; choose another port with --listen, or 127.0.0.1:0 for "+
@@ -368,8 +371,9 @@ func (f *serveFlags) bind(a *net.TCPAddr, proxies serve.Proxies) (net.Listener, 
 	return ln, err
 }
 
-// collections opens all indexes and stores to serve. It returns the indexes, and a function that closes all.
-func (f *serveFlags) collections(ctx context.Context, a *app, dirs []string, opt *serve.Options) (all []*servedIndex,
+// openCollections opens all indexes and stores to serve. It returns the indexes, and a function that closes all.
+func (f *serveFlags) openCollections(ctx context.Context, a *app, dirs []string,
+	opt *serve.Options) (all []*servedIndex,
 	_ func() error, err error) {
 	var open []func() error
 	end := func() (err error) {
@@ -402,7 +406,7 @@ func (f *serveFlags) collections(ctx context.Context, a *app, dirs []string, opt
 		}
 		open = append(open, source.Close)
 		c := serve.Collection{Name: source.Items.Name, Store: source.Items.Store, Uploads: f.uploads}
-		if err := f.equip(ctx, &c, source, opt.Log); err != nil {
+		if err := f.setNetwork(ctx, &c, source, opt.Log); err != nil {
 			return nil, nil, err
 		}
 		opt.Collections = append(opt.Collections, c)
@@ -410,9 +414,10 @@ func (f *serveFlags) collections(ctx context.Context, a *app, dirs []string, opt
 	return all, end, nil
 }
 
-// equip gives a collection its network and calibration, if it has them, and the settings of the flags. What only the
-// owner of the server can mend is in the log.
-func (f *serveFlags) equip(ctx context.Context, c *serve.Collection, source *lookup.Source, log *slog.Logger) error {
+// setNetwork gives a collection its network and calibration, if it has them, and the settings of the flags.
+// What only the owner of the server can mend is in the log.
+func (f *serveFlags) setNetwork(ctx context.Context, c *serve.Collection, source *lookup.Source,
+	log *slog.Logger) error {
 	c.Folders, c.Label = f.pictures, f.label
 	m, err := source.Model()
 	if m != nil {
@@ -426,7 +431,7 @@ func (f *serveFlags) equip(ctx context.Context, c *serve.Collection, source *loo
 		return err
 	}
 	c.UnitLength = m != nil && lookup.IsUnitLength(m.Net.Spec())
-	tower, why, err := source.RememberedTower(in.Distance)
+	tower, why, err := source.OpenIndexTower(in.Distance)
 	if c.NoWords = why; tower != nil {
 		c.Words = tower
 	}
@@ -444,21 +449,21 @@ func (f *serveFlags) equip(ctx context.Context, c *serve.Collection, source *loo
 	return err
 }
 
-// serving is what kindred serve --json prints when it listens.
-type serving struct {
+// servingInfo is what kindred serve --json prints when it listens.
+type servingInfo struct {
 	URL         string   `json:"url"`
 	Collections []string `json:"collections"`
 	Review      string   `json:"review,omitempty"` // the page to decide on
 }
 
-// tellServing prints where the server listens, and what to do next.
-func (a *app) tellServing(ctx context.Context, log *slog.Logger, ln net.Listener, secure bool,
+// printServing prints where the server listens, and what to do next.
+func (a *app) printServing(ctx context.Context, log *slog.Logger, ln net.Listener, secure bool,
 	opt *serve.Options) error {
 	scheme := "http"
 	if secure {
 		scheme = "https"
 	}
-	out := serving{URL: scheme + "://" + ln.Addr().String(), Collections: []string{}}
+	out := servingInfo{URL: scheme + "://" + ln.Addr().String(), Collections: []string{}}
 	var items []string
 	uploads := false
 	for _, c := range opt.Collections {
@@ -491,7 +496,7 @@ func (a *app) tellServing(ctx context.Context, log *slog.Logger, ln net.Listener
 	if opt.Keys == nil && !opt.Local {
 		log.Warn("everyone who can reach this address may read and write")
 	}
-	return a.answerf(out, "serving %s at %s\nnext: %s\n", strings.Join(items, ", "), out.URL, next)
+	return a.printResultf(out, "serving %s at %s\nnext: %s\n", strings.Join(items, ", "), out.URL, next)
 }
 
 func newServeKey(a *app) *cobra.Command {
@@ -527,9 +532,9 @@ reloads the file.`,
 			return err
 		},
 	}
-	fs := flagsOf(cmd)
-	fs.text(&name, "name", "", "name of the key's owner in the log", nothing)
-	fs.text(&may, "may", "read", "read, or write, which includes reading", words("read", "write"))
-	fs.text(&file, "file", "", "file of keys; created if missing, readable only by its owner", anyFile)
+	fs := newFlags(cmd)
+	fs.text(&name, "name", "", "name of the key's owner in the log", completeNothing)
+	fs.text(&may, "may", "read", "read, or write, which includes reading", completeWords("read", "write"))
+	fs.text(&file, "file", "", "file of keys; created if missing, readable only by its owner", completeFiles)
 	return cmd
 }

@@ -23,10 +23,10 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// killable starts a server as a process of its own, which stop kills.
-func killable(t *testing.T, args string) (c *api.Client, stop func()) {
+// startKillable starts a server as a process of its own, which stop kills.
+func startKillable(t *testing.T, args string) (c *api.Client, stop func()) {
 	t.Helper()
-	cmd := child(t, "serve "+args+" --listen 127.0.0.1:0")
+	cmd := newChild(t, "serve "+args+" --listen 127.0.0.1:0")
 	log, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -124,7 +124,7 @@ func (h *handEdits) edit(t *testing.T, c *api.Client, round int) {
 func (h *handEdits) check(t *testing.T, where, ix string, wandered map[string]bool) {
 	t.Helper()
 	found := map[string]map[string]any{}
-	for _, it := range itemsOf(t, ix) {
+	for _, it := range readItems(t, ix) {
 		content, _ := it.Columns[mirror.Digest].(string)
 		found[content] = it.Columns
 	}
@@ -152,16 +152,17 @@ func TestServeEditsKilled(t *testing.T) {
 	if os.Getenv("KINDRED_LONG") != "" {
 		times = 100
 	}
-	dir, ix, _ := followed(t)
+	dir, ix, _ := newFollowedIndex(t)
 	for i := range 200 {
-		put(t, filepath.Join(dir, fmt.Sprint("c", i%3), fmt.Sprint("more", i, ".png")), picture(t, uint64(1e6+i)))
+		writeBytes(t, filepath.Join(dir, fmt.Sprint("c", i%3), fmt.Sprint("more", i, ".png")),
+			newNoisePicture(t, uint64(1e6+i)))
 	}
-	must(t, "index", "sync", dir, "--index", ix)
+	mustRun(t, "index", "sync", dir, "--index", ix)
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 8))
 	h := &handEdits{confirmed: map[string]map[string]any{}}
 	wandered := map[string]bool{}
 	for round := range times {
-		c, kill := killable(t, fmt.Sprintf("%s --sync %s --sync-every 20ms --rate -1", ix, dir))
+		c, kill := startKillable(t, fmt.Sprintf("%s --sync %s --sync-every 20ms --rate -1", ix, dir))
 		var all sync.WaitGroup
 		all.Go(func() { h.edit(t, c, round) })
 		for k := range 6 {
@@ -173,15 +174,15 @@ func TestServeEditsKilled(t *testing.T) {
 			class := filepath.Base(filepath.Dir(one))
 			if k%3 == 0 {
 				class = fmt.Sprint("c", rng.IntN(3))
-				content := digestsOf(t, dir)[filepath.ToSlash(strings.TrimPrefix(one, dir+"/"))]
+				content := photoDigests(t, dir)[filepath.ToSlash(strings.TrimPrefix(one, dir+"/"))]
 				wandered[content] = true
 			}
 			to := filepath.Join(dir, class, fmt.Sprintf("moved%d-%d.png", round, k))
 			if err := os.Rename(one, to); err != nil {
 				t.Fatal(err)
 			}
-			put(t, filepath.Join(dir, class, fmt.Sprintf("new%d-%d.png", round, k)),
-				picture(t, uint64(2e6+100*round+k)))
+			writeBytes(t, filepath.Join(dir, class, fmt.Sprintf("new%d-%d.png", round, k)),
+				newNoisePicture(t, uint64(2e6+100*round+k)))
 			time.Sleep(time.Duration(rng.IntN(400)) * time.Millisecond)
 		}
 		kill()
@@ -191,17 +192,17 @@ func TestServeEditsKilled(t *testing.T) {
 	if len(h.confirmed) < 200 {
 		t.Errorf("%d items were changed: the test shows nothing", len(h.confirmed))
 	}
-	must(t, "index", "sync", dir, "--index", ix)
+	mustRun(t, "index", "sync", dir, "--index", ix)
 	h.check(t, "after index sync", ix, wandered)
-	age(t, dir)
-	must(t, "index", "sync", dir, "--index", ix)
+	makeOld(t, dir)
+	mustRun(t, "index", "sync", dir, "--index", ix)
 	h.check(t, "after another", ix, nil)
 	moved := filepath.Join(dir, "c9")
 	if err := os.Rename(filepath.Join(dir, "c2"), moved); err != nil { // a newer statement than any edit
 		t.Fatal(err)
 	}
-	must(t, "index", "sync", dir, "--index", ix, "--yes")
-	for id, it := range itemsOf(t, ix) {
+	mustRun(t, "index", "sync", dir, "--index", ix, "--yes")
+	for id, it := range readItems(t, ix) {
 		if strings.HasPrefix(id, "c9/") && (it.Columns["label"] != "c9" || it.Columns[mirror.Labels] != nil) {
 			t.Errorf("%s: %v", id, it.Columns)
 		}

@@ -39,7 +39,7 @@ func (f *serveFlags) openIndex(a *app, dir string, log *slog.Logger) (*servedInd
 		}
 		return nil, err
 	}
-	a.sayShortfall(x)
+	a.warnShortfall(x)
 	h := &servedIndex{a: a, f: f, dir: dir, log: log, x: x, unfollow: func() {}}
 	if f.sync != "" {
 		photos := photoFlags{data: f.sync}
@@ -62,29 +62,29 @@ func (h *servedIndex) collection(ctx context.Context, x *index.Index) (c serve.C
 			return c, err
 		}
 	}
-	source, err := lookup.UseIndex(x, h.dir, h.f.label, h.a.err)
+	source, err := lookup.SourceOfIndex(x, h.dir, h.f.label, h.a.err)
 	if err != nil {
 		return c, err
 	}
-	return c, h.f.equip(ctx, &c, source, h.log)
+	return c, h.f.setNetwork(ctx, &c, source, h.log)
 }
 
-// lookEvery is the time between two looks whether another process asks for the index, or has replaced it.
-const lookEvery = 100 * time.Millisecond
+// pollInterval is the time between two looks whether another process asks for the index, or has replaced it.
+const pollInterval = 100 * time.Millisecond
 
-// keep follows the folder of --sync, and lets other processes replace the contents of the index, until stop.
-func (h *servedIndex) keep(ctx context.Context, s *serve.Server) (stop func()) {
+// startKeeping follows the folder of --sync, and lets other processes replace the contents of the index, until stop.
+func (h *servedIndex) startKeeping(ctx context.Context, s *serve.Server) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	h.follow(ctx)
 	var done sync.WaitGroup
 	done.Go(func() {
-		for sleep(ctx, lookEvery) {
+		for sleep(ctx, pollInterval) {
 			if !h.f.readOnly {
 				if lock.IsAsked(h.dir) {
 					h.handOver(ctx, s)
 				}
 			} else if is, err := h.x.IsOutdated(); is && err == nil {
-				h.tryAgain(ctx, func() error { return h.reopen(ctx, s) })
+				h.retry(ctx, func() error { return h.reopen(ctx, s) })
 			}
 		}
 	})
@@ -107,7 +107,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 func (h *servedIndex) follow(ctx context.Context) {
 	if h.following != nil {
-		h.unfollow = h.a.follow(ctx, h.x, h.f.sync, h.f.every, h.f.most, h.following, h.log)
+		h.unfollow = h.a.startFollowing(ctx, h.x, h.f.sync, h.f.every, h.f.most, h.following, h.log)
 	}
 }
 
@@ -118,12 +118,12 @@ func (h *servedIndex) handOver(ctx context.Context, s *serve.Server) {
 	if err := h.x.Yield(); err != nil {
 		h.log.Error("the log of the index", "index", h.dir, "error", err) // what was acknowledged is on the disk
 	}
-	h.tryAgain(ctx, func() error { return h.reopen(ctx, s) })
+	h.retry(ctx, func() error { return h.reopen(ctx, s) })
 	h.follow(ctx)
 }
 
-// tryAgain calls f until it succeeds. It logs an error once.
-func (h *servedIndex) tryAgain(ctx context.Context, f func() error) {
+// retry calls f until it succeeds. It logs an error once.
+func (h *servedIndex) retry(ctx context.Context, f func() error) {
 	said := ""
 	for {
 		err := f()
@@ -132,7 +132,7 @@ func (h *servedIndex) tryAgain(ctx context.Context, f func() error) {
 		}
 		var held *lock.HeldError
 		if errors.As(err, &held) { // for less than a second, as a rule
-			if !sleep(ctx, lookEvery/4) {
+			if !sleep(ctx, pollInterval/4) {
 				return
 			}
 			continue
@@ -149,13 +149,13 @@ func (h *servedIndex) tryAgain(ctx context.Context, f func() error) {
 	}
 }
 
-// errAsked is the error while another process asks for the index.
-var errAsked = &lock.HeldError{}
+// errIndexWanted is the error while another process asks for the index.
+var errIndexWanted = &lock.HeldError{}
 
 // reopen opens the index again and serves its contents with its network. Requests under way finish with the old ones.
 func (h *servedIndex) reopen(ctx context.Context, s *serve.Server) error {
 	if !h.f.readOnly && lock.IsAsked(h.dir) {
-		return errAsked
+		return errIndexWanted
 	}
 	x, err := index.Open(h.dir, index.Options{ReadOnly: h.f.readOnly})
 	if err != nil {

@@ -76,9 +76,9 @@ func send(t *testing.T, method, url string, picture []byte, into any) {
 // TestServeReembed: what a server adds and removes while its index gets another network, and back, is neither lost nor
 // kept with a vector of another network.
 func TestServeReembed(t *testing.T) {
-	dir, ix, runDir := followed(t)
-	other := wider(t, dir, "12")
-	s, stop := served(t, ix, "--rate", "-1")
+	dir, ix, runDir := newFollowedIndex(t)
+	other := trainWider(t, dir, "12")
+	s, stop := startServe(t, ix, "--rate", "-1")
 	quit := make(chan struct{})
 	var changing sync.WaitGroup
 	pictures := map[string][]byte{}
@@ -90,7 +90,7 @@ func TestServeReembed(t *testing.T) {
 			default:
 			}
 			id := fmt.Sprint("upload-", i)
-			pictures[id] = picture(t, uint64(2e6+i))
+			pictures[id] = newNoisePicture(t, uint64(2e6+i))
 			send(t, http.MethodPut, s.URL+"/v1/items/"+id, pictures[id], nil)
 			if i%3 == 2 {
 				gone := fmt.Sprint("upload-", i-1)
@@ -100,9 +100,9 @@ func TestServeReembed(t *testing.T) {
 		}
 	})
 	for _, run := range []string{other, runDir, other} {
-		must(t, "index", "reembed", ix, "--run", run)
+		mustRun(t, "index", "reembed", ix, "--run", run)
 	}
-	time.Sleep(2 * lookEvery)
+	time.Sleep(2 * pollInterval)
 	close(quit)
 	changing.Wait()
 	for id, file := range pictures {
@@ -115,7 +115,7 @@ func TestServeReembed(t *testing.T) {
 	if code, log := stop(); code != exitOK || strings.Contains(log, `"ERROR"`) {
 		t.Errorf("status %d: %s", code, log)
 	}
-	items := itemsOf(t, ix)
+	items := readItems(t, ix)
 	if len(items) != 18+len(pictures) || len(pictures) < 4 {
 		t.Errorf("%d items, want 18 and %d", len(items), len(pictures))
 	}
@@ -124,52 +124,52 @@ func TestServeReembed(t *testing.T) {
 			t.Errorf("%s has a vector of %d numbers", id, len(it.Vector))
 		}
 	}
-	must(t, "index", "check", ix)
+	mustRun(t, "index", "check", ix)
 }
 
 // TestServeReembedFollowing: a server that follows a folder embeds what comes later with the new network, and one that
 // is --read-only takes over the new contents. A calibration of the old network is not used, which is said.
 func TestServeReembedFollowing(t *testing.T) {
-	dir, ix, runDir := followed(t)
-	other := wider(t, dir, "12")
+	dir, ix, runDir := newFollowedIndex(t)
+	other := trainWider(t, dir, "12")
 	log := new(safeBuffer)
-	_, stop := servedWithLog(t, log, ix, "--sync", dir, "--sync-every", "20ms")
-	must(t, "index", "reembed", ix, "--run", other)
-	comes(t, "the new network", func() bool { return strings.Contains(log.String(), "has another network") })
-	put(t, filepath.Join(dir, "c0", "new.png"), picture(t, 1))
-	comes(t, "the new photo", func() bool { return len(itemsOf(t, ix)) == 19 })
+	_, stop := startServeWithLog(t, log, ix, "--sync", dir, "--sync-every", "20ms")
+	mustRun(t, "index", "reembed", ix, "--run", other)
+	waitUntil(t, "the new network", func() bool { return strings.Contains(log.String(), "has another network") })
+	writeBytes(t, filepath.Join(dir, "c0", "new.png"), newNoisePicture(t, 1))
+	waitUntil(t, "the new photo", func() bool { return len(readItems(t, ix)) == 19 })
 	if code, _ := stop(); code != exitOK {
 		t.Error(log.String())
 	}
-	age(t, dir)
-	must(t, "index", "sync", dir, "--index", ix)
-	mirrors(t, ix, dir, other)
+	makeOld(t, dir)
+	mustRun(t, "index", "sync", dir, "--index", ix)
+	checkMirror(t, ix, dir, other)
 	calibrateIndex(t, ix)
-	s, _ := servedWithLog(t, log, ix, "--read-only")
+	s, _ := startServeWithLog(t, log, ix, "--read-only")
 	_, stderr := reembedTo(t, ix, runDir)
 	if !strings.Contains(stderr, "kindred calibrate "+ix) {
 		t.Errorf("no remark about the calibration: %s", stderr)
 	}
-	comes(t, "the old network", func() bool {
+	waitUntil(t, "the old network", func() bool {
 		var info api.Info
 		send(t, http.MethodGet, s.URL+"/v1/info", nil, &info)
 		c := info.Collections[0]
 		return c.Dim != 12 && c.Network == runDir && c.Calibration == nil
 	})
 	var found api.Found
-	send(t, http.MethodPost, s.URL+"/v1/search", picture(t, 1), &found)
+	send(t, http.MethodPost, s.URL+"/v1/search", newNoisePicture(t, 1), &found)
 	if len(found.Neighbours) == 0 || found.Neighbours[0].ID != "c0/new.png" || found.Neighbours[0].Same != nil {
 		t.Errorf("%+v", found)
 	}
-	if _, err := os.Stat(filepath.Join(ix, oldCalibration)); err != nil {
+	if _, err := os.Stat(filepath.Join(ix, oldCalibrationFile)); err != nil {
 		t.Error(err)
 	}
 	calibrateIndex(t, ix)
 	if out, _ := reembedTo(t, ix, runDir); !strings.Contains(out, "already") {
 		t.Error(out)
 	}
-	comes(t, "the new calibration", func() bool {
-		send(t, http.MethodPost, s.URL+"/v1/search", picture(t, 1), &found)
+	waitUntil(t, "the new calibration", func() bool {
+		send(t, http.MethodPost, s.URL+"/v1/search", newNoisePicture(t, 1), &found)
 		return len(found.Neighbours) > 0 && found.Neighbours[0].Same != nil
 	})
 }
@@ -202,7 +202,7 @@ func calibrateIndex(t *testing.T, ix string) {
 	c, err := decide.Calibrate(t.Context(), rows, labels, decide.Options{Seed: 1, Distance: in.Distance,
 		Source: in.Network.Network})
 	if err == nil {
-		err = c.Save(calibrations.File(ix, true))
+		err = c.Save(calibrations.Path(ix, true))
 	}
 	if err != nil {
 		t.Fatal(err)

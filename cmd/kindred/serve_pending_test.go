@@ -11,8 +11,8 @@ import (
 	"github.com/kindred-ml/kindred/serve/api"
 )
 
-// following returns the state of the only collection of a server.
-func following(t *testing.T, c *api.Client) (f api.Following, items int) {
+// followingState returns the state of the only collection of a server.
+func followingState(t *testing.T, c *api.Client) (f api.Following, items int) {
 	t.Helper()
 	info, err := c.Info(t.Context())
 	if err != nil || info.Collections[0].Following == nil {
@@ -24,9 +24,9 @@ func following(t *testing.T, c *api.Client) (f api.Following, items int) {
 // Many missing photos wait for a decision, which lasts through a restart and for 'kindred index sync'. What is kept can
 // be removed by hand; a photo that is there cannot.
 func TestServeSyncDecisions(t *testing.T) {
-	dir, ix, _ := followed(t) // six photos of each of three classes
+	dir, ix, _ := newFollowedIndex(t) // six photos of each of three classes
 	client := func() (*api.Client, func()) {
-		s, stop := served(t, ix, "--sync", dir, "--sync-every", "100ms")
+		s, stop := startServe(t, ix, "--sync", dir, "--sync-every", "100ms")
 		c, err := api.NewClient(s.URL, api.ClientOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -37,14 +37,14 @@ func TestServeSyncDecisions(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, "c2")); err != nil {
 		t.Fatal(err)
 	}
-	put(t, filepath.Join(dir, "c0", "new.png"), picture(t, 4))
+	writeBytes(t, filepath.Join(dir, "c0", "new.png"), newNoisePicture(t, 4))
 	var waits *api.Pending
-	comes(t, "the list", func() bool {
+	waitUntil(t, "the list", func() bool {
 		var err error
 		if waits, err = c.Pending(t.Context(), 0, 4); err != nil {
 			t.Fatal(err)
 		}
-		_, items := following(t, c)
+		_, items := followingState(t, c)
 		return waits != nil && items == 19
 	})
 	rest, err := c.Pending(t.Context(), waits.Next, 4)
@@ -61,10 +61,10 @@ func TestServeSyncDecisions(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop()
-	must(t, "index", "sync", dir, "--index", ix, "--yes")
+	mustRun(t, "index", "sync", dir, "--index", ix, "--yes")
 	c, stop = client()
-	comes(t, "the state", func() bool {
-		f, items := following(t, c)
+	waitUntil(t, "the state", func() bool {
+		f, items := followingState(t, c)
 		return f.State == api.Current && f.Kept == 6 && f.Pending == nil && items == 19
 	})
 	first := waits.List[0].ID
@@ -77,15 +77,15 @@ func TestServeSyncDecisions(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, "c1")); err != nil {
 		t.Fatal(err)
 	}
-	comes(t, "the next list", func() bool {
+	waitUntil(t, "the next list", func() bool {
 		waits, err = c.Pending(t.Context(), 0, 0)
 		return waits != nil && waits.Removed == 6
 	})
 	if err := c.Decide(t.Context(), waits.ID, api.RemovePending); err != nil {
 		t.Fatal(err)
 	}
-	comes(t, "the removal", func() bool {
-		f, items := following(t, c)
+	waitUntil(t, "the removal", func() bool {
+		f, items := followingState(t, c)
 		return items == 12 && f.Kept == 5 && f.Pending == nil
 	})
 	stop()
@@ -93,8 +93,8 @@ func TestServeSyncDecisions(t *testing.T) {
 
 // A folder that is missing or empty removes nothing, whatever share may go and whatever was confirmed.
 func TestServeSyncUnmounted(t *testing.T) {
-	dir, ix, _ := followed(t)
-	s, stop := served(t, ix, "--sync", dir, "--sync-every", "100ms", "--sync-most", "1")
+	dir, ix, _ := newFollowedIndex(t)
+	s, stop := startServe(t, ix, "--sync", dir, "--sync-every", "100ms", "--sync-most", "1")
 	c, err := api.NewClient(s.URL, api.ClientOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -104,8 +104,8 @@ func TestServeSyncUnmounted(t *testing.T) {
 	}
 	said := ""
 	for range 2 { // missing, then empty
-		comes(t, "the error", func() bool {
-			f, items := following(t, c)
+		waitUntil(t, "the error", func() bool {
+			f, items := followingState(t, c)
 			if items != 18 {
 				t.Fatalf("%d items", items)
 			}
@@ -120,7 +120,7 @@ func TestServeSyncUnmounted(t *testing.T) {
 		}
 	}
 	stop()
-	if n := len(itemsOf(t, ix)); n != 18 {
+	if n := len(readItems(t, ix)); n != 18 {
 		t.Errorf("%d items", n)
 	}
 }
@@ -128,13 +128,13 @@ func TestServeSyncUnmounted(t *testing.T) {
 // Four files that cannot be read are not counted as added, in the log, in /v1/info and by 'kindred index sync'.
 func TestSyncCountsWhatWasDone(t *testing.T) {
 	for _, by := range []string{"server", "command"} {
-		dir, ix, _ := followed(t)
+		dir, ix, _ := newFollowedIndex(t)
 		for i := range 4 {
-			put(t, filepath.Join(dir, "c0", fmt.Sprint("broken", i, ".png")), broken(t, uint64(i)))
+			writeBytes(t, filepath.Join(dir, "c0", fmt.Sprint("broken", i, ".png")), newBrokenPicture(t, uint64(i)))
 		}
-		put(t, filepath.Join(dir, "c0", "good.png"), picture(t, 9))
+		writeBytes(t, filepath.Join(dir, "c0", "good.png"), newNoisePicture(t, 9))
 		if by == "command" {
-			var res synced
+			var res syncResult
 			kindredJSON(t, &res, "index", "sync", dir, "--index", ix)
 			if res.Counts["added"] != 1 || res.Counts["left_out"] != 4 || res.Embedded != 1 || len(res.LeftOut) == 0 {
 				t.Errorf("%+v", res)
@@ -142,13 +142,13 @@ func TestSyncCountsWhatWasDone(t *testing.T) {
 			continue
 		}
 		var log safeBuffer
-		s, stop := servedWithLog(t, &log, ix, "--sync", dir, "--sync-every", "100ms")
+		s, stop := startServeWithLog(t, &log, ix, "--sync", dir, "--sync-every", "100ms")
 		c, err := api.NewClient(s.URL, api.ClientOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		comes(t, "the photo", func() bool { _, items := following(t, c); return items == 19 })
-		f, _ := following(t, c)
+		waitUntil(t, "the photo", func() bool { _, items := followingState(t, c); return items == 19 })
+		f, _ := followingState(t, c)
 		n := 0
 		for _, l := range f.LeftOut {
 			n += l.Count

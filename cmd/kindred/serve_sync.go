@@ -15,23 +15,23 @@ import (
 	"github.com/kindred-ml/kindred/serve"
 )
 
-// follow makes a served index match a folder, now and after each change in the folder. Removals of more than a share
-// most of the items wait for a decision. It logs changes and errors. stop waits until it has ended; the index must not
-// be closed before.
-func (a *app) follow(ctx context.Context, x *index.Index, dir string, every time.Duration, most float64,
+// startFollowing makes a served index match a folder, now and after each change in the folder. Removals of
+// more than a share most of the items wait for a decision. It logs changes and errors. stop waits until it
+// has ended; the index must not be closed before.
+func (a *app) startFollowing(ctx context.Context, x *index.Index, dir string, every time.Duration, most float64,
 	state *serve.Following, log *slog.Logger) (stop func()) {
 	f := &syncFlags{index: x.Dir(), every: every, progress: state.Embedding, removals: state.Removals(), most: most,
 		yes: true}
 	f.photos.data = dir
 	log = log.With("folder", dir)
-	opt := watch.Options{Every: every, Except: x.Dir(), Now: state.Requested(), Told: func(err error) {
+	opt := watch.Options{Every: every, Except: x.Dir(), Now: state.Requested(), OnChange: func(err error) {
 		log.Warn("the folder is compared at intervals", "every", every, "why", err.Error())
 	}}
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
 	done.Go(func() {
-		_ = watch.Follow(ctx, f.photos.place(), opt, func(ctx context.Context) error { // it never fails itself
-			result, err := f.logged(ctx, a, x, log)
+		_ = watch.Watch(ctx, f.photos.place(), opt, func(ctx context.Context) error { // it never fails itself
+			result, err := f.compareLogged(ctx, a, x, log)
 			switch {
 			case err == nil:
 				f.said = ""
@@ -52,8 +52,8 @@ func (a *app) follow(ctx context.Context, x *index.Index, dir string, every time
 	}
 }
 
-// logged compares once, logs the result and returns it.
-func (f *syncFlags) logged(ctx context.Context, a *app, x *index.Index, log *slog.Logger) (out serve.Comparison,
+// compareLogged compares once, logs the result and returns it.
+func (f *syncFlags) compareLogged(ctx context.Context, a *app, x *index.Index, log *slog.Logger) (out serve.Comparison,
 	err error) {
 	set, p, err := f.compare(ctx, a, x)
 	if err != nil {
@@ -61,7 +61,7 @@ func (f *syncFlags) logged(ctx context.Context, a *app, x *index.Index, log *slo
 	}
 	defer set.Close()
 	p.Hold(f.most)
-	res := newSynced(p, x, f.photos.data)
+	res := newSyncResult(p, x, f.photos.data)
 	err = f.apply(ctx, a, x, p, res)
 	for _, note := range res.notes {
 		log.Warn("a list in the folder of the index", "why", note.Error())
@@ -78,36 +78,36 @@ func (f *syncFlags) logged(ctx context.Context, a *app, x *index.Index, log *slo
 		out.Changes[k.String()] = n
 		changed += n
 	}
-	f.tell(log, &out)
+	f.logChanges(log, &out)
 	if changed == 0 && len(res.LeftOut) == 0 { // at most times were noted
 		return out, nil
 	}
 	attrs := []any{"items", res.Items, "embedded", res.Embedded}
-	for _, k := range syncedKinds() {
+	for _, k := range syncKinds() {
 		if n := res.Counts[k.kind.String()]; n > 0 && k.kind != changes.Same {
 			attrs = append(attrs, k.kind.String(), n)
 		}
 	}
-	if n := res.Counts[notDone]; n > 0 {
-		attrs = append(attrs, notDone, n)
+	if n := res.Counts[notDoneKey]; n > 0 {
+		attrs = append(attrs, notDoneKey, n)
 	}
 	if n := len(res.Kept); n > 0 {
 		log.Warn("changed photos could not be read, so the index keeps their older content", "count", n,
-			"first", res.Kept[:min(few, n)])
+			"first", res.Kept[:min(maxPrinted, n)])
 	}
 	log.Info("the index follows the folder", attrs...)
 	return out, nil
 }
 
-// tell logs once what waits for a decision, and which files are left out.
-func (f *syncFlags) tell(log *slog.Logger, out *serve.Comparison) {
+// logChanges logs once what waits for a decision, and which files are left out.
+func (f *syncFlags) logChanges(log *slog.Logger, out *serve.Comparison) {
 	waits := ""
 	if p := out.Pending; p != nil {
 		waits = p.ID
 		if waits != f.waits {
 			log.Warn("many photos are missing: their items stay until somebody decides, on the page or by POST "+
 				"/v1/sync/pending", "removed", len(p.Removed), "items", p.Items, "first",
-				p.Removed[:min(few, len(p.Removed))])
+				p.Removed[:min(maxPrinted, len(p.Removed))])
 		}
 	}
 	f.waits = waits

@@ -18,15 +18,15 @@ import (
 	"github.com/kindred-ml/kindred/internal/collection/mirror"
 )
 
-// digestsOf has the digest of each photo of a folder by its id.
-func digestsOf(t *testing.T, dir string) map[string]string {
+// photoDigests has the digest of each photo of a folder by its id.
+func photoDigests(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	set, err := data.Open(t.Context(), dir, data.OpenOptions{Unlabelled: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer set.Close()
-	facts, err := mirror.Facts(t.Context(), set.All(), dir)
+	facts, err := mirror.ReadFileRecords(t.Context(), set.All(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,39 +46,40 @@ func TestServeSyncKilled(t *testing.T) {
 	if os.Getenv("KINDRED_LONG") != "" {
 		times = 200
 	}
-	dir, ix, runDir := followed(t)
+	dir, ix, runDir := newFollowedIndex(t)
 	for i := range 30 { // so that few removals are less than a tenth
-		put(t, filepath.Join(dir, fmt.Sprint("more", i%3), fmt.Sprint(i, ".png")), picture(t, uint64(1e6+i)))
+		writeBytes(t, filepath.Join(dir, fmt.Sprint("more", i%3), fmt.Sprint(i, ".png")),
+			newNoisePicture(t, uint64(1e6+i)))
 	}
-	must(t, "index", "sync", dir, "--index", ix)
+	mustRun(t, "index", "sync", dir, "--index", ix)
 	seed := uint64(time.Now().UnixNano())
 	rng := rand.New(rand.NewPCG(seed, 8))
-	v := vectors{}
+	v := vectorMap{}
 	outcome := map[string]int{}
-	before, span := itemsOf(t, ix), 60*time.Millisecond
+	before, span := readItems(t, ix), 60*time.Millisecond
 	round := 0
 	for ; round < times || (outcome["changed"] == 0 || outcome["as before"] == 0) && round < 10*times; round++ {
 		where := fmt.Sprintf("seed %d, round %d", seed, round)
 		busy := round%2 == 1
 		if !busy {
-			disturbed(t, dir, rng, round)
+			disturbOften(t, dir, rng, round)
 		}
-		seen := []map[string]string{digestsOf(t, dir)}
+		seen := []map[string]string{photoDigests(t, dir)}
 		finished := serveAndKill(t, dir, ix, rng, &span, func() {
 			for k := range 3 {
 				if busy {
-					disturb(t, dir, rng, round, k)
-					seen = append(seen, digestsOf(t, dir))
+					disturbOnce(t, dir, rng, round, k)
+					seen = append(seen, photoDigests(t, dir))
 				}
 			}
 		})
-		after := itemsOf(t, ix)
+		after := readItems(t, ix)
 		c, err := index.Check(t.Context(), ix, index.CheckOptions{})
 		if err != nil || len(c.Problems) > 0 || c.Items != len(after) {
 			t.Fatalf("%s: %d items, %+v, %v", where, len(after), c, err)
 		}
 		v.add(t, where, after)
-		was, is := contentsOf(before), contentsOf(after)
+		was, is := itemContents(before), itemContents(after)
 		for id := range is {
 			content, known := after[id].Columns[mirror.Digest], was[id] == is[id]
 			for _, now := range seen {
@@ -100,31 +101,31 @@ func TestServeSyncKilled(t *testing.T) {
 		if fmt.Sprint(was) == fmt.Sprint(is) {
 			outcome["as before"]++
 		} else if outcome["changed"]++; !busy {
-			wholly(t, where, dir, ix)
+			checkComplete(t, where, dir, ix)
 		}
 		if finished {
 			outcome["killed after a change"]++
 		}
 		if rng.IntN(4) == 0 { // what is more than a tenth is refused by the server
-			must(t, "index", "sync", dir, "--index", ix, "--yes")
+			mustRun(t, "index", "sync", dir, "--index", ix, "--yes")
 		}
-		before = itemsOf(t, ix)
+		before = readItems(t, ix)
 	}
 	t.Logf("killed %d times: %v", round, outcome)
 	if outcome["changed"] == 0 || outcome["as before"] == 0 {
 		t.Error("it was killed before or after all changes: the test shows nothing")
 	}
-	must(t, "index", "sync", dir, "--index", ix, "--yes")
-	age(t, dir)
-	must(t, "index", "sync", dir, "--index", ix, "--yes")
-	mirrors(t, ix, dir, runDir)
+	mustRun(t, "index", "sync", dir, "--index", ix, "--yes")
+	makeOld(t, dir)
+	mustRun(t, "index", "sync", dir, "--index", ix, "--yes")
+	checkMirror(t, ix, dir, runDir)
 }
 
 // serveAndKill starts a server that follows a folder, and kills it at most span after it listens and meanwhile was
 // called. It reports whether a change was complete, and makes span about as long as a change takes here.
 func serveAndKill(t *testing.T, dir, ix string, rng *rand.Rand, span *time.Duration, meanwhile func()) bool {
 	t.Helper()
-	cmd := child(t, fmt.Sprintf("serve %s --sync %s --sync-every 20ms --listen 127.0.0.1:0", ix, dir))
+	cmd := newChild(t, fmt.Sprintf("serve %s --sync %s --sync-every 20ms --listen 127.0.0.1:0", ix, dir))
 	log, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

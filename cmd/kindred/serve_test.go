@@ -25,11 +25,11 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// photoIndex makes an index of the photos of a run of one epoch, with its network.
-func photoIndex(t *testing.T) (dir string, photos []string) {
+// makePhotoIndex makes an index of the photos of a run of one epoch, with its network.
+func makePhotoIndex(t *testing.T) (dir string, photos []string) {
 	t.Helper()
 	base := t.TempDir()
-	for _, name := range shapes(t, filepath.Join(base, "photos"), 2, 2, 4) {
+	for _, name := range writeShapes(t, filepath.Join(base, "photos"), 2, 2, 4) {
 		photos = append(photos, filepath.Join(base, "photos", name))
 	}
 	runs := filepath.Join(base, "run")
@@ -71,14 +71,15 @@ func photoIndex(t *testing.T) (dir string, photos []string) {
 	return dir, photos
 }
 
-// served runs kindred serve until the test ends, and returns what it says of itself.
-func served(t *testing.T, args ...string) (s serving, stop func() (code int, log string)) {
+// startServe runs kindred serve until the test ends, and returns what it says of itself.
+func startServe(t *testing.T, args ...string) (s servingInfo, stop func() (code int, log string)) {
 	t.Helper()
-	return servedWithLog(t, new(safeBuffer), args...)
+	return startServeWithLog(t, new(safeBuffer), args...)
 }
 
-// servedWithLog is served with the buffer that the log goes to.
-func servedWithLog(t *testing.T, log *safeBuffer, args ...string) (s serving, stop func() (code int, log string)) {
+// startServeWithLog is served with the buffer that the log goes to.
+func startServeWithLog(t *testing.T, log *safeBuffer, args ...string) (s servingInfo,
+	stop func() (code int, log string)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	out, in := io.Pipe()
@@ -101,7 +102,7 @@ func servedWithLog(t *testing.T, log *safeBuffer, args ...string) (s serving, st
 
 // A server whose index follows a folder finds what is put there, and says so in its log.
 func TestServeSync(t *testing.T) {
-	dir, ix, _ := followed(t)
+	dir, ix, _ := newFollowedIndex(t)
 	for _, args := range [][]string{{ix, "--sync", dir, "--read-only"}, {ix, ix, "--sync", dir},
 		{ix, "--sync", dir, "--sync-every", "0s"}, {ix, "--sync", dir, "--sync-most", "30"},
 		{ix, "--sync", dir, "--sync-most", "NaN"}} {
@@ -111,19 +112,19 @@ func TestServeSync(t *testing.T) {
 		}
 	}
 	var written safeBuffer
-	s, stop := servedWithLog(t, &written, ix, "--sync", dir, "--sync-every", "300ms")
+	s, stop := startServeWithLog(t, &written, ix, "--sync", dir, "--sync-every", "300ms")
 	c, err := api.NewClient(s.URL, api.ClientOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := picture(t, 4) // of which the server first sees a part, which adds nothing
-	put(t, filepath.Join(dir, "c0", "new.png"), whole[:len(whole)/2])
-	comes(t, "what is left out in the log", func() bool {
+	whole := newNoisePicture(t, 4) // of which the server first sees a part, which adds nothing
+	writeBytes(t, filepath.Join(dir, "c0", "new.png"), whole[:len(whole)/2])
+	waitUntil(t, "what is left out in the log", func() bool {
 		return strings.Contains(written.String(), "photos were left out")
 	})
-	put(t, filepath.Join(dir, "c0", "new.png"), whole)
-	comes(t, "the photo", func() bool {
-		found, err := c.SearchPicture(t.Context(), picture(t, 4), api.Search{K: 1})
+	writeBytes(t, filepath.Join(dir, "c0", "new.png"), whole)
+	waitUntil(t, "the photo", func() bool {
+		found, err := c.SearchPicture(t.Context(), newNoisePicture(t, 4), api.Search{K: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,9 +134,9 @@ func TestServeSync(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, "c2")); err != nil { // more than a tenth
 		t.Fatal(err)
 	}
-	put(t, filepath.Join(dir, "c0", "other.png"), picture(t, 5)) // arrives nevertheless
+	writeBytes(t, filepath.Join(dir, "c0", "other.png"), newNoisePicture(t, 5)) // arrives nevertheless
 	var f *api.Following
-	comes(t, "the question", func() bool {
+	waitUntil(t, "the question", func() bool {
 		info, err := c.Info(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -144,7 +145,7 @@ func TestServeSync(t *testing.T) {
 		return f != nil && f.Folder == dir && f.State == api.Current && f.Pending != nil &&
 			info.Collections[0].Items == 20
 	})
-	metrics := fetched(t, s.URL+"/metrics")
+	metrics := fetchText(t, s.URL+"/metrics")
 	for _, line := range []string{`kindred_sync_failed{collection="photos"} 0`,
 		`kindred_sync_pending_removals{collection="photos"} 6`,
 		`kindred_sync_changes_total{collection="photos",kind="added"} 2`,
@@ -159,13 +160,13 @@ func TestServeSync(t *testing.T) {
 		strings.Count(log, "many photos are missing") != 1 {
 		t.Errorf("status %d: %s", code, log)
 	}
-	if n := len(itemsOf(t, ix)); n != 20 {
+	if n := len(readItems(t, ix)); n != 20 {
 		t.Errorf("%d items", n)
 	}
 }
 
-// fetched is what a server answers.
-func fetched(t *testing.T, url string) string {
+// fetchText is what a server answers.
+func fetchText(t *testing.T, url string) string {
 	t.Helper()
 	res, err := http.Get(url)
 	if err != nil {
@@ -179,8 +180,8 @@ func fetched(t *testing.T, url string) string {
 	return string(b)
 }
 
-// comes waits until f is true, for half a minute at most.
-func comes(t *testing.T, what string, f func() bool) {
+// waitUntil waits until f is true, for half a minute at most.
+func waitUntil(t *testing.T, what string, f func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !f(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -205,8 +206,8 @@ func (s *safeBuffer) String() string { s.mu.Lock(); defer s.mu.Unlock(); return 
 // TestServe serves an index with its network: a photo finds itself, one that is added
 // outlives the server, and the curl commands of docs/serve.md work.
 func TestServe(t *testing.T) {
-	dir, photos := photoIndex(t)
-	s, stop := served(t, dir)
+	dir, photos := makePhotoIndex(t)
+	s, stop := startServe(t, dir)
 	c, err := api.NewClient(s.URL, api.ClientOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +230,7 @@ func TestServe(t *testing.T) {
 	if _, err := c.PutPicture(t.Context(), "cat/3.jpg", photo, map[string]any{"label": "cat"}); err != nil {
 		t.Fatal(err)
 	}
-	documentedCurl(t, s.URL, photos[0])
+	runDocumentedCurl(t, s.URL, photos[0])
 	code, log := stop()
 	if code != exitOK || !strings.Contains(log, `"msg":"stopped"`) {
 		t.Errorf("status %d: %s", code, log)
@@ -249,8 +250,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// documentedCurl runs the curl commands of the page.
-func documentedCurl(t *testing.T, url, photo string) {
+// runDocumentedCurl runs the curl commands of the page.
+func runDocumentedCurl(t *testing.T, url, photo string) {
 	t.Helper()
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Log("the commands of docs/serve.md are not run: ", err)
@@ -337,7 +338,7 @@ func TestServeRefuses(t *testing.T) {
 			t.Errorf("%q: status %d, %s", c.args, code, errOut)
 		}
 	}
-	_, stop := served(t, dir, "--listen", "0.0.0.0:0", "--without-keys", "--open-to-network",
+	_, stop := startServe(t, dir, "--listen", "0.0.0.0:0", "--without-keys", "--open-to-network",
 		"--trusted-proxy", "10.0.0.0/8", "--trusted-proxy", "loopback")
 	if code, log := stop(); code != exitOK || !strings.Contains(log, "everyone who can reach") {
 		t.Errorf("status %d: %s", code, log)
@@ -369,7 +370,7 @@ func TestServeKeys(t *testing.T) {
 	t.Setenv(serveEnv+"KEYS", keys)
 	t.Setenv(serveEnv+"INDEX", dir)
 	t.Setenv(serveEnv+"MAX_K", "3")
-	s, _ := served(t)
+	s, _ := startServe(t)
 	item := []store.Item{{ID: "a", Vector: []float32{1, 2}}}
 	for _, key := range []string{"", made["read"], made["write"]} {
 		c, err := api.NewClient(s.URL, api.ClientOptions{Key: key})

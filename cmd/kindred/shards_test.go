@@ -17,9 +17,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/app/cli/inspect"
 )
 
-// sharded writes the photos of a folder of classes, in its order, as three shards of tar and three tables of Parquet,
-// whose metadata name the classes.
-func sharded(t *testing.T, dir, tars, tables string) {
+// writeShards writes the photos of a folder of classes, in its order, as three shards of tar and three
+// tables of Parquet, whose metadata name the classes.
+func writeShards(t *testing.T, dir, tars, tables string) {
 	t.Helper()
 	type picture struct {
 		Bytes []byte `parquet:"bytes,optional"`
@@ -74,19 +74,19 @@ func sharded(t *testing.T, dir, tars, tables string) {
 		if err := p.Close(); err != nil {
 			t.Fatal(err)
 		}
-		put(t, filepath.Join(tars, fmt.Sprintf("set-%06d.tar", s)), shard.Bytes())
-		put(t, filepath.Join(tables, fmt.Sprintf("set-%05d-of-00003.parquet", s)), table.Bytes())
+		writeBytes(t, filepath.Join(tars, fmt.Sprintf("set-%06d.tar", s)), shard.Bytes())
+		writeBytes(t, filepath.Join(tables, fmt.Sprintf("set-%05d-of-00003.parquet", s)), table.Bytes())
 	}
 }
 
 // TestShards: photos in shards give the network, the embeddings, the items and the description of those in a folder.
 func TestShards(t *testing.T) {
-	dir := photos(t)
+	dir := writePhotos(t)
 	t.Chdir(t.TempDir())
-	sharded(t, dir, "tar", "parquet")
-	network(t, dir)
-	program(t, "embed run "+dir+" --out F.npy")
-	program(t, "index create run "+dir+" --out F")
+	writeShards(t, dir, "tar", "parquet")
+	trainNetwork(t, dir)
+	runProgram(t, "embed run "+dir+" --out F.npy")
+	runProgram(t, "index create run "+dir+" --out F")
 	for kind, label := range map[string]string{"tar": "cls", "parquet": "label"} {
 		var info inspect.Report
 		kindredJSON(t, &info, "data", "info", kind)
@@ -94,19 +94,19 @@ func TestShards(t *testing.T) {
 			info.Labels[0].Classes[0].Name != "c0" {
 			t.Errorf("%s: %+v", kind, info)
 		}
-		program(t, "train --data "+kind+" --out run-"+kind+" --set train.epochs=1 --set network.name=mlp "+
+		runProgram(t, "train --data "+kind+" --out run-"+kind+" --set train.epochs=1 --set network.name=mlp "+
 			"--set network.width=8 --set data.split=images:0.3")
-		same(t, "run/model.safetensors", filepath.Join("run-"+kind, "model.safetensors"))
-		program(t, "embed run "+kind+" --out "+kind+".npy")
-		same(t, "F.npy", kind+".npy")
-		program(t, "embed run "+kind+" --out "+kind+"-queue.npy --queue queue --shard 1")
-		same(t, "F.npy", kind+"-queue.npy")
-		program(t, "index create run "+kind+" --out ix-"+kind)
+		checkSame(t, "run/model.safetensors", filepath.Join("run-"+kind, "model.safetensors"))
+		runProgram(t, "embed run "+kind+" --out "+kind+".npy")
+		checkSame(t, "F.npy", kind+".npy")
+		runProgram(t, "embed run "+kind+" --out "+kind+"-queue.npy --queue queue --shard 1")
+		checkSame(t, "F.npy", kind+"-queue.npy")
+		runProgram(t, "index create run "+kind+" --out ix-"+kind)
 		vectors := map[string]string{}
-		for id, it := range itemsOf(t, "F") {
+		for id, it := range readItems(t, "F") {
 			vectors[fmt.Sprint(it.Vector, it.Columns["label"])] = id
 		}
-		items := itemsOf(t, "ix-"+kind)
+		items := readItems(t, "ix-"+kind)
 		for id, it := range items {
 			key := fmt.Sprint(it.Vector, it.Columns["label"])
 			if vectors[key] == "" {
@@ -123,7 +123,7 @@ func TestShards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, shard, b[:5*512+20]) // in the content of its third member
+	writeBytes(t, shard, b[:5*512+20]) // in the content of its third member
 	for _, line := range []string{"data info tar", "embed run tar --out cut.npy", "index create run tar --out cut",
 		"train --data tar --out run-cut"} {
 		code, _, stderr := runArgs(t, strings.Fields(line)...)

@@ -30,14 +30,14 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// network is a run of a second on the pictures of photos, in the folder "run".
-func network(t *testing.T, photos string) {
+// trainNetwork is a run of a second on the pictures of photos, in the folder "run".
+func trainNetwork(t *testing.T, photos string) {
 	t.Helper()
-	program(t, "train --data "+photos+" --out run --set train.epochs=1 --set network.name=mlp --set network.width=8 "+
+	runProgram(t, "train --data "+photos+" --out run --set train.epochs=1 --set network.name=mlp --set network.width=8 "+
 		"--set data.split=images:0.3")
 }
 
-func same(t *testing.T, a, b string) {
+func checkSame(t *testing.T, a, b string) {
 	t.Helper()
 	x, err := os.ReadFile(a)
 	y, err2 := os.ReadFile(b)
@@ -49,19 +49,19 @@ func same(t *testing.T, a, b string) {
 // TestEmbedShared: a queue in a folder and the process's own worker come to the file
 // that embed writes alone, unreadable pictures and all.
 func TestEmbedShared(t *testing.T) {
-	dir := photos(t)
+	dir := writePhotos(t)
 	t.Chdir(t.TempDir())
-	network(t, dir)
-	put(t, filepath.Join(dir, "c1", "9.png"), []byte("no picture"))
-	_, alone := program(t, "embed --run run --data "+dir+" --out A.npy")
-	_, told := program(t, "embed --run run --data "+dir+" --out B.npy --queue queue --shard 1")
-	same(t, "A.npy", "B.npy")
-	same(t, "A.labels.csv", "B.labels.csv")
+	trainNetwork(t, dir)
+	writeBytes(t, filepath.Join(dir, "c1", "9.png"), []byte("no picture"))
+	_, alone := runProgram(t, "embed --run run --data "+dir+" --out A.npy")
+	_, told := runProgram(t, "embed --run run --data "+dir+" --out B.npy --queue queue --shard 1")
+	checkSame(t, "A.npy", "B.npy")
+	checkSame(t, "A.labels.csv", "B.labels.csv")
 	left := regexp.MustCompile(`(?m)^left out .*$`)
 	if a, b := left.FindString(alone), left.FindString(told); a == "" || a != b {
 		t.Errorf("%q and %q", a, b)
 	}
-	if out, _ := program(t, "jobs --queue queue --json"); strings.TrimSpace(out) != "[]" {
+	if out, _ := runProgram(t, "jobs --queue queue --json"); strings.TrimSpace(out) != "[]" {
 		t.Errorf("what was taken is still there: %s", out)
 	}
 	code, _, errOut := runArgs(t, "embed", "--run", "run", "--data", dir, "--out", "C.npy", "--queue", "queue",
@@ -69,14 +69,14 @@ func TestEmbedShared(t *testing.T) {
 	if code != exitFailure || !strings.Contains(errOut, "failed 3 times") || !strings.Contains(errOut, "9.png") {
 		t.Errorf("status %d: %s", code, errOut)
 	}
-	out, _ := program(t, "jobs --queue queue")
+	out, _ := runProgram(t, "jobs --queue queue")
 	if !strings.Contains(out, "failed") || !strings.Contains(out, "9.png") {
 		t.Fatal(out)
 	}
 	key := strings.Fields(strings.Split(out, "\n")[1])[0]
-	program(t, "jobs retry "+key+" --queue queue")
-	program(t, "jobs cancel "+key+" --queue queue")
-	program(t, "jobs remove "+key+" --queue queue")
+	runProgram(t, "jobs retry "+key+" --queue queue")
+	runProgram(t, "jobs cancel "+key+" --queue queue")
+	runProgram(t, "jobs remove "+key+" --queue queue")
 	if code, _, errOut := runArgs(t, "jobs", "retry", key, "--queue", "queue"); code != exitFailure ||
 		!strings.Contains(errOut, "no job") {
 		t.Errorf("status %d: %s", code, errOut)
@@ -89,39 +89,40 @@ func TestEmbedShared(t *testing.T) {
 func TestNetworkShared(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 24 {
-		put(t, filepath.Join(dir, fmt.Sprint("c", i%3), fmt.Sprint(i, ".jpg")), camerad(t, uint64(i), "Acme",
-			fmt.Sprintf("2024:04:%02d 12:30:00", i+1)))
+		writeBytes(t, filepath.Join(dir, fmt.Sprint("c", i%3), fmt.Sprint(i, ".jpg")),
+			newCameraPhoto(t, uint64(i), "Acme",
+				fmt.Sprintf("2024:04:%02d 12:30:00", i+1)))
 	}
-	put(t, filepath.Join(dir, "c1", "9.png"), []byte("no picture"))
-	aged(t, dir)
+	writeBytes(t, filepath.Join(dir, "c1", "9.png"), []byte("no picture"))
+	makeFolderOld(t, dir)
 	t.Chdir(t.TempDir())
-	network(t, dir)
-	program(t, "export run --out m.onnx")
+	trainNetwork(t, dir)
+	runProgram(t, "export run --out m.onnx")
 	for _, name := range []string{"model.json", "model.safetensors"} {
 		b, err := os.ReadFile(filepath.Join("run", name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		put(t, filepath.Join("net", name), b)
+		writeBytes(t, filepath.Join("net", name), b)
 	}
 	for i, of := range []string{"--network m.onnx", "--network net --pixels unit --fit cover", "--run run"} {
 		a, b := fmt.Sprint("A", i), fmt.Sprint("B", i)
-		program(t, "embed "+of+" --data "+dir+" --out "+a+".parquet")
-		program(t, "embed "+of+" --data "+dir+" --out "+b+".parquet --queue queue --shard 1")
-		same(t, a+".parquet", b+".parquet")
-		_, alone := program(t, "index create "+of+" --data "+dir+" --out "+a)
-		_, told := program(t, "index create "+of+" --data "+dir+" --out "+b+" --queue queue --shard 1")
-		sameIndex(t, a, b)
+		runProgram(t, "embed "+of+" --data "+dir+" --out "+a+".parquet")
+		runProgram(t, "embed "+of+" --data "+dir+" --out "+b+".parquet --queue queue --shard 1")
+		checkSame(t, a+".parquet", b+".parquet")
+		_, alone := runProgram(t, "index create "+of+" --data "+dir+" --out "+a)
+		_, told := runProgram(t, "index create "+of+" --data "+dir+" --out "+b+" --queue queue --shard 1")
+		checkSameIndex(t, a, b)
 		if left := "left out 1"; !strings.Contains(alone, left) || !strings.Contains(told, left) ||
 			!strings.Contains(told, "embed: ") {
 			t.Errorf("%s\n%s", alone, told)
 		}
 	}
-	it := itemsOf(t, "B0")["c0/0.jpg"]
+	it := readItems(t, "B0")["c0/0.jpg"]
 	if it.Columns["camera"] != "Acme" || it.Columns["file.digest"] == nil {
 		t.Errorf("%v", it.Columns)
 	}
-	if out, _ := program(t, "jobs --queue queue --json"); strings.TrimSpace(out) != "[]" {
+	if out, _ := runProgram(t, "jobs --queue queue --json"); strings.TrimSpace(out) != "[]" {
 		t.Errorf("what was taken is still there: %s", out)
 	}
 	code, _, errOut := runArgs(t, "index", "create", "run", dir, "--out", "C", "--queue", "queue", "--strict")
@@ -133,30 +134,30 @@ func TestNetworkShared(t *testing.T) {
 // TestIndexAddShared: an index to which photos are added by workers gets those that it lacks, in the
 // place where they are among the others.
 func TestIndexAddShared(t *testing.T) {
-	dir := photos(t)
-	aged(t, dir)
+	dir := writePhotos(t)
+	makeFolderOld(t, dir)
 	t.Chdir(t.TempDir())
-	network(t, dir)
+	trainNetwork(t, dir)
 	later := filepath.Join(dir, "c1")
 	if err := os.Rename(later, "later"); err != nil {
 		t.Fatal(err)
 	}
 	for _, ix := range []string{"A", "B"} {
-		program(t, "index create run "+dir+" --out "+ix)
+		runProgram(t, "index create run "+dir+" --out "+ix)
 	}
 	if err := os.Rename("later", later); err != nil {
 		t.Fatal(err)
 	}
-	alone, _ := program(t, "index add A --data "+dir+" --json")
-	told, said := program(t, "index add B --data "+dir+" --queue queue --json")
+	alone, _ := runProgram(t, "index add A --data "+dir+" --json")
+	told, said := runProgram(t, "index add B --data "+dir+" --queue queue --json")
 	if want := strings.Replace(told, `"B"`, `"A"`, 1); alone != want || !strings.Contains(said, "6 to 11: done") {
 		t.Errorf("%s\n%s\n%s", alone, told, said)
 	}
-	sameIndex(t, "A", "B")
+	checkSameIndex(t, "A", "B")
 }
 
-// aged makes the files of a folder old: an index does not record the times of files that were just written.
-func aged(t *testing.T, dir string) {
+// makeFolderOld makes the files of a folder old: an index does not record the times of files that were just written.
+func makeFolderOld(t *testing.T, dir string) {
 	t.Helper()
 	then := time.Now().Add(-time.Hour)
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -170,11 +171,11 @@ func aged(t *testing.T, dir string) {
 	}
 }
 
-// sameIndex compares the networks and the items of two indexes, which have names of their own at random.
-func sameIndex(t *testing.T, a, b string) {
+// checkSameIndex compares the networks and the items of two indexes, which have names of their own at random.
+func checkSameIndex(t *testing.T, a, b string) {
 	t.Helper()
 	for _, name := range []string{"model.json", "model.safetensors", "config.yaml"} {
-		same(t, filepath.Join(a, "network", name), filepath.Join(b, "network", name))
+		checkSame(t, filepath.Join(a, "network", name), filepath.Join(b, "network", name))
 	}
 	var x [2][]store.Item
 	for i, dir := range []string{a, b} {
@@ -197,17 +198,17 @@ func sameIndex(t *testing.T, a, b string) {
 
 // TestEvalShared: shards of a ranking come to the report of one process.
 func TestEvalShared(t *testing.T) {
-	dir := photos(t)
+	dir := writePhotos(t)
 	t.Chdir(t.TempDir())
-	network(t, dir)
-	program(t, "embed --run run --data "+dir+" --out E.npy")
+	trainNetwork(t, dir)
+	runProgram(t, "embed --run run --data "+dir+" --out E.npy")
 	how := "eval --embeddings E.npy --metrics recall@1,recall@4,map@r,map,nmi --bootstrap 50 --worst 3 --json"
-	alone, _ := program(t, how)
-	told, said := program(t, how+" --queue queue --shard 5")
+	alone, _ := runProgram(t, how)
+	told, said := runProgram(t, how+" --queue queue --shard 5")
 	if alone != told || !strings.Contains(said, "eval: queries 5 to 9: done") {
 		t.Errorf("%s\n%s\n%s", alone, told, said)
 	}
-	if out, _ := program(t, "jobs --queue queue --json"); strings.TrimSpace(out) != "[]" {
+	if out, _ := runProgram(t, "jobs --queue queue --json"); strings.TrimSpace(out) != "[]" {
 		t.Errorf("what was taken is still there: %s", out)
 	}
 }
@@ -215,27 +216,27 @@ func TestEvalShared(t *testing.T) {
 // TestRemote: training and embedding by way of a web server come to the files that
 // the folder gives.
 func TestRemote(t *testing.T) {
-	dir := photos(t)
+	dir := writePhotos(t)
 	t.Chdir(t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	list := ""
 	for i := range 18 {
 		list += fmt.Sprintf("c%d/%d.png\n", i/6, i%6)
 	}
-	put(t, filepath.Join(dir, "list.txt"), []byte(list))
+	writeBytes(t, filepath.Join(dir, "list.txt"), []byte(list))
 	s := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	t.Cleanup(s.Close)
 	how := " --set train.epochs=1 --set network.name=mlp --set network.width=8 --set data.split=images:0.3"
-	program(t, "train --data "+dir+" --out here"+how+" --set data.cache=true")
-	program(t, "train --data "+s.URL+"/list.txt --out there"+how)
-	same(t, "here/model.safetensors", "there/model.safetensors")
-	program(t, "embed --run here --data "+dir+" --out A.npy")
-	program(t, "embed --run there --data "+s.URL+"/list.txt --out B.npy")
-	program(t, "embed --run there --data "+s.URL+"/list.txt --out C.npy --queue queue --shard 1")
+	runProgram(t, "train --data "+dir+" --out here"+how+" --set data.cache=true")
+	runProgram(t, "train --data "+s.URL+"/list.txt --out there"+how)
+	checkSame(t, "here/model.safetensors", "there/model.safetensors")
+	runProgram(t, "embed --run here --data "+dir+" --out A.npy")
+	runProgram(t, "embed --run there --data "+s.URL+"/list.txt --out B.npy")
+	runProgram(t, "embed --run there --data "+s.URL+"/list.txt --out C.npy --queue queue --shard 1")
 	for _, name := range []string{"B", "C"} {
-		same(t, "A.npy", name+".npy")
+		checkSame(t, "A.npy", name+".npy")
 		for _, column := range []string{"path", "label"} { // photos elsewhere have no digest
-			a, b := columnOf(t, "A.labels.csv", column), columnOf(t, name+".labels.csv", column)
+			a, b := readColumn(t, "A.labels.csv", column), readColumn(t, name+".labels.csv", column)
 			if len(a) != 18 || !slices.Equal(a, b) {
 				t.Errorf("%s of %s: %q, want %q", column, name, b, a)
 			}
@@ -253,12 +254,12 @@ func TestQueueUsage(t *testing.T) {
 			t.Errorf("%s: status %d: %s", line, code, errOut)
 		}
 	}
-	out, _ := program(t, "worker --queue nats://a:4222 --launch slurm --allow /a --allow s3://b/c --outside "+
+	out, _ := runProgram(t, "worker --queue nats://a:4222 --launch slurm --allow /a --allow s3://b/c --outside "+
 		"--queue-secret /s")
 	if !strings.Contains(out, "--queue-secret /s --allow /a --allow s3://b/c --outside --idle") {
 		t.Error(out)
 	}
-	out, _ = program(t, "worker --queue nats://a:4222 --launch slurm --count 3")
+	out, _ = runProgram(t, "worker --queue nats://a:4222 --launch slurm --count 3")
 	if !strings.Contains(out, "exec kindred worker --queue nats://a:4222 --idle 10m0s") {
 		t.Error(out)
 	}
@@ -267,16 +268,16 @@ func TestQueueUsage(t *testing.T) {
 // TestWorkerAllows: a worker of its own reads for the jobs of others what --allow names,
 // and does only signed ones if it has a secret; flags and environment say which.
 func TestWorkerAllows(t *testing.T) {
-	dir := photos(t)
+	dir := writePhotos(t)
 	t.Chdir(t.TempDir())
-	network(t, dir)
+	trainNetwork(t, dir)
 	s, err := natsserver.Serve("queue")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	put(t, "secret", []byte(strings.Repeat("s", 32)))
-	put(t, "short", []byte("s"))
+	writeBytes(t, "secret", []byte(strings.Repeat("s", 32)))
+	writeBytes(t, "short", []byte("s"))
 	linked := t.TempDir() // a set with a picture behind a link
 	for _, class := range []string{"c1", "c2"} {
 		if err := os.CopyFS(filepath.Join(linked, class), os.DirFS(filepath.Join(dir, class))); err != nil {
@@ -317,9 +318,9 @@ func TestWorkerAllows(t *testing.T) {
 		if strings.Contains(errOut, "warning") {
 			t.Errorf("a warning of this machine's own queue: %s", errOut)
 		}
-		if out, _ := program(t, "jobs --json --queue "+s.URL()); tc.want != "" {
+		if out, _ := runProgram(t, "jobs --json --queue "+s.URL()); tc.want != "" {
 			key := regexp.MustCompile(`"key": "([0-9a-f]+)"`).FindStringSubmatch(out)
-			program(t, "jobs remove "+key[1]+" --queue "+s.URL())
+			runProgram(t, "jobs remove "+key[1]+" --queue "+s.URL())
 		}
 	}
 	t.Setenv(secretEnv, "short")
@@ -343,15 +344,15 @@ func TestExposedQueue(t *testing.T) {
 	}
 }
 
-// children are processes of the program that are killed and begun again.
-type children struct {
+// childProcesses are processes of the program that are killed and begun again.
+type childProcesses struct {
 	t       *testing.T
 	lines   []string
 	running []*exec.Cmd
 	ended   []chan error
 }
 
-func (c *children) start(i int) {
+func (c *childProcesses) start(i int) {
 	c.t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), childArgs+"="+c.lines[i])
@@ -370,7 +371,7 @@ func (c *children) start(i int) {
 	}(c.ended[i])
 }
 
-func (c *children) kill(i int) {
+func (c *childProcesses) kill(i int) {
 	c.running[i].Process.Kill()
 	<-c.ended[i]
 }
@@ -388,9 +389,9 @@ func TestSharedKilled(t *testing.T) {
 		t.Skip("kills processes for a minute")
 	}
 	url := queuetest.Cluster(t).URL
-	dir := photos(t)
+	dir := writePhotos(t)
 	t.Chdir(t.TempDir())
-	network(t, dir)
+	trainNetwork(t, dir)
 	many := t.TempDir()
 	rng := rand.New(rand.NewPCG(2, 2))
 	for i := range pictures {
@@ -402,20 +403,20 @@ func TestSharedKilled(t *testing.T) {
 		if err := png.Encode(&b, im); err != nil {
 			t.Fatal(err)
 		}
-		put(t, filepath.Join(many, fmt.Sprintf("c%d", i%7), fmt.Sprintf("%d.png", i)), b.Bytes())
+		writeBytes(t, filepath.Join(many, fmt.Sprintf("c%d", i%7), fmt.Sprintf("%d.png", i)), b.Bytes())
 	}
 	plan := fmt.Sprintf("set:\n  data: {path: %q, split: \"images:0.3\"}\n  network: {name: mlp, width: 8}\n"+
 		"  sample: {classes: 3, per_class: 3, batches: 8}\n  train: {epochs: 6}\n  eval.recall: [1]\n"+
 		"ranges:\n  train.lr: {low: 0.0003, high: 0.03, log: true}\n"+
 		"trials: 12\nfolds: images:2\nseeds: 1\nsearch: random\nstop: never\nat_once: 8\n", dir)
-	put(t, "plan.yaml", []byte(plan))
+	writeBytes(t, "plan.yaml", []byte(plan))
 	begun := time.Now()
-	program(t, "embed --run run --data "+many+" --out A.npy")
-	program(t, "sweep plan.yaml --out A --jobs 4")
+	runProgram(t, "embed --run run --data "+many+" --out A.npy")
+	runProgram(t, "sweep plan.yaml --out A --jobs 4")
 	alone := time.Since(begun)
 
 	worker := "worker --queue " + url + " --lease 2s --allow " + dir + " --allow " + many
-	c := &children{t: t, lines: []string{worker, worker, worker, worker,
+	c := &childProcesses{t: t, lines: []string{worker, worker, worker, worker,
 		"embed --run run --data " + many + " --out B.npy --queue " + url + " --shard 1",
 		"sweep plan.yaml --out B --jobs 8 --queue " + url}}
 	c.running, c.ended = make([]*exec.Cmd, len(c.lines)), make([]chan error, len(c.lines))
@@ -456,15 +457,15 @@ func TestSharedKilled(t *testing.T) {
 	}
 	t.Logf("%d kills; alone in %v, with the kills in %v", killed, alone.Round(time.Millisecond),
 		time.Since(begun).Round(time.Millisecond))
-	same(t, "A.npy", "B.npy")
-	same(t, "A.labels.csv", "B.labels.csv")
+	checkSame(t, "A.npy", "B.npy")
+	checkSame(t, "A.labels.csv", "B.labels.csv")
 	seconds := regexp.MustCompile(`"[a-z_]*(seconds|took_ns|dir)": [^,\n]*`)
 	a, err := os.ReadFile("A/sweep.json")
 	b, err2 := os.ReadFile("B/sweep.json")
 	if a, b = seconds.ReplaceAll(a, nil), seconds.ReplaceAll(b, nil); err != nil || err2 != nil || !bytes.Equal(a, b) {
 		t.Errorf("the sweeps differ: %v, %v\n%s\n%s", err, err2, a, b)
 	}
-	out, _ := program(t, "jobs --json --queue "+url)
+	out, _ := runProgram(t, "jobs --json --queue "+url)
 	if strings.Contains(out, `"state": "failed"`) || strings.Contains(out, `"state": "queued"`) {
 		t.Errorf("left: %s", out)
 	}

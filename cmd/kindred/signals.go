@@ -27,12 +27,13 @@ func (s stopSignal) Error() string { return "stopped by a signal: " + s.String()
 // Is makes it context.Canceled, as libraries return the cause in the place of that.
 func (s stopSignal) Is(target error) bool { return target == context.Canceled }
 
-// grace is how long a command has after the first signal to end by itself. Then the process is ended,
+// gracePeriod is how long a command has after the first signal to end by itself. Then the process is ended,
 // unless it is in a critical section.
-const grace = 700 * time.Millisecond
+const gracePeriod = 700 * time.Millisecond
 
-// reading is how long the last remark has until it is taken: the command may have waited for a pipe that nobody reads.
-const reading = 100 * time.Millisecond
+// readingTime is how long the last remark has until it is taken: the command may have waited for a pipe that
+// nobody reads.
+const readingTime = 100 * time.Millisecond
 
 // withSignals returns a context that ends at the first signal to stop: Ctrl-C,
 // SIGTERM, or the loss of the terminal. If the command has not ended after grace,
@@ -58,7 +59,7 @@ func withSignals(ctx context.Context) context.Context {
 		s, _ := (<-c).(syscall.Signal)
 		at := time.Now()
 		cancel(stopSignal{s})
-		for left := grace; left > 0; left = sections.Left(at, time.Now(), grace) {
+		for left := gracePeriod; left > 0; left = sections.Left(at, time.Now(), gracePeriod) {
 			select {
 			case again := <-c:
 				s, _ = again.(syscall.Signal)
@@ -69,26 +70,26 @@ func withSignals(ctx context.Context) context.Context {
 		said := make(chan struct{})
 		go func() {
 			defer close(said)
-			reportCut(os.Stderr)
+			reportBlocked(os.Stderr)
 		}()
 		select {
 		case <-said:
-		case <-time.After(reading):
+		case <-time.After(readingTime):
 		}
 		os.Exit(exitSignal + int(s))
 	}()
 	return ctx
 }
 
-// signalled returns the signal that ended ctx, if one did.
-func signalled(ctx context.Context) (syscall.Signal, bool) {
+// signalOf returns the signal that ended ctx, if one did.
+func signalOf(ctx context.Context) (syscall.Signal, bool) {
 	var s stopSignal
 	ok := errors.As(context.Cause(ctx), &s)
 	return s.Signal, ok
 }
 
-// reportCut says in which function a command is that did not end.
-func reportCut(w io.Writer) {
+// reportBlocked says in which function a command is that did not end.
+func reportBlocked(w io.Writer) {
 	stacks := make([]byte, 1<<20)
 	in := waitingIn(string(stacks[:runtime.Stack(stacks, true)]))
 	fmt.Fprintf(w, "kindred: interrupted: ended while it waited in %s; files that are not complete have temporary "+

@@ -23,9 +23,9 @@ import (
 	imagebombs "github.com/kindred-ml/kindred/internal/test/bombs"
 )
 
-// stalling accepts connections and, for each, reads a request and writes what drip says, without end. It returns its
-// address, and a channel that is told of each request.
-func stalling(t *testing.T, drip string) (address string, asked chan struct{}) {
+// startStallingServer accepts connections and, for each, reads a request and writes what drip says, without
+// end. It returns its address, and a channel that is told of each request.
+func startStallingServer(t *testing.T, drip string) (address string, asked chan struct{}) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -68,8 +68,8 @@ func stalling(t *testing.T, drip string) (address string, asked chan struct{}) {
 	return ln.Addr().String(), asked
 }
 
-// waiting is a command that waits for something that does not come.
-type waiting struct {
+// waitingCommand is a command that waits for something that does not come.
+type waitingCommand struct {
 	args  string // OUT stands for a folder of its own
 	env   []string
 	ready func() error // returns when the command waits
@@ -77,8 +77,8 @@ type waiting struct {
 	stdout, stderr *os.File
 }
 
-// askedOf waits for a request.
-func askedOf(asked chan struct{}) func() error {
+// waitForRequest waits for a request.
+func waitForRequest(asked chan struct{}) func() error {
 	return func() error {
 		select {
 		case <-asked:
@@ -89,41 +89,42 @@ func askedOf(asked chan struct{}) func() error {
 	}
 }
 
-// places list what commands wait for, each with an own folder.
-var places = map[string]func(t *testing.T, dir string) waiting{
-	"a data set that drips": func(t *testing.T, _ string) waiting {
-		address, asked := stalling(t, "x")
-		return waiting{args: "data info http://" + address + "/set.csv", ready: askedOf(asked)}
+// waitingCommands list what commands wait for, each with an own folder.
+var waitingCommands = map[string]func(t *testing.T, dir string) waitingCommand{
+	"a data set that drips": func(t *testing.T, _ string) waitingCommand {
+		address, asked := startStallingServer(t, "x")
+		return waitingCommand{args: "data info http://" + address + "/set.csv", ready: waitForRequest(asked)}
 	},
-	"a data set that stalls": func(t *testing.T, _ string) waiting {
-		address, asked := stalling(t, "")
-		return waiting{args: "train --out OUT/run --data http://" + address + "/set.csv", ready: askedOf(asked)}
+	"a data set that stalls": func(t *testing.T, _ string) waitingCommand {
+		address, asked := startStallingServer(t, "")
+		return waitingCommand{args: "train --out OUT/run --data http://" + address + "/set.csv",
+			ready: waitForRequest(asked)}
 	},
-	"an archive that stalls": func(t *testing.T, _ string) waiting {
-		address, asked := stalling(t, "")
-		return waiting{args: "data info http://" + address + "/set.zip", ready: askedOf(asked)}
+	"an archive that stalls": func(t *testing.T, _ string) waitingCommand {
+		address, asked := startStallingServer(t, "")
+		return waitingCommand{args: "data info http://" + address + "/set.zip", ready: waitForRequest(asked)}
 	},
-	"an object store that stalls": func(t *testing.T, _ string) waiting {
-		address, asked := stalling(t, "")
-		return waiting{args: "data info s3://bucket/photos/", env: []string{"AWS_ENDPOINT_URL=http://" + address,
-			"AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b", "AWS_REGION=us-east-1"}, ready: askedOf(asked)}
+	"an object store that stalls": func(t *testing.T, _ string) waitingCommand {
+		address, asked := startStallingServer(t, "")
+		return waitingCommand{args: "data info s3://bucket/photos/", env: []string{"AWS_ENDPOINT_URL=http://" + address,
+			"AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b", "AWS_REGION=us-east-1"}, ready: waitForRequest(asked)}
 	},
-	"a database that does not answer": func(t *testing.T, _ string) waiting {
-		address, asked := stalling(t, "")
-		return waiting{args: "serve --listen 127.0.0.1:0 --store postgres://u@" + address + "/d#photos",
-			ready: askedOf(asked)}
+	"a database that does not answer": func(t *testing.T, _ string) waitingCommand {
+		address, asked := startStallingServer(t, "")
+		return waitingCommand{args: "serve --listen 127.0.0.1:0 --store postgres://u@" + address + "/d#photos",
+			ready: waitForRequest(asked)}
 	},
-	"a vector database that does not answer": func(t *testing.T, _ string) waiting {
-		address, asked := stalling(t, "")
-		return waiting{args: "serve --listen 127.0.0.1:0 --store weaviate://" + address + "#photos",
-			ready: askedOf(asked)}
+	"a vector database that does not answer": func(t *testing.T, _ string) waitingCommand {
+		address, asked := startStallingServer(t, "")
+		return waitingCommand{args: "serve --listen 127.0.0.1:0 --store weaviate://" + address + "#photos",
+			ready: waitForRequest(asked)}
 	},
-	"a server of decoders that drips": func(t *testing.T, dir string) waiting {
-		address, asked := stalling(t, "x")
-		return waiting{args: "formats get heic --from http://" + address + "/heif.wasm.gz",
-			env: []string{"KINDRED_DECODERS=" + dir}, ready: askedOf(asked)}
+	"a server of decoders that drips": func(t *testing.T, dir string) waitingCommand {
+		address, asked := startStallingServer(t, "x")
+		return waitingCommand{args: "formats get heic --from http://" + address + "/heif.wasm.gz",
+			env: []string{"KINDRED_DECODERS=" + dir}, ready: waitForRequest(asked)}
 	},
-	"a queue that does not answer": func(t *testing.T, _ string) waiting {
+	"a queue that does not answer": func(t *testing.T, _ string) waitingCommand {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -137,40 +138,40 @@ var places = map[string]func(t *testing.T, dir string) waiting{
 				asked <- struct{}{}
 			}
 		}()
-		return waiting{args: "worker --queue nats://" + ln.Addr().String(), ready: askedOf(asked)}
+		return waitingCommand{args: "worker --queue nats://" + ln.Addr().String(), ready: waitForRequest(asked)}
 	},
-	"a queue that has ended": func(t *testing.T, dir string) waiting {
+	"a queue that has ended": func(t *testing.T, dir string) waitingCommand {
 		s, err := natsserver.Serve(filepath.Join(dir, "queue"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return waiting{args: "worker --queue " + s.URL(), ready: func() error {
+		return waitingCommand{args: "worker --queue " + s.URL(), ready: func() error {
 			time.Sleep(2 * time.Second) // it connects
 			return s.Close()
 		}}
 	},
-	"standard input": func(t *testing.T, _ string) waiting {
-		return waiting{args: "embed --network " + onnxFile(t) + " - --out OUT/e.npy"}
+	"standard input": func(t *testing.T, _ string) waitingCommand {
+		return waitingCommand{args: "embed --network " + onnxFile(t) + " - --out OUT/e.npy"}
 	},
-	"results that nobody reads": func(t *testing.T, _ string) waiting {
-		return waiting{args: "formats", stdout: fullPipe(t)}
+	"results that nobody reads": func(t *testing.T, _ string) waitingCommand {
+		return waitingCommand{args: "formats", stdout: newFullPipe(t)}
 	},
-	"remarks that nobody reads": func(t *testing.T, _ string) waiting {
-		return waiting{args: "wait", stderr: fullPipe(t)}
+	"remarks that nobody reads": func(t *testing.T, _ string) waitingCommand {
+		return waitingCommand{args: "wait", stderr: newFullPipe(t)}
 	},
-	"the decoder of a picture": func(t *testing.T, dir string) waiting {
+	"the decoder of a picture": func(t *testing.T, dir string) waitingCommand {
 		for i := range 20 { // each takes ten seconds of a processor
-			put(t, filepath.Join(dir, "photos", fmt.Sprint(i, ".jxl")), imagebombs.Picture("large/lines.jxl"))
+			writeBytes(t, filepath.Join(dir, "photos", fmt.Sprint(i, ".jxl")), imagebombs.Picture("large/lines.jxl"))
 		}
-		return waiting{args: "embed --network " + onnxFile(t) + " OUT/photos --out OUT/e.parquet"}
+		return waitingCommand{args: "embed --network " + onnxFile(t) + " OUT/photos --out OUT/e.parquet"}
 	},
-	"a loop of a model": func(t *testing.T, dir string) waiting {
-		put(t, filepath.Join(dir, "loop.onnx"), loopOfProducts(t))
-		put(t, filepath.Join(dir, "photo.png"), imagebombs.Picture("formats/png-rgb.png"))
-		return waiting{args: "embed --network OUT/loop.onnx OUT/photo.png --out OUT/e.npy"}
+	"a loop of a model": func(t *testing.T, dir string) waitingCommand {
+		writeBytes(t, filepath.Join(dir, "loop.onnx"), newSlowModel(t))
+		writeBytes(t, filepath.Join(dir, "photo.png"), imagebombs.Picture("formats/png-rgb.png"))
+		return waitingCommand{args: "embed --network OUT/loop.onnx OUT/photo.png --out OUT/e.npy"}
 	},
-	"a pattern of a tokenizer": func(t *testing.T, dir string) waiting {
-		tower := copied(t)
+	"a pattern of a tokenizer": func(t *testing.T, dir string) waitingCommand {
+		tower := copyTower(t)
 		file := filepath.Join(tower, "tokenizer.json")
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -181,19 +182,19 @@ var places = map[string]func(t *testing.T, dir string) waiting{
 		if bytes.Equal(slow, text) {
 			t.Fatalf("%s has no pattern %s", file, pattern)
 		}
-		put(t, file, slow)
-		put(t, filepath.Join(dir, "photo.png"), imagebombs.Picture("formats/png-rgb.png"))
+		writeBytes(t, file, slow)
+		writeBytes(t, filepath.Join(dir, "photo.png"), imagebombs.Picture("formats/png-rgb.png"))
 		var labels []string // each takes most of what a text may
 		for i := range 50 {
 			labels = append(labels, fmt.Sprint(strings.Repeat("a", 2000), i))
 		}
-		return waiting{args: "identify OUT/photo.png --network " + imageTower(t, 12) + " --words " + tower +
+		return waitingCommand{args: "identify OUT/photo.png --network " + saveImageTower(t, 12) + " --words " + tower +
 			" --choices " + strings.Join(labels, ",")}
 	},
 }
 
-// fullPipe is the end of a pipe that takes no more bytes.
-func fullPipe(t *testing.T) *os.File {
+// newFullPipe is the end of a pipe that takes no more bytes.
+func newFullPipe(t *testing.T) *os.File {
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -209,8 +210,8 @@ func fullPipe(t *testing.T) *os.File {
 	return w
 }
 
-// loopOfProducts is a model that multiplies large matrices for about ten seconds of two processors.
-func loopOfProducts(t *testing.T) []byte {
+// newSlowModel is a model that multiplies large matrices for about ten seconds of two processors.
+func newSlowModel(t *testing.T) []byte {
 	const side, rounds = 512, 4000
 	value := func(name string, shape ...onnx.Dim) onnx.Value {
 		return onnx.Value{Name: name, Type: onnx.Float32, Shape: shape}
@@ -242,9 +243,9 @@ func loopOfProducts(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// stop starts a command, sends it one signal where it waits, and returns how long it went on and its status.
-func stop(t *testing.T, p waiting, dir string) (time.Duration, syscall.WaitStatus, string) {
-	cmd := child(t, p.args)
+// stopCommand starts a command, sends it one signal where it waits, and returns how long it went on and its status.
+func stopCommand(t *testing.T, p waitingCommand, dir string) (time.Duration, syscall.WaitStatus, string) {
+	cmd := newChild(t, p.args)
 	cmd.Env = append(cmd.Env, append([]string{childOut + "=" + dir, "HOME=" + dir}, p.env...)...)
 	var said strings.Builder
 	cmd.Stderr = &said
@@ -289,21 +290,21 @@ func stop(t *testing.T, p waiting, dir string) (time.Duration, syscall.WaitStatu
 // TestOneSignalEndsEveryCommand takes commands to places where they wait without end. One signal ends each, with its
 // status, and leaves no file half written. With KINDRED_LONG=1 each is stopped 20 times, and must end within a second.
 func TestOneSignalEndsEveryCommand(t *testing.T) {
-	if len(heeded()) < 3 {
+	if len(stopSignals()) < 3 {
 		t.Skip("whoever started the tests has ignored signals, which children inherit")
 	}
 	times, most := 1, 10*time.Second
 	if os.Getenv("KINDRED_LONG") == "1" {
 		times, most = 20, time.Second
 	}
-	for name, prepare := range places {
+	for name, prepare := range waitingCommands {
 		t.Run(name, func(t *testing.T) {
 			ignored := 0
 			var longest time.Duration
 			for range times {
 				dir := t.TempDir()
 				p := prepare(t, dir)
-				took, st, said := stop(t, p, dir)
+				took, st, said := stopCommand(t, p, dir)
 				longest = max(longest, took)
 				if took > most {
 					ignored++

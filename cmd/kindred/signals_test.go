@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 		}
 		code := execute(withSignals(context.Background()), words, os.Stdout, os.Stderr)
 		if os.Getenv(childPeak) != "" {
-			sayPeak(os.Stderr)
+			writePeak(os.Stderr)
 		}
 		os.Exit(code)
 	}
@@ -48,9 +48,9 @@ func TestMain(m *testing.M) {
 // childPeak has a child say on its last line of standard error how much memory it had at most.
 const childPeak = "KINDRED_TEST_PEAK"
 
-// sayPeak writes the most memory that was resident. The system's figure for a child that has ended
+// writePeak writes the most memory that was resident. The system's figure for a child that has ended
 // counts that of the process that began it.
-func sayPeak(w io.Writer) {
+func writePeak(w io.Writer) {
 	text, _ := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(text)) {
 		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
@@ -76,8 +76,8 @@ func newWait(a *app) *cobra.Command {
 	return cmd
 }
 
-// child starts the program with the given arguments.
-func child(t *testing.T, args string) *exec.Cmd {
+// newChild starts the program with the given arguments.
+func newChild(t *testing.T, args string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -88,8 +88,8 @@ func child(t *testing.T, args string) *exec.Cmd {
 	return cmd
 }
 
-// status waits for a process and returns how it ended.
-func status(t *testing.T, cmd *exec.Cmd) syscall.WaitStatus {
+// waitStatus waits for a process and returns how it ended.
+func waitStatus(t *testing.T, cmd *exec.Cmd) syscall.WaitStatus {
 	t.Helper()
 	killed := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
 	err := cmd.Wait()
@@ -101,8 +101,8 @@ func status(t *testing.T, cmd *exec.Cmd) syscall.WaitStatus {
 	return cmd.ProcessState.Sys().(syscall.WaitStatus)
 }
 
-// started waits for the first remark of a process and reads on.
-func started(t *testing.T, cmd *exec.Cmd) {
+// waitStarted waits for the first remark of a process and reads on.
+func waitStarted(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	r, err := cmd.StderrPipe()
 	if err != nil {
@@ -118,10 +118,10 @@ func started(t *testing.T, cmd *exec.Cmd) {
 	go io.Copy(io.Discard, in)
 }
 
-// heeded lists the signals that stop a child. A child inherits what whoever
+// stopSignals lists the signals that stop a child. A child inherits what whoever
 // started the tests has ignored (nohup, a shell's background jobs), and leaves
 // those ignored.
-func heeded() []syscall.Signal {
+func stopSignals() []syscall.Signal {
 	var list []syscall.Signal
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(s) {
@@ -132,27 +132,27 @@ func heeded() []syscall.Signal {
 }
 
 func TestSignalsEndTheContextAndGiveTheStatus(t *testing.T) {
-	for _, s := range heeded() {
-		cmd := child(t, "wait")
-		started(t, cmd)
+	for _, s := range stopSignals() {
+		cmd := newChild(t, "wait")
+		waitStarted(t, cmd)
 		if err := cmd.Process.Signal(s); err != nil {
 			t.Fatal(err)
 		}
-		if st := status(t, cmd); !st.Exited() || st.ExitStatus() != 128+int(s) {
+		if st := waitStatus(t, cmd); !st.Exited() || st.ExitStatus() != 128+int(s) {
 			t.Errorf("%v: exited %v with %d, want %d", s, st.Exited(), st.ExitStatus(), 128+int(s))
 		}
 	}
 }
 
 func TestTheSecondSignalEndsTheProcess(t *testing.T) {
-	cmd := child(t, "wait --stubborn")
-	started(t, cmd)
+	cmd := newChild(t, "wait --stubborn")
+	waitStarted(t, cmd)
 	go func() { // signals that come before the first one is taken are one with it
 		for cmd.Process.Signal(syscall.SIGTERM) == nil {
 			time.Sleep(20 * time.Millisecond)
 		}
 	}()
-	if st := status(t, cmd); !st.Exited() || st.ExitStatus() != 128+int(syscall.SIGTERM) {
+	if st := waitStatus(t, cmd); !st.Exited() || st.ExitStatus() != 128+int(syscall.SIGTERM) {
 		t.Errorf("exited %v with %d, want %d", st.Exited(), st.ExitStatus(), 128+int(syscall.SIGTERM))
 	}
 }
@@ -160,7 +160,7 @@ func TestTheSecondSignalEndsTheProcess(t *testing.T) {
 // TestNobodyReadsTheRemarks closes the other end of standard error: the command
 // goes on, and still stops as asked.
 func TestNobodyReadsTheRemarks(t *testing.T) {
-	cmd := child(t, "wait")
+	cmd := newChild(t, "wait")
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -178,13 +178,13 @@ func TestNobodyReadsTheRemarks(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if st := status(t, cmd); !st.Exited() || st.ExitStatus() != 128+int(syscall.SIGTERM) {
+	if st := waitStatus(t, cmd); !st.Exited() || st.ExitStatus() != 128+int(syscall.SIGTERM) {
 		t.Errorf("ended by signal %v, status %d", st.Signal(), st.ExitStatus())
 	}
 }
 
 func TestNobodyReadsTheResults(t *testing.T) {
-	cmd := child(t, "train --print-config")
+	cmd := newChild(t, "train --print-config")
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -195,7 +195,7 @@ func TestNobodyReadsTheResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Close()
-	if st := status(t, cmd); st.ExitStatus() != 128+int(syscall.SIGPIPE) {
+	if st := waitStatus(t, cmd); st.ExitStatus() != 128+int(syscall.SIGPIPE) {
 		t.Errorf("status %d", st.ExitStatus())
 	}
 }

@@ -21,31 +21,31 @@ import (
 const storeForm = "postgres://USER@HOST/DATABASE#NAME, weaviate://HOST:PORT[,HOST:PORT...]#NAME or " +
 	"qdrant://HOST:PORT[,HOST:PORT...]#NAME"
 
-// patience is how long a call to a database is repeated if none of its machines answers.
-const patience = 2 * time.Minute
+// retryTime is how long a call to a database is repeated if none of its machines answers.
+const retryTime = 2 * time.Minute
 
 // splitStore takes the store's name from its address.
 func splitStore(url string) (database, name string, err error) {
 	database, name, ok := strings.Cut(url, "#")
-	if _, known := engineOf(database); !ok || name == "" || !known {
+	if _, known := findEngine(database); !ok || name == "" || !known {
 		return "", "", usagef("not the address of a store: want %s", storeForm) // it may hold a password
 	}
 	return database, name, nil
 }
 
-// engine opens the stores of one sort of database, or makes them.
-type engine struct {
-	open   func(ctx context.Context, database, name string) (closable, error)
-	ensure func(ctx context.Context, database, name string, cfg store.Config) (closable, error)
+// storeEngine opens the stores of one sort of database, or makes them.
+type storeEngine struct {
+	open   func(ctx context.Context, database, name string) (closableStore, error)
+	ensure func(ctx context.Context, database, name string, cfg store.Config) (closableStore, error)
 }
 
-type closable interface {
+type closableStore interface {
 	store.Store
 	io.Closer
 }
 
-// engineOf returns the engine for a database's address.
-func engineOf(database string) (engine, bool) {
+// findEngine returns the engine for a database's address.
+func findEngine(database string) (storeEngine, bool) {
 	scheme, _, _ := strings.Cut(database, "://")
 	switch scheme {
 	case "postgres", "postgresql":
@@ -55,36 +55,38 @@ func engineOf(database string) (engine, bool) {
 	case "qdrant":
 		return newEngine(qdrant.Open, qdrant.Ensure), true
 	}
-	return engine{}, false
+	return storeEngine{}, false
 }
 
-func newEngine[S closable](open func(context.Context, string, string) (S, error),
-	ensure func(context.Context, string, string, store.Config) (S, error)) engine {
-	return engine{
-		open: func(ctx context.Context, database, name string) (closable, error) {
+func newEngine[S closableStore](open func(context.Context, string, string) (S, error),
+	ensure func(context.Context, string, string, store.Config) (S, error)) storeEngine {
+	return storeEngine{
+		open: func(ctx context.Context, database, name string) (closableStore, error) {
 			return open(ctx, database, name)
 		},
-		ensure: func(ctx context.Context, database, name string, cfg store.Config) (closable, error) {
+		ensure: func(ctx context.Context, database, name string, cfg store.Config) (closableStore, error) {
 			return ensure(ctx, database, name, cfg)
 		}}
 }
 
-// remote is an open store of a database.
-type remote struct {
+// remoteStore is an open store of a database.
+type remoteStore struct {
 	store.Store // repeats calls, see patience
 	io.Closer
 	name string
 }
 
-func newRemote(s closable, name string) *remote { return &remote{store.Patient(s, patience), s, name} }
+func newRemote(s closableStore, name string) *remoteStore {
+	return &remoteStore{store.Patient(s, retryTime), s, name}
+}
 
 // openStore opens the store at an address.
-func openStore(ctx context.Context, url string) (*remote, error) {
+func openStore(ctx context.Context, url string) (*remoteStore, error) {
 	database, name, err := splitStore(url)
 	if err != nil {
 		return nil, err
 	}
-	e, _ := engineOf(database)
+	e, _ := findEngine(database)
 	s, err := e.open(ctx, database, name)
 	if err != nil {
 		return nil, err
@@ -106,14 +108,14 @@ func (f *storeFlags) add(cmd *cobra.Command) {
 }
 
 // rules returns when the flags apply, to a store or to an index.
-func (f *storeFlags) rules(store bool) []rule {
-	return []rule{{"hnsw links build half", store, "", "it controls how a store of a database is made"},
+func (f *storeFlags) rules(store bool) []flagRule {
+	return []flagRule{{"hnsw links build half", store, "", "it controls how a store of a database is made"},
 		{"links build", store, "hnsw", "it applies to the graph"}}
 }
 
 // ensure opens the store at an address, or makes it for vectors of a length. It prints what precision
 // the store loses.
-func (f *storeFlags) ensure(ctx context.Context, a *app, url string, dim int, distance, network string) (*remote,
+func (f *storeFlags) ensure(ctx context.Context, a *app, url string, dim int, distance, network string) (*remoteStore,
 	error) {
 	database, name, err := splitStore(url)
 	if err != nil {
@@ -121,7 +123,7 @@ func (f *storeFlags) ensure(ctx context.Context, a *app, url string, dim int, di
 	}
 	cfg := f.cfg
 	cfg.Dim, cfg.Distance, cfg.Network = dim, distance, network
-	e, _ := engineOf(database)
+	e, _ := findEngine(database)
 	s, err := e.ensure(ctx, database, name, cfg)
 	if err != nil {
 		return nil, err

@@ -120,7 +120,7 @@ func TestTwoServers(t *testing.T) {
 	}
 	var clients []*api.Client
 	for range 2 {
-		s, stop := served(t, "--store", url)
+		s, stop := startServe(t, "--store", url)
 		defer stop()
 		c, err := api.NewClient(s.URL, api.ClientOptions{})
 		if err != nil {

@@ -47,7 +47,7 @@ func TestStrangeFolders(t *testing.T) {
 		if c.links != "" && runtime.GOOS == "windows" {
 			continue // links take a privilege there
 		}
-		dir := strangeFolder(t, c.files, c.links)
+		dir := makeStrangeFolder(t, c.files, c.links)
 		code, out, errOut := runArgs(t, "data", "info", dir, "--no-images", "--json")
 		var doc struct {
 			Labels []struct {
@@ -76,8 +76,8 @@ func TestStrangeFolders(t *testing.T) {
 	}
 }
 
-// strangeFolder makes a folder of files, {} standing for each of four photos, and of links NAME=TARGET.
-func strangeFolder(t *testing.T, files, links string) string {
+// makeStrangeFolder makes a folder of files, {} standing for each of four photos, and of links NAME=TARGET.
+func makeStrangeFolder(t *testing.T, files, links string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "set")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -86,7 +86,7 @@ func strangeFolder(t *testing.T, files, links string) string {
 	for i, f := range strings.Fields(files) {
 		for k := range 4 {
 			name := strings.ReplaceAll(f, "{}", string(rune('0'+k))+".png")
-			put(t, filepath.Join(dir, filepath.FromSlash(name)), picture(t, uint64(10*i+k)))
+			writeBytes(t, filepath.Join(dir, filepath.FromSlash(name)), newNoisePicture(t, uint64(10*i+k)))
 		}
 	}
 	for l := range strings.FieldsSeq(links) {

@@ -26,7 +26,7 @@ func newSweep(a *app) *cobra.Command {
 	var allowFailed bool
 	cmd := &cobra.Command{
 		Use:               "sweep PLAN",
-		ValidArgsFunction: one(yamlFiles),
+		ValidArgsFunction: completeOne(completeYAML),
 		Short:             "Choose settings on validation classes, then test the winner once",
 		Long: `sweep tries settings from the ranges of a plan (YAML; docs/sweep.md has the keys),
 drawn at random or by TPE. The training classes are divided into folds. Each trial
@@ -53,13 +53,13 @@ Trials that fail are listed at the end with their errors. The exit status is the
 				return err
 			}
 			defer close()
-			o.Tell = a.tellSweep(plan)
+			o.OnEvent = a.newSweepPrinter(plan)
 			began := time.Now()
 			out, err := sweep.Run(cmd.Context(), plan, o)
 			if err != nil {
-				return f.stopped(err)
+				return f.completeError(err)
 			}
-			if err := a.sweptOut(f.dir, args[0], out, time.Since(began)); err != nil {
+			if err := a.writeSweepPage(f.dir, args[0], out, time.Since(began)); err != nil {
 				return err
 			}
 			return a.failedTrials(out, allowFailed)
@@ -75,12 +75,13 @@ type planFlags struct {
 	dir, dataDir string
 	queued       queueFlags
 	jobs         int
-	weights      cli.Weights
+	weights      cli.WeightsFlags
 }
 
 func (f *planFlags) add(cmd *cobra.Command, what string) {
-	fs := flagsOf(cmd)
-	fs.text(&f.dir, "out", "", "folder of the results; if it has results of the same plan, "+what+" goes on", folders)
+	fs := newFlags(cmd)
+	fs.text(&f.dir, "out", "", "folder of the results; if it has results of the same plan, "+what+" goes on",
+		completeFolders)
 	fs.jobs(&f.jobs)
 	fs.dataDir(&f.dataDir)
 	fs.weights(&f.weights)
@@ -104,7 +105,7 @@ func (f *planFlags) read(path string, parse planParser) (*sweep.Plan, error) {
 	if f.dir == "" {
 		return nil, usagef("missing --out: the folder of the results")
 	}
-	if err := atLeast("jobs", f.jobs, 1); err != nil {
+	if err := checkAtLeast("jobs", f.jobs, 1); err != nil {
 		return nil, err
 	}
 	text, err := yamltext.ReadFile(path)
@@ -121,13 +122,13 @@ func (f *planFlags) read(path string, parse planParser) (*sweep.Plan, error) {
 // options returns the options and what ends the queue.
 func (f *planFlags) options(ctx context.Context, a *app) (o sweep.Options, close func(), err error) {
 	o = sweep.Options{Dir: f.dir, Jobs: f.jobs,
-		Note: func(text string) { fmt.Fprintln(a.err, escape.Text("note: "+text)) }, Local: sweep.Local{
-			Home: dataHome(f.dataDir), Formats: formats(), Weights: a.findWeights(f.weights)}}
+		OnNote: func(text string) { fmt.Fprintln(a.err, escape.Text("note: "+text)) }, Local: sweep.Local{
+			Home: dataFolder(f.dataDir), Formats: embeddingFormats(), Weights: a.findWeights(f.weights)}}
 	if f.queued.queue == "" {
 		return o, func() {}, nil
 	}
 	f.queued.dataDir = f.dataDir
-	q, err := f.queued.lead(ctx, a, f.queued.kit(a))
+	q, err := f.queued.openAsLeader(ctx, a, f.queued.newKit(a))
 	if err != nil {
 		return o, nil, err
 	}
@@ -135,18 +136,19 @@ func (f *planFlags) options(ctx context.Context, a *app) (o sweep.Options, close
 	return o, q.close, nil
 }
 
-// stopped returns the error of a plan that was not carried out to the end.
-func (f *planFlags) stopped(err error) error {
+// completeError returns the error of a plan that was not carried out to the end.
+func (f *planFlags) completeError(err error) error {
 	if errors.Is(err, context.Canceled) {
-		return resumable{error: err, where: f.dir + " keeps the finished jobs", command: escape.Command(os.Args...)}
+		return resumableError{error: err, where: f.dir + " keeps the finished jobs",
+			command: escape.Command(os.Args...)}
 	}
 	return err
 }
 
-// tellSweep prints a line for every trial.
-func (a *app) tellSweep(p *sweep.Plan) func(sweep.Event) {
+// newSweepPrinter prints a line for every trial.
+func (a *app) newSweepPrinter(p *sweep.Plan) func(sweep.Event) {
 	fmt.Fprintf(a.err, "every arm may try %d settings and train them for %d epochs on each of %d folds; %s, stop %s\n",
-		p.Trials, p.Budget, p.Scored(), p.Search, p.Stop)
+		p.Trials, p.Budget, p.NumScoredFolds(), p.Search, p.Stop)
 	return func(e sweep.Event) {
 		name := fmt.Sprintf("%s: trial %d", e.Arm, e.Trial)
 		if e.Trial == 0 {
@@ -189,8 +191,8 @@ func (a *app) failedTrials(out *sweep.Outcome, allow bool) error {
 		"expected to fail, give --allow-failed", len(out.Failed), trials)
 }
 
-// sweptOut writes the page and prints the result.
-func (a *app) sweptOut(dir, plan string, out *sweep.Outcome, took time.Duration) error {
+// writeSweepPage writes the page and prints the result.
+func (a *app) writeSweepPage(dir, plan string, out *sweep.Outcome, took time.Duration) error {
 	page := filepath.Join(dir, sweep.ReportFile)
 	if err := sweepreport.Page(out, escape.Command("kindred", "sweep", plan, "--out",
 		dir)).WriteFile(page); err != nil {
@@ -204,19 +206,19 @@ func (a *app) sweptOut(dir, plan string, out *sweep.Outcome, took time.Duration)
 		out.Plan.Metric, out.Plan.Seeds)
 	for i := range out.Arms {
 		arm := &out.Arms[i]
-		best := arm.Best()
-		set := each(best.Set, func(s sweep.Setting) string { return s.Key + "=" + s.Value })
+		best := arm.BestTrial()
+		set := mapList(best.Set, func(s sweep.Setting) string { return s.Key + "=" + s.Value })
 		fmt.Fprintf(tw, "%s\t%d\t%d\t%.4f\t%s\t%s\n", arm.Name, len(arm.Trials), arm.Spent, best.Score,
-			arm.Tested(out.Plan), strings.Join(set, " "))
+			arm.TestText(out.Plan), strings.Join(set, " "))
 	}
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	return a.reported(page, took)
+	return a.printPage(page, took)
 }
 
-// reported prints where the page of a sweep is.
-func (a *app) reported(page string, took time.Duration) error {
-	_, err := fmt.Fprintf(a.out, "report: %s (this call took %s)\n", page, report.Duration(took))
+// printPage prints where the page of a sweep is.
+func (a *app) printPage(page string, took time.Duration) error {
+	_, err := fmt.Fprintf(a.out, "report: %s (this call took %s)\n", page, report.FormatDuration(took))
 	return err
 }

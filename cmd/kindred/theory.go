@@ -41,14 +41,14 @@ func theoryCommand(a *app, cmd *cobra.Command, name string,
 	cmd.Use = name
 	cmd.Args = exactArgs()
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := to.settle(filepath.Join("reports", "theory-"+name), "index.html"); err != nil {
+		if err := to.chooseDir(filepath.Join("reports", "theory-"+name), "index.html"); err != nil {
 			return err
 		}
 		bar := a.newMeter("theory "+name, countUnit)
-		res, out, err := compute(cmd.Context(), to.dir, bar.stage)
+		res, out, err := compute(cmd.Context(), to.dir, bar.showStage)
 		bar.close()
 		if err == nil {
-			err = to.made("index.html")
+			err = to.recordMade("index.html")
 		}
 		if err != nil {
 			return err
@@ -122,7 +122,7 @@ where the nearest arrangement of random points is collapsed.`,
 			if o.Random < 1 || o.Searches < 1 || o.Steps < 1 {
 				return nil, nil, usagef("--sets, --searches or --steps: want at least 1")
 			}
-			if err := planned(fmt.Sprintf("--sets %d --searches %d", o.Random, o.Searches),
+			if err := checkMemory(fmt.Sprintf("--sets %d --searches %d", o.Random, o.Searches),
 				budget.Sum(int64(o.Random), int64(o.Searches)), 1024); err != nil {
 				return nil, nil, err
 			}
@@ -147,14 +147,14 @@ share of the square in which the step goes the wrong way.
 The losses are first, second and vanilla, as in the paper's figures, and any loss of
 'kindred loss' that works on samples, with its default settings.`,
 	}
-	fs := flagsOf(cmd)
+	fs := newFlags(cmd)
 	fs.list(&o.Losses, "loss", []string{"first", "second", "vanilla"}, "losses to draw",
-		commaList(fieldLosses()...))
+		completeList(fieldLosses()...))
 	fs.Float64SliceVar(&o.Gammas, "gamma", []float64{0.2, 0.5, 0.8},
 		"cosines between the directions to positive and negative")
 	fs.Float64SliceVar(&o.Entangle, "p", []float64{0, 0.4, 0.8}, "entanglements of the two changes")
 	fs.text(&rule, "q", "root", "entanglement factor: root, sqrt(S_ap S_an), or product, S_ap S_an",
-		words("root", "product"))
+		completeWords("root", "product"))
 	fs.Float64Var(&o.Config.Rate, "rate", 0.1, "step size")
 	fs.BoolVar(&o.Config.Tangent, "through-normalisation", false,
 		"let the gradient flow through the normalisation to the sphere")
@@ -163,11 +163,11 @@ The losses are first, second and vanilla, as in the paper's figures, and any los
 			if err := o.Config.Rule.UnmarshalText([]byte(rule)); err != nil {
 				return nil, nil, usagef("--q: %v", err)
 			}
-			if err := positive("rate", o.Config.Rate); err != nil {
+			if err := checkPositive("rate", o.Config.Rate); err != nil {
 				return nil, nil, err
 			}
 			for _, p := range o.Entangle {
-				if err := between("p", p, 0, 1); err != nil {
+				if err := checkBetween("p", p, 0, 1); err != nil {
 					return nil, nil, err
 				}
 			}
@@ -201,15 +201,16 @@ eval.keep=true), or --embeddings names the files.`,
 		Example: `  kindred theory live --run runs/mnist --loss triplet
   kindred theory live --embeddings e0.npy,e5.npy,e10.npy --labels y.npy --out live`,
 	}
-	fs := flagsOf(cmd)
-	fs.text(&o.Run, "run", "", "run folder with snapshots", runFolders)
-	fs.text(&o.Set, "samples", "", "which of the run's sets of samples to use; default: the first by name", nothing)
+	fs := newFlags(cmd)
+	fs.text(&o.Run, "run", "", "run folder with snapshots", completeRuns)
+	fs.text(&o.Set, "samples", "", "which of the run's sets of samples to use; default: the first by name",
+		completeNothing)
 	fs.list(&o.Embeddings, "embeddings", nil,
-		"files of embeddings in the order of training, instead of --run", anyFile)
-	fs.text(&o.Labels, "labels", "", "labels of those files", anyFile)
-	fs.text(&o.Column, "column", "", "column of labels; default: the first", nothing)
+		"files of embeddings in the order of training, instead of --run", completeFiles)
+	fs.text(&o.Labels, "labels", "", "labels of those files", completeFiles)
+	fs.text(&o.Column, "column", "", "column of labels; default: the first", completeNothing)
 	fs.text(&o.Loss, "loss", "first", "loss whose field is drawn; see kindred theory field",
-		words(fieldLosses()...))
+		completeWords(fieldLosses()...))
 	fs.Float64Var(&o.Entangle, "p", 0.4, "entanglement of the field")
 	fs.IntVar(&o.Anchors, "anchors", 600, "anchors to follow")
 	return theoryCommand(a, cmd, "live",
@@ -222,7 +223,7 @@ eval.keep=true), or --embeddings names the files.`,
 			case o.Anchors < 1:
 				return nil, nil, usagef("--anchors: want at least 1")
 			}
-			if err := between("p", o.Entangle, 0, 1); err != nil {
+			if err := checkBetween("p", o.Entangle, 0, 1); err != nil {
 				return nil, nil, err
 			}
 			if _, err := pages.FieldLoss(o.Loss); err != nil {

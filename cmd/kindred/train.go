@@ -21,22 +21,24 @@ import (
 
 // trainFlags are the options of kindred train as typed.
 type trainFlags struct {
-	cli.Train
+	cli.TrainFlags
 	own string // what the calling program computes: "loss", "miner" or ""
 }
 
 func newTrain(a *app) *cobra.Command {
 	var f trainFlags
-	cmd := cli.NewTrain("kindred", &f.Train)
+	cmd := cli.NewTrainCommand("kindred", &f.TrainFlags)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runTrain(cmd, a, &f) }
-	cmd.ValidArgsFunction = one(dataSets)
-	fs := flagsOf(cmd)
-	for name, by := range map[string]completion{"config": yamlFiles, "data": dataSets, cli.DataDir: folders,
-		"weights-dir": folders, "set": configuration, "out": folders, "resume": runFolders, "finish": runFolders} {
+	cmd.ValidArgsFunction = completeOne(completeDatasets)
+	fs := newFlags(cmd)
+	for name, by := range map[string]completion{"config": completeYAML, "data": completeDatasets,
+		cli.DataDir:   completeFolders,
+		"weights-dir": completeFolders, "set": completeSetting, "out": completeFolders, "resume": completeRuns,
+		"finish": completeRuns} {
 		fs.complete(name, by)
 	}
 	fs.text(&f.own, "own", "", "loss or miner: the calling program computes it, by requests on standard output and "+
-		"answers on standard input (docs/python.md); needs --json", words("loss", "miner"))
+		"answers on standard input (docs/python.md); needs --json", completeWords("loss", "miner"))
 	return cmd
 }
 
@@ -48,7 +50,7 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 	if err != nil {
 		return err
 	}
-	link, err := f.link(cmd, a)
+	link, err := f.openLink(cmd, a)
 	if err != nil {
 		return err
 	}
@@ -56,24 +58,25 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 	bar.Pace = true
 	m := a.newMeter("features", countUnit)
 	defer m.close()
-	home := dataHome(f.DataDir)
-	o := run.Options{Home: home, Weights: a.findWeights(f.Weights), Begin: a.announce(m, bar), Observe: bar.Observe,
-		Features: m.count}
-	kept := bringOwn(&o, link)
+	home := dataFolder(f.DataDir)
+	o := run.Options{Home: home, Weights: a.findWeights(f.WeightsFlags), OnSetup: a.newSetupPrinter(m, bar),
+		Observe:         bar.Observe,
+		FeatureProgress: m.showCount}
+	kept := useCustomParts(&o, link)
 	res, err := f.Run(cmd.Context(), cfg, o)
 	err = cmp.Or(err, kept())
-	var stopped *run.Stopped
+	var stopped *run.StoppedError
 	if errors.As(err, &stopped) {
-		r := resumable{error: err, where: stopped.Where(), command: f.goOn("--resume", stopped.Dir)}
+		r := resumableError{error: err, where: stopped.Location(), command: f.continueCommand("--resume", stopped.Dir)}
 		if stopped.Epoch > 1 || stopped.Step > 0 {
-			r.end = f.goOn("--finish", stopped.Dir)
+			r.end = f.continueCommand("--finish", stopped.Dir)
 		}
 		return r
 	} else if err != nil {
 		return err
 	}
-	a.sayLeftOut(res.LeftOut)
-	next := f.next(res, home)
+	a.printLeftOut(res.LeftOut)
+	next := f.nextCommands(res, home)
 	if a.json {
 		return a.printJSON(trainResult{res.Summary(res.Dir), next})
 	}
@@ -88,8 +91,8 @@ func runTrain(cmd *cobra.Command, a *app, f *trainFlags) error {
 	return nil
 }
 
-// link opens the connection to the calling program whose loss or miner the run has; nil without --own.
-func (f *trainFlags) link(cmd *cobra.Command, a *app) (*customloss.Link, error) {
+// openLink opens the connection to the calling program whose loss or miner the run has; nil without --own.
+func (f *trainFlags) openLink(cmd *cobra.Command, a *app) (*customloss.Link, error) {
 	switch {
 	case f.own == "":
 		return nil, nil
@@ -105,9 +108,9 @@ func (f *trainFlags) link(cmd *cobra.Command, a *app) (*customloss.Link, error) 
 	return link, err
 }
 
-// bringOwn puts the loss or the miner of a calling program into the options of a run, unless link is nil. The identity
-// is kept in the run's folder; kept returns the error of that.
-func bringOwn(o *run.Options, link *customloss.Link) (kept func() error) {
+// useCustomParts puts the loss or the miner of a calling program into the options of a run, unless link is
+// nil. The identity is kept in the run's folder; kept returns the error of that.
+func useCustomParts(o *run.Options, link *customloss.Link) (kept func() error) {
 	var err error
 	if link == nil {
 		return func() error { return nil }
@@ -117,11 +120,11 @@ func bringOwn(o *run.Options, link *customloss.Link) (kept func() error) {
 	} else {
 		o.Miner = link.Mine
 	}
-	o.Own = []string{customloss.File}
-	begin := o.Begin
-	o.Begin = func(s run.Setup) {
+	o.CallerFiles = []string{customloss.File}
+	begin := o.OnSetup
+	o.OnSetup = func(s run.Setup) {
 		begin(s)
-		err = link.Keep(s.Dir)
+		err = link.SaveIdentity(s.Dir)
 	}
 	return func() error { return err }
 }
@@ -133,16 +136,16 @@ type trainResult struct {
 	Next []string `json:"next"`
 }
 
-// goOn returns the command that continues the run in dir (--resume) or ends it (--finish).
-func (f *trainFlags) goOn(flag, dir string) string {
-	words := []string{os.Args[0], "train", flag, dashed(dir)}
-	return escape.Command(append(words, f.folders()...)...)
+// continueCommand returns the command that continues the run in dir (--resume) or ends it (--finish).
+func (f *trainFlags) continueCommand(flag, dir string) string {
+	words := []string{os.Args[0], "train", flag, escapeDash(dir)}
+	return escape.Command(append(words, f.folderFlags()...)...)
 }
 
-// folders are the flags that say where data sets and pretrained networks are, as
+// folderFlags are the flags that say where data sets and pretrained networks are, as
 // they were given.
-func (f *trainFlags) folders() (words []string) {
-	for _, g := range [][2]string{{"--data-dir", f.DataDir}, {"--weights-dir", f.Weights.Dir}} {
+func (f *trainFlags) folderFlags() (words []string) {
+	for _, g := range [][2]string{{"--data-dir", f.DataDir}, {"--weights-dir", f.WeightsFlags.Dir}} {
 		if g[1] != "" {
 			words = append(words, g[0], g[1])
 		}
@@ -150,21 +153,21 @@ func (f *trainFlags) folders() (words []string) {
 	return words
 }
 
-// announce prints, before the first step, what training will do. m is the meter of
+// newSetupPrinter prints, before the first step, what training will do. m is the meter of
 // the preparation, bar that of training.
-func (a *app) announce(m *meter, bar *progress.Bar) func(run.Setup) {
+func (a *app) newSetupPrinter(m *meter, bar *progress.Bar) func(run.Setup) {
 	return func(s run.Setup) {
 		m.close()
-		bar.Usual = s.Usual()
+		bar.UsualEpochs = s.UsualEpochs()
 		fmt.Fprint(a.err, escape.Text(s.String()))
 	}
 }
 
-// next returns the commands to use after a finished run: a search with one of its photos, and the
+// nextCommands returns the commands to use after a finished run: a search with one of its photos, and the
 // page of the run.
-func (f *trainFlags) next(res *run.Result, home string) []string {
+func (f *trainFlags) nextCommands(res *run.Result, home string) []string {
 	c := &res.Config.Data
-	what, dir := dashed(cmp.Or(c.Path, c.Name)), dashed(res.Dir)
+	what, dir := escapeDash(cmp.Or(c.Path, c.Name)), escapeDash(res.Dir)
 	flags := func(words ...string) string {
 		if f.DataDir != "" {
 			words = append(words, "--data-dir", f.DataDir)
@@ -179,10 +182,10 @@ func (f *trainFlags) next(res *run.Result, home string) []string {
 	if p := res.Test.Part; p.Data.Features == nil {
 		name := filepath.FromSlash(p.Data.Names[p.Index[0]])
 		if !filepath.IsAbs(name) {
-			name = filepath.Join(photo.Root(what, home), name)
+			name = filepath.Join(photo.RootFolder(what, home), name)
 		}
 		if st, err := os.Stat(name); err == nil && st.Mode().IsRegular() {
-			words := []string{"search", dashed(name), "--run", dir, "--in", what}
+			words := []string{"search", escapeDash(name), "--run", dir, "--in", what}
 			if c.Outside {
 				words = append(words, "--allow-outside")
 			}
@@ -192,8 +195,8 @@ func (f *trainFlags) next(res *run.Result, home string) []string {
 	return []string{look, flags("report", dir)}
 }
 
-// dashed returns a path in a form that no command mistakes for a flag.
-func dashed(path string) string {
+// escapeDash returns a path in a form that no command mistakes for a flag.
+func escapeDash(path string) string {
 	if strings.HasPrefix(path, "-") {
 		return "./" + path
 	}
@@ -203,9 +206,9 @@ func dashed(path string) string {
 // load reads the configuration of a new run or of the one to resume.
 func (f *trainFlags) load(cmd *cobra.Command, a *app) (run.Config, error) {
 	if cmd.Flags().Changed("seed") {
-		return f.Load(&a.seed)
+		return f.LoadConfig(&a.seed)
 	}
-	return f.Load(nil)
+	return f.LoadConfig(nil)
 }
 
 func printRun(a *app, res *run.Result, dir string) error {
@@ -216,10 +219,10 @@ func printRun(a *app, res *run.Result, dir string) error {
 	}
 	if len(before) > 0 {
 		after, start := fmt.Sprintf("epoch %d", res.Epoch), "before training"
-		if res.Place > 0 && res.Place < 1 {
-			after += fmt.Sprintf(", at %g of the way to it", res.Place)
+		if res.InterpolationWeight > 0 && res.InterpolationWeight < 1 {
+			after += fmt.Sprintf(", at %g of the way to it", res.InterpolationWeight)
 		}
-		if res.Computed > 0 {
+		if res.WCCNSamples > 0 {
 			after += " and a computed layer"
 		}
 		if res.UntrainedSize > 0 {
@@ -237,13 +240,13 @@ func printRun(a *app, res *run.Result, dir string) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	if res.Beside != "" {
-		fmt.Fprintln(a.err, res.Beside)
+	if res.GalleryNote != "" {
+		fmt.Fprintln(a.err, res.GalleryNote)
 	}
 	_, err := fmt.Fprintf(a.out, "%s\n", dir)
 	return err
 }
 
 func printReference(a *app) error {
-	return a.answer(run.Reference(), func() error { return cli.PrintReference(a.out) })
+	return a.printResult(run.Reference(), func() error { return cli.PrintReference(a.out) })
 }

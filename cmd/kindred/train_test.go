@@ -18,24 +18,24 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/lock"
 )
 
-// short is a run of milliseconds; append to it.
-const short = "train --data features.npy --set network.name=linear --set network.dim=3 --set sample.batches=4 --set " +
+// shortRun is a run of milliseconds; append to it.
+const shortRun = "train --data features.npy --set network.name=linear --set network.dim=3 --set sample.batches=4 --set " +
 	"train.epochs=2 "
 
 func TestTrainSaysWhereItWrites(t *testing.T) {
-	featureSet(t)
+	makeFeatureSet(t)
 	for _, dir := range []string{"runs/features.npy", "runs/features.npy-2"} {
-		if out, said := program(t, short); !strings.Contains(said, "run folder   "+dir+"\n") ||
+		if out, said := runProgram(t, shortRun); !strings.Contains(said, "run folder   "+dir+"\n") ||
 			!strings.HasSuffix(out, dir+"\n") {
 			t.Errorf("printed %q and said %q", out, said)
 		}
 	}
-	program(t, short+"--out mine")
-	code, _, said := runArgs(t, strings.Fields(short+"--out mine")...)
+	runProgram(t, shortRun+"--out mine")
+	code, _, said := runArgs(t, strings.Fields(shortRun+"--out mine")...)
 	if code != exitFailure || !strings.Contains(said, "--resume mine") || !strings.Contains(said, "--force") {
 		t.Errorf("status %d, said %q", code, said)
 	}
-	program(t, short+"--out mine --force")
+	runProgram(t, shortRun+"--out mine --force")
 	if code, _, said := runArgs(t, "train", "--resume", "mine", "--force"); code != exitUsage {
 		t.Errorf("status %d, said %q", code, said)
 	}
@@ -47,8 +47,8 @@ func TestTrainSaysWhereItWrites(t *testing.T) {
 
 // TestResumeWritesThePage after all else that a kill left unwritten.
 func TestResumeWritesThePage(t *testing.T) {
-	featureSet(t)
-	program(t, short+"--set train.epochs=1 --out r")
+	makeFeatureSet(t)
+	runProgram(t, shortRun+"--set train.epochs=1 --out r")
 	want, err := os.ReadFile("r/metrics.csv")
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestResumeWritesThePage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, said := program(t, "train --resume r"); !strings.Contains(said, "r has finished all 1 epochs") {
+	if _, said := runProgram(t, "train --resume r"); !strings.Contains(said, "r has finished all 1 epochs") {
 		t.Errorf("said %q", said)
 	}
 	if got, err := os.ReadFile("r/metrics.csv"); err != nil || !bytes.Equal(got, want) {
@@ -68,15 +68,15 @@ func TestResumeWritesThePage(t *testing.T) {
 	if _, err := os.Stat("r/report.html"); err != nil {
 		t.Error(err)
 	}
-	program(t, "embed --run r --data features.npy --out E.npy")
+	runProgram(t, "embed --run r --data features.npy --out E.npy")
 }
 
 // A run ends with the two commands that go on from it, and a shell runs them as they
 // stand.
 func TestTrainEndsWithTheNextCommands(t *testing.T) {
-	featureSet(t)
+	makeFeatureSet(t)
 	dir := "-it's a folder"
-	if err := os.CopyFS(dir, os.DirFS(photos(t))); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(writePhotos(t))); err != nil {
 		t.Fatal(err)
 	}
 	const small = " --set train.epochs=1 --set network.name=mlp --set network.width=8"
@@ -114,13 +114,13 @@ func TestTrainEndsWithTheNextCommands(t *testing.T) {
 // TestInterruptedTrainingSaysHowToGoOn stops a process by each signal and runs
 // the command that it prints, in a shell.
 func TestInterruptedTrainingSaysHowToGoOn(t *testing.T) {
-	featureSet(t)
+	makeFeatureSet(t)
 	dir := "a run's folder"
-	for _, s := range heeded() {
+	for _, s := range stopSignals() {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}
-		cmd := child(t, short+"--set train.epochs=1000000 --set eval.every=1000000 --data-dir no/such --out OUT")
+		cmd := newChild(t, shortRun+"--set train.epochs=1000000 --set eval.every=1000000 --data-dir no/such --out OUT")
 		cmd.Env = append(cmd.Env, childOut+"="+dir)
 		var said bytes.Buffer
 		r, err := cmd.StderrPipe()
@@ -139,7 +139,7 @@ func TestInterruptedTrainingSaysHowToGoOn(t *testing.T) {
 		if _, err := io.Copy(&said, r); err != nil {
 			t.Fatal(err)
 		}
-		if st := status(t, cmd); st.ExitStatus() != 128+int(s) {
+		if st := waitStatus(t, cmd); st.ExitStatus() != 128+int(s) {
 			t.Errorf("%v: status %d", s, st.ExitStatus())
 		}
 		lines := strings.Split(strings.TrimSpace(said.String()), "\n")
@@ -177,8 +177,8 @@ func TestInterruptedTrainingSaysHowToGoOn(t *testing.T) {
 // TestTrainingGoesOnWithoutReaders closes standard error after the first bytes,
 // as `kindred train 2>&1 | head -1` does: the run ends as any other.
 func TestTrainingGoesOnWithoutReaders(t *testing.T) {
-	featureSet(t)
-	cmd := child(t, short+"--set train.epochs=50 --out r")
+	makeFeatureSet(t)
+	cmd := newChild(t, shortRun+"--set train.epochs=50 --out r")
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func TestTrainingGoesOnWithoutReaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Close()
-	status(t, cmd)
+	waitStatus(t, cmd)
 	for _, name := range []string{"model.safetensors", "report.html"} {
 		if _, err := os.Stat(filepath.Join("r", name)); err != nil {
 			t.Error(err)
@@ -208,13 +208,13 @@ func TestTrainingGoesOnWithoutReaders(t *testing.T) {
 
 // TestNoHome trains and embeds by path with an empty environment.
 func TestNoHome(t *testing.T) {
-	featureSet(t)
+	makeFeatureSet(t)
 	for _, name := range []string{"HOME", "XDG_CACHE_HOME", "KINDRED_DATA"} {
 		t.Setenv(name, "")
 	}
-	program(t, short+"--out r --set data.cache=true")
-	program(t, "embed --run r --data features.npy --out E.npy")
-	program(t, "data info features.npy")
+	runProgram(t, shortRun+"--out r --set data.cache=true")
+	runProgram(t, "embed --run r --data features.npy --out E.npy")
+	runProgram(t, "data info features.npy")
 	code, _, said := runArgs(t, "data", "list")
 	if code != exitFailure || !strings.Contains(said, "--data-dir") {
 		t.Errorf("status %d, said %q", code, said)
@@ -224,7 +224,7 @@ func TestNoHome(t *testing.T) {
 // TestDataOfAnyName goes on with a run whose data have a name that a plain YAML
 // value could not hold, and refuses what no configuration can.
 func TestDataOfAnyName(t *testing.T) {
-	featureSet(t)
+	makeFeatureSet(t)
 	dir := "a\tb \r"
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		t.Skip("no such names here:", err)
@@ -234,7 +234,7 @@ func TestDataOfAnyName(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	args := strings.Fields(short + "--out r")
+	args := strings.Fields(shortRun + "--out r")
 	args[2] = filepath.Join(dir, "features.npy")
 	for _, args := range [][]string{args, {"train", "--resume", "r", "--set", "train.epochs=3"}} {
 		if code, _, said := runArgs(t, args...); code != 0 {
@@ -250,9 +250,9 @@ func TestDataOfAnyName(t *testing.T) {
 // TestEmbedWritesIntoPipes and to standard output, where its words would be in
 // the way.
 func TestEmbedWritesIntoPipes(t *testing.T) {
-	featureSet(t)
-	program(t, short+"--out r")
-	program(t, "embed --run r --data features.npy --out E.npy --labels Y.csv")
+	makeFeatureSet(t)
+	runProgram(t, shortRun+"--out r")
+	runProgram(t, "embed --run r --data features.npy --out E.npy --labels Y.csv")
 	want, err := os.ReadFile("E.npy")
 	if err != nil {
 		t.Fatal(err)
@@ -268,7 +268,7 @@ func TestEmbedWritesIntoPipes(t *testing.T) {
 		}
 		got <- b
 	}()
-	program(t, "embed --run r --data features.npy --out fifo")
+	runProgram(t, "embed --run r --data features.npy --out fifo")
 	if !bytes.Equal(<-got, want) {
 		t.Error("the pipe got other bytes")
 	}
@@ -276,7 +276,7 @@ func TestEmbedWritesIntoPipes(t *testing.T) {
 		t.Errorf("the pipe became %v, %v", st.Mode(), err)
 	}
 	for _, name := range []string{"-", "/dev/stdout"} {
-		out, said := program(t, "embed --run r --data features.npy --out "+name)
+		out, said := runProgram(t, "embed --run r --data features.npy --out "+name)
 		if out != string(want) || !strings.Contains(said, "40 embeddings of 3 numbers") {
 			t.Errorf("--out %s: %d bytes of %d, said %q", name, len(out), len(want), said)
 		}
@@ -284,7 +284,8 @@ func TestEmbedWritesIntoPipes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out, _ := program(t, "embed --run r --data features.npy --out E.npy --labels "+name); out != string(labels) {
+		if out, _ := runProgram(t,
+			"embed --run r --data features.npy --out E.npy --labels "+name); out != string(labels) {
 			t.Errorf("--labels %s: %q", name, out)
 		}
 		for _, two := range []string{"--out - --labels " + name, "--out E.npy --json --labels " + name,
@@ -298,7 +299,7 @@ func TestEmbedWritesIntoPipes(t *testing.T) {
 }
 
 func TestReproduceKeepsOutOfOtherFolders(t *testing.T) {
-	featureSet(t)
+	makeFeatureSet(t)
 	dir := t.TempDir()
 	held, err := lock.Folder(dir)
 	if err != nil {
@@ -320,7 +321,7 @@ func TestReproduceKeepsOutOfOtherFolders(t *testing.T) {
 // TestGoOn: a folder whose name begins like a flag is given as a path.
 func TestGoOn(t *testing.T) {
 	for dir, want := range map[string]string{"-r": "./-r", "runs/x": "runs/x"} {
-		if got := (&trainFlags{}).goOn("--resume", dir); !strings.HasSuffix(got, " train --resume "+want) {
+		if got := (&trainFlags{}).continueCommand("--resume", dir); !strings.HasSuffix(got, " train --resume "+want) {
 			t.Errorf("%s: %s", dir, got)
 		}
 	}
@@ -328,10 +329,10 @@ func TestGoOn(t *testing.T) {
 
 // TestTrainMinutes: --minutes trains a run that config.yaml repeats, and is refused where it can decide nothing.
 func TestTrainMinutes(t *testing.T) {
-	featureSet(t)
+	makeFeatureSet(t)
 	small := []string{"--data", "features.npy", "--set", "network.name=mlp", "--set", "network.width=8"}
-	must(t, append([]string{"train", "--out", "r", "--minutes", "0.001"}, small...)...)
-	must(t, "train", "-c", "r/config.yaml", "--out", "again")
+	mustRun(t, append([]string{"train", "--out", "r", "--minutes", "0.001"}, small...)...)
+	mustRun(t, "train", "-c", "r/config.yaml", "--out", "again")
 	for name, args := range map[string][]string{
 		"must be above 0":      append([]string{"train", "--minutes", "0"}, small...),
 		"must not be negative": append([]string{"train", "--minutes", "-1"}, small...),
@@ -349,7 +350,7 @@ func TestTrainMinutes(t *testing.T) {
 
 // TestTryEncoders: --try-encoders needs networks in the weights folder and a run that has none yet.
 func TestTryEncoders(t *testing.T) {
-	dir, empty := photos(t), t.TempDir()
+	dir, empty := writePhotos(t), t.TempDir()
 	if code, _, said := runArgs(t, "train", dir, "--try-encoders", "--weights-dir", empty); code == exitOK ||
 		!strings.Contains(said, "there is no network in "+empty) {
 		t.Errorf("status %d, %q", code, said)

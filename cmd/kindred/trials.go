@@ -13,39 +13,41 @@ import (
 	"github.com/kindred-ml/kindred/internal/collection/provenance"
 )
 
-// ask answers --trials and --check of the calibration of arg.
-func (f *calibrateFlags) ask(ctx context.Context, a *app, arg string, opt decide.Options) (decide.Ask, error) {
+// newValidation answers --trials and --check of the calibration of arg.
+func (f *calibrateFlags) newValidation(ctx context.Context, a *app, arg string, opt decide.Options) (decide.Ask,
+	error) {
 	ask := decide.Ask{FMR: f.fmr, FPIR: []float64{0.05}, Galleries: []int{20, 200, 658}, Coverage: []float64{0.9, 0.95}}
 	if f.seen == "" {
 		return ask, nil
 	}
-	t, err := a.labelled(f.seen, "", oneColumn(f.opt.Column), f.opt.Strict)
+	t, err := a.readLabelled(f.seen, "", columnList(f.opt.Column), f.opt.Strict)
 	if err != nil {
 		return ask, err
 	}
-	err = provenance.Meet(provenance.OfTable(t, f.seen), provenance.Party{Name: arg, Network: opt.Source},
+	err = provenance.CheckSameNetwork(provenance.SourceOfTable(t, f.seen),
+		provenance.EmbeddingSource{Name: arg, Network: opt.Source},
 		f.forceNetwork, a.err)
 	if err != nil {
 		return ask, err
 	}
-	s, err := calibrate.OfTable(t, f.seen, f.opt)
+	s, err := calibrate.FromTable(t, f.seen, f.opt)
 	if err != nil {
 		return ask, err
 	}
-	if ask.Seen, err = s.Learn(ctx, opt); err != nil {
+	if ask.Seen, err = s.Calibrate(ctx, opt); err != nil {
 		return ask, fmt.Errorf("%s: %w", f.seen, err)
 	}
 	return ask, nil
 }
 
-// tryCalibration calibrates on halves of the classes.
-func (a *app) tryCalibration(ctx context.Context, f *calibrateFlags, s *calibrate.Set, arg string,
+// validateCalibration calibrates on halves of the classes.
+func (a *app) validateCalibration(ctx context.Context, f *calibrateFlags, s *calibrate.Photos, arg string,
 	opt decide.Options) error {
-	ask, err := f.ask(ctx, a, arg, opt)
+	ask, err := f.newValidation(ctx, a, arg, opt)
 	if err != nil {
 		return err
 	}
-	res := &calibrated{Distance: s.Distance, Thresholds: []decide.Threshold{}}
+	res := &calibrationResult{Distance: s.Distance, Thresholds: []decide.Threshold{}}
 	for i := range f.trials {
 		opt.Seed = a.seed + uint64(i)
 		t, err := decide.Try(ctx, s.New.X, s.New.Labels, ask, opt)
@@ -55,11 +57,11 @@ func (a *app) tryCalibration(ctx context.Context, f *calibrateFlags, s *calibrat
 		res.Trials = append(res.Trials, t)
 		fmt.Fprintf(a.err, "trial %d of %d\n", i+1, f.trials)
 	}
-	return a.answer(res, func() error { return validations.Write(a.out, res.Trials) })
+	return a.printResult(res, func() error { return validations.Write(a.out, res.Trials) })
 }
 
 // checkCalibration compares the calibration in a file with new photos.
-func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of basis, arg, file string) error {
+func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of calibrationSource, arg, file string) error {
 	c, err := calibrations.Load(file, arg)
 	if err != nil {
 		return err
@@ -68,7 +70,7 @@ func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of basis,
 		return usagef("--check needs an open calibration, as it compares classes that training did not see: "+
 			"%s is closed; make an open one with --data", file)
 	}
-	if of == fileBasis && f.out == "" {
+	if of == fileSource && f.out == "" {
 		if err := f.checkContent(c, arg); err != nil {
 			return err
 		}
@@ -80,25 +82,25 @@ func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of basis,
 	if err := f.fits(a, c, file, t, from); err != nil {
 		return err
 	}
-	res := &calibrated{File: file, Classes: c.Classes, Photos: c.Photos, Distance: c.Distance,
+	res := &calibrationResult{File: file, Classes: c.Classes, Photos: c.Photos, Distance: c.Distance,
 		Thresholds: []decide.Threshold{}}
 	if len(t.Columns) == 0 {
-		if err := f.fit(toCheckUnlabelled); err != nil {
+		if err := f.checkAct(actCheckUnlabelled); err != nil {
 			return err
 		}
 		from, err := f.open(ctx, a, of, arg, file)
 		if err != nil {
 			return err
 		}
-		if res.Drift, err = from.Drift(ctx, c, arg, t.X, f.fmr); err != nil {
+		if res.Drift, err = from.MeasureDrift(ctx, c, arg, t.X, f.fmr); err != nil {
 			return err
 		}
-		return a.answer(res, func() error { return validations.WriteDrift(a.out, res.Drift) })
+		return a.printResult(res, func() error { return validations.WriteDrift(a.out, res.Drift) })
 	}
-	if err := f.fit(toCheckLabelled); err != nil {
+	if err := f.checkAct(actCheckLabelled); err != nil {
 		return err
 	}
-	ask, err := f.ask(ctx, a, arg, decide.Options{Distance: c.Distance, Source: c.Source, Seed: a.seed})
+	ask, err := f.newValidation(ctx, a, arg, decide.Options{Distance: c.Distance, Source: c.Source, Seed: a.seed})
 	if err != nil {
 		return err
 	}
@@ -107,14 +109,14 @@ func (a *app) checkCalibration(ctx context.Context, f *calibrateFlags, of basis,
 		return err
 	}
 	res.Trials = []*decide.Trial{trial}
-	return a.answer(res, func() error { return validations.Write(a.out, res.Trials) })
+	return a.printResult(res, func() error { return validations.Write(a.out, res.Trials) })
 }
 
 // checkContent checks that the calibration beside a file of embeddings is that of its content.
 func (f *calibrateFlags) checkContent(c *decide.Calibration, arg string) error {
-	t, err := formats().Read(arg)
+	t, err := embeddingFormats().Read(arg)
 	if err == nil {
-		err = calibrations.OfTable(t, arg).CheckContent(c)
+		err = calibrations.FromTable(t, arg).CheckContent(c)
 	}
 	if err != nil {
 		return fmt.Errorf("%w with --out", err)
@@ -125,11 +127,11 @@ func (f *calibrateFlags) checkContent(c *decide.Calibration, arg string) error {
 // fits checks that the calibration in a file is for the network of the new photos, which is that of from unless they
 // were read from a file of embeddings.
 func (f *calibrateFlags) fits(a *app, c *decide.Calibration, file string, t *embedding.Table,
-	from *calibrations.Of) error {
+	from *calibrations.Distances) error {
 	source, dim := embedding.Network{}, t.X.Cols
 	if from.From == "" {
-		err := provenance.Meet(provenance.OfTable(t, f.check),
-			provenance.Party{Name: file, Network: c.Source, Dim: c.Dim},
+		err := provenance.CheckSameNetwork(provenance.SourceOfTable(t, f.check),
+			provenance.EmbeddingSource{Name: file, Network: c.Source, Dim: c.Dim},
 			f.forceNetwork, a.err)
 		if err != nil {
 			return err
@@ -147,14 +149,14 @@ func (f *calibrateFlags) fits(a *app, c *decide.Calibration, file string, t *emb
 }
 
 // openNew reads or embeds the photos to compare with a calibration. The table has no columns if there are no labels.
-func (f *calibrateFlags) openNew(ctx context.Context, a *app, of basis, arg string) (*embedding.Table,
-	*calibrations.Of, error) {
+func (f *calibrateFlags) openNew(ctx context.Context, a *app, of calibrationSource, arg string) (*embedding.Table,
+	*calibrations.Distances, error) {
 	look := lookupFlags{a: a, dataDir: f.photos.dataDir, outside: f.photos.outside, spec: lookup.Spec{Labels: f.labels,
 		Column: f.opt.Column, Strict: f.opt.Strict}}
 	switch {
-	case of == fileBasis || isEmbeddings(f.check):
+	case of == fileSource || hasEmbeddingsName(f.check):
 		look.spec.Embeddings, look.spec.Vector = f.check, f.check
-	case of == indexBasis:
+	case of == indexSource:
 		look.spec.In, look.spec.Index = f.check, arg
 	default:
 		look.spec.In, look.spec.Run, look.network.run = f.check, arg, arg

@@ -27,7 +27,7 @@ func newTune(a *app) *cobra.Command {
 	var allowFailed bool
 	cmd := &cobra.Command{
 		Use:               "tune NAME",
-		ValidArgsFunction: one(tunable),
+		ValidArgsFunction: completeOne(completeTunable),
 		Short:             "Choose an experiment's settings without its test",
 		Long: `tune chooses the settings that an experiment's paper leaves open, separately for
 every arm. It runs a sweep that trains on one part of the training data and is
@@ -50,7 +50,7 @@ then 1, or 0 with --allow-failed.`,
 			if e == nil {
 				return usagef("unknown experiment %q: want one of %s", args[0], strings.Join(paper.Names(), ", "))
 			}
-			if err := cmp.Or(atLeast("jobs", o.Jobs, 1), atLeast("trials", trials, 1)); err != nil {
+			if err := cmp.Or(checkAtLeast("jobs", o.Jobs, 1), checkAtLeast("trials", trials, 1)); err != nil {
 				return err
 			}
 			if e.Space != nil && o.Scale == "" {
@@ -58,8 +58,8 @@ then 1, or 0 with --allow-failed.`,
 			}
 			o.Seed = a.seed
 			o.Dir = cmp.Or(o.Dir, filepath.Join("reports", e.Name+"-tune"))
-			o.Home = dataHome(dataDir)
-			o.Weights = a.findWeights(cli.Weights{})
+			o.Home = dataFolder(dataDir)
+			o.Weights = a.findWeights(cli.WeightsFlags{})
 			plan, err := e.TunePlan(o, trials)
 			if err != nil {
 				return usageError(err)
@@ -71,13 +71,13 @@ then 1, or 0 with --allow-failed.`,
 			if err != nil {
 				return usageError(err)
 			}
-			if err := bringData(cmd.Context(), a, e, o); err != nil {
+			if err := fetchData(cmd.Context(), a, e, o); err != nil {
 				return err
 			}
 			began := time.Now()
-			chosen, out, err := paper.Tune(cmd.Context(), e, o, p, plan, a.tellSweep(p))
+			chosen, out, err := paper.Tune(cmd.Context(), e, o, p, plan, a.newSweepPrinter(p))
 			if errors.Is(err, context.Canceled) {
-				return resumable{error: err, where: o.Dir + " keeps the finished trials",
+				return resumableError{error: err, where: o.Dir + " keeps the finished trials",
 					command: escape.Command(os.Args...)}
 			} else if err != nil {
 				return err
@@ -88,20 +88,22 @@ then 1, or 0 with --allow-failed.`,
 			return a.failedTrials(out, allowFailed)
 		},
 	}
-	fs := flagsOf(cmd)
+	fs := newFlags(cmd)
 	fs.IntVar(&trials, "trials", 12, "number of trials of each arm")
-	fs.text(&o.Dir, "out", "", "folder of the results (default reports/NAME-tune)", folders)
+	fs.text(&o.Dir, "out", "", "folder of the results (default reports/NAME-tune)", completeFolders)
 	fs.text(&o.Scale, "scale", "",
-		"size of the experiment to choose settings for; default: the one that has ranges", ofExperiment(scales))
+		"size of the experiment to choose settings for; default: the one that has ranges",
+		completeOfExperiment(scaleNames))
 	fs.jobs(&o.Jobs)
-	fs.repeated(&o.Set, "set", "change a setting of all trials, as in kindred train: section.key=value", configuration)
+	fs.repeated(&o.Set, "set", "change a setting of all trials, as in kindred train: section.key=value",
+		completeSetting)
 	addAllowFailed(fs.FlagSet, &allowFailed)
 	fs.dataDir(&dataDir)
 	return cmd
 }
 
 // tuned writes the page of the sweep in dir and prints what it chose.
-func (a *app) tuned(dir string, c *paper.Chosen, out *sweep.Outcome, took time.Duration) error {
+func (a *app) tuned(dir string, c *paper.TunedSettings, out *sweep.Outcome, took time.Duration) error {
 	page := filepath.Join(dir, paper.TuneSweep, sweep.ReportFile)
 	if err := sweepreport.Page(out, c.Command).WriteFile(page); err != nil {
 		return err
@@ -109,11 +111,11 @@ func (a *app) tuned(dir string, c *paper.Chosen, out *sweep.Outcome, took time.D
 	if err := a.printChosen(c, filepath.Join(dir, paper.ChosenFile)); err != nil || a.json {
 		return err
 	}
-	return a.reported(page, took)
+	return a.printPage(page, took)
 }
 
 // printChosen prints the settings that a sweep chose, and their file.
-func (a *app) printChosen(c *paper.Chosen, file string) error {
+func (a *app) printChosen(c *paper.TunedSettings, file string) error {
 	if a.json {
 		return a.printJSON(c)
 	}

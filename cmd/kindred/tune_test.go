@@ -13,13 +13,13 @@ import (
 // before, and says where.
 func TestTunePage(t *testing.T) {
 	home, dir := t.TempDir(), filepath.Join(t.TempDir(), "tune")
-	digits(t, filepath.Join(home, "mnist"), 240)
+	writeDigits(t, filepath.Join(home, "mnist"), 240)
 	page := filepath.Join(dir, "sweep", "report.html")
 	tune := []string{"reproduce", "tune", "mnist", "--trials", "2", "--set", "train.epochs=2", "--set",
 		"sample.batches=2", "--set", "network.name=conv4", "--set", "network.width=4", "--set", "network.dim=8",
 		"--data-dir", home, "--out", dir}
 	for range 2 {
-		said := must(t, tune...)
+		said := mustRun(t, tune...)
 		if !strings.Contains(said, "chosen: "+filepath.Join(dir, "chosen.json")) || !strings.Contains(said,
 			"report: "+page) {
 			t.Errorf("where things are: %s", said)
@@ -38,7 +38,7 @@ func TestTunePage(t *testing.T) {
 		}
 	}
 	var chosen struct{ Experiment string }
-	said := must(t, append(tune, "--json")...)
+	said := mustRun(t, append(tune, "--json")...)
 	if err := json.Unmarshal([]byte(said), &chosen); err != nil || chosen.Experiment != "mnist" {
 		t.Errorf("%v: %s", err, said)
 	}
@@ -47,9 +47,9 @@ func TestTunePage(t *testing.T) {
 	}
 }
 
-// digits writes n pictures in MNIST's files for each of its two parts: a bright square
+// writeDigits writes n pictures in MNIST's files for each of its two parts: a bright square
 // in a place of each class.
-func digits(t *testing.T, dir string, n int) {
+func writeDigits(t *testing.T, dir string, n int) {
 	t.Helper()
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func digits(t *testing.T, dir string, n int) {
 // TestSweepWithFailedTrials: what failed is named at the end and in the JSON, and the
 // status says so unless it may fail.
 func TestSweepWithFailedTrials(t *testing.T) {
-	featureSet(t)
+	makeFeatureSet(t)
 	plan := `set:
   data: {path: features.npy}
   network: {name: linear, dim: 3}

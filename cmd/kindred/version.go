@@ -11,8 +11,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
-// version describes this build of kindred and what it runs on.
-type version struct {
+// versionInfo describes this build of kindred and what it runs on.
+type versionInfo struct {
 	Version string `json:"version"` // of the module; (devel) for a build from a folder
 	// Commit is the commit of the source, with +dirty if files differed from it. It is empty
 	// if the build did not know it.
@@ -25,8 +25,8 @@ type version struct {
 }
 
 // newVersion reads what the Go tool wrote into the program.
-func newVersion(info *debug.BuildInfo) version {
-	v := version{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+func newVersion(info *debug.BuildInfo) versionInfo {
+	v := versionInfo{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		ISA: simd.Active().String()}
 	if info == nil {
 		return v
@@ -62,18 +62,18 @@ func newVersionCommand(a *app) *cobra.Command {
 }
 
 func (a *app) printVersion() error {
-	v := thisVersion()
-	return a.answerf(v, "%s", v)
+	v := currentVersion()
+	return a.printResultf(v, "%s", v)
 }
 
-// thisVersion is the version of the running program.
-func thisVersion() version {
+// currentVersion is the version of the running program.
+func currentVersion() versionInfo {
 	info, _ := debug.ReadBuildInfo()
 	return newVersion(info)
 }
 
 // String is the text of kindred version.
-func (v version) String() string {
+func (v versionInfo) String() string {
 	return fmt.Sprintf("kindred %s\ncommit  %s\n%s, %s\nkernels %s\n", v.Version,
 		cmp.Or(v.Commit, "unknown (built outside a checkout, or without -buildvcs)"), v.Go, v.Platform, v.ISA)
 }

@@ -21,7 +21,7 @@ func TestVersion(t *testing.T) {
 		t.Errorf("kindred version: status %d, %q, not %q", code, same, out)
 	}
 	code, out, _ = runArgs(t, "--version", "--json")
-	var v version
+	var v versionInfo
 	if err := json.Unmarshal([]byte(out), &v); code != exitOK || err != nil || v.ISA != simd.Active().String() ||
 		v.Go != runtime.Version() || v.Version == "" {
 		t.Errorf("status %d, %v: %s", code, err, out)

@@ -20,7 +20,7 @@ $KINDRED_WEIGHTS, else kindred/weights in the user's cache folder. Files have th
 official names; you may also copy a file there by hand.`,
 	}
 	var dir string
-	inherited(cmd).weightsDir(&dir)
+	newPersistentFlags(cmd).weightsDir(&dir)
 	cmd.AddCommand(newWeightsList(a, &dir), newWeightsGet(a, &dir))
 	return cmd
 }
@@ -42,10 +42,10 @@ func newWeightsList(a *app, dir *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			list := each(weights.Catalog(), func(e weights.Entry) listedWeights {
+			list := mapList(weights.Catalog(), func(e weights.Entry) listedWeights {
 				return listedWeights{e, e.Path(home), e.Cached(home)}
 			})
-			return a.answer(map[string]any{"weights_dir": home, "weights": list},
+			return a.printResult(map[string]any{"weights_dir": home, "weights": list},
 				func() error { return printWeights(a.out, home, list) })
 		},
 	}
@@ -81,7 +81,7 @@ func newWeightsGet(a *app, dir *string) *cobra.Command {
 	var from string
 	cmd := &cobra.Command{
 		Use:               "get NAME",
-		ValidArgsFunction: one(knownWeights),
+		ValidArgsFunction: completeOne(completeWeights),
 		Short:             "Fetch the file of a pretrained network, or check the one that is here",
 		Long: `get fetches the file from its official address into the weights folder. An
 interrupted transfer, of this or an earlier call, goes on where it stopped. The file
@@ -108,11 +108,11 @@ fetched again if it differs.`,
 			if r.SHA256 == "" {
 				how = "no sum is published; the file can be read as weights"
 			}
-			return a.answerf(r, "%s\n  %d bytes, sha256 %s (%s)\n", r.Path, r.Found.Bytes, r.Found.SHA256, how)
+			return a.printResultf(r, "%s\n  %d bytes, sha256 %s (%s)\n", r.Path, r.Found.Bytes, r.Found.SHA256, how)
 		},
 	}
 	cmd.Flags().BoolVar(&offline, "offline", false, "use no network: only check the file in the folder")
-	flagsOf(cmd).text(&from, "from", "", "address to fetch from instead of the official one: of the file, or of a "+
-		"folder (ending in /) with the file's official name; the file is checked as well", nothing)
+	newFlags(cmd).text(&from, "from", "", "address to fetch from instead of the official one: of the file, or of a "+
+		"folder (ending in /) with the file's official name; the file is checked as well", completeNothing)
 	return cmd
 }

@@ -17,15 +17,15 @@ import (
 
 // addTower adds the flag that names the folder of a text tower.
 func addTower(cmd *cobra.Command, to *string, usage string) {
-	flagsOf(cmd).text(to, "words", "", usage, folders)
+	newFlags(cmd).text(to, "words", "", usage, completeFolders)
 }
 
-// towerNow is the help of --words of commands that search.
-const towerNow = "folder of the text tower that was trained together with the network; default: the one that the " +
+// towerHelp is the help of --words of commands that search.
+const towerHelp = "folder of the text tower that was trained together with the network; default: the one that the " +
 	"index remembers"
 
-// folderOf returns the folder of a network from a file or folder; "" for one by name.
-func folderOf(network string) string {
+// networkFolder returns the folder of a network from a file or folder; "" for one by name.
+func networkFolder(network string) string {
 	switch st, err := os.Stat(network); {
 	case err != nil:
 		return ""
@@ -35,19 +35,19 @@ func folderOf(network string) string {
 	return filepath.Dir(network)
 }
 
-// rememberTower finds the text tower of an index whose network is read from a place: the one in dir or, if dir is "",
+// recordTower finds the text tower of an index whose network is read from a place: the one in dir or, if dir is "",
 // the one in the folder of the network.
-func (a *app) rememberTower(dir string, m *run.Model, network string, to *index.Network) error {
+func (a *app) recordTower(dir string, m *run.Model, network string, to *index.Network) error {
 	named := dir != ""
 	if !named {
-		dir = folderOf(network)
+		dir = networkFolder(network)
 	}
 	if dir == "" || !named && !towers.Is(dir) {
 		return nil
 	}
-	_, err := provenance.TowerOf(m, network, dir)
+	_, err := provenance.OpenTower(m, network, dir)
 	if err == nil {
-		err = provenance.Remember(to, dir)
+		err = provenance.RecordTower(to, dir)
 	}
 	if err != nil && !named {
 		fmt.Fprintf(a.err, "the index remembers no text tower: %s\n", escape.Text(err.Error()))
@@ -56,8 +56,8 @@ func (a *app) rememberTower(dir string, m *run.Model, network string, to *index.
 	return err
 }
 
-// wordsHelp describes the queries of a search.
-var wordsHelp = strings.TrimSpace(`
+// queryHelp describes the queries of a search.
+var queryHelp = strings.TrimSpace(`
 An argument that names no file or folder, has no path separator and does not end like a
 photo's name is words, and so is the value of --text. Words need the text tower that was
 trained together with the network (--words), as CLIP and SigLIP have it. + and - between

@@ -10,12 +10,12 @@ import (
 // The network and what goes with it are arguments of the commands that need both, and
 // the flags say the same.
 func TestArgumentsForFlags(t *testing.T) {
-	dir, tmp := photos(t), t.TempDir()
+	dir, tmp := writePhotos(t), t.TempDir()
 	at := func(name string) string { return filepath.Join(tmp, name) }
 	small := []string{"--set", "data.split=images:0.3", "--set", "train.epochs=1", "--set", "network.name=mlp", "--set",
 		"network.width=8"}
-	must(t, append([]string{"train", dir, "--out", at("run")}, small...)...)
-	must(t, append([]string{"train", "--data", dir, "--out", at("flags")}, small...)...)
+	mustRun(t, append([]string{"train", dir, "--out", at("run")}, small...)...)
+	mustRun(t, append([]string{"train", "--data", dir, "--out", at("flags")}, small...)...)
 	same := func(a, b string) {
 		t.Helper()
 		x, err := os.ReadFile(at(a))
@@ -25,10 +25,10 @@ func TestArgumentsForFlags(t *testing.T) {
 		}
 	}
 	same("run/model.safetensors", "flags/model.safetensors")
-	must(t, "export", at("run"), "--out", at("a.onnx"))
-	must(t, "export", "--run", at("run"), "--out", at("b.onnx"))
+	mustRun(t, "export", at("run"), "--out", at("a.onnx"))
+	mustRun(t, "export", "--run", at("run"), "--out", at("b.onnx"))
 	same("a.onnx", "b.onnx")
-	must(t, "embed", "--run", at("run"), "--data", dir, "--out", at("flags.csv"))
+	mustRun(t, "embed", "--run", at("run"), "--data", dir, "--out", at("flags.csv"))
 	for _, c := range []struct {
 		name string
 		args []string
@@ -37,14 +37,14 @@ func TestArgumentsForFlags(t *testing.T) {
 		{"run", []string{at("run"), "--data", dir}},
 		{"data", []string{"--run", at("run"), dir}},
 	} {
-		must(t, append([]string{"embed", "--out", at(c.name + ".csv")}, c.args...)...)
+		mustRun(t, append([]string{"embed", "--out", at(c.name + ".csv")}, c.args...)...)
 		same("flags.csv", c.name+".csv")
-		must(t, append([]string{"index", "create", "--out", at(c.name + ".index")}, c.args...)...)
+		mustRun(t, append([]string{"index", "create", "--out", at(c.name + ".index")}, c.args...)...)
 	}
-	must(t, "embed", at("a.onnx"), dir, "--out", at("onnx.csv"))
-	must(t, "embed", "--network", at("a.onnx"), dir, "--out", at("network.csv"))
+	mustRun(t, "embed", at("a.onnx"), dir, "--out", at("onnx.csv"))
+	mustRun(t, "embed", "--network", at("a.onnx"), dir, "--out", at("network.csv"))
 	same("onnx.csv", "network.csv")
-	must(t, "export", at("both.index/network"), "--out", at("c.onnx"))
+	mustRun(t, "export", at("both.index/network"), "--out", at("c.onnx"))
 	for _, c := range []struct {
 		want string
 		args []string
@@ -76,7 +76,7 @@ func TestArgumentsForFlags(t *testing.T) {
 
 // Commands that go on with a run whose photos were moved ask where they are, and take it.
 func TestMovedPhotos(t *testing.T) {
-	run, dir := trained(t)
+	run, dir := trainRun(t)
 	moved := filepath.Join(t.TempDir(), "moved")
 	if err := os.Rename(dir, moved); err != nil {
 		t.Fatal(err)
@@ -105,14 +105,14 @@ func TestMovedPhotos(t *testing.T) {
 		}
 	}
 	// The run remembers where its photos are now.
-	must(t, "train", "--resume", run, "--set", "train.epochs=3")
+	mustRun(t, "train", "--resume", run, "--set", "train.epochs=3")
 }
 
 // data info says what labels are for in words, and train what an image is pulled towards
 // and why validation is no test.
 func TestPlainWords(t *testing.T) {
-	dir, tmp := photos(t), t.TempDir()
-	if out := must(t, "data", "info", dir); !strings.Contains(out, "(used for training and scores): 3 classes") ||
+	dir, tmp := writePhotos(t), t.TempDir()
+	if out := mustRun(t, "data", "info", dir); !strings.Contains(out, "(used for training and scores): 3 classes") ||
 		strings.Contains(out, "trained with") {
 		t.Error(out)
 	}
@@ -131,7 +131,7 @@ func TestPlainWords(t *testing.T) {
 
 // Where no network can be had, search names the ways without one.
 func TestSearchOffline(t *testing.T) {
-	dir := photos(t)
+	dir := writePhotos(t)
 	t.Setenv("KINDRED_WEIGHTS", t.TempDir())
 	code, _, stderr := runArgs(t, "search", filepath.Join(dir, "c0", "1.png"), "--in", dir, "--offline")
 	if code != exitFailure || !strings.Contains(stderr, "--network model.onnx") ||
@@ -147,10 +147,10 @@ func TestSearchOffline(t *testing.T) {
 // clean of embeddings without pictures says first that it looks for no copies, and then
 // does not count any.
 func TestCleanWithoutPictures(t *testing.T) {
-	run, dir := trained(t)
+	run, dir := trainRun(t)
 	tmp := t.TempDir()
 	e := filepath.Join(tmp, "E.parquet")
-	must(t, "embed", run, dir, "--out", e)
+	mustRun(t, "embed", run, dir, "--out", e)
 	code, out, stderr := runArgs(t, "clean", e, "--out", filepath.Join(tmp, "a"))
 	if code != exitOK || !strings.HasPrefix(stderr, e+" has no pictures") ||
 		!strings.Contains(stderr, "give their folder with --data") || !strings.Contains(out, "copies: not searched,") {
@@ -160,7 +160,7 @@ func TestCleanWithoutPictures(t *testing.T) {
 	if err != nil || !strings.Contains(string(page), "copies: not searched,") {
 		t.Errorf("the page does not say it: %v", err)
 	}
-	if out := must(t, "clean", e, "--json", "--out", filepath.Join(tmp, "b")); !strings.Contains(out,
+	if out := mustRun(t, "clean", e, "--json", "--out", filepath.Join(tmp, "b")); !strings.Contains(out,
 		"\"pictures\": false") {
 		t.Error(out)
 	}

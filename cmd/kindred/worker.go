@@ -43,7 +43,7 @@ Kubernetes, that starts --count workers, to standard output.`,
   kindred worker --queue tls://nats:4222 --queue-creds me.creds --launch slurm --count 8`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := atLeast("jobs", w.N, 1); err != nil {
+			if err := checkAtLeast("jobs", w.N, 1); err != nil {
 				return err
 			}
 			if launcher != "" {
@@ -56,38 +56,39 @@ Kubernetes, that starts --count workers, to standard output.`,
 			return runWorker(cmd.Context(), a, &f, &w, dir, allowed)
 		},
 	}
-	fs := flagsOf(cmd)
+	fs := newFlags(cmd)
 	f.add(cmd)
 	fs.IntVar(&w.N, "jobs", 1, "jobs at a time; a single job already uses all cores")
 	fs.IntVar(&w.Most, "most", 0, "end after this many jobs; 0: never")
 	fs.DurationVar(&w.Idle, "idle", 0, "end after waiting this long for a job, such as 10m; 0: never")
-	fs.complete("idle", words("10m", "1h"))
+	fs.complete("idle", completeWords("10m", "1h"))
 	fs.DurationVar(&f.lease, "lease", 0, "longest silence of a worker before its job is given to another; the "+
 		"first worker of a queue sets it (default 30s)")
-	fs.complete("lease", words("30s", "2m"))
-	fs.text(&w.Name, "name", "", "name that others see (default: the host and the process id)", nothing)
-	fs.text(&dir, "dir", "", "folder for jobs in progress (default: the system's folder for temporary files)", folders)
+	fs.complete("lease", completeWords("30s", "2m"))
+	fs.text(&w.Name, "name", "", "name that others see (default: the host and the process id)", completeNothing)
+	fs.text(&dir, "dir", "", "folder for jobs in progress (default: the system's folder for temporary files)",
+		completeFolders)
 	fs.dataDir(&f.dataDir)
 	fs.repeated(&allow, "allow", "folder, file or beginning of an address (s3://, https://) that jobs may "+
-		"read; may be repeated (default: only --data-dir)", anyFile)
+		"read; may be repeated (default: only --data-dir)", completeFiles)
 	fs.BoolVar(&outside, "outside", false, "allow manifests and lists of jobs to name images outside their folder")
 	fs.text(&launcher, "launch", "", "write a job that starts workers, then end: slurm or kubernetes",
-		words("slurm", "kubernetes"))
+		completeWords("slurm", "kubernetes"))
 	fs.IntVar(&l.Count, "count", 1, "with --launch: number of workers")
-	fs.text(&l.Image, "image", "", "with --launch kubernetes: container image that contains kindred", nothing)
+	fs.text(&l.Image, "image", "", "with --launch kubernetes: container image that contains kindred", completeNothing)
 	fs.IntVar(&l.Cores, "cores", 0, "with --launch: cores of a worker; 0: the cluster's default")
 	fs.text(&l.Memory, "memory-of-worker", "", "with --launch: memory of a worker in the cluster's form, such "+
-		"as 8G or 8Gi", words("8G", "16G"))
+		"as 8G or 8Gi", completeWords("8G", "16G"))
 	return cmd
 }
 
-// idleOfLaunched is how long a worker of a batch system waits for a job before it ends, as waiting costs money.
-const idleOfLaunched = 10 * time.Minute
+// launchedIdle is how long a worker of a batch system waits for a job before it ends, as waiting costs money.
+const launchedIdle = 10 * time.Minute
 
 // launchWorkers writes the job that starts workers like this one.
 func launchWorkers(a *app, launcher string, f *queueFlags, l queue.Launch, idle time.Duration, allow []string,
 	outside bool) error {
-	if f.queue == "" || f.folder() {
+	if f.queue == "" || f.isFolder() {
 		return usagef("--launch needs --queue nats://HOST:PORT,...: other machines cannot reach a folder of this " +
 			"machine")
 	}
@@ -105,7 +106,7 @@ func launchWorkers(a *app, launcher string, f *queueFlags, l queue.Launch, idle 
 		l.Args = append(l.Args, "--outside")
 	}
 	if idle <= 0 {
-		idle = idleOfLaunched
+		idle = launchedIdle
 	}
 	l.Args = append(l.Args, "--idle", idle.String())
 	text, err := l.File(launcher)
@@ -123,7 +124,7 @@ func runWorker(ctx context.Context, a *app, f *queueFlags, w *queue.Worker, dir 
 		return err
 	}
 	defer q.close()
-	kit := f.kit(a)
+	kit := f.newKit(a)
 	defer kit.Close()
 	kit.Allow = allowed
 	if dir != "" {

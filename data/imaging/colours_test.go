@@ -59,7 +59,7 @@ func TestColoursPNG(t *testing.T) {
 	}
 	bomb := append([]byte("name\x00\x00"), deflated(make([]byte, 64<<20))...)
 	file := colouredPNG(t, chunk("iCCP", bomb))
-	taken := budgettest.Taken(func() { c = coloursOf(t, file) })
+	taken := budgettest.Allocated(func() { c = coloursOf(t, file) })
 	if c.icc != nil || taken > 32<<20 {
 		t.Errorf("a profile of %d bytes, %d taken", len(c.icc), taken)
 	}

@@ -118,7 +118,7 @@ func TestTreesOfDecoded(t *testing.T) {
 		var dec Decoder
 		var im Image
 		var err error
-		taken := budgettest.Taken(func() { err = dec.Decode(t.Context(), &im, b) })
+		taken := budgettest.Allocated(func() { err = dec.Decode(t.Context(), &im, b) })
 		said := treesOf(t, b)
 		if want := (c.groups + 1) * groupMemory(0); err != nil || said != want || taken > said+4<<20 {
 			t.Errorf("%s: %d bytes said, want %d, %d taken, %v", c.name, said, want, taken, err)
@@ -132,7 +132,7 @@ func TestTrees(t *testing.T) {
 		b := grouped(208, n)
 		said := treesOf(t, riff(appendChunk(nil, "VP8L", b)))
 		var err error
-		taken := budgettest.Taken(func() { _, err = vp8l.Decode(bytes.NewReader(b)) })
+		taken := budgettest.Allocated(func() { _, err = vp8l.Decode(bytes.NewReader(b)) })
 		if err != nil {
 			t.Fatalf("%d groups: %v", n, err)
 		}
@@ -176,7 +176,7 @@ func TestWebPMemory(t *testing.T) {
 		said := p.memory()
 		var dec Decoder
 		var im Image
-		taken := budgettest.Taken(func() { err = dec.Decode(t.Context(), &im, b) })
+		taken := budgettest.Allocated(func() { err = dec.Decode(t.Context(), &im, b) })
 		if err != nil || taken > said+said/4+256<<10 {
 			t.Errorf("%s: took %d bytes, said %d, %v", name, taken, said, err)
 		}
@@ -214,7 +214,7 @@ func TestLongChunk(t *testing.T) {
 	var dec Decoder
 	var im Image
 	var err error
-	if n := budgettest.Taken(func() { err = dec.Decode(t.Context(), &im, b) }); err == nil || n > 1<<20 {
+	if n := budgettest.Allocated(func() { err = dec.Decode(t.Context(), &im, b) }); err == nil || n > 1<<20 {
 		t.Errorf("took %d bytes, %v", n, err)
 	}
 }

@@ -38,7 +38,7 @@ func checkMemory(t *testing.T, b []byte, blocks int) {
 	}
 	var dec Decoder
 	var im Image
-	taken := budgettest.Taken(func() { err = dec.Decode(t.Context(), &im, b) })
+	taken := budgettest.Allocated(func() { err = dec.Decode(t.Context(), &im, b) })
 	if most := 2*header.Bytes(1) + int64(200_000*blocks); taken > most {
 		t.Errorf("%d bytes taken, at most %d allowed; %v", taken, most, err)
 	}
@@ -79,7 +79,7 @@ func TestKeptMemory(t *testing.T) {
 		dec := Decoder{Buffer: make([]byte, side*side)}
 		var im Image
 		taken := func() int64 {
-			return budgettest.Taken(func() {
+			return budgettest.Allocated(func() {
 				if err := dec.Decode(t.Context(), &im, b.Bytes()); err != nil {
 					t.Fatal(err)
 				}

@@ -109,7 +109,7 @@ func TestMemoryOfOrient(t *testing.T) {
 			for o := 2; o <= 8; o++ {
 				name := fmt.Sprintf("%d x %d x %d, orientation %d", size[0], size[1], c, o)
 				most := int64(len(im.Pix))/8 + int64(2*max(size[0], size[1])*c) + 4096
-				if n := budgettest.Taken(func() { im.orient(o) }); n > most {
+				if n := budgettest.Allocated(func() { im.orient(o) }); n > most {
 					t.Errorf("%s: %d bytes for a picture of %d: at most %d allowed", name, n, len(im.Pix), most)
 				}
 			}

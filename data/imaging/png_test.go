@@ -28,7 +28,7 @@ func TestChunks(t *testing.T) {
 		var dec Decoder
 		var im Image
 		var err error
-		taken := budgettest.Taken(func() { err = dec.Decode(t.Context(), &im, b) })
+		taken := budgettest.Allocated(func() { err = dec.Decode(t.Context(), &im, b) })
 		if (err == nil) != c.ok || !c.ok && !strings.Contains(err.Error(), "chunks: more than") {
 			t.Errorf("%d chunks of %d bytes: %v", c.n, c.length, err)
 		}

@@ -46,7 +46,7 @@ func TestHostilePNM(t *testing.T) {
 	} {
 		var im Image
 		var err error
-		taken := budgettest.Taken(func() { err = new(Decoder).Decode(context.Background(), &im, []byte(file)) })
+		taken := budgettest.Allocated(func() { err = new(Decoder).Decode(context.Background(), &im, []byte(file)) })
 		if err == nil || taken > 8<<20 || len(err.Error()) > 300 {
 			t.Errorf("%.40q: %d bytes taken, %v", file, taken, err)
 		}

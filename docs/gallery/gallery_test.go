@@ -10,14 +10,14 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	p, err := parse("# a\n\n```sh\nkindred a --b c   # why\n\nkindred serve d\n```\n\n" +
+	p, err := parsePage("# a\n\n```sh\nkindred a --b c   # why\n\nkindred serve d\n```\n\n" +
 		"<!-- d/e.html 10x20 -->\n![f](gallery/g.jpg)\n\n```text\nkindred h\n```\n")
 	want := page{[]string{"kindred a --b c", "kindred serve d"}, []shot{{"d/e.html", 10, 20, "gallery/g.jpg"}}}
 	if err != nil || !reflect.DeepEqual(p, want) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	for _, bad := range []string{"", "![f](gallery/g.jpg)\n", "<!-- d 1x2 -->\n![f](elsewhere/g.jpg)\n"} {
-		if _, err := parse(bad); err == nil || !strings.Contains(err.Error(), "pictures") {
+		if _, err := parsePage(bad); err == nil || !strings.Contains(err.Error(), "pictures") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -29,7 +29,7 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := parse(string(text))
+	p, err := parsePage(string(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestChoose(t *testing.T) {
 			}
 		}
 	}
-	if err := choose(from, work, 2); err != nil {
+	if err := choosePhotos(from, work, 2); err != nil {
 		t.Fatal(err)
 	}
 	copied, err := filepath.Glob(filepath.Join(work, "photos", "*", "*"))
@@ -69,7 +69,7 @@ func TestChoose(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(work, "photo.jpg")); err != nil || string(text) != "a2" {
 		t.Errorf("the photo is %q, %v", text, err)
 	}
-	if err := choose(from, t.TempDir(), 3); err == nil || !strings.Contains(err.Error(), "more than 3") {
+	if err := choosePhotos(from, t.TempDir(), 3); err == nil || !strings.Contains(err.Error(), "more than 3") {
 		t.Errorf("no photo is left: %v", err)
 	}
 }

@@ -29,18 +29,18 @@ func main() {
 	page := flag.String("page", filepath.Join("docs", "gallery.md"), "Markdown page with the commands")
 	browser := flag.String("browser", "chromium", "browser to run")
 	flag.Parse()
-	if err := take(*kindred, *photos, *settings, *page, *browser, *each); err != nil {
+	if err := takePictures(*kindred, *photos, *settings, *page, *browser, *each); err != nil {
 		fmt.Fprintln(os.Stderr, "gallery:", err)
 		os.Exit(1)
 	}
 }
 
-func take(kindred, photos, settings, file, browser string, each int) error {
+func takePictures(kindred, photos, settings, file, browser string, each int) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	p, err := parse(string(text))
+	p, err := parsePage(string(text))
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
@@ -49,7 +49,7 @@ func take(kindred, photos, settings, file, browser string, each int) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	if err := choose(photos, work, each); err != nil {
+	if err := choosePhotos(photos, work, each); err != nil {
 		return err
 	}
 	for i, line := range p.commands {

@@ -21,14 +21,14 @@ type shot struct {
 }
 
 var (
-	fenced  = regexp.MustCompile("(?ms)^```sh\n(.*?)^```")
-	comment = regexp.MustCompile(`\s+#.*`)
-	shown   = regexp.MustCompile(`(?m)^<!-- (\S+) (\d+)x(\d+) -->\n!\[[^\]]+\]\((gallery/[\w.-]+\.jpg)\)$`)
-	picture = regexp.MustCompile(`!\[`)
+	fenced       = regexp.MustCompile("(?ms)^```sh\n(.*?)^```")
+	comment      = regexp.MustCompile(`\s+#.*`)
+	shownPattern = regexp.MustCompile(`(?m)^<!-- (\S+) (\d+)x(\d+) -->\n!\[[^\]]+\]\((gallery/[\w.-]+\.jpg)\)$`)
+	picture      = regexp.MustCompile(`!\[`)
 )
 
-// parse reads the page's commands and pictures.
-func parse(text string) (page, error) {
+// parsePage reads the page's commands and pictures.
+func parsePage(text string) (page, error) {
 	var p page
 	for _, block := range fenced.FindAllStringSubmatch(text, -1) {
 		for line := range strings.Lines(block[1]) {
@@ -37,7 +37,7 @@ func parse(text string) (page, error) {
 			}
 		}
 	}
-	for _, m := range shown.FindAllStringSubmatch(text, -1) {
+	for _, m := range shownPattern.FindAllStringSubmatch(text, -1) {
 		width, err := strconv.Atoi(m[2])
 		if err != nil {
 			return page{}, err

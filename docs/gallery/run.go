@@ -17,9 +17,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 )
 
-// choose copies up to each photos of every class into work/photos, and one more to
+// choosePhotos copies up to each photos of every class into work/photos, and one more to
 // work/photo.jpg.
-func choose(from, work string, each int) error {
+func choosePhotos(from, work string, each int) error {
 	files, err := filepath.Glob(filepath.Join(from, "*", "*"))
 	if err != nil {
 		return err

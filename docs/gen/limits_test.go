@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// limits are the things that docs/names.md and docs/coming-from say are not there, each with names that kindred would
-// have if it were. The name of a thing that was built since makes the sentence wrong. A sentence without names is about
-// something that no name would show.
-var limits = map[string][]string{
+// statedAbsent are the things that docs/names.md and docs/coming-from say are not there, each with names
+// that kindred would have if it were. The name of a thing that was built since makes the sentence wrong. A
+// sentence without names is about something that no name would show.
+var statedAbsent = map[string][]string{
 	"no loss here uses the mean of a class in the batch": {"loss.CentroidTriplet", "loss.name: centroid"},
 	"its softmax counts the anchor itself":               {"loss.Instance", "loss.name: instance"},
 	"its margin multiplies the angle, which needs annealing to train": {"loss.LargeMarginSoftmax",
@@ -32,8 +32,8 @@ var limits = map[string][]string{
 	"Regularizers of a loss's weights":          {"loss.regularize", "loss.Regularizer"},
 }
 
-// built are sentences that were true once, with a name that shows why they are not.
-var built = map[string]string{
+// formerlyAbsent are sentences that were true once, with a name that shows why they are not.
+var formerlyAbsent = map[string]string{
 	"training is one process":         "run.Options.Ranks",
 	"no miners of your own":           "run.Options.Miner",
 	"training over several processes": "run.Options.Ranks",
@@ -86,7 +86,7 @@ func TestLimits(t *testing.T) {
 	for page, text := range limitPages(t) {
 		for _, sentence := range statedLimits(text) {
 			known := ""
-			for limit := range limits {
+			for limit := range statedAbsent {
 				if strings.HasPrefix(sentence, limit) && len(limit) > len(known) {
 					known = limit
 				}
@@ -97,13 +97,13 @@ func TestLimits(t *testing.T) {
 			}
 			used[known] = true
 		}
-		for sentence, name := range built {
+		for sentence, name := range formerlyAbsent {
 			if strings.Contains(strings.ToLower(strings.Join(strings.Fields(text), " ")), sentence) {
 				t.Errorf("%s says %q, but there is %s", page, sentence, name)
 			}
 		}
 	}
-	for limit, names := range limits {
+	for limit, names := range statedAbsent {
 		if !used[limit] {
 			t.Errorf("no page says %q: take it out of the list", limit)
 		}
@@ -111,7 +111,7 @@ func TestLimits(t *testing.T) {
 			t.Errorf("the pages say %q, but there is %s", limit, names[i])
 		}
 	}
-	for sentence, name := range built {
+	for sentence, name := range formerlyAbsent {
 		if why := nameError(name); why != "" {
 			t.Errorf("%q is called wrong because of %s: %s", sentence, name, why)
 		}

@@ -29,8 +29,8 @@ var products = map[string]int{
 	"fmla": 4, "fmls": 4, "smlal": 4, "smlal2": 4, "sdot": 16, "usmmla": 32,
 }
 
-// loops returns the table of innerLoops, with instructions counted in the assembly.
-func loops(root string) ([]byte, error) {
+// loopTable returns the table of innerLoops, with instructions counted in the assembly.
+func loopTable(root string) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString("| kernel | block | instructions | multiply-adds among them | products per instruction |\n" +
 		"|---|---|---|---|---|\n")
@@ -39,7 +39,7 @@ func loops(root string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		all, adds, sum, err := count(string(text), l.function, l.label)
+		all, adds, sum, err := countInstructions(string(text), l.function, l.label)
 		if err != nil {
 			return nil, fmt.Errorf("internal/kernel/%s/kernels_arm64.s: %w", l.pkg, err)
 		}
@@ -49,10 +49,10 @@ func loops(root string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// count returns the number of instructions of a loop, the number of multiply-adds among
+// countInstructions returns the number of instructions of a loop, the number of multiply-adds among
 // them, and the products that these compute. The loop runs from the label to the branch
 // back to it.
-func count(text, function, label string) (all, adds, sum int, err error) {
+func countInstructions(text, function, label string) (all, adds, sum int, err error) {
 	_, text, _ = strings.Cut(text, "\nTEXT ·"+function+"(SB)")
 	text, _, _ = strings.Cut(text, "\nTEXT ")
 	_, text, ok := strings.Cut(text, "\n"+label+":\n")

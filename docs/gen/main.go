@@ -14,7 +14,7 @@ import (
 )
 
 func main() {
-	files, err := pages(".")
+	files, err := generatePages(".")
 	if err != nil {
 		log.Fatal(err)
 	}

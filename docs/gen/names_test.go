@@ -44,13 +44,13 @@ func namesRows(t *testing.T) []namesRow {
 			continue
 		}
 		cell := strings.TrimSpace(cells[1])
-		rows = append(rows, namesRow{k + 1, quoted(cells[0]), quoted(cell), cell})
+		rows = append(rows, namesRow{k + 1, backtickTexts(cells[0]), backtickTexts(cell), cell})
 	}
 	return rows
 }
 
-// quoted lists the texts between backticks.
-func quoted(text string) []string {
+// backtickTexts lists the texts between backticks.
+func backtickTexts(text string) []string {
 	var all []string
 	for k, part := range strings.Split(text, "`") {
 		if k%2 == 1 {
@@ -122,26 +122,26 @@ func TestNamesThatDoNotExist(t *testing.T) {
 // folder; a method or field also has the type's name.
 func nameError(name string) string {
 	if key, value, ok := strings.Cut(name, ": "); ok {
-		return said(settingError(key, value))
+		return errorText(settingError(key, value))
 	}
 	folder, base := path.Split(name)
 	pkg, ident, _ := strings.Cut(base, ".")
 	if ident == "" || !ast.IsExported(ident) {
 		return keyError(pkg, ident)
 	}
-	p, err := load(filepath.Join("..", "..", filepath.FromSlash(folder+pkg)))
+	p, err := parsePackage(filepath.Join("..", "..", filepath.FromSlash(folder+pkg)))
 	if err != nil {
 		return err.Error()
 	}
 	typ, member, _ := strings.Cut(ident, ".")
-	if !exports(p.pkg, typ, member) {
+	if !isExported(p.pkg, typ, member) {
 		return "package " + folder + pkg + " has no such thing"
 	}
 	return ""
 }
 
-// said returns the text of an error, or "".
-func said(err error) string {
+// errorText returns the text of an error, or "".
+func errorText(err error) string {
 	if err == nil {
 		return ""
 	}
@@ -188,15 +188,15 @@ func keyError(section, key string) string {
 	return "no such key"
 }
 
-// exports reports whether a package has an exported type, function, constant or variable
+// isExported reports whether a package has an exported type, function, constant or variable
 // of that name and, unless member is empty, whether the type has that method or field.
-func exports(p *doc.Package, name, member string) bool {
+func isExported(p *doc.Package, name, member string) bool {
 	values := slices.Concat(p.Consts, p.Vars)
 	funcs := slices.Clone(p.Funcs)
 	for _, t := range p.Types {
 		if t.Name == name {
 			return member == "" || slices.ContainsFunc(t.Methods, func(f *doc.Func) bool { return f.Name == member }) ||
-				slices.Contains(fields(t), member)
+				slices.Contains(fieldNames(t), member)
 		}
 		values = slices.Concat(values, t.Consts, t.Vars)
 		funcs = append(funcs, t.Funcs...)
@@ -206,8 +206,8 @@ func exports(p *doc.Package, name, member string) bool {
 		slices.ContainsFunc(funcs, func(f *doc.Func) bool { return f.Name == name }))
 }
 
-// fields lists the names in a struct.
-func fields(t *doc.Type) []string {
+// fieldNames lists the names in a struct.
+func fieldNames(t *doc.Type) []string {
 	var names []string
 	s, ok := t.Decl.Specs[0].(*ast.TypeSpec).Type.(*ast.StructType)
 	if !ok {

@@ -22,14 +22,14 @@ import (
 	"github.com/kindred-ml/kindred/objective"
 )
 
-// pages returns the generated pages and the pages with a generated part, by their path
+// generatePages returns the generated pages and the pages with a generated part, by their path
 // from docs. root is the root of the repository.
-func pages(root string) (map[string][]byte, error) {
-	losses, err := load(filepath.Join(root, "loss"))
+func generatePages(root string) (map[string][]byte, error) {
+	losses, err := parsePackage(filepath.Join(root, "loss"))
 	if err != nil {
 		return nil, err
 	}
-	policies, err := load(filepath.Join(root, "mine"))
+	policies, err := parsePackage(filepath.Join(root, "mine"))
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func pages(root string) (map[string][]byte, error) {
 		return nil, err
 	}
 	files["policies.md"] = page
-	return files, figures(root, files)
+	return files, addTimings(root, files)
 }
 
 // policyPage returns the page of mining policies.
@@ -90,12 +90,12 @@ func policyPage(policies *source) ([]byte, error) {
 			fmt.Fprintf(&b, "\n**When:** %s **Inside a class:** %s\n", n.use, n.structure)
 		}
 	}
-	miningKeys(&b)
+	writeMiningKeys(&b)
 	return b.Bytes(), nil
 }
 
-// miningKeys writes the end of the page of policies: the keys that policies read.
-func miningKeys(b *bytes.Buffer) {
+// writeMiningKeys writes the end of the page of policies: the keys that policies read.
+func writeMiningKeys(b *bytes.Buffer) {
 	b.WriteString("\n## Keys\n\nKeys of a configuration and fields of `mine.Config`. Distances are Euclidean, " +
 		"between the embeddings\nthat the loss sees.\n\n| key | field | default | |\n|---|---|---|---|\n")
 	for _, k := range [][4]string{
@@ -131,15 +131,15 @@ defined for all pairs take no range. A loss of loss.plus has its own ranges, und
 `)
 }
 
-// figures adds the page of timings, README with its table of timings, and the pages on
+// addTimings adds the page of timings, README with its table of timings, and the pages on
 // the architecture, kernels and pretrained weights with their generated parts.
-func figures(root string, files map[string][]byte) error {
-	records, err := bench.Records(filepath.Join(root, "docs", "bench"))
+func addTimings(root string, files map[string][]byte) error {
+	records, err := bench.ReadRecords(filepath.Join(root, "docs", "bench"))
 	if err != nil {
 		return err
 	}
-	files["bench.md"] = bench.Page(records)
-	counts, err := loops(root)
+	files["bench.md"] = bench.FormatPage(records)
+	counts, err := loopTable(root)
 	if err != nil {
 		return err
 	}
@@ -147,26 +147,26 @@ func figures(root string, files map[string][]byte) error {
 		file, from string // the file, by its path from docs
 		content    []byte
 	}{
-		{"../README.md", "docs/bench", bench.Ratios(records)},
-		{"design/architecture.md", "internal/test/ladder", packages()},
+		{"../README.md", "docs/bench", bench.FormatRatios(records)},
+		{"design/architecture.md", "internal/test/ladder", packageLists()},
 		{"design/kernels.md", "internal/kernel", counts},
-		{"weights.md", "internal/app/remote/weights", pretrained()},
-		{"data.md", "data/imaging", imageFormats()},
+		{"weights.md", "internal/app/remote/weights", pretrainedTable()},
+		{"data.md", "data/imaging", imageFormatTable()},
 	} {
 		text, err := os.ReadFile(filepath.Join(root, "docs", part.file))
 		if err != nil {
 			return err
 		}
-		if files[part.file], err = rewrite(text, part.from, part.content); err != nil {
+		if files[part.file], err = replaceBetweenMarks(text, part.from, part.content); err != nil {
 			return fmt.Errorf("%s: %w", part.file, err)
 		}
 	}
 	return nil
 }
 
-// rewrite returns text with content between two marks: the mark that names the source
+// replaceBetweenMarks returns text with content between two marks: the mark that names the source
 // from, and the next end mark.
-func rewrite(text []byte, from string, content []byte) ([]byte, error) {
+func replaceBetweenMarks(text []byte, from string, content []byte) ([]byte, error) {
 	begin := "<!-- written by make gen from " + from + " -->\n"
 	const end = "<!-- end of what make gen writes -->\n"
 	before, rest, ok := bytes.Cut(text, []byte(begin))
@@ -177,8 +177,8 @@ func rewrite(text []byte, from string, content []byte) ([]byte, error) {
 	return slices.Concat(before, []byte(begin+"\n"), content, []byte("\n"+end), after), nil
 }
 
-// packages returns the packages of internal/test/ladder as lists.
-func packages() []byte {
+// packageLists returns the packages of internal/test/ladder as lists.
+func packageLists() []byte {
 	var b bytes.Buffer
 	for _, f := range ladder.Floors() {
 		fmt.Fprintf(&b, "**%s**: %s.\n\n", f.Name, f.Holds)
@@ -190,8 +190,8 @@ func packages() []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// imageFormats returns the table of data/imaging.
-func imageFormats() []byte {
+// imageFormatTable returns the table of data/imaging.
+func imageFormatTable() []byte {
 	var b bytes.Buffer
 	b.WriteString("| format | extensions | media type |\n|---|---|---|\n")
 	for _, f := range imaging.FileFormats() {
@@ -200,8 +200,8 @@ func imageFormats() []byte {
 	return b.Bytes()
 }
 
-// pretrained returns the table of internal/app/remote/weights.
-func pretrained() []byte {
+// pretrainedTable returns the table of internal/app/remote/weights.
+func pretrainedTable() []byte {
 	var b bytes.Buffer
 	b.WriteString("| name | network | MB | ImageNet | trained on | image side | resized | pixels | license |\n" +
 		"|---|---|---|---|---|---|---|---|---|\n")
@@ -233,7 +233,7 @@ func lossPage(p *source, info objective.Info) ([]byte, error) {
 	if typ == nil || typ.Doc == "" {
 		return nil, fmt.Errorf("no doc comment on loss.%s", typeName(info))
 	}
-	formula, n, err := advice(typ.Doc)
+	formula, n, err := splitAdvice(typ.Doc)
 	if err != nil {
 		return nil, fmt.Errorf("loss.%s: %w", typ.Name, err)
 	}
@@ -241,7 +241,7 @@ func lossPage(p *source, info objective.Info) ([]byte, error) {
 	fmt.Fprintf(&b, "# %s\n\n", info.Name)
 	b.Write(p.markdown(formula))
 	b.WriteString("\n## Options\n\n")
-	if fields := fieldsOf(typ); len(fields) > 0 {
+	if fields := exportedFields(typ); len(fields) > 0 {
 		b.WriteString("| field of `loss." + typ.Name + "` | |\n|---|---|\n")
 		for _, f := range fields {
 			fmt.Fprintf(&b, "| %s | %s |\n", f.name, f.text)
@@ -265,8 +265,8 @@ func lossPage(p *source, info objective.Info) ([]byte, error) {
 // note is advice that a formula does not contain.
 type note struct{ use, structure string }
 
-// advice separates the two paragraphs of a note from the doc comment of a loss.
-func advice(text string) (rest string, n note, err error) {
+// splitAdvice separates the two paragraphs of a note from the doc comment of a loss.
+func splitAdvice(text string) (rest string, n note, err error) {
 	var kept []string
 	for p := range strings.SplitSeq(text, "\n\n") {
 		words := strings.Join(strings.Fields(p), " ")
@@ -287,7 +287,7 @@ func advice(text string) (rest string, n note, err error) {
 // source is a parsed package.
 type source struct{ pkg *doc.Package }
 
-func load(dir string) (*source, error) {
+func parsePackage(dir string) (*source, error) {
 	fset := token.NewFileSet()
 	entries, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -337,8 +337,8 @@ func (s *source) constants(typ string) []comment {
 	return all
 }
 
-// fieldsOf returns the exported fields of a struct with their comments.
-func fieldsOf(t *doc.Type) []comment {
+// exportedFields returns the exported fields of a struct with their comments.
+func exportedFields(t *doc.Type) []comment {
 	var all []comment
 	st, ok := t.Decl.Specs[0].(*ast.TypeSpec).Type.(*ast.StructType)
 	if !ok {

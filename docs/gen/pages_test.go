@@ -17,7 +17,7 @@ import (
 // has neither any more.
 func TestPagesAreUpToDate(t *testing.T) {
 	root := filepath.Join("..", "..")
-	want, err := pages(root)
+	want, err := generatePages(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestPagesAreUpToDate(t *testing.T) {
 // mine, and that its field exists.
 func TestKeysOfMining(t *testing.T) {
 	var b bytes.Buffer
-	miningKeys(&b)
+	writeMiningKeys(&b)
 	rows := 0
 	for _, line := range strings.Split(b.String(), "\n") {
 		key, rest, ok := strings.Cut(strings.TrimPrefix(line, "| `mine."), "` | `")
@@ -76,12 +76,12 @@ func TestKeysOfMining(t *testing.T) {
 func TestRewriteKeepsWhatIsAround(t *testing.T) {
 	const mark, end = "<!-- written by make gen from x -->\n", "<!-- end of what make gen writes -->\n"
 	const other = "<!-- written by make gen from y -->\nkept\n" + end
-	got, err := rewrite([]byte(other+"before\n"+mark+"old\n"+end+"after\n"), "x", []byte("new\n"))
+	got, err := replaceBetweenMarks([]byte(other+"before\n"+mark+"old\n"+end+"after\n"), "x", []byte("new\n"))
 	if want := other + "before\n" + mark + "\nnew\n\n" + end + "after\n"; err != nil || string(got) != want {
 		t.Errorf("got\n%s, %v, want\n%s", got, err, want)
 	}
 	for _, text := range []string{"no marks", end + mark, mark} {
-		if _, err := rewrite([]byte(text), "x", nil); err == nil {
+		if _, err := replaceBetweenMarks([]byte(text), "x", nil); err == nil {
 			t.Errorf("no error for %q", text)
 		}
 	}

@@ -22,9 +22,9 @@ var names = [...]string{"t-shirt", "trouser", "pullover", "dress", "coat", "sand
 
 const perClass = 200
 
-// clothes writes the photos, and a query photo from the test set.
-func clothes(dir string) error {
-	x, y, err := read("train")
+// writeClothes writes the photos, and a query photo from the test set.
+func writeClothes(dir string) error {
+	x, y, err := readPart("train")
 	if err != nil {
 		return fmt.Errorf("%w (apt-get install dataset-fashion-mnist, or give -photos)", err)
 	}
@@ -34,17 +34,17 @@ func clothes(dir string) error {
 			continue
 		}
 		path := filepath.Join(dir, "photos", names[k], fmt.Sprintf("%04d.png", written[k]))
-		if err := save(path, x, i, png.Encode); err != nil {
+		if err := savePicture(path, x, i, png.Encode); err != nil {
 			return err
 		}
 		written[k]++
 	}
-	if x, y, err = read("t10k"); err != nil {
+	if x, y, err = readPart("t10k"); err != nil {
 		return err
 	}
 	for i, k := range y.Data {
 		if names[k] == "ankle boot" {
-			return save(filepath.Join(dir, "photo.jpg"), x, i, func(w io.Writer, m image.Image) error {
+			return savePicture(filepath.Join(dir, "photo.jpg"), x, i, func(w io.Writer, m image.Image) error {
 				return jpeg.Encode(w, m, &jpeg.Options{Quality: 95})
 			})
 		}
@@ -52,7 +52,7 @@ func clothes(dir string) error {
 	return errors.New("no boot among the test photos")
 }
 
-func read(part string) (x, y *idx.Tensor, err error) {
+func readPart(part string) (x, y *idx.Tensor, err error) {
 	if x, err = idx.ReadFile(filepath.Join(fashion, part+"-images-idx3-ubyte.gz")); err != nil {
 		return nil, nil, err
 	}
@@ -60,7 +60,7 @@ func read(part string) (x, y *idx.Tensor, err error) {
 	return x, y, err
 }
 
-func save(path string, x *idx.Tensor, i int, encode func(io.Writer, image.Image) error) error {
+func savePicture(path string, x *idx.Tensor, i int, encode func(io.Writer, image.Image) error) error {
 	h, w := x.Dims[1], x.Dims[2]
 	m := image.NewGray(image.Rect(0, 0, w, h))
 	copy(m.Pix, x.Data[i*h*w:(i+1)*h*w])

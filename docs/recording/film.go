@@ -29,10 +29,10 @@ const (
 
 // Times of the film. Waits are cut short; the times that it shows are real.
 const (
-	longest = 900 * time.Millisecond // between two lines of output
-	typing  = 1200 * time.Millisecond
-	look    = 6 * time.Second // at the sheet
-	end     = 4 * time.Second
+	maxWait    = 900 * time.Millisecond // between two lines of output
+	typingTime = 1200 * time.Millisecond
+	lookTime   = 6 * time.Second // at the sheet
+	endTime    = 4 * time.Second
 )
 
 // shot is a line of the screen and the time at which it appears.
@@ -48,29 +48,29 @@ func (s *session) script() (shots []shot, sheet, gone, whole time.Duration) {
 	now := 400 * time.Millisecond
 	for i, c := range s.commands {
 		shots = append(shots, shot{now, "$ " + c.line, "in"})
-		now += typing
+		now += typingTime
 		var last time.Duration
 		for _, p := range c.output {
-			now += min(p.after-last, longest)
+			now += min(p.after-last, maxWait)
 			last = p.after
-			for _, part := range wrapped(p.text) {
+			for _, part := range wrapLine(p.text) {
 				shots = append(shots, shot{now, part, "out"})
 			}
 		}
-		now += min(c.took-last, longest)
-		shots = append(shots, shot{now, "(" + report.Duration(c.took) + ")", "took"})
+		now += min(c.took-last, maxWait)
+		shots = append(shots, shot{now, "(" + report.FormatDuration(c.took) + ")", "took"})
 		now += 800 * time.Millisecond
 		if i == 1 {
 			sheet = now
-			now += look
+			now += lookTime
 			gone = now
 		}
 	}
-	return shots, sheet, gone, now + end
+	return shots, sheet, gone, now + endTime
 }
 
-// wrapped cuts a line at the width of the screen.
-func wrapped(text string) []string {
+// wrapLine cuts a line at the width of the screen.
+func wrapLine(text string) []string {
 	letters := []rune(escape.Text(strings.ReplaceAll(text, "\t", "    ")))
 	var out []string
 	for len(letters) > columns {
@@ -115,14 +115,15 @@ func (s *session) write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, film, width, height, width, height, whole.Seconds(), css.String(), last, width, height,
-		margin, report.Duration(took), width-margin, margin, bar, columns*letter, rows*line+margin, body.String(), img)
+	_, err = fmt.Fprintf(w, filmSVG, width, height, width, height, whole.Seconds(), css.String(), last, width, height,
+		margin, report.FormatDuration(took), width-margin, margin, bar, columns*letter, rows*line+margin,
+		body.String(), img)
 	return err
 }
 
-// film is the SVG of the film. If the reader does not want animations, it shows the
+// filmSVG is the SVG of the film. If the reader does not want animations, it shows the
 // end.
-const film = `<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g" role="img">
+const filmSVG = `<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g" role="img">
 <title>A terminal: kindred train, search and report on a folder of photos, and the photos that the search found</title>
 <style>
 text{font:12px ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:#cfd5de}
@@ -159,9 +160,9 @@ func (s *session) picture() (string, error) {
 		base64.StdEncoding.EncodeToString(s.sheet)), nil
 }
 
-// sheet reads the picture of the search's results, in the size of the film at twice a
+// readSheet reads the picture of the search's results, in the size of the film at twice a
 // screen's resolution.
-func sheet(path string) ([]byte, error) {
+func readSheet(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -14,12 +14,12 @@ import (
 // The film is well-formed XML with the output as text, and the sheet.
 func TestFilm(t *testing.T) {
 	s := session{commands: []command{
-		{line: commands[0], took: 70 * time.Second, output: []printed{{time.Second, "<script>&\x1b[2J"},
+		{line: commands[0], took: 70 * time.Second, output: []printedLine{{time.Second, "<script>&\x1b[2J"},
 			{65 * time.Second, strings.Repeat("long ", 40)}}},
 		{line: commands[1], took: 2 * time.Second},
 	}}
 	for range 40 { // more than a screen
-		s.commands[1].output = append(s.commands[1].output, printed{time.Second, "found"})
+		s.commands[1].output = append(s.commands[1].output, printedLine{time.Second, "found"})
 	}
 	shots, sheet, gone, whole := s.script()
 	for i := range shots[1:] {

@@ -49,9 +49,9 @@ func record(kindred, photos, photo, out string) error {
 	}
 	defer os.RemoveAll(dir)
 	if photos == "" {
-		err = clothes(dir)
+		err = writeClothes(dir)
 	} else {
-		err = copied(dir, photos, photo)
+		err = copyPhotos(dir, photos, photo)
 	}
 	if err != nil {
 		return err
@@ -68,14 +68,14 @@ func record(kindred, photos, photo, out string) error {
 		}
 		s.commands = append(s.commands, done)
 	}
-	if s.sheet, err = sheet(filepath.Join(dir, "found", "search.png")); err != nil {
+	if s.sheet, err = readSheet(filepath.Join(dir, "found", "search.png")); err != nil {
 		return err
 	}
 	return atomic.WriteFile(out, func(w io.Writer) error { return s.write(w) })
 }
 
-// copied copies the user's photos to the place where the commands read them.
-func copied(dir, photos, photo string) error {
+// copyPhotos copies the user's photos to the place where the commands read them.
+func copyPhotos(dir, photos, photo string) error {
 	if photo == "" {
 		return errors.New("-photo is missing: give the query photo")
 	}
@@ -98,12 +98,12 @@ type session struct {
 // command is a command line with what it printed.
 type command struct {
 	line   string
-	output []printed
+	output []printedLine
 	took   time.Duration
 }
 
-// printed is a line of output and its time.
-type printed struct {
+// printedLine is a line of output and its time.
+type printedLine struct {
 	after time.Duration
 	text  string
 }
@@ -130,7 +130,7 @@ func watch(dir, kindred, line string) (command, error) {
 	lines := bufio.NewScanner(read)
 	for lines.Scan() {
 		text := strings.ReplaceAll(lines.Text(), dir+string(filepath.Separator), "")
-		c.output = append(c.output, printed{time.Since(start), text})
+		c.output = append(c.output, printedLine{time.Since(start), text})
 		fmt.Println(text)
 	}
 	if err := errors.Join(lines.Err(), cmd.Wait()); err != nil {

@@ -39,10 +39,10 @@ func contents() []section {
 	}
 }
 
-// listed returns the sections with their pages' paths. Every Markdown file below docs must be
+// listPages returns the sections with their pages' paths. Every Markdown file below docs must be
 // in a section.
-func listed(root string, contents []section) ([]section, error) {
-	all, err := markdown(root)
+func listPages(root string, contents []section) ([]section, error) {
+	all, err := markdownFiles(root)
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +84,8 @@ func listed(root string, contents []section) ([]section, error) {
 	return out, nil
 }
 
-// markdown lists the Markdown files below docs, by name.
-func markdown(root string) ([]string, error) {
+// markdownFiles lists the Markdown files below docs, by name.
+func markdownFiles(root string) ([]string, error) {
 	var files []string
 	err := filepath.WalkDir(filepath.Join(root, "docs"), func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(file) != ".md" {
@@ -99,9 +99,9 @@ func markdown(root string) ([]string, error) {
 	return files, err
 }
 
-// address returns the address of a page or a picture of the repository on the site. README is
+// pageAddress returns the address of a page or a picture of the repository on the site. README is
 // the start, docs is the root, and Markdown becomes HTML.
-func address(file string) string {
+func pageAddress(file string) string {
 	if file == "README.md" {
 		return "index.html"
 	}

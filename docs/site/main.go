@@ -22,7 +22,7 @@ func main() {
 	root := flag.String("root", ".", "folder of the repository")
 	out := flag.String("out", filepath.Join("dist", "site"), "folder of the site")
 	flag.Parse()
-	files, err := site(*root)
+	files, err := buildSite(*root)
 	if err != nil {
 		log.Fatal(err)
 	}

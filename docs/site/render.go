@@ -24,8 +24,8 @@ type heading struct {
 	Level    int
 }
 
-// rendered is a page as HTML, with its headings, links and texts for the rest of the site.
-type rendered struct {
+// renderedPage is a page as HTML, with its headings, links and texts for the rest of the site.
+type renderedPage struct {
 	File, Title string
 	HTML        string
 	Headings    []heading
@@ -48,10 +48,10 @@ func converter() goldmark.Markdown {
 
 // render makes a page of a Markdown file. pages are the files of the site; exists reports
 // whether the repository has another file.
-func render(file string, content []byte, pages map[string]bool, exists func(string) bool) (*rendered, error) {
+func render(file string, content []byte, pages map[string]bool, exists func(string) bool) (*renderedPage, error) {
 	md := converter()
 	doc := md.Parser().Parse(text.NewReader(content), parser.WithContext(parser.NewContext(parser.WithIDs(newSlugs()))))
-	p := &rendered{File: file}
+	p := &renderedPage{File: file}
 	var comments []ast.Node
 	err := ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
@@ -60,7 +60,7 @@ func render(file string, content []byte, pages map[string]bool, exists func(stri
 		switch n := n.(type) {
 		case *ast.Heading:
 			id, _ := n.AttributeString("id")
-			h := heading{Text: plain(n, content), Level: n.Level}
+			h := heading{Text: plainText(n, content), Level: n.Level}
 			if b, ok := id.([]byte); ok {
 				h.ID = string(b)
 			}
@@ -79,18 +79,18 @@ func render(file string, content []byte, pages map[string]bool, exists func(stri
 			return ast.WalkStop, fmt.Errorf("%s: HTML is not shown, write `code` for %q", file,
 				n.Segments.Value(content))
 		case *ast.Link:
-			to, err := p.follow(string(n.Destination), pages, exists)
+			to, err := p.resolveLink(string(n.Destination), pages, exists)
 			n.Destination = []byte(to)
 			return ast.WalkContinue, err
 		case *ast.Image:
-			to, err := p.picture(string(n.Destination), exists)
+			to, err := p.pictureAddress(string(n.Destination), exists)
 			n.Destination = []byte(to)
 			return ast.WalkContinue, err
 		}
-		if n.Type() == ast.TypeBlock && len(p.Passages) > 0 && leaf(n) {
+		if n.Type() == ast.TypeBlock && len(p.Passages) > 0 && isLeaf(n) {
 			last := &p.Passages[len(p.Passages)-1]
 			if _, is := n.(*ast.Heading); !is {
-				last.Text = strings.TrimSpace(last.Text + " " + plain(n, content))
+				last.Text = strings.TrimSpace(last.Text + " " + plainText(n, content))
 			}
 		}
 		return ast.WalkContinue, nil
@@ -108,23 +108,23 @@ func render(file string, content []byte, pages map[string]bool, exists func(stri
 	if err := md.Renderer().Render(&b, content, doc); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	p.HTML = wide(b.String())
+	p.HTML = wrapTables(b.String())
 	return p, nil
 }
 
-// wide lets each table scroll on narrow screens.
-func wide(html string) string {
+// wrapTables lets each table scroll on narrow screens.
+func wrapTables(html string) string {
 	html = strings.ReplaceAll(html, "<table>", `<div class="wide" tabindex="0"><table>`)
 	return strings.ReplaceAll(html, "</table>", "</table></div>")
 }
 
-// leaf reports whether a block holds text and no other blocks.
-func leaf(n ast.Node) bool {
+// isLeaf reports whether a block holds text and no other blocks.
+func isLeaf(n ast.Node) bool {
 	return n.FirstChild() == nil || n.FirstChild().Type() == ast.TypeInline
 }
 
-// plain returns the text of a node without markup.
-func plain(n ast.Node, content []byte) string {
+// plainText returns the text of a node without markup.
+func plainText(n ast.Node, content []byte) string {
 	var b strings.Builder
 	if lines := n.Lines(); n.Type() == ast.TypeBlock && n.FirstChild() == nil && lines != nil { // a block of code
 		for i := range lines.Len() {
@@ -156,9 +156,9 @@ func plain(n ast.Node, content []byte) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// follow turns a link of the page into a link of the site. A file of the repository that is
+// resolveLink turns a link of the page into a link of the site. A file of the repository that is
 // not a page of the site is linked at its source.
-func (p *rendered) follow(to string, pages map[string]bool, exists func(string) bool) (string, error) {
+func (p *renderedPage) resolveLink(to string, pages map[string]bool, exists func(string) bool) (string, error) {
 	if strings.Contains(to, "://") || strings.HasPrefix(to, "mailto:") {
 		return to, nil
 	}
@@ -178,15 +178,15 @@ func (p *rendered) follow(to string, pages map[string]bool, exists func(string) 
 		return source + target, nil
 	}
 	p.Links = append(p.Links, link{target, id})
-	rel := relative(p.File, target)
+	rel := relativeAddress(p.File, target)
 	if id != "" {
 		rel += "#" + id
 	}
 	return rel, nil
 }
 
-// picture returns the address of a picture of the page, which is copied to the site.
-func (p *rendered) picture(to string, exists func(string) bool) (string, error) {
+// pictureAddress returns the address of a picture of the page, which is copied to the site.
+func (p *renderedPage) pictureAddress(to string, exists func(string) bool) (string, error) {
 	if strings.Contains(to, "://") {
 		return "", fmt.Errorf("%s: the picture %s would be loaded from elsewhere: keep a copy in docs", p.File, to)
 	}
@@ -195,14 +195,14 @@ func (p *rendered) picture(to string, exists func(string) bool) (string, error) 
 		return "", fmt.Errorf("%s: there is no picture %s", p.File, to)
 	}
 	p.Pictures = append(p.Pictures, target)
-	return relative(p.File, target), nil
+	return relativeAddress(p.File, target), nil
 }
 
-// relative returns the address of a file of the repository relative to a page.
-func relative(from, to string) string {
-	rel, err := filepath.Rel(path.Dir(address(from)), address(to))
+// relativeAddress returns the address of a file of the repository relative to a page.
+func relativeAddress(from, to string) string {
+	rel, err := filepath.Rel(path.Dir(pageAddress(from)), pageAddress(to))
 	if err != nil { // cannot happen for two addresses below one folder
-		return address(to)
+		return pageAddress(to)
 	}
 	return filepath.ToSlash(rel)
 }

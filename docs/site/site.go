@@ -52,9 +52,9 @@ type entry struct {
 	Text    string `json:"t"`
 }
 
-// site returns all files of the site by their addresses.
-func site(root string) (map[string][]byte, error) {
-	sections, err := listed(root, contents())
+// buildSite returns all files of the site by their addresses.
+func buildSite(root string) (map[string][]byte, error) {
+	sections, err := listPages(root, contents())
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func site(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := linked(order, pages); err != nil {
+	if err := checkLinks(order, pages); err != nil {
 		return nil, err
 	}
 	tmpl, err := template.New("page").Parse(pageText)
@@ -75,35 +75,35 @@ func site(root string) (map[string][]byte, error) {
 	}
 	files := map[string][]byte{"site.css": []byte(style), "site.js": []byte(script)}
 	for i, file := range order {
-		v := show(sections, pages, file)
+		v := newView(sections, pages, file)
 		if i > 0 {
-			v.Before = beside(pages[order[i-1]], file)
+			v.Before = neighbourLink(pages[order[i-1]], file)
 		}
 		if i+1 < len(order) {
-			v.After = beside(pages[order[i+1]], file)
+			v.After = neighbourLink(pages[order[i+1]], file)
 		}
 		var b bytes.Buffer
 		if err := tmpl.Execute(&b, v); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		if _, twice := files[address(file)]; twice {
-			return nil, fmt.Errorf("%s and another page would both be written to %s", file, address(file))
+		if _, twice := files[pageAddress(file)]; twice {
+			return nil, fmt.Errorf("%s and another page would both be written to %s", file, pageAddress(file))
 		}
-		files[address(file)] = b.Bytes()
+		files[pageAddress(file)] = b.Bytes()
 		for _, picture := range pages[file].Pictures {
 			content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(picture)))
 			if err != nil {
 				return nil, err
 			}
-			files[address(picture)] = content
+			files[pageAddress(picture)] = content
 		}
 	}
-	files["words.js"], err = words(order, pages)
+	files["words.js"], err = searchScript(order, pages)
 	return files, err
 }
 
 // renderAll reads and renders the pages.
-func renderAll(root string, order []string) (map[string]*rendered, error) {
+func renderAll(root string, order []string) (map[string]*renderedPage, error) {
 	known := map[string]bool{}
 	for _, file := range order {
 		known[file] = true
@@ -112,7 +112,7 @@ func renderAll(root string, order []string) (map[string]*rendered, error) {
 		_, err := os.Stat(filepath.Join(root, filepath.FromSlash(name)))
 		return !errors.Is(err, fs.ErrNotExist) && filepath.IsLocal(filepath.FromSlash(name))
 	}
-	pages := map[string]*rendered{}
+	pages := map[string]*renderedPage{}
 	for _, file := range order {
 		content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
 		if err != nil {
@@ -125,8 +125,8 @@ func renderAll(root string, order []string) (map[string]*rendered, error) {
 	return pages, nil
 }
 
-// linked checks that every link to a heading leads to one.
-func linked(order []string, pages map[string]*rendered) error {
+// checkLinks checks that every link to a heading leads to one.
+func checkLinks(order []string, pages map[string]*renderedPage) error {
 	for _, file := range order {
 		for _, l := range pages[file].Links {
 			there := func(h heading) bool { return h.ID == l.ID }
@@ -138,11 +138,11 @@ func linked(order []string, pages map[string]*rendered) error {
 	return nil
 }
 
-// show returns a page with the contents beside it.
-func show(sections []section, pages map[string]*rendered, file string) *view {
+// newView returns a page with the contents beside it.
+func newView(sections []section, pages map[string]*renderedPage, file string) *view {
 	p := pages[file]
 	v := &view{Title: p.Title, Body: template.HTML(p.HTML), Source: source + file}
-	v.Root = strings.Repeat("../", strings.Count(address(file), "/"))
+	v.Root = strings.Repeat("../", strings.Count(pageAddress(file), "/"))
 	v.Home = v.Root + "index.html"
 	for _, h := range p.Headings {
 		if h.Level == 2 {
@@ -152,7 +152,7 @@ func show(sections []section, pages map[string]*rendered, file string) *view {
 	for _, s := range sections {
 		vs := viewSection{Title: s.Title}
 		for _, other := range s.Pages {
-			entry := *beside(pages[other], file)
+			entry := *neighbourLink(pages[other], file)
 			entry.Here = other == file
 			vs.Open = vs.Open || entry.Here
 			vs.Pages = append(vs.Pages, entry)
@@ -162,19 +162,19 @@ func show(sections []section, pages map[string]*rendered, file string) *view {
 	return v
 }
 
-// beside returns a link to a page from another page.
-func beside(p *rendered, from string) *viewPage {
-	return &viewPage{Title: p.Title, Address: relative(from, p.File)}
+// neighbourLink returns a link to a page from another page.
+func neighbourLink(p *renderedPage, from string) *viewPage {
+	return &viewPage{Title: p.Title, Address: relativeAddress(from, p.File)}
 }
 
-// words returns all passages as a script, because a page that was opened from a folder may
+// searchScript returns all passages as a script, because a page that was opened from a folder may
 // load scripts but no data files.
-func words(order []string, pages map[string]*rendered) ([]byte, error) {
+func searchScript(order []string, pages map[string]*renderedPage) ([]byte, error) {
 	var all []entry
 	for _, file := range order {
 		p := pages[file]
 		for _, s := range p.Passages {
-			to := address(file)
+			to := pageAddress(file)
 			if s.ID != "" && s.Heading != p.Title {
 				to += "#" + s.ID
 			}

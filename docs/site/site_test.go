@@ -20,7 +20,7 @@ var (
 // within the site and find its file and heading, or be a link to an address outside.
 func TestSite(t *testing.T) {
 	root := filepath.Join("..", "..")
-	files, err := site(root)
+	files, err := buildSite(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestSite(t *testing.T) {
 			t.Errorf("%s leaves out HTML", name)
 		}
 	}
-	all, err := markdown(root)
+	all, err := markdownFiles(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestSite(t *testing.T) {
 			t.Errorf("the search does not know %s", want)
 		}
 	}
-	again, err := site(root)
+	again, err := buildSite(root)
 	if err != nil || !maps.EqualFunc(files, again, func(a, b []byte) bool { return string(a) == string(b) }) {
 		t.Errorf("the same pages gave other files (%v)", err)
 	}
@@ -106,14 +106,14 @@ func TestRender(t *testing.T) {
 			t.Errorf("passage %d: %+v, want %+v", i, got, w)
 		}
 	}
-	other := &rendered{Headings: []heading{{ID: "part"}}}
-	both := map[string]*rendered{"docs/page.md": p, "docs/other.md": other}
-	if err := linked([]string{"docs/page.md"}, both); err != nil {
+	other := &renderedPage{Headings: []heading{{ID: "part"}}}
+	both := map[string]*renderedPage{"docs/page.md": p, "docs/other.md": other}
+	if err := checkLinks([]string{"docs/page.md"}, both); err != nil {
 		t.Error(err)
 	}
 	other.Headings = nil
 	const gone = "docs/page.md: the link to docs/other.md#part leads to no heading"
-	if err := linked([]string{"docs/page.md"}, both); err == nil || !strings.Contains(err.Error(), gone) {
+	if err := checkLinks([]string{"docs/page.md"}, both); err == nil || !strings.Contains(err.Error(), gone) {
 		t.Errorf("a heading that is not there: %v", err)
 	}
 }
@@ -147,7 +147,7 @@ func TestListed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := listed(root, []section{{"One", []string{"docs/b.md", "docs/more/*"}}, {"Two", []string{"docs/*"}}})
+	got, err := listPages(root, []section{{"One", []string{"docs/b.md", "docs/more/*"}}, {"Two", []string{"docs/*"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,11 +155,11 @@ func TestListed(t *testing.T) {
 	if !slices.Equal(got[0].Pages, one) || !slices.Equal(got[1].Pages, []string{"docs/a.md"}) {
 		t.Errorf("%v", got)
 	}
-	if _, err := listed(root, []section{{"One", []string{"docs/*"}}}); err == nil ||
+	if _, err := listPages(root, []section{{"One", []string{"docs/*"}}}); err == nil ||
 		!strings.Contains(err.Error(), "docs/more/c.md is in no section") {
 		t.Errorf("a page that was forgotten: %v", err)
 	}
-	if _, err := listed(root, []section{{"One", []string{"docs/gone.md"}}}); err == nil ||
+	if _, err := listPages(root, []section{{"One", []string{"docs/gone.md"}}}); err == nil ||
 		!strings.Contains(err.Error(), "gone.md") {
 		t.Errorf("a page that is not there: %v", err)
 	}
@@ -171,7 +171,7 @@ func TestAddress(t *testing.T) {
 		"docs/training.md": "training.html", "docs/losses/README.md": "losses/index.html",
 		"docs/losses/triplet.md": "losses/triplet.html", "CHANGELOG.md": "changelog.html",
 		"docs/reproduction/x.png": "reproduction/x.png"} {
-		if got := address(file); got != want {
+		if got := pageAddress(file); got != want {
 			t.Errorf("%s is at %s, want %s", file, got, want)
 		}
 	}

@@ -20,11 +20,11 @@ func TestRunStops(t *testing.T) {
 			x.Row(i)[j] = float32(i%15+j)/10 + rng.Float32()
 		}
 	}
-	ctxtest.Stops(t, 15*20+600+1000, func(ctx context.Context) error {
+	ctxtest.CheckStops(t, 15*20+600+1000, func(ctx context.Context) error {
 		_, err := Run(ctx, Input{X: x, Labels: labels}, Options{})
 		return err
 	})
-	ctxtest.Stops(t, 15*20+600, func(ctx context.Context) error {
+	ctxtest.CheckStops(t, 15*20+600, func(ctx context.Context) error {
 		_, err := Run(ctx, Input{X: x, Labels: labels}, Options{Distance: rank.Cosine, Anchors: 50, PerClass: 20})
 		return err
 	})

@@ -23,7 +23,7 @@ func TestNearestOfRowsAllAlike(t *testing.T) {
 			var got *Neighbours
 			var err error
 			opt := Options{Distance: dist, Memory: 16 << 20}
-			taken := budgettest.Taken(func() { got, err = Nearest(t.Context(), x, nil, k, opt) })
+			taken := budgettest.Allocated(func() { got, err = Nearest(t.Context(), x, nil, k, opt) })
 			if err != nil {
 				t.Fatal(err)
 			}

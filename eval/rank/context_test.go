@@ -39,6 +39,6 @@ func TestLongFunctionsStop(t *testing.T) {
 			return err
 		},
 	} {
-		t.Run(name, func(t *testing.T) { ctxtest.Stops(t, 90, compute) })
+		t.Run(name, func(t *testing.T) { ctxtest.CheckStops(t, 90, compute) })
 	}
 }

@@ -138,7 +138,7 @@ func TestNearestStops(t *testing.T) {
 	for i := range x.Rows {
 		x.Row(i)[0] = float32(i)
 	}
-	ctxtest.Stops(t, 50, func(ctx context.Context) error {
+	ctxtest.CheckStops(t, 50, func(ctx context.Context) error {
 		_, err := NearestPhotos(ctx, Photos{X: x}, Photos{X: x}, 5, Options{})
 		return err
 	})

@@ -37,8 +37,8 @@ var style string
 //go:embed *.js
 var scripts embed.FS
 
-// policy lets the page load only its own files, and forbids other pages to frame it.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; " +
+// contentPolicy lets the page load only its own files, and forbids other pages to frame it.
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // asset is a file of the page.
@@ -80,7 +80,7 @@ func Handler() http.Handler {
 		h.Set("Content-Type", a.kind)
 		h.Set("ETag", tags[r.URL.Path])
 		h.Set("Cache-Control", "no-cache") // the browser asks each time; the tag usually answers
-		h.Set("Content-Security-Policy", policy)
+		h.Set("Content-Security-Policy", contentPolicy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader([]byte(a.text)))
@@ -88,7 +88,7 @@ func Handler() http.Handler {
 }
 
 func reviewPage() string {
-	text, err := review.Live()
+	text, err := review.LivePage()
 	if err != nil {
 		return err.Error() // cannot happen: the template is embedded and tested
 	}

@@ -34,7 +34,7 @@ func TestCompressedPagesUnpackWithinTheLimit(t *testing.T) {
 		if err := checkUnpacked(codec, bytes.NewReader(fits), int64(len(fits))); err != nil {
 			t.Errorf("%v: all of the limit: %v", codec, err)
 		}
-		budgettest.Refused(t, codec.String(), 40<<20,
+		budgettest.CheckRefused(t, codec.String(), 40<<20,
 			func() error { return checkUnpacked(codec, bytes.NewReader(bomb), int64(len(bomb))) })
 		if err := checkUnpacked(codec, bytes.NewReader(nil), 0); err != nil && codec != format.Snappy &&
 			codec != format.Brotli && codec != format.Zstd {
@@ -65,7 +65,7 @@ func TestRowsAreCountedFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	budgettest.Limit(t, 4<<20)
-	budgettest.Refused(t, "rows", 40<<20, func() error {
+	budgettest.CheckRefused(t, "rows", 40<<20, func() error {
 		_, err := parse(bytes.NewReader(data), int64(len(data)), false)
 		return err
 	})

@@ -22,7 +22,7 @@ func TestLZ4PagesWithinTheLimit(t *testing.T) {
 		}
 		check := func() error { return checkUnpacked(format.Lz4Raw, bytes.NewReader(b), int64(len(b))) }
 		if !want {
-			budgettest.Refused(t, "a bomb", 8<<20, check)
+			budgettest.CheckRefused(t, "a bomb", 8<<20, check)
 		} else if err := check(); err != nil {
 			t.Errorf("%d bytes: %v", n, err)
 		}

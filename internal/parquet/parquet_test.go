@@ -137,7 +137,7 @@ func FuzzParse(f *testing.F) {
 	}{{1}}, pq.KeyValueMetadata(embedding.MetadataKey, `{"name": "net", "sum": "k1:01"}`)))
 	f.Add(columnsFile(f))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		budgettest.Bounded(t, len(data), func() {
+		budgettest.CheckBounded(t, len(data), func() {
 			if table, err := parse(bytes.NewReader(data), int64(len(data)), false); err == nil {
 				if table.X == nil && len(table.Columns) == 0 {
 					t.Fatal("an empty table")

@@ -200,7 +200,7 @@ func TestDamagedPictures(t *testing.T) {
 				b[rng.IntN(len(b))] ^= byte(1 + rng.IntN(255))
 			}
 		}
-		budgettest.Bounded(t, len(b), func() {
+		budgettest.CheckBounded(t, len(b), func() {
 			f, err := openPictures(b)
 			if err != nil {
 				failed++
@@ -250,7 +250,7 @@ func FuzzPictures(f *testing.F) {
 		f.Add(pictures(f, 12, 5, o...))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		budgettest.Bounded(t, len(b), func() {
+		budgettest.CheckBounded(t, len(b), func() {
 			p, err := openPictures(b, "shop")
 			if err != nil || p == nil {
 				return

@@ -24,22 +24,22 @@ func (r *planReader) check() {
 		r.Fail(nil, "use: %d folds are more than the plan has, %d", p.Use, p.Folds)
 	}
 	for i := range p.Start {
-		r.started(&p.Start[i], p.Arms)
+		r.checkStart(&p.Start[i], p.Arms)
 	}
 	for i := range p.Arms {
 		a := &p.Arms[i]
 		for k := range a.Start {
-			r.started(&a.Start[k], p.Arms[i:i+1])
+			r.checkStart(&a.Start[k], p.Arms[i:i+1])
 		}
 		if least := p.rungs(a)[0]; p.Budget < least {
 			r.Fail(nil, "a budget of %d epochs is too small: a trial of arm %s needs at least %d", p.Budget,
 				a.Name, least)
 		}
-		if p.stop(a) == ASHA && !strings.Contains(p.Metric, "recall@") {
+		if p.stopOf(a) == ASHA && !strings.Contains(p.Metric, "recall@") {
 			r.Fail(nil, "metric %s is computed only after the last epoch: with stop: asha use recall@K, or "+
 				"stop: never", p.Metric)
 		}
-		ranges := p.ranges(a)
+		ranges := p.rangesOf(a)
 		if len(ranges) == 0 {
 			r.Fail(nil, "arm %s has no range to search: ranges is empty; to compare arms as they are, use compare",
 				a.Name)
@@ -56,15 +56,15 @@ func (r *planReader) check() {
 	}
 }
 
-// started checks that a setting of the first trial has a range and lies within it.
-func (r *planReader) started(s *Setting, arms []Arm) {
+// checkStart checks that a setting of the first trial has a range and lies within it.
+func (r *planReader) checkStart(s *Setting, arms []Arm) {
 	ranged := false
 	for i := range arms {
-		for _, own := range r.plan.ranges(&arms[i]) {
+		for _, own := range r.plan.rangesOf(&arms[i]) {
 			if own.Key != s.Key {
 				continue
 			}
-			if ranged = true; !own.Has(s.Value) {
+			if ranged = true; !own.Contains(s.Value) {
 				r.Note(fmt.Errorf("%s: start: %s is not in the range of %s", s.place, s.Value, s.Key))
 			}
 		}
@@ -80,20 +80,20 @@ func (p *Plan) complete() error {
 	if len(p.Arms) > 0 {
 		arm = p.Arms[0]
 	}
-	cfg, err := p.config(&arm, first(p.ranges(&arm)))
+	cfg, err := p.config(&arm, lowEnds(p.rangesOf(&arm)))
 	if err != nil {
 		return err
 	}
 	p.Epochs = cfg.Train.Epochs
-	p.usual()
+	p.setDefaults()
 	for i := range p.Arms {
-		cfg, err := p.config(&p.Arms[i], first(p.ranges(&p.Arms[i])))
+		cfg, err := p.config(&p.Arms[i], lowEnds(p.rangesOf(&p.Arms[i])))
 		if err == nil && cfg.Train.Epochs != p.Epochs {
 			return fmt.Errorf("arm %s has train.epochs %d, but arm %s %d: all arms need the same value, as they "+
 				"have one budget", p.Arms[0].Name, p.Epochs, p.Arms[i].Name, cfg.Train.Epochs)
 		}
 		if err == nil {
-			err = scored(cfg, p)
+			err = checkMetric(cfg, p)
 		}
 		if err != nil {
 			return err
@@ -102,8 +102,8 @@ func (p *Plan) complete() error {
 	return nil
 }
 
-// scored checks that the metric is measured.
-func scored(cfg run.Config, p *Plan) error {
+// checkMetric checks that the metric is measured.
+func checkMetric(cfg run.Config, p *Plan) error {
 	name := strings.TrimPrefix(strings.TrimPrefix(p.Metric, "label:"), "fine:")
 	for _, k := range cfg.Eval.Recall {
 		if name == fmt.Sprintf("recall@%d", k) {
@@ -116,11 +116,11 @@ func scored(cfg run.Config, p *Plan) error {
 	return fmt.Errorf("metric %s is not measured: add it under set, to eval.recall or eval.metrics", p.Metric)
 }
 
-// first takes the low end of every range.
-func first(ranges []Range) []Setting {
+// lowEnds takes the low end of every range.
+func lowEnds(ranges []Range) []Setting {
 	var out []Setting
 	for i := range ranges {
-		out = append(out, ranges[i].at(0))
+		out = append(out, ranges[i].settingAt(0))
 	}
 	return out
 }
@@ -129,7 +129,7 @@ func first(ranges []Range) []Setting {
 // first value.
 func extremes(ranges []Range, k int) [][]Setting {
 	r := &ranges[k]
-	ends := []Setting{r.at(0), r.at(1)}
+	ends := []Setting{r.settingAt(0), r.settingAt(1)}
 	if r.Values != nil {
 		ends = nil
 		for _, v := range r.Values {
@@ -138,7 +138,7 @@ func extremes(ranges []Range, k int) [][]Setting {
 	}
 	var out [][]Setting
 	for _, s := range ends {
-		own := first(ranges)
+		own := lowEnds(ranges)
 		own[k] = s
 		out = append(out, own)
 	}

@@ -19,7 +19,7 @@ func TestClosed(t *testing.T) {
 		{[]Score{{1, 5}, {3, 6}}, 3, 3, []Score{{1, 5}, {3, 7}}},
 		{[]Score{{3, 6}}, 3, 9, []Score{{3, 7}, {9, 7}}},
 	} {
-		if got := closed(slices.Clone(c.scores), c.epochs, c.until, 7); !slices.Equal(got, c.want) {
+		if got := fillScores(slices.Clone(c.scores), c.epochs, c.until, 7); !slices.Equal(got, c.want) {
 			t.Errorf("%v after %d epochs of %d: %v, want %v", c.scores, c.epochs, c.until, got, c.want)
 		}
 	}

@@ -22,13 +22,13 @@ const ComparisonFile = "compare.json"
 type Comparison struct {
 	Metric string `json:"metric"` // that the tests are about
 	// Folds is the number of folds of each seed whose scores were averaged; 0: the runs were tested on the test part.
-	Folds int        `json:"folds,omitempty"`
-	Arms  []Compared `json:"arms"`
-	Tests []ArmTest  `json:"tests"` // every two arms
+	Folds int           `json:"folds,omitempty"`
+	Arms  []ComparedArm `json:"arms"`
+	Tests []ArmTest     `json:"tests"` // every two arms
 }
 
-// Compared is one arm of a comparison.
-type Compared struct {
+// ComparedArm is one arm of a comparison.
+type ComparedArm struct {
 	Name   string    `json:"name"`
 	Config string    `json:"config"`
 	Runs   []SeedRun `json:"runs"`
@@ -60,15 +60,15 @@ type ArmTest struct {
 	Verdict   string   `json:"verdict"` // Ahead, Behind or Undecided
 	// Why says why the test is undecided, and what would decide it. Needed is the number of seeds that would decide it
 	// if mean and spread stay as they are; 0 if it is not known, or above a thousand.
-	Why    string `json:"why,omitempty"`
-	Needed int    `json:"seeds_needed,omitempty"`
+	Why         string `json:"why,omitempty"`
+	SeedsNeeded int    `json:"seeds_needed,omitempty"`
 }
 
 // Compare trains every arm with every seed, on every fold if the plan has folds, and tests the differences between the
 // arms. Options are those of Run; if ctx ends, the same call continues later, to the same result. More seeds continue a
 // comparison.
 func Compare(ctx context.Context, p *Plan, o Options) (*Comparison, error) {
-	s, release, err := begin(p, o)
+	s, release, err := openSweep(p, o)
 	if err != nil {
 		return nil, err
 	}
@@ -78,17 +78,17 @@ func Compare(ctx context.Context, p *Plan, o Options) (*Comparison, error) {
 			return nil, err
 		}
 	}
-	runs, err := s.compared(ctx)
+	runs, err := s.runComparison(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &Comparison{Metric: p.Metric, Folds: p.Scored()}
+	c := &Comparison{Metric: p.Metric, Folds: p.NumScoredFolds()}
 	for i := range p.Arms {
 		cfg, err := p.config(&p.Arms[i], nil)
 		if err != nil {
 			return nil, err
 		}
-		a := Compared{Name: p.Arms[i].Name, Config: string(cfg.YAML())}
+		a := ComparedArm{Name: p.Arms[i].Name, Config: string(cfg.YAML())}
 		for k := range p.Seeds {
 			one, err := c.seedRun(p.Seed+uint64(k), runs[i][k])
 			if err != nil {
@@ -96,10 +96,10 @@ func Compare(ctx context.Context, p *Plan, o Options) (*Comparison, error) {
 			}
 			a.Runs = append(a.Runs, one)
 		}
-		a.Scores = summaries(a.Runs)
+		a.Scores = summarize(a.Runs)
 		c.Arms = append(c.Arms, a)
 	}
-	c.test()
+	c.testArms()
 	return c, writeJSON(s.o.files, filepath.Join(s.o.Dir, ComparisonFile), c)
 }
 
@@ -115,9 +115,9 @@ func (p *Plan) runSet(seed uint64, fold int) []string {
 	return set
 }
 
-// compared does the runs of a comparison: by arm, seed and fold.
-func (s *sweep) compared(ctx context.Context) ([][][]Result, error) {
-	p, folds := s.plan, max(1, s.plan.Scored())
+// runComparison does the runs of a comparison: by arm, seed and fold.
+func (s *sweep) runComparison(ctx context.Context) ([][][]Result, error) {
+	p, folds := s.plan, max(1, s.plan.NumScoredFolds())
 	out := make([][][]Result, len(p.Arms))
 	for i := range out {
 		out[i] = make([][]Result, p.Seeds)
@@ -125,7 +125,7 @@ func (s *sweep) compared(ctx context.Context) ([][][]Result, error) {
 			out[i][k] = make([]Result, folds)
 		}
 	}
-	return out, s.each(ctx, p.Seeds*len(p.Arms)*folds, func(ctx context.Context, n int) error {
+	return out, s.forEach(ctx, p.Seeds*len(p.Arms)*folds, func(ctx context.Context, n int) error {
 		arm, k, fold := n/folds%len(p.Arms), n/folds/len(p.Arms), n%folds
 		a, seed := &p.Arms[arm], p.Seed+uint64(k)
 		e := Event{Arm: a.Name, Seed: seed}
@@ -139,8 +139,8 @@ func (s *sweep) compared(ctx context.Context) ([][][]Result, error) {
 			return err
 		}
 		e.Until = cfg.Train.Epochs
-		s.tell(e)
-		r, err := s.do(ctx, Job{Name: name, Config: string(cfg.YAML()), Until: e.Until, Metric: p.Column()})
+		s.reportEvent(e)
+		r, err := s.runJob(ctx, Job{Name: name, Config: string(cfg.YAML()), Until: e.Until, Metric: p.Column()})
 		score, measured := r.Metrics[p.Column()]
 		switch {
 		case err == nil && r.Failed != "":
@@ -153,7 +153,7 @@ func (s *sweep) compared(ctx context.Context) ([][][]Result, error) {
 		}
 		out[arm][k][fold] = r
 		e.Done, e.Score = true, score
-		s.tell(e)
+		s.reportEvent(e)
 		return nil
 	})
 }
@@ -186,8 +186,8 @@ func (c *Comparison) seedRun(seed uint64, folds []Result) (SeedRun, error) {
 	return one, nil
 }
 
-// Score returns the mean of a metric over the seeds of an arm, with its standard deviation.
-func (a *Compared) Score(column string) (Summary, bool) {
+// Mean returns the mean of a metric over the seeds of an arm, with its standard deviation.
+func (a *ComparedArm) Mean(column string) (Summary, bool) {
 	k := slices.IndexFunc(a.Scores, func(s Summary) bool { return s.Metric == column })
 	if k < 0 {
 		return Summary{}, false
@@ -195,24 +195,24 @@ func (a *Compared) Score(column string) (Summary, bool) {
 	return a.Scores[k], true
 }
 
-// values returns the metric of each seed of an arm.
-func (c *Comparison) values(arm int) (v []float64) {
+// metricValues returns the metric of each seed of an arm.
+func (c *Comparison) metricValues(arm int) (v []float64) {
 	for _, r := range c.Arms[arm].Runs {
 		v = append(v, r.Metrics[c.Column()])
 	}
 	return v
 }
 
-// test tests every two arms and marks the best.
-func (c *Comparison) test() {
+// testArms tests every two arms and marks the best.
+func (c *Comparison) testArms() {
 	var results []ttest.Result
 	var known []float64
 	for j := range c.Arms {
 		for i := range j {
-			r := ttest.Paired(c.values(j), c.values(i))
+			r := ttest.Paired(c.metricValues(j), c.metricValues(i))
 			results = append(results, r)
-			t := ArmTest{Arm: c.Arms[j].Name, Other: c.Arms[i].Name, Gain: r.Mean, N: r.N, Std: number(r.Std),
-				P: number(r.P), Verdict: Undecided}
+			t := ArmTest{Arm: c.Arms[j].Name, Other: c.Arms[i].Name, Gain: r.Mean, N: r.N, Std: numberOrNil(r.Std),
+				P: numberOrNil(r.P), Verdict: Undecided}
 			if t.P != nil {
 				known = append(known, r.P)
 			}
@@ -226,7 +226,7 @@ func (c *Comparison) test() {
 		if t.P != nil {
 			t.Corrected, corrected = &corrected[0], corrected[1:]
 		}
-		switch t.judge(results[k], len(known)); t.Verdict {
+		switch t.setVerdict(results[k], len(known)); t.Verdict {
 		case Ahead:
 			wins[t.Arm]++
 		case Behind:
@@ -238,19 +238,19 @@ func (c *Comparison) test() {
 	}
 }
 
-// number returns a pointer to v, or nil for NaN.
-func number(v float64) *float64 {
+// numberOrNil returns a pointer to v, or nil for NaN.
+func numberOrNil(v float64) *float64 {
 	if math.IsNaN(v) {
 		return nil
 	}
 	return &v
 }
 
-// judge sets the verdict. tests is the number of tests that were corrected for.
-func (t *ArmTest) judge(r ttest.Result, tests int) {
+// setVerdict sets the verdict. tests is the number of tests that were corrected for.
+func (t *ArmTest) setVerdict(r ttest.Result, tests int) {
 	switch {
 	case t.N < ttest.MinPairs:
-		t.Needed = ttest.MinPairs
+		t.SeedsNeeded = ttest.MinPairs
 		t.Why = fmt.Sprintf("%d of at least %d seeds", t.N, ttest.MinPairs)
 	case t.P == nil && t.Gain == 0:
 		t.Why = "the same score in every seed"
@@ -261,18 +261,18 @@ func (t *ArmTest) judge(r ttest.Result, tests int) {
 	case *t.Corrected < ttest.Level:
 		t.Verdict = Behind
 	default:
-		if t.Needed = r.PairsNeeded(tests); t.Needed == 0 {
+		if t.SeedsNeeded = r.PairsNeeded(tests); t.SeedsNeeded == 0 {
 			t.Why = "the difference is too small beside its spread for any number of seeds up to 1000"
 			return
 		}
-		t.Why = fmt.Sprintf("about %d seeds would decide, if mean and spread stay as they are", t.Needed)
+		t.Why = fmt.Sprintf("about %d seeds would decide, if mean and spread stay as they are", t.SeedsNeeded)
 	}
 }
 
 // ParseComparison reads a plan of Compare in YAML. Its keys are those of ParsePlan without those of a search; without
 // folds, runs are tested on the test part.
 func ParseComparison(file string, text []byte) (*Plan, error) {
-	return parsePlan(file, text, &planReader{plan: &Plan{Seed: 1, Seeds: 3}, compares: true})
+	return parsePlan(file, text, &planReader{plan: &Plan{Seed: 1, Seeds: 3}, isComparison: true})
 }
 
 // searchKeys are the keys of a plan that a comparison does not have.
@@ -297,7 +297,7 @@ func (r *planReader) checkComparison() {
 	for i := range p.Arms {
 		cfg, err := p.config(&p.Arms[i], nil)
 		if err == nil {
-			err = scored(cfg, p)
+			err = checkMetric(cfg, p)
 		}
 		if err == nil && (cfg.Train.Minutes > 0 || cfg.Train.Budget != "") {
 			err = errors.New("train.minutes and train.budget are not allowed in a comparison, whose runs do not " +
@@ -307,7 +307,7 @@ func (r *planReader) checkComparison() {
 			r.Note(fmt.Errorf("%s: arm %s: %w", r.Place(nil), p.Arms[i].Name, err))
 			continue
 		}
-		now := testedOn(cfg)
+		now := testSettings(cfg)
 		if tested == nil {
 			tested = now
 		}
@@ -320,8 +320,8 @@ func (r *planReader) checkComparison() {
 	}
 }
 
-// testedOn returns the settings that choose the test's images and their classes.
-func testedOn(cfg run.Config) map[string]string {
+// testSettings returns the settings that choose the test's images and their classes.
+func testSettings(cfg run.Config) map[string]string {
 	d := &cfg.Data
 	out := map[string]any{"data.name": d.Name, "data.path": d.Path, "data.labels": d.Labels, "data.fine": d.Fine,
 		"data.split": d.Split, "data.test_classes": d.TestClasses, "data.test_limit": d.TestLimit,

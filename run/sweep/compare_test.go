@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// three is a comparison of seconds on rows.
-const three = `
+// threeArms is a comparison of seconds on rows.
+const threeArms = `
 set:
   data: {name: rows}
   network: {name: linear, dim: 3}
@@ -36,10 +36,10 @@ func parseComparison(t *testing.T, text string) *Plan {
 	return p
 }
 
-// given is a runner with given scores by the name of a run, of arm/seedN or arm/seedN/foldN.
-type given map[string]float64
+// givenScores is a runner with given scores by the name of a run, of arm/seedN or arm/seedN/foldN.
+type givenScores map[string]float64
 
-func (g given) Run(_ context.Context, j Job) (Result, error) {
+func (g givenScores) Run(_ context.Context, j Job) (Result, error) {
 	v, ok := g[j.Name]
 	if !ok {
 		return Result{}, fmt.Errorf("no run %s was expected", j.Name)
@@ -47,8 +47,8 @@ func (g given) Run(_ context.Context, j Job) (Result, error) {
 	return Result{Epochs: j.Until, Metrics: map[string]float64{j.Metric: v, "test_map@r": v / 2}}, nil
 }
 
-func scoresOf(runs map[string][]float64) given {
-	g := given{}
+func scoresOf(runs map[string][]float64) givenScores {
+	g := givenScores{}
 	for arm, scores := range runs {
 		for k, v := range scores {
 			g[fmt.Sprintf("%s/seed%d", arm, k+1)] = v
@@ -57,12 +57,12 @@ func scoresOf(runs map[string][]float64) given {
 	return g
 }
 
-func nearly(got *float64, want float64) bool { return got != nil && math.Abs(*got-want) < 1e-12 }
+func isNear(got *float64, want float64) bool { return got != nil && math.Abs(*got-want) < 1e-12 }
 
 // TestCompareNumbers compares with scipy 1.10.1: ttest_rel of each pair, and std with ddof=1. The corrected p are
 // Holm's: the smallest times 3, the next times 2, the largest.
 func TestCompareNumbers(t *testing.T) {
-	c, err := Compare(t.Context(), parseComparison(t, three), Options{Dir: t.TempDir(), Runner: by(scoresOf(
+	c, err := Compare(t.Context(), parseComparison(t, threeArms), Options{Dir: t.TempDir(), Runner: runnerOf(scoresOf(
 		map[string][]float64{"triplet": {0.611, 0.624, 0.598}, "ms": {0.587, 0.601, 0.589},
 			"arcface": {0.604, 0.619, 0.601}}))})
 	if err != nil {
@@ -84,15 +84,15 @@ func TestCompareNumbers(t *testing.T) {
 	}
 	for k, w := range want {
 		got := c.Tests[k]
-		if got.Arm != w.arm || got.Other != w.other || !nearly(&got.Gain, w.gain) || !nearly(got.Std, w.std) ||
-			!nearly(got.P, w.p) || !nearly(got.Corrected, w.adjusted) || got.Verdict != w.verdict || got.N != 3 {
+		if got.Arm != w.arm || got.Other != w.other || !isNear(&got.Gain, w.gain) || !isNear(got.Std, w.std) ||
+			!isNear(got.P, w.p) || !isNear(got.Corrected, w.adjusted) || got.Verdict != w.verdict || got.N != 3 {
 			t.Errorf("%+v, want %+v", got, w)
 		}
 		if (got.Why == "") != (got.Verdict != Undecided) {
 			t.Errorf("%s: %q", got.Verdict, got.Why)
 		}
 	}
-	if got := c.Tests[0]; got.Needed != 5 || !strings.Contains(got.Why, "about 5 seeds would decide") {
+	if got := c.Tests[0]; got.SeedsNeeded != 5 || !strings.Contains(got.Why, "about 5 seeds would decide") {
 		t.Errorf("%+v", got)
 	}
 	for _, a := range c.Arms {
@@ -100,15 +100,15 @@ func TestCompareNumbers(t *testing.T) {
 			t.Errorf("%s is not ahead of all", a.Name)
 		}
 	}
-	s, ok := c.Arms[0].Score(c.Column())
-	if want := 0.611; !ok || !near(s.Mean, want) || !near(s.Std, 0.013) || s.N != 3 {
+	s, ok := c.Arms[0].Mean(c.Column())
+	if want := 0.611; !ok || !isClose(s.Mean, want) || !isClose(s.Std, 0.013) || s.N != 3 {
 		t.Errorf("%+v", s)
 	}
 }
 
 // TestCompareFolds: the value of a seed is the mean of its folds, and one arm is best if it is ahead of each.
 func TestCompareFolds(t *testing.T) {
-	g := given{}
+	g := givenScores{}
 	for k, base := range []float64{0.5, 0.52, 0.49, 0.51} {
 		for fold, more := range []float64{-0.1, 0.1} {
 			for arm, gain := range map[string]float64{"triplet": 0, "ms": 0.1 + 0.001*float64(k), "arcface": 0.05 -
@@ -117,16 +117,16 @@ func TestCompareFolds(t *testing.T) {
 			}
 		}
 	}
-	c, err := Compare(t.Context(), parseComparison(t, three+"folds: 3\nuse: 2\nseeds: 4\n"),
-		Options{Dir: t.TempDir(), Runner: by(g)})
+	c, err := Compare(t.Context(), parseComparison(t, threeArms+"folds: 3\nuse: 2\nseeds: 4\n"),
+		Options{Dir: t.TempDir(), Runner: runnerOf(g)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c.Folds != 2 || !c.Arms[1].Best || c.Arms[0].Best || c.Arms[2].Best || c.Tests[2].Verdict != Behind {
 		t.Errorf("%+v", c)
 	}
-	if r := c.Arms[0].Runs[1]; r.Seed != 2 || !near(r.Metrics["test_recall@1"], 0.52) || len(r.Folds) != 2 ||
-		!near(r.Folds[0], 0.42) {
+	if r := c.Arms[0].Runs[1]; r.Seed != 2 || !isClose(r.Metrics["test_recall@1"], 0.52) || len(r.Folds) != 2 ||
+		!isClose(r.Folds[0], 0.42) {
 		t.Errorf("%+v", r)
 	}
 }
@@ -135,9 +135,9 @@ func TestCompareFolds(t *testing.T) {
 func TestCompareUndecided(t *testing.T) {
 	run := func(seeds int, ms []float64) ArmTest {
 		t.Helper()
-		two := strings.Replace(three, "  - {name: ArcFace, set: {loss.name: arcface}}\n", "", 1)
+		two := strings.Replace(threeArms, "  - {name: ArcFace, set: {loss.name: arcface}}\n", "", 1)
 		c, err := Compare(t.Context(), parseComparison(t, two+fmt.Sprintf("seeds: %d\n", seeds)),
-			Options{Dir: t.TempDir(), Runner: by(scoresOf(map[string][]float64{
+			Options{Dir: t.TempDir(), Runner: runnerOf(scoresOf(map[string][]float64{
 				"triplet": {0.25, 0.5, 0.75}, "ms": ms}))})
 		if err != nil {
 			t.Fatal(err)
@@ -159,14 +159,14 @@ func TestCompareUndecided(t *testing.T) {
 		{3, []float64{0.26, 0.49, 0.75}, "too small beside its spread", 0},
 	} {
 		if got := run(c.seeds, c.ms); got.Verdict != Undecided || !strings.Contains(got.Why, c.why) ||
-			got.Needed != c.needed {
+			got.SeedsNeeded != c.needed {
 			t.Errorf("%d seeds, %v: %+v", c.seeds, c.ms, got)
 		}
 	}
 }
 
-// bitsOf is a comparison without its times.
-func bitsOf(t *testing.T, c *Comparison) string {
+// withoutTimes is a comparison without its times.
+func withoutTimes(t *testing.T, c *Comparison) string {
 	t.Helper()
 	for i := range c.Arms {
 		for k := range c.Arms[i].Runs {
@@ -183,26 +183,26 @@ func bitsOf(t *testing.T, c *Comparison) string {
 // TestCompareResumes: a comparison that was stopped again and again has the bits of one that was not, and more seeds
 // repeat nothing.
 func TestCompareResumes(t *testing.T) {
-	p := parseComparison(t, three+"folds: 2\nseeds: 2\n")
+	p := parseComparison(t, threeArms+"folds: 2\nseeds: 2\n")
 	whole := t.TempDir()
-	o := Options{Dir: whole, Jobs: 3, Local: Local{Dataset: rows()}}
+	o := Options{Dir: whole, Jobs: 3, Local: Local{Dataset: newRows()}}
 	out, err := Compare(t.Context(), p, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := bitsOf(t, out)
+	want := withoutTimes(t, out)
 	dir, stops := t.TempDir(), 0
 	for {
 		ctx, stop := context.WithCancel(t.Context())
 		var done atomic.Int32
-		got, err := Compare(ctx, p, Options{Dir: dir, Local: Local{Dataset: rows()}, Tell: func(e Event) {
+		got, err := Compare(ctx, p, Options{Dir: dir, Local: Local{Dataset: newRows()}, OnEvent: func(e Event) {
 			if e.Done && int(done.Add(1)) == 3*(stops+1) {
 				stop()
 			}
 		}})
 		stop()
 		if err == nil {
-			if bitsOf(t, got) != want {
+			if withoutTimes(t, got) != want {
 				t.Error("a comparison that was stopped differs")
 			}
 			break
@@ -214,49 +214,50 @@ func TestCompareResumes(t *testing.T) {
 	if stops == 0 {
 		t.Error("it was never stopped")
 	}
-	more := parseComparison(t, three+"folds: 2\nseeds: 3\n")
-	got, err := Compare(t.Context(), more, Options{Dir: dir, Local: Local{Dataset: rows()}, Tell: func(Event) {}})
+	more := parseComparison(t, threeArms+"folds: 2\nseeds: 3\n")
+	got, err := Compare(t.Context(), more, Options{Dir: dir, Local: Local{Dataset: newRows()}, OnEvent: func(Event) {}})
 	if err != nil || len(got.Arms[2].Runs) != 3 {
 		t.Errorf("one more seed: %v", err)
 	}
-	if _, err := Compare(t.Context(), p, Options{Dir: dir, Runner: by(refuse{})}); err != nil {
+	if _, err := Compare(t.Context(), p, Options{Dir: dir, Runner: runnerOf(refusingRunner{})}); err != nil {
 		t.Errorf("fewer seeds: %v", err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, ComparisonFile))
 	if err != nil || !strings.Contains(string(text), "p_holm") {
 		t.Errorf("%s, %v", text, err)
 	}
-	other := parseComparison(t, strings.Replace(three, "4.0", "5.0", 1)+"folds: 2\nseeds: 2\n")
-	if _, err := Compare(t.Context(), other, Options{Dir: dir, Runner: by(refuse{})}); err == nil ||
+	other := parseComparison(t, strings.Replace(threeArms, "4.0", "5.0", 1)+"folds: 2\nseeds: 2\n")
+	if _, err := Compare(t.Context(), other, Options{Dir: dir, Runner: runnerOf(refusingRunner{})}); err == nil ||
 		!strings.Contains(err.Error(), "arms has changed") {
 		t.Errorf("another plan: %v", err)
 	}
-	if _, err := Run(t.Context(), parse(t, small), Options{Dir: dir, Runner: by(refuse{})}); err == nil {
+	if _, err := Run(t.Context(), parsePlanText(t, smallPlan),
+		Options{Dir: dir, Runner: runnerOf(refusingRunner{})}); err == nil {
 		t.Error("a sweep in the folder of a comparison")
 	}
 }
 
 // TestCompareFails: the error names the run, and a mistake of the last arm is found before the first run.
 func TestCompareFails(t *testing.T) {
-	p := parseComparison(t, three)
+	p := parseComparison(t, threeArms)
 	p.Arms[2].Set = []Setting{{Key: "data.fold", Value: `"5/100"`}}
 	told := 0
-	_, err := Compare(t.Context(), p, Options{Dir: t.TempDir(), Local: Local{Dataset: rows()},
-		Tell: func(Event) { told++ }})
+	_, err := Compare(t.Context(), p, Options{Dir: t.TempDir(), Local: Local{Dataset: newRows()},
+		OnEvent: func(Event) { told++ }})
 	if err == nil || !strings.Contains(err.Error(), "before the first run, arm ArcFace: ") || told > 0 {
 		t.Errorf("%v after %d events", err, told)
 	}
-	_, err = Compare(t.Context(), parseComparison(t, three), Options{Dir: t.TempDir(), Runner: By(
+	_, err = Compare(t.Context(), parseComparison(t, threeArms), Options{Dir: t.TempDir(), Runner: RunnerFunc(
 		func(_ context.Context, j Job) (Result, error) {
 			if j.Name == "ms/seed2" {
 				return Result{Failed: "the loss is NaN"}, nil
 			}
-			return given{j.Name: 0.5}.Run(t.Context(), j)
+			return givenScores{j.Name: 0.5}.Run(t.Context(), j)
 		})})
 	if err == nil || err.Error() != "run ms/seed2: the loss is NaN" {
 		t.Error(err)
 	}
-	_, err = Compare(t.Context(), parseComparison(t, three), Options{Dir: t.TempDir(), Runner: By(
+	_, err = Compare(t.Context(), parseComparison(t, threeArms), Options{Dir: t.TempDir(), Runner: RunnerFunc(
 		func(_ context.Context, j Job) (Result, error) {
 			return Result{Metrics: map[string]float64{"loss": 1}}, nil
 		})})
@@ -283,16 +284,16 @@ func TestParseComparison(t *testing.T) {
 		{"loss.alpha: 4.0", "loss.alhpa: 4.0", "plan.yaml:10"},
 		{"loss.alpha: 4.0", "train.seed: 4", "train.seed cannot be set"},
 	} {
-		_, err := ParseComparison("plan.yaml", []byte(strings.Replace(three, c.from, c.to, 1)))
+		_, err := ParseComparison("plan.yaml", []byte(strings.Replace(threeArms, c.from, c.to, 1)))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.to, err, c.want)
 		}
 	}
 	// Arms may differ in the settings of training and in its images.
 	for _, to := range []string{"data.size: 32", "data.train_classes: 3", "train.epochs: 1", "eval.every: 2"} {
-		parseComparison(t, strings.Replace(three, "loss.alpha: 4.0", to, 1))
+		parseComparison(t, strings.Replace(threeArms, "loss.alpha: 4.0", to, 1))
 	}
-	_, err := ParsePlan("plan.yaml", []byte(three))
+	_, err := ParsePlan("plan.yaml", []byte(threeArms))
 	if err == nil || !strings.Contains(err.Error(), "to compare arms as") {
 		t.Error(err)
 	}

@@ -14,8 +14,8 @@ import (
 
 var rate = regexp.MustCompile(`(?m)^ +lr: (.*)$`)
 
-// hill trains by a formula: the rate is best at 0.01.
-func hill(_ context.Context, j sweep.Job) (sweep.Result, error) {
+// trainByFormula trains by a formula: the rate is best at 0.01.
+func trainByFormula(_ context.Context, j sweep.Job) (sweep.Result, error) {
 	lr, err := strconv.ParseFloat(rate.FindStringSubmatch(j.Config)[1], 64)
 	r := sweep.Result{Epochs: j.Until, Metrics: map[string]float64{}}
 	for e := 1; e <= j.Until; e++ {
@@ -42,15 +42,15 @@ trials: 40
 	}
 	defer os.RemoveAll(dir)
 	out, err := sweep.Run(context.Background(), plan, sweep.Options{Dir: dir, Jobs: 4,
-		Runner: sweep.By(hill)})
+		Runner: sweep.RunnerFunc(trainByFormula)})
 	if err != nil {
 		log.Fatal(err)
 	}
 	arm := out.Arms[0]
-	best := arm.Best()
+	best := arm.BestTrial()
 	fmt.Printf("%d settings in %d epochs, of a budget of %d\n", len(arm.Trials), arm.Spent, plan.Budget)
 	fmt.Printf("the best has %s %s\n", best.Set[0].Key, best.Set[0].Value)
-	fmt.Println("tested:", arm.Tested(plan))
+	fmt.Println("tested:", arm.TestText(plan))
 	// Output:
 	// 40 settings in 166 epochs, of a budget of 360
 	// the best has train.lr 0.009999

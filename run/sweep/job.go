@@ -69,9 +69,9 @@ func (j Job) job() (jobs.Job, error) {
 // Runner does the jobs of a sweep: in this process, or elsewhere.
 type Runner = jobs.Runner
 
-// By returns a Runner that calls do for each job, in this process. An error ends the sweep,
+// RunnerFunc returns a Runner that calls do for each job, in this process. An error ends the sweep,
 // unlike Result.Failed.
-func By(do func(ctx context.Context, j Job) (Result, error)) Runner {
+func RunnerFunc(do func(ctx context.Context, j Job) (Result, error)) Runner {
 	return &jobs.Local{Kinds: jobs.Kinds{Kind: func(ctx context.Context, t jobs.Task) ([]byte, error) {
 		var j Job
 		if err := t.Job().Decode(&j); err != nil {
@@ -105,16 +105,16 @@ func (l Local) Run(ctx context.Context, j Job) (Result, error) {
 	if err != nil {
 		return Result{Failed: err.Error()}, nil
 	}
-	if r, err := kept(dir, j); err == nil && r.Epochs >= j.Until && j.Until < cfg.Train.Epochs {
-		r.Data = keptData(dir)
+	if r, err := readScores(dir, j); err == nil && r.Epochs >= j.Until && j.Until < cfg.Train.Epochs {
+		r.Data = readDataFingerprint(dir)
 		return r, nil
 	}
 	ctx, pause := context.WithCancel(ctx)
 	defer pause()
 	began, paused := false, false
 	var of *data.Fingerprint
-	res, err := run.Train(ctx, cfg, run.Options{Dir: dir, Resume: run.Begun(dir), Home: l.Home, Formats: l.Formats,
-		Weights: l.Weights, Dataset: l.Dataset, Unscored: true, Begin: func(s run.Setup) {
+	res, err := run.Train(ctx, cfg, run.Options{Dir: dir, Resume: run.Exists(dir), Home: l.Home, Formats: l.Formats,
+		Weights: l.Weights, Dataset: l.Dataset, SkipUntrainedScores: true, OnSetup: func(s run.Setup) {
 			began = true
 			f := s.Fingerprint()
 			of = &f
@@ -132,30 +132,30 @@ func (l Local) Run(ctx context.Context, j Job) (Result, error) {
 	var step *train.StepError
 	var file *fs.PathError
 	var held *lock.HeldError
-	var other *run.OtherDataError
+	var other *run.DataChangedError
 	switch {
 	case err == nil:
-		r, err := ended(dir, j, res)
+		r, err := finishedResult(dir, j, res)
 		r.Data = of
 		return r, err
 	case paused && errors.Is(err, context.Canceled):
-		r, err := kept(dir, j)
+		r, err := readScores(dir, j)
 		r.Data = of
 		return r, err
 	case ctx.Err() != nil || errors.As(err, &file) || errors.As(err, &held) || errors.As(err, &other):
 		return Result{}, err
 	case !began || errors.As(err, &step):
-		r, _ := kept(dir, j) // empty for a run that never started
+		r, _ := readScores(dir, j) // empty for a run that never started
 		r.Failed, r.Data = err.Error(), of
 		return r, nil
 	}
 	return Result{}, err
 }
 
-// ended returns the result of a finished run. Its scores are those of the network that it kept. With train.best that
-// need not be the network of the last epoch.
-func ended(dir string, j Job, res *run.Result) (Result, error) {
-	r, err := kept(dir, j)
+// finishedResult returns the result of a finished run. Its scores are those of the network that it kept.
+// With train.best that need not be the network of the last epoch.
+func finishedResult(dir string, j Job, res *run.Result) (Result, error) {
+	r, err := readScores(dir, j)
 	if err != nil {
 		return r, err
 	}
@@ -164,15 +164,15 @@ func ended(dir string, j Job, res *run.Result) (Result, error) {
 		r.Metrics[m.Key()] = m.Value
 	}
 	if v, ok := r.Metrics[j.Metric]; ok {
-		r.Scores = closed(r.Scores, r.Epochs, j.Until, v)
+		r.Scores = fillScores(r.Scores, r.Epochs, j.Until, v)
 	}
 	return r, nil
 }
 
-// closed returns the scores of a run whose network has the score v after the given number of epochs. v replaces the
+// fillScores returns the scores of a run whose network has the score v after the given number of epochs. v replaces the
 // score of the last epoch. If train.patience ended the run before the epoch until, later epochs would not have
 // changed it.
-func closed(scores []Score, epochs, until int, v float64) []Score {
+func fillScores(scores []Score, epochs, until int, v float64) []Score {
 	if n := len(scores); n > 0 && scores[n-1].Epoch == epochs {
 		scores = scores[:n-1]
 	}
@@ -183,8 +183,8 @@ func closed(scores []Score, epochs, until int, v float64) []Score {
 	return scores
 }
 
-// kept reads the scores of the run in dir, up to the epoch of the job.
-func kept(dir string, j Job) (Result, error) {
+// readScores reads the scores of the run in dir, up to the epoch of the job.
+func readScores(dir string, j Job) (Result, error) {
 	f, err := run.Open(dir)
 	if err != nil {
 		return Result{}, err

@@ -15,9 +15,9 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// rows is a set of ready features: 12 classes of 8 rows about a point each, of
+// newRows is a set of ready features: 12 classes of 8 rows about a point each, of
 // which the first eight classes train.
-func rows() *data.Dataset {
+func newRows() *data.Dataset {
 	const classes, each, dim = 12, 8, 6
 	rng := rand.New(rand.NewPCG(3, 3))
 	d := &data.Dataset{Name: "rows", Layout: "test", Fine: "class", Train: "class",
@@ -42,8 +42,8 @@ func rows() *data.Dataset {
 	return d
 }
 
-// base is a run of milliseconds on rows.
-const base = `
+// baseConfig is a run of milliseconds on rows.
+const baseConfig = `
 data:    {name: rows}
 network: {name: linear, dim: 3}
 sample:  {classes: 4, per_class: 4, batches: 4}
@@ -53,7 +53,7 @@ eval:    {recall: [1]}
 
 func configText(t *testing.T, set ...string) string {
 	t.Helper()
-	cfg, err := run.Parse("base", []byte(base), set...)
+	cfg, err := run.Parse("base", []byte(baseConfig), set...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestContinued(t *testing.T) {
 	ctx := t.Context()
 	text := configText(t, "data.fold=1/2")
 	job := func(name string, until int) Job { return Job{name, text, until, "test_recall@1"} }
-	l := Local{Dir: t.TempDir(), Dataset: rows()}
+	l := Local{Dir: t.TempDir(), Dataset: newRows()}
 	half, err := l.Run(ctx, job("a/0001", 2))
 	if err != nil || half.Epochs != 2 || len(half.Scores) != 2 {
 		t.Fatalf("%+v, %v", half, err)
@@ -84,7 +84,7 @@ func TestContinued(t *testing.T) {
 		t.Fatal(err)
 	}
 	for until, seconds := range map[int]float64{1: 2.5, 2: 6.75} {
-		if r, err := kept(filepath.Join(l.Dir, "a", "0001"), job("", until)); err != nil || r.Seconds != seconds {
+		if r, err := readScores(filepath.Join(l.Dir, "a", "0001"), job("", until)); err != nil || r.Seconds != seconds {
 			t.Errorf("%g seconds until epoch %d, %v, want %g", r.Seconds, until, err, seconds)
 		}
 	}
@@ -114,7 +114,7 @@ func TestContinued(t *testing.T) {
 // TestKeptEpoch: a run that keeps its best epoch is scored by that one. Which rates end
 // with another epoch than the best rests on rounding; one of several does.
 func TestKeptEpoch(t *testing.T) {
-	l := Local{Dir: t.TempDir(), Dataset: rows()}
+	l := Local{Dir: t.TempDir(), Dataset: newRows()}
 	for _, rate := range []string{"0.02", "0.1", "0.05", "0.2", "0.4"} {
 		j := Job{rate, configText(t, "data.fold=1/2", "train.epochs=6", "train.lr="+rate, "train.best=test_recall@1"),
 			6, "test_recall@1"}
@@ -122,7 +122,7 @@ func TestKeptEpoch(t *testing.T) {
 		if err != nil || got.Failed != "" {
 			t.Fatalf("%+v, %v", got, err)
 		}
-		history, err := kept(filepath.Join(l.Dir, rate), j)
+		history, err := readScores(filepath.Join(l.Dir, rate), j)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestKeptEpoch(t *testing.T) {
 
 // TestFailed tells settings that cannot be trained from a sweep that cannot go on.
 func TestFailed(t *testing.T) {
-	l := Local{Dir: t.TempDir(), Dataset: rows()}
+	l := Local{Dir: t.TempDir(), Dataset: newRows()}
 	for _, c := range []struct {
 		name, text, want string
 	}{
@@ -185,10 +185,10 @@ func TestSameJob(t *testing.T) {
 	j := Job{"a", configText(t), 4, "test_recall@1"}
 	was := j
 	was.Config = strings.Replace(was.Config, "  tensorboard: false\n", "", 1)
-	if was == j || !same(was, j) {
+	if was == j || !isSameJob(was, j) {
 		t.Error("a job without a key that is new is another job")
 	}
-	if was.Config = configText(t, "train.lr=0.02"); same(was, j) {
+	if was.Config = configText(t, "train.lr=0.02"); isSameJob(was, j) {
 		t.Error("another rate is the same job")
 	}
 }

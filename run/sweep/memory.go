@@ -13,26 +13,26 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// memory keeps the results of the jobs of a sweep, in a file for each below jobsDir:
+// resultCache keeps the results of the jobs of a sweep, in a file for each below jobsDir:
 // NAME-epochN.json.
-type memory struct {
+type resultCache struct {
 	dir   string
 	files atomic.Files
-	data  *sameData // nil in tests
+	data  *dataCheck // nil in tests
 }
 
-// done is the file of a finished job.
-type done struct {
+// finishedJob is the file of a finished job.
+type finishedJob struct {
 	Job    Job    `json:"job"`
 	Result Result `json:"result"`
 }
 
-func (m memory) path(j Job) string {
+func (m resultCache) path(j Job) string {
 	return filepath.Join(m.dir, jobsDir, filepath.FromSlash(j.Name)+fmt.Sprintf("-epoch%d.json", j.Until))
 }
 
 // Recall implements jobs.Memory.
-func (m memory) Recall(job jobs.Job) ([]byte, error) {
+func (m resultCache) Recall(job jobs.Job) ([]byte, error) {
 	var j Job
 	if err := job.Decode(&j); err != nil {
 		return nil, err
@@ -44,19 +44,19 @@ func (m memory) Recall(job jobs.Job) ([]byte, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	var d done
+	var d finishedJob
 	if err := strictjson.Loose(text, &d); err != nil {
 		return nil, fmt.Errorf("%s: %w; remove the file to do the job again", path, err)
 	}
-	if !same(d.Job, j) {
+	if !isSameJob(d.Job, j) {
 		return nil, fmt.Errorf("%s is of a job with other settings: choose another folder for this plan", path)
 	}
 	return json.Marshal(d.Result)
 }
 
 // Keep implements jobs.Memory.
-func (m memory) Keep(job jobs.Job, output []byte) error {
-	var d done
+func (m resultCache) Keep(job jobs.Job, output []byte) error {
+	var d finishedJob
 	err := job.Decode(&d.Job)
 	if err == nil {
 		d.Result, err = parseResult(job, output)
@@ -84,9 +84,9 @@ func parseResult(job jobs.Job, output []byte) (r Result, err error) {
 	return r, nil
 }
 
-// same reports whether the kept result is of the job j. It reads the old configuration with this program, which fills
-// in the defaults of keys that an earlier version lacked.
-func same(was, j Job) bool {
+// isSameJob reports whether the kept result is of the job j. It reads the old configuration with this
+// program, which fills in the defaults of keys that an earlier version lacked.
+func isSameJob(was, j Job) bool {
 	cfg, err := run.Parse(was.Name, []byte(was.Config))
 	if err == nil {
 		was.Config = string(cfg.YAML())

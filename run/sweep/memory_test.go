@@ -9,9 +9,9 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// keptJob is the file of a job as sweeps have written it since they keep any: those begun
+// savedJob is the file of a job as sweeps have written it since they keep any: those begun
 // before this test was written are gone on with.
-const keptJob = `{
+const savedJob = `{
   "job": {
     "name": "ms/0001/fold1",
     "config": "train:\n  lr: 0.5\n",
@@ -41,7 +41,7 @@ const keptJob = `{
 
 // TestMemory reads the file of a job and writes the same bytes again.
 func TestMemory(t *testing.T) {
-	dir := memory{dir: t.TempDir()}
+	dir := resultCache{dir: t.TempDir()}
 	path := filepath.Join(dir.dir, "jobs", "ms", "0001", "fold1-epoch2.json")
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(keptJob)
+	write(savedJob)
 	// The configuration as this program writes it, with all that has been added since.
 	cfg, err := run.Parse("", []byte("train:\n  lr: 0.5\n"))
 	if err != nil {
@@ -76,13 +76,13 @@ func TestMemory(t *testing.T) {
 	if err := dir.Keep(job, out); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := os.ReadFile(path); err != nil || string(text) != keptJob {
+	if text, err := os.ReadFile(path); err != nil || string(text) != savedJob {
 		t.Errorf("%v, %s", err, text)
 	}
 	for _, c := range []struct{ text, want string }{
-		{strings.Replace(keptJob, "lr: 0.5", "lr: 0.25", 1), "other settings"},
-		{strings.Replace(keptJob, `"until": 2`, `"until": 3`, 1), "other settings"},
-		{keptJob[:len(keptJob)/2], "remove the file to do the job again"},
+		{strings.Replace(savedJob, "lr: 0.5", "lr: 0.25", 1), "other settings"},
+		{strings.Replace(savedJob, `"until": 2`, `"until": 3`, 1), "other settings"},
+		{savedJob[:len(savedJob)/2], "remove the file to do the job again"},
 		{"", "remove the file to do the job again"},
 	} {
 		write(c.text)

@@ -13,7 +13,7 @@ import (
 
 // TestMutations changes what a sweep keeps, and what a worker answers.
 func TestMutations(t *testing.T) {
-	dir := memory{dir: t.TempDir()}
+	dir := resultCache{dir: t.TempDir()}
 	cfg, err := run.Parse("", []byte("train:\n  lr: 0.5\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -49,11 +49,11 @@ func TestMutations(t *testing.T) {
 			}
 			return s.open()
 		}},
-		mutations.Reader{Name: "state of a sweep", Valid: []string{keptJob}, Read: func(text []byte) error {
+		mutations.Reader{Name: "state of a sweep", Valid: []string{savedJob}, Read: func(text []byte) error {
 			if err := os.WriteFile(path, text, 0o666); err != nil {
 				t.Fatal(err)
 			}
-			if err := (&sameData{dir: dir.dir}).read(); err != nil {
+			if err := (&dataCheck{dir: dir.dir}).read(); err != nil {
 				return err
 			}
 			_, err := dir.Recall(job)
@@ -65,7 +65,7 @@ func TestMutations(t *testing.T) {
 				if err := os.WriteFile(dataFile(dir.dir), text, 0o666); err != nil {
 					t.Fatal(err)
 				}
-				if keptData(dir.dir) == nil {
+				if readDataFingerprint(dir.dir) == nil {
 					return errors.New("no fingerprint of data")
 				}
 				return nil

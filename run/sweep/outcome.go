@@ -32,7 +32,7 @@ func (f Failure) String() string {
 func (out *Outcome) failures() (list []Failure) {
 	for _, a := range out.Arms {
 		for _, t := range a.Trials {
-			if t.failed() {
+			if t.hasFailed() {
 				list = append(list, Failure{a.Name, t.Number, t.Epochs, t.Failed})
 			}
 		}
@@ -75,19 +75,19 @@ type Summary struct {
 	N      int     `json:"n"`
 }
 
-// Best returns the winning trial.
-func (a *ArmOutcome) Best() *Trial { return a.Trials[a.Winner-1] }
+// BestTrial returns the winning trial.
+func (a *ArmOutcome) BestTrial() *Trial { return a.Trials[a.Winner-1] }
 
-// Ranked returns the arm's trials, the best first: trials that got further come first, then
+// RankedTrials returns the arm's trials, the best first: trials that got further come first, then
 // higher scores; failed trials come last.
-func (a *ArmOutcome) Ranked() []*Trial {
+func (a *ArmOutcome) RankedTrials() []*Trial {
 	out := slices.Clone(a.Trials)
-	slices.SortStableFunc(out, better)
+	slices.SortStableFunc(out, compareTrials)
 	return out
 }
 
 // Ranges returns the ranges of an arm, in the order of its trials' settings.
-func (out *Outcome) Ranges(arm int) []Range { return out.Plan.ranges(&out.Plan.Arms[arm]) }
+func (out *Outcome) Ranges(arm int) []Range { return out.Plan.rangesOf(&out.Plan.Arms[arm]) }
 
 // Importance is the share of the differences between the trials of an arm that a range explains: see
 // Outcome.Importance.
@@ -114,18 +114,18 @@ func (out *Outcome) Importance(arm int) []Importance {
 				}
 				g := slices.Index(ranges[i].Values, t.Set[i].Value)
 				if ranges[i].Values == nil {
-					g = min(int(3*ranges[i].Where(t.Set[i].Value)), 2)
+					g = min(int(3*ranges[i].PlaceOf(t.Set[i].Value)), 2)
 				}
 				groups[g] = append(groups[g], s.Value)
 			}
 		}
-		list = append(list, Importance{ranges[i].Key, between(groups)})
+		list = append(list, Importance{ranges[i].Key, explainedVariance(groups)})
 	}
 	return list
 }
 
-// between returns epsilon squared: (SSB - (k-1) MSW) / SST over k groups.
-func between(groups map[int][]float64) float64 {
+// explainedVariance returns epsilon squared: (SSB - (k-1) MSW) / SST over k groups.
+func explainedVariance(groups map[int][]float64) float64 {
 	var all []float64
 	for _, k := range slices.Sorted(maps.Keys(groups)) {
 		all = append(all, groups[k]...)
@@ -134,10 +134,10 @@ func between(groups map[int][]float64) float64 {
 	if k < 2 || n <= k {
 		return 0
 	}
-	total := squares(all)
+	total := sumOfSquares(all)
 	within := 0.0
 	for _, g := range slices.Sorted(maps.Keys(groups)) {
-		within += squares(groups[g])
+		within += sumOfSquares(groups[g])
 	}
 	if total <= 0 {
 		return 0
@@ -145,8 +145,8 @@ func between(groups map[int][]float64) float64 {
 	return max(0, (total-within-(k-1)*within/(n-k))/total)
 }
 
-// squares returns the sum of squares about the mean.
-func squares(x []float64) (s float64) {
+// sumOfSquares returns the sum of squares about the mean.
+func sumOfSquares(x []float64) (s float64) {
 	m := sum(x) / float64(len(x))
 	for _, v := range x {
 		s += (v - m) * (v - m)
@@ -154,8 +154,8 @@ func squares(x []float64) (s float64) {
 	return s
 }
 
-// summaries summarises the metrics of runs.
-func summaries(runs []SeedRun) (out []Summary) {
+// summarize summarises the metrics of runs.
+func summarize(runs []SeedRun) (out []Summary) {
 	for _, m := range slices.Sorted(maps.Keys(runs[0].Metrics)) {
 		var v []float64
 		for _, r := range runs {
@@ -163,15 +163,15 @@ func summaries(runs []SeedRun) (out []Summary) {
 		}
 		s := Summary{Metric: m, Mean: sum(v) / float64(len(v)), N: len(v)}
 		if len(v) > 1 {
-			s.Std = math.Sqrt(squares(v) / float64(len(v)-1))
+			s.Std = math.Sqrt(sumOfSquares(v) / float64(len(v)-1))
 		}
 		out = append(out, s)
 	}
 	return out
 }
 
-// Tested returns the plan's metric on the test: "0.7012 ± 0.0031".
-func (a *ArmOutcome) Tested(p *Plan) string {
+// TestText returns the plan's metric on the test: "0.7012 ± 0.0031".
+func (a *ArmOutcome) TestText(p *Plan) string {
 	for _, s := range a.Test {
 		switch {
 		case s.Metric != p.Column():

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
+func isClose(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
 // TestBetween reckons the share of the variance between groups by hand.
 func TestBetween(t *testing.T) {
@@ -21,7 +21,7 @@ func TestBetween(t *testing.T) {
 		{map[int][]float64{0: {1, 3, 4}}, 0}, {map[int][]float64{0: {1}, 1: {3}}, 0}, {nil, 0},
 		{map[int][]float64{0: {2, 2}, 1: {2, 2}}, 0},
 	} {
-		if got := between(c.groups); !near(got, c.want) {
+		if got := explainedVariance(c.groups); !isClose(got, c.want) {
 			t.Errorf("%v: %v, want %v", c.groups, got, c.want)
 		}
 	}
@@ -50,26 +50,26 @@ func TestSummaries(t *testing.T) {
 	for _, v := range []float64{1, 2, 4} {
 		a.Runs = append(a.Runs, SeedRun{Metrics: map[string]float64{"test_recall@1": v, "test_nmi": 0.5}})
 	}
-	a.Test = summaries(a.Runs)
+	a.Test = summarize(a.Runs)
 	if len(a.Test) != 2 || a.Test[0] != (Summary{"test_nmi", 0.5, 0, 3}) || a.Test[1].N != 3 ||
-		!near(a.Test[1].Mean, 7./3) || !near(a.Test[1].Std, math.Sqrt(7./3)) {
+		!isClose(a.Test[1].Mean, 7./3) || !isClose(a.Test[1].Std, math.Sqrt(7./3)) {
 		t.Errorf("%+v", a.Test)
 	}
 	p := &Plan{Metric: "recall@1"}
-	if got := a.Tested(p); got != "2.3333 ± 1.5275" {
+	if got := a.TestText(p); got != "2.3333 ± 1.5275" {
 		t.Errorf("%s", got)
 	}
 	a.Runs = a.Runs[1:]
-	a.Test = summaries(a.Runs)
-	if got := a.Tested(p); got != "3.0000 ± 1.4142" {
+	a.Test = summarize(a.Runs)
+	if got := a.TestText(p); got != "3.0000 ± 1.4142" {
 		t.Errorf("of two seeds %s", got)
 	}
 	a.Runs = a.Runs[1:]
-	a.Test = summaries(a.Runs)
-	if got := a.Tested(p); got != "4.0000" || a.Test[1].Std != 0 {
+	a.Test = summarize(a.Runs)
+	if got := a.TestText(p); got != "4.0000" || a.Test[1].Std != 0 {
 		t.Errorf("of one seed %s, %+v", got, a.Test)
 	}
-	if got := a.Tested(&Plan{Metric: "label:recall@1"}); got != "" {
+	if got := a.TestText(&Plan{Metric: "label:recall@1"}); got != "" {
 		t.Errorf("a metric that was not measured: %s", got)
 	}
 }

@@ -33,12 +33,12 @@ func parsePlan(file string, text []byte, r *planReader) (*Plan, error) {
 		case k > 0:
 			r.Fail(doc.Body, "a second document: want one")
 		default:
-			r.Fields(doc.Body, r.what(), r.top())
+			r.Fields(doc.Body, r.planName(), r.topFields())
 		}
 	}
 	switch {
 	case r.Errors() > 0:
-	case r.compares:
+	case r.isComparison:
 		r.checkComparison()
 	default:
 		r.check()
@@ -52,28 +52,28 @@ func parsePlan(file string, text []byte, r *planReader) (*Plan, error) {
 // planReader reads a plan.
 type planReader struct {
 	*yamltext.Reader
-	plan     *Plan
-	compares bool // of Compare
+	plan         *Plan
+	isComparison bool // of Compare
 }
 
-// what names the plan in messages.
-func (r *planReader) what() string {
-	if r.compares {
+// planName names the plan in messages.
+func (r *planReader) planName() string {
+	if r.isComparison {
 		return "the plan of a comparison, which has no search,"
 	}
 	return "the plan"
 }
 
-// without removes the keys of a search from those of a comparison.
-func (r *planReader) without(fields []yamltext.Field) []yamltext.Field {
+// withoutSearchKeys removes the keys of a search from those of a comparison.
+func (r *planReader) withoutSearchKeys(fields []yamltext.Field) []yamltext.Field {
 	return slices.DeleteFunc(fields, func(f yamltext.Field) bool {
-		return r.compares && slices.Contains(searchKeys, f.Name)
+		return r.isComparison && slices.Contains(searchKeys, f.Name)
 	})
 }
 
-func (r *planReader) top() []yamltext.Field {
+func (r *planReader) topFields() []yamltext.Field {
 	p := r.plan
-	return r.without([]yamltext.Field{
+	return r.withoutSearchKeys([]yamltext.Field{
 		yamltext.Key("set", func(n ast.Node) { p.Set = r.settings(n, "set", "") }),
 		yamltext.Key("ranges", func(n ast.Node) { p.Ranges = r.ranges(n) }),
 		yamltext.Key("start", func(n ast.Node) { p.Start = r.settings(n, "start", "") }),
@@ -107,8 +107,8 @@ func (r *planReader) value(n ast.Node) (string, bool) {
 	return string(out), true
 }
 
-// most bounds counts.
-const most = yamltext.MaxCount
+// maxCount bounds counts.
+const maxCount = yamltext.MaxCount
 
 // folds reads 3 or images:3.
 func (r *planReader) folds(n ast.Node) {
@@ -116,7 +116,7 @@ func (r *planReader) folds(n ast.Node) {
 		number, ok := strings.CutPrefix(string(t), "images:")
 		r.plan.Images = ok
 		k, err := strconv.Atoi(number)
-		if err != nil || k < 2 || k > most {
+		if err != nil || k < 2 || k > maxCount {
 			return fmt.Errorf("%q: want a number of folds of the classes, 2 or more, or images:N", t)
 		}
 		r.plan.Folds = k
@@ -124,8 +124,8 @@ func (r *planReader) folds(n ast.Node) {
 	})
 }
 
-// own has the keys that the sweep sets itself, with advice.
-var own = map[string]string{
+// reservedKeys has the keys that the sweep sets itself, with advice.
+var reservedKeys = map[string]string{
 	"data.fold":  "use the plan's key folds",
 	"train.seed": "use the plan's keys seed and seeds",
 	"eval.every": "the plan decides when trials are scored",
@@ -141,7 +141,7 @@ func (r *planReader) settings(n ast.Node, what, section string) []Setting {
 			return
 		}
 		key = section + key
-		if why, ok := own[key]; ok && !(r.compares && key == "eval.every") {
+		if why, ok := reservedKeys[key]; ok && !(r.isComparison && key == "eval.every") {
 			r.Fail(at, "%s cannot be set: %s", key, why)
 			return
 		}
@@ -161,7 +161,7 @@ func (r *planReader) arms(n ast.Node) []Arm {
 	var out []Arm
 	for _, v := range list.Values {
 		var a Arm
-		r.Fields(v, "an arm", r.without([]yamltext.Field{
+		r.Fields(v, "an arm", r.withoutSearchKeys([]yamltext.Field{
 			r.Words("name", &a.Name),
 			yamltext.Key("set", func(n ast.Node) { a.Set = r.settings(n, "set", "") }),
 			yamltext.Key("ranges", func(n ast.Node) { a.Ranges = r.ranges(n) }),
@@ -184,7 +184,7 @@ func (r *planReader) arms(n ast.Node) []Arm {
 func (r *planReader) ranges(n ast.Node) []Range {
 	var out []Range
 	r.Entries(n, "ranges", func(key string, at, v ast.Node) {
-		if why, ok := own[key]; ok || key == "train.epochs" {
+		if why, ok := reservedKeys[key]; ok || key == "train.epochs" {
 			if !ok {
 				why = "the budget is counted in epochs: put train.epochs under set"
 			}

@@ -144,14 +144,14 @@ func (s Stop) MarshalText() ([]byte, error) { return stops.Text(s) }
 // UnmarshalText sets it by name.
 func (s *Stop) UnmarshalText(text []byte) error { return stops.Set(s, text) }
 
-func (p *Plan) search(a *Arm) Search {
+func (p *Plan) searchOf(a *Arm) Search {
 	if a.Search != nil {
 		return *a.Search
 	}
 	return p.Search
 }
 
-func (p *Plan) stop(a *Arm) Stop {
+func (p *Plan) stopOf(a *Arm) Stop {
 	if a.Stop != nil {
 		return *a.Stop
 	}
@@ -160,7 +160,7 @@ func (p *Plan) stop(a *Arm) Stop {
 
 // rungs returns the epochs after which trials are compared; the last is Epochs.
 func (p *Plan) rungs(a *Arm) []int {
-	if p.stop(a) == Never {
+	if p.stopOf(a) == Never {
 		return []int{p.Epochs}
 	}
 	var out []int
@@ -185,18 +185,18 @@ func metricColumn(metric string) string {
 	return "test_" + metric
 }
 
-// ranges returns the ranges of an arm: its own, and the plan's for other keys.
-func (p *Plan) ranges(a *Arm) []Range {
+// rangesOf returns the ranges of an arm: its own, and the plan's for other keys.
+func (p *Plan) rangesOf(a *Arm) []Range {
 	return slices.Concat(slices.DeleteFunc(slices.Clone(p.Ranges), func(r Range) bool {
 		return slices.ContainsFunc(a.Ranges, func(o Range) bool { return o.Key == r.Key }) ||
 			slices.ContainsFunc(a.Set, func(s Setting) bool { return s.Key == r.Key })
 	}), a.Ranges)
 }
 
-// start returns the settings of an arm's first trial that are not drawn: the arm's own, and the plan's for
+// startOf returns the settings of an arm's first trial that are not drawn: the arm's own, and the plan's for
 // keys that have a range in the arm.
-func (p *Plan) start(a *Arm) []Setting {
-	ranges := p.ranges(a)
+func (p *Plan) startOf(a *Arm) []Setting {
+	ranges := p.rangesOf(a)
 	return slices.Concat(slices.DeleteFunc(slices.Clone(p.Start), func(s Setting) bool {
 		return !slices.ContainsFunc(ranges, func(r Range) bool { return r.Key == s.Key }) ||
 			slices.ContainsFunc(a.Start, func(o Setting) bool { return o.Key == s.Key })
@@ -213,7 +213,7 @@ func (p *Plan) config(a *Arm, own []Setting, more ...string) (run.Config, error)
 	}
 	cfg, err := run.Parse("", nil, append(set, more...)...)
 	if err == nil {
-		cfg.Train.Epochs = cfg.Train.Length() // a budget needs a number
+		cfg.Train.Epochs = cfg.Train.NumEpochs() // a budget needs a number
 		return cfg, nil
 	}
 	// run.Parse names an override, but the reader of a plan needs the line.
@@ -234,7 +234,7 @@ func (p *Plan) config(a *Arm, own []Setting, more ...string) (run.Config, error)
 // trialSet returns the overrides of an arm's trial on a fold, from 1.
 func (p *Plan) trialSet(a *Arm, fold int) []string {
 	every := p.Epochs
-	if p.stop(a) == ASHA {
+	if p.stopOf(a) == ASHA {
 		every = 1
 	}
 	return []string{p.foldSet(fold), fmt.Sprintf("train.seed=%d", p.Seed), fmt.Sprintf("eval.every=%d", every)}
@@ -249,13 +249,13 @@ func (p *Plan) foldSet(fold int) string {
 	return "data.fold=" + deal
 }
 
-// Scored returns the number of folds on which a trial is trained and scored.
-func (p *Plan) Scored() int { return cmp.Or(p.Use, p.Folds) }
+// NumScoredFolds returns the number of folds on which a trial is trained and scored.
+func (p *Plan) NumScoredFolds() int { return cmp.Or(p.Use, p.Folds) }
 
 const defaultMetric = "recall@1"
 
-// usual fills in the defaults.
-func (p *Plan) usual() {
+// setDefaults fills in the defaults.
+func (p *Plan) setDefaults() {
 	p.Trials = cmp.Or(p.Trials, 20)
 	p.Budget = cmp.Or(p.Budget, p.Trials*p.Epochs)
 	p.Reduction = cmp.Or(p.Reduction, 3)

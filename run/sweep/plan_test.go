@@ -10,7 +10,7 @@ import (
 )
 
 func TestPlan(t *testing.T) {
-	p := parse(t, small)
+	p := parsePlanText(t, smallPlan)
 	if p.Epochs != 4 || p.Trials != 14 || p.Budget != 56 || p.AtOnce != 4 || p.Metric != "recall@1" || p.Seed != 5 ||
 		p.Search != TPE || p.Stop != ASHA {
 		t.Errorf("%+v", p)
@@ -18,7 +18,7 @@ func TestPlan(t *testing.T) {
 	if got := fmt.Sprint(p.rungs(&Arm{})); got != "[1 2 4]" {
 		t.Errorf("rungs %s", got)
 	}
-	late := parse(t, small+"first: 4\n") // all epochs of a trial
+	late := parsePlanText(t, smallPlan+"first: 4\n") // all epochs of a trial
 	if got := fmt.Sprint(late.rungs(&Arm{})); got != "[4]" {
 		t.Errorf("rungs from the last epoch on: %s", got)
 	}
@@ -36,7 +36,7 @@ func TestPlan(t *testing.T) {
 	}
 	arm := Arm{Ranges: []Range{{Key: "a", Low: 2, High: 3}}, Set: []Setting{{Key: "b"}}}
 	over := Plan{Ranges: []Range{{Key: "a", High: 1}, {Key: "b", High: 1}, {Key: "c", High: 1}}}
-	if r := over.ranges(&arm); len(r) != 2 || r[0].Key != "c" || r[1].Low != 2 {
+	if r := over.rangesOf(&arm); len(r) != 2 || r[0].Key != "c" || r[1].Low != 2 {
 		t.Errorf("an arm's keys do not come first: %+v", r)
 	}
 }
@@ -103,7 +103,7 @@ func TestPlanBounds(t *testing.T) {
 	const ok = "set: {data.name: x}\nranges: {train.lr: {low: 0.1, high: 0.2}}\n"
 	for key, least := range map[string]int{"trials": 1, "budget": 1, "first": 1, "reduction": 2, "folds": 2, "use": 1,
 		"seeds": 0, "at_once": 1} {
-		for n, good := range map[int]bool{least - 1: false, least: true, most: true, most + 1: false} {
+		for n, good := range map[int]bool{least - 1: false, least: true, maxCount: true, maxCount + 1: false} {
 			text := fmt.Sprintf("%s%s: %d", ok, key, n)
 			_, err := ParsePlan("plan.yaml", []byte(text))
 			// More than there are is refused elsewhere.
@@ -127,8 +127,8 @@ func TestRange(t *testing.T) {
 		var all []string
 		for i := range 1001 {
 			u := float64(i) / 1000
-			s := r.at(u)
-			if got := r.at(r.Where(s.Value)); got.Value != s.Value {
+			s := r.settingAt(u)
+			if got := r.settingAt(r.PlaceOf(s.Value)); got.Value != s.Value {
 				t.Fatalf("%+v at %v is %s, and comes back as %s", r, u, s.Value, got.Value)
 			}
 			if !slices.Contains(all, s.Value) {
@@ -164,7 +164,7 @@ func TestTPE(t *testing.T) {
 			best := -1e9
 			for n := 1; n <= 40; n++ {
 				tr := &Trial{Number: n, Set: d.draw(n, known), Epochs: 1}
-				x, c := ranges[0].Where(tr.Set[0].Value)*4-2, tr.Set[1].Value
+				x, c := ranges[0].PlaceOf(tr.Set[0].Value)*4-2, tr.Set[1].Value
 				tr.Score = -(x - 0.7) * (x - 0.7)
 				if c != "2" {
 					tr.Score -= 0.5
@@ -185,14 +185,15 @@ func TestTPE(t *testing.T) {
 	for _, n := range []int{1, 2} { // known trials that all failed, and all alike
 		var known []*Trial
 		for k := range 12 {
-			known = append(known, &Trial{Number: k, Set: first(ranges), Failed: strings.Repeat("x", n-1)})
+			known = append(known, &Trial{Number: k, Set: lowEnds(ranges), Failed: strings.Repeat("x", n-1)})
 		}
 		(&drawer{search: TPE, seed: 1, ranges: ranges}).draw(20, known)
 	}
 }
 
 func FuzzPlan(f *testing.F) {
-	for _, s := range []string{small, "", "ranges: {train.lr: [1, 2]}", "arms: [{name: a}]", "set: {a: {b: {c: 1}}}",
+	for _, s := range []string{smallPlan, "", "ranges: {train.lr: [1, 2]}", "arms: [{name: a}]",
+		"set: {a: {b: {c: 1}}}",
 		"ranges: {train.lr: {low: 1e-300, high: 1e300, log: true}}", "ranges: {train.steps: [[1, 2], [3]]}",
 		"folds: images:3",
 		"set: {1: 2, ~: 3, [a]: 4}", "? a\n: b", "trials: !!int 3"} {
@@ -205,8 +206,8 @@ func FuzzPlan(f *testing.F) {
 		}
 		for i := range p.Arms { // what is read can be tried
 			for _, u := range []float64{0, 0.37, 1} {
-				for _, r := range p.ranges(&p.Arms[i]) {
-					r.Where(r.at(u).Value)
+				for _, r := range p.rangesOf(&p.Arms[i]) {
+					r.PlaceOf(r.settingAt(u).Value)
 				}
 			}
 		}
@@ -218,7 +219,7 @@ func FuzzPlan(f *testing.F) {
 
 // TestRangeHas asks ranges for values that they give, and for others.
 func TestRangeHas(t *testing.T) {
-	p := parse(t, `
+	p := parsePlanText(t, `
 set: {data.name: rows}
 ranges:
   train.lr: {low: 0.001, high: 0.1, log: true}
@@ -237,12 +238,12 @@ ranges:
 	} {
 		r := &p.Ranges[c.key]
 		for _, v := range c.has {
-			if !r.Has(v) {
+			if !r.Contains(v) {
 				t.Errorf("%s lacks %s", r.Key, v)
 			}
 		}
 		for _, v := range c.not {
-			if r.Has(v) {
+			if r.Contains(v) {
 				t.Errorf("%s has %s", r.Key, v)
 			}
 		}

@@ -14,13 +14,13 @@ import (
 	"github.com/kindred-ml/kindred/internal/test/powertest"
 )
 
-// drawn is a runner whose results follow from the job, and which knows what it did.
-type drawn struct {
+// formulaRunner is a runner whose results follow from the job, and which knows what it did.
+type formulaRunner struct {
 	mu   sync.Mutex
 	done []string // names and epochs
 }
 
-func (d *drawn) Run(_ context.Context, j Job) (Result, error) {
+func (d *formulaRunner) Run(_ context.Context, j Job) (Result, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.done = append(d.done, jobName(j))
@@ -52,17 +52,18 @@ func TestPowerLoss(t *testing.T) {
 	case testing.Short():
 		states = 60
 	}
-	p := parse(t, small)
+	p := parsePlanText(t, smallPlan)
 	p.Trials, p.Folds, p.Seeds = 4, 1, 1
 	home := t.TempDir()
 	disk := powertest.Record(t, home)
-	r := &stepped{disk: disk}
-	out, err := Run(t.Context(), p, Options{Dir: filepath.Join(home, "sweep"), Runner: by(r), files: disk.Files()})
+	r := &stepRunner{disk: disk}
+	out, err := Run(t.Context(), p, Options{Dir: filepath.Join(home, "sweep"), Runner: runnerOf(r),
+		files: disk.Files()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := result(t, out)
-	disk.Complete()
+	want := readOutput(t, out)
+	disk.CheckComplete()
 	more := max(4, states/disk.Steps())
 	all := 0
 	disk.States(1, more, func(*powertest.State) bool { all++; return true })
@@ -74,15 +75,15 @@ func TestPowerLoss(t *testing.T) {
 		looked++
 		home := t.TempDir()
 		s.Write(t, home)
-		again := &drawn{}
-		out, err := Run(t.Context(), p, Options{Dir: filepath.Join(home, "sweep"), Runner: by(again),
+		again := &formulaRunner{}
+		out, err := Run(t.Context(), p, Options{Dir: filepath.Join(home, "sweep"), Runner: runnerOf(again),
 			// Nothing has to be durable of what goes on from there.
 			files: atomic.Files{Trace: func(atomic.Step) {}}})
 		if err != nil {
 			t.Errorf("after step %d of %d: %v", s.Steps, disk.Steps(), err)
 			return false
 		}
-		if result(t, out) != want {
+		if readOutput(t, out) != want {
 			t.Errorf("after step %d of %d: another outcome", s.Steps, disk.Steps())
 		}
 		for _, name := range again.done {
@@ -95,20 +96,20 @@ func TestPowerLoss(t *testing.T) {
 	t.Logf("%d of %d states of %d steps", looked, all, disk.Steps())
 }
 
-// stepped is drawn, and notes from which step on a job's result is kept: when the next
+// stepRunner is drawn, and notes from which step on a job's result is kept: when the next
 // job is begun, as one is done at a time.
-type stepped struct {
-	drawn
+type stepRunner struct {
+	formulaRunner
 	disk *powertest.Disk
 	kept map[string]int
 }
 
-func (s *stepped) Run(ctx context.Context, j Job) (Result, error) {
+func (s *stepRunner) Run(ctx context.Context, j Job) (Result, error) {
 	if s.kept == nil {
 		s.kept = map[string]int{}
 	}
 	if n := len(s.done); n > 0 {
 		s.kept[s.done[n-1]] = s.disk.Steps()
 	}
-	return s.drawn.Run(ctx, j)
+	return s.formulaRunner.Run(ctx, j)
 }

@@ -25,8 +25,8 @@ func (p photos) Read(_ context.Context, i int, dst *imaging.Image, _ *imaging.De
 	return nil
 }
 
-// photographs is a set of eight classes of six, which differ in hue.
-func photographs(t *testing.T) *data.Dataset {
+// newPhotographs is a set of eight classes of six, which differ in hue.
+func newPhotographs(t *testing.T) *data.Dataset {
 	t.Helper()
 	var images photos
 	var names, labels []string
@@ -47,8 +47,8 @@ func photographs(t *testing.T) *data.Dataset {
 	return d
 }
 
-// weights finds a small network for photographs.
-func weights(t *testing.T) func(context.Context, string) (run.Start, error) {
+// findSmallNetwork finds a small network for photographs.
+func findSmallNetwork(t *testing.T) func(context.Context, string) (run.Start, error) {
 	t.Helper()
 	spec, err := zoo.Network("conv4", zoo.Options{Input: nn.Shape{H: 64, W: 64, C: 3}, Width: 8, NoHead: true})
 	if err != nil {
@@ -71,9 +71,9 @@ func weights(t *testing.T) func(context.Context, string) (run.Start, error) {
 // TestPretrainedStart: trials from a pretrained start, whose configurations leave most to
 // it, go on from their checkpoints, and come to what they come to when trained at once.
 func TestPretrainedStart(t *testing.T) {
-	start := weights(t)
+	start := findSmallNetwork(t)
 	for _, folds := range []string{"2", "images:2"} {
-		p := parse(t, `
+		p := parsePlanText(t, `
 set: {data.name: photographs, network.width: 8, train.epochs: 3, eval.recall: [1], sample.batches: 2}
 ranges: {train.lr: {low: 0.00001, high: 0.001, log: true}}
 trials: 4
@@ -81,7 +81,7 @@ reduction: 3
 seeds: 1
 folds: `+folds)
 		dir := t.TempDir()
-		l := Local{Dir: RunsDir(dir), Dataset: photographs(t), Weights: start}
+		l := Local{Dir: RunsDir(dir), Dataset: newPhotographs(t), Weights: start}
 		out, err := Run(t.Context(), p, Options{Dir: dir, Local: l})
 		if err != nil {
 			t.Fatalf("folds %s: %v", folds, err)
@@ -96,7 +96,7 @@ folds: `+folds)
 				promoted++
 			}
 		}
-		best := a.Best()
+		best := a.BestTrial()
 		if promoted == 0 || best.Epochs != 3 {
 			t.Fatalf("folds %s: %d trials went on; the winner has %d epochs", folds, promoted, best.Epochs)
 		}
@@ -107,7 +107,7 @@ folds: `+folds)
 			}
 			at := Local{Dir: t.TempDir(), Dataset: l.Dataset, Weights: start}
 			r, err := at.Run(t.Context(), Job{"whole", string(cfg.YAML()), 3, p.Column()})
-			if err != nil || r.score(3) == nil || *r.score(3) != want {
+			if err != nil || r.scoreAt(3) == nil || *r.scoreAt(3) != want {
 				t.Errorf("folds %s: trained at once, fold %d comes to %+v, not %v: %v", folds, k+1, r, want, err)
 			}
 		}
@@ -117,7 +117,7 @@ folds: `+folds)
 // TestPatience: a run that ends before its last epoch, as it got no better, has the score
 // that it ended with there too.
 func TestPatience(t *testing.T) {
-	l := Local{Dir: t.TempDir(), Dataset: rows()}
+	l := Local{Dir: t.TempDir(), Dataset: newRows()}
 	text := configText(t, "data.fold=1/2", "train.epochs=12", "train.lr=0.2", "train.best=test_recall@1",
 		"train.patience=1")
 	j := Job{"a", text, 9, "test_recall@1"}
@@ -125,12 +125,12 @@ func TestPatience(t *testing.T) {
 	if err != nil || early.Failed != "" || early.Epochs >= 9 {
 		t.Fatalf("nothing was shown: %+v, %v", early, err)
 	}
-	if s := early.score(9); s == nil || *s != early.Metrics[j.Metric] || *s != *early.score(early.Epochs) {
+	if s := early.scoreAt(9); s == nil || *s != early.Metrics[j.Metric] || *s != *early.scoreAt(early.Epochs) {
 		t.Errorf("%+v", early)
 	}
 	j.Until = 12
 	late, err := l.Run(t.Context(), j)
-	if err != nil || late.Epochs != early.Epochs || late.score(12) == nil || *late.score(12) != *early.score(9) ||
+	if err != nil || late.Epochs != early.Epochs || late.scoreAt(12) == nil || *late.scoreAt(12) != *early.scoreAt(9) ||
 		!reflect.DeepEqual(late.Metrics, early.Metrics) {
 		t.Errorf("%+v, then %+v, %v", early, late, err)
 	}

@@ -13,25 +13,25 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// sameData makes sure that all results of a sweep's folder are of the same data: scores of other data are not
+// dataCheck makes sure that all results of a sweep's folder are of the same data: scores of other data are not
 // comparable, and the winner would be chosen from both.
-type sameData struct {
+type dataCheck struct {
 	dir string
 	mu  sync.Mutex
-	of  map[string]data.Fingerprint // by sourceOf
-	// older says that the folder has results whose data are not recorded.
-	older bool
+	of  map[string]data.Fingerprint // by dataSource
+	// hasUnrecorded says that the folder has results whose data are not recorded.
+	hasUnrecorded bool
 }
 
-// sourceOf returns what a job's configuration says about the data that it opens.
-func sourceOf(j Job) (string, error) {
+// dataSource returns what a job's configuration says about the data that it opens.
+func dataSource(j Job) (string, error) {
 	cfg, err := run.Parse(j.Name, []byte(j.Config))
 	d := &cfg.Data
 	return fmt.Sprintf("%q", []any{d.Path, d.Name, d.Labels, d.Label, d.Fine, d.Group, d.Crop, d.Strict}), err
 }
 
 // read reads the data of the results that the folder has.
-func (s *sameData) read() error {
+func (s *dataCheck) read() error {
 	s.of = map[string]data.Fingerprint{}
 	err := filepath.WalkDir(filepath.Join(s.dir, jobsDir), func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || filepath.Ext(path) != ".json" {
@@ -41,12 +41,12 @@ func (s *sameData) read() error {
 		if err != nil {
 			return err
 		}
-		var d done
+		var d finishedJob
 		if strictjson.Loose(text, &d) != nil {
 			return nil // Recall reports it, if the sweep needs it
 		}
 		if d.Result.Data == nil {
-			s.older = s.older || d.Result.Failed == ""
+			s.hasUnrecorded = s.hasUnrecorded || d.Result.Failed == ""
 			return nil
 		}
 		return s.check(d.Job, *d.Result.Data)
@@ -58,8 +58,8 @@ func (s *sameData) read() error {
 }
 
 // check returns an error if a job's data are not those of the other results.
-func (s *sameData) check(j Job, now data.Fingerprint) error {
-	source, err := sourceOf(j)
+func (s *dataCheck) check(j Job, now data.Fingerprint) error {
+	source, err := dataSource(j)
 	if err != nil {
 		return nil // such a job fails, and has no data
 	}
@@ -86,8 +86,8 @@ type changedError struct{ err error }
 func (e *changedError) Error() string { return e.err.Error() }
 func (e *changedError) Unwrap() error { return e.err }
 
-// olderNote is the remark about results whose data are not recorded.
-func (s *sameData) olderNote() string {
+// unrecordedNote is the remark about results whose data are not recorded.
+func (s *dataCheck) unrecordedNote() string {
 	return s.dir + " has results of a version that did not record their data: they are taken as results of the data " +
 		"as they are now"
 }
@@ -95,8 +95,8 @@ func (s *sameData) olderNote() string {
 // dataFile is the file beside a run's folder with the fingerprint of its data.
 func dataFile(dir string) string { return dir + ".data.json" }
 
-// keptData returns the fingerprint of the data of the run in a folder, or nil if it is not known.
-func keptData(dir string) *data.Fingerprint {
+// readDataFingerprint returns the fingerprint of the data of the run in a folder, or nil if it is not known.
+func readDataFingerprint(dir string) *data.Fingerprint {
 	text, err := readFile(dataFile(dir))
 	if err != nil {
 		return nil

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// at returns the setting at place u, 0 to 1, of the range: evenly over the values or the steps,
+// settingAt returns the setting at place u, 0 to 1, of the range: evenly over the values or the steps,
 // or over the interval or its logarithm.
-func (r *Range) at(u float64) Setting {
+func (r *Range) settingAt(u float64) Setting {
 	u = min(max(u, 0), 1)
 	if r.Values != nil {
 		return Setting{r.Key, r.Values[min(int(u*float64(len(r.Values))), len(r.Values)-1)], r.place}
@@ -34,9 +34,9 @@ func (r *Range) at(u float64) Setting {
 	return Setting{r.Key, strconv.FormatFloat(min(max(v, r.Low), r.High), 'g', -1, 64), r.place}
 }
 
-// Where returns the place of a value in the range, from 0 to 1: the middle of all places of that
+// PlaceOf returns the place of a value in the range, from 0 to 1: the middle of all places of that
 // value.
-func (r *Range) Where(value string) float64 {
+func (r *Range) PlaceOf(value string) float64 {
 	if r.Values != nil {
 		return (float64(slices.Index(r.Values, value)) + 0.5) / float64(len(r.Values))
 	}
@@ -55,9 +55,9 @@ func (r *Range) Where(value string) float64 {
 	return (v - r.Low) / (r.High - r.Low)
 }
 
-// Has reports whether the range has a value, given as JSON, or as text if it is one of
+// Contains reports whether the range has a value, given as JSON, or as text if it is one of
 // Values.
-func (r *Range) Has(value string) bool {
+func (r *Range) Contains(value string) bool {
 	if r.Values != nil {
 		return slices.Contains(r.Values, value) || slices.Contains(r.Values, strconv.Quote(value))
 	}
@@ -74,13 +74,13 @@ func (r *Range) Ticks() map[string]float64 {
 	out := map[string]float64{}
 	if r.Values == nil {
 		for _, u := range []float64{0, 0.5, 1} {
-			v := r.at(u).Value
-			out[v] = r.Where(v)
+			v := r.settingAt(u).Value
+			out[v] = r.PlaceOf(v)
 		}
 		return out
 	}
 	for _, v := range r.Values {
-		out[strings.Trim(v, `"`)] = r.Where(v)
+		out[strings.Trim(v, `"`)] = r.PlaceOf(v)
 	}
 	return out
 }

@@ -23,7 +23,7 @@ func TestRangeValues(t *testing.T) {
 		{Range{Values: []string{"a", "b"}}, map[float64]string{0: "a", 0.49: "a", 0.5: "b", 1: "b"}},
 	} {
 		for u, want := range c.want {
-			if got := c.r.at(u); got.Value != want {
+			if got := c.r.settingAt(u); got.Value != want {
 				t.Errorf("%+v has %s at %g, want %s", c.r, got.Value, u, want)
 			}
 		}
@@ -43,7 +43,7 @@ func TestRangePlaces(t *testing.T) {
 		{Range{Values: []string{"a", "b", "c"}}, map[string]float64{"a": 1. / 6, "c": 5. / 6}},
 	} {
 		for v, want := range c.want {
-			if got := c.r.Where(v); !near(got, want) {
+			if got := c.r.PlaceOf(v); !isClose(got, want) {
 				t.Errorf("%+v has %s at %g, want %g", c.r, v, got, want)
 			}
 		}
@@ -66,12 +66,12 @@ func TestRangeEnds(t *testing.T) {
 			[]string{"hard", "3", ""}},
 	} {
 		for _, v := range c.has {
-			if !c.r.Has(v) {
+			if !c.r.Contains(v) {
 				t.Errorf("%+v has no %s", c.r, v)
 			}
 		}
 		for _, v := range c.no {
-			if c.r.Has(v) {
+			if c.r.Contains(v) {
 				t.Errorf("%+v has %s", c.r, v)
 			}
 		}

@@ -26,7 +26,7 @@ type Trial struct {
 	rungs []float64 // scores at the rungs reached
 }
 
-func (t *Trial) failed() bool { return t.Failed != "" }
+func (t *Trial) hasFailed() bool { return t.Failed != "" }
 
 // study searches the settings of one arm. It has its own clock, on which an epoch takes one unit. It processes
 // results in the order of that clock, not in the order of their arrival.
@@ -67,7 +67,7 @@ func (s *study) run(ctx context.Context) error {
 	now, seq := 0, 0
 	for {
 		for len(flights) < s.atOnce && ctx.Err() == nil {
-			t, rung := s.next(flights)
+			t, rung := s.nextTrial(flights)
 			if t == nil {
 				break
 			}
@@ -95,16 +95,16 @@ func (s *study) run(ctx context.Context) error {
 		}
 		flights = slices.Delete(flights, k, k+1)
 		now = f.end
-		s.land(f)
+		s.recordRung(f)
 	}
 }
 
-// land records a trial that has reached its rung.
-func (s *study) land(f *flight) {
+// recordRung records a trial that has reached its rung.
+func (s *study) recordRung(f *flight) {
 	i := slices.IndexFunc(s.all, func(t *Trial) bool { return t.Number == f.trial.Number })
 	t := f.trial
 	score := t.Score
-	if t.failed() {
+	if t.hasFailed() {
 		score = math.Inf(-1)
 	}
 	t.rungs = append(slices.Clone(s.all[i].rungs), score)
@@ -112,8 +112,8 @@ func (s *study) land(f *flight) {
 	s.ended(t)
 }
 
-// next returns the next trial to train and its rung; nil if none can be trained at present.
-func (s *study) next(flights []*flight) (*Trial, int) {
+// nextTrial returns the next trial to train and its rung; nil if none can be trained at present.
+func (s *study) nextTrial(flights []*flight) (*Trial, int) {
 	for rung := len(s.rungs) - 2; rung >= 0; rung-- {
 		if t := s.promotable(rung, flights); t != nil && s.spent+s.rungs[rung+1]-t.Epochs <= s.budget {
 			return t, rung + 1
@@ -146,7 +146,7 @@ func (s *study) promotable(rung int, flights []*flight) *Trial {
 	slices.SortStableFunc(here, func(a, b *Trial) int { return -cmp.Compare(a.rungs[rung], b.rungs[rung]) })
 	for _, t := range here[:len(here)/s.eta] {
 		flying := slices.ContainsFunc(flights, func(f *flight) bool { return f.trial.Number == t.Number })
-		if len(t.rungs) == rung+1 && !t.failed() && !flying {
+		if len(t.rungs) == rung+1 && !t.hasFailed() && !flying {
 			return t
 		}
 	}
@@ -156,8 +156,8 @@ func (s *study) promotable(rung int, flights []*flight) *Trial {
 // winner returns the best of the trials that got furthest, or an error that says why no trial won.
 func (s *study) winner() (*Trial, error) {
 	ranked := slices.Clone(s.all)
-	slices.SortStableFunc(ranked, better)
-	if len(ranked) == 0 || ranked[0].failed() {
+	slices.SortStableFunc(ranked, compareTrials)
+	if len(ranked) == 0 || ranked[0].hasFailed() {
 		why := "no trial was made"
 		if len(ranked) > 0 {
 			why = ranked[0].Failed

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// followed runs a study of the trials whose scores are given, at every rung the same,
+// traceStudy runs a study of the trials whose scores are given, at every rung the same,
 // and returns what happened: 3>9 is the start of trial 3 to epoch 9, and 3! its end.
 // What is trained to fewer epochs takes longer here: only the study's clock may count.
-func followed(t *testing.T, st *study, scores []float64) string {
+func traceStudy(t *testing.T, st *study, scores []float64) string {
 	t.Helper()
 	var said []string
 	st.drawer = drawer{search: Random, seed: 1, ranges: []Range{{Key: "x", High: 1}}}
@@ -56,20 +56,20 @@ func TestASHA(t *testing.T) {
 		{"the best half", study{rungs: []int{1, 2}, eta: 2, trials: 4, budget: 99, atOnce: 1},
 			"1>1 1! 2>1 2! 1>2 1! 3>1 3! 3>2 3! 4>1 4!", 6},
 	} {
-		if got := followed(t, &c.study, scores); got != c.want || c.study.spent != c.spent {
+		if got := traceStudy(t, &c.study, scores); got != c.want || c.study.spent != c.spent {
 			t.Errorf("%s: %d epochs for\n%s\nwant %d for\n%s", c.name, c.study.spent, got, c.spent, c.want)
 		}
 	}
 	// What has failed does not go on, even if it is among the best, and wins nothing.
 	st := &study{rungs: []int{1, 2}, eta: 2, trials: 4, budget: 99, atOnce: 1}
-	if got := followed(t, st, []float64{-1, -1, 0.5, -1}); got != "1>1 1! 2>1 2! 3>1 3! 3>2 3! 4>1 4!" {
+	if got := traceStudy(t, st, []float64{-1, -1, 0.5, -1}); got != "1>1 1! 2>1 2! 3>1 3! 3>2 3! 4>1 4!" {
 		t.Errorf("with failures: %s", got)
 	}
 	if best, err := st.winner(); err != nil || best.Number != 3 {
 		t.Errorf("the winner is %+v, %v", best, err)
 	}
 	st = &study{rungs: []int{1, 2}, eta: 2, trials: 3, budget: 99, atOnce: 2}
-	followed(t, st, []float64{-1, -1, -1})
+	traceStudy(t, st, []float64{-1, -1, -1})
 	if best, err := st.winner(); err == nil || err.Error() != "all 3 trials failed; the first: trial 1 fails" {
 		t.Errorf("%+v, %v", best, err)
 	}
@@ -104,11 +104,11 @@ func TestBetter(t *testing.T) {
 	a := ArmOutcome{Trials: slices.Clone(want), Winner: 2}
 	for shift := range want {
 		slices.Reverse(a.Trials[shift:])
-		if got := a.Ranked(); !slices.Equal(got, want) {
+		if got := a.RankedTrials(); !slices.Equal(got, want) {
 			t.Errorf("from %v: %v", a.Trials, got)
 		}
 	}
-	if a.Best() != a.Trials[1] {
+	if a.BestTrial() != a.Trials[1] {
 		t.Error("winners count from 1")
 	}
 }

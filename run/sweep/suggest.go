@@ -9,10 +9,10 @@ import (
 
 // The constants of TPE.
 const (
-	startTrials = 10   // first trials, drawn at random
-	goodShare   = 0.25 // share of the known trials that counts as good
-	candidates  = 24   // candidates per trial; the likeliest to be good is tried
-	anyway      = 4    // one of this many later trials is drawn at random
+	startTrials  = 10   // first trials, drawn at random
+	goodShare    = 0.25 // share of the known trials that counts as good
+	candidates   = 24   // candidates per trial; the likeliest to be good is tried
+	uniformShare = 4    // one of this many later trials is drawn at random
 )
 
 // drawer draws the settings of trials. Each trial has its own random generator, so that the n-th random trial does
@@ -32,9 +32,9 @@ func (d *drawer) generator(number int) *rand.Rand {
 func (d *drawer) draw(number int, known []*Trial) []Setting {
 	rng := d.generator(number)
 	var good, bad []*Trial
-	if d.search == TPE && len(known) >= startTrials && number%anyway != 0 {
+	if d.search == TPE && len(known) >= startTrials && number%uniformShare != 0 {
 		ranked := slices.Clone(known)
-		slices.SortStableFunc(ranked, better)
+		slices.SortStableFunc(ranked, compareTrials)
 		n := max(1, int(math.Ceil(goodShare*float64(len(ranked)))))
 		good, bad = ranked[:n], ranked[n:]
 	}
@@ -42,7 +42,7 @@ func (d *drawer) draw(number int, known []*Trial) []Setting {
 	for i := range d.ranges {
 		r := &d.ranges[i]
 		if good == nil {
-			out[i] = r.at(rng.Float64())
+			out[i] = r.settingAt(rng.Float64())
 			for _, s := range d.start {
 				if number == 1 && s.Key == r.Key {
 					out[i].Value = s.Value
@@ -52,27 +52,27 @@ func (d *drawer) draw(number int, known []*Trial) []Setting {
 		}
 		l := newDensity(r, i, good)
 		if r.Values != nil { // draw; otherwise only the likeliest value would be tried
-			out[i] = r.at(l.draw(rng))
+			out[i] = r.settingAt(l.draw(rng))
 			continue
 		}
 		g := newDensity(r, i, bad)
 		best, ratio := 0.0, math.Inf(-1)
 		for range candidates {
 			u := l.draw(rng)
-			if q := math.Log(l.at(u)) - math.Log(g.at(u)); q > ratio {
+			if q := math.Log(l.valueAt(u)) - math.Log(g.valueAt(u)); q > ratio {
 				best, ratio = u, q
 			}
 		}
-		out[i] = r.at(best)
+		out[i] = r.settingAt(best)
 	}
 	return out
 }
 
-// better orders trials from the best: more rungs first, then higher scores.
+// compareTrials orders trials from the best: more rungs first, then higher scores.
 // Trials that failed are last.
-func better(a, b *Trial) int {
-	if a.failed() != b.failed() {
-		return map[bool]int{true: 1, false: -1}[a.failed()]
+func compareTrials(a, b *Trial) int {
+	if a.hasFailed() != b.hasFailed() {
+		return map[bool]int{true: 1, false: -1}[a.hasFailed()]
 	}
 	return cmp.Or(-cmp.Compare(a.Epochs, b.Epochs), -cmp.Compare(a.Score, b.Score), cmp.Compare(a.Number, b.Number))
 }
@@ -102,7 +102,7 @@ func newDensity(r *Range, column int, trials []*Trial) *density {
 	}
 	d.mean = []float64{0.5}
 	for _, t := range trials {
-		d.mean = append(d.mean, r.Where(t.Set[column].Value))
+		d.mean = append(d.mean, r.PlaceOf(t.Set[column].Value))
 	}
 	slices.Sort(d.mean)
 	// The width is the distance to the farther neighbour, but at least a minimum.
@@ -140,8 +140,8 @@ func (d *density) draw(rng *rand.Rand) float64 {
 	return d.mean[k]
 }
 
-// at is the density at a place of an interval.
-func (d *density) at(u float64) float64 {
+// valueAt is the density at a place of an interval.
+func (d *density) valueAt(u float64) float64 {
 	p := 0.0
 	for k, m := range d.mean {
 		w := d.width[k]

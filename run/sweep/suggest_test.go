@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// at makes trials with the values given, the best first.
-func at(values ...string) []*Trial {
+// trialsWith makes trials with the values given, the best first.
+func trialsWith(values ...string) []*Trial {
 	var out []*Trial
 	for i, v := range values {
 		out = append(out, &Trial{Number: i + 1, Set: []Setting{{Key: "x", Value: v}}, Epochs: 1, Score: -float64(i)})
@@ -23,31 +23,31 @@ func at(values ...string) []*Trial {
 // one over everything; what is cut off is made up for.
 func TestDensity(t *testing.T) {
 	r := &Range{Key: "x", Low: 0, High: 1}
-	d := newDensity(r, 0, at("0.9", "0.1", "0.2", "0.12"))
+	d := newDensity(r, 0, trialsWith("0.9", "0.1", "0.2", "0.12"))
 	want := []float64{0.9, 0.5, 0.2, 0.12, 0.1}
 	for k, width := range []float64{0.4, 1, 0.3, 1. / 6, 1. / 6} {
 		i := len(want) - 1 - k
-		if d.mean[i] != want[k] || !near(d.width[i], width) {
+		if d.mean[i] != want[k] || !isClose(d.width[i], width) {
 			t.Errorf("a bell of width %v about %v, want %v about %v", d.width[i], d.mean[i], width, want[k])
 		}
 	}
-	if alone := newDensity(r, 0, at("0")); alone.width[0] != 0.5 || alone.width[1] != 1 {
+	if alone := newDensity(r, 0, trialsWith("0")); alone.width[0] != 0.5 || alone.width[1] != 1 {
 		t.Errorf("one trial at the low end: %+v", alone)
 	}
 	// At 0.3, of a bell of width 0.4 about 0.1 cut off at 0 and 1, by numbers: N(0.2/0.4) / 0.4
 	// / (F(2.25) - F(-0.25)), with the standard normal N(0.5) = 0.352065, F(2.25) = 0.987776
 	// and F(-0.25) = 0.401294.
 	one := density{mean: []float64{0.1}, width: []float64{0.4}}
-	if got := one.at(0.3); math.Abs(got-0.352065/0.4/(0.987776-0.401294)) > 1e-5 {
+	if got := one.valueAt(0.3); math.Abs(got-0.352065/0.4/(0.987776-0.401294)) > 1e-5 {
 		t.Errorf("density %v", got)
 	}
 	total, below, drawn := 0.0, 0.0, 0
 	const steps, draws = 4000, 20000
 	for i := range steps {
 		u := (float64(i) + 0.5) / steps
-		total += d.at(u) / steps
+		total += d.valueAt(u) / steps
 		if u < 0.25 {
-			below += d.at(u) / steps
+			below += d.valueAt(u) / steps
 		}
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -70,7 +70,7 @@ func TestDensity(t *testing.T) {
 
 // TestCounts: listed values come up as often as they were good, and once more.
 func TestCounts(t *testing.T) {
-	d := newDensity(&Range{Key: "x", Values: []string{"a", "b", "c"}}, 0, at("b", "c", "b", "b", "gone"))
+	d := newDensity(&Range{Key: "x", Values: []string{"a", "b", "c"}}, 0, trialsWith("b", "c", "b", "b", "gone"))
 	rng, seen := rand.New(rand.NewPCG(1, 2)), map[float64]float64{}
 	const draws = 20000
 	for range draws {
@@ -89,7 +89,7 @@ func TestCounts(t *testing.T) {
 func TestSearchIsGuided(t *testing.T) {
 	d := &drawer{search: TPE, seed: 3, ranges: []Range{{Key: "x", Low: 0, High: 1}}}
 	random := &drawer{search: Random, seed: 3, ranges: d.ranges}
-	known := at("0.71", "0.7", "0.69", "0.2", "0.3", "0.1", "0.9", "0.5", "0.4", "0.05")
+	known := trialsWith("0.71", "0.7", "0.69", "0.2", "0.3", "0.1", "0.9", "0.5", "0.4", "0.05")
 	close, others := 0, 0
 	for n := 1; n <= 400; n++ {
 		set := d.draw(n, known)
@@ -102,7 +102,7 @@ func TestSearchIsGuided(t *testing.T) {
 		if n%4 == 0 {
 			continue
 		}
-		if u := d.ranges[0].Where(set[0].Value); u > 0.6 && u < 0.8 {
+		if u := d.ranges[0].PlaceOf(set[0].Value); u > 0.6 && u < 0.8 {
 			close++
 		} else {
 			others++
@@ -122,7 +122,7 @@ func TestSettingsOfASeed(t *testing.T) {
 	var known []*Trial
 	for n := 1; n <= 16; n++ {
 		tr := &Trial{Number: n, Set: d.draw(n, known), Epochs: 1}
-		tr.Score = ranges[0].Where(tr.Set[0].Value) - ranges[2].Where(tr.Set[2].Value)
+		tr.Score = ranges[0].PlaceOf(tr.Set[0].Value) - ranges[2].PlaceOf(tr.Set[2].Value)
 		known = append(known, tr)
 	}
 	var said []string
@@ -149,7 +149,7 @@ func TestTicks(t *testing.T) {
 	} {
 		got := c.r.Ticks()
 		for v, at := range c.want {
-			if u, ok := got[v]; !ok || !near(u, at) || len(got) != len(c.want) {
+			if u, ok := got[v]; !ok || !isClose(u, at) || len(got) != len(c.want) {
 				t.Errorf("%+v has %v, want %v", c.r, got, c.want)
 			}
 		}
@@ -165,10 +165,11 @@ func TestStart(t *testing.T) {
 		"loss.margin: {low: 0.1, high: 1.0}}\n" +
 		"arms: [{name: a}, {name: b%s}, {name: c, ranges: {loss.trim: [0.1, 0.2]}}]\n"
 	const start = "start: {mine: {positives: random}, train.lr: 0.002, loss.trim: 0.2}\n"
-	with, without := parse(t, fmt.Sprintf(text, ", start: {train.lr: 0.05}")+start), parse(t, fmt.Sprintf(text, ""))
+	with, without := parsePlanText(t, fmt.Sprintf(text, ", start: {train.lr: 0.05}")+start),
+		parsePlanText(t, fmt.Sprintf(text, ""))
 	drawn := func(p *Plan, arm, number int, known []*Trial) []Setting {
 		a := &p.Arms[arm]
-		d := drawer{search: p.search(a), seed: p.Seed, ranges: p.ranges(a), start: p.start(a)}
+		d := drawer{search: p.searchOf(a), seed: p.Seed, ranges: p.rangesOf(a), start: p.startOf(a)}
 		set := d.draw(number, known)
 		for i := range set {
 			set[i].place = ""
@@ -196,7 +197,7 @@ func TestStart(t *testing.T) {
 		}
 	}
 	with.Arms[1].Start = nil
-	if differs(with, without) != "start" {
+	if firstDifference(with, without) != "start" {
 		t.Error("a folder's sweep goes on with another start")
 	}
 }

@@ -46,10 +46,10 @@ type Options struct {
 	Local Local
 	// Runner, if set, does the jobs instead; see By.
 	Runner Runner
-	// Tell, if set, is told of every trial that starts or ends, one call at a time.
-	Tell func(Event)
-	// Note, if set, is called with remarks on the folder.
-	Note func(text string)
+	// OnEvent, if set, is told of every trial that starts or ends, one call at a time.
+	OnEvent func(Event)
+	// OnNote, if set, is called with remarks on the folder.
+	OnNote func(text string)
 
 	files atomic.Files // tests record what is done by it
 }
@@ -72,18 +72,18 @@ type Event struct {
 // the winner on the whole training part with each seed, if there are any, and tests each
 // once. If ctx ends, the same call continues later, to the same result.
 func Run(ctx context.Context, p *Plan, o Options) (*Outcome, error) {
-	s, release, err := begin(p, o)
+	s, release, err := openSweep(p, o)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 	a := &p.Arms[0]
-	if err := s.check(ctx, a, first(p.ranges(a)), p.trialSet(a, 1)...); err != nil {
+	if err := s.check(ctx, a, lowEnds(p.rangesOf(a)), p.trialSet(a, 1)...); err != nil {
 		return nil, err
 	}
 	out := &Outcome{Plan: p}
 	for i := range p.Arms {
-		a, err := s.arm(ctx, &p.Arms[i])
+		a, err := s.searchArm(ctx, &p.Arms[i])
 		if err != nil {
 			return nil, fmt.Errorf("arm %s: %w", p.Arms[i].Name, err)
 		}
@@ -93,8 +93,8 @@ func Run(ctx context.Context, p *Plan, o Options) (*Outcome, error) {
 	return out, s.write(out)
 }
 
-// begin takes the folder of the results for a plan, until release is called.
-func begin(p *Plan, o Options) (s *sweep, release func() error, err error) {
+// openSweep takes the folder of the results for a plan, until release is called.
+func openSweep(p *Plan, o Options) (s *sweep, release func() error, err error) {
 	o.Jobs = max(o.Jobs, 1)
 	o.Local.Dir = cmp.Or(o.Local.Dir, RunsDir(o.Dir))
 	if err := o.files.MkdirAll(o.Dir); err != nil {
@@ -109,14 +109,14 @@ func begin(p *Plan, o Options) (s *sweep, release func() error, err error) {
 			_ = held.Release()
 		}
 	}()
-	if err := tidy(o.files, o.Dir); err != nil {
+	if err := removeTemporaryFiles(o.files, o.Dir); err != nil {
 		return nil, nil, err
 	}
 	s = &sweep{plan: p, o: o, places: make(chan struct{}, o.Jobs)}
-	s.data = &sameData{dir: o.Dir}
-	s.runner = jobs.Remembering{Memory: memory{o.Dir, o.files, s.data}, Runner: o.Runner}
+	s.data = &dataCheck{dir: o.Dir}
+	s.runner = jobs.Remembering{Memory: resultCache{o.Dir, o.files, s.data}, Runner: o.Runner}
 	if o.Runner == nil {
-		s.runner.Runner = By(o.Local.Run)
+		s.runner.Runner = RunnerFunc(o.Local.Run)
 	}
 	if err := s.open(); err != nil {
 		return nil, nil, err
@@ -124,15 +124,15 @@ func begin(p *Plan, o Options) (s *sweep, release func() error, err error) {
 	if err := s.data.read(); err != nil {
 		return nil, nil, err
 	}
-	if s.data.older && o.Note != nil {
-		o.Note(s.data.olderNote())
+	if s.data.hasUnrecorded && o.OnNote != nil {
+		o.OnNote(s.data.unrecordedNote())
 	}
 	return s, held.Release, nil
 }
 
-// tidy removes the temporary files that killed processes left in a sweep's folder. Run
+// removeTemporaryFiles removes the temporary files that killed processes left in a sweep's folder. Run
 // folders have theirs removed by their runs.
-func tidy(files atomic.Files, dir string) error {
+func removeTemporaryFiles(files atomic.Files, dir string) error {
 	dirs := []string{dir, filepath.Join(dir, winnersDir)}
 	err := filepath.WalkDir(filepath.Join(dir, jobsDir), func(path string, e fs.DirEntry, err error) error {
 		if err == nil && e.IsDir() {
@@ -153,18 +153,18 @@ type sweep struct {
 	plan   *Plan
 	o      Options
 	runner jobs.Remembering
-	data   *sameData
+	data   *dataCheck
 	places chan struct{} // taken by jobs under way
 	mu     sync.Mutex    // of Tell
 }
 
-func (s *sweep) tell(e Event) {
-	if s.o.Tell == nil {
+func (s *sweep) reportEvent(e Event) {
+	if s.o.OnEvent == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.o.Tell(e)
+	s.o.OnEvent(e)
 }
 
 // open takes the folder for the plan. A plan that asks for more of the same goes on.
@@ -173,7 +173,7 @@ func (s *sweep) open() error {
 	text, err := readFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if err := vacant(s.o.Dir); err != nil {
+		if err := checkVacant(s.o.Dir); err != nil {
 			return err
 		}
 		return writeJSON(s.o.files, path, s.plan)
@@ -184,15 +184,15 @@ func (s *sweep) open() error {
 	if err := strictjson.Loose(text, &was); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if key := differs(&was, s.plan); key != "" {
+	if key := firstDifference(&was, s.plan); key != "" {
 		return fmt.Errorf("%s has results of another plan: %s has changed (%s); choose another folder",
 			s.o.Dir, key, path)
 	}
 	return writeJSON(s.o.files, path, s.plan)
 }
 
-// vacant refuses a folder with other files.
-func vacant(dir string) error {
+// checkVacant refuses a folder with other files.
+func checkVacant(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
@@ -206,10 +206,10 @@ func vacant(dir string) error {
 	return nil
 }
 
-// differs names the first key in which plans differ that are not two lengths of one
+// firstDifference names the first key in which plans differ that are not two lengths of one
 // sweep; "" for none. Trials, budget and seeds may change: what was done stays as it
 // was decided.
-func differs(a, b *Plan) string {
+func firstDifference(a, b *Plan) string {
 	key := func(p *Plan) map[string]json.RawMessage {
 		text, err := json.Marshal(p)
 		m := map[string]json.RawMessage{}
@@ -250,17 +250,17 @@ func (s *sweep) check(ctx context.Context, a *Arm, own []Setting, more ...string
 	return s.data.check(Job{Name: "arm " + a.Name, Config: string(cfg.YAML())}, setup.Fingerprint())
 }
 
-// arm searches an arm's settings and tests the winner.
-func (s *sweep) arm(ctx context.Context, a *Arm) (*ArmOutcome, error) {
+// searchArm searches an arm's settings and tests the winner.
+func (s *sweep) searchArm(ctx context.Context, a *Arm) (*ArmOutcome, error) {
 	p := s.plan
-	st := &study{drawer: drawer{p.search(a), p.Seed, p.ranges(a), p.start(a)}, rungs: p.rungs(a),
+	st := &study{drawer: drawer{p.searchOf(a), p.Seed, p.rangesOf(a), p.startOf(a)}, rungs: p.rungs(a),
 		eta: p.Reduction, trials: p.Trials, budget: p.Budget, atOnce: p.AtOnce}
-	st.train = func(ctx context.Context, t *Trial, until int) error { return s.trial(ctx, a, t, until) }
+	st.train = func(ctx context.Context, t *Trial, until int) error { return s.trainTrial(ctx, a, t, until) }
 	st.started = func(t *Trial, until int) {
-		s.tell(Event{Arm: a.Name, Trial: t.Number, Until: until, Spent: st.spent})
+		s.reportEvent(Event{Arm: a.Name, Trial: t.Number, Until: until, Spent: st.spent})
 	}
 	st.ended = func(t *Trial) {
-		s.tell(Event{Arm: a.Name, Trial: t.Number, Until: t.Epochs, Done: true, Score: t.Score, Failed: t.Failed,
+		s.reportEvent(Event{Arm: a.Name, Trial: t.Number, Until: t.Epochs, Done: true, Score: t.Score, Failed: t.Failed,
 			Spent: st.spent})
 	}
 	if err := st.run(ctx); err != nil {
@@ -274,21 +274,21 @@ func (s *sweep) arm(ctx context.Context, a *Arm) (*ArmOutcome, error) {
 	for _, t := range st.all {
 		out.Seconds += t.Seconds
 	}
-	return out, s.test(ctx, a, best, out)
+	return out, s.testWinner(ctx, a, best, out)
 }
 
-// trial trains a trial on every fold and fills in its results.
-func (s *sweep) trial(ctx context.Context, a *Arm, t *Trial, until int) error {
-	results := make([]Result, s.plan.Scored())
-	err := s.each(ctx, len(results), func(ctx context.Context, k int) (err error) {
+// trainTrial trains a trial on every fold and fills in its results.
+func (s *sweep) trainTrial(ctx context.Context, a *Arm, t *Trial, until int) error {
+	results := make([]Result, s.plan.NumScoredFolds())
+	err := s.forEach(ctx, len(results), func(ctx context.Context, k int) (err error) {
 		cfg, err := s.plan.config(a, t.Set, s.plan.trialSet(a, k+1)...)
 		if err != nil {
 			results[k].Failed = err.Error()
 			return nil
 		}
-		results[k], err = s.do(ctx, Job{Name: fmt.Sprintf("%s/%04d/fold%d", enum.Folder(a.Name), t.Number, k+1),
+		results[k], err = s.runJob(ctx, Job{Name: fmt.Sprintf("%s/%04d/fold%d", enum.Folder(a.Name), t.Number, k+1),
 			Config: string(cfg.YAML()), Until: until, Metric: s.plan.Column()})
-		if err == nil && results[k].Failed == "" && results[k].score(until) == nil {
+		if err == nil && results[k].Failed == "" && results[k].scoreAt(until) == nil {
 			err = fmt.Errorf("trial %d: the run has no %s after epoch %d", t.Number, s.plan.Column(), until)
 		}
 		return err
@@ -303,13 +303,13 @@ func (s *sweep) trial(ctx context.Context, a *Arm, t *Trial, until int) error {
 			t.Failed = fmt.Sprintf("fold %d: %s", k+1, r.Failed)
 		}
 	}
-	if t.failed() {
+	if t.hasFailed() {
 		return nil
 	}
 	for _, first := range results[0].Scores {
 		mean := 0.0
 		for _, r := range results {
-			v := r.score(first.Epoch)
+			v := r.scoreAt(first.Epoch)
 			if v == nil {
 				mean = math.NaN()
 				break
@@ -321,14 +321,14 @@ func (s *sweep) trial(ctx context.Context, a *Arm, t *Trial, until int) error {
 		}
 	}
 	for _, r := range results {
-		t.Folds = append(t.Folds, *r.score(until))
+		t.Folds = append(t.Folds, *r.scoreAt(until))
 	}
 	t.Score = t.Scores[len(t.Scores)-1].Value
 	return nil
 }
 
-// score returns the metric after an epoch, or nil if that epoch was not scored.
-func (r *Result) score(epoch int) *float64 {
+// scoreAt returns the metric after an epoch, or nil if that epoch was not scored.
+func (r *Result) scoreAt(epoch int) *float64 {
 	for i := range r.Scores {
 		if r.Scores[i].Epoch == epoch {
 			return &r.Scores[i].Value
@@ -337,8 +337,8 @@ func (r *Result) score(epoch int) *float64 {
 	return nil
 }
 
-// test trains the winner with each seed on the whole training part.
-func (s *sweep) test(ctx context.Context, a *Arm, best *Trial, out *ArmOutcome) error {
+// testWinner trains the winner with each seed on the whole training part.
+func (s *sweep) testWinner(ctx context.Context, a *Arm, best *Trial, out *ArmOutcome) error {
 	p := s.plan
 	cfg, err := p.config(a, best.Set)
 	if err != nil {
@@ -349,14 +349,14 @@ func (s *sweep) test(ctx context.Context, a *Arm, best *Trial, out *ArmOutcome) 
 		return nil
 	}
 	out.Runs = make([]SeedRun, p.Seeds)
-	err = s.each(ctx, p.Seeds, func(ctx context.Context, k int) error {
+	err = s.forEach(ctx, p.Seeds, func(ctx context.Context, k int) error {
 		seed := p.Seed + uint64(k)
 		cfg, err := p.config(a, best.Set, fmt.Sprintf("train.seed=%d", seed), fmt.Sprintf("eval.every=%d", p.Epochs))
 		if err != nil {
 			return err
 		}
-		s.tell(Event{Arm: a.Name, Seed: seed, Until: p.Epochs, Spent: out.Spent})
-		r, err := s.do(ctx, Job{Name: fmt.Sprintf("%s/%s/seed%d", winnersRuns, enum.Folder(a.Name), seed),
+		s.reportEvent(Event{Arm: a.Name, Seed: seed, Until: p.Epochs, Spent: out.Spent})
+		r, err := s.runJob(ctx, Job{Name: fmt.Sprintf("%s/%s/seed%d", winnersRuns, enum.Folder(a.Name), seed),
 			Config: string(cfg.YAML()), Until: p.Epochs, Metric: p.Column()})
 		if err == nil && r.Failed != "" {
 			err = fmt.Errorf("the winner, trial %d, on the whole training part with seed %d: %s", best.Number, seed,
@@ -366,20 +366,20 @@ func (s *sweep) test(ctx context.Context, a *Arm, best *Trial, out *ArmOutcome) 
 			return err
 		}
 		out.Runs[k] = SeedRun{Seed: seed, Metrics: r.Metrics, Seconds: r.Seconds}
-		s.tell(Event{Arm: a.Name, Seed: seed, Until: p.Epochs, Done: true, Score: r.Metrics[p.Column()],
+		s.reportEvent(Event{Arm: a.Name, Seed: seed, Until: p.Epochs, Done: true, Score: r.Metrics[p.Column()],
 			Spent: out.Spent})
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	out.Test = summaries(out.Runs)
+	out.Test = summarize(out.Runs)
 	return nil
 }
 
-// each calls f for 0 to n-1 at the same time; jobs wait for their turn in do. It returns
+// forEach calls f for 0 to n-1 at the same time; jobs wait for their turn in do. It returns
 // the first error in this order, and an error ends the others.
-func (s *sweep) each(ctx context.Context, n int, f func(ctx context.Context, k int) error) error {
+func (s *sweep) forEach(ctx context.Context, n int, f func(ctx context.Context, k int) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	errs := make([]error, n)
@@ -400,8 +400,8 @@ func (s *sweep) each(ctx context.Context, n int, f func(ctx context.Context, k i
 	return errors.Join(errs...)
 }
 
-// do does a job, or reads its result if it is done already.
-func (s *sweep) do(ctx context.Context, j Job) (Result, error) {
+// runJob does a job, or reads its result if it is done already.
+func (s *sweep) runJob(ctx context.Context, j Job) (Result, error) {
 	job, err := j.job()
 	if err != nil {
 		return Result{}, err

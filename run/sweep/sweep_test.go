@@ -17,8 +17,8 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// small is a plan of seconds on rows.
-const small = `
+// smallPlan is a plan of seconds on rows.
+const smallPlan = `
 set:
   data: {name: rows}
   network: {name: linear, dim: 3}
@@ -39,7 +39,7 @@ seeds: 2
 seed: 5
 `
 
-func parse(t *testing.T, text string) *Plan {
+func parsePlanText(t *testing.T, text string) *Plan {
 	t.Helper()
 	p, err := ParsePlan("plan.yaml", []byte(text))
 	if err != nil {
@@ -48,8 +48,8 @@ func parse(t *testing.T, text string) *Plan {
 	return p
 }
 
-// result is what a sweep writes, without the times.
-func result(t *testing.T, out *Outcome) string {
+// readOutput is what a sweep writes, without the times.
+func readOutput(t *testing.T, out *Outcome) string {
 	t.Helper()
 	for i := range out.Arms {
 		a := &out.Arms[i]
@@ -68,14 +68,14 @@ func result(t *testing.T, out *Outcome) string {
 	return string(text)
 }
 
-// flaky runs jobs until a number of them is done, and then stops its sweep.
-type flaky struct {
+// stoppingRunner runs jobs until a number of them is done, and then stops its sweep.
+type stoppingRunner struct {
 	Local
 	left atomic.Int32
 	stop context.CancelFunc
 }
 
-func (f *flaky) Run(ctx context.Context, j Job) (Result, error) {
+func (f *stoppingRunner) Run(ctx context.Context, j Job) (Result, error) {
 	if f.left.Add(-1) < 0 {
 		f.stop()
 		return Result{}, context.Canceled
@@ -83,8 +83,8 @@ func (f *flaky) Run(ctx context.Context, j Job) (Result, error) {
 	return f.Local.Run(ctx, j)
 }
 
-// gone checks that files are not there.
-func gone(t *testing.T, paths []string) {
+// checkMissing checks that files are not there.
+func checkMissing(t *testing.T, paths []string) {
 	t.Helper()
 	for _, path := range paths {
 		if _, err := os.Stat(path); err == nil {
@@ -93,9 +93,9 @@ func gone(t *testing.T, paths []string) {
 	}
 }
 
-// leftBehind puts into a sweep's folders what processes leave that were killed as they
+// writeLeftovers puts into a sweep's folders what processes leave that were killed as they
 // wrote: the next start removes it.
-func leftBehind(t *testing.T, dir string) (left []string) {
+func writeLeftovers(t *testing.T, dir string) (left []string) {
 	t.Helper()
 	folders, err := filepath.Glob(filepath.Join(dir, jobsDir, "*"))
 	if err != nil || len(folders) == 0 {
@@ -113,22 +113,22 @@ func leftBehind(t *testing.T, dir string) (left []string) {
 // TestSweep compares a sweep with one of another number of jobs, which is stopped
 // over and over, and with one that is given again.
 func TestSweep(t *testing.T) {
-	p := parse(t, small)
+	p := parsePlanText(t, smallPlan)
 	one := t.TempDir()
 	var events atomic.Int32
-	out, err := Run(t.Context(), p, Options{Dir: one, Local: Local{Dir: RunsDir(one), Dataset: rows()},
-		Tell: func(Event) { events.Add(1) }})
+	out, err := Run(t.Context(), p, Options{Dir: one, Local: Local{Dir: RunsDir(one), Dataset: newRows()},
+		OnEvent: func(Event) { events.Add(1) }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := result(t, out)
+	want := readOutput(t, out)
 	many := t.TempDir()
 	interrupted := 0
 	for {
 		ctx, stop := context.WithCancel(t.Context())
-		f := &flaky{Local: Local{Dir: RunsDir(many), Dataset: rows()}, stop: stop}
+		f := &stoppingRunner{Local: Local{Dir: RunsDir(many), Dataset: newRows()}, stop: stop}
 		f.left.Store(17)
-		out, err = Run(ctx, p, Options{Dir: many, Jobs: 5, Runner: by(f)})
+		out, err = Run(ctx, p, Options{Dir: many, Jobs: 5, Runner: runnerOf(f)})
 		stop()
 		if err == nil {
 			break
@@ -141,15 +141,15 @@ func TestSweep(t *testing.T) {
 	if interrupted < 3 {
 		t.Errorf("interrupted %d times", interrupted)
 	}
-	if got := result(t, out); got != want {
+	if got := readOutput(t, out); got != want {
 		t.Errorf("with five jobs and %d interruptions:\n%s\nat once:\n%s", interrupted, got, want)
 	}
-	left := leftBehind(t, one)
-	out, err = Run(t.Context(), p, Options{Dir: one, Runner: by(refuse{})})
+	left := writeLeftovers(t, one)
+	out, err = Run(t.Context(), p, Options{Dir: one, Runner: runnerOf(refusingRunner{})})
 	if err != nil {
 		t.Fatalf("given again, it works again: %v", err)
 	}
-	gone(t, left)
+	checkMissing(t, left)
 	for i := range out.Arms {
 		a := &out.Arms[i]
 		if a.Spent > p.Budget || len(a.Trials) != p.Trials || len(a.Runs) != p.Seeds {
@@ -167,7 +167,7 @@ func TestSweep(t *testing.T) {
 		if full == 0 || full > p.Trials/2 {
 			t.Errorf("arm %s: %d of %d trials were trained to the end", a.Name, full, len(a.Trials))
 		}
-		best := a.Best()
+		best := a.BestTrial()
 		for _, tr := range a.Trials {
 			if tr.Epochs == p.Epochs && tr.Score > best.Score {
 				t.Errorf("trial %d is better than the winner, %d", tr.Number, best.Number)
@@ -188,18 +188,18 @@ func TestSweep(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(one, "winners", "triplet.yaml")); err != nil {
 		t.Error(err)
 	}
-	testOthers(t, one)
+	tryOtherPlans(t, one)
 }
 
-// testOthers gives the folder of a sweep to other plans.
-func testOthers(t *testing.T, dir string) {
-	longer := parse(t, strings.ReplaceAll(small, "seeds: 2", "seeds: 3"))
-	out, err := Run(t.Context(), longer, Options{Dir: dir, Local: Local{Dir: RunsDir(dir), Dataset: rows()}})
+// tryOtherPlans gives the folder of a sweep to other plans.
+func tryOtherPlans(t *testing.T, dir string) {
+	longer := parsePlanText(t, strings.ReplaceAll(smallPlan, "seeds: 2", "seeds: 3"))
+	out, err := Run(t.Context(), longer, Options{Dir: dir, Local: Local{Dir: RunsDir(dir), Dataset: newRows()}})
 	if err != nil || len(out.Arms[0].Runs) != 3 {
 		t.Errorf("one more seed: %v", err)
 	}
-	other := parse(t, strings.ReplaceAll(small, "low: 2", "low: 3"))
-	if _, err := Run(t.Context(), other, Options{Dir: dir, Runner: by(refuse{})}); err == nil ||
+	other := parsePlanText(t, strings.ReplaceAll(smallPlan, "low: 2", "low: 3"))
+	if _, err := Run(t.Context(), other, Options{Dir: dir, Runner: runnerOf(refusingRunner{})}); err == nil ||
 		!strings.Contains(err.Error(), "ranges has changed") {
 		t.Errorf("another plan: %v", err)
 	}
@@ -207,7 +207,7 @@ func testOthers(t *testing.T, dir string) {
 	if err := os.WriteFile(filepath.Join(full, "thesis.tex"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(t.Context(), other, Options{Dir: full, Runner: by(refuse{})}); err == nil ||
+	if _, err := Run(t.Context(), other, Options{Dir: full, Runner: runnerOf(refusingRunner{})}); err == nil ||
 		!strings.Contains(err.Error(), "thesis.tex") {
 		t.Errorf("a folder with other files: %v", err)
 	}
@@ -215,9 +215,9 @@ func testOthers(t *testing.T, dir string) {
 
 // TestDiffers: another plan is told from more of the same.
 func TestDiffers(t *testing.T) {
-	p := parse(t, small)
+	p := parsePlanText(t, smallPlan)
 	for from, to := range map[string]string{"trials: 14": "trials: 15\nbudget: 70", "seeds: 2": "seeds: 5", "": ""} {
-		if key := differs(p, parse(t, strings.Replace(small, from, to, 1))); key != "" {
+		if key := firstDifference(p, parsePlanText(t, strings.Replace(smallPlan, from, to, 1))); key != "" {
 			t.Errorf("%s: another plan by %s", to, key)
 		}
 	}
@@ -229,13 +229,13 @@ func TestDiffers(t *testing.T) {
 		"images": {"folds: 2", "folds: images:2"}, "use": {"folds: 2", "folds: 2\nuse: 1"},
 		"seed": {"seed: 5", "seed: 6"}, "at_once": {"trials: 14", "at_once: 5"},
 	} {
-		if got := differs(p, parse(t, strings.Replace(small, with[0], with[1], 1))); got != key {
+		if got := firstDifference(p, parsePlanText(t, strings.Replace(smallPlan, with[0], with[1], 1))); got != key {
 			t.Errorf("%s differs, and not %q", key, got)
 		}
 	}
 	longer, other := *p, *p
 	longer.Epochs, other.Metric = 5, "recall@2" // which follow from what is set
-	if a, b := differs(p, &longer), differs(p, &other); a != "epochs" || b != "metric" {
+	if a, b := firstDifference(p, &longer), firstDifference(p, &other); a != "epochs" || b != "metric" {
 		t.Errorf("%s differs, and %s", a, b)
 	}
 }
@@ -245,7 +245,7 @@ func TestEach(t *testing.T) {
 	s := &sweep{}
 	var called atomic.Int32
 	broken := errors.New("broken")
-	err := s.each(t.Context(), 5, func(ctx context.Context, k int) error {
+	err := s.forEach(t.Context(), 5, func(ctx context.Context, k int) error {
 		called.Add(1)
 		if k == 3 {
 			return broken
@@ -256,25 +256,25 @@ func TestEach(t *testing.T) {
 	if err != broken || called.Load() != 5 {
 		t.Errorf("%v after %d calls", err, called.Load())
 	}
-	if err := s.each(t.Context(), 3, func(context.Context, int) error { return nil }); err != nil {
+	if err := s.forEach(t.Context(), 3, func(context.Context, int) error { return nil }); err != nil {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.each(ctx, 2, func(ctx context.Context, _ int) error { return ctx.Err() }); !errors.Is(err,
+	if err := s.forEach(ctx, 2, func(ctx context.Context, _ int) error { return ctx.Err() }); !errors.Is(err,
 		context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
 
-// counter gives scores without training, and counts the jobs under way.
-type counter struct {
+// countingRunner gives scores without training, and counts the jobs under way.
+type countingRunner struct {
 	mu        sync.Mutex
 	now, most int
 	jobs      []Job
 }
 
-func (c *counter) Run(_ context.Context, j Job) (Result, error) {
+func (c *countingRunner) Run(_ context.Context, j Job) (Result, error) {
 	c.mu.Lock()
 	c.now++
 	c.most = max(c.most, c.now)
@@ -294,26 +294,27 @@ func (c *counter) Run(_ context.Context, j Job) (Result, error) {
 // TestJobs: jobs are done one at a time unless the caller says how many may be, and are
 // named and told of as the documents say.
 func TestJobs(t *testing.T) {
-	p := parse(t, small)
+	p := parsePlanText(t, smallPlan)
 	for many, want := range map[int]int{0: 1, 1: 1, 3: 3} {
-		c := &counter{}
+		c := &countingRunner{}
 		started, ended, winners := 0, 0, 0
-		out, err := Run(t.Context(), p, Options{Dir: t.TempDir(), Runner: by(c), Jobs: many, Tell: func(e Event) {
-			switch {
-			case e.Trial == 0:
-				winners++
-				if e.Seed != 5 && e.Seed != 6 || e.Until != 4 || e.Done != (e.Score == 0.75) {
-					t.Errorf("%+v", e)
+		out, err := Run(t.Context(), p, Options{Dir: t.TempDir(), Runner: runnerOf(c), Jobs: many,
+			OnEvent: func(e Event) {
+				switch {
+				case e.Trial == 0:
+					winners++
+					if e.Seed != 5 && e.Seed != 6 || e.Until != 4 || e.Done != (e.Score == 0.75) {
+						t.Errorf("%+v", e)
+					}
+				case e.Done:
+					ended++
+				default:
+					started++
 				}
-			case e.Done:
-				ended++
-			default:
-				started++
-			}
-			if e.Spent > p.Budget || e.Failed != "" {
-				t.Errorf("%+v of %d epochs", e, p.Budget)
-			}
-		}})
+				if e.Spent > p.Budget || e.Failed != "" {
+					t.Errorf("%+v of %d epochs", e, p.Budget)
+				}
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -350,35 +351,35 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// by has the jobs of a sweep done by what a test makes of them.
-func by(r interface {
+// runnerOf has the jobs of a sweep done by what a test makes of them.
+func runnerOf(r interface {
 	Run(ctx context.Context, j Job) (Result, error)
 }) Runner {
-	return By(r.Run)
+	return RunnerFunc(r.Run)
 }
 
-// refuse does no job.
-type refuse struct{}
+// refusingRunner does no job.
+type refusingRunner struct{}
 
-func (refuse) Run(context.Context, Job) (Result, error) {
+func (refusingRunner) Run(context.Context, Job) (Result, error) {
 	return Result{}, errors.New("a job is done again")
 }
 
-// unlucky is drawn, but for runs of winners, which cannot be trained.
-type unlucky struct{ drawn }
+// failingWinners is drawn, but for runs of winners, which cannot be trained.
+type failingWinners struct{ formulaRunner }
 
-func (u *unlucky) Run(ctx context.Context, j Job) (Result, error) {
+func (u *failingWinners) Run(ctx context.Context, j Job) (Result, error) {
 	if strings.HasPrefix(j.Name, winnersRuns) {
 		return Result{Failed: "no batch can be made"}, nil
 	}
-	return u.drawn.Run(ctx, j)
+	return u.formulaRunner.Run(ctx, j)
 }
 
 // A winner that cannot be trained on the whole training part ends a sweep, which says why.
 func TestWinnerFails(t *testing.T) {
-	p := parse(t, small)
+	p := parsePlanText(t, smallPlan)
 	p.Trials, p.Folds, p.Seeds = 3, 1, 1
-	_, err := Run(t.Context(), p, Options{Dir: t.TempDir(), Runner: by(&unlucky{})})
+	_, err := Run(t.Context(), p, Options{Dir: t.TempDir(), Runner: runnerOf(&failingWinners{})})
 	if err == nil || !strings.Contains(err.Error(), "on the whole training part with seed 5: no batch can be made") {
 		t.Error(err)
 	}
@@ -386,10 +387,10 @@ func TestWinnerFails(t *testing.T) {
 
 // A sweep writes its outcome, and the configuration of the winner of each arm.
 func TestWritten(t *testing.T) {
-	p := parse(t, small)
+	p := parsePlanText(t, smallPlan)
 	p.Trials, p.Folds, p.Seeds = 3, 1, 1
 	dir := t.TempDir()
-	out, err := Run(t.Context(), p, Options{Dir: dir, Runner: by(&drawn{})})
+	out, err := Run(t.Context(), p, Options{Dir: dir, Runner: runnerOf(&formulaRunner{})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -401,7 +402,8 @@ func TestWritten(t *testing.T) {
 	}
 	text, err := os.ReadFile(filepath.Join(dir, resultFile))
 	var back Outcome
-	if err != nil || json.Unmarshal(text, &back) != nil || result(t, &back) != result(t, out) || len(out.Arms) != 2 {
+	if err != nil || json.Unmarshal(text, &back) != nil || readOutput(t, &back) != readOutput(t, out) ||
+		len(out.Arms) != 2 {
 		t.Errorf("%v, %s", err, text)
 	}
 }
@@ -415,11 +417,11 @@ func TestFirst(t *testing.T) {
 		{"folds: 2", "folds: images:2", ""},
 		{"data: {name: rows}", "data: {name: rows, label: colour}", "colour"},
 	} {
-		p := parse(t, strings.Replace(small, c.from, c.to, 1))
+		p := parsePlanText(t, strings.Replace(smallPlan, c.from, c.to, 1))
 		ctx, cancel := context.WithCancel(t.Context())
 		dir := t.TempDir()
-		_, err := Run(ctx, p, Options{Dir: dir, Local: Local{Dir: RunsDir(dir), Dataset: rows()},
-			Tell: func(Event) { cancel() }})
+		_, err := Run(ctx, p, Options{Dir: dir, Local: Local{Dir: RunsDir(dir), Dataset: newRows()},
+			OnEvent: func(Event) { cancel() }})
 		cancel()
 		if c.want == "" && !errors.Is(err, context.Canceled) ||
 			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
@@ -430,11 +432,12 @@ func TestFirst(t *testing.T) {
 
 // TestAllFail ends with the reason of the first trial.
 func TestAllFail(t *testing.T) {
-	p := parse(t, strings.NewReplacer("low: 0.0001, high: 0.1, log: true", "low: 1.0e+28, high: 1.0e+30, log: true",
+	p := parsePlanText(t, strings.NewReplacer("low: 0.0001, high: 0.1, log: true",
+		"low: 1.0e+28, high: 1.0e+30, log: true",
 		"unused", "").Replace(
-		strings.Replace(small, "  train.epochs: 4\n", "  train.epochs: 4\n  train.optimizer: sgd\n", 1)))
+		strings.Replace(smallPlan, "  train.epochs: 4\n", "  train.epochs: 4\n  train.optimizer: sgd\n", 1)))
 	dir := t.TempDir()
-	_, err := Run(t.Context(), p, Options{Dir: dir, Local: Local{Dir: RunsDir(dir), Dataset: rows()}})
+	_, err := Run(t.Context(), p, Options{Dir: dir, Local: Local{Dir: RunsDir(dir), Dataset: newRows()}})
 	if err == nil || !strings.Contains(err.Error(), "all 14 trials failed; the first: fold 1: ") {
 		t.Error(err)
 	}
@@ -443,24 +446,25 @@ func TestAllFail(t *testing.T) {
 // TestSweepOfOneFold scores trials on one fold of two and tests no winner; later it
 // does, without training a trial again.
 func TestSweepOfOneFold(t *testing.T) {
-	text := strings.ReplaceAll(small, "seeds: 2", "seeds: 0\nuse: 1")
+	text := strings.ReplaceAll(smallPlan, "seeds: 2", "seeds: 0\nuse: 1")
 	dir := t.TempDir()
-	out, err := Run(t.Context(), parse(t, text), Options{Dir: dir, Local: Local{Dir: RunsDir(dir), Dataset: rows()}})
+	out, err := Run(t.Context(), parsePlanText(t, text), Options{Dir: dir,
+		Local: Local{Dir: RunsDir(dir), Dataset: newRows()}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, a := range out.Arms {
-		if a.Config == "" || a.Runs != nil || a.Test != nil || len(a.Best().Folds) != 1 ||
-			a.Best().Folds[0] != a.Best().Score {
-			t.Errorf("%s: %+v, %+v", a.Name, a.Best(), a.Runs)
+		if a.Config == "" || a.Runs != nil || a.Test != nil || len(a.BestTrial().Folds) != 1 ||
+			a.BestTrial().Folds[0] != a.BestTrial().Score {
+			t.Errorf("%s: %+v, %+v", a.Name, a.BestTrial(), a.Runs)
 		}
 	}
 	if there, err := filepath.Glob(filepath.Join(RunsDir(dir), "*", "*", "fold2")); err != nil || there != nil {
 		t.Errorf("the second fold was trained on: %v, %v", there, err)
 	}
 	var tested atomic.Int32
-	out, err = Run(t.Context(), parse(t, strings.ReplaceAll(text, "seeds: 0", "seeds: 1")), Options{Dir: dir,
-		Local: Local{Dir: RunsDir(dir), Dataset: rows(), Observe: func(name string, _ train.Event) {
+	out, err = Run(t.Context(), parsePlanText(t, strings.ReplaceAll(text, "seeds: 0", "seeds: 1")), Options{Dir: dir,
+		Local: Local{Dir: RunsDir(dir), Dataset: newRows(), Observe: func(name string, _ train.Event) {
 			if !strings.HasPrefix(name, winnersRuns) {
 				t.Errorf("%s was trained again", name)
 			}
@@ -469,7 +473,7 @@ func TestSweepOfOneFold(t *testing.T) {
 	if err != nil || tested.Load() == 0 || len(out.Arms[0].Runs) != 1 {
 		t.Errorf("%d steps, %v", tested.Load(), err)
 	}
-	if p := parse(t, strings.ReplaceAll(text, "use: 1", "use: 2")); p.Use != 2 { // all of them
+	if p := parsePlanText(t, strings.ReplaceAll(text, "use: 1", "use: 2")); p.Use != 2 { // all of them
 		t.Errorf("two of two folds: %d", p.Use)
 	}
 	if _, err := ParsePlan("plan.yaml", []byte(strings.ReplaceAll(text, "use: 1", "use: 3"))); err == nil ||

@@ -202,7 +202,7 @@ func TestLies(t *testing.T) {
 			errs, begun := map[string]error{}, time.Now()
 			var all sync.WaitGroup
 			var lock sync.Mutex
-			n := budgettest.Taken(func() {
+			n := budgettest.Allocated(func() {
 				for method, call := range calls() {
 					all.Go(func() {
 						err := call(ctx, c)

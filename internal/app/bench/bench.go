@@ -14,9 +14,9 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// Turns is the number of turns of a case. Its figures are the median, the least and
+// NumTurns is the number of turns of a case. Its figures are the median, the least and
 // the largest of the turns.
-const Turns = 5
+const NumTurns = 5
 
 const (
 	// turnTime is the time for which a turn repeats its work, at least once.
@@ -53,7 +53,7 @@ type Times struct {
 	MaxMS    float64 `json:"max_ms"`
 }
 
-func timesOf(turns []float64) Times {
+func summarizeTurns(turns []float64) Times {
 	return Times{MedianMS: median(turns), MinMS: slices.Min(turns), MaxMS: slices.Max(turns)}
 }
 
@@ -74,7 +74,7 @@ type Result struct {
 // PeerTimes has the times of one variant of a peer.
 type PeerTimes struct {
 	// Tool is what did the work, with its version, such as "ONNX Runtime 1.30". It is empty
-	// in records with one peer: Record.tool names it.
+	// in records with one peer: Record.peerNames names it.
 	Tool    string `json:"tool,omitempty"`
 	Variant string `json:"variant"`
 	Times
@@ -106,18 +106,18 @@ func Run(ctx context.Context, c Case, peers ...*Peer) (Result, error) {
 		theirs = append(theirs, session)
 	}
 	w := worker{name: c.Name, work: work}
-	ours := make([]float64, Turns)
+	ours := make([]float64, NumTurns)
 	for i := range ours {
-		if ours[i], err = w.turn(ctx); err != nil {
+		if ours[i], err = w.runTurn(ctx); err != nil {
 			return Result{}, err
 		}
 		for _, session := range theirs {
-			if err := session.turn(); err != nil {
+			if err := session.runTurn(); err != nil {
 				return Result{}, cmp.Or(ctx.Err(), err)
 			}
 		}
 	}
-	r := Result{Case: c.Name, Times: timesOf(ours)}
+	r := Result{Case: c.Name, Times: summarizeTurns(ours)}
 	r.PerS = float64(c.Items) / r.MedianMS * 1e3
 	r.GFLOPS = flops / r.MedianMS / 1e6
 	for _, session := range theirs {
@@ -137,7 +137,7 @@ type worker struct {
 	last time.Duration // time of a repetition in the previous turn; 0 before the first turn
 }
 
-func (w *worker) once(ctx context.Context) (time.Duration, error) {
+func (w *worker) runOnce(ctx context.Context) (time.Duration, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -148,17 +148,17 @@ func (w *worker) once(ctx context.Context) (time.Duration, error) {
 	return time.Since(start), nil
 }
 
-// turn repeats the work for turnTime and returns the median of the repetitions
+// runTurn repeats the work for turnTime and returns the median of the repetitions
 // in milliseconds. The first repetition is not counted unless repetitions take long.
-func (w *worker) turn(ctx context.Context) (float64, error) {
+func (w *worker) runTurn(ctx context.Context) (float64, error) {
 	if w.last < cold {
-		if _, err := w.once(ctx); err != nil {
+		if _, err := w.runOnce(ctx); err != nil {
 			return 0, err
 		}
 	}
 	var ms []float64
 	for spent := time.Duration(0); spent < turnTime; {
-		d, err := w.once(ctx)
+		d, err := w.runOnce(ctx)
 		if err != nil {
 			return 0, err
 		}

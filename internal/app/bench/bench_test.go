@@ -24,12 +24,12 @@ func TestMedian(t *testing.T) {
 func TestTurn(t *testing.T) {
 	calls := 0
 	w := worker{name: "x", work: func() error { calls++; time.Sleep(turnTime); return nil }}
-	ms, err := w.turn(context.Background())
+	ms, err := w.runTurn(context.Background())
 	if err != nil || calls != 2 || ms < 100 {
 		t.Errorf("a first turn: %d calls, %v ms, %v", calls, ms, err)
 	}
 	w.last = cold
-	if _, err := w.turn(context.Background()); err != nil || calls != 3 {
+	if _, err := w.runTurn(context.Background()); err != nil || calls != 3 {
 		t.Errorf("a turn of long work: %d calls, %v", calls-2, err)
 	}
 }

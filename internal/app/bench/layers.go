@@ -34,19 +34,19 @@ func RunLayers(c Case, runs int) ([]Layer, error) {
 	if c.Layers == nil {
 		return nil, ErrNoLayers
 	}
-	peak := peakRate()
+	peak := measurePeakRate()
 	times, err := c.Layers(runs)
 	if err != nil {
 		return nil, err
 	}
 	layers := make([]Layer, len(times))
 	for i, t := range times {
-		layers[i] = perRun(t, runs, peak)
+		layers[i] = layerPerRun(t, runs, peak)
 	}
 	return layers, nil
 }
 
-func perRun(t nn.LayerTime, runs int, peak float64) Layer {
+func layerPerRun(t nn.LayerTime, runs int, peak float64) Layer {
 	ms := func(d time.Duration) float64 { return d.Seconds() * 1e3 / float64(runs) }
 	l := Layer{Name: t.Layer, Output: t.Out.String(), ForwardMS: ms(t.Forward), BackwardMS: ms(t.Backward)}
 	l.ForwardGFLOPS, l.BackwardGFLOPS = t.GFLOPS()
@@ -61,9 +61,9 @@ type peakTask struct{ done []int }
 
 func (p *peakTask) Run(chunk int) { p.done[chunk] = simd.FMAPeak(1 << 27) }
 
-// peakRate returns the best rate of multiply-adds on registers on all cores, in
+// measurePeakRate returns the best rate of multiply-adds on registers on all cores, in
 // GFLOP/s, or 0 with plain Go kernels.
-func peakRate() float64 {
+func measurePeakRate() float64 {
 	p := &peakTask{make([]int, runtime.GOMAXPROCS(0))}
 	var best float64
 	for range 9 {

@@ -51,7 +51,7 @@ func lossCases() []Case {
 					if err != nil {
 						return nil, 0, err
 					}
-					e, grad := normal(s.n, s.dim, 1), matrix.New(s.n, s.dim)
+					e, grad := normalMatrix(s.n, s.dim, 1), matrix.New(s.n, s.dim)
 					labels := make([]int64, s.n)
 					for i := range labels {
 						labels[i] = int64(i % s.classes)

@@ -43,9 +43,9 @@ func parseProcessor(cpuinfo []byte) string {
 	return name
 }
 
-// load returns the number of processes that wanted a core in the last minute, or -1 if
+// loadAverage returns the number of processes that wanted a core in the last minute, or -1 if
 // it is unknown.
-func load() float64 {
+func loadAverage() float64 {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
 		return -1

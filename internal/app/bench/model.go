@@ -53,12 +53,12 @@ func writeNetwork(c Case) (folder string, err error) {
 // Bounds of the difference of a peer's output, as a part of the largest value. In 8 bits other
 // programs round once more.
 const (
-	tolerance     = 1e-3
-	tolerance8Bit = 0.05
+	floatTolerance = 1e-3
+	tolerance8Bit  = 0.05
 )
 
-// sameOutput returns an error unless the peer has computed what kindred does.
-func sameOutput(folder string, tolerance float64) error {
+// checkOutput returns an error unless the peer has computed what kindred does.
+func checkOutput(folder string, tolerance float64) error {
 	want, err := readFloats(filepath.Join(folder, wantFile))
 	if err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// evaluation is a case whose network is small, with its images.
-func evaluation(t *testing.T) (c Case, net *nn.Net, images []float32) {
+// newEvaluation is a case whose network is small, with its images.
+func newEvaluation(t *testing.T) (c Case, net *nn.Net, images []float32) {
 	in := nn.Shape{H: 3, W: 2, C: 2}
 	spec := &nn.Spec{Name: "toy", Input: in, Layers: []nn.Layer{
 		{Kind: nn.Conv, Name: "conv", Out: 4, Kernel: 3, Pad: 1}, {Kind: nn.Flatten},
@@ -24,8 +24,8 @@ func evaluation(t *testing.T) (c Case, net *nn.Net, images []float32) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	images = uniform(2*in.Len(), 1)
-	c = quick("evaluation")
+	images = uniformValues(2*in.Len(), 1)
+	c = quickCase("evaluation")
 	c.Network = func() (*nn.Net, []float32, int) { return net, images, 2 }
 	return c, net, images
 }
@@ -33,7 +33,7 @@ func evaluation(t *testing.T) (c Case, net *nn.Net, images []float32) {
 // TestPeersReadTheNetwork checks what a peer finds in its folder: the network that the case times, and
 // its images with the channels in front.
 func TestPeersReadTheNetwork(t *testing.T) {
-	c, net, images := evaluation(t)
+	c, net, images := newEvaluation(t)
 	folder, err := writeNetwork(c)
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ while read line; do echo '{"ms": 2}'; done
 
 // TestPeersComputeTheSame times a network only beside a peer that computes what kindred does.
 func TestPeersComputeTheSame(t *testing.T) {
-	c, net, images := evaluation(t)
+	c, net, images := newEvaluation(t)
 	right := slices.Clone(net.Infer(images, 2).Data)
 	wrong, broken := slices.Clone(right), slices.Clone(right)
 	var largest float32
@@ -130,14 +130,14 @@ func TestPeersComputeTheSame(t *testing.T) {
 	// Work without a network it does not have.
 	p := shellPeer(t, reader)
 	p.Setting.Models = true
-	if r, err := Run(context.Background(), quick("gemm"), p); err != nil || r.Peer != nil {
+	if r, err := Run(context.Background(), quickCase("gemm"), p); err != nil || r.Peer != nil {
 		t.Errorf("a case without a network: %+v, %v", r, err)
 	}
 }
 
 // TestPeersRead8Bits checks that a peer evaluates a network of 8 bits in 8 bits, to a wider bound.
 func TestPeersRead8Bits(t *testing.T) {
-	c, net, images := evaluation(t)
+	c, net, images := newEvaluation(t)
 	c8, err := nn.NewCalibration(net)
 	if err != nil {
 		t.Fatal(err)

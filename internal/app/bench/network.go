@@ -30,8 +30,8 @@ func networkPasses() []networkPass {
 	}
 }
 
-// timed returns the case of one of the passes.
-func (p networkPass) timed(training bool, precision nn.Precision) Case {
+// newCase returns the case of one of the passes.
+func (p networkPass) newCase(training bool, precision nn.Precision) Case {
 	mode, what := "infer", "evaluation"
 	if training {
 		mode, what = "train", "forward and backward pass in training"
@@ -71,7 +71,7 @@ func (p networkPass) timed(training bool, precision nn.Precision) Case {
 			if err != nil {
 				return nil, 0, err
 			}
-			pixels = uniform(p.n*spec.Input.Len(), 1)
+			pixels = uniformValues(p.n*spec.Input.Len(), 1)
 			if net, err = newNetwork(spec, precision, pixels, p.n); err != nil {
 				return nil, 0, err
 			}

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Page returns docs/bench.md, made from all records.
-func Page(records []*Record) []byte {
+// FormatPage returns docs/bench.md, made from all records.
+func FormatPage(records []*Record) []byte {
 	var b bytes.Buffer
 	b.WriteString(strings.ReplaceAll(`# How fast
 
@@ -34,24 +34,24 @@ and 'ms' are losses with mining and gradient of n embeddings of d numbers; 'sear
 exactly, for q queries; 'kmeans' makes k clusters in 5 iterations.
 `, "'", "`"))
 	for _, r := range records {
-		r.section(&b)
+		r.writeSection(&b)
 	}
 	return b.Bytes()
 }
 
-func (r *Record) section(b *bytes.Buffer) {
+func (r *Record) writeSection(b *bytes.Buffer) {
 	fmt.Fprintf(b, "\n## %s\n\n", r.Processor)
-	r.run(b)
+	r.writeRun(b)
 	for _, e := range r.Earlier {
-		if slices.ContainsFunc(Cases(), func(c Case) bool { return e.compared(c.Name) }) {
+		if slices.ContainsFunc(Cases(), func(c Case) bool { return e.hasComparison(c.Name) }) {
 			fmt.Fprintf(b, "\n### %s: cases not timed since, %s\n\n", r.Processor, e.Taken)
-			e.run(b)
+			e.writeRun(b)
 		}
 	}
 }
 
-// run writes how the figures of one run were taken, and its table.
-func (r *Record) run(b *bytes.Buffer) {
+// writeRun writes how the figures of one run were taken, and its table.
+func (r *Record) writeRun(b *bytes.Buffer) {
 	if r.Remark != "" {
 		fmt.Fprintf(b, "**%s**\n\n", r.Remark)
 	}
@@ -71,13 +71,13 @@ func (r *Record) run(b *bytes.Buffer) {
 	for _, p := range r.Peers {
 		item("Peer: %s.", p)
 	}
-	if missing := r.Missing(); len(missing) > 0 {
+	if missing := r.MissingPeers(); len(missing) > 0 {
 		item("Missing: %s.", strings.Join(missing, ", "))
 	}
 	b.WriteString("\n|case|kindred|peer|ratio|\n|---|---|---|---|\n")
 	for _, c := range Cases() {
-		if r.compared(c.Name) {
-			r.row(b, r.find(c.Name))
+		if r.hasComparison(c.Name) {
+			r.writeRow(b, r.find(c.Name))
 		}
 	}
 }
@@ -111,22 +111,22 @@ func (p Setting) String() string {
 	return b.String()
 }
 
-func (r *Record) row(b *bytes.Buffer, x *Result) {
+func (r *Record) writeRow(b *bytes.Buffer, x *Result) {
 	theirs := *x.Peer
-	theirs.Tool = r.tool(x)
-	fmt.Fprintf(b, "|`%s`|%s|%s %s|%s|\n", x.Case, x.Times, theirs.Times, theirs.Name(x.Case), factor(x.Ratio))
+	theirs.Tool = r.peerNames(x)
+	fmt.Fprintf(b, "|`%s`|%s|%s %s|%s|\n", x.Case, x.Times, theirs.Times, theirs.Name(x.Case), formatFactor(x.Ratio))
 }
 
 // String returns the median with the range, if the range is known.
 func (t Times) String() string {
 	if t.MaxMS == 0 {
-		return digits(t.MedianMS)
+		return formatDigits(t.MedianMS)
 	}
-	return fmt.Sprintf("%s (%s-%s)", digits(t.MedianMS), digits(t.MinMS), digits(t.MaxMS))
+	return fmt.Sprintf("%s (%s-%s)", formatDigits(t.MedianMS), formatDigits(t.MinMS), formatDigits(t.MaxMS))
 }
 
-// digits writes three significant digits, and all digits of larger whole numbers.
-func digits(x float64) string {
+// formatDigits writes three significant digits, and all digits of larger whole numbers.
+func formatDigits(x float64) string {
 	switch {
 	case x >= 100:
 		return strconv.FormatFloat(x, 'f', 0, 64)
@@ -138,15 +138,15 @@ func digits(x float64) string {
 	return strconv.FormatFloat(x, 'f', 3, 64)
 }
 
-func factor(x float64) string {
+func formatFactor(x float64) string {
 	if x < 10 {
 		return fmt.Sprintf("%.2fx", x)
 	}
 	return fmt.Sprintf("%.1fx", x)
 }
 
-// leading lists the cases in README's table, with their names there.
-var leading = []struct{ name, title string }{
+// leadingCases lists the cases in README's table, with their names there.
+var leadingCases = []struct{ name, title string }{
 	{"gemm-2048x2048x2048", "matrix product 2048 x 2048 x 2048"},
 	{"mnist-step-b128", "training step, MNIST net, batch 128 ¹"},
 	{"conv4-40px-step-b112", "training step, Conv4 at 40 px, batch 112"},
@@ -161,25 +161,25 @@ var leading = []struct{ name, title string }{
 	{"kmeans-60502x512-k1000-it5", "k-means, 60,502 x 512, K = 1000, 5 iterations"},
 }
 
-// Ratios returns README's table: how many times faster kindred is than the fastest peer in each
+// FormatRatios returns README's table: how many times faster kindred is than the fastest peer in each
 // leading case.
-func Ratios(records []*Record) []byte {
+func FormatRatios(records []*Record) []byte {
 	var b bytes.Buffer
 	b.WriteString("| what | `kindred bench` case |")
 	for _, r := range records {
 		fmt.Fprintf(&b, " %s |", r.Processor)
 	}
 	b.WriteString("\n|---|---|" + strings.Repeat("---|", len(records)) + "\n")
-	for _, c := range leading {
-		if !slices.ContainsFunc(records, func(r *Record) bool { return r.latest(c.name) != nil }) {
+	for _, c := range leadingCases {
+		if !slices.ContainsFunc(records, func(r *Record) bool { return r.latestRecord(c.name) != nil }) {
 			continue
 		}
 		fmt.Fprintf(&b, "| %s | `%s` |", c.title, c.name)
 		for _, r := range records {
 			cell := ""
-			if part := r.latest(c.name); part != nil {
+			if part := r.latestRecord(c.name); part != nil {
 				x := part.find(c.name)
-				cell = fmt.Sprintf("**%s** (%s ms), %s", factor(x.Ratio), digits(x.MedianMS), part.tool(x))
+				cell = fmt.Sprintf("**%s** (%s ms), %s", formatFactor(x.Ratio), formatDigits(x.MedianMS), part.peerNames(x))
 				if part != r {
 					cell += ", " + part.Taken
 				}
@@ -190,9 +190,9 @@ func Ratios(records []*Record) []byte {
 	}
 	for _, r := range records {
 		fmt.Fprintf(&b, "\n%s: %d cores, %s.", r.Processor, r.Cores, r.Taken)
-		for _, part := range r.parts() {
-			shown := func(c struct{ name, title string }) bool { return r.latest(c.name) == part }
-			if part.Remark != "" && slices.ContainsFunc(leading, shown) {
+		for _, part := range r.withEarlier() {
+			shown := func(c struct{ name, title string }) bool { return r.latestRecord(c.name) == part }
+			if part.Remark != "" && slices.ContainsFunc(leadingCases, shown) {
 				if part != r {
 					fmt.Fprintf(&b, " Of %s:", part.Taken)
 				}
@@ -204,17 +204,17 @@ func Ratios(records []*Record) []byte {
 	return b.Bytes()
 }
 
-// compared reports whether this run timed a case beside a peer.
-func (r *Record) compared(name string) bool {
+// hasComparison reports whether this run timed a case beside a peer.
+func (r *Record) hasComparison(name string) bool {
 	x := r.find(name)
 	return x != nil && x.Peer != nil
 }
 
-// latest returns the latest run that timed a case beside a peer: r or an earlier one. It is nil if
+// latestRecord returns the latest run that timed a case beside a peer: r or an earlier one. It is nil if
 // none did.
-func (r *Record) latest(name string) *Record {
-	for _, part := range r.parts() {
-		if part.compared(name) {
+func (r *Record) latestRecord(name string) *Record {
+	for _, part := range r.withEarlier() {
+		if part.hasComparison(name) {
 			return part
 		}
 	}

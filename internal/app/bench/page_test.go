@@ -27,17 +27,17 @@ func toyRecord() *Record {
 
 func TestRecordsAreWhatWasSaved(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Records(dir); err == nil {
+	if _, err := ReadRecords(dir); err == nil {
 		t.Error("no error for a folder without records")
 	}
 	if err := toyRecord().Save(filepath.Join(dir, "toy.json")); err != nil {
 		t.Fatal(err)
 	}
-	records, err := Records(dir)
+	records, err := ReadRecords(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := string(Page(records)), string(Page([]*Record{toyRecord()})); got != want {
+	if got, want := string(FormatPage(records)), string(FormatPage([]*Record{toyRecord()})); got != want {
 		t.Errorf("page of what was read:\n%s\nwant\n%s", got, want)
 	}
 	for name, text := range map[string]string{
@@ -50,14 +50,14 @@ func TestRecordsAreWhatWasSaved(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Records(dir); err == nil || !strings.Contains(err.Error(), path) {
+		if _, err := ReadRecords(dir); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: error %v, want one that names the file", name, err)
 		}
 	}
 }
 
 func TestPageShowsHowFiguresWereTaken(t *testing.T) {
-	page := string(Page([]*Record{toyRecord()}))
+	page := string(FormatPage([]*Record{toyRecord()}))
 	for _, want := range []string{
 		"|`mnist-step-b128`|10.0 (9.00-11.5)|25.0 (24.0-26.0) PyTorch 9.1 -cl|2.50x|",
 		"- Peer: PyTorch 9.1.0, faiss 8, torch.compile by g++ 14, 2 threads, kernels: AVX2, products by OpenBLAS, " +
@@ -76,7 +76,7 @@ func TestPageShowsHowFiguresWereTaken(t *testing.T) {
 	r.Peers = r.Peers[:1]
 	delete(r.Peers[0].Versions, "torch.compile")
 	r.Peers[0].Missing = map[string]string{"torch.compile": "no g++"}
-	page = string(Page([]*Record{r}))
+	page = string(FormatPage([]*Record{r}))
 	if !strings.Contains(page, "\n- Missing: torch.compile (no g++), ONNX Runtime.\n") {
 		t.Errorf("the page does not say what was missing:\n%s", page)
 	}
@@ -91,7 +91,7 @@ func TestRatios(t *testing.T) {
 	guess.Earlier = []*Record{toyRecord(), toyRecord()}
 	guess.Earlier[0].Taken, guess.Earlier[0].Remark = "2026-01-01", "The load was high."
 	guess.Earlier[1].Remark = "Not shown: a later run has all its cases."
-	got := Ratios([]*Record{toyRecord(), guess})
+	got := FormatRatios([]*Record{toyRecord(), guess})
 	want := `| what | ` + "`kindred bench`" + ` case | Toy | Old |
 |---|---|---|---|
 | training step, MNIST net, batch 128 ¹ | ` + "`mnist-step-b128`" + ` | **2.50x** (10.0 ms), PyTorch 9.1 | ` +
@@ -120,11 +120,11 @@ func TestRecordsWithOnePeer(t *testing.T) {
 				"peer": {"variant": "search-60502x512-q6000", "median_ms": 5}, "ratio": 2.5}]}`), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	old, err := Read(path)
+	old, err := ReadRecord(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := string(Page([]*Record{old}))
+	page := string(FormatPage([]*Record{old}))
 	for _, want := range []string{
 		"|`mnist-step-b128`|2.00|3.00 PyTorch 1.13 -cl|1.50x|", "|5.00 faiss 1.7|2.50x|",
 		"- 2025-01-01, 2 cores",
@@ -139,14 +139,14 @@ func TestRecordsWithOnePeer(t *testing.T) {
 	// What a later run did not time stays, with its day and its peer, also when that is saved and read.
 	r := toyRecord()
 	for range 2 {
-		if err := r.With(old).Save(path); err != nil {
+		if err := r.MergeResults(old).Save(path); err != nil {
 			t.Fatal(err)
 		}
-		if old, err = Read(path); err != nil {
+		if old, err = ReadRecord(path); err != nil {
 			t.Fatal(err)
 		}
 	}
-	page = string(Page([]*Record{old}))
+	page = string(FormatPage([]*Record{old}))
 	for _, want := range []string{
 		"|`mnist-step-b128`|10.0 (9.00-11.5)|25.0 (24.0-26.0) PyTorch 9.1 -cl|2.50x|",
 		"\n### Toy: cases not timed since, 2025-01-01\n\nm\n\n- 2025-01-01, 2 cores",
@@ -179,11 +179,11 @@ func TestRunsOfADay(t *testing.T) {
 		r, before := toyRecord(), toyRecord()
 		r.Results, before.Results = r.Results[:1], before.Results[1:]
 		tc.change(before)
-		r = r.With(before)
+		r = r.MergeResults(before)
 		if joined := len(r.Results) == 2 && len(r.Earlier) == 0; joined != tc.joined || !joined && len(r.Earlier) != 1 {
 			t.Errorf("another %s: %d results and %d earlier runs", name, len(r.Results), len(r.Earlier))
 		}
-		if r.latest("mnist-step-b128") == nil {
+		if r.latestRecord("mnist-step-b128") == nil {
 			t.Errorf("another %s: a case was lost", name)
 		}
 	}

@@ -75,7 +75,7 @@ func (p *Peer) Tune(ctx context.Context) error {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return cmp.Or(ctx.Err(), p.failed("--tune", err, stderr.String()))
+		return cmp.Or(ctx.Err(), p.newError("--tune", err, stderr.String()))
 	}
 	if err := json.Unmarshal(out, &p.Setting); err != nil {
 		return fmt.Errorf("peer %s --tune: %w in what it printed: %.200s", p.Script, err, out)
@@ -83,7 +83,7 @@ func (p *Peer) Tune(ctx context.Context) error {
 	return nil
 }
 
-func (p *Peer) failed(what string, err error, stderr string) error {
+func (p *Peer) newError(what string, err error, stderr string) error {
 	return fmt.Errorf("peer %s %s: %w\n%s", p.Script, what, err, lastLine(stderr))
 }
 
@@ -119,7 +119,7 @@ func (p *Peer) start(ctx context.Context, c Case) (*session, error) {
 		if s.folder, err = writeNetwork(c); err != nil {
 			return nil, err
 		}
-		s.tolerance = tolerance
+		s.tolerance = floatTolerance
 		if net, _, _ := c.Network(); net.Quantization() != nil {
 			s.tolerance = tolerance8Bit
 		}
@@ -154,7 +154,7 @@ func (s *session) begin(ctx context.Context, args []string) error {
 	}
 	s.in, s.out = in, bufio.NewScanner(out)
 	if err := cmd.Start(); err != nil {
-		return s.peer.failed(s.name, err, "")
+		return s.peer.newError(s.name, err, "")
 	}
 	s.cmd = cmd
 	var ready struct {
@@ -169,7 +169,7 @@ func (s *session) begin(ctx context.Context, args []string) error {
 	if s.folder == "" {
 		return nil
 	}
-	if err := sameOutput(s.folder, s.tolerance); err != nil {
+	if err := checkOutput(s.folder, s.tolerance); err != nil {
 		return fmt.Errorf("peer %s %s: %w", s.peer.Script, s.name, err)
 	}
 	return nil
@@ -196,15 +196,15 @@ func (s *session) read(v any) error {
 		err = errors.New("the script ended before it printed a time")
 	}
 	s.cmd = nil
-	return s.peer.failed(s.name, err, s.stderr.String())
+	return s.peer.newError(s.name, err, s.stderr.String())
 }
 
-// rest is the pause after a peer's turn: the idle threads of OpenBLAS and OpenMP spin for a
+// turnPause is the pause after a peer's turn: the idle threads of OpenBLAS and OpenMP spin for a
 // while before they sleep.
-const rest = 50 * time.Millisecond
+const turnPause = 50 * time.Millisecond
 
-// turn lets every variant take a turn.
-func (s *session) turn() error {
+// runTurn lets every variant take a turn.
+func (s *session) runTurn() error {
 	for i, v := range s.variants {
 		var got struct {
 			MS float64 `json:"ms"`
@@ -218,7 +218,7 @@ func (s *session) turn() error {
 			return fmt.Errorf("peer %s %s: a turn took %v ms: must be above 0", s.peer.Script, v, got.MS)
 		}
 		s.turns[i] = append(s.turns[i], got.MS)
-		time.Sleep(rest)
+		time.Sleep(turnPause)
 	}
 	return nil
 }
@@ -227,7 +227,7 @@ func (s *session) turn() error {
 func (s *session) times() []PeerTimes {
 	all := make([]PeerTimes, len(s.variants))
 	for i, v := range s.variants {
-		all[i] = PeerTimes{s.tool, v, timesOf(s.turns[i])}
+		all[i] = PeerTimes{s.tool, v, summarizeTurns(s.turns[i])}
 	}
 	return all
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// script is a peer that speaks the protocol in shell.
-const script = `case "$1 $2" in
+// shellScript is a peer that speaks the protocol in shell.
+const shellScript = `case "$1 $2" in
 "--tune "|--tune) echo '{"env": {"SPEED": "7.5"}, "versions": {"Toy": "1.2.3"}, "blas": "none", "core_type": "fast", "threads": 2}';;
 "--serve good")
 	echo '{"tool": "Toy", "variants": ["good", "good-cl"]}'
@@ -31,7 +31,7 @@ const script = `case "$1 $2" in
 esac
 `
 
-func toyPeer(t *testing.T) *Peer { return shellPeer(t, script) }
+func toyPeer(t *testing.T) *Peer { return shellPeer(t, shellScript) }
 
 func shellPeer(t *testing.T, script string) *Peer {
 	path := filepath.Join(t.TempDir(), "peer.sh")
@@ -44,7 +44,7 @@ func shellPeer(t *testing.T, script string) *Peer {
 	return &Peer{Python: "/bin/sh", Script: path}
 }
 
-func quick(name string) Case {
+func quickCase(name string) Case {
 	return Case{Name: name, Items: 1, Setup: func() (func() error, float64, error) {
 		return func() error { time.Sleep(time.Millisecond); return nil }, 0, nil
 	}}
@@ -57,7 +57,7 @@ func TestPeer(t *testing.T) {
 	if err := p.Tune(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(context.Background(), quick("good"), p)
+	r, err := Run(context.Background(), quickCase("good"), p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,13 +67,13 @@ func TestPeer(t *testing.T) {
 	if r.Ratio != 7.5/r.MedianMS {
 		t.Errorf("ratio %v of medians %v and 7.5", r.Ratio, r.MedianMS)
 	}
-	if r, err := Run(context.Background(), quick("missing"), p); err != nil || r.Peer != nil || r.MedianMS == 0 {
+	if r, err := Run(context.Background(), quickCase("missing"), p); err != nil || r.Peer != nil || r.MedianMS == 0 {
 		t.Errorf("a case that the peer does not have: %+v, %v", r, err)
 	}
 }
 
-// other is a peer that has few cases. Its way to do the good one is the fastest of all.
-const other = `case "$1 $2" in
+// otherScript is a peer that has few cases. Its way to do the good one is the fastest of all.
+const otherScript = `case "$1 $2" in
 "--serve good") echo '{"variants": ["good"]}'; while read line; do echo '{"ms": 3.25}'; done;;
 "--serve fails") echo 'Killed: by a test' >&2; exit 1;;
 *) exit 3;;
@@ -86,9 +86,9 @@ func TestPeers(t *testing.T) {
 	if err := p.Tune(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	second := shellPeer(t, other)
+	second := shellPeer(t, otherScript)
 	for _, peers := range [][]*Peer{{p, second}, {second, nil, p}} {
-		r, err := Run(context.Background(), quick("good"), peers...)
+		r, err := Run(context.Background(), quickCase("good"), peers...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,14 +102,14 @@ func TestPeers(t *testing.T) {
 	}
 	// A case that one of them lacks has the other's time.
 	second = shellPeer(t, "exit 3")
-	if r, err := Run(context.Background(), quick("good"), second, p); err != nil || r.Peer == nil ||
+	if r, err := Run(context.Background(), quickCase("good"), second, p); err != nil || r.Peer == nil ||
 		r.Peer.Tool != "Toy 1.2" {
 		t.Errorf("a case that one peer lacks: %+v, %v", r, err)
 	}
 	// One that fails must not leave the ratio to the other.
-	second = shellPeer(t, other)
+	second = shellPeer(t, otherScript)
 	good := shellPeer(t, `echo '{"variants": ["fails"]}'; while read line; do echo '{"ms": 1}'; done`)
-	if r, err := Run(context.Background(), quick("fails"), good, second); err == nil || r.Peer != nil ||
+	if r, err := Run(context.Background(), quickCase("fails"), good, second); err == nil || r.Peer != nil ||
 		!strings.Contains(err.Error(), "Killed: by a test") || !strings.Contains(err.Error(), second.Script) {
 		t.Errorf("a peer that fails beside one that does not: %+v, %v", r, err)
 	}
@@ -122,13 +122,13 @@ func TestPeerFailures(t *testing.T) {
 		"dies":  "MemoryError: too much",
 		"other": "no torch",
 	} {
-		if _, err := Run(context.Background(), quick(name), p); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Run(context.Background(), quickCase(name), p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, want)
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := Run(ctx, quick("slow"), p); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := Run(ctx, quickCase("slow"), p); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("an interrupted comparison: %v", err)
 	}
 	p.Script += ".absent"

@@ -58,23 +58,23 @@ func NewRecord(name string) *Record {
 		Processor: name, Model: model, Cores: runtime.GOMAXPROCS(0), Level: simd.Active().String(),
 		Taken: time.Now().Format(time.DateOnly), Go: runtime.Version(), Method: Method,
 	}
-	if l := load(); l >= 0 {
+	if l := loadAverage(); l >= 0 {
 		r.Load = &l
 	}
 	return r
 }
 
-// Busy reports whether the machine did other work before the first case. Such figures
+// IsBusy reports whether the machine did other work before the first case. Such figures
 // are useless for a page.
-func (r *Record) Busy() bool { return r.Load != nil && *r.Load > 0.5*float64(r.Cores) }
+func (r *Record) IsBusy() bool { return r.Load != nil && *r.Load > 0.5*float64(r.Cores) }
 
 // Save writes a record as JSON.
 func (r *Record) Save(path string) error {
 	return atomic.WriteFile(path, atomic.JSON(r))
 }
 
-// Records reads all records of a folder, in the order of their files' names.
-func Records(dir string) ([]*Record, error) {
+// ReadRecords reads all records of a folder, in the order of their files' names.
+func ReadRecords(dir string) ([]*Record, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
 		return nil, err
@@ -85,15 +85,15 @@ func Records(dir string) ([]*Record, error) {
 	slices.Sort(paths)
 	records := make([]*Record, len(paths))
 	for i, path := range paths {
-		if records[i], err = Read(path); err != nil {
+		if records[i], err = ReadRecord(path); err != nil {
 			return nil, err
 		}
 	}
 	return records, nil
 }
 
-// Read reads a record.
-func Read(path string) (*Record, error) {
+// ReadRecord reads a record.
+func ReadRecord(path string) (*Record, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func Read(path string) (*Record, error) {
 	if err := json.Unmarshal(text, r); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	for _, part := range r.parts() {
+	for _, part := range r.withEarlier() {
 		if err := part.check(); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
@@ -113,19 +113,19 @@ func Read(path string) (*Record, error) {
 	return r, nil
 }
 
-// With returns r and the results of before, a record of the same machine, for cases that are not in r:
+// MergeResults returns r and the results of before, a record of the same machine, for cases that are not in r:
 // beside those of r if they were timed on the same day in the same way, else as earlier ones.
-func (r *Record) With(before *Record) *Record {
+func (r *Record) MergeResults(before *Record) *Record {
 	both := *r
 	both.Results, both.Earlier = slices.Clone(r.Results), nil
-	for _, part := range before.parts() {
+	for _, part := range before.withEarlier() {
 		kept := *part
 		kept.Earlier = nil
 		kept.Results = slices.DeleteFunc(slices.Clone(part.Results),
 			func(x Result) bool { return r.find(x.Case) != nil })
 		switch {
 		case len(kept.Results) == 0:
-		case r.sameWay(part):
+		case r.isComparable(part):
 			both.Results = append(both.Results, kept.Results...)
 		default:
 			both.Earlier = append(both.Earlier, &kept)
@@ -134,15 +134,15 @@ func (r *Record) With(before *Record) *Record {
 	return &both
 }
 
-// sameWay reports whether another run was timed on the same day by the same programs.
-func (r *Record) sameWay(o *Record) bool {
+// isComparable reports whether another run was timed on the same day by the same programs.
+func (r *Record) isComparable(o *Record) bool {
 	return r.Taken == o.Taken && r.Go == o.Go && r.Level == o.Level && r.Cores == o.Cores && r.Method == o.Method &&
 		r.Remark == o.Remark &&
 		slices.EqualFunc(r.Peers, o.Peers, func(a, b Setting) bool { return maps.Equal(a.Versions, b.Versions) })
 }
 
-// parts returns the record and the earlier ones that it has kept.
-func (r *Record) parts() []*Record { return append([]*Record{r}, r.Earlier...) }
+// withEarlier returns the record and the earlier ones that it has kept.
+func (r *Record) withEarlier() []*Record { return append([]*Record{r}, r.Earlier...) }
 
 // check returns an error for a record that a page cannot show.
 func (r *Record) check() error {
@@ -172,9 +172,9 @@ func (r *Record) find(name string) *Result {
 	return nil
 }
 
-// Missing returns the toolkits that were not there, of those that bench/setup sets up, and the reason
+// MissingPeers returns the toolkits that were not there, of those that bench/setup sets up, and the reason
 // if a peer gave one.
-func (r *Record) Missing() []string {
+func (r *Record) MissingPeers() []string {
 	var missing []string
 	for _, tool := range []string{"PyTorch", "torch.compile", "ONNX Runtime", "faiss"} {
 		there, why := false, ""
@@ -192,8 +192,8 @@ func (r *Record) Missing() []string {
 	return missing
 }
 
-// tool names what the peer's time of a case comes from. Records with one peer do not say.
-func (r *Record) tool(x *Result) string {
+// peerNames names what the peer's time of a case comes from. Records with one peer do not say.
+func (r *Record) peerNames(x *Result) string {
 	if x.Peer.Tool != "" || len(r.Peers) == 0 {
 		return x.Peer.Tool
 	}

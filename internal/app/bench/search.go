@@ -13,11 +13,11 @@ import (
 )
 
 // searchCases time search, rankings, k-means and maps.
-func searchCases() []Case { return slices.Concat(productCases(), wholeCases(), mapCases()) }
+func searchCases() []Case { return slices.Concat(productCases(), rankingCases(), mapCases()) }
 
-// wholeCases time rankings of all rows against all, in classes of ten, in 100 large classes and in two halves. The
+// rankingCases time rankings of all rows against all, in classes of ten, in 100 large classes and in two halves. The
 // latter show the cost of queries with many positives.
-func wholeCases() []Case {
+func rankingCases() []Case {
 	const d = 128
 	var cases []Case
 	for _, n := range []int{50_000, 100_000} {
@@ -29,7 +29,7 @@ func wholeCases() []Case {
 				Items: n, Long: classes == 2,
 				Setup: func() (func() error, float64, error) {
 					set := eval.Set{Labels: [][]int64{make([]int64, n)}}
-					set.X = clouds(set.Labels[0], classes, d, 0.25)
+					set.X = newClusters(set.Labels[0], classes, d, 0.25)
 					metrics := eval.Config{Metrics: []eval.Metric{{Kind: eval.Recall, K: 1}, {Kind: eval.MAPAtR}}}
 					return func() error {
 						_, err := eval.Evaluate(context.Background(), set, nil, metrics)
@@ -50,7 +50,7 @@ func mapCases() []Case {
 		About: fmt.Sprintf("t-SNE of 50,000 rows of %d numbers in %d classes, by kindred's defaults", d, classes),
 		Items: n, Long: true,
 		Setup: func() (func() error, float64, error) {
-			x := clouds(make([]int64, n), classes, d, 0.5)
+			x := newClusters(make([]int64, n), classes, d, 0.5)
 			return func() error {
 				_, err := projection.TSNE{Seed: 1}.Run(context.Background(), x)
 				return err
@@ -59,10 +59,10 @@ func mapCases() []Case {
 	}}
 }
 
-// clouds returns rows with the classes 0, 1, ... in turn: normal noise around centres whose
+// newClusters returns rows with the classes 0, 1, ... in turn: normal noise around centres whose
 // coordinates have the given spread.
-func clouds(labels []int64, classes, d int, spread float32) *matrix.Dense {
-	x, centres := normal(len(labels), d, 1), normal(classes, d, 2)
+func newClusters(labels []int64, classes, d int, spread float32) *matrix.Dense {
+	x, centres := normalMatrix(len(labels), d, 1), normalMatrix(classes, d, 2)
 	for i := range labels {
 		labels[i] = int64(i % classes)
 		for j, c := range centres.Row(i % classes) {
@@ -82,7 +82,7 @@ func productCases() []Case {
 			About: "exact search: the 9 nearest of 60,502 rows of 512 numbers for 6,000 queries, by product",
 			Items: queries,
 			Setup: func() (func() error, float64, error) {
-				x := rank.Normalized(normal(n, d, 0))
+				x := rank.Normalized(normalMatrix(n, d, 0))
 				return func() error {
 					_, err := rank.Nearest(context.Background(), x.RowRange(0, queries), x, k,
 						rank.Options{Distance: rank.Dot})
@@ -95,7 +95,7 @@ func productCases() []Case {
 			About: "Recall@1..1000 and MAP@R of 60,502 rows of 512 numbers in 11,316 classes, query = gallery",
 			Items: n,
 			Setup: func() (func() error, float64, error) {
-				x := rank.Normalized(normal(n, d, 0))
+				x := rank.Normalized(normalMatrix(n, d, 0))
 				labels := make([]int64, n)
 				for i := range labels {
 					labels[i] = int64(i % 11316)
@@ -111,7 +111,7 @@ func productCases() []Case {
 			About: "k-means: 60,502 rows of 512 numbers, 1,000 clusters, random start, 5 iterations",
 			Items: 1,
 			Setup: func() (func() error, float64, error) {
-				x := normal(n, d, 0)
+				x := normalMatrix(n, d, 0)
 				return func() error {
 					_, err := cluster.KMeans(context.Background(), x,
 						cluster.Config{K: 1000, Init: cluster.Random, Iterations: 5, Seed: 1})

@@ -28,12 +28,12 @@ func stepCases() []Case {
 	}
 	for _, p := range networkPasses() {
 		for _, training := range []bool{false, true} {
-			cases = append(cases, p.timed(training, nn.Float32))
+			cases = append(cases, p.newCase(training, nn.Float32))
 			if !training || p.trains16 {
-				cases = append(cases, p.timed(training, nn.BFloat16))
+				cases = append(cases, p.newCase(training, nn.BFloat16))
 			}
 			if !training {
-				cases = append(cases, p.timed(training, nn.Int8))
+				cases = append(cases, p.newCase(training, nn.Int8))
 			}
 		}
 	}
@@ -69,7 +69,7 @@ func newStepper(o stepOptions) (*stepper, error) {
 		// nothing separates them, and takes no time.
 		spec.Layers = slices.Insert(spec.Layers, 1, nn.Layer{Kind: nn.Dropout})
 	}
-	s := &stepper{labels: make([]int64, o.n), grad: matrix.New(o.n, o.dim), pixels: uniform(o.n*o.side*o.side, 1)}
+	s := &stepper{labels: make([]int64, o.n), grad: matrix.New(o.n, o.dim), pixels: uniformValues(o.n*o.side*o.side, 1)}
 	if s.net, err = nn.New(spec, nn.Options{Seed: 1, Precision: o.precision}); err != nil {
 		return nil, err
 	}
@@ -136,8 +136,8 @@ func trainingStep(name string, o stepOptions) Case {
 	}
 }
 
-// uniform returns n values uniform in [0, 1).
-func uniform(n int, seed uint64) []float32 {
+// uniformValues returns n values uniform in [0, 1).
+func uniformValues(n int, seed uint64) []float32 {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	x := make([]float32, n)
 	for i := range x {

@@ -86,8 +86,8 @@ func FlagError(err error) error {
 	return Usagef("--%s %q: want %s", value.GetFlag().Name, value.GetValue(), want)
 }
 
-// leastMemory is about what a command needs before it reads anything.
-const leastMemory = 16 << 20
+// minMemory is about what a command needs before it reads anything.
+const minMemory = 16 << 20
 
 // memoryFlag is the flag --memory. It sets the runtime's soft memory limit,
 // which is where package budget finds it.
@@ -101,9 +101,9 @@ func (f *memoryFlag) Set(text string) error {
 	if err != nil {
 		return err
 	}
-	if n < leastMemory {
+	if n < minMemory {
 		return fmt.Errorf("%s is less than kindred itself needs (%s): give a unit, as in 4GiB", budget.Format(n),
-			budget.Format(leastMemory))
+			budget.Format(minMemory))
 	}
 	f.text = text
 	debug.SetMemoryLimit(n)

@@ -6,9 +6,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
-// flags maps the options that errors of the library name to the flags of the command
+// optionFlags maps the options that errors of the library name to the flags of the command
 // line.
-var flags = map[string]string{
+var optionFlags = map[string]string{
 	"data.OpenOptions.Home":    "--data-dir",
 	"data.OpenOptions.Outside": "--allow-outside (data.outside: true)",
 	"data.OpenOptions.Strict":  "--strict (data.strict: true)",
@@ -35,11 +35,11 @@ var flags = map[string]string{
 
 // Message is a command's message for an error: its text, with options of the library
 // replaced by the command's flags.
-func Message(err error) string { return option.Text(err, flagOf) }
+func Message(err error) string { return option.Text(err, flagName) }
 
-// flagOf returns the flag for an option of the library or, if the name has no package, for a setting of a command.
-func flagOf(name string) string {
-	switch flag, ok := flags[name]; {
+// flagName returns the flag for an option of the library or, if the name has no package, for a setting of a command.
+func flagName(name string) string {
+	switch flag, ok := optionFlags[name]; {
 	case ok:
 		return flag
 	case strings.Contains(name, "."):

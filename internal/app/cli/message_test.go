@@ -94,14 +94,14 @@ func TestFlagsOfOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name := range named {
-		if flags[name] == "" {
+		if optionFlags[name] == "" {
 			t.Errorf("no flag for %s", name)
 		}
 		if !strings.Contains(string(shown), fmt.Sprintf("\tat(%q, ", name)) {
 			t.Errorf("no command shows the flag for %s", name)
 		}
 	}
-	for name := range flags {
+	for name := range optionFlags {
 		if !named[name] {
 			t.Errorf("%s is named nowhere", name)
 		}

@@ -19,8 +19,8 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Train has the flags of the command that trains, as typed.
-type Train struct {
+// TrainFlags has the flags of the command that trains, as typed.
+type TrainFlags struct {
 	Config, Data, DataDir string
 	Set                   []string
 	Out, Resume, Finish   string
@@ -29,16 +29,16 @@ type Train struct {
 	PrintConfig           bool
 	Outside, Strict       bool
 	TryEncoders           bool
-	Weights
+	WeightsFlags
 
 	// Follows is set by a program for a process that helps to train a run that another process
 	// writes. This process then writes nothing.
 	Follows bool
 }
 
-// NewTrain returns the command that trains, with its flags and its argument, for the named program.
+// NewTrainCommand returns the command that trains, with its flags and its argument, for the named program.
 // The program sets what it runs.
-func NewTrain(program string, f *Train) *cobra.Command {
+func NewTrainCommand(program string, f *TrainFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "train [DATA] [-c FILE] [--set KEY=VALUE ...]",
 		Short: "Train an embedding",
@@ -77,7 +77,7 @@ Every key of the configuration can be set by --set section.key=value;
 		if cmd.Flags().Changed("minutes") && f.Minutes == 0 {
 			return Usagef("--minutes is 0: must be above 0; leave it out for a length by train.epochs")
 		}
-		return f.take(args)
+		return f.readArgs(args)
 	}
 	fs := cmd.Flags()
 	fs.StringVarP(&f.Config, "config", "c", "", "configuration (YAML)")
@@ -95,15 +95,15 @@ Every key of the configuration can be set by --set section.key=value;
 		"end the interrupted run in this folder: score and save its best weights so far, without further steps")
 	fs.BoolVar(&f.Force, "force", false,
 		"replace the run in the folder of --out: remove its files, and keep others")
-	f.Weights.Add(fs)
+	f.WeightsFlags.AddFlags(fs)
 	fs.BoolVar(&f.TryEncoders, "try-encoders", false,
 		"start from the network of the weights folder that finds images of one class best; at most 8 are tried")
 	fs.BoolVar(&f.PrintConfig, "print-config", false, "print the keys of the configuration and stop")
 	return cmd
 }
 
-// take takes the data set from the arguments.
-func (f *Train) take(args []string) error {
+// readArgs takes the data set from the arguments.
+func (f *TrainFlags) readArgs(args []string) error {
 	switch {
 	case len(args) == 0:
 	case len(args) > 1:
@@ -116,24 +116,24 @@ func (f *Train) take(args []string) error {
 	return nil
 }
 
-// begun returns the folder of an existing run and the flag that named it; "" for a
+// existingRun returns the folder of an existing run and the flag that named it; "" for a
 // new run.
-func (f *Train) begun() (dir, flag string) {
+func (f *TrainFlags) existingRun() (dir, flag string) {
 	if f.Finish != "" {
 		return f.Finish, "finish"
 	}
 	return f.Resume, "resume"
 }
 
-// Load reads the configuration of a new run or of the one to resume. seed, if not nil,
+// LoadConfig reads the configuration of a new run or of the one to resume. seed, if not nil,
 // is the seed of the command line.
-func (f *Train) Load(seed *uint64) (run.Config, error) {
+func (f *TrainFlags) LoadConfig(seed *uint64) (run.Config, error) {
 	file, set := f.Config, f.Set
 	if f.Finish != "" && (f.Resume != "" || len(f.Set) > 0 || seed != nil) {
 		return run.Config{}, Usagef("--finish keeps the configuration of the run and cannot be combined with " +
 			"--resume, --set or --seed")
 	}
-	dir, flag := f.begun()
+	dir, flag := f.existingRun()
 	if dir != "" {
 		if f.Minutes != 0 {
 			return run.Config{}, Usagef("--minutes is for a new run, and the run in %s has its number of epochs: "+
@@ -188,31 +188,31 @@ func (f *Train) Load(seed *uint64) (run.Config, error) {
 // Run trains with the configuration cfg into the folder of the flags, and writes the run's
 // page there. In opts the program sets the observer, the source of pretrained networks and
 // the engine.
-func (f *Train) Run(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
+func (f *TrainFlags) Run(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
 	opts.Dir, opts.Force, opts.Finish = f.Out, f.Force, f.Finish != ""
-	opts.Formats, opts.Began = embedding.Formats{parquet.Format{}}, time.Now()
-	if dir, _ := f.begun(); dir != "" {
+	opts.Formats, opts.StartTime = embedding.Formats{parquet.Format{}}, time.Now()
+	if dir, _ := f.existingRun(); dir != "" {
 		opts.Dir, opts.Resume = dir, true
 	} else if opts.Dir == "" {
-		opts.Dir, opts.Free = filepath.Join("runs", cfg.Name()), true
+		opts.Dir, opts.UniqueDir = filepath.Join("runs", cfg.Name()), true
 	}
 	if f.TryEncoders {
 		var err error
-		if opts.Encoders, err = f.cached(); err != nil {
+		if opts.Encoders, err = f.cachedNames(); err != nil {
 			return nil, err
 		}
 	}
-	if remotedata.Is(cfg.Data.Path) {
+	if remotedata.IsAddress(cfg.Data.Path) {
 		cfg.Data.Cache = true // every image is read only once
 		var err error
-		opts.Dataset, err = remotedata.Open(ctx, cfg.Data.Path, cfg.Data.Options("", opts.Formats...))
+		opts.Dataset, err = remotedata.Open(ctx, cfg.Data.Path, cfg.Data.OpenOptions("", opts.Formats...))
 		if err != nil {
 			return nil, err
 		}
 		defer opts.Dataset.Close()
 	}
 	if f.Follows && !opts.Resume {
-		opts.Dir, opts.Free = "", false
+		opts.Dir, opts.UniqueDir = "", false
 	}
 	res, err := run.Train(ctx, cfg, opts)
 	if err != nil || f.Follows {
@@ -222,7 +222,7 @@ func (f *Train) Run(ctx context.Context, cfg run.Config, opts run.Options) (*run
 	if err != nil {
 		return nil, err
 	}
-	_, err = runs.Write(ctx, []string{res.Dir}, runs.View{Home: opts.Home, Page: folder.ReportPath(),
+	_, err = runs.Write(ctx, []string{res.Dir}, runs.PageOptions{Home: opts.Home, Page: folder.ReportPath(),
 		Seed: cfg.Train.Seed})
 	return res, err
 }

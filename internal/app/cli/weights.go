@@ -10,20 +10,20 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Weights has the flags for the place of pretrained networks, as typed.
-type Weights struct {
+// WeightsFlags has the flags for the place of pretrained networks, as typed.
+type WeightsFlags struct {
 	Dir     string
 	Offline bool
 }
 
-// Add adds the flags to a command.
-func (w *Weights) Add(fs *pflag.FlagSet) {
+// AddFlags adds the flags to a command.
+func (w *WeightsFlags) AddFlags(fs *pflag.FlagSet) {
 	AddWeightsDir(fs, &w.Dir)
 	fs.BoolVar(&w.Offline, "offline", false, "do not fetch pretrained networks: use only the weights folder")
 }
 
-// cached lists the names of the networks in the folder. It is an error if there are none.
-func (w Weights) cached() (names []string, err error) {
+// cachedNames lists the names of the networks in the folder. It is an error if there are none.
+func (w WeightsFlags) cachedNames() (names []string, err error) {
 	home, err := weights.Home(w.Dir)
 	if err != nil {
 		return nil, err
@@ -37,17 +37,17 @@ func (w Weights) cached() (names []string, err error) {
 	return names, err
 }
 
-// Find returns a function for run.Options.Weights. It finds a pretrained network by name; without a
+// Finder returns a function for run.Options.Weights. It finds a pretrained network by name; without a
 // name, the default network for photos. get fetches a network that is not in the folder; its
 // argument home is the folder.
-func (w Weights) Find(get func(ctx context.Context, home, name string) error) func(context.Context, string) (
+func (w WeightsFlags) Finder(get func(ctx context.Context, home, name string) error) func(context.Context, string) (
 	run.Start, error) {
 	return func(ctx context.Context, name string) (run.Start, error) {
 		home, err := weights.Home(w.Dir)
 		if err != nil {
 			return run.Start{}, err
 		}
-		e, here := weights.Start(home)
+		e, here := weights.DefaultStart(home)
 		if name != "" {
 			if e, err = weights.Find(name); err != nil {
 				return run.Start{}, err

@@ -22,8 +22,8 @@ const (
 	Shape
 	// Screenshot means flat areas and straight edges, as programs draw them.
 	Screenshot
-	// Defects is the number of defects.
-	Defects
+	// NumDefects is the number of defects.
+	NumDefects
 )
 
 // String returns the name of a defect, which is also the name of its column.
@@ -34,8 +34,8 @@ func (d Defect) String() string {
 // Limit is the score from which a photo has a defect.
 const Limit = 0.5
 
-// farthest is the distance of the limit from the median, in robust standard deviations.
-const farthest = 3.5
+// limitDeviations is the distance of the limit from the median, in robust standard deviations.
+const limitDeviations = 3.5
 
 // rule defines a defect.
 type rule struct {
@@ -52,10 +52,10 @@ type rule struct {
 	words func(m *Measure, usual float64) string
 }
 
-func rules() [Defects]rule {
+func rules() [NumDefects]rule {
 	shorter := func(m *Measure) int { return min(m.W, m.H) }
 	aspect := func(m *Measure) float64 { return math.Log2(float64(m.W) / float64(m.H)) }
-	return [Defects]rule{
+	return [NumDefects]rule{
 		Blurred: {value: func(m *Measure) float64 { return -m.Sharpness }, least: 0.5,
 			never: func(m *Measure) bool { return m.Sharpness > 0 || m.High-m.Low < 0.02 },
 			words: func(m *Measure, usual float64) string {
@@ -94,18 +94,18 @@ func rules() [Defects]rule {
 	}
 }
 
-// Judged holds the defects of the photos of a set.
-type Judged struct {
+// Scores holds the defects of the photos of a set.
+type Scores struct {
 	// Scores has a score of every defect for each photo. A photo has the defect from Limit on. All
 	// scores of a photo that could not be read are 0.
-	Scores [][Defects]float64
+	Scores [][NumDefects]float64
 	of     []Measure
-	usual  [Defects]float64
+	usual  [NumDefects]float64
 }
 
-// Judge compares the photos of a set with each other.
-func Judge(measures []Measure) *Judged {
-	j := &Judged{Scores: make([][Defects]float64, len(measures)), of: measures}
+// ScorePhotos compares the photos of a set with each other.
+func ScorePhotos(measures []Measure) *Scores {
+	j := &Scores{Scores: make([][NumDefects]float64, len(measures)), of: measures}
 	for d, r := range rules() {
 		var values []float64
 		for i := range measures {
@@ -113,7 +113,7 @@ func Judge(measures []Measure) *Judged {
 				values = append(values, r.value(&measures[i]))
 			}
 		}
-		usual, deviation := robust(values)
+		usual, deviation := robustStats(values)
 		deviation = max(deviation, r.least)
 		j.usual[d] = usual
 		for i := range measures {
@@ -125,7 +125,7 @@ func Judge(measures []Measure) *Judged {
 			if r.both {
 				z = math.Abs(z)
 			}
-			score := min(1, max(0, z/(2*farthest)))
+			score := min(1, max(0, z/(2*limitDeviations)))
 			if r.never(m) {
 				score *= 0.9 * Limit
 			}
@@ -135,9 +135,9 @@ func Judge(measures []Measure) *Judged {
 	return j
 }
 
-// robust returns the median and a standard deviation that outliers do not change: 1.4826 times the median
+// robustStats returns the median and a standard deviation that outliers do not change: 1.4826 times the median
 // of the distances from the median, which is the standard deviation for a normal distribution.
-func robust(values []float64) (median, deviation float64) {
+func robustStats(values []float64) (median, deviation float64) {
 	if len(values) == 0 {
 		return 0, 0
 	}
@@ -152,17 +152,17 @@ func robust(values []float64) (median, deviation float64) {
 }
 
 // Has reports whether a photo has a defect.
-func (j *Judged) Has(i int, d Defect) bool { return j.Scores[i][d] >= Limit }
+func (j *Scores) Has(i int, d Defect) bool { return j.Scores[i][d] >= Limit }
 
 // Reason returns why a photo has or does not have a defect, with its value and the usual one.
-func (j *Judged) Reason(i int, d Defect) string {
+func (j *Scores) Reason(i int, d Defect) string {
 	return d.String() + ": " + rules()[d].words(&j.of[i], j.usual[d])
 }
 
 // Counts returns the number of photos with each defect.
-func (j *Judged) Counts() map[string]int {
+func (j *Scores) Counts() map[string]int {
 	out := map[string]int{}
-	for d := range Defects {
+	for d := range NumDefects {
 		out[d.String()] = 0
 		for i := range j.Scores {
 			if j.Has(i, d) {

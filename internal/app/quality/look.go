@@ -8,16 +8,16 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/par"
 )
 
-// Look measures the pictures of a part, in order. A Measure of a picture that cannot be read has an error.
+// MeasurePart measures the pictures of a part, in order. A Measure of a picture that cannot be read has an error.
 // Look returns an error if the source of all pictures fails. progress, if not nil, is called with the
 // number of pictures done.
-func Look(ctx context.Context, p *data.Part, progress func(done, total int)) ([]Measure, error) {
+func MeasurePart(ctx context.Context, p *data.Part, progress func(done, total int)) ([]Measure, error) {
 	out := make([]Measure, p.Len())
 	const piece = 512
 	for lo := 0; lo < len(out); lo += piece {
 		n := min(piece, len(out)-lo)
 		err := par.ForContext(ctx, n, 16, func(a, b int) {
-			var r Ruler
+			var r Meter
 			var im imaging.Image
 			var dec imaging.Decoder
 			for k := lo + a; k < lo+b; k++ {

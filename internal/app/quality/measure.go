@@ -33,29 +33,29 @@ const (
 	tiles = 4   // number of parts along each side
 )
 
-// Ruler measures pictures, one at a time.
-type Ruler struct {
+// Meter measures pictures, one at a time.
+type Meter struct {
 	small imaging.Image
 	re    imaging.Resizer
 }
 
 // Measure measures a picture. It may change the pixels.
-func (r *Ruler) Measure(im *imaging.Image) Measure {
-	m := Measure{W: im.W, H: im.H, Flat: flat(im)}
+func (r *Meter) Measure(im *imaging.Image) Measure {
+	m := Measure{W: im.W, H: im.H, Flat: measureFlat(im)}
 	im.SetChannels(1)
-	m.Straight = straight(im)
+	m.Straight = measureStraight(im)
 	w, h := im.W, im.H
 	if long := max(w, h); long > side {
 		w, h = max(1, (w*side+long/2)/long), max(1, (h*side+long/2)/long)
 	}
 	r.re.Resize(&r.small, im, imaging.Box{X1: float64(im.W), Y1: float64(im.H)}, w, h)
-	m.Low, m.Middle, m.High = greys(&r.small)
-	m.Sharpness = sharpness(&r.small)
+	m.Low, m.Middle, m.High = greyQuantiles(&r.small)
+	m.Sharpness = measureSharpness(&r.small)
 	return m
 }
 
-// greys returns quantiles of the greys of a picture with one channel.
-func greys(im *imaging.Image) (low, middle, high float64) {
+// greyQuantiles returns quantiles of the greys of a picture with one channel.
+func greyQuantiles(im *imaging.Image) (low, middle, high float64) {
 	var count [256]int
 	for _, v := range im.Pix[:im.W*im.H] {
 		count[v]++
@@ -86,8 +86,8 @@ func (s *sum) variance() float64 {
 	return float64(s.squares)/float64(s.n) - mean*mean
 }
 
-// sharpness returns Measure.Sharpness of a picture with one channel.
-func sharpness(im *imaging.Image) float64 {
+// measureSharpness returns Measure.Sharpness of a picture with one channel.
+func measureSharpness(im *imaging.Image) float64 {
 	var all sum
 	var parts [tiles * tiles]sum
 	for _, v := range im.Pix[:im.W*im.H] {
@@ -109,8 +109,8 @@ func sharpness(im *imaging.Image) float64 {
 	return math.Log2((of[len(of)-2] + 1) / (all.variance() + 1))
 }
 
-// flat returns Measure.Flat.
-func flat(im *imaging.Image) float64 {
+// measureFlat returns Measure.Flat.
+func measureFlat(im *imaging.Image) float64 {
 	n, c := 0, im.C
 	for y := range im.H - 1 {
 		row, below := im.Row(y), im.Row(y+1)
@@ -123,8 +123,8 @@ func flat(im *imaging.Image) float64 {
 	return float64(n) / float64(max(1, (im.W-1)*(im.H-1)))
 }
 
-// straight returns Measure.Straight of a picture with one channel.
-func straight(im *imaging.Image) float64 {
+// measureStraight returns Measure.Straight of a picture with one channel.
+func measureStraight(im *imaging.Image) float64 {
 	const edge, slope = 24, 8
 	edges, along := 0, 0
 	for y := range im.H - 1 {

@@ -24,8 +24,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/test/refdata"
 )
 
-// scene is a picture with large and small things in it, and the noise of a camera.
-func scene(w, h int, rng *rand.Rand) *imaging.Image {
+// newScene is a picture with large and small things in it, and the noise of a camera.
+func newScene(w, h int, rng *rand.Rand) *imaging.Image {
 	im := imaging.NewImage(w, h, 3)
 	type disc struct{ x, y, r, tone float64 }
 	discs := make([]disc, 30)
@@ -49,8 +49,8 @@ func scene(w, h int, rng *rand.Rand) *imaging.Image {
 	return im
 }
 
-// blurred is a picture out of focus: a Gaussian of that deviation in pixels.
-func blurred(im *imaging.Image, sigma float64) {
+// blur is a picture out of focus: a Gaussian of that deviation in pixels.
+func blur(im *imaging.Image, sigma float64) {
 	r := int(math.Ceil(3 * sigma))
 	kernel, total := make([]float64, 2*r+1), 0.0
 	for i := range kernel {
@@ -80,15 +80,15 @@ func blurred(im *imaging.Image, sigma float64) {
 	}
 }
 
-// exposed multiplies and adds.
-func exposed(im *imaging.Image, gain, plus float64) {
+// expose multiplies and adds.
+func expose(im *imaging.Image, gain, plus float64) {
 	for k, v := range im.Pix {
 		im.Pix[k] = uint8(min(255, gain*float64(v)+plus))
 	}
 }
 
-// screenshot is a window with a title, text and a button.
-func screenshot(w, h int, rng *rand.Rand) *imaging.Image {
+// newScreenshot is a window with a title, text and a button.
+func newScreenshot(w, h int, rng *rand.Rand) *imaging.Image {
 	im := image.NewRGBA(image.Rect(0, 0, w, h))
 	box := func(x0, y0, x1, y1 int, c color.Color) {
 		draw.Draw(im, image.Rect(x0, y0, x1, y1), image.NewUniform(c), image.Point{}, draw.Src)
@@ -105,27 +105,27 @@ func screenshot(w, h int, rng *rand.Rand) *imaging.Image {
 	return imaging.FromImage(im)
 }
 
-// planted is a set with so many photos of each defect, and what they were given.
-func planted(rng *rand.Rand, n, each int) (measures []Measure, given []Defect) {
-	var r Ruler
+// newDefects is a set with so many photos of each defect, and what they were given.
+func newDefects(rng *rand.Rand, n, each int) (measures []Measure, given []Defect) {
+	var r Meter
 	for k := range n {
-		im := scene(120+rng.IntN(20), 100+rng.IntN(20), rng)
+		im := newScene(120+rng.IntN(20), 100+rng.IntN(20), rng)
 		d := Defect(k / each)
 		switch {
-		case d >= Defects:
-			d = Defects
+		case d >= NumDefects:
+			d = NumDefects
 		case d == Blurred:
-			blurred(im, 3)
+			blur(im, 3)
 		case d == Dark:
-			exposed(im, 0.2, 0)
+			expose(im, 0.2, 0)
 		case d == Bright:
-			exposed(im, 0.3, 200)
+			expose(im, 0.3, 200)
 		case d == Tiny:
-			im = scene(20, 16, rng)
+			im = newScene(20, 16, rng)
 		case d == Shape:
-			im = scene(400, 60, rng)
+			im = newScene(400, 60, rng)
 		case d == Screenshot:
-			im = screenshot(130, 110, rng)
+			im = newScreenshot(130, 110, rng)
 		}
 		given = append(given, d)
 		measures = append(measures, r.Measure(im))
@@ -135,10 +135,10 @@ func planted(rng *rand.Rand, n, each int) (measures []Measure, given []Defect) {
 
 // What was planted is found, as what it is, and said so; the others are not.
 func TestPlanted(t *testing.T) {
-	measures, given := planted(rand.New(rand.NewPCG(1, 1)), 150, 5)
-	j := Judge(measures)
+	measures, given := newDefects(rand.New(rand.NewPCG(1, 1)), 150, 5)
+	j := ScorePhotos(measures)
 	for i, d := range given {
-		for of := range Defects {
+		for of := range NumDefects {
 			has := j.Has(i, of)
 			alsoBlurred := of == Blurred && (d == Bright || d == Screenshot || d == Tiny)
 			if has != (of == d) && !alsoBlurred {
@@ -146,12 +146,12 @@ func TestPlanted(t *testing.T) {
 					measures[i])
 			}
 		}
-		if d < Defects && !strings.HasPrefix(j.Reason(i, d), d.String()+": ") {
+		if d < NumDefects && !strings.HasPrefix(j.Reason(i, d), d.String()+": ") {
 			t.Error(j.Reason(i, d))
 		}
 	}
 	counts := j.Counts()
-	for d := range Defects {
+	for d := range NumDefects {
 		if counts[d.String()] < 5 {
 			t.Errorf("%v: %d", d, counts[d.String()])
 		}
@@ -169,28 +169,28 @@ func TestUniform(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	for name, picture := range map[string]func() *imaging.Image{
 		"night": func() *imaging.Image {
-			im := scene(80, 60, rng)
-			exposed(im, 0.15, 0)
+			im := newScene(80, 60, rng)
+			expose(im, 0.15, 0)
 			return im
 		},
 		"blurred": func() *imaging.Image {
-			im := scene(80, 60, rng)
-			blurred(im, 3)
+			im := newScene(80, 60, rng)
+			blur(im, 3)
 			return im
 		},
-		"screenshots": func() *imaging.Image { return screenshot(120, 100, rng) },
-		"strips":      func() *imaging.Image { return scene(200, 30, rng) },
-		"icons":       func() *imaging.Image { return scene(16, 16, rng) },
-		"white":       func() *imaging.Image { im := imaging.NewImage(20, 20, 1); exposed(im, 0, 255); return im },
+		"screenshots": func() *imaging.Image { return newScreenshot(120, 100, rng) },
+		"strips":      func() *imaging.Image { return newScene(200, 30, rng) },
+		"icons":       func() *imaging.Image { return newScene(16, 16, rng) },
+		"white":       func() *imaging.Image { im := imaging.NewImage(20, 20, 1); expose(im, 0, 255); return im },
 		"a pixel":     func() *imaging.Image { return imaging.NewImage(1, 1, 3) },
 		"a row":       func() *imaging.Image { return imaging.NewImage(9, 1, 1) },
 	} {
-		var r Ruler
+		var r Meter
 		var measures []Measure
 		for range 30 {
 			measures = append(measures, r.Measure(picture()))
 		}
-		j := Judge(measures)
+		j := ScorePhotos(measures)
 		for d, n := range j.Counts() {
 			if n > 1 { // of 30 by chance
 				t.Errorf("%s: %d are %s", name, n, d)
@@ -204,11 +204,11 @@ func TestUniform(t *testing.T) {
 			}
 		}
 	}
-	if j := Judge(nil); len(j.Scores) != 0 || j.Counts()["dark"] != 0 {
+	if j := ScorePhotos(nil); len(j.Scores) != 0 || j.Counts()["dark"] != 0 {
 		t.Error(j)
 	}
-	broken := Judge([]Measure{{Err: errors.New("broken")}, {Err: errors.New("broken")}})
-	if broken.Scores[0] != ([Defects]float64{}) {
+	broken := ScorePhotos([]Measure{{Err: errors.New("broken")}, {Err: errors.New("broken")}})
+	if broken.Scores[0] != ([NumDefects]float64{}) {
 		t.Error(broken)
 	}
 }
@@ -216,14 +216,14 @@ func TestUniform(t *testing.T) {
 // The order of the photos makes no difference, and photos that cannot be read none to others.
 func TestOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
-	measures, _ := planted(rng, 60, 3)
-	want := Judge(measures).Scores
+	measures, _ := newDefects(rng, 60, 3)
+	want := ScorePhotos(measures).Scores
 	order := rng.Perm(len(measures))
 	var mixed []Measure
 	for _, i := range order {
 		mixed = append(mixed, measures[i], Measure{Err: errors.New("broken")})
 	}
-	got := Judge(mixed).Scores
+	got := ScorePhotos(mixed).Scores
 	for k, i := range order {
 		if got[2*k] != want[i] {
 			t.Fatalf("%v, %v", got[2*k], want[i])
@@ -245,7 +245,7 @@ func TestBirds(t *testing.T) {
 		step = 1
 	}
 	rng := rand.New(rand.NewPCG(4, 4))
-	var r Ruler
+	var r Meter
 	var dec imaging.Decoder
 	var im imaging.Image
 	var measures []Measure
@@ -257,18 +257,18 @@ func TestBirds(t *testing.T) {
 		kind := rng.IntN(20)
 		switch kind {
 		case 0:
-			blurred(&im, 1+2*rng.Float64())
+			blur(&im, 1+2*rng.Float64())
 		case 1:
-			exposed(&im, 0.1+0.3*rng.Float64(), 0)
+			expose(&im, 0.1+0.3*rng.Float64(), 0)
 		case 2:
-			exposed(&im, 0.3, 180)
+			expose(&im, 0.3, 180)
 		}
 		for d := range Bright + 1 {
 			planted[d] = append(planted[d], kind == int(d))
 		}
 		measures = append(measures, r.Measure(&im))
 	}
-	j := Judge(measures)
+	j := ScorePhotos(measures)
 	for d := range Bright + 1 {
 		scores := make([]float64, len(measures))
 		found, wrong, total := 0, 0, 0
@@ -298,27 +298,27 @@ func TestTogether(t *testing.T) {
 	var pictures []*imaging.Image
 	rng := rand.New(rand.NewPCG(5, 5))
 	for range 12 {
-		pictures = append(pictures, scene(64, 64, rng))
+		pictures = append(pictures, newScene(64, 64, rng))
 	}
 	pictures[7] = pictures[2]
 	classes, names := make([]string, 12), make([]string, 12)
 	for i := range classes {
 		classes[i], names[i] = fmt.Sprint("c", i%5), fmt.Sprintf("photo of %c.jpg", 'a'+i*7%26)
 	}
-	set, err := data.New("set", names, classes, memory(pictures))
+	set, err := data.New("set", names, classes, memorySource(pictures))
 	if err != nil {
 		t.Fatal(err)
 	}
 	side := func(i int) string { return []string{"train", "test"}[i/6] }
-	found, err := Find(t.Context(), set.All(), side)
+	found, err := FindBursts(t.Context(), set.All(), side)
 	if err != nil {
 		t.Fatal(err)
 	}
-	measures, err := Look(t.Context(), set.All(), nil)
+	measures, err := MeasurePart(t.Context(), set.All(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := Judge(measures).Rows(names, found)
+	rows := ScorePhotos(measures).Rows(names, found)
 	for i, row := range rows[1:] {
 		want := []string{"", "false"}
 		if i == 2 || i == 7 {
@@ -330,16 +330,16 @@ func TestTogether(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Look(ended, set.All(), nil); !errors.Is(err, context.Canceled) {
+	if _, err := MeasurePart(ended, set.All(), nil); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }
 
-// memory are pictures as a source.
-type memory []*imaging.Image
+// memorySource are pictures as a source.
+type memorySource []*imaging.Image
 
-func (m memory) Shape() (w, h, c int) { return 0, 0, 0 }
-func (m memory) Read(_ context.Context, i int, dst *imaging.Image, _ *imaging.Decoder) error {
+func (m memorySource) Shape() (w, h, c int) { return 0, 0, 0 }
+func (m memorySource) Read(_ context.Context, i int, dst *imaging.Image, _ *imaging.Decoder) error {
 	dst.CopyFrom(m[i])
 	return nil
 }

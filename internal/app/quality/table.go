@@ -7,8 +7,8 @@ import (
 	"github.com/kindred-ml/kindred/data"
 )
 
-// Together holds the groups of photos that were taken together.
-type Together struct {
+// Bursts holds the groups of photos that were taken together.
+type Bursts struct {
 	// First is the index of the first photo of each photo's group, or of the photo itself if it is
 	// alone.
 	First []int
@@ -19,14 +19,14 @@ type Together struct {
 	size map[int]int // sizes of the groups, by their first photos
 }
 
-// Find groups the photos of a part as data.Part.FindGroups does. side returns the side of the split that a
+// FindBursts groups the photos of a part as data.Part.FindGroups does. side returns the side of the split that a
 // photo is on, or "".
-func Find(ctx context.Context, p *data.Part, side func(i int) string) (*Together, error) {
+func FindBursts(ctx context.Context, p *data.Part, side func(i int) string) (*Bursts, error) {
 	of, why, err := p.FindGroups(ctx)
 	if err != nil {
 		return nil, err
 	}
-	t := &Together{First: of, Leak: make([]bool, len(of)), Why: why}
+	t := &Bursts{First: of, Leak: make([]bool, len(of)), Why: why}
 	leaks := map[int]bool{}
 	t.size = map[int]int{}
 	for i, first := range of {
@@ -43,22 +43,22 @@ func Find(ctx context.Context, p *data.Part, side func(i int) string) (*Together
 // Rows returns a table of all photos. It has a column path with the names, which kindred index --columns
 // takes, a column of scores for each defect, whether the photo has any defect, the first photo of its
 // group, and whether the group is on both sides of the split. t may be nil.
-func (j *Judged) Rows(names []string, t *Together) [][]string {
+func (j *Scores) Rows(names []string, t *Bursts) [][]string {
 	head := []string{"path"}
-	for d := range Defects {
+	for d := range NumDefects {
 		head = append(head, d.String())
 	}
 	rows := [][]string{append(head, "defective", "burst", "leak")}
 	for i, name := range names {
 		row, any := []string{name}, false
-		for d := range Defects {
+		for d := range NumDefects {
 			row = append(row, fmt.Sprintf("%.3f", j.Scores[i][d]))
 			any = any || j.Has(i, d)
 		}
 		burst, leak := "", ""
 		if t != nil {
 			leak = fmt.Sprint(t.Leak[i])
-			if t.Grouped(i) {
+			if t.IsGrouped(i) {
 				burst = names[t.First[i]]
 			}
 		}
@@ -67,5 +67,5 @@ func (j *Judged) Rows(names []string, t *Together) [][]string {
 	return rows
 }
 
-// Grouped reports whether a photo was taken together with others.
-func (t *Together) Grouped(i int) bool { return t.size[t.First[i]] > 1 }
+// IsGrouped reports whether a photo was taken together with others.
+func (t *Bursts) IsGrouped(i int) bool { return t.size[t.First[i]] > 1 }

@@ -14,7 +14,7 @@ func TestForContextStops(t *testing.T) {
 	for _, procs := range []int{1, 2, 5} {
 		old := runtime.GOMAXPROCS(procs)
 		for _, at := range []int{0, 1, 7, 39, 40, 100} {
-			ctx := ctxtest.After(at)
+			ctx := ctxtest.NewCountdown(at)
 			var ran atomic.Int64
 			err := ForContext(ctx, 100, 0, func(lo, hi int) {
 				ran.Add(int64(hi - lo))

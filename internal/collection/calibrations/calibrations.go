@@ -20,8 +20,8 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Of describes the source of distances, and the place of their calibration.
-type Of struct {
+// Distances describes the source of distances, and the place of their calibration.
+type Distances struct {
 	File     string // file of the calibration; "" without a place
 	From     string // run, index or file that it is made from
 	Source   embedding.Network
@@ -34,44 +34,44 @@ type Of struct {
 	Notes io.Writer
 }
 
-// OfTable returns the Of of a file of embeddings, whose calibration is beside it.
-func OfTable(t *embedding.Table, path string) *Of {
-	return &Of{File: File(path, false), From: path, Source: t.Network}
+// FromTable returns the Of of a file of embeddings, whose calibration is beside it.
+func FromTable(t *embedding.Table, path string) *Distances {
+	return &Distances{File: Path(path, false), From: path, Source: t.Network}
 }
 
-// File returns the path of a calibration: in the folder of a run or an index, or
+// Path returns the path of a calibration: in the folder of a run or an index, or
 // beside a file.
-func File(path string, folder bool) string {
+func Path(path string, folder bool) string {
 	if folder {
 		return filepath.Join(path, decide.FileName)
 	}
 	return strings.TrimSuffix(path, filepath.Ext(path)) + "." + decide.FileName
 }
 
-// OfIndex returns the Of of an open index in a folder.
-func OfIndex(x *index.Index, dir string) (*Of, error) {
-	of := &Of{File: File(dir, true), From: dir, Dim: x.Info().Dim}
+// FromIndex returns the Of of an open index in a folder.
+func FromIndex(x *index.Index, dir string) (*Distances, error) {
+	of := &Distances{File: Path(dir, true), From: dir, Dim: x.Info().Dim}
 	if have := x.Info().Network; have.IsFileDigest() {
 		of.Earlier = func() (embedding.Network, error) { return have.Network, nil }
 	}
 	var err error
-	of.Source, err = provenance.OfIndex(x)
+	of.Source, err = provenance.IndexNetwork(x)
 	return of, err
 }
 
-// OfNetwork returns the Of of a network: that of a run in dir, or the file or folder network. A network
+// FromNetwork returns the Of of a network: that of a run in dir, or the file or folder network. A network
 // by name has no calibration.
-func OfNetwork(m *run.Model, dir, network string) (*Of, error) {
+func FromNetwork(m *run.Model, dir, network string) (*Distances, error) {
 	path := cmp.Or(dir, network)
-	of := &Of{Dim: m.Net.Spec().OutDim(), From: path}
+	of := &Distances{Dim: m.Net.Spec().OutDim(), From: path}
 	name := dir
 	if st, err := os.Stat(path); err == nil {
 		folder := st.IsDir()
 		if !folder {
 			name = filepath.Base(path)
 		}
-		of.File = File(path, folder)
-		of.Earlier = func() (embedding.Network, error) { return provenance.ByFiles(m, path, folder, name) }
+		of.File = Path(path, folder)
+		of.Earlier = func() (embedding.Network, error) { return provenance.IdentityByFiles(m, path, folder, name) }
 	} else if dir != "" {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func OfNetwork(m *run.Model, dir, network string) (*Of, error) {
 
 // SourceFor returns the source of the distances in the form in which a calibration, read from a file, records its own.
 // It prints a note if one of them is unknown.
-func (of *Of) SourceFor(c *decide.Calibration, file string) (embedding.Network, error) {
+func (of *Distances) SourceFor(c *decide.Calibration, file string) (embedding.Network, error) {
 	source := of.Source
 	if c.Source.IsFileDigest() && of.Earlier != nil {
 		var err error
@@ -93,13 +93,13 @@ func (of *Of) SourceFor(c *decide.Calibration, file string) (embedding.Network, 
 	if of.Notes == nil || source.Differs(c.Source) {
 		return source, nil
 	}
-	return source, provenance.Meet(provenance.Party{Name: file, Network: c.Source},
-		provenance.Party{Name: cmp.Or(of.From, "the photos"), Network: source}, false, of.Notes)
+	return source, provenance.CheckSameNetwork(provenance.EmbeddingSource{Name: file, Network: c.Source},
+		provenance.EmbeddingSource{Name: cmp.Or(of.From, "the photos"), Network: source}, false, of.Notes)
 }
 
 // CheckContent returns an error if the calibration beside a file of embeddings was learned from another content of the
 // file, unless the fingerprints say that the same network made both.
-func (of *Of) CheckContent(c *decide.Calibration) error {
+func (of *Distances) CheckContent(c *decide.Calibration) error {
 	if c.Content == "" || c.Source.IsSame(of.Source) || c.Source.Differs(of.Source) { // Fits refuses another network
 		return nil
 	}
@@ -111,8 +111,8 @@ func (of *Of) CheckContent(c *decide.Calibration) error {
 		"make it again with kindred calibrate %s, or name the calibration to use", of.File, of.From, of.From)
 }
 
-// fits returns an *UnfitError if the calibration in a file does not apply to the distances.
-func (of *Of) fits(c *decide.Calibration, file string) error {
+// checkFit returns an *UnfitError if the calibration in a file does not apply to the distances.
+func (of *Distances) checkFit(c *decide.Calibration, file string) error {
 	source, err := of.SourceFor(c, file)
 	if err != nil {
 		return err
@@ -153,14 +153,14 @@ func (e *UnfitError) Error() string { return e.File + ": " + e.Err.Error() }
 // Unwrap returns the reason.
 func (e *UnfitError) Unwrap() error { return e.Err }
 
-// Among reads the calibration in a file and returns it for the gallery. The given share of the
+// ForGallery reads the calibration in a file and returns it for the gallery. The given share of the
 // queries is expected to be unknown. A calibration for other distances is an *UnfitError.
-func (of *Of) Among(file string, strangers float64) (*decide.Among, error) {
+func (of *Distances) ForGallery(file string, strangers float64) (*decide.Among, error) {
 	c, err := Load(file, of.From)
 	if err != nil {
 		return nil, err
 	}
-	if err := of.fits(c, file); err != nil {
+	if err := of.checkFit(c, file); err != nil {
 		return nil, err
 	}
 	g, err := of.Gallery()
@@ -170,10 +170,10 @@ func (of *Of) Among(file string, strangers float64) (*decide.Among, error) {
 	return c.Among(g, strangers)
 }
 
-// Carry copies the calibration to a file, as the calibration of the source as, and returns it. It returns nil if
+// CopyTo copies the calibration to a file, as the calibration of the source as, and returns it. It returns nil if
 // there is no calibration or it is for another distance. A calibration for another network is not copied and is an
 // *UnfitError.
-func (of *Of) Carry(to string, as embedding.Network) (*decide.Calibration, error) {
+func (of *Distances) CopyTo(to string, as embedding.Network) (*decide.Calibration, error) {
 	if of.File == "" {
 		return nil, nil
 	}
@@ -184,7 +184,7 @@ func (of *Of) Carry(to string, as embedding.Network) (*decide.Calibration, error
 	if err != nil {
 		return nil, err
 	}
-	if err := of.fits(c, of.File); err != nil {
+	if err := of.checkFit(c, of.File); err != nil {
 		return nil, err
 	}
 	c.Source = as

@@ -15,8 +15,8 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// made is a calibration of vectors of two numbers by a network.
-func made(t *testing.T, network string) *decide.Calibration {
+// newCalibration is a calibration of vectors of two numbers by a network.
+func newCalibration(t *testing.T, network string) *decide.Calibration {
 	t.Helper()
 	const classes, each = 30, 4
 	x, labels := matrix.New(classes*each, 2), make([]int64, classes*each)
@@ -41,7 +41,7 @@ func TestFile(t *testing.T) {
 		{"runs/a", true, "runs/a/calibration.json"}, {"E.parquet", false, "E.calibration.json"},
 		{"dir.x/E", false, "dir.x/E.calibration.json"},
 	} {
-		if got := File(filepath.FromSlash(c.path), c.folder); got != filepath.FromSlash(c.want) {
+		if got := Path(filepath.FromSlash(c.path), c.folder); got != filepath.FromSlash(c.want) {
 			t.Errorf("%s: %s, want %s", c.path, got, c.want)
 		}
 	}
@@ -51,33 +51,34 @@ func TestFile(t *testing.T) {
 // that, and one that fits gives probabilities.
 func TestAmong(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "c.json")
-	of := &Of{From: "runs/a", Source: embedding.Network{Fingerprint: "n"}, Distance: "euclidean", Dim: 2,
+	of := &Distances{From: "runs/a", Source: embedding.Network{Fingerprint: "n"}, Distance: "euclidean", Dim: 2,
 		Gallery: func() (decide.Gallery, error) { return decide.Gallery{Items: 10, Classes: 5}, nil }}
 	var missing *MissingError
-	if _, err := of.Among(file, 0.5); !errors.As(err, &missing) || !errors.Is(err, fs.ErrNotExist) ||
+	if _, err := of.ForGallery(file, 0.5); !errors.As(err, &missing) || !errors.Is(err, fs.ErrNotExist) ||
 		!strings.Contains(err.Error(), "does not exist: make it with kindred calibrate runs/a") {
 		t.Error(err)
 	}
-	if err := made(t, "n").Save(file); err != nil {
+	if err := newCalibration(t, "n").Save(file); err != nil {
 		t.Fatal(err)
 	}
-	among, err := of.Among(file, 0.5)
+	among, err := of.ForGallery(file, 0.5)
 	if err != nil || !(among.Same(1) > among.Same(9)) {
 		t.Fatal(err)
 	}
 	full := errors.New("no")
 	broken := *of
 	broken.Gallery = func() (decide.Gallery, error) { return decide.Gallery{}, full }
-	if _, err := broken.Among(file, 0.5); !errors.Is(err, full) {
+	if _, err := broken.ForGallery(file, 0.5); !errors.Is(err, full) {
 		t.Error(err)
 	}
-	for what, change := range map[string]func(*Of){
-		"network": func(o *Of) { o.Source.Fingerprint = "other" }, "distance": func(o *Of) { o.Distance = "cosine" },
+	for what, change := range map[string]func(*Distances){
+		"network":  func(o *Distances) { o.Source.Fingerprint = "other" },
+		"distance": func(o *Distances) { o.Distance = "cosine" },
 	} {
 		other := *of
 		change(&other)
 		var unfit *UnfitError
-		if _, err := other.Among(file, 0.5); !errors.As(err, &unfit) || unfit.File != file {
+		if _, err := other.ForGallery(file, 0.5); !errors.As(err, &unfit) || unfit.File != file {
 			t.Errorf("another %s: %v", what, err)
 		}
 	}
@@ -88,11 +89,11 @@ func TestAmong(t *testing.T) {
 func TestCarry(t *testing.T) {
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "from.json"), filepath.Join(dir, "to.json")
-	of := &Of{File: from, Source: embedding.Network{Fingerprint: "n"}, Distance: "euclidean", Dim: 2}
+	of := &Distances{File: from, Source: embedding.Network{Fingerprint: "n"}, Distance: "euclidean", Dim: 2}
 	as := embedding.Network{Fingerprint: "copy"}
-	nothing := func(of *Of) error {
+	nothing := func(of *Distances) error {
 		t.Helper()
-		c, err := of.Carry(to, as)
+		c, err := of.CopyTo(to, as)
 		if c != nil {
 			t.Errorf("%+v is carried", c.Source)
 		}
@@ -101,10 +102,10 @@ func TestCarry(t *testing.T) {
 		}
 		return err
 	}
-	if err := errors.Join(nothing(of), nothing(&Of{})); err != nil {
+	if err := errors.Join(nothing(of), nothing(&Distances{})); err != nil {
 		t.Error(err)
 	}
-	if err := made(t, "n").Save(from); err != nil {
+	if err := newCalibration(t, "n").Save(from); err != nil {
 		t.Fatal(err)
 	}
 	other := *of
@@ -118,7 +119,7 @@ func TestCarry(t *testing.T) {
 	if err := nothing(&other); !errors.As(err, &unfit) || unfit.File != from {
 		t.Error(err)
 	}
-	c, err := of.Carry(to, as)
+	c, err := of.CopyTo(to, as)
 	if err != nil || c.Source.Fingerprint != "copy" {
 		t.Fatal(err)
 	}
@@ -141,15 +142,15 @@ func TestOfNetwork(t *testing.T) {
 	}
 	weights := filepath.Join(dir, nn.WeightsFile)
 	for _, c := range []struct{ dir, network, file string }{
-		{dir, "", File(dir, true)}, {"", dir, File(dir, true)}, {"", weights, File(weights, false)},
+		{dir, "", Path(dir, true)}, {"", dir, Path(dir, true)}, {"", weights, Path(weights, false)},
 		{"", "resnet50", ""},
 	} {
-		of, err := OfNetwork(m, c.dir, c.network)
+		of, err := FromNetwork(m, c.dir, c.network)
 		if err != nil || of.File != c.file || of.Dim != 3 || of.Source.Fingerprint == "" {
 			t.Errorf("%+v: %+v, %v", c, of, err)
 		}
 	}
-	if _, err := OfNetwork(m, filepath.Join(dir, "none"), ""); err == nil {
+	if _, err := FromNetwork(m, filepath.Join(dir, "none"), ""); err == nil {
 		t.Error("a run that is not there")
 	}
 }

@@ -21,15 +21,15 @@ const (
 	KReciprocal = "k-reciprocal" // k-reciprocal encoding
 )
 
-// Reranked is the least number of nearest items that re-ranking and Arrange.Diverse choose from; for more than half as
+// MinRerank is the least number of nearest items that re-ranking and Arrange.Diverse choose from; for more than half as
 // many neighbours it is twice their number.
-const Reranked = 200
+const MinRerank = 200
 
 const (
-	mostOthers   = 1000 // bound on Arrange.Others
-	mostArranged = 2000 // bound on Options.K with Arrange
-	// mostSearched bounds the search for groups: columns may have fewer values than K.
-	mostSearched = 64 * Reranked
+	maxOthers   = 1000 // bound on Arrange.Others
+	maxArranged = 2000 // bound on Options.K with Arrange
+	// maxSearched bounds the search for groups: columns may have fewer values than K.
+	maxSearched = 64 * MinRerank
 )
 
 // IsArranged reports whether others than the K nearest items may be shown, or in another order.
@@ -47,11 +47,11 @@ func (o *Options) Validate() error {
 		return invalid("collapse", o.Collapse, "a distance, 0 or more")
 	case !(o.Diverse >= 0 && o.Diverse < 1):
 		return invalid("diverse", o.Diverse, "a weight of 0 or more and below 1")
-	case o.Others < 0 || o.Others > mostOthers:
-		return invalid("others", o.Others, fmt.Sprintf("0 to %d", mostOthers))
-	case o.IsArranged() && o.K > mostArranged:
+	case o.Others < 0 || o.Others > maxOthers:
+		return invalid("others", o.Others, fmt.Sprintf("0 to %d", maxOthers))
+	case o.IsArranged() && o.K > maxArranged:
 		return invalid("neighbours", o.K, fmt.Sprintf("at most %d to re-rank, collapse, group or diversify",
-			mostArranged))
+			maxArranged))
 	case o.Rerank != "" && o.Rerank != AlphaQE && o.Rerank != KReciprocal:
 		return invalid("rerank", o.Rerank, AlphaQE+" or "+KReciprocal)
 	case o.Others > 0 && o.GroupBy == "" && o.Collapse == 0:
@@ -92,12 +92,12 @@ func (r *arranger) check(columns []store.Column) error {
 	return &option.Invalid{Setting: "group-by", Value: name, Want: want}
 }
 
-// width returns the number of items to search for at first.
-func (r *arranger) width() int {
+// searchSize returns the number of items to search for at first.
+func (r *arranger) searchSize() int {
 	if !r.opt.IsArranged() {
 		return r.opt.K
 	}
-	return max(Reranked, 2*r.opt.K)
+	return max(MinRerank, 2*r.opt.K)
 }
 
 // finish judges the nearest items, arranges them, and shortens them to K. It reports whether farther items cannot be
@@ -105,7 +105,7 @@ func (r *arranger) width() int {
 func (r *arranger) finish(ctx context.Context, q *Query, a *api.Answer) (complete bool, err error) {
 	o := r.opt
 	complete = o.Rerank != ""
-	if o.Same != nil && !q.Summed && judge(a, o.Same.Same, o.Least) {
+	if o.Same != nil && !q.Summed && setProbabilities(a, o.Same.Same, o.Least) {
 		complete = true
 	}
 	var steps []string
@@ -117,7 +117,7 @@ func (r *arranger) finish(ctx context.Context, q *Query, a *api.Answer) (complet
 	a.Neighbours = a.Neighbours[:min(o.K, len(a.Neighbours))]
 	if !o.Vectors {
 		for i := range a.Neighbours {
-			hideVectors(&a.Neighbours[i])
+			removeVectors(&a.Neighbours[i])
 		}
 	}
 	if o.Explain != nil {
@@ -126,15 +126,16 @@ func (r *arranger) finish(ctx context.Context, q *Query, a *api.Answer) (complet
 	return complete, nil
 }
 
-func hideVectors(n *api.Neighbour) {
+func removeVectors(n *api.Neighbour) {
 	n.Vector = nil
 	for i := range n.Others {
 		n.Others[i].Vector = nil
 	}
 }
 
-// judge gives neighbours their probabilities. It leaves out those below least, and reports whether there are any.
-func judge(a *api.Answer, same func(distance float64) float64, least float64) bool {
+// setProbabilities gives neighbours their probabilities. It leaves out those below least, and reports
+// whether there are any.
+func setProbabilities(a *api.Answer, same func(distance float64) float64, least float64) bool {
 	for k := range a.Neighbours {
 		p := same(a.Neighbours[k].Distance)
 		if a.Neighbours[k].Itself {
@@ -171,12 +172,12 @@ func (r *arranger) arrange(ctx context.Context, q *Query, a *api.Answer) (steps 
 			return nil, err
 		}
 		n := len(near)
-		near = gather(near, func(i int) int { return leader[i] }, o.Others)
+		near = keepFirstOfGroups(near, func(i int) int { return leader[i] }, o.Others)
 		note("of %d items those at most %g from a nearer one were collapsed", n, o.Collapse)
 	}
 	if o.GroupBy != "" {
 		first, n := map[string]int{}, len(near)
-		near = gather(near, func(i int) int {
+		near = keepFirstOfGroups(near, func(i int) int {
 			value := r.g.value(&near[i], o.GroupBy)
 			lead, ok := first[value]
 			if !ok || value == "" { // an item without a value is a group of its own
@@ -187,8 +188,8 @@ func (r *arranger) arrange(ctx context.Context, q *Query, a *api.Answer) (steps 
 		note("%d further items with the same %s were grouped", n-len(near), o.GroupBy)
 	}
 	if o.Diverse > 0 {
-		pool := near[:min(len(near), r.width())]
-		order, err := r.candidates(q, pool).Diverse(ctx, scores(pool), o.K, o.Diverse)
+		pool := near[:min(len(near), r.searchSize())]
+		order, err := r.candidates(q, pool).Diverse(ctx, orderingDistances(pool), o.K, o.Diverse)
 		if err != nil {
 			return nil, err
 		}
@@ -233,8 +234,8 @@ func (r *arranger) candidates(q *Query, near []api.Neighbour) *rerank.Candidates
 	return c
 }
 
-// scores returns the distances by which neighbours are ordered.
-func scores(near []api.Neighbour) []float64 {
+// orderingDistances returns the distances by which neighbours are ordered.
+func orderingDistances(near []api.Neighbour) []float64 {
 	out := make([]float64, len(near))
 	for i := range near {
 		out[i] = option.Or(near[i].Score, near[i].Distance)
@@ -242,9 +243,9 @@ func scores(near []api.Neighbour) []float64 {
 	return out
 }
 
-// gather keeps the first neighbour of each group. leader returns the position of the first one in the group of the
-// i-th, and is called in order. It counts the others, and lists up to most of them.
-func gather(near []api.Neighbour, leader func(i int) int, most int) []api.Neighbour {
+// keepFirstOfGroups keeps the first neighbour of each group. leader returns the position of the first one in
+// the group of the i-th, and is called in order. It counts the others, and lists up to most of them.
+func keepFirstOfGroups(near []api.Neighbour, leader func(i int) int, most int) []api.Neighbour {
 	var out []api.Neighbour
 	place := make([]int, len(near)) // of a leader in out
 	for i := range near {

@@ -15,9 +15,9 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// circles returns galleries of 400 items, 4 copies of each of 100: copy j of item i lies at the distance i + 1 + j/1000
-// from 0, in one of two directions. Its label is the last digit of i.
-func circles(t *testing.T) map[string]Gallery {
+// newCircles returns galleries of 400 items, 4 copies of each of 100: copy j of item i lies at the distance
+// i + 1 + j/1000 from 0, in one of two directions. Its label is the last digit of i.
+func newCircles(t *testing.T) map[string]Gallery {
 	t.Helper()
 	const n, copies = 100, 4
 	table := &embedding.Table{X: matrix.New(n*copies, 2)}
@@ -34,11 +34,11 @@ func circles(t *testing.T) map[string]Gallery {
 				Columns: map[string]any{"label": labels[len(labels)-1]}})
 		}
 	}
-	return filled(t, table, labels, list)
+	return fillGalleries(t, table, labels, list)
 }
 
-// text returns neighbours as name(count)[others].
-func text(near []api.Neighbour) string {
+// formatNeighbours returns neighbours as name(count)[searchOthers].
+func formatNeighbours(near []api.Neighbour) string {
 	var out []string
 	for _, n := range near {
 		s := strings.TrimSuffix(n.ID, ".jpg")
@@ -46,7 +46,7 @@ func text(near []api.Neighbour) string {
 			s += fmt.Sprintf("(%d)", n.Count)
 		}
 		if len(n.Others) > 0 {
-			s += "[" + text(n.Others) + "]"
+			s += "[" + formatNeighbours(n.Others) + "]"
 		}
 		out = append(out, s)
 	}
@@ -72,13 +72,14 @@ func TestArrange(t *testing.T) {
 		{Options{K: 1, Arrange: api.Arrange{GroupBy: "path"}}, "00-0(1)"},
 		{Options{K: 60, Arrange: api.Arrange{Collapse: 0.01}}, ""},
 	} {
-		for name, g := range circles(t) {
+		for name, g := range newCircles(t) {
 			got, err := Nearest(t.Context(), g, query, c.opt)
 			if err != nil {
 				t.Fatal(name, err)
 			}
-			if near := got[0].Neighbours; c.want == "" && len(near) != c.opt.K || c.want != "" && text(near) != c.want {
-				t.Errorf("%s, %+v: %s", name, c.opt.Arrange, text(near))
+			if near := got[0].Neighbours; c.want == "" && len(near) != c.opt.K || c.want != "" &&
+				formatNeighbours(near) != c.want {
+				t.Errorf("%s, %+v: %s", name, c.opt.Arrange, formatNeighbours(near))
 			}
 			for _, n := range got[0].Neighbours {
 				if n.Vector != nil || n.Columns["label"] != n.Label {
@@ -91,7 +92,7 @@ func TestArrange(t *testing.T) {
 
 // Diverse neighbours are of both directions; the nearest comes first.
 func TestDiverse(t *testing.T) {
-	for name, g := range circles(t) {
+	for name, g := range newCircles(t) {
 		opt := Options{K: 4, Arrange: api.Arrange{Diverse: 0.9}}
 		got, err := Nearest(t.Context(), g, []Query{{Vector: []float32{0, 0}}}, opt)
 		if err != nil {
@@ -103,16 +104,16 @@ func TestDiverse(t *testing.T) {
 			directions[n.ID[1]%2 == 0] = true
 		}
 		if near[0].ID != "00-0.jpg" || near[1].Distance < 40 || len(directions) != 2 {
-			t.Errorf("%s: %s", name, text(near))
+			t.Errorf("%s: %s", name, formatNeighbours(near))
 		}
 	}
 }
 
 // Re-ranking orders by the score, shows the distance from the query, and does not lose or invent items.
 func TestRerank(t *testing.T) {
-	for name, g := range circles(t) {
+	for name, g := range newCircles(t) {
 		for _, way := range []string{AlphaQE, KReciprocal} {
-			opt := Options{K: Reranked, Arrange: api.Arrange{Rerank: way}, Explain: &api.Provenance{Gallery: name}}
+			opt := Options{K: MinRerank, Arrange: api.Arrange{Rerank: way}, Explain: &api.Provenance{Gallery: name}}
 			got, err := Nearest(t.Context(), g, []Query{{Name: "v", From: "a vector", Vector: []float32{3, 1}}}, opt)
 			if err != nil {
 				t.Fatal(name, err)
@@ -126,7 +127,7 @@ func TestRerank(t *testing.T) {
 					return 1
 				}
 				return 0
-			}) || len(near) != Reranked || slices.IsSortedFunc(near, func(a, b api.Neighbour) int {
+			}) || len(near) != MinRerank || slices.IsSortedFunc(near, func(a, b api.Neighbour) int {
 				return int(math.Copysign(1, a.Distance-b.Distance))
 			}) {
 				t.Errorf("%s, %s: %d neighbours, not ordered anew", name, way, len(near))
@@ -165,7 +166,7 @@ func TestValidateOptions(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	for name, g := range circles(t) {
+	for name, g := range newCircles(t) {
 		_, err := Nearest(t.Context(), g, []Query{{Vector: []float32{0, 0}}},
 			Options{K: 1, Arrange: api.Arrange{GroupBy: "colour"}})
 		if err == nil || err.Error() != "group-by colour: want a column of the gallery: label" {
@@ -186,7 +187,7 @@ func TestCollapseDot(t *testing.T) {
 
 // A gallery without items has no neighbours, however they are arranged.
 func TestArrangeNothing(t *testing.T) {
-	for name, g := range bothItems(t) {
+	for name, g := range emptyItems(t) {
 		for _, a := range []api.Arrange{{}, {Rerank: AlphaQE}, {Rerank: KReciprocal}, {Diverse: 0.5}, {Collapse: 1}} {
 			got, err := Nearest(t.Context(), g, []Query{{Vector: []float32{0, 0}}}, Options{K: 2, Arrange: a})
 			if err != nil || len(got[0].Neighbours) != 0 {

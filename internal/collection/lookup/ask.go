@@ -14,9 +14,9 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// Photos embeds photos to look up: those at the given paths, or those of a data set. The caller closes the Set. Without
-// Spec.Strict, unreadable photos are left out with a remark.
-func (s *Source) Photos(ctx context.Context, paths []string, set string) (*Set, []Query, error) {
+// EmbedPhotos embeds photos to look up: those at the given paths, or those of a data set. The caller closes
+// the Set. Without Spec.Strict, unreadable photos are left out with a remark.
+func (s *Source) EmbedPhotos(ctx context.Context, paths []string, set string) (*Set, []Query, error) {
 	m, err := s.model()
 	if err != nil {
 		return nil, nil, err
@@ -34,7 +34,7 @@ func (s *Source) Photos(ctx context.Context, paths []string, set string) (*Set, 
 	if err := s.embed(ctx, m, out); err != nil {
 		return nil, nil, err
 	}
-	s.sayLeftOut(out.LeftOut)
+	s.noteLeftOut(out.LeftOut)
 	return out, out.Queries("the photo, embedded by " + s.networkText()), nil
 }
 
@@ -46,8 +46,8 @@ func (s *Source) networkText() string {
 	return "a network that is not known"
 }
 
-// VectorFile returns a query for each row of the file of Spec.Vector. The Set has their embeddings.
-func (s *Source) VectorFile() (*Set, []Query, error) {
+// ReadVectors returns a query for each row of the file of Spec.Vector. The Set has their embeddings.
+func (s *Source) ReadVectors() (*Set, []Query, error) {
 	t, err := s.host.ReadTable(s.Vector)
 	if err != nil {
 		return nil, nil, err
@@ -59,13 +59,13 @@ func (s *Source) VectorFile() (*Set, []Query, error) {
 		}
 		return set, set.Queries("a row of " + s.Vector), nil
 	}
-	list, err := ByVector(t, s.Vector, s.Calibration.Dim) // items of an index are not compared with photos
+	list, err := QueriesByVector(t, s.Vector, s.Calibration.Dim) // items of an index are not compared with photos
 	return set, list, err
 }
 
-// MeetVectors returns an error if the embeddings of Spec.Vector are of another network than those of a gallery.
-func (s *Source) MeetVectors(t *embedding.Table, all provenance.Party) error {
-	return provenance.Meet(provenance.OfTable(t, s.Vector), all, s.ForceNetwork, s.host.Notes())
+// CheckVectors returns an error if the embeddings of Spec.Vector are of another network than those of a gallery.
+func (s *Source) CheckVectors(t *embedding.Table, all provenance.EmbeddingSource) error {
+	return provenance.CheckSameNetwork(provenance.SourceOfTable(t, s.Vector), all, s.ForceNetwork, s.host.Notes())
 }
 
 // WordsError is the error of a query that is taken for words, although words cannot be looked up.
@@ -84,8 +84,8 @@ func (e *WordsError) Named(name func(setting string) string) string {
 // Unwrap returns the reason.
 func (e *WordsError) Unwrap() error { return e.Err }
 
-// Sums returns the queries of phrases that are words or sums. Photos alone are left out.
-func (s *Source) Sums(ctx context.Context, all []Phrase) (list []Query, err error) {
+// EmbedSums returns the queries of phrases that are words or sums. Photos alone are left out.
+func (s *Source) EmbedSums(ctx context.Context, all []Phrase) (list []Query, err error) {
 	sums := slices.DeleteFunc(slices.Clone(all), Phrase.IsPhoto)
 	if len(sums) == 0 {
 		return nil, nil
@@ -98,10 +98,10 @@ func (s *Source) Sums(ctx context.Context, all []Phrase) (list []Query, err erro
 	if err != nil {
 		return nil, err
 	}
-	spoken, embedded := Words(sums), (*matrix.Dense)(nil)
+	spoken, embedded := ListWords(sums), (*matrix.Dense)(nil)
 	var tower *textencoder.Tower
 	if spoken != nil {
-		if tower, err = s.Tower(); err != nil {
+		if tower, err = s.OpenTower(); err != nil {
 			return nil, &WordsError{spoken[0], err}
 		}
 	}
@@ -127,13 +127,13 @@ func (s *Source) Sums(ctx context.Context, all []Phrase) (list []Query, err erro
 				continue
 			}
 			if photos[t.Photo] == nil {
-				if photos[t.Photo], err = s.single(ctx, t.Photo); err != nil {
+				if photos[t.Photo], err = s.embedPhoto(ctx, t.Photo); err != nil {
 					return nil, err
 				}
 			}
 			terms[i].Query = *photos[t.Photo]
 		}
-		q, err := AddUp(p.String(), terms)
+		q, err := SumQueries(p.String(), terms)
 		if err != nil {
 			return nil, err
 		}
@@ -143,13 +143,13 @@ func (s *Source) Sums(ctx context.Context, all []Phrase) (list []Query, err erro
 	return list, nil
 }
 
-// single embeds a photo of a sum.
-func (s *Source) single(ctx context.Context, path string) (*Query, error) {
+// embedPhoto embeds a photo of a sum.
+func (s *Source) embedPhoto(ctx context.Context, path string) (*Query, error) {
 	strict := *s
 	spec := *s.Spec
 	spec.Strict = true
 	strict.Spec = &spec
-	set, list, err := strict.Photos(ctx, []string{path}, "")
+	set, list, err := strict.EmbedPhotos(ctx, []string{path}, "")
 	if err != nil {
 		return nil, err
 	}
@@ -160,8 +160,8 @@ func (s *Source) single(ctx context.Context, path string) (*Query, error) {
 	return &list[0], nil
 }
 
-// Words lists the words of phrases, each once.
-func Words(phrases []Phrase) (all []string) {
+// ListWords lists the words of phrases, each once.
+func ListWords(phrases []Phrase) (all []string) {
 	for _, p := range phrases {
 		for _, t := range p {
 			if t.Words != "" && !slices.Contains(all, t.Words) {
@@ -172,8 +172,8 @@ func Words(phrases []Phrase) (all []string) {
 	return all
 }
 
-// PhotosAlone lists the phrases that are photos alone, or folders of photos.
-func PhotosAlone(phrases []Phrase) (paths []string) {
+// SinglePhotos lists the phrases that are photos alone, or folders of photos.
+func SinglePhotos(phrases []Phrase) (paths []string) {
 	for _, p := range phrases {
 		if p.IsPhoto() {
 			paths = append(paths, p[0].Photo)

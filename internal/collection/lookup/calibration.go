@@ -14,11 +14,13 @@ import (
 	"github.com/kindred-ml/kindred/internal/collection/provenance"
 )
 
-// Judge sets Options.Same to the probabilities that neighbours show the same thing, by the calibration in a file, or
-// that of the gallery if file is "". strangers is the expected share of queries whose class is not in the gallery. It
-// returns the file. Without a calibration it changes nothing, which is an error if wanted names a setting that needs
-// one. A calibration for other distances is left out with a remark, or is an error if it is wanted.
-func (s *Source) Judge(ctx context.Context, g Gallery, opt *Options, file string, strangers float64, wanted string) (
+// UseCalibration sets Options.Same to the probabilities that neighbours show the same thing, by the
+// calibration in a file, or that of the gallery if file is "". strangers is the expected share of queries
+// whose class is not in the gallery. It returns the file. Without a calibration it changes nothing, which is
+// an error if wanted names a setting that needs one. A calibration for other distances is left out with a
+// remark, or is an error if it is wanted.
+func (s *Source) UseCalibration(ctx context.Context, g Gallery, opt *Options, file string, strangers float64,
+	wanted string) (
 	string, error) {
 	in, err := g.Info(ctx)
 	if err != nil {
@@ -34,7 +36,7 @@ func (s *Source) Judge(ctx context.Context, g Gallery, opt *Options, file string
 		}
 		return "", nil
 	}
-	opt.Same, err = of.Among(file, strangers)
+	opt.Same, err = of.ForGallery(file, strangers)
 	var missing *calibrations.MissingError
 	var unfit *calibrations.UnfitError
 	switch {
@@ -56,7 +58,7 @@ func (s *Source) Judge(ctx context.Context, g Gallery, opt *Options, file string
 func (s *Source) LoadCalibration(file string) (*decide.Calibration, string, error) {
 	of := s.Calibration
 	if of.File == "" && s.Embeddings != "" {
-		of.File, of.From = calibrations.File(s.Embeddings, false), s.Embeddings
+		of.File, of.From = calibrations.Path(s.Embeddings, false), s.Embeddings
 	}
 	path := cmp.Or(file, of.File)
 	if path == "" {
@@ -73,9 +75,9 @@ func (s *Source) LoadCalibration(file string) (*decide.Calibration, string, erro
 	return says, path, err
 }
 
-// Identifier returns the Identifier of queries in the gallery, by the calibration that LoadCalibration returned for a
-// file. set has the embeddings of the queries.
-func (s *Source) Identifier(ctx context.Context, set *Set, queries []Query, says *decide.Calibration,
+// NewIdentifier returns the Identifier of queries in the gallery, by the calibration that LoadCalibration
+// returned for a file. set has the embeddings of the queries.
+func (s *Source) NewIdentifier(ctx context.Context, set *Set, queries []Query, says *decide.Calibration,
 	file, path string) (*Identifier, error) {
 	g, err := s.Gallery(ctx, says.Distance, true)
 	if err != nil {
@@ -83,13 +85,13 @@ func (s *Source) Identifier(ctx context.Context, set *Set, queries []Query, says
 	}
 	of, all := s.Calibration, s.Party(cmp.Or(s.Index, s.In))
 	if t, ok := g.(*Table); ok && s.Embeddings != "" {
-		all = provenance.OfTable(t.Table, s.Embeddings)
+		all = provenance.SourceOfTable(t.Table, s.Embeddings)
 		if s.model == nil { // nothing else names the network
 			of.Source = all.Network
 		}
 	}
 	if s.Vector != "" {
-		if err := s.MeetVectors(set.Table, all); err != nil {
+		if err := s.CheckVectors(set.Table, all); err != nil {
 			return nil, err
 		}
 	}

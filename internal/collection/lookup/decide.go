@@ -14,9 +14,9 @@ import (
 
 // Basis is what decisions depend on. Two that are equal make equal Deciders.
 type Basis struct {
-	Says     *decide.Calibration
-	Known    *decide.Gallery  // the counts of the gallery's labels
-	Measures *decide.Measures // distances between its items; nil: not measured
+	Calibration *decide.Calibration
+	Known       *decide.Gallery  // the counts of the gallery's labels
+	Measures    *decide.Measures // distances between its items; nil: not measured
 	// ByClass computes sets of a coverage from a class's own items if it has enough.
 	ByClass bool
 	decide.IdentifyOptions
@@ -26,7 +26,7 @@ type Basis struct {
 // reports whether an option is given: fpir, estimate, strangers or by-class. It sets the others to their defaults, or
 // to zero where they do not apply. file names the calibration. measured reports whether Measures are used.
 func (b *Basis) Check(file string, given func(setting string) bool) (measured bool, err error) {
-	by := b.Says.Basis(*b.Known, b.IdentifyOptions)
+	by := b.Calibration.Basis(*b.Known, b.IdentifyOptions)
 	for _, of := range []struct {
 		setting string
 		applies bool
@@ -63,7 +63,7 @@ func (b *Basis) Decider() (*decide.Decider, error) {
 			known.Spread = b.Measures.Spread
 		}
 	}
-	return b.Says.Decider(known, b.IdentifyOptions)
+	return b.Calibration.Decider(known, b.IdentifyOptions)
 }
 
 // DecideOptions control how a Decider decides about queries.
@@ -72,10 +72,11 @@ type DecideOptions struct {
 	Voters   bool // keep the neighbours that voted
 }
 
-// FarError is the error of a set of labels that needs more neighbours than one search of the gallery may bring.
-type FarError struct{ Most int }
+// TooManyNeighboursError is the error of a set of labels that needs more neighbours than one search of the
+// gallery may bring.
+type TooManyNeighboursError struct{ Most int }
 
-func (e *FarError) Error() string {
+func (e *TooManyNeighboursError) Error() string {
 	return fmt.Sprintf("a set of this coverage needs more than %d neighbours, which is the limit", e.Most)
 }
 
@@ -85,18 +86,18 @@ type NoItemsError struct{ Gallery string }
 func (e *NoItemsError) Error() string { return e.Gallery + " has no items besides the photos" }
 
 // Decide decides about every query, or about all queries together. Items that are one of the queries decided about have
-// no vote. The errors include a *FarError and a *NoItemsError.
+// no vote. The errors include a *TooManyNeighboursError and a *NoItemsError.
 func Decide(ctx context.Context, g Gallery, d *decide.Decider, queries []Query, opt DecideOptions) ([]Decision, error) {
 	if opt.Together && len(queries) > 1 {
 		one, err := decideTogether(ctx, g, d, queries, opt)
 		return []Decision{one}, err
 	}
 	out := make([]Decision, len(queries))
-	return out, reach(ctx, g, d, queries, 0, func(i int, found *api.Answer) (err error) {
+	return out, searchUntilEnough(ctx, g, d, queries, 0, func(i int, found *api.Answer) (err error) {
 		out[i] = Decision{Of: []int{i}}
 		out[i].Query, out[i].Photos = queries[i].Name, 1
 		out[i].Itself, out[i].ItselfLabels = found.Itself, found.ItselfLabels
-		own := members(found, &queries[i])
+		own := photoItems(found, &queries[i])
 		if err = out[i].decide(d, queries[i:i+1], [][]api.Neighbour{found.Neighbours}, own, opt); err != nil {
 			err = fmt.Errorf("%s: %w", out[i].Query, err)
 		}
@@ -104,8 +105,8 @@ func Decide(ctx context.Context, g Gallery, d *decide.Decider, queries []Query, 
 	})
 }
 
-// members returns the items that are a query.
-func members(found *api.Answer, q *Query) (out []decide.Member) {
+// photoItems returns the items that are a query.
+func photoItems(found *api.Answer, q *Query) (out []decide.Member) {
 	for _, label := range found.ItselfLabels {
 		out = append(out, decide.Member{Label: label, Vector: q.Vector})
 	}
@@ -118,7 +119,7 @@ func (q *Decision) decide(d *decide.Decider, queries []Query, near [][]api.Neigh
 	photos := make([]decide.Photo, len(near))
 	for k := range near {
 		var voters []api.Neighbour
-		photos[k] = decide.Photo{Vector: queries[k].Vector, Near: Votes(near[k]), Itself: itself}
+		photos[k] = decide.Photo{Vector: queries[k].Vector, Near: VotingNeighbours(near[k]), Itself: itself}
 		if opt.Voters {
 			voters = slices.Clone(near[k][:min(len(near[k]), d.Voters())])
 			for i := range voters {
@@ -135,15 +136,15 @@ func (q *Decision) decide(d *decide.Decider, queries []Query, near [][]api.Neigh
 		said.RunnerUpProbability
 	q.Unknown, q.Nearest, q.Within, q.Needed, q.Set = said.Unknown, said.Nearest, said.Within, said.Needed, said.Set
 	q.score = said.Score
-	q.answer()
+	q.setAnswer()
 	return err
 }
 
-// answer sets the kind of answer. If items of the gallery are the photo, the answer is their label.
-func (q *Decision) answer() {
+// setAnswer sets the kind of answer. If items of the gallery are the photo, the answer is their label.
+func (q *Decision) setAnswer() {
 	switch {
 	case len(q.Itself) > 0:
-		others, labels := q.Vote, distinct(q.ItselfLabels)
+		others, labels := q.Vote, distinctLabels(q.ItselfLabels)
 		q.Answer, q.Others, q.Vote = api.AnswerPicture, &others, api.Vote{}
 		if len(labels) == 1 {
 			q.Label, q.Probability = labels[0], 1
@@ -158,8 +159,8 @@ func (q *Decision) answer() {
 	}
 }
 
-// distinct returns the different labels among those of items, in order.
-func distinct(labels []string) []string {
+// distinctLabels returns the different labels among those of items, in order.
+func distinctLabels(labels []string) []string {
 	var out []string
 	for _, l := range labels {
 		if l = cmp.Or(l, decide.Unlabelled); !slices.Contains(out, l) {
@@ -169,8 +170,8 @@ func distinct(labels []string) []string {
 	return out
 }
 
-// Votes returns neighbours as a Decider takes them.
-func Votes(near []api.Neighbour) []decide.Neighbour {
+// VotingNeighbours returns neighbours as a Decider takes them.
+func VotingNeighbours(near []api.Neighbour) []decide.Neighbour {
 	out := make([]decide.Neighbour, len(near))
 	for i, n := range near {
 		out[i] = decide.Neighbour{Label: cmp.Or(n.Label, decide.Unlabelled), Distance: n.Distance}
@@ -187,7 +188,7 @@ func decideTogether(ctx context.Context, g Gallery, d *decide.Decider, queries [
 	q.Query, q.Photos = queries[0].Name, n
 	var own []decide.Member
 	const spare = 64 // items of the other photos are left out too; few things have more photos
-	err := reach(ctx, g, d, queries, min(n, spare), func(i int, found *api.Answer) error {
+	err := searchUntilEnough(ctx, g, d, queries, min(n, spare), func(i int, found *api.Answer) error {
 		near[i] = found.Neighbours
 		for k, name := range found.Itself {
 			if _, again := itself[name]; !again {
@@ -216,12 +217,13 @@ func decideTogether(ctx context.Context, g Gallery, d *decide.Decider, queries [
 }
 
 const (
-	block     = 256     // queries looked up together
-	mostAhead = 1 << 17 // most neighbours held at a time, some hundred bytes each
+	searchBatch = 256     // queries looked up together
+	maxPending  = 1 << 17 // most neighbours held at a time, some hundred bytes each
 )
 
-// reach calls found for each query, in any order, with all neighbours that decide about it, and spare ones more.
-func reach(ctx context.Context, g Gallery, d *decide.Decider, queries []Query, spare int,
+// searchUntilEnough calls found for each query, in any order, with all neighbours that decide about it, and
+// spare ones more.
+func searchUntilEnough(ctx context.Context, g Gallery, d *decide.Decider, queries []Query, spare int,
 	found func(i int, answer *api.Answer) error) error {
 	todo := make([]int, len(queries))
 	for i := range todo {
@@ -229,13 +231,13 @@ func reach(ctx context.Context, g Gallery, d *decide.Decider, queries []Query, s
 	}
 	for k := d.Voters(); len(todo) > 0; k *= 4 {
 		var again []int
-		n := most(g, k+spare)
-		for part := range slices.Chunk(todo, max(1, min(block, mostAhead/n))) {
+		n := maxResults(g, k+spare)
+		for part := range slices.Chunk(todo, max(1, min(searchBatch, maxPending/n))) {
 			some := make([]Query, len(part))
 			for j, i := range part {
 				some[j] = queries[i]
 			}
-			answers, err := g.near(ctx, some, n, &Options{Exact: true, bare: true})
+			answers, err := g.searchNear(ctx, some, n, &Options{Exact: true, bare: true})
 			if err != nil {
 				return err
 			}
@@ -247,7 +249,7 @@ func reach(ctx context.Context, g Gallery, d *decide.Decider, queries []Query, s
 					in, err := g.Info(ctx)
 					return cmp.Or(err, error(&NoItemsError{in.Name}))
 				case far && n < k+spare:
-					return &FarError{n}
+					return &TooManyNeighboursError{n}
 				case far:
 					again = append(again, i)
 				default:

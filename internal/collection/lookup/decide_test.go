@@ -17,8 +17,8 @@ import (
 
 const dim = 6
 
-// things draws some rows of each class from to to, with their names.
-func things(from, to, each int) (*matrix.Dense, []string) {
+// newThings draws some rows of each class from to to, with their names.
+func newThings(from, to, each int) (*matrix.Dense, []string) {
 	x := matrix.New(each*(to-from), dim)
 	var names []string
 	rng := rand.New(rand.NewPCG(uint64(from), 7))
@@ -38,24 +38,24 @@ func things(from, to, each int) (*matrix.Dense, []string) {
 	return x, names
 }
 
-// counted is a gallery that remembers how many neighbours were asked for, and of how many queries.
-type counted struct {
+// countingGallery is a gallery that remembers how many neighbours were asked for, and of how many queries.
+type countingGallery struct {
 	Gallery
 	most, queries int
 }
 
-func (c *counted) near(ctx context.Context, list []Query, k int, opt *Options) ([]api.Answer, error) {
+func (c *countingGallery) searchNear(ctx context.Context, list []Query, k int, opt *Options) ([]api.Answer, error) {
 	if !opt.Exact {
 		return nil, errors.New("not exact")
 	}
 	c.most, c.queries = max(c.most, k), max(c.queries, len(list))
-	return c.Gallery.near(ctx, list, k, opt)
+	return c.Gallery.searchNear(ctx, list, k, opt)
 }
 
-// asked is 300 photos of 38 classes, two of which are not in the gallery of 40.
-func asked(t *testing.T) (*Identifier, *counted) {
+// newIdentifierTest is 300 photos of 38 classes, two of which are not in the gallery of 40.
+func newIdentifierTest(t *testing.T) (*Identifier, *countingGallery) {
 	t.Helper()
-	x, names := things(0, 60, 8)
+	x, names := newThings(0, 60, 8)
 	ids, labels := map[string]int64{}, make([]int64, len(names))
 	for i, n := range names {
 		if _, ok := ids[n]; !ok {
@@ -67,20 +67,20 @@ func asked(t *testing.T) (*Identifier, *counted) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	items, classes := things(100, 140, 40)
+	items, classes := newThings(100, 140, 40)
 	classes[4*40] = "" // an item without a label, which votes about photos of its class
-	g := &counted{Gallery: &Table{Set: &Set{Table: &embedding.Table{X: items,
+	g := &countingGallery{Gallery: &Table{Set: &Set{Table: &embedding.Table{X: items,
 		Columns: []embedding.Column{embedding.NewColumn("label", classes)}}}, Name: "G.csv"}}
 	a := &Identifier{Gallery: g, Says: says, File: "C.json"}
-	photos, of := things(104, 142, 8)
+	photos, of := newThings(104, 142, 8)
 	for i := range 300 {
 		a.Queries = append(a.Queries, Query{Name: of[i], Vector: photos.Row(i)})
 	}
 	return a, g
 }
 
-// options are what the command line says without a flag.
-func options() *IdentifyOptions {
+// defaultOptions are what the command line says without a flag.
+func defaultOptions() *IdentifyOptions {
 	o := &IdentifyOptions{ByClass: true, Given: func(string) bool { return false }}
 	o.FPIR, o.Strangers = 0.05, 0.5
 	return o
@@ -88,13 +88,13 @@ func options() *IdentifyOptions {
 
 // Every photo is decided about, in its place, and neighbours are asked for until the sets of a coverage need no more.
 func TestRun(t *testing.T) {
-	a, g := asked(t)
-	res, err := a.Run(t.Context(), options())
+	a, g := newIdentifierTest(t)
+	res, err := a.Run(t.Context(), defaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(res.Queries) != 300 || res.Items != 1600 || res.Classes != 41 || g.most != a.Decider.Voters() ||
-		g.queries != block {
+		g.queries != searchBatch {
 		t.Fatalf("%d of %d, %d: %d neighbours of %d", len(res.Queries), res.Items, res.Classes, g.most, g.queries)
 	}
 	right := 0
@@ -109,7 +109,7 @@ func TestRun(t *testing.T) {
 	if s := res.Summary; right < 100 || s.Named+s.Unknown != 300 || len(s.Rates) != len(SummaryRates()) {
 		t.Errorf("%d right, %+v", right, s)
 	}
-	wide := options()
+	wide := defaultOptions()
 	wide.Coverage, wide.Voters, wide.ByClass = 0.95, true, false
 	if res, err = a.Run(t.Context(), wide); err != nil {
 		t.Fatal(err)
@@ -135,9 +135,9 @@ func TestRun(t *testing.T) {
 
 // All photos together are one decision, whatever the order in which they settled.
 func TestTogether(t *testing.T) {
-	a, _ := asked(t)
+	a, _ := newIdentifierTest(t)
 	a.Queries = a.Queries[:8]
-	opt := options()
+	opt := defaultOptions()
 	opt.Together, opt.FPIR, opt.Coverage = true, 0.2, 0.8
 	res, err := a.Run(t.Context(), opt)
 	if err != nil {
@@ -165,8 +165,8 @@ func TestRefused(t *testing.T) {
 			a.Source.Fingerprint, a.Says.Source.Fingerprint = "another", "one"
 		},
 	} {
-		a, _ := asked(t)
-		opt := options()
+		a, _ := newIdentifierTest(t)
+		opt := defaultOptions()
 		change(a, opt)
 		if _, err := a.Run(t.Context(), opt); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
@@ -187,7 +187,7 @@ func TestWrite(t *testing.T) {
 		{Identification: api.Identification{Query: "strange", Vote: api.Vote{Label: "c", Probability: 0.9,
 			Unknown: true}}}}}
 	for i := range res.Queries {
-		res.Queries[i].answer()
+		res.Queries[i].setAnswer()
 	}
 	var b bytes.Buffer
 	if err := res.Write(&b); err != nil {

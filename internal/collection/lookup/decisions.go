@@ -30,9 +30,9 @@ type Decision struct {
 	Voters    [][]api.Neighbour `json:"-"` // of each photo, nearest first; nil if they were not kept
 }
 
-// UndecidedFirst returns the decisions in the order for a person: unknown photos first, then the least
+// SortedForReview returns the decisions in the order for a person: unknown photos first, then the least
 // likely labels.
-func (res *Decisions) UndecidedFirst() []Decision {
+func (res *Decisions) SortedForReview() []Decision {
 	rows := slices.Clone(res.Queries)
 	slices.SortStableFunc(rows, func(a, b Decision) int {
 		if a.Unknown != b.Unknown {
@@ -54,7 +54,7 @@ func (res *Decisions) Write(w io.Writer) error {
 		"others_label", "others_probability", "others_unknown"}); err != nil {
 		return err
 	}
-	for _, q := range res.UndecidedFirst() {
+	for _, q := range res.SortedForReview() {
 		row := []string{q.Query, q.Label, share(q.Probability), q.RunnerUp, strconv.FormatBool(q.Unknown),
 			strings.Join(q.Set, "|"), q.Answer, strings.Join(q.Itself, "|"), "", "", ""}
 		if o := q.Others; o != nil {

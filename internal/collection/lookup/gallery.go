@@ -23,8 +23,8 @@ type Gallery interface {
 	// Picture returns the place of a neighbour's picture.
 	Picture(n *api.Neighbour) Picture
 
-	// near finds for each query the k nearest items that are not the query itself.
-	near(ctx context.Context, queries []Query, k int, opt *Options) ([]api.Answer, error)
+	// searchNear finds for each query the k nearest items that are not the query itself.
+	searchNear(ctx context.Context, queries []Query, k int, opt *Options) ([]api.Answer, error)
 	// name returns the name of a neighbour in Answer.Itself.
 	name(n *api.Neighbour) string
 	// value returns the value of a neighbour in a column; "" without one.
@@ -39,8 +39,8 @@ type Info struct {
 	Columns    []store.Column
 }
 
-// Head returns the beginning of an answer of the gallery.
-func (in *Info) Head() api.Head {
+// AnswerHead returns the beginning of an answer of the gallery.
+func (in *Info) AnswerHead() api.Head {
 	return api.Head{Schema: api.Schema, Gallery: in.Name, Items: in.Items, Distance: in.Distance.String()}
 }
 
@@ -54,7 +54,7 @@ type Results struct {
 	Files          []string       `json:"files,omitempty"` // pages written
 }
 
-// NameOf returns the name of a neighbour for people: its path or id, with the region.
-func NameOf(n *api.Neighbour) string {
+// NeighbourName returns the name of a neighbour for people: its path or id, with the region.
+func NeighbourName(n *api.Neighbour) string {
 	return embedding.Item{Path: cmp.Or(n.Path, n.ID), Region: n.Region}.Name()
 }

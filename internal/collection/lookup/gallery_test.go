@@ -13,8 +13,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// every fills every kind of gallery with items of two classes.
-func every(t *testing.T) map[string]Gallery {
+// newGalleries fills every kind of gallery with items of two classes.
+func newGalleries(t *testing.T) map[string]Gallery {
 	t.Helper()
 	const n = 12
 	table := &embedding.Table{X: matrix.New(n, 2)}
@@ -27,15 +27,15 @@ func every(t *testing.T) map[string]Gallery {
 		list = append(list, store.Item{ID: table.Files[i], Path: table.Files[i], Vector: table.X.Row(i),
 			Columns: map[string]any{"label": labels[i]}})
 	}
-	return filled(t, table, labels, list)
+	return fillGalleries(t, table, labels, list)
 }
 
-// filled returns every kind of gallery with the same items.
-func filled(t *testing.T, table *embedding.Table, labels []string, list []store.Item) map[string]Gallery {
+// fillGalleries returns every kind of gallery with the same items.
+func fillGalleries(t *testing.T, table *embedding.Table, labels []string, list []store.Item) map[string]Gallery {
 	t.Helper()
 	table.Columns = []embedding.Column{embedding.NewColumn("label", labels)}
 	all := map[string]Gallery{"table": &Table{Set: &Set{Table: table}, Name: "E.csv"}}
-	for name, g := range bothItems(t) {
+	for name, g := range emptyItems(t) {
 		if err := g.Store.Put(t.Context(), list, store.Replace); err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func filled(t *testing.T, table *embedding.Table, labels []string, list []store.
 func TestGalleries(t *testing.T) {
 	queries := []Query{{Name: "v", Vector: []float32{2.4, 0.5}},
 		{Name: "q", Path: "03.jpg", Vector: []float32{3, 9. / 16}}}
-	for name, g := range every(t) {
+	for name, g := range newGalleries(t) {
 		in, err := g.Info(t.Context())
 		if err != nil || in.Items != 12 || in.Dim != 2 || in.Name == "" || len(in.Columns) != 1 ||
 			in.Columns[0] != (store.Column{Name: "label", Kind: store.Text}) {
@@ -103,7 +103,7 @@ func TestForeign(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if query, foreign := g.Foreign(queries, answers); query != c.query || foreign != c.foreign {
+		if query, foreign := g.FindForeignQuery(queries, answers); query != c.query || foreign != c.foreign {
 			t.Errorf("%v: query %d, %v", c.gallery, query, foreign)
 		}
 	}
@@ -111,12 +111,12 @@ func TestForeign(t *testing.T) {
 
 // TestByVector: rows are named, and embeddings of another length are refused.
 func TestByVector(t *testing.T) {
-	list, err := ByVector(&embedding.Table{X: matrix.Of(2, 2, []float32{0, 0, 1, 0})}, "E.npy", 2)
+	list, err := QueriesByVector(&embedding.Table{X: matrix.Of(2, 2, []float32{0, 0, 1, 0})}, "E.npy", 2)
 	if err != nil || len(list) != 2 || list[1].Name != "table#row=2" || list[1].Vector[0] != 1 {
 		t.Errorf("%+v, %v", list, err)
 	}
 	for _, tab := range []*embedding.Table{{}, {X: matrix.New(1, 2)}} {
-		if _, err := ByVector(tab, "E.npy", 3); err == nil ||
+		if _, err := QueriesByVector(tab, "E.npy", 3); err == nil ||
 			!strings.Contains(err.Error(), "E.npy has no embeddings of 3") {
 			t.Error(err)
 		}

@@ -50,17 +50,17 @@ func (a *Identifier) Run(ctx context.Context, opt *IdentifyOptions) (*Decisions,
 	if err != nil {
 		return nil, err
 	}
-	a.Basis = Basis{Says: a.Says, Known: &known, ByClass: opt.ByClass, IdentifyOptions: opt.IdentifyOptions}
+	a.Basis = Basis{Calibration: a.Says, Known: &known, ByClass: opt.ByClass, IdentifyOptions: opt.IdentifyOptions}
 	if err := a.makeDecider(ctx, opt); err != nil {
 		return nil, err
 	}
 	res := &Decisions{}
-	res.Head, res.Items, res.Calibration = in.Head(), known.Items, a.File
+	res.Head, res.Items, res.Calibration = in.AnswerHead(), known.Items, a.File
 	res.Classes, res.FPIR, res.Coverage, res.ByClass = known.Classes, a.Basis.FPIR, opt.Coverage, a.Decider.ByClass()
 	if res.Queries, err = Decide(ctx, a.Gallery, a.Decider, a.Queries, opt.DecideOptions); err != nil {
 		return nil, err
 	}
-	res.Summary = summarise(a, res)
+	res.Summary = summarize(a, res)
 	return res, nil
 }
 

@@ -74,18 +74,18 @@ func (g *Items) Network() (*run.Model, error) {
 	return m, err
 }
 
-func (g *Items) column() string { return cmp.Or(g.Label, "label") }
+func (g *Items) labelColumn() string { return cmp.Or(g.Label, "label") }
 
 // labelOf returns the label of an item; "" without one.
-func (g *Items) labelOf(h *store.Hit) string { return store.FormatValue(h.Columns[g.column()]) }
+func (g *Items) labelOf(h *store.Hit) string { return store.FormatValue(h.Columns[g.labelColumn()]) }
 
-// Counts returns the number of items with each label.
-func (g *Items) Counts(ctx context.Context) (map[string]int, error) {
+// LabelCounts returns the number of items with each label.
+func (g *Items) LabelCounts(ctx context.Context) (map[string]int, error) {
 	if counter, ok := g.Store.(store.Counter); ok {
-		return counter.Counts(ctx, g.column())
+		return counter.Counts(ctx, g.labelColumn())
 	}
 	count := make(map[string]int)
-	err := g.each(ctx, func(label string, _ []float32) error {
+	err := g.forEach(ctx, func(label string, _ []float32) error {
 		if label != "" {
 			count[label]++
 		}
@@ -94,13 +94,13 @@ func (g *Items) Counts(ctx context.Context) (map[string]int, error) {
 	return count, err
 }
 
-// each calls f for all items, until it fails.
-func (g *Items) each(ctx context.Context, f func(label string, vector []float32) error) error {
+// forEach calls f for all items, until it fails.
+func (g *Items) forEach(ctx context.Context, f func(label string, vector []float32) error) error {
 	for it, err := range g.Store.All(ctx) {
 		if err != nil {
 			return err
 		}
-		if err := f(store.FormatValue(it.Columns[g.column()]), it.Vector); err != nil {
+		if err := f(store.FormatValue(it.Columns[g.labelColumn()]), it.Vector); err != nil {
 			return err
 		}
 	}
@@ -110,7 +110,7 @@ func (g *Items) each(ctx context.Context, f func(label string, vector []float32)
 // Labels does not count the labels of a database, because it would have to fetch all items.
 func (g *Items) Labels(ctx context.Context) (decide.Gallery, error) {
 	if g.Index != nil {
-		if count, err := g.Counts(ctx); err != nil || len(count) > 0 {
+		if count, err := g.LabelCounts(ctx); err != nil || len(count) > 0 {
 			return decide.Counted(count), err
 		}
 	}
@@ -125,10 +125,10 @@ func (g *Items) Measures(ctx context.Context, says *decide.Calibration, _ float6
 	var saved *decide.Measures
 	if g.Index != nil {
 		file = filepath.Join(g.Index.Dir(), decide.MeasuresFileName)
-		of = g.Index.State() + " " + g.column() + " " + says.ScoreID()
+		of = g.Index.State() + " " + g.labelColumn() + " " + says.ScoreID()
 		saved, _ = decide.LoadMeasures(file, of)
 	}
-	count, err := g.Counts(ctx)
+	count, err := g.LabelCounts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -141,8 +141,8 @@ func (g *Items) Measures(ctx context.Context, says *decide.Calibration, _ float6
 	return m, err
 }
 
-// Measured reads every item once; count has the number of items with each label, as returned by Counts.
-func (g *Items) Measured(ctx context.Context, says *decide.Calibration, count map[string]int) (*decide.Measures,
+// Measure reads every item once; count has the number of items with each label, as returned by Counts.
+func (g *Items) Measure(ctx context.Context, says *decide.Calibration, count map[string]int) (*decide.Measures,
 	error) {
 	return g.measure(ctx, says, count, nil)
 }
@@ -156,10 +156,10 @@ func (g *Items) measure(ctx context.Context, says *decide.Calibration, count map
 	}
 	if saved != nil {
 		saved.Means = decide.NewMeans(in.Dim, in.Distance)
-		return saved, g.each(ctx, saved.Means.Add)
+		return saved, g.forEach(ctx, saved.Means.Add)
 	}
 	sampler := decide.NewSampler(says, count, in.Dim, in.Distance)
-	if err := g.each(ctx, sampler.Add); err != nil {
+	if err := g.forEach(ctx, sampler.Add); err != nil {
 		return nil, err
 	}
 	return sampler.Measure(ctx, true)

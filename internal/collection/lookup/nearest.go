@@ -49,12 +49,12 @@ func Nearest(ctx context.Context, g Gallery, queries []Query, opt Options) ([]ap
 	for i := range todo {
 		todo[i] = i
 	}
-	for k := most(g, r.width()); len(todo) > 0; k = most(g, min(4*k, max(k, mostSearched))) {
+	for k := maxResults(g, r.searchSize()); len(todo) > 0; k = maxResults(g, min(4*k, max(k, maxSearched))) {
 		some := make([]Query, len(todo))
 		for j, i := range todo {
 			some[j] = queries[i]
 		}
-		answers, err := g.near(ctx, some, k, &opt)
+		answers, err := g.searchNear(ctx, some, k, &opt)
 		if err != nil {
 			return nil, err
 		}
@@ -66,7 +66,7 @@ func Nearest(ctx context.Context, g Gallery, queries []Query, opt Options) ([]ap
 				return nil, err
 			}
 			out[i] = answers[j]
-			if !complete && len(out[i].Neighbours) < opt.K && found == k && k < min(most(g, 4*k), mostSearched) {
+			if !complete && len(out[i].Neighbours) < opt.K && found == k && k < min(maxResults(g, 4*k), maxSearched) {
 				again = append(again, i)
 			}
 		}
@@ -75,37 +75,37 @@ func Nearest(ctx context.Context, g Gallery, queries []Query, opt Options) ([]ap
 	return out, nil
 }
 
-// most returns the number of items that a search for k may bring.
-func most(g Gallery, k int) int {
+// maxResults returns the number of items that a search for k may bring.
+func maxResults(g Gallery, k int) int {
 	if x, ok := g.(*Items); ok && x.Most > 0 {
 		return min(k, x.Most)
 	}
 	return k
 }
 
-// together is the number of queries sent at a time: an index answers them in one pass.
-const together = 64
+// queryBatch is the number of queries sent at a time: an index answers them in one pass.
+const queryBatch = 64
 
-func (g *Items) near(ctx context.Context, queries []Query, k int, opt *Options) ([]api.Answer, error) {
+func (g *Items) searchNear(ctx context.Context, queries []Query, k int, opt *Options) ([]api.Answer, error) {
 	out := make([]api.Answer, len(queries))
 	if len(queries) == 1 {
 		var err error
-		out[0], err = g.lookUp(ctx, &queries[0], k, opt)
+		out[0], err = g.searchOne(ctx, &queries[0], k, opt)
 		return out, err
 	}
 	all, ctx := errgroup.WithContext(ctx)
-	all.SetLimit(together)
+	all.SetLimit(queryBatch)
 	for i := range queries {
 		all.Go(func() (err error) {
-			out[i], err = g.lookUp(ctx, &queries[i], k, opt)
+			out[i], err = g.searchOne(ctx, &queries[i], k, opt)
 			return err
 		})
 	}
 	return out, all.Wait()
 }
 
-// lookUp answers one query. It leaves out the items that are the query itself, unless they are wanted.
-func (g *Items) lookUp(ctx context.Context, q *Query, k int, opt *Options) (api.Answer, error) {
+// searchOne answers one query. It leaves out the items that are the query itself, unless they are wanted.
+func (g *Items) searchOne(ctx context.Context, q *Query, k int, opt *Options) (api.Answer, error) {
 	out, m := api.Answer{Query: q.Name}, newMatcher(q, g.Files)
 	iq := index.Query{Vector: q.Vector, Filter: opt.Filter, Exact: opt.Exact, Vectors: true}
 	for _, h := range q.items() {
@@ -132,13 +132,13 @@ func (g *Items) lookUp(ctx context.Context, q *Query, k int, opt *Options) (api.
 			own, out.Older = "", nil
 			return search(k)
 		}
-		hits, same, err = others(ctx, k, g.Most, again, func(h *store.Hit) bool {
-			is, older := m.is(h)
+		hits, same, err = searchOthers(ctx, k, g.Most, again, func(h *store.Hit) bool {
+			is, older := m.isSelf(h)
 			if older {
 				out.Older = append(out.Older, h.ID)
 				return false
 			}
-			if own == "" && m.isPlace(h) {
+			if own == "" && m.isAtPath(h) {
 				own = h.ID
 			}
 			return h.ID == own || is
@@ -155,7 +155,7 @@ func (g *Items) lookUp(ctx context.Context, q *Query, k int, opt *Options) (api.
 	for i, h := range hits {
 		out.Neighbours[i] = api.Neighbour{Hit: h, Region: mirror.Region(h.Columns), Label: g.labelOf(&h)}
 		if opt.WithItself {
-			out.Neighbours[i].Itself, _ = m.is(&h)
+			out.Neighbours[i].Itself, _ = m.isSelf(&h)
 		}
 	}
 	return out, err
@@ -178,16 +178,17 @@ func (g *Items) search(ctx context.Context, q index.Query) (*index.Result, error
 	return &index.Result{Passed: -1, Hits: hits}, nil
 }
 
-// spare is the number of further items in the first search, because some items may be the query
+// spareItems is the number of further items in the first search, because some items may be the query
 // itself.
-const spare = 8
+const spareItems = 8
 
-// others finds the k nearest items that are not the query itself, and returns the items that are, as reported by is.
-// search finds the nearest items. If many of them are the query, others searches for more items: up to most more, if
-// that is above 0.
-func others(ctx context.Context, k, most int, search func(k int) ([]store.Hit, error), is func(h *store.Hit) bool) (
+// searchOthers finds the k nearest items that are not the query itself, and returns the items that are, as
+// reported by is. search finds the nearest items. If many of them are the query, others searches for more
+// items: up to most more, if that is above 0.
+func searchOthers(ctx context.Context, k, most int, search func(k int) ([]store.Hit, error),
+	is func(h *store.Hit) bool) (
 	hits, itself []store.Hit, err error) {
-	for wide := spare; ; wide *= 8 {
+	for wide := spareItems; ; wide *= 8 {
 		last := most > 0 && wide >= most
 		if last {
 			wide = most

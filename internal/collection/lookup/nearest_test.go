@@ -17,8 +17,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// bothItems are an empty index and an empty store of a database, of vectors of 2 numbers.
-func bothItems(t *testing.T) map[string]*Items {
+// emptyItems are an empty index and an empty store of a database, of vectors of 2 numbers.
+func emptyItems(t *testing.T) map[string]*Items {
 	t.Helper()
 	x, err := index.Create(filepath.Join(t.TempDir(), "ix"), index.Config{Dim: 2})
 	if err != nil {
@@ -34,7 +34,7 @@ func bothItems(t *testing.T) map[string]*Items {
 // TestNearest: the photo itself is left out, however many copies of it there are, and so are the items with the very
 // embedding of a vector, and the item that was asked for by its id.
 func TestNearest(t *testing.T) {
-	for name, g := range bothItems(t) {
+	for name, g := range emptyItems(t) {
 		const copies = 30 // more than are asked for beside those wanted, twice
 		var list []store.Item
 		for i := range copies + 20 {
@@ -47,7 +47,7 @@ func TestNearest(t *testing.T) {
 		opt := Options{K: 5}
 		photo := Query{Name: "q.jpg", Path: "q.jpg", Vector: []float32{0, 0}}
 		plain := Query{Name: "row", Vector: []float32{0, 0}}
-		byID, err := g.ByID(t.Context(), []string{"i49"})
+		byID, err := g.QueriesByID(t.Context(), []string{"i49"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestNearest(t *testing.T) {
 		if counted := got[1].Passed; (counted != nil) != (name == "index") || counted != nil && *counted != copies+20 {
 			t.Errorf("%s: %v passed", name, counted)
 		}
-		if _, err := g.ByID(t.Context(), []string{"none"}); err == nil || !strings.Contains(err.Error(), `"none"`) {
+		if _, err := g.QueriesByID(t.Context(), []string{"none"}); err == nil || !strings.Contains(err.Error(), `"none"`) {
 			t.Error(name, err)
 		}
 		if _, err := g.Network(); err == nil ||
@@ -80,16 +80,16 @@ func TestNearest(t *testing.T) {
 
 // An id that is not there is an error, with the one that is most like it.
 func TestByID(t *testing.T) {
-	for name, g := range bothItems(t) {
+	for name, g := range emptyItems(t) {
 		some := []store.Item{{ID: "p3", Vector: []float32{3, 0}}, {ID: "p11", Vector: []float32{11, 0}}}
 		if err := g.Store.Put(t.Context(), some, store.Replace); err != nil {
 			t.Fatal(name, err)
 		}
-		list, err := g.ByID(t.Context(), []string{"p3"})
+		list, err := g.QueriesByID(t.Context(), []string{"p3"})
 		if err != nil || len(list) != 1 || list[0].Vector[0] != 3 {
 			t.Errorf("%s: %+v, %v", name, list, err)
 		}
-		if _, err := g.ByID(t.Context(), []string{"P11"}); name == "index" && (err == nil ||
+		if _, err := g.QueriesByID(t.Context(), []string{"P11"}); name == "index" && (err == nil ||
 			!strings.HasSuffix(err.Error(), `has no item "P11" (did you mean "p11"?)`)) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -104,7 +104,7 @@ func TestItselfByItsPath(t *testing.T) {
 		os.WriteFile(copied, []byte("x"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	for name, g := range bothItems(t) {
+	for name, g := range emptyItems(t) {
 		list := []store.Item{{ID: "a", Path: copied, Vector: []float32{0, 0}}, {ID: "b", Path: photo,
 			Vector: []float32{3, 0}}, {ID: "c", Path: filepath.Join(dir, "c.jpg"), Vector: []float32{1, 0}}}
 		if err := g.Store.Put(t.Context(), list, store.Replace); err != nil {
@@ -137,7 +137,7 @@ func TestItselfByItsContent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	facts, err := mirror.Facts(t.Context(), set.All(), dir)
+	facts, err := mirror.ReadFileRecords(t.Context(), set.All(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestItselfByItsContent(t *testing.T) {
 		put(name+".jpg", "other content")
 	}
 	put("moved.jpg", "content of photo")
-	for name, g := range bothItems(t) {
+	for name, g := range emptyItems(t) {
 		if err := g.Store.Put(t.Context(), list, store.Replace); err != nil {
 			t.Fatal(err)
 		}
@@ -194,7 +194,7 @@ func TestOthersBounded(t *testing.T) {
 		}
 		return hits, nil
 	}
-	hits, itself, err := others(t.Context(), 3, 40, search, func(h *store.Hit) bool { return h.ID != "42" })
+	hits, itself, err := searchOthers(t.Context(), 3, 40, search, func(h *store.Hit) bool { return h.ID != "42" })
 	if err != nil || len(hits) != 1 || hits[0].ID != "42" || len(itself) != 42 || !slices.Equal(asked, []int{11, 43}) {
 		t.Errorf("asked for %v: %+v, %d itself, %v", asked, hits, len(itself), err)
 	}

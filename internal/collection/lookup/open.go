@@ -33,7 +33,7 @@ type Host interface {
 	// OpenPhotos opens a data set for a network; without one (nil), for its pictures alone. It also returns the folder
 	// of the names.
 	OpenPhotos(ctx context.Context, path string, m *run.Model, strict bool) (*data.Dataset, string, error)
-	Embed(ctx context.Context, m *run.Model, p *data.Part) (*run.Embedded, error)
+	Embed(ctx context.Context, m *run.Model, p *data.Part) (*run.Embeddings, error)
 	ReadTable(path string) (*embedding.Table, error)
 	// LabelTable returns embeddings with their labels, of the given columns or else the usual ones, if there are any.
 	LabelTable(t *embedding.Table, labels string, columns []string) (*embedding.Table, error)
@@ -46,7 +46,7 @@ type Host interface {
 type Source struct {
 	*Spec
 	// Calibration says where the calibration is.
-	Calibration *calibrations.Of
+	Calibration *calibrations.Distances
 	Items       *Items // an index or a store; nil of a table
 
 	kind  Kind
@@ -85,34 +85,34 @@ func Open(ctx context.Context, spec *Spec, host Host) (*Source, error) {
 	case Store:
 		err = s.openStore(ctx)
 	case Rows:
-		s.Calibration = &calibrations.Of{Notes: host.Notes()}
+		s.Calibration = &calibrations.Distances{Notes: host.Notes()}
 	default:
 		err = s.loadNetwork(ctx)
 	}
 	return s, err
 }
 
-// UseIndex returns the Source of an open index in a folder, which the caller closes. column is Spec.Column.
-func UseIndex(x *index.Index, dir, column string, notes io.Writer) (*Source, error) {
-	s := &Source{Spec: &Spec{Index: dir, Column: column}, kind: Index, host: notesOnly{w: notes}}
+// SourceOfIndex returns the Source of an open index in a folder, which the caller closes. column is Spec.Column.
+func SourceOfIndex(x *index.Index, dir, column string, notes io.Writer) (*Source, error) {
+	s := &Source{Spec: &Spec{Index: dir, Column: column}, kind: Index, host: notesHost{w: notes}}
 	return s, s.useIndex(x)
 }
 
-// notesOnly is the Host of a Source that only writes remarks.
-type notesOnly struct {
+// notesHost is the Host of a Source that only writes remarks.
+type notesHost struct {
 	Host
 	w io.Writer
 }
 
-func (n notesOnly) Notes() io.Writer { return n.w }
+func (n notesHost) Notes() io.Writer { return n.w }
 
 func (s *Source) useIndex(x *index.Index) (err error) {
-	if s.Calibration, err = calibrations.OfIndex(x, s.Index); err != nil {
+	if s.Calibration, err = calibrations.FromIndex(x, s.Index); err != nil {
 		return err
 	}
 	notes := s.host.Notes()
 	s.Calibration.Notes = notes
-	s.Items = OfIndex(x)
+	s.Items = ItemsOfIndex(x)
 	s.Items.Way, s.Items.Label = s.Way, store.ClassColumn(x.Info().Columns, s.Column)
 	s.Items.Unkept = func(err error) {
 		fmt.Fprintf(notes, "the next call measures the distances between items again: %s\n", escape.Text(err.Error()))
@@ -121,10 +121,10 @@ func (s *Source) useIndex(x *index.Index) (err error) {
 	return nil
 }
 
-// OfIndex returns an open index, with its network, as a gallery.
-func OfIndex(x *index.Index) *Items {
+// ItemsOfIndex returns an open index, with its network, as a gallery.
+func ItemsOfIndex(x *index.Index) *Items {
 	return &Items{Store: x.Store(false), Name: x.Dir(), Index: x,
-		Model: func() (*run.Model, error) { return provenance.Load(x) }}
+		Model: func() (*run.Model, error) { return provenance.LoadNetwork(x) }}
 }
 
 // openStore opens a store, with the network of a run if one is given.
@@ -135,10 +135,10 @@ func (s *Source) openStore(ctx context.Context) error {
 	}
 	var m *run.Model
 	in, err := db.Info(ctx)
-	s.Calibration = &calibrations.Of{Dim: in.Dim}
+	s.Calibration = &calibrations.Distances{Dim: in.Dim}
 	if err == nil && s.Run != "" {
-		if m, err = provenance.LoadFor(s.Run, name, in.Dim); err == nil {
-			s.Calibration, err = calibrations.OfNetwork(m, s.Run, "")
+		if m, err = provenance.LoadNetworkFor(s.Run, name, in.Dim); err == nil {
+			s.Calibration, err = calibrations.FromNetwork(m, s.Run, "")
 		}
 	}
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *Source) loadNetwork(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.Calibration, err = calibrations.OfNetwork(m, s.Run, s.Spec.Network); err != nil {
+	if s.Calibration, err = calibrations.FromNetwork(m, s.Run, s.Spec.Network); err != nil {
 		return err
 	}
 	s.Calibration.Notes = s.host.Notes()
@@ -178,30 +178,30 @@ func (s *Source) Model() (*run.Model, error) {
 }
 
 // Party returns the embeddings of the network, with their name for messages.
-func (s *Source) Party(name string) provenance.Party {
-	return provenance.Party{Name: name, Network: s.Calibration.Source, Dim: s.Calibration.Dim}
+func (s *Source) Party(name string) provenance.EmbeddingSource {
+	return provenance.EmbeddingSource{Name: name, Network: s.Calibration.Source, Dim: s.Calibration.Dim}
 }
 
-// Tower opens the text tower.
-func (s *Source) Tower() (*textencoder.Tower, error) {
+// OpenTower opens the text tower.
+func (s *Source) OpenTower() (*textencoder.Tower, error) {
 	m, err := s.Model()
 	switch {
 	case err != nil:
 		return nil, err
 	case s.Items != nil && s.Items.Index != nil:
-		return provenance.TowerOfIndex(s.Items.Index, m, s.Words)
+		return provenance.OpenIndexTower(s.Items.Index, m, s.Words)
 	case m == nil:
 		return nil, &option.Missing{Setting: "run", Reason: "the network that made the embeddings of the store"}
 	case s.Words == "":
 		return nil, &option.Missing{Setting: "words", Reason: "the folder of the text tower that was trained " +
 			"together with the network"}
 	}
-	return provenance.TowerOf(m, s.By(), s.Words)
+	return provenance.OpenTower(m, s.NetworkName(), s.Words)
 }
 
-// RememberedTower opens the text tower that an index remembers. Without one, why says for people why words cannot be
+// OpenIndexTower opens the text tower that an index remembers. Without one, why says for people why words cannot be
 // looked up; err has what the owner of the index can mend.
-func (s *Source) RememberedTower(by rank.Distance) (t *textencoder.Tower, why string, err error) {
+func (s *Source) OpenIndexTower(by rank.Distance) (t *textencoder.Tower, why string, err error) {
 	m, err := s.Model()
 	trained := (*provenance.TrainedError)(nil)
 	switch {
@@ -214,7 +214,7 @@ func (s *Source) RememberedTower(by rank.Distance) (t *textencoder.Tower, why st
 	case !CanSum(m, by):
 		return nil, fmt.Sprintf("its distance is %s, not cosine", by), nil
 	}
-	switch t, err = s.Tower(); {
+	switch t, err = s.OpenTower(); {
 	case err == nil:
 		return t, "", nil
 	case errors.As(err, &trained):
@@ -249,9 +249,9 @@ func (s *Source) Gallery(ctx context.Context, by rank.Distance, labelled bool) (
 		if !labelled {
 			return s.Items, nil
 		}
-		count, err := s.Items.Counts(ctx)
+		count, err := s.Items.LabelCounts(ctx)
 		if err == nil && len(count) == 0 {
-			err = fmt.Errorf("no item of %s has a value of %s: %s", s.Items.Name, s.Items.column(), noLabels)
+			err = fmt.Errorf("no item of %s has a value of %s: %s", s.Items.Name, s.Items.labelColumn(), noLabels)
 		}
 		return s.Items, err
 	}
@@ -297,7 +297,7 @@ func (s *Source) Table(ctx context.Context, labelled bool) (t *Table, err error)
 	if err := s.embed(ctx, m, t.Set); err != nil {
 		return nil, err
 	}
-	s.sayLeftOut(t.LeftOut)
+	s.noteLeftOut(t.LeftOut)
 	if len(t.Table.Columns) > 0 {
 		t.Table, err = s.selectColumns(t.Table, func(columns []string) (*embedding.Table, error) {
 			return t.Table.Select(columns...)
@@ -312,11 +312,12 @@ func (s *Source) readEmbeddings(m *run.Model, labelled bool) (*embedding.Table, 
 	if err != nil {
 		return nil, err
 	}
-	if err := provenance.Check(t, s.Embeddings, m, "the network "+s.By()); err != nil {
+	if err := provenance.CheckTable(t, s.Embeddings, m, "the network "+s.NetworkName()); err != nil {
 		return nil, err
 	}
 	if m != nil {
-		if err := provenance.Meet(provenance.OfTable(t, s.Embeddings), s.Party("the photos"), s.ForceNetwork,
+		if err := provenance.CheckSameNetwork(provenance.SourceOfTable(t, s.Embeddings), s.Party("the photos"),
+			s.ForceNetwork,
 			s.host.Notes()); err != nil {
 			return nil, err
 		}
@@ -355,7 +356,7 @@ func (s *Source) selectColumns(t *embedding.Table, choose func(columns []string)
 	return out, nil
 }
 
-func (s *Source) sayLeftOut(list []data.LeftOut) {
+func (s *Source) noteLeftOut(list []data.LeftOut) {
 	for _, l := range list {
 		fmt.Fprintln(s.host.Notes(), l)
 	}

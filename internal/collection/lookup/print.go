@@ -16,8 +16,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// DistanceText returns a distance with its name: distance 0.71, cosine 0.749, product 3.2.
-func DistanceText(by rank.Distance, distance float64) string {
+// FormatDistance returns a distance with its name: distance 0.71, cosine 0.749, product 3.2.
+func FormatDistance(by rank.Distance, distance float64) string {
 	switch by {
 	case rank.Cosine:
 		return fmt.Sprintf("cosine %.3f", 1-distance)
@@ -27,9 +27,9 @@ func DistanceText(by rank.Distance, distance float64) string {
 	return fmt.Sprintf("distance %.4g", distance)
 }
 
-// SameText returns the text of the probability that a neighbour shows the same thing. A calibration has no pairs with
-// the distance 0, so the text says that the embeddings are equal.
-func SameText(n *api.Neighbour, distance string, p float64) string {
+// FormatProbability returns the text of the probability that a neighbour shows the same thing. A calibration
+// has no pairs with the distance 0, so the text says that the embeddings are equal.
+func FormatProbability(n *api.Neighbour, distance string, p float64) string {
 	const equal = 1e-6 // distance of equal embeddings, with the error of rounding
 	switch {
 	case n.Itself:
@@ -40,16 +40,16 @@ func SameText(n *api.Neighbour, distance string, p float64) string {
 	return "the same: " + decide.Percent(p)
 }
 
-// ItselfText names the items that are the query, with their labels.
-func ItselfText(items, labels []string) string {
+// FormatSelf names the items that are the query, with their labels.
+func FormatSelf(items, labels []string) string {
 	of := map[string][]string{}
 	for i, l := range labels {
 		l = cmp.Or(l, decide.Unlabelled)
 		of[l] = append(of[l], items[i])
 	}
 	var out []string
-	for _, l := range distinct(labels) {
-		out = append(out, fmt.Sprintf("%s (%s)", l, FirstNames(of[l])))
+	for _, l := range distinctLabels(labels) {
+		out = append(out, fmt.Sprintf("%s (%s)", l, FormatFirstNames(of[l])))
 	}
 	text := strings.Join(out, ", ")
 	if len(out) > 1 {
@@ -58,8 +58,8 @@ func ItselfText(items, labels []string) string {
 	return text
 }
 
-// FirstNames lists the first few of some names.
-func FirstNames(names []string) string {
+// FormatFirstNames lists the first few of some names.
+func FormatFirstNames(names []string) string {
 	const few = 10
 	var out []string
 	for _, name := range names[:min(few, len(names))] {
@@ -77,18 +77,18 @@ func (r *Results) Print(to io.Writer, g Gallery, in *Info) error {
 	_, isTable := g.(*Table)
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	line := func(rank string, n *api.Neighbour) {
-		distance, about := fmt.Sprintf("%.4g", n.Distance), columnsText(in.Columns, n.Columns)
+		distance, about := fmt.Sprintf("%.4g", n.Distance), formatColumns(in.Columns, n.Columns)
 		if isTable {
-			distance, about = DistanceText(in.Distance, n.Distance), n.Label
+			distance, about = FormatDistance(in.Distance, n.Distance), n.Label
 		}
 		fmt.Fprintf(w, "%s\t%s", rank, distance)
 		if n.Same != nil {
-			fmt.Fprintf(w, "\t%s", SameText(n, in.Distance.String(), *n.Same))
+			fmt.Fprintf(w, "\t%s", FormatProbability(n, in.Distance.String(), *n.Same))
 		}
 		if n.Count > 1 {
 			about = strings.TrimSpace(fmt.Sprintf("%s (and %d more)", about, n.Count-1))
 		}
-		fmt.Fprintf(w, "\t%s\t%s\n", NameOf(n), about)
+		fmt.Fprintf(w, "\t%s\t%s\n", NeighbourName(n), about)
 	}
 	for i := range r.Queries {
 		q := &r.Queries[i]
@@ -97,7 +97,7 @@ func (r *Results) Print(to io.Writer, g Gallery, in *Info) error {
 		}
 		fmt.Fprintln(w, q.Query)
 		if len(q.Itself) > 0 {
-			fmt.Fprintf(w, "this very picture, left out below: %s\n", ItselfText(q.Itself, q.ItselfLabels))
+			fmt.Fprintf(w, "this very picture, left out below: %s\n", FormatSelf(q.Itself, q.ItselfLabels))
 		}
 		for k := range q.Neighbours {
 			n := &q.Neighbours[k]
@@ -123,8 +123,8 @@ func (r *Results) Print(to io.Writer, g Gallery, in *Info) error {
 	return w.Flush()
 }
 
-// columnsText writes an item's columns for people, in the order of the gallery's.
-func columnsText(columns []store.Column, of map[string]any) string {
+// formatColumns writes an item's columns for people, in the order of the gallery's.
+func formatColumns(columns []store.Column, of map[string]any) string {
 	var out []string
 	for _, c := range columns {
 		v := of[c.Name]

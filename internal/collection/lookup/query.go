@@ -29,16 +29,16 @@ type Query struct {
 	Terms  []Query
 }
 
-// parts returns the queries whose content is that of q: its terms, or q itself.
-func (q *Query) parts() []Query {
+// terms returns the queries whose content is that of q: its terms, or q itself.
+func (q *Query) terms() []Query {
 	if q.Summed {
 		return q.Terms
 	}
 	return []Query{*q}
 }
 
-// ByID returns queries for items of the gallery.
-func (g *Items) ByID(ctx context.Context, ids []string) ([]Query, error) {
+// QueriesByID returns queries for items of the gallery.
+func (g *Items) QueriesByID(ctx context.Context, ids []string) ([]Query, error) {
 	var list []Query
 	for _, id := range ids {
 		it, ok, err := g.Find(ctx, id)
@@ -66,8 +66,8 @@ func (g *Items) similarID(ctx context.Context, id string) string {
 	return enum.Meant(ids[0])
 }
 
-// ByVector returns queries for the rows of a file of embeddings of dim numbers.
-func ByVector(t *embedding.Table, file string, dim int) ([]Query, error) {
+// QueriesByVector returns queries for the rows of a file of embeddings of dim numbers.
+func QueriesByVector(t *embedding.Table, file string, dim int) ([]Query, error) {
 	if t.X == nil || t.X.Cols != dim {
 		return nil, fmt.Errorf("%s has no embeddings of %d numbers, the length in the index", file, dim)
 	}
@@ -90,7 +90,7 @@ func (s *Set) Queries(from string) []Query {
 
 // items returns the items that the query was made from.
 func (q *Query) items() (out []store.Hit) {
-	for _, p := range q.parts() {
+	for _, p := range q.terms() {
 		if p.Item != nil {
 			out = append(out, store.Hit{Item: *p.Item})
 		}
@@ -99,34 +99,34 @@ func (q *Query) items() (out []store.Hit) {
 }
 
 // matcher tells which items are a query itself: by digest, file or bytes of the content, as package itself says.
-type matcher []part
+type matcher []queryContent
 
-// part is the content of a query, or of a term of a sum.
-type part struct {
+// queryContent is the content of a query, or of a term of a sum.
+type queryContent struct {
 	item    *store.Item
 	content *selfmatch.Query
 	place   string // whole path of its photo
 }
 
 func newMatcher(q *Query, files selfmatch.Files) (m matcher) {
-	for _, p := range q.parts() {
+	for _, p := range q.terms() {
 		switch {
 		case p.Item != nil:
-			m = append(m, part{p.Item, selfmatch.NewItem(p.Item.Path, p.Vector, files), ""})
+			m = append(m, queryContent{p.Item, selfmatch.NewItem(p.Item.Path, p.Vector, files), ""})
 		case p.Content != nil:
-			m = append(m, part{nil, selfmatch.NewContent(p.Content, p.Vector, files), ""})
+			m = append(m, queryContent{nil, selfmatch.NewContent(p.Content, p.Vector, files), ""})
 		default:
-			m = append(m, part{nil, selfmatch.New(p.Path, p.Vector), selfmatch.Place(p.Path)})
+			m = append(m, queryContent{nil, selfmatch.New(p.Path, p.Vector), selfmatch.Place(p.Path)})
 		}
 	}
 	return m
 }
 
-// is reports whether an item is the query itself. older means that it is not, but that its embedding is of an older
+// isSelf reports whether an item is the query itself. older means that it is not, but that its embedding is of an older
 // content of the query's file, or of a copy.
-func (m matcher) is(h *store.Hit) (is, older bool) {
+func (m matcher) isSelf(h *store.Hit) (isSelf, older bool) {
 	for i := range m {
-		is, old := m[i].is(h)
+		is, old := m[i].isSelf(h)
 		if is {
 			return true, false
 		}
@@ -135,14 +135,14 @@ func (m matcher) is(h *store.Hit) (is, older bool) {
 	return false, older
 }
 
-// isPlace reports whether an item is the whole picture at the path of the query.
-func (m matcher) isPlace(h *store.Hit) bool {
-	return mirror.Region(h.Columns) == "" && slices.ContainsFunc(m, func(p part) bool {
+// isAtPath reports whether an item is the whole picture at the path of the query.
+func (m matcher) isAtPath(h *store.Hit) bool {
+	return mirror.Region(h.Columns) == "" && slices.ContainsFunc(m, func(p queryContent) bool {
 		return p.place != "" && selfmatch.Place(h.Path) == p.place
 	})
 }
 
-func (p *part) is(h *store.Hit) (is, older bool) {
+func (p *queryContent) isSelf(h *store.Hit) (isSelf, older bool) {
 	region := mirror.Region(h.Columns)
 	switch { // a part of a picture is another item
 	case p.item != nil && region != mirror.Region(p.item.Columns), p.item == nil && region != "" &&
@@ -158,11 +158,11 @@ func (p *part) is(h *store.Hit) (is, older bool) {
 		if sum, known = p.content.Sum(); !known {
 			return false, false
 		}
-		if same, known = mirror.Embedded(h.Columns, sum); known && !same {
+		if same, known = mirror.HasEmbedding(h.Columns, sum); known && !same {
 			older, _ = p.content.Has(h.Path)
 		}
 		return same, known
 	}
-	is = p.content.Is(h.Path, h.Vector, digest)
-	return is, older
+	isSelf = p.content.Is(h.Path, h.Vector, digest)
+	return isSelf, older
 }

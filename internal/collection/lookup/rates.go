@@ -41,8 +41,8 @@ func GateRates(g *decide.Gate) []Rate {
 	return out
 }
 
-// rateOf returns the effect of a rate on decisions.
-func rateOf(d *decide.Decider, rate float64, photos int, res *Decisions) Rate {
+// newRate returns the effect of a rate on decisions.
+func newRate(d *decide.Decider, rate float64, photos int, res *Decisions) Rate {
 	line := Rate{FPIR: rate}
 	if t, ok := d.Allows(rate); ok {
 		line.Allowed = &t.TrueMatch

@@ -38,8 +38,8 @@ func (s *Set) Region(i int) string {
 	return s.Table.Regions[i]
 }
 
-// Whole is Path for an item that is a whole picture; "" for a part of one.
-func (s *Set) Whole(i int) string {
+// WholePath is Path for an item that is a whole picture; "" for a part of one.
+func (s *Set) WholePath(i int) string {
 	if s.Region(i) != "" {
 		return ""
 	}

@@ -51,8 +51,8 @@ type Spec struct {
 	Way string
 }
 
-// By returns the network that embeds photos, for people.
-func (s *Spec) By() string {
+// NetworkName returns the network that embeds photos, for people.
+func (s *Spec) NetworkName() string {
 	if s.Run != "" {
 		return s.Run
 	}
@@ -68,7 +68,7 @@ func (s *Spec) Kind() Kind {
 		return Store
 	case s.Index != "":
 		return Index
-	case s.Embeddings != "" && s.Vector != "" && s.By() == "":
+	case s.Embeddings != "" && s.Vector != "" && s.NetworkName() == "":
 		return Rows
 	case s.Embeddings != "":
 		return Vectors
@@ -78,8 +78,8 @@ func (s *Spec) Kind() Kind {
 	return None
 }
 
-// applies lists which kinds of galleries a setting applies to.
-type applies struct {
+// settingRule lists which kinds of galleries a setting applies to.
+type settingRule struct {
 	settings string // separated by blanks
 	to       []Kind
 	reason   string // why it does not apply to others
@@ -88,7 +88,7 @@ type applies struct {
 const ownNetwork = "an index contains its network, and a store uses that of --run"
 
 // settings are those that do not apply to every kind of gallery. A program need not have all of them.
-var settings = []applies{
+var settings = []settingRule{
 	{"in embeddings", []Kind{Photos, Vectors, Rows}, "give one gallery"},
 	{"index", []Kind{Index, Labels}, "give one gallery"},
 	{"run", []Kind{Photos, Vectors, Store, Labels}, ownNetwork},

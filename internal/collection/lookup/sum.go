@@ -32,8 +32,8 @@ func IsWords(arg string) bool {
 	return err != nil
 }
 
-// Parse reads arguments, each a photo, words, or + or - between two. texts are words, whatever they look like.
-func Parse(args, texts []string) ([]Phrase, error) {
+// ParsePhrases reads arguments, each a photo, words, or + or - between two. texts are words, whatever they look like.
+func ParsePhrases(args, texts []string) ([]Phrase, error) {
 	var all []Phrase
 	for i := 0; i < len(args); i++ {
 		sign := args[i]
@@ -89,9 +89,9 @@ type Summand struct {
 	Minus bool
 }
 
-// AddUp returns the query for the sum of the terms' vectors, each of unit length, and itself of unit length. Items that
-// are one of the added terms are the query itself.
-func AddUp(name string, terms []Summand) (*Query, error) {
+// SumQueries returns the query for the sum of the terms' vectors, each of unit length, and itself of unit
+// length. Items that are one of the added terms are the query itself.
+func SumQueries(name string, terms []Summand) (*Query, error) {
 	q := &Query{Name: name, Summed: true, From: "words, embedded by the text tower"}
 	if len(terms) > 1 {
 		q.From = "the sum of vectors of unit length, itself of unit length"

@@ -29,26 +29,26 @@ func TestParse(t *testing.T) {
 		{[]string{"x.jpg", "+", "with laces", "-", "red", "blue", "-", "boot"}, nil, []Phrase{
 			{p("x.jpg"), w("with laces"), minus(w("red"))}, {w("blue"), minus(p("boot"))}}},
 	} {
-		got, err := Parse(c.args, c.texts)
+		got, err := ParsePhrases(c.args, c.texts)
 		if err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", c.want) {
 			t.Errorf("%q: %+v, %v", c.args, got, err)
 		}
 	}
 	for _, args := range []string{"+", "+ a", "a +", "a + -", "a + + b", "-"} {
-		_, err := Parse(strings.Fields(args), nil)
+		_, err := ParsePhrases(strings.Fields(args), nil)
 		if err == nil || !strings.Contains(err.Error(), "stands between two") {
 			t.Errorf("%s: %v", args, err)
 		}
 	}
 	for _, bad := range [][]string{{""}, {"  "}, {"a", "+", ""}} {
-		if _, err := Parse(bad, nil); err == nil {
+		if _, err := ParsePhrases(bad, nil); err == nil {
 			t.Errorf("%q is accepted", bad)
 		}
-		if _, err := Parse(nil, bad[len(bad)-1:]); err == nil {
+		if _, err := ParsePhrases(nil, bad[len(bad)-1:]); err == nil {
 			t.Errorf("--text %q is accepted", bad)
 		}
 	}
-	if all, _ := Parse([]string{"x.jpg", "+", "with laces", "-", "red"}, nil); all[0].String() !=
+	if all, _ := ParsePhrases([]string{"x.jpg", "+", "with laces", "-", "red"}, nil); all[0].String() !=
 		"x.jpg + with laces - red" || all[0].IsPhoto() {
 		t.Error(all[0])
 	}
@@ -67,15 +67,15 @@ func TestAddUp(t *testing.T) {
 		{[]Summand{{Query: east}, {Query: north, Minus: true}}, []float32{half, -half}, 1},
 		{[]Summand{{Query: Query{Summed: true, Vector: []float32{0, 3}}}, {Query: east}}, []float32{half, half}, 1},
 	} {
-		got, err := AddUp("sum", c.terms)
-		if err != nil || !slices.Equal(got.Vector, c.want) || !got.Summed || len(got.parts()) != c.parts {
+		got, err := SumQueries("sum", c.terms)
+		if err != nil || !slices.Equal(got.Vector, c.want) || !got.Summed || len(got.terms()) != c.parts {
 			t.Errorf("%+v: %+v, %v", c.terms, got, err)
 		}
 	}
 	for _, bad := range [][]Summand{{{Query: Query{Vector: []float32{0, 0}}}},
 		{{Query: Query{Vector: []float32{float32(math.NaN()), 1}}}}, {{Query: east}, {Query: east, Minus: true}},
 		{{Query: east}, {Query: Query{Vector: []float32{1}}}}} {
-		if got, err := AddUp("sum", bad); err == nil {
+		if got, err := SumQueries("sum", bad); err == nil {
 			t.Errorf("%+v: %+v", bad, got)
 		}
 	}

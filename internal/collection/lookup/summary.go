@@ -28,8 +28,8 @@ type Summary struct {
 	Rates []Rate `json:"rates,omitempty"` // of an open calibration
 }
 
-// Sure is the least probability of a label that counts as sure in a summary.
-const Sure = 0.9
+// SureProbability is the least probability of a label that counts as sure in a summary.
+const SureProbability = 0.9
 
 // The modes of a calibration.
 const (
@@ -37,8 +37,8 @@ const (
 	ModeClosed = "closed"
 )
 
-// summarise counts the decisions, and computes the effect of other rates.
-func summarise(a *Identifier, res *Decisions) *Summary {
+// summarize counts the decisions, and computes the effect of other rates.
+func summarize(a *Identifier, res *Decisions) *Summary {
 	d, says := a.Decider, a.Says
 	s := &Summary{Mode: ModeOpen, From: says.From}
 	var nearest, likely []float64
@@ -51,7 +51,7 @@ func summarise(a *Identifier, res *Decisions) *Summary {
 		v := q.Voted()
 		if nearest = append(nearest, q.Nearest); v.Unknown {
 			s.Unknown++
-		} else if s.Named++; v.Probability >= Sure {
+		} else if s.Named++; v.Probability >= SureProbability {
 			s.Sure++
 		}
 		photos, s.Within, s.Needed = max(photos, len(q.Of)), q.Within, q.Needed
@@ -94,7 +94,7 @@ func summarise(a *Identifier, res *Decisions) *Summary {
 		s.Why += "; " + t.Condition()
 	}
 	for _, rate := range SummaryRates() {
-		s.Rates = append(s.Rates, rateOf(d, rate, photos, res))
+		s.Rates = append(s.Rates, newRate(d, rate, photos, res))
 	}
 	return s
 }

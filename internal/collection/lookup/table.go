@@ -30,8 +30,8 @@ func (t *Table) Info(context.Context) (Info, error) {
 	return in, nil
 }
 
-// near ranks exactly.
-func (t *Table) near(ctx context.Context, queries []Query, k int, opt *Options) ([]api.Answer, error) {
+// searchNear ranks exactly.
+func (t *Table) searchNear(ctx context.Context, queries []Query, k int, opt *Options) ([]api.Answer, error) {
 	x := matrix.New(len(queries), t.Table.X.Cols)
 	for i := range queries {
 		copy(x.Row(i), queries[i].Vector)
@@ -41,7 +41,8 @@ func (t *Table) near(ctx context.Context, queries []Query, k int, opt *Options) 
 		terms = max(terms, len(queries[i].Terms))
 	}
 	found, err := rank.NearestPhotos(ctx, rank.Photos{X: x, Path: func(i int) string { return queries[i].Path }},
-		rank.Photos{X: t.Table.X, Path: t.Whole}, k+spare*terms, rank.Options{Distance: t.Distance, Memory: t.Memory})
+		rank.Photos{X: t.Table.X, Path: t.WholePath}, k+spareItems*terms,
+		rank.Options{Distance: t.Distance, Memory: t.Memory})
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +54,7 @@ func (t *Table) near(ctx context.Context, queries []Query, k int, opt *Options) 
 		a := api.Answer{Query: queries[i].Name, Passed: &rows, Exact: true, Neighbours: make([]api.Neighbour,
 			len(f.Row))}
 		for _, j := range f.Self {
-			a.Itself, a.ItselfLabels = append(a.Itself, t.named(j)), append(a.ItselfLabels, t.Label(j))
+			a.Itself, a.ItselfLabels = append(a.Itself, t.itemName(j)), append(a.ItselfLabels, t.Label(j))
 		}
 		for k, row := range f.Row {
 			j := int(row)
@@ -78,8 +79,8 @@ func (t *Table) leaveOutTerms(q *Query, f *rank.Found) {
 	var rows []int32
 	var values []float64
 	for k, row := range f.Row {
-		h := store.Hit{Item: store.Item{Path: t.Whole(int(row)), Vector: t.Table.X.Row(int(row))}}
-		if is, _ := m.is(&h); is || m.isPlace(&h) {
+		h := store.Hit{Item: store.Item{Path: t.WholePath(int(row)), Vector: t.Table.X.Row(int(row))}}
+		if is, _ := m.isSelf(&h); is || m.isAtPath(&h) {
 			f.Self = append(f.Self, int(row))
 			continue
 		}
@@ -100,7 +101,7 @@ func (t *Table) columns(i int) map[string]any {
 	return out
 }
 
-func (t *Table) name(n *api.Neighbour) string { return t.named(*n.Row) }
+func (t *Table) name(n *api.Neighbour) string { return t.itemName(*n.Row) }
 
 func (t *Table) value(n *api.Neighbour, column string) string {
 	if c := t.Table.Column(column); c != nil {
@@ -109,8 +110,8 @@ func (t *Table) value(n *api.Neighbour, column string) string {
 	return ""
 }
 
-// named returns the name of item i: its file and region, or its id.
-func (t *Table) named(i int) string {
+// itemName returns the name of item i: its file and region, or its id.
+func (t *Table) itemName(i int) string {
 	if t.Table.Files == nil {
 		return t.Table.ItemID(i)
 	}
@@ -122,10 +123,10 @@ func (t *Table) Labels(context.Context) (decide.Gallery, error) {
 	if len(t.Table.Columns) == 0 {
 		return decide.Gallery{Items: t.Table.Rows()}, nil
 	}
-	return decide.NewGallery(t.labels()), nil
+	return decide.NewGallery(t.allLabels()), nil
 }
 
-func (t *Table) labels() []string {
+func (t *Table) allLabels() []string {
 	out := make([]string, t.Table.Rows())
 	for i := range out {
 		out[i] = t.Label(i)
@@ -136,13 +137,13 @@ func (t *Table) labels() []string {
 // Measures compares all items.
 func (t *Table) Measures(ctx context.Context, says *decide.Calibration, coverage float64) (*decide.Measures, error) {
 	count := map[string]int{}
-	for _, l := range t.labels() {
+	for _, l := range t.allLabels() {
 		count[l]++
 	}
 	sampler := decide.NewSampler(says, count, t.Table.X.Cols, t.Distance)
 	for i := range t.Table.X.Rows {
 		if err := sampler.Add(t.Label(i), t.Table.X.Row(i)); err != nil {
-			return nil, fmt.Errorf("%s: %w", t.named(i), err)
+			return nil, fmt.Errorf("%s: %w", t.itemName(i), err)
 		}
 	}
 	return sampler.Measure(ctx, coverage > 0)
@@ -151,18 +152,18 @@ func (t *Table) Measures(ctx context.Context, says *decide.Calibration, coverage
 // Picture returns the picture of a neighbour, which is in the data set if the photos are known.
 func (t *Table) Picture(n *api.Neighbour) Picture { return t.Set.Picture(*n.Row) }
 
-// Foreign returns the first query that is itself in the table, but with an embedding farther away than 5 % of its
-// length. Then another network made the table. ok is false without such a query.
-func (t *Table) Foreign(queries []Query, answers []api.Answer) (query int, ok bool) {
+// FindForeignQuery returns the first query that is itself in the table, but with an embedding farther away
+// than 5 % of its length. Then another network made the table. ok is false without such a query.
+func (t *Table) FindForeignQuery(queries []Query, answers []api.Answer) (query int, ok bool) {
 	rows := map[string]int{}
 	for i := range answers {
 		if len(rows) == 0 && len(answers[i].Itself) > 0 {
 			for j := range t.Table.Rows() {
-				rows[t.named(j)] = j
+				rows[t.itemName(j)] = j
 			}
 		}
 		for _, name := range answers[i].Itself {
-			if j := rows[name]; Apart(queries[i].Vector, t.Table.X.Row(j), rank.Euclidean) > 0.05 {
+			if j := rows[name]; RelativeDistance(queries[i].Vector, t.Table.X.Row(j), rank.Euclidean) > 0.05 {
 				return i, true
 			}
 		}
@@ -170,9 +171,9 @@ func (t *Table) Foreign(queries []Query, answers []api.Answer) (query int, ok bo
 	return 0, false
 }
 
-// Apart returns the Euclidean distance between two embeddings, in lengths of the first. For the cosine distance both
-// are scaled to length 1 before.
-func Apart(a, b []float32, by rank.Distance) float64 {
+// RelativeDistance returns the Euclidean distance between two embeddings, in lengths of the first. For the
+// cosine distance both are scaled to length 1 before.
+func RelativeDistance(a, b []float32, by rank.Distance) float64 {
 	var ab, aa, bb float64
 	for k := range a {
 		x, y := float64(a[k]), float64(b[k])

@@ -18,8 +18,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// Done is the result of Apply.
-type Done struct {
+// Result is the result of Apply.
+type Result struct {
 	// Embedded counts the photos that were embedded. LeftOut lists those that could not be read.
 	Embedded int
 	LeftOut  []data.LeftOut
@@ -40,19 +40,19 @@ type Done struct {
 	Note error
 }
 
-// unfinished is the folder in an index that keeps the embeddings of an unfinished change, so that an
+// unfinishedDir is the folder in an index that keeps the embeddings of an unfinished change, so that an
 // interrupted call need not compute them again.
-const unfinished = "unfinished"
+const unfinishedDir = "unfinished"
 
 // Apply makes the index match the set, in one change that is durable when it returns. model returns the network
 // of the index; it is called only if photos must be embedded. If a photo cannot be read, a changed photo keeps
 // its old item, and a new photo gets no item; a list in the folder of the index has such files, so that the next
 // comparison passes over them. progress, if not nil, is called with the number of photos embedded.
 func (p *Plan) Apply(ctx context.Context, x *index.Index, model func() (*run.Model, error),
-	progress func(done, total int)) (*Done, error) {
+	progress func(done, total int)) (*Result, error) {
 	a := &application{plan: p, x: x, vectors: map[string][]float32{}, refused: map[string]string{},
-		columns: x.Info().Columns, done: &Done{}}
-	if p.Empty() {
+		columns: x.Info().Columns, done: &Result{}}
+	if p.IsEmpty() {
 		return a.finish()
 	}
 	dim := int64(x.Info().Dim)
@@ -64,24 +64,24 @@ func (p *Plan) Apply(ctx context.Context, x *index.Index, model func() (*run.Mod
 	if err := a.embed(ctx, model, progress); err != nil {
 		return nil, err
 	}
-	if err := a.photographs(ctx); err != nil {
+	if err := a.readExif(ctx); err != nil {
 		return nil, err
 	}
 	if _, _, err := x.Update(ctx, a.collect); err != nil {
 		return nil, err
 	}
-	if err := os.RemoveAll(filepath.Join(x.Dir(), unfinished)); err != nil {
+	if err := os.RemoveAll(filepath.Join(x.Dir(), unfinishedDir)); err != nil {
 		return nil, err
 	}
 	return a.finish()
 }
 
 // finish writes the lists in the folder of the index.
-func (a *application) finish() (*Done, error) {
-	a.done.Unreadable = data.AddLeftOut(a.plan.passedOver(), nil, a.done.LeftOut)
-	err := a.plan.remember(a.refused)
+func (a *application) finish() (*Result, error) {
+	a.done.Unreadable = data.AddLeftOut(a.plan.skippedFiles(), nil, a.done.LeftOut)
+	err := a.plan.saveUnreadable(a.refused)
 	var failed error
-	a.done.Waits, a.done.Stay, failed = a.plan.removals.settle(a.plan)
+	a.done.Waits, a.done.Stay, failed = a.plan.removals.update(a.plan)
 	a.done.Note = errors.Join(err, failed)
 	return a.done, nil
 }
@@ -97,12 +97,12 @@ type application struct {
 	change  index.Change
 	keep    map[string]bool // ids that are in the index afterwards
 	late    []string        // names of samples that were changed while they were embedded
-	done    *Done
+	done    *Result
 }
 
 // Photos are embedded in pieces, each as large as all earlier ones together, because the file of embeddings
 // is rewritten after each piece.
-const firstPiece = 1024
+const minPiece = 1024
 
 // embed computes the vectors of contents that the index does not have.
 func (a *application) embed(ctx context.Context, model func() (*run.Model, error),
@@ -127,12 +127,12 @@ func (a *application) embed(ctx context.Context, model func() (*run.Model, error
 		return err
 	}
 	own := m.Copy()
-	if len(todo) > firstPiece {
-		own.Cache = filepath.Join(a.x.Dir(), unfinished)
+	if len(todo) > minPiece {
+		own.Cache = filepath.Join(a.x.Dir(), unfinishedDir)
 	}
 	all := p.set.All()
 	var skipped []data.Skipped
-	for lo, n := 0, firstPiece; lo < len(todo); lo, n = lo+n, max(firstPiece, lo+n) {
+	for lo, n := 0, minPiece; lo < len(todo); lo, n = lo+n, max(minPiece, lo+n) {
 		some := all.Subset(todo[lo:min(lo+n, len(todo))])
 		if progress != nil {
 			own.Progress = func(done, _ int) { progress(lo+done, len(todo)) }
@@ -165,7 +165,7 @@ func (a *application) embed(ctx context.Context, model func() (*run.Model, error
 		a.done.LeftOut = append(a.done.LeftOut, data.LeftOut{Reason: "changed while they were embedded: sync again",
 			Count: n, First: a.late[:min(n, 5)]})
 	}
-	return a.refuse(ctx, skipped)
+	return a.noteUnreadable(ctx, skipped)
 }
 
 // changedSince returns the samples whose contents are no longer those that the plan has seen. Their embeddings
@@ -188,17 +188,17 @@ func (p *Plan) changedSince(ctx context.Context, part *data.Part) (map[int]bool,
 	}
 	out := map[int]bool{}
 	for k, i := range unsure {
-		var now Fact
-		now.digest(digests[k])
+		var now FileRecord
+		now.setDigest(digests[k])
 		out[i] = now.Digest != p.facts[i].Digest
 	}
 	return out, nil
 }
 
-// refuse notes the contents that could not be decoded, if they are still those of their files: a file that was
+// noteUnreadable notes the contents that could not be decoded, if they are still those of their files: a file that was
 // changed in the meantime is tried again.
-func (a *application) refuse(ctx context.Context, skipped []data.Skipped) error {
-	skipped = slices.DeleteFunc(skipped, func(s data.Skipped) bool { return !lasting(s.Err) })
+func (a *application) noteUnreadable(ctx context.Context, skipped []data.Skipped) error {
+	skipped = slices.DeleteFunc(skipped, func(s data.Skipped) bool { return !isContentError(s.Err) })
 	var samples []int
 	for _, s := range skipped {
 		samples = append(samples, s.Sample)
@@ -208,16 +208,16 @@ func (a *application) refuse(ctx context.Context, skipped []data.Skipped) error 
 		return err
 	}
 	for k, s := range skipped {
-		var now Fact
-		if now.digest(digests[k]); now.Digest != "" && now.Digest == a.plan.facts[s.Sample].Digest {
+		var now FileRecord
+		if now.setDigest(digests[k]); now.Digest != "" && now.Digest == a.plan.facts[s.Sample].Digest {
 			a.refused[now.Digest] = s.Err.Error()
 		}
 	}
 	return nil
 }
 
-// photographs reads the EXIF data of the files with new contents.
-func (a *application) photographs(ctx context.Context) error {
+// readExif reads the EXIF data of the files with new contents.
+func (a *application) readExif(ctx context.Context) error {
 	var samples []int
 	for _, c := range a.plan.Changes {
 		if c.Kind == changes.Added || c.Kind == changes.Changed {
@@ -248,16 +248,16 @@ func (a *application) collect() (index.Change, error) {
 		case changes.Held:
 			a.keep[p.Have[c.From].ID] = true
 		case changes.Removed:
-			if p.removals.keeps(p.Have[c.From].ID) { // decided since the comparison
+			if p.removals.isKept(p.Have[c.From].ID) { // decided since the comparison
 				a.keep[p.Have[c.From].ID] = true
 			}
 		case changes.Added, changes.Changed:
-			err = a.renewed(c)
+			err = a.putRenewed(c)
 		default:
 			var it store.Item
 			var ok bool
 			if it, ok, err = a.x.Get(p.Have[c.From].ID); ok { // otherwise the next comparison finds it new
-				a.put(it, c)
+				a.putItem(it, c)
 			}
 		}
 		if err != nil {
@@ -272,8 +272,8 @@ func (a *application) collect() (index.Change, error) {
 	return a.change, nil
 }
 
-// renewed puts an item with a new content, if the content could be read.
-func (a *application) renewed(c changes.Change) error {
+// putRenewed puts an item with a new content, if the content could be read.
+func (a *application) putRenewed(c changes.Change) error {
 	p := a.plan
 	id := p.Want[c.To].ID
 	if c.From >= 0 {
@@ -293,7 +293,7 @@ func (a *application) renewed(c changes.Change) error {
 		it.Vector, ok = a.vectors[p.Want[c.To].Digest]
 	}
 	if ok {
-		a.put(it, c)
+		a.putItem(it, c)
 		return nil
 	}
 	a.done.Undone[c.Kind]++
@@ -306,8 +306,8 @@ func (a *application) renewed(c changes.Change) error {
 	return nil
 }
 
-// put writes an item as a photo of the set.
-func (a *application) put(it store.Item, c changes.Change) {
+// putItem writes an item as a photo of the set.
+func (a *application) putItem(it store.Item, c changes.Change) {
 	p := a.plan
 	w, sample := &p.Want[c.To], p.sample[c.To]
 	it.Columns = maps.Clone(it.Columns)

@@ -20,24 +20,24 @@ func BenchmarkLook(b *testing.B) {
 	const n = 100_000
 	dir := b.TempDir()
 	for i := range n {
-		write(b, photoOf(dir, i), fmt.Sprint("content ", i), time.Hour)
+		writeFile(b, photoPath(dir, i), fmt.Sprint("content ", i), time.Hour)
 	}
-	x := filled(b, opened(b, dir), dir, 128)
+	x := newFilledIndex(b, openDataset(b, dir), dir, 128)
 	for _, c := range []struct {
 		name             string
 		touched, changed int
 	}{{"unchanged", 0, 0}, {"changed=1%", 0, n / 100}, {"touched", n, 0}} {
 		b.Run(c.name, func(b *testing.B) {
 			for i := range c.changed {
-				write(b, photoOf(dir, i*97), fmt.Sprint("other content ", i), time.Minute)
+				writeFile(b, photoPath(dir, i*97), fmt.Sprint("other content ", i), time.Minute)
 			}
 			for i := range c.touched {
-				write(b, photoOf(dir, i), fmt.Sprint("content ", i), time.Minute)
+				writeFile(b, photoPath(dir, i), fmt.Sprint("content ", i), time.Minute)
 			}
 			began := processorTime()
 			for b.Loop() {
-				set := opened(b, dir)
-				p, err := Look(b.Context(), x, set, Options{Set: dir, Labels: labelled(set)})
+				set := openDataset(b, dir)
+				p, err := NewPlan(b.Context(), x, set, Options{Set: dir, Labels: classLabels(set)})
 				if err != nil || p.Embed != c.changed || p.Counts[changes.Changed] != c.changed ||
 					p.Counts[changes.Touched] != c.touched || p.Counts[changes.Same] != n-c.changed-c.touched {
 					b.Fatal(p, err)
@@ -48,7 +48,7 @@ func BenchmarkLook(b *testing.B) {
 	}
 }
 
-func photoOf(dir string, i int) string {
+func photoPath(dir string, i int) string {
 	return filepath.Join(dir, fmt.Sprintf("class%03d", i%200), fmt.Sprintf("photo%06d.jpg", i))
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// edited changes columns of an item as a server does.
-func edited(t *testing.T, x *index.Index, id string, columns map[string]any) bool {
+// editColumns changes columns of an item as a server does.
+func editColumns(t *testing.T, x *index.Index, id string, columns map[string]any) bool {
 	t.Helper()
 	there := false
 	_, _, err := x.Update(t.Context(), func() (index.Change, error) {
@@ -33,7 +33,7 @@ func edited(t *testing.T, x *index.Index, id string, columns map[string]any) boo
 				delete(it.Columns, name)
 			}
 		}
-		KeepFacts(&old, &it)
+		CopyFileRecord(&old, &it)
 		return index.Change{Put: []store.Item{it}}, nil
 	})
 	if err != nil {
@@ -42,8 +42,8 @@ func edited(t *testing.T, x *index.Index, id string, columns map[string]any) boo
 	return there
 }
 
-// labelIn is the class of an item.
-func labelIn(t *testing.T, x *index.Index, id string) any {
+// itemLabel is the class of an item.
+func itemLabel(t *testing.T, x *index.Index, id string) any {
 	t.Helper()
 	it, ok, err := x.Get(id)
 	if err != nil || !ok {
@@ -52,9 +52,9 @@ func labelIn(t *testing.T, x *index.Index, id string) any {
 	return it.Columns["label"]
 }
 
-func applied(t *testing.T, x *index.Index, p *Plan) *Done {
+func applyPlan(t *testing.T, x *index.Index, p *Plan) *Result {
 	t.Helper()
-	done, err := p.Apply(t.Context(), x, without(t), nil)
+	done, err := p.Apply(t.Context(), x, noNetwork(t), nil)
 	if err != nil || done.Note != nil {
 		t.Fatal(err, done)
 	}
@@ -66,25 +66,25 @@ func applied(t *testing.T, x *index.Index, p *Plan) *Done {
 func TestEditsLast(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a/1", "a/2", "a/3", "a/4", "b/5"} {
-		write(t, filepath.Join(dir, name+".png"), name, time.Hour)
+		writeFile(t, filepath.Join(dir, name+".png"), name, time.Hour)
 	}
-	x := filled(t, opened(t, dir), dir, 2)
-	edited(t, x, "a/1.png", map[string]any{"label": "x", "price": 3.0})
-	edited(t, x, "a/2.png", map[string]any{"label": nil})
-	edited(t, x, "a/3.png", map[string]any{"label": "x"})
-	edited(t, x, "a/3.png", map[string]any{"label": "a"}) // undone: as if it had never been
+	x := newFilledIndex(t, openDataset(t, dir), dir, 2)
+	editColumns(t, x, "a/1.png", map[string]any{"label": "x", "price": 3.0})
+	editColumns(t, x, "a/2.png", map[string]any{"label": nil})
+	editColumns(t, x, "a/3.png", map[string]any{"label": "x"})
+	editColumns(t, x, "a/3.png", map[string]any{"label": "a"}) // undone: as if it had never been
 	if it, _, _ := x.Get("a/3.png"); it.Columns[Labels] != nil {
 		t.Errorf("%v", it.Columns)
 	}
-	if p := compared(t, x, dir, Options{}); !p.Empty() {
+	if p := planFor(t, x, dir, Options{}); !p.IsEmpty() {
 		t.Fatalf("%+v", p.Counts)
 	}
 	if err := os.Rename(filepath.Join(dir, "a", "1.png"), filepath.Join(dir, "a", "new.png")); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, "a", "2.png"), "a/2", 2*time.Hour)
-	applied(t, x, compared(t, x, dir, Options{}))
-	if a, b := labelIn(t, x, "a/new.png"), labelIn(t, x, "a/2.png"); a != "x" || b != nil {
+	writeFile(t, filepath.Join(dir, "a", "2.png"), "a/2", 2*time.Hour)
+	applyPlan(t, x, planFor(t, x, dir, Options{}))
+	if a, b := itemLabel(t, x, "a/new.png"), itemLabel(t, x, "a/2.png"); a != "x" || b != nil {
 		t.Errorf("%v, %v", a, b)
 	}
 	if it, _, _ := x.Get("a/new.png"); it.Columns["price"] != 3.0 || it.Path != filepath.Join(dir, "a", "new.png") {
@@ -95,7 +95,7 @@ func TestEditsLast(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	applied(t, x, compared(t, x, dir, Options{}))
+	applyPlan(t, x, planFor(t, x, dir, Options{}))
 	for _, id := range []string{"b/new.png", "b/2.png"} {
 		if it, _, _ := x.Get(id); it.Columns["label"] != "b" || it.Columns[Labels] != nil {
 			t.Errorf("%s: %v", id, it.Columns)
@@ -108,30 +108,30 @@ func TestEditsLast(t *testing.T) {
 func TestEditsMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a/1", "a/2", "a/3", "b/5"} {
-		write(t, filepath.Join(dir, name+".png"), name, time.Hour)
+		writeFile(t, filepath.Join(dir, name+".png"), name, time.Hour)
 	}
-	x := filled(t, opened(t, dir), dir, 2)
+	x := newFilledIndex(t, openDataset(t, dir), dir, 2)
 	for _, name := range []string{"1", "2"} {
 		if err := os.Rename(filepath.Join(dir, "a", name+".png"), filepath.Join(dir, "b", name+".png")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write(t, filepath.Join(dir, "b", "copy.png"), "b/5", time.Hour)
-	p := compared(t, x, dir, Options{})
-	edited(t, x, "a/1.png", map[string]any{"label": "hand", "price": 1.0})
-	edited(t, x, "a/2.png", map[string]any{"price": 2.0})
+	writeFile(t, filepath.Join(dir, "b", "copy.png"), "b/5", time.Hour)
+	p := planFor(t, x, dir, Options{})
+	editColumns(t, x, "a/1.png", map[string]any{"label": "hand", "price": 1.0})
+	editColumns(t, x, "a/2.png", map[string]any{"price": 2.0})
 	posted := store.Item{ID: "b/copy.png", Vector: []float32{7, 7}, Columns: map[string]any{"price": 5.0}}
 	if _, err := x.Add(t.Context(), []store.Item{posted}, index.AddOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	applied(t, x, p)
+	applyPlan(t, x, p)
 	for id, want := range map[string][2]any{"b/1.png": {"hand", 1.0}, "b/2.png": {"b", 2.0}, "b/copy.png": {"b", 5.0}} {
 		it, ok, err := x.Get(id)
 		if err != nil || !ok || it.Columns["label"] != want[0] || it.Columns["price"] != want[1] {
 			t.Errorf("%s: %v, want %v", id, it.Columns, want)
 		}
 	}
-	if p := compared(t, x, dir, Options{}); !p.Empty() {
+	if p := planFor(t, x, dir, Options{}); !p.IsEmpty() {
 		t.Errorf("%+v", p.Counts)
 	}
 }
@@ -141,10 +141,10 @@ func TestEditsAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	const n = 400
 	for i := range n {
-		write(t, filepath.Join(dir, "a", fmt.Sprint(i, ".png")), fmt.Sprint(i), time.Hour)
+		writeFile(t, filepath.Join(dir, "a", fmt.Sprint(i, ".png")), fmt.Sprint(i), time.Hour)
 	}
-	write(t, filepath.Join(dir, "b", "1.png"), "other", time.Hour)
-	x := filled(t, opened(t, dir), dir, 2)
+	writeFile(t, filepath.Join(dir, "b", "1.png"), "other", time.Hour)
+	x := newFilledIndex(t, openDataset(t, dir), dir, 2)
 	var stop atomic.Bool
 	counts := make([]float64, n)
 	ended := make(chan struct{})
@@ -152,14 +152,15 @@ func TestEditsAtOnce(t *testing.T) {
 		defer close(ended)
 		for i := 0; !stop.Load(); i = (i + 1) % n {
 			counts[i]++
-			edited(t, x, fmt.Sprint("a/", i, ".png"), map[string]any{"count": counts[i]})
+			editColumns(t, x, fmt.Sprint("a/", i, ".png"), map[string]any{"count": counts[i]})
 		}
 	}()
 	for round := range 10 {
 		for i := range n {
-			write(t, filepath.Join(dir, "a", fmt.Sprint(i, ".png")), fmt.Sprint(i), time.Duration(2+round)*time.Hour)
+			writeFile(t, filepath.Join(dir, "a", fmt.Sprint(i, ".png")), fmt.Sprint(i),
+				time.Duration(2+round)*time.Hour)
 		}
-		applied(t, x, compared(t, x, dir, Options{}))
+		applyPlan(t, x, planFor(t, x, dir, Options{}))
 	}
 	stop.Store(true)
 	<-ended
@@ -179,10 +180,10 @@ func TestRemovalsWait(t *testing.T) {
 	dir := t.TempDir()
 	name := func(i int) string { return filepath.Join(dir, "a", fmt.Sprintf("%02d.png", i)) }
 	for i := range 20 {
-		write(t, name(i), fmt.Sprint(i), time.Hour)
+		writeFile(t, name(i), fmt.Sprint(i), time.Hour)
 	}
-	write(t, filepath.Join(dir, "b", "1.png"), "other", time.Hour)
-	x := filled(t, opened(t, dir), dir, 2)
+	writeFile(t, filepath.Join(dir, "b", "1.png"), "other", time.Hour)
+	x := newFilledIndex(t, openDataset(t, dir), dir, 2)
 	gone := func(is ...int) {
 		for _, i := range is {
 			if err := os.Remove(name(i)); err != nil {
@@ -197,11 +198,11 @@ func TestRemovalsWait(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	compare := func(items int) *Done {
+	compare := func(items int) *Result {
 		t.Helper()
-		p := compared(t, x, dir, Options{Removals: r})
-		p.Hold(changes.DefaultMost)
-		done := applied(t, x, p)
+		p := planFor(t, x, dir, Options{Removals: r})
+		p.Hold(changes.DefaultMaxRemovals)
+		done := applyPlan(t, x, p)
 		if n := x.Info().Items; n != items {
 			t.Fatalf("%d items, want %d", n, items)
 		}
@@ -227,12 +228,12 @@ func TestRemovalsWait(t *testing.T) {
 	if err := r.Decide(first.Waits, true); err != ErrOutdated {
 		t.Fatal(err)
 	}
-	p := compared(t, x, dir, Options{Removals: r})
-	p.Hold(changes.DefaultMost)
+	p := planFor(t, x, dir, Options{Removals: r})
+	p.Hold(changes.DefaultMaxRemovals)
 	if err := r.Decide(second.Waits, false); err != nil {
 		t.Fatal(err)
 	}
-	if done := applied(t, x, p); done.Waits != nil || len(done.Stay) != 4 { // decided while it was compared
+	if done := applyPlan(t, x, p); done.Waits != nil || len(done.Stay) != 4 { // decided while it was compared
 		t.Fatalf("%+v", done)
 	}
 	restart()
@@ -240,9 +241,9 @@ func TestRemovalsWait(t *testing.T) {
 		t.Fatalf("%+v", kept)
 	}
 	other := t.TempDir() // another set of the same index
-	write(t, filepath.Join(other, "z", "1.png"), "other", time.Hour)
-	set := opened(t, other)
-	facts, err := Facts(t.Context(), set.All(), other)
+	writeFile(t, filepath.Join(other, "z", "1.png"), "other", time.Hour)
+	set := openDataset(t, other)
+	facts, err := ReadFileRecords(t.Context(), set.All(), other)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,15 +252,15 @@ func TestRemovalsWait(t *testing.T) {
 	if _, err := x.Add(t.Context(), []store.Item{z}, index.AddOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	foreign, err := Look(t.Context(), x, set, Options{Prefix: "z/", Set: other, Removals: r})
+	foreign, err := NewPlan(t.Context(), x, set, Options{Prefix: "z/", Set: other, Removals: r})
 	if err != nil {
 		t.Fatal(err)
 	}
-	applied(t, x, foreign)
+	applyPlan(t, x, foreign)
 	if _, err := x.Remove(t.Context(), "z/z/1.png"); err != nil {
 		t.Fatal(err)
 	}
-	write(t, name(3), "3", time.Hour)
+	writeFile(t, name(3), "3", time.Hour)
 	gone(4) // less than a tenth
 	if back := compare(20); back.Waits != nil || len(back.Stay) != 3 {
 		t.Fatalf("%+v", back)
@@ -272,7 +273,7 @@ func TestRemovalsWait(t *testing.T) {
 	if err := r.Decide(third.Waits, true); err != nil {
 		t.Fatal(err)
 	}
-	write(t, name(7), "7", time.Hour) // not the list that was confirmed, and no longer too many
+	writeFile(t, name(7), "7", time.Hour) // not the list that was confirmed, and no longer too many
 	if done := compare(18); done.Waits != nil {
 		t.Fatalf("%+v", done)
 	}
@@ -290,8 +291,8 @@ func TestRemovalsWait(t *testing.T) {
 // A damaged list of decisions stops the comparison: an item that was to be kept could be removed without it.
 func TestRemovalsDamaged(t *testing.T) {
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "a", "1.png"), "one", time.Hour)
-	x := filled(t, opened(t, dir), dir, 2)
+	writeFile(t, filepath.Join(dir, "a", "1.png"), "one", time.Hour)
+	x := newFilledIndex(t, openDataset(t, dir), dir, 2)
 	for _, text := range []string{"", "{", `{"format": 2}`, `{"format": 1, "confirmed": true}`,
 		`{"format": 1, "kept": ["b", "a"]}`} {
 		if err := os.WriteFile(filepath.Join(x.Dir(), RemovalsFileName), []byte(text), 0o666); err != nil {
@@ -301,7 +302,7 @@ func TestRemovalsDamaged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Look(t.Context(), x, set, Options{Set: dir}); err == nil {
+		if _, err := NewPlan(t.Context(), x, set, Options{Set: dir}); err == nil {
 			t.Errorf("%s is read", text)
 		}
 	}

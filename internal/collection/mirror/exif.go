@@ -17,14 +17,14 @@ const (
 	Longitude = "longitude"
 )
 
-// exifColumns returns their names and kinds.
-func exifColumns() []store.Column {
+// allExifColumns returns their names and kinds.
+func allExifColumns() []store.Column {
 	return []store.Column{{Name: Taken, Kind: store.Text}, {Name: Camera, Kind: store.Text},
 		{Name: Place, Kind: store.Text}, {Name: Latitude, Kind: store.Number}, {Name: Longitude, Kind: store.Number}}
 }
 
-// Exif returns the columns that a photo has EXIF data for.
-func Exif(p *imaging.Photograph) map[string]any {
+// ExifColumns returns the columns that a photo has EXIF data for.
+func ExifColumns(p *imaging.Photograph) map[string]any {
 	out := map[string]any{}
 	if !p.Taken.IsZero() {
 		out[Taken] = p.Taken.Format("2006-01-02T15:04:05")
@@ -44,12 +44,12 @@ func Exif(p *imaging.Photograph) map[string]any {
 func PutExif(it *store.Item, p *imaging.Photograph, have []store.Column) {
 	own := map[string]bool{}
 	for _, c := range have {
-		for _, e := range exifColumns() {
+		for _, e := range allExifColumns() {
 			own[c.Name] = own[c.Name] || c.Name == e.Name && c.Kind != e.Kind
 		}
 	}
-	values := Exif(p)
-	for _, c := range exifColumns() {
+	values := ExifColumns(p)
+	for _, c := range allExifColumns() {
 		if own[c.Name] {
 			continue
 		}

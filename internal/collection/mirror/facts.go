@@ -30,15 +30,15 @@ const (
 // noLabels is the column Labels of a photo without classes.
 const noLabels = "none"
 
-// fresh is the least age of a file whose unchanged time means unchanged content. Two changes within the
+// minAge is the least age of a file whose unchanged time means unchanged content. Two changes within the
 // granularity of a file system's clock have one time.
-const fresh = 2 * time.Second
+const minAge = 2 * time.Second
 
-// nanoseconds is the format of times: all have the same number of digits.
-const nanoseconds = "2006-01-02T15:04:05.000000000Z"
+// timeFormat is the format of times: all have the same number of digits.
+const timeFormat = "2006-01-02T15:04:05.000000000Z"
 
-// Fact has the known facts of a sample's file.
-type Fact struct {
+// FileRecord has the known facts of a sample's file.
+type FileRecord struct {
 	data.Stat
 	Digest string // "" if the file cannot be read
 	time   string // "" if the time does not prove unchanged content
@@ -46,12 +46,12 @@ type Fact struct {
 	set    string
 }
 
-// Facts reads the sizes and times of a part's files, and then their contents. Stored with embeddings that are
+// ReadFileRecords reads the sizes and times of a part's files, and then their contents. Stored with embeddings that are
 // computed afterwards, facts reveal every later change of a file: a change during embedding changes the time, or
 // comes so soon after the last one that the time is not trusted. set is the place of the data set. Facts returns
 // nil for samples that are not files.
-func Facts(ctx context.Context, p *data.Part, set string) ([]Fact, error) {
-	out, err := facts(ctx, p, set, time.Now())
+func ReadFileRecords(ctx context.Context, p *data.Part, set string) ([]FileRecord, error) {
+	out, err := readFileRecords(ctx, p, set, time.Now())
 	if out == nil || err != nil {
 		return nil, err
 	}
@@ -60,32 +60,32 @@ func Facts(ctx context.Context, p *data.Part, set string) ([]Fact, error) {
 		return nil, err
 	}
 	for i, d := range digests {
-		out[i].digest(d)
+		out[i].setDigest(d)
 	}
 	return out, nil
 }
 
-// facts is Facts without the contents.
-func facts(ctx context.Context, p *data.Part, set string, now time.Time) ([]Fact, error) {
+// readFileRecords is Facts without the contents.
+func readFileRecords(ctx context.Context, p *data.Part, set string, now time.Time) ([]FileRecord, error) {
 	stats, err := p.Stats(ctx)
 	if stats == nil || err != nil {
 		return nil, err
 	}
-	out := make([]Fact, len(stats))
+	out := make([]FileRecord, len(stats))
 	for i, s := range stats {
 		out[i].Stat, out[i].set = s, set
 		out[i].part = p.Data.Item(p.Index[i]).Region
-		if !s.Modified.IsZero() && now.Sub(s.Modified) >= fresh {
-			out[i].time = s.Modified.UTC().Format(nanoseconds)
+		if !s.Modified.IsZero() && now.Sub(s.Modified) >= minAge {
+			out[i].time = s.Modified.UTC().Format(timeFormat)
 		}
 	}
 	return out, nil
 }
 
-func (f *Fact) digest(d data.Digest) { f.Digest = d.String() }
+func (f *FileRecord) setDigest(d data.Digest) { f.Digest = d.String() }
 
 // Put sets the columns of an item that record the facts of its file.
-func (f *Fact) Put(it *store.Item) {
+func (f *FileRecord) Put(it *store.Item) {
 	if f.Digest == "" {
 		return
 	}
@@ -102,9 +102,10 @@ func (f *Fact) Put(it *store.Item) {
 	}
 }
 
-// KeepFacts gives an item that replaces another one of the same photo the facts of the photo's file. If it has other
-// classes, it also records those of the data set, so that a comparison with the set does not undo the change.
-func KeepFacts(old, it *store.Item) {
+// CopyFileRecord gives an item that replaces another one of the same photo the facts of the photo's file. If
+// it has other classes, it also records those of the data set, so that a comparison with the set does not
+// undo the change.
+func CopyFileRecord(old, it *store.Item) {
 	for name := range it.Columns {
 		if strings.HasPrefix(name, Prefix) {
 			delete(it.Columns, name)
@@ -119,12 +120,12 @@ func KeepFacts(old, it *store.Item) {
 		}
 	}
 	if old.Columns[Digest] != nil {
-		recordLabels(it, labelsOf(old.Columns))
+		recordLabels(it, recordedLabels(old.Columns))
 	}
 }
 
-// labelsOf returns the classes of an item's photo in its data set, as by labelText.
-func labelsOf(columns map[string]any) string {
+// recordedLabels returns the classes of an item's photo in its data set, as by labelText.
+func recordedLabels(columns map[string]any) string {
 	switch text, _ := columns[Labels].(string); text {
 	case "":
 		return labelText(columns) // not changed by hand
@@ -147,9 +148,9 @@ func recordLabels(it *store.Item, labels string) {
 	it.Columns[Labels] = cmp.Or(labels, noLabels)
 }
 
-// IsFrom reports whether an item is of a photo of the data set at a place.
-func IsFrom(it *store.Item, set string) bool {
-	return it.Columns[Set] == set || within(it.Path, map[string]bool{set: true})
+// IsFromSet reports whether an item is of a photo of the data set at a place.
+func IsFromSet(it *store.Item, set string) bool {
+	return it.Columns[Set] == set || isBelow(it.Path, map[string]bool{set: true})
 }
 
 // PutItem sets the columns of an item that are known of its file from a table.
@@ -178,9 +179,9 @@ func Region(columns map[string]any) string {
 	return embedding.RegionOf(box)
 }
 
-// Embedded reports whether an item's embedding is of a whole file whose content has a SHA-256. known is false if the
-// columns of the item have no digest.
-func Embedded(columns map[string]any, content [sha256.Size]byte) (same, known bool) {
+// HasEmbedding reports whether an item's embedding is of a whole file whose content has a SHA-256. known is
+// false if the columns of the item have no digest.
+func HasEmbedding(columns map[string]any, content [sha256.Size]byte) (same, known bool) {
 	text, _ := columns[Digest].(string)
 	sum, err := hex.DecodeString(text)
 	if err != nil || len(sum) != len(data.Digest{}) {
@@ -190,7 +191,7 @@ func Embedded(columns map[string]any, content [sha256.Size]byte) (same, known bo
 }
 
 // file returns the listing's entry of a sample.
-func (f *Fact) file(id, labels string) changes.File {
+func (f *FileRecord) file(id, labels string) changes.File {
 	return changes.File{ID: id, Path: f.Path, Size: f.Size, Modified: f.time, Part: f.part, Digest: f.Digest,
 		Labels: labels, Unread: f.Err != nil}
 }

@@ -22,10 +22,10 @@ var (
 	ErrChanged = errors.New("its photo has changed since it was embedded")
 )
 
-// Intact returns the box of an item if its file has the content that was embedded, as far as the columns of the item
-// say so. The box is empty for the whole photo. Intact reads the content only if size and time do not prove that. The
-// error is ErrNoPath, ErrChanged, or that of the file or the box.
-func Intact(ctx context.Context, it *store.Item) (box image.Rectangle, err error) {
+// CheckUnchanged returns the box of an item if its file has the content that was embedded, as far as the
+// columns of the item say so. The box is empty for the whole photo. Intact reads the content only if size
+// and time do not prove that. The error is ErrNoPath, ErrChanged, or that of the file or the box.
+func CheckUnchanged(ctx context.Context, it *store.Item) (box image.Rectangle, err error) {
 	if it.Path == "" {
 		return box, ErrNoPath
 	}
@@ -48,7 +48,7 @@ func Intact(ctx context.Context, it *store.Item) (box image.Rectangle, err error
 	when, _ := it.Columns[Modified].(string)
 	switch {
 	case digest == "":
-	case when != "" && int64(size) == info.Size() && when == info.ModTime().UTC().Format(nanoseconds):
+	case when != "" && int64(size) == info.Size() && when == info.ModTime().UTC().Format(timeFormat):
 	case !box.Empty():
 		now, err := data.ListFiles("item", []string{it.Path}, []image.Rectangle{box}).All().Digests(ctx)
 		if err == nil && now[0].String() != digest {
@@ -60,7 +60,7 @@ func Intact(ctx context.Context, it *store.Item) (box image.Rectangle, err error
 		if _, err := io.Copy(h, f); err != nil {
 			return box, err
 		}
-		if same, known := Embedded(it.Columns, [sha256.Size]byte(h.Sum(nil))); known && !same {
+		if same, known := HasEmbedding(it.Columns, [sha256.Size]byte(h.Sum(nil))); known && !same {
 			return box, ErrChanged
 		}
 	}

@@ -20,8 +20,8 @@ func TestIntact(t *testing.T) {
 	for name, boxes := range map[string][]image.Rectangle{"whole": nil, "of a set with boxes": {{}},
 		"a box": {image.Rect(1, 2, 5, 6)}} {
 		path := filepath.Join(dir, "a.png")
-		write(t, path, "content", time.Hour)
-		list, err := Facts(t.Context(), data.ListFiles("set", []string{path}, boxes).All(), dir)
+		writeFile(t, path, "content", time.Hour)
+		list, err := ReadFileRecords(t.Context(), data.ListFiles("set", []string{path}, boxes).All(), dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,15 +29,15 @@ func TestIntact(t *testing.T) {
 		list[0].Put(&it)
 		intact := func(what string, want error) {
 			t.Helper()
-			box, err := Intact(t.Context(), &it)
+			box, err := CheckUnchanged(t.Context(), &it)
 			if !errors.Is(err, want) || err == nil && boxes != nil && box != boxes[0] {
 				t.Errorf("%s, %s: %v, %v, want %v", name, what, box, err, want)
 			}
 		}
 		intact("untouched", nil)
-		write(t, path, "content", time.Minute)
+		writeFile(t, path, "content", time.Minute)
 		intact("touched", nil)
-		write(t, path, "Content", time.Minute)
+		writeFile(t, path, "Content", time.Minute)
 		intact("changed", ErrChanged)
 		delete(it.Columns, Digest)
 		intact("without a digest", nil)
@@ -49,15 +49,16 @@ func TestIntact(t *testing.T) {
 		intact("a vector", ErrNoPath)
 	}
 	path := filepath.Join(dir, "b.png")
-	write(t, path, "content", time.Hour)
+	writeFile(t, path, "content", time.Hour)
 	for text, want := range map[string]image.Rectangle{"(1,2)-(30,40)": image.Rect(1, 2, 30, 40),
 		"xywh=1,2,29,38": image.Rect(1, 2, 30, 40)} {
-		box, err := Intact(t.Context(), &store.Item{Path: path, Columns: map[string]any{Part: text}})
+		box, err := CheckUnchanged(t.Context(), &store.Item{Path: path, Columns: map[string]any{Part: text}})
 		if box != want || err != nil {
 			t.Errorf("%q: %v, %v", text, box, err)
 		}
 	}
-	if _, err := Intact(t.Context(), &store.Item{Path: path, Columns: map[string]any{Part: "left"}}); err == nil ||
+	if _, err := CheckUnchanged(t.Context(), &store.Item{Path: path,
+		Columns: map[string]any{Part: "left"}}); err == nil ||
 		!strings.Contains(err.Error(), `file.part is "left"`) {
 		t.Errorf("a region of another form: %v", err)
 	}

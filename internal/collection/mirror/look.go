@@ -57,7 +57,7 @@ type Plan struct {
 
 	set        *data.Dataset
 	place      string           // path of the set
-	facts      []Fact           // facts of the samples
+	facts      []FileRecord     // facts of the samples
 	sample     []int            // number in the set of each photo in Want
 	labels     []map[string]any // labels of the samples
 	shown      []string         // classes of the items in Have, which a user may have changed
@@ -67,10 +67,10 @@ type Plan struct {
 	files      atomic.Files
 }
 
-// Look compares an index with a set of image files. It is an error if the samples of the set are not
+// NewPlan compares an index with a set of image files. It is an error if the samples of the set are not
 // files, or if an item with the id of a photo belongs to another file, which still exists and has another
 // content. Files that Apply could not read are passed over until they change.
-func Look(ctx context.Context, x *index.Index, set *data.Dataset, opt Options) (*Plan, error) {
+func NewPlan(ctx context.Context, x *index.Index, set *data.Dataset, opt Options) (*Plan, error) {
 	p := &Plan{set: set, labels: opt.Labels, removals: opt.Removals}
 	all := set.All()
 	var err error
@@ -79,7 +79,7 @@ func Look(ctx context.Context, x *index.Index, set *data.Dataset, opt Options) (
 			return nil, err
 		}
 	}
-	if p.facts, err = facts(ctx, all, opt.Set, time.Now()); err != nil {
+	if p.facts, err = readFileRecords(ctx, all, opt.Set, time.Now()); err != nil {
 		return nil, err
 	}
 	if p.facts == nil {
@@ -90,8 +90,8 @@ func Look(ctx context.Context, x *index.Index, set *data.Dataset, opt Options) (
 	if err := p.read(x, opt.Prefix, opt.Set); err != nil {
 		return nil, err
 	}
-	p.recall(x, opt)
-	unsure := changes.Unsure(p.Have, p.Want)
+	p.loadUnreadable(x, opt)
+	unsure := changes.NeedDigest(p.Have, p.Want)
 	const piece = 512
 	for lo := 0; lo < len(unsure); lo += piece {
 		some := unsure[lo:min(lo+piece, len(unsure))]
@@ -105,9 +105,9 @@ func Look(ctx context.Context, x *index.Index, set *data.Dataset, opt Options) (
 		}
 		for k, i := range some {
 			f := &p.facts[p.sample[i]]
-			f.digest(digests[k])
+			f.setDigest(digests[k])
 			p.Want[i].Digest, p.Want[i].Unread = f.Digest, f.Digest == ""
-			p.Want[i].Refused = p.unreadable.has(f.Digest)
+			p.Want[i].Refused = p.unreadable.hasContent(f.Digest)
 		}
 		if opt.Progress != nil {
 			opt.Progress(lo+len(some), len(unsure))
@@ -120,11 +120,11 @@ func Look(ctx context.Context, x *index.Index, set *data.Dataset, opt Options) (
 		if c.Kind != changes.Changed {
 			continue
 		}
-		if err := clash(&p.Have[c.From], &p.Want[c.To]); err != nil {
+		if err := checkClash(&p.Have[c.From], &p.Want[c.To]); err != nil {
 			return nil, err
 		}
 	}
-	p.Plan.Hold(func(from int) bool { return p.removals.keeps(p.Have[from].ID) })
+	p.Plan.Hold(func(from int) bool { return p.removals.isKept(p.Have[from].ID) })
 	return p, nil
 }
 
@@ -162,7 +162,7 @@ func labelText(columns map[string]any) string {
 // folder that no longer exists, that was this set before it was moved.
 func (p *Plan) read(x *index.Index, prefix, set string) error {
 	at := make(map[string]bool, len(p.Want))
-	home := homes{roots: map[string]bool{}, sets: map[string]bool{set: true}, seen: map[string]bool{}}
+	home := setPlaces{roots: map[string]bool{}, sets: map[string]bool{set: true}, seen: map[string]bool{}}
 	for i := range p.Want {
 		w := &p.Want[i]
 		at[w.ID] = true
@@ -186,7 +186,7 @@ func (p *Plan) read(x *index.Index, prefix, set string) error {
 		f := p.item(&it)
 		from, _ := it.Columns[Set].(string)
 		if !at[it.ID] {
-			if unlisted(&f) {
+			if needsDecoder(&f) {
 				p.Others++
 				continue
 			}
@@ -194,13 +194,13 @@ func (p *Plan) read(x *index.Index, prefix, set string) error {
 			continue
 		}
 		p.Have, p.shown = append(p.Have, f), append(p.shown, p.labelText(&it))
-		home.learn(home.sets, from)
+		home.addPlace(home.sets, from)
 		if root, ok := rootOf(&f, prefix); ok {
-			home.learn(home.roots, root)
+			home.addPlace(home.roots, root)
 		}
 	}
 	for _, f := range others {
-		if f.set != "" && home.sets[f.set] || within(f.Path, home.roots) {
+		if f.set != "" && home.sets[f.set] || isBelow(f.Path, home.roots) {
 			p.Have, p.shown = append(p.Have, f.File), append(p.shown, f.shown)
 		} else {
 			p.Others++
@@ -209,18 +209,18 @@ func (p *Plan) read(x *index.Index, prefix, set string) error {
 	return nil
 }
 
-// homes are the present and former places of the photos of a set.
-type homes struct {
+// setPlaces are the present and former places of the photos of a set.
+type setPlaces struct {
 	roots, sets map[string]bool
 	seen        map[string]bool
 }
 
-// learn adds a place of the set's photos to known, if the place no longer exists or is one of known under another
+// addPlace adds a place of the set's photos to known, if the place no longer exists or is one of known under another
 // name.
-func (h *homes) learn(known map[string]bool, place string) {
+func (h *setPlaces) addPlace(known map[string]bool, place string) {
 	if place != "" && !known[place] && !h.seen[place] {
 		h.seen[place] = true
-		if gone(place, known) {
+		if isGone(place, known) {
 			known[place] = true
 		}
 	}
@@ -235,7 +235,7 @@ func (p *Plan) item(it *store.Item) changes.File {
 	size, _ := it.Columns[Size].(float64)
 	f.Size = int64(size)
 	if p.labels != nil {
-		f.Labels = labelsOf(it.Columns)
+		f.Labels = recordedLabels(it.Columns)
 	}
 	return f
 }
@@ -248,8 +248,8 @@ func (p *Plan) labelText(it *store.Item) string {
 	return labelText(it.Columns)
 }
 
-// unlisted reports whether a photo exists that the set does not list, because its decoder is missing now.
-func unlisted(f *changes.File) bool {
+// needsDecoder reports whether a photo exists that the set does not list, because its decoder is missing now.
+func needsDecoder(f *changes.File) bool {
 	if !imaging.LacksDecoder(f.Path) {
 		return false
 	}
@@ -270,8 +270,8 @@ func rootOf(f *changes.File, prefix string) (string, bool) {
 	return root, ok && root != ""
 }
 
-// within reports whether a path is in one of some folders.
-func within(path string, roots map[string]bool) bool {
+// isBelow reports whether a path is in one of some folders.
+func isBelow(path string, roots map[string]bool) bool {
 	for dir := filepath.Dir(path); path != "" && len(dir) < len(path); path, dir = dir, filepath.Dir(dir) {
 		if roots[dir] {
 			return true
@@ -280,8 +280,8 @@ func within(path string, roots map[string]bool) bool {
 	return false
 }
 
-// gone reports whether a file or folder no longer exists, or is one of others under another name.
-func gone(place string, others map[string]bool) bool {
+// isGone reports whether a file or folder no longer exists, or is one of others under another name.
+func isGone(place string, others map[string]bool) bool {
 	was, err := os.Stat(place)
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)
@@ -294,8 +294,8 @@ func gone(place string, others map[string]bool) bool {
 	return false
 }
 
-// clash refuses an id that belongs to another file.
-func clash(have, want *changes.File) error {
+// checkClash refuses an id that belongs to another file.
+func checkClash(have, want *changes.File) error {
 	if have.Path == "" || want.Path == "" || have.Path == want.Path {
 		return nil
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// write makes a file of an age.
-func write(t testing.TB, path, content string, age time.Duration) {
+// writeFile makes a file of an age.
+func writeFile(t testing.TB, path, content string, age time.Duration) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		t.Fatal(err)
@@ -33,8 +33,8 @@ func write(t testing.TB, path, content string, age time.Duration) {
 	}
 }
 
-// opened is the data set in a folder, whose files are told by their names alone.
-func opened(t testing.TB, dir string) *data.Dataset {
+// openDataset is the data set in a folder, whose files are told by their names alone.
+func openDataset(t testing.TB, dir string) *data.Dataset {
 	t.Helper()
 	set, err := data.Open(t.Context(), dir, data.OpenOptions{Unlabelled: true})
 	if err != nil {
@@ -43,8 +43,8 @@ func opened(t testing.TB, dir string) *data.Dataset {
 	return set
 }
 
-// labelled are the classes of a set of folders.
-func labelled(set *data.Dataset) []map[string]any {
+// classLabels are the classes of a set of folders.
+func classLabels(set *data.Dataset) []map[string]any {
 	c, err := set.Column("fine")
 	if err != nil {
 		return nil
@@ -56,19 +56,19 @@ func labelled(set *data.Dataset) []map[string]any {
 	return out
 }
 
-// filled is an index of a set, with vectors that count its samples.
-func filled(t testing.TB, set *data.Dataset, dir string, dim int) *index.Index {
+// newFilledIndex is an index of a set, with vectors that count its samples.
+func newFilledIndex(t testing.TB, set *data.Dataset, dir string, dim int) *index.Index {
 	t.Helper()
 	x, err := index.Create(filepath.Join(t.TempDir(), "x.index"), index.Config{Dim: dim})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { x.Close() })
-	facts, err := Facts(t.Context(), set.All(), dir)
+	facts, err := ReadFileRecords(t.Context(), set.All(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	labels := labelled(set)
+	labels := classLabels(set)
 	items := make([]store.Item, set.Len())
 	for i := range items {
 		items[i] = store.Item{ID: set.Names[i], Path: facts[i].Path, Vector: make([]float32, dim)}
@@ -84,20 +84,20 @@ func filled(t testing.TB, set *data.Dataset, dir string, dim int) *index.Index {
 	return x
 }
 
-// compared is the plan for an index and the set in a folder.
-func compared(t *testing.T, x *index.Index, dir string, opt Options) *Plan {
+// planFor is the plan for an index and the set in a folder.
+func planFor(t *testing.T, x *index.Index, dir string, opt Options) *Plan {
 	t.Helper()
-	set := opened(t, dir)
-	opt.Set, opt.Labels = dir, labelled(set)
-	p, err := Look(t.Context(), x, set, opt)
+	set := openDataset(t, dir)
+	opt.Set, opt.Labels = dir, classLabels(set)
+	p, err := NewPlan(t.Context(), x, set, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-// without is a network that must not be asked for.
-func without(t *testing.T) func() (*run.Model, error) {
+// noNetwork is a network that must not be asked for.
+func noNetwork(t *testing.T) func() (*run.Model, error) {
 	return func() (*run.Model, error) {
 		t.Error("the network is asked for")
 		return nil, errors.New("no network")
@@ -108,12 +108,12 @@ func without(t *testing.T) func() (*run.Model, error) {
 // into, and its time noted once it says something.
 func TestTimes(t *testing.T) {
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "a", "1.png"), "one", time.Hour)
-	write(t, filepath.Join(dir, "a", "2.png"), "two", time.Second/10)
-	x := filled(t, opened(t, dir), dir, 2)
-	look := func() *Plan { return compared(t, x, dir, Options{}) }
+	writeFile(t, filepath.Join(dir, "a", "1.png"), "one", time.Hour)
+	writeFile(t, filepath.Join(dir, "a", "2.png"), "two", time.Second/10)
+	x := newFilledIndex(t, openDataset(t, dir), dir, 2)
+	look := func() *Plan { return planFor(t, x, dir, Options{}) }
 	// Other content of the same size and time is not seen where the time is old...
-	write(t, filepath.Join(dir, "a", "1.png"), "eno", time.Hour)
+	writeFile(t, filepath.Join(dir, "a", "1.png"), "eno", time.Hour)
 	st, err := os.Stat(filepath.Join(dir, "a", "2.png"))
 	if err != nil {
 		t.Fatal(err)
@@ -122,36 +122,37 @@ func TestTimes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	when, err := time.Parse(nanoseconds, old.Columns[Modified].(string))
+	when, err := time.Parse(timeFormat, old.Columns[Modified].(string))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chtimes(filepath.Join(dir, "a", "1.png"), when, when); err != nil {
 		t.Fatal(err)
 	}
-	if p := look(); !p.Empty() {
+	if p := look(); !p.IsEmpty() {
 		t.Errorf("%+v", p.Plan)
 	}
 	// ...and is where it is not.
-	write(t, filepath.Join(dir, "a", "2.png"), "owt", 0)
+	writeFile(t, filepath.Join(dir, "a", "2.png"), "owt", 0)
 	if err := os.Chtimes(filepath.Join(dir, "a", "2.png"), st.ModTime(), st.ModTime()); err != nil {
 		t.Fatal(err)
 	}
 	if p := look(); p.Counts[changes.Changed] != 1 {
 		t.Errorf("%+v", p.Plan)
 	}
-	write(t, filepath.Join(dir, "a", "2.png"), "two", time.Hour)
+	writeFile(t, filepath.Join(dir, "a", "2.png"), "two", time.Hour)
 	p := look()
 	if p.Counts[changes.Touched] != 1 || p.Embed != 0 {
 		t.Fatalf("%+v", p.Plan)
 	}
-	if _, err := p.Apply(t.Context(), x, without(t), nil); err != nil {
+	if _, err := p.Apply(t.Context(), x, noNetwork(t), nil); err != nil {
 		t.Fatal(err)
 	}
-	if p := look(); !p.Empty() {
+	if p := look(); !p.IsEmpty() {
 		t.Errorf("%+v", p.Plan)
 	}
-	if gone, changed, err := Stale(t.Context(), x, opened(t, dir), Options{Set: dir}); gone+changed != 0 || err != nil {
+	if gone, changed, err := CountStale(t.Context(), x, openDataset(t, dir),
+		Options{Set: dir}); gone+changed != 0 || err != nil {
 		t.Error(gone, changed, err)
 	}
 }
@@ -161,9 +162,10 @@ func TestTimes(t *testing.T) {
 func TestApply(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 30 {
-		write(t, filepath.Join(dir, fmt.Sprint("c", i%3), fmt.Sprint(i, ".png")), fmt.Sprint("content ", i), time.Hour)
+		writeFile(t, filepath.Join(dir, fmt.Sprint("c", i%3), fmt.Sprint(i, ".png")), fmt.Sprint("content ", i),
+			time.Hour)
 	}
-	x := filled(t, opened(t, dir), dir, 3)
+	x := newFilledIndex(t, openDataset(t, dir), dir, 3)
 	it, _, err := x.Get("c1/4.png")
 	if err != nil {
 		t.Fatal(err)
@@ -181,13 +183,13 @@ func TestApply(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "c2", "5.png")); err != nil {
 		t.Fatal(err)
 	}
-	set := opened(t, dir)
-	p, err := Look(t.Context(), x, set, Options{Set: dir, Labels: labelled(set)})
+	set := openDataset(t, dir)
+	p, err := NewPlan(t.Context(), x, set, Options{Set: dir, Labels: classLabels(set)})
 	if err != nil || p.Counts[changes.Moved] != 10 || p.Counts[changes.Removed] != 1 || p.Counts[changes.Same] != 19 ||
 		p.Others != 2 {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	done, err := p.Apply(t.Context(), x, without(t), nil)
+	done, err := p.Apply(t.Context(), x, noNetwork(t), nil)
 	if err != nil || done.Embedded != 0 {
 		t.Fatal(done, err)
 	}
@@ -208,14 +210,14 @@ func TestApply(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, "k1"), filepath.Join(dir, "c1")); err != nil {
 		t.Fatal(err)
 	}
-	set = opened(t, dir)
-	if p, err = Look(t.Context(), x, set, Options{Set: dir, Labels: labelled(set)}); err != nil {
+	set = openDataset(t, dir)
+	if p, err = NewPlan(t.Context(), x, set, Options{Set: dir, Labels: classLabels(set)}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := x.Remove(t.Context(), "k1/4.png"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Apply(t.Context(), x, without(t), nil); err != nil || x.Info().Items != 30 {
+	if _, err := p.Apply(t.Context(), x, noNetwork(t), nil); err != nil || x.Info().Items != 30 {
 		t.Errorf("%d items, %v", x.Info().Items, err)
 	}
 }
@@ -223,28 +225,28 @@ func TestApply(t *testing.T) {
 // What cannot be compared is refused, and a context that ends ends it.
 func TestLookRefuses(t *testing.T) {
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "a", "1.png"), "one", 0)
-	set := opened(t, dir)
-	x := filled(t, set, dir, 2)
+	writeFile(t, filepath.Join(dir, "a", "1.png"), "one", 0)
+	set := openDataset(t, dir)
+	x := newFilledIndex(t, set, dir, 2)
 	rows := &data.Dataset{Name: "rows", Names: []string{"train/0"}}
-	if _, err := Look(t.Context(), x, rows, Options{}); err == nil || !strings.Contains(err.Error(), "not separate "+
+	if _, err := NewPlan(t.Context(), x, rows, Options{}); err == nil || !strings.Contains(err.Error(), "not separate "+
 		"files") {
 		t.Error(err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Look(ended, x, set, Options{Set: dir}); !errors.Is(err, context.Canceled) {
+	if _, err := NewPlan(ended, x, set, Options{Set: dir}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	copied := filepath.Join(t.TempDir(), "copy")
-	write(t, filepath.Join(copied, "a", "1.png"), "two", 0)
-	if _, err := Look(t.Context(), x, opened(t, copied), Options{Set: copied}); err == nil ||
+	writeFile(t, filepath.Join(copied, "a", "1.png"), "two", 0)
+	if _, err := NewPlan(t.Context(), x, openDataset(t, copied), Options{Set: copied}); err == nil ||
 		!strings.Contains(err.Error(), "still exists") {
 		t.Error(err)
 	}
 	// A copy with the same content is the same photo.
-	write(t, filepath.Join(copied, "a", "1.png"), "one", 0)
-	if p, err := Look(t.Context(), x, opened(t, copied), Options{Set: copied}); err != nil ||
+	writeFile(t, filepath.Join(copied, "a", "1.png"), "one", 0)
+	if p, err := NewPlan(t.Context(), x, openDataset(t, copied), Options{Set: copied}); err != nil ||
 		p.Counts[changes.Moved] != 1 {
 		t.Error(p, err)
 	}
@@ -255,17 +257,17 @@ func TestMovedSet(t *testing.T) {
 	home := t.TempDir()
 	was, is := filepath.Join(home, "was"), filepath.Join(home, "is")
 	for i := range 20 {
-		write(t, filepath.Join(was, fmt.Sprint("c", i%2), fmt.Sprint(i, ".png")), fmt.Sprint(i), time.Hour)
+		writeFile(t, filepath.Join(was, fmt.Sprint("c", i%2), fmt.Sprint(i, ".png")), fmt.Sprint(i), time.Hour)
 	}
-	x := filled(t, opened(t, was), was, 2)
+	x := newFilledIndex(t, openDataset(t, was), was, 2)
 	if err := os.Rename(was, is); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(filepath.Join(is, "c0", "0.png")); err != nil {
 		t.Fatal(err)
 	}
-	set := opened(t, is)
-	p, err := Look(t.Context(), x, set, Options{Set: is, Labels: labelled(set)})
+	set := openDataset(t, is)
+	p, err := NewPlan(t.Context(), x, set, Options{Set: is, Labels: classLabels(set)})
 	if err != nil || p.Counts[changes.Moved] != 19 || p.Counts[changes.Removed] != 1 || p.Others != 0 {
 		t.Fatalf("%+v, %v", p.Plan, err)
 	}
@@ -274,11 +276,12 @@ func TestMovedSet(t *testing.T) {
 	if err := os.Symlink(is, link); err != nil {
 		t.Skip(err)
 	}
-	if _, err := p.Apply(t.Context(), x, without(t), nil); err != nil {
+	if _, err := p.Apply(t.Context(), x, noNetwork(t), nil); err != nil {
 		t.Fatal(err)
 	}
-	set = opened(t, link)
-	if p, err = Look(t.Context(), x, set, Options{Set: link, Labels: labelled(set)}); err != nil || p.Others != 0 ||
+	set = openDataset(t, link)
+	if p, err = NewPlan(t.Context(), x, set, Options{Set: link, Labels: classLabels(set)}); err != nil ||
+		p.Others != 0 ||
 		p.Counts[changes.Moved] != 19 {
 		t.Errorf("%+v, %v", p.Plan, err)
 	}
@@ -290,12 +293,12 @@ func TestDecoderLost(t *testing.T) {
 	decoders, dir := t.TempDir(), t.TempDir()
 	t.Setenv("KINDRED_DECODERS", decoders)
 	module := filepath.Join(decoders, "heif.wasm")
-	write(t, module, "", 0)
+	writeFile(t, module, "", 0)
 	for _, name := range []string{"a/1.png", "a/2.heic", "b/3.HEIC", "b/4.png"} {
-		write(t, filepath.Join(dir, filepath.FromSlash(name)), name, time.Hour)
+		writeFile(t, filepath.Join(dir, filepath.FromSlash(name)), name, time.Hour)
 	}
-	x := filled(t, opened(t, dir), dir, 2)
-	look := func() *Plan { return compared(t, x, dir, Options{}) }
+	x := newFilledIndex(t, openDataset(t, dir), dir, 2)
+	look := func() *Plan { return planFor(t, x, dir, Options{}) }
 	if p := look(); p.Counts[changes.Same] != 4 || p.Others != 0 {
 		t.Fatalf("with a decoder: %+v", p.Plan)
 	}

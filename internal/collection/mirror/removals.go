@@ -120,8 +120,8 @@ func (r *Removals) write(next removalsFile) error {
 	return err
 }
 
-// keeps reports whether the item with an id stays although its photo is missing.
-func (r *Removals) keeps(id string) bool {
+// isKept reports whether the item with an id stays although its photo is missing.
+func (r *Removals) isKept(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_, kept := slices.BinarySearch(r.file.Kept, id)
@@ -134,7 +134,7 @@ func (p *Plan) Hold(most float64) {
 	if !p.TooMany(most) {
 		return
 	}
-	waits := &Pending{Items: len(p.Have), Removed: p.missing(changes.Removed)}
+	waits := &Pending{Items: len(p.Have), Removed: p.changedIDs(changes.Removed)}
 	sum := sha256.New()
 	for _, id := range waits.Removed {
 		fmt.Fprintf(sum, "%q\n", id)
@@ -150,8 +150,8 @@ func (p *Plan) Hold(most float64) {
 	p.waits = waits
 }
 
-// missing returns the ids of the items with a kind of change, in their order.
-func (p *Plan) missing(kinds ...changes.Kind) (ids []string) {
+// changedIDs returns the ids of the items with a kind of change, in their order.
+func (p *Plan) changedIDs(kinds ...changes.Kind) (ids []string) {
 	for _, c := range p.Changes {
 		if slices.Contains(kinds, c.Kind) {
 			ids = append(ids, p.Have[c.From].ID)
@@ -161,10 +161,10 @@ func (p *Plan) missing(kinds ...changes.Kind) (ids []string) {
 	return ids
 }
 
-// settle records what waits after a plan was applied, and forgets decisions about photos that are there again. An index
+// update records what waits after a plan was applied, and forgets decisions about photos that are there again. An index
 // may have items of several sets: decisions about the others stay. stay has the ids of items of this set that stay by a
 // decision.
-func (r *Removals) settle(p *Plan) (waits *Pending, stay []string, err error) {
+func (r *Removals) update(p *Plan) (waits *Pending, stay []string, err error) {
 	back := map[string]bool{}
 	for _, c := range p.Changes {
 		if c.To >= 0 {
@@ -183,7 +183,7 @@ func (r *Removals) settle(p *Plan) (waits *Pending, stay []string, err error) {
 			next.Kept, isKept[id] = append(next.Kept, id), true
 		}
 	}
-	for _, id := range p.missing(changes.Removed, changes.Held) {
+	for _, id := range p.changedIDs(changes.Removed, changes.Held) {
 		if isKept[id] {
 			stay = append(stay, id)
 		}

@@ -9,12 +9,12 @@ import (
 	"github.com/kindred-ml/kindred/internal/collection/mirror/changes"
 )
 
-// Stale counts the items of a set in an index that are out of date: items whose photos are gone, and items whose
+// CountStale counts the items of a set in an index that are out of date: items whose photos are gone, and items whose
 // files have other sizes or times than when they were embedded. It opens no files. If the samples of
 // a set are not files, it counts nothing.
-func Stale(ctx context.Context, x *index.Index, set *data.Dataset, opt Options) (gone, changed int, err error) {
+func CountStale(ctx context.Context, x *index.Index, set *data.Dataset, opt Options) (gone, changed int, err error) {
 	p := &Plan{set: set}
-	if p.facts, err = facts(ctx, set.All(), opt.Set, time.Now()); p.facts == nil || err != nil {
+	if p.facts, err = readFileRecords(ctx, set.All(), opt.Set, time.Now()); p.facts == nil || err != nil {
 		return 0, 0, err
 	}
 	p.list(opt.Prefix)
@@ -31,15 +31,15 @@ func Stale(ctx context.Context, x *index.Index, set *data.Dataset, opt Options) 
 		switch {
 		case !ok:
 			gone++
-		case h.Digest != "" && h.Size > 0 && p.differs(h, w): // embeddings from a file come without a size
+		case h.Digest != "" && h.Size > 0 && p.fileDiffers(h, w): // embeddings from a file come without a size
 			changed++
 		}
 	}
 	return gone, changed, nil
 }
 
-// differs reports whether a file has another size or time than its item records.
-func (p *Plan) differs(h *changes.File, w int) bool {
+// fileDiffers reports whether a file has another size or time than its item records.
+func (p *Plan) fileDiffers(h *changes.File, w int) bool {
 	f := &p.facts[p.sample[w]]
-	return f.Size != h.Size || h.Modified != "" && f.Modified.UTC().Format(nanoseconds) != h.Modified
+	return f.Size != h.Size || h.Modified != "" && f.Modified.UTC().Format(timeFormat) != h.Modified
 }

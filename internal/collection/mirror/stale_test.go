@@ -14,7 +14,7 @@ import (
 // An item that came as an embedding has a digest of its file, but not its size: it is not out of date for that.
 func TestStaleWithoutSize(t *testing.T) {
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "a.png"), "one", time.Hour)
+	writeFile(t, filepath.Join(dir, "a.png"), "one", time.Hour)
 	x, err := index.Create(filepath.Join(t.TempDir(), "ix"), index.Config{Dim: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func TestStaleWithoutSize(t *testing.T) {
 	}
 	for size, want := range map[int64]int{0: 0, 3: 0, 4: 1} {
 		add(size)
-		gone, changed, err := Stale(t.Context(), x, opened(t, dir), Options{Set: dir})
+		gone, changed, err := CountStale(t.Context(), x, openDataset(t, dir), Options{Set: dir})
 		if gone != 0 || changed != want || err != nil {
 			t.Errorf("size %d: %d gone, %d changed, %v", size, gone, changed, err)
 		}

@@ -29,8 +29,8 @@ const UnreadableFileName = "unreadable.json"
 // unreadableFormat is the version of the file's format.
 const unreadableFormat = 1
 
-// refusal is a file whose content no decoder reads.
-type refusal struct {
+// unreadableItem is a file whose content no decoder reads.
+type unreadableItem struct {
 	ID       string `json:"id"`
 	Path     string `json:"path,omitempty"`
 	Size     int64  `json:"size"`
@@ -47,7 +47,7 @@ type refusal struct {
 type unreadable struct {
 	path     string
 	decoders string
-	list     []refusal // in the order of the ids
+	list     []unreadableItem // in the order of the ids
 	reasons  map[string]string
 	at       map[string]int
 	damaged  error // reason why the file is ignored
@@ -55,9 +55,9 @@ type unreadable struct {
 
 // unreadableFile is the form of the list in its file.
 type unreadableFile struct {
-	Format   int       `json:"format"`
-	Decoders string    `json:"decoders"`
-	Files    []refusal `json:"files"`
+	Format   int              `json:"format"`
+	Decoders string           `json:"decoders"`
+	Files    []unreadableItem `json:"files"`
 }
 
 // readUnreadable reads the list in the folder of an index.
@@ -102,8 +102,8 @@ func parseUnreadable(text []byte) (f unreadableFile, err error) {
 	return f, nil
 }
 
-// recognise marks a wanted file whose size and time prove that its content is in the list, and sets its digest.
-func (u *unreadable) recognise(w *changes.File) bool {
+// matchUnchanged marks a wanted file whose size and time prove that its content is in the list, and sets its digest.
+func (u *unreadable) matchUnchanged(w *changes.File) bool {
 	i, ok := u.at[w.ID]
 	if !ok || w.Unread || w.Modified == "" {
 		return false
@@ -116,16 +116,16 @@ func (u *unreadable) recognise(w *changes.File) bool {
 	return true
 }
 
-// has reports whether a content is in the list.
-func (u *unreadable) has(digest string) bool {
+// hasContent reports whether a content is in the list.
+func (u *unreadable) hasContent(digest string) bool {
 	_, ok := u.reasons[digest]
 	return ok
 }
 
-// next returns the list after a change: the plan's files that were passed over, and those whose content, by digest, was
-// refused in this change. Entries of other sets stay while their files exist.
-func (p *Plan) next(refused map[string]string) []refusal {
-	var out []refusal
+// nextUnreadable returns the list after a change: the plan's files that were passed over, and those whose
+// content, by digest, was refused in this change. Entries of other sets stay while their files exist.
+func (p *Plan) nextUnreadable(refused map[string]string) []unreadableItem {
+	var out []unreadableItem
 	wanted := make(map[string]bool, len(p.Want))
 	for i := range p.Want {
 		wanted[p.Want[i].ID] = true
@@ -151,15 +151,15 @@ func (p *Plan) next(refused map[string]string) []refusal {
 			ok = ok && c.Like < 0
 		}
 		if ok {
-			out = append(out, refusal{w.ID, w.Path, w.Size, w.Modified, w.Part, w.Digest, p.place, reason})
+			out = append(out, unreadableItem{w.ID, w.Path, w.Size, w.Modified, w.Part, w.Digest, p.place, reason})
 		}
 	}
-	slices.SortFunc(out, func(a, b refusal) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b unreadableItem) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }
 
-// passedOver lists the files that the set leaves out and those that are passed over.
-func (p *Plan) passedOver() []data.LeftOut {
+// skippedFiles lists the files that the set leaves out and those that are passed over.
+func (p *Plan) skippedFiles() []data.LeftOut {
 	var known data.Stats
 	for _, c := range p.Changes {
 		if c.Kind == changes.Refused {
@@ -170,9 +170,9 @@ func (p *Plan) passedOver() []data.LeftOut {
 	return p.set.Unread(known)
 }
 
-// remember writes the list of an index, if it is another one than before.
-func (p *Plan) remember(refused map[string]string) error {
-	u, list := p.unreadable, p.next(refused)
+// saveUnreadable writes the list of an index, if it is another one than before.
+func (p *Plan) saveUnreadable(refused map[string]string) error {
+	u, list := p.unreadable, p.nextUnreadable(refused)
 	if slices.Equal(list, u.list) && u.damaged == nil {
 		return nil
 	}
@@ -184,7 +184,7 @@ func (p *Plan) remember(refused map[string]string) error {
 }
 
 // write replaces the file, completely or not at all. An empty list has no file.
-func (u *unreadable) write(files atomic.Files, list []refusal) error {
+func (u *unreadable) write(files atomic.Files, list []unreadableItem) error {
 	if len(list) == 0 {
 		if err := files.Remove(u.path); !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -198,9 +198,9 @@ func (u *unreadable) write(files atomic.Files, list []refusal) error {
 	})
 }
 
-// lasting reports whether the error of a picture is about its content: not about opening or reading its file, about
-// its decoder, or about the memory of this process, which may be otherwise next time.
-func lasting(err error) bool {
+// isContentError reports whether the error of a picture is about its content: not about opening or reading
+// its file, about its decoder, or about the memory of this process, which may be otherwise next time.
+func isContentError(err error) bool {
 	var path *fs.PathError
 	var number syscall.Errno
 	var kind *fileinfo.Error
@@ -209,8 +209,8 @@ func lasting(err error) bool {
 		!errors.Is(err, fs.ErrNotExist) && !imaging.IsOfDecoder(err)
 }
 
-// recall reads the list of an index and marks the files of the set that are in it and unchanged.
-func (p *Plan) recall(x *index.Index, opt Options) {
+// loadUnreadable reads the list of an index and marks the files of the set that are in it and unchanged.
+func (p *Plan) loadUnreadable(x *index.Index, opt Options) {
 	p.place = opt.Set
 	p.unreadable = readUnreadable(x.Dir(), cmp.Or(opt.Decoders, imaging.Decoders()))
 	p.Note = p.unreadable.damaged
@@ -218,7 +218,7 @@ func (p *Plan) recall(x *index.Index, opt Options) {
 		p.unreadable.at, p.unreadable.reasons = nil, nil
 	}
 	for i := range p.Want {
-		if w := &p.Want[i]; p.unreadable.recognise(w) {
+		if w := &p.Want[i]; p.unreadable.matchUnchanged(w) {
 			p.facts[p.sample[i]].Digest = w.Digest
 		}
 	}

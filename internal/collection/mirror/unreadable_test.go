@@ -21,10 +21,10 @@ import (
 	"github.com/kindred-ml/kindred/internal/test/powertest"
 )
 
-// refused lists some files.
-func refused(n int, reason string) (out []refusal) {
+// newRefusals lists some files.
+func newRefusals(n int, reason string) (out []unreadableItem) {
 	for i := range n {
-		out = append(out, refusal{ID: fmt.Sprintf("a/%d.jpg", i), Path: fmt.Sprintf("/photos/a/%d.jpg", i),
+		out = append(out, unreadableItem{ID: fmt.Sprintf("a/%d.jpg", i), Path: fmt.Sprintf("/photos/a/%d.jpg", i),
 			Size: int64(i), Modified: "then", Digest: fmt.Sprintf("%064x", i), Set: "/photos", Reason: reason})
 	}
 	return out
@@ -34,7 +34,7 @@ func refused(n int, reason string) (out []refusal) {
 func TestMutations(t *testing.T) {
 	dir := t.TempDir()
 	u := readUnreadable(dir, "1")
-	if err := u.write(atomic.Files{}, refused(3, "damaged")); err != nil {
+	if err := u.write(atomic.Files{}, newRefusals(3, "damaged")); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(u.path)
@@ -60,13 +60,13 @@ func TestReadUnreadable(t *testing.T) {
 	if u.damaged != nil || len(u.list) != 0 {
 		t.Fatal(u)
 	}
-	if err := u.write(atomic.Files{}, refused(3, "damaged")); err != nil {
+	if err := u.write(atomic.Files{}, newRefusals(3, "damaged")); err != nil {
 		t.Fatal(err)
 	}
-	if u = readUnreadable(dir, "1"); u.damaged != nil || len(u.list) != 3 || !u.has(fmt.Sprintf("%064x", 2)) {
+	if u = readUnreadable(dir, "1"); u.damaged != nil || len(u.list) != 3 || !u.hasContent(fmt.Sprintf("%064x", 2)) {
 		t.Errorf("%+v", u)
 	}
-	if u = readUnreadable(dir, "2"); u.damaged != nil || len(u.list) != 0 || u.has(fmt.Sprintf("%064x", 2)) {
+	if u = readUnreadable(dir, "2"); u.damaged != nil || len(u.list) != 0 || u.hasContent(fmt.Sprintf("%064x", 2)) {
 		t.Errorf("other decoders: %+v", u)
 	}
 	whole, err := os.ReadFile(u.path)
@@ -89,7 +89,7 @@ func TestReadUnreadable(t *testing.T) {
 // Only a file of the same place, size, trusted time and part is known without its content.
 func TestRecognise(t *testing.T) {
 	dir := t.TempDir()
-	list := refused(2, "damaged")
+	list := newRefusals(2, "damaged")
 	list[1].Modified = ""
 	u := readUnreadable(dir, "1")
 	if err := u.write(atomic.Files{}, list); err != nil {
@@ -106,11 +106,11 @@ func TestRecognise(t *testing.T) {
 	} {
 		w := same
 		change(&w)
-		if before := w; u.recognise(&w) || w != before {
+		if before := w; u.matchUnchanged(&w) || w != before {
 			t.Errorf("another %s is the same: %+v", what, w)
 		}
 	}
-	if w := same; !u.recognise(&w) || !w.Refused || w.Digest != list[0].Digest {
+	if w := same; !u.matchUnchanged(&w) || !w.Refused || w.Digest != list[0].Digest {
 		t.Errorf("%+v", w)
 	}
 }
@@ -120,21 +120,21 @@ func TestRecognise(t *testing.T) {
 func TestRemember(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, "a", name) }
-	write(t, at("1.png"), "one", time.Hour)
-	write(t, filepath.Join(elsewhere, "there.png"), "there", time.Hour)
-	x := filled(t, opened(t, dir), dir, 2)
-	look := func(opt Options) *Plan { return compared(t, x, dir, opt) }
-	write(t, at("known.png"), "bad", time.Hour)
-	write(t, at("new.png"), "worse", time.Hour)
+	writeFile(t, at("1.png"), "one", time.Hour)
+	writeFile(t, filepath.Join(elsewhere, "there.png"), "there", time.Hour)
+	x := newFilledIndex(t, openDataset(t, dir), dir, 2)
+	look := func(opt Options) *Plan { return planFor(t, x, dir, opt) }
+	writeFile(t, at("known.png"), "bad", time.Hour)
+	writeFile(t, at("new.png"), "worse", time.Hour)
 	p := look(Options{})
 	digests := map[string]string{}
 	for _, w := range p.Want {
 		digests[filepath.Base(w.ID)] = w.Digest
 	}
-	entry := func(id, path, set string) refusal {
-		return refusal{ID: id, Path: path, Digest: digests["known.png"], Set: set, Reason: "damaged"}
+	entry := func(id, path, set string) unreadableItem {
+		return unreadableItem{ID: id, Path: path, Digest: digests["known.png"], Set: set, Reason: "damaged"}
 	}
-	if err := p.unreadable.write(atomic.Files{}, []refusal{entry("a/gone.png", at("gone.png"), dir),
+	if err := p.unreadable.write(atomic.Files{}, []unreadableItem{entry("a/gone.png", at("gone.png"), dir),
 		entry("a/known.png", at("known.png"), dir),
 		entry("there.png", filepath.Join(elsewhere, "there.png"), elsewhere),
 		entry("was there.png", filepath.Join(elsewhere, "was there.png"), elsewhere)}); err != nil {
@@ -146,12 +146,12 @@ func TestRemember(t *testing.T) {
 	if p := look(Options{Decoders: "other"}); p.Embed != 2 || p.Counts[changes.Refused] != 0 {
 		t.Errorf("other decoders: %+v", p.Plan)
 	}
-	write(t, at("copy.png"), "bad", 0)
+	writeFile(t, at("copy.png"), "bad", 0)
 	p = look(Options{})
 	if p.Embed != 1 || p.Counts[changes.Refused] != 2 || p.Counts[changes.Added] != 1 {
 		t.Fatalf("%+v", p.Plan)
 	}
-	if err := p.remember(map[string]string{digests["new.png"]: "too large"}); err != nil {
+	if err := p.saveUnreadable(map[string]string{digests["new.png"]: "too large"}); err != nil {
 		t.Fatal(err)
 	}
 	listed := func() (out []string) {
@@ -165,25 +165,25 @@ func TestRemember(t *testing.T) {
 	if got := listed(); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	write(t, at("copy.png"), "bad", time.Hour)
+	writeFile(t, at("copy.png"), "bad", time.Hour)
 	p = look(Options{})
-	if !p.Empty() || p.Counts[changes.Refused] != 3 {
+	if !p.IsEmpty() || p.Counts[changes.Refused] != 3 {
 		t.Errorf("%+v", p.Plan)
 	}
 	want[0] = "a/copy.png true damaged"
-	if done, err := p.Apply(t.Context(), x, without(t), nil); err != nil || done.Note != nil ||
+	if done, err := p.Apply(t.Context(), x, noNetwork(t), nil); err != nil || done.Note != nil ||
 		!slices.Equal(listed(), want) {
 		t.Errorf("%+v, %v, %q, want %q", done, err, listed(), want)
 	}
 	// A list that cannot be written is a note; the index has the change.
-	write(t, at("1 again.png"), "one", time.Hour)
+	writeFile(t, at("1 again.png"), "one", time.Hour)
 	if err := os.Remove(at("copy.png")); err != nil {
 		t.Fatal(err)
 	}
 	full := errors.New("no space left on device")
 	p = look(Options{})
 	p.files.Fault = func(string, string) error { return full }
-	if done, err := p.Apply(t.Context(), x, without(t), nil); err != nil || !errors.Is(done.Note, full) ||
+	if done, err := p.Apply(t.Context(), x, noNetwork(t), nil); err != nil || !errors.Is(done.Note, full) ||
 		x.Info().Items != 2 || !slices.Equal(listed(), want) {
 		t.Errorf("%+v, %v: %d items, %q", done, err, x.Info().Items, listed())
 	}
@@ -202,7 +202,7 @@ func TestLasting(t *testing.T) {
 		{syscall.EMFILE, false}, {fs.ErrNotExist, false}, {&fileinfo.Error{Path: "a.jpg"}, false},
 		{&budget.Error{What: "PNG", Need: 5, Limit: 4}, false}, {missing, false},
 	} {
-		if got := lasting(fmt.Errorf("a.jpg: %w", c.err)); got != c.want {
+		if got := isContentError(fmt.Errorf("a.jpg: %w", c.err)); got != c.want {
 			t.Errorf("%v: %v", c.err, got)
 		}
 	}
@@ -213,7 +213,7 @@ func TestLasting(t *testing.T) {
 func TestUnreadablePowerLoss(t *testing.T) {
 	dir := t.TempDir()
 	disk := powertest.Record(t, dir)
-	lists := [][]refusal{nil, refused(2, "one"), refused(5, "two"), nil, refused(1, "three")}
+	lists := [][]unreadableItem{nil, newRefusals(2, "one"), newRefusals(5, "two"), nil, newRefusals(1, "three")}
 	u := readUnreadable(dir, "1")
 	ends := []int{0}
 	for _, list := range lists[1:] {
@@ -222,7 +222,7 @@ func TestUnreadablePowerLoss(t *testing.T) {
 		}
 		ends = append(ends, disk.Steps())
 	}
-	disk.Complete()
+	disk.CheckComplete()
 	seen := map[int]int{}
 	disk.States(1, 20, func(s *powertest.State) bool {
 		home := t.TempDir()
@@ -257,7 +257,7 @@ func TestUnreadablePowerLoss(t *testing.T) {
 				return full
 			}
 			return nil
-		}}, refused(9, "four"))
+		}}, newRefusals(9, "four"))
 		if got := readUnreadable(dir, "1"); !errors.Is(err, full) || len(got.list) != 1 || got.damaged != nil {
 			t.Errorf("%s: %v, %+v", op, err, got)
 		}

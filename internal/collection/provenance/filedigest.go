@@ -13,9 +13,9 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// ByFiles returns the identity of a model as earlier versions recorded it: with the digest of its files, which are in
-// a folder, or are the one file at path. name is its name for people.
-func ByFiles(m *run.Model, path string, isFolder bool, name string) (embedding.Network, error) {
+// IdentityByFiles returns the identity of a model as earlier versions recorded it: with the digest of its
+// files, which are in a folder, or are the one file at path. name is its name for people.
+func IdentityByFiles(m *run.Model, path string, isFolder bool, name string) (embedding.Network, error) {
 	n, err := m.Identity(name)
 	if err != nil {
 		return n, err

@@ -11,27 +11,27 @@ import (
 // ForceFlag is the flag that accepts embeddings of different networks.
 const ForceFlag = "force-network"
 
-// Party has embeddings that are compared with others: of a file, an index, a calibration or photos.
-type Party struct {
+// EmbeddingSource has embeddings that are compared with others: of a file, an index, a calibration or photos.
+type EmbeddingSource struct {
 	Name    string
 	Network embedding.Network
 	Dim     int    // 0: unknown
 	Note    string // why the network is unknown; see embedding.Table.NetworkNote
 }
 
-// OfTable returns the Party of the embeddings of a file.
-func OfTable(t *embedding.Table, name string) Party {
-	p := Party{Name: name, Network: t.Network, Note: t.NetworkNote()}
+// SourceOfTable returns the Party of the embeddings of a file.
+func SourceOfTable(t *embedding.Table, name string) EmbeddingSource {
+	p := EmbeddingSource{Name: name, Network: t.Network, Note: t.NetworkNote()}
 	if t.X != nil {
 		p.Dim = t.X.Cols
 	}
 	return p
 }
 
-// Meet returns an error if the embeddings of two parties were made by different networks, unless they are accepted.
-// If only one network is known, it prints that to notes. Embeddings of different lengths are left to the caller, whose
-// error says more.
-func Meet(a, b Party, accept bool, notes io.Writer) error {
+// CheckSameNetwork returns an error if the embeddings of two parties were made by different networks, unless
+// they are accepted. If only one network is known, it prints that to notes. Embeddings of different lengths
+// are left to the caller, whose error says more.
+func CheckSameNetwork(a, b EmbeddingSource, accept bool, notes io.Writer) error {
 	if a.Dim != b.Dim && a.Dim*b.Dim != 0 {
 		return nil
 	}

@@ -13,26 +13,26 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// OfIndex returns the network of an index's vectors. For an index that recorded the digest of its network's files, it
-// is computed from the network in its folder, if these are still the same files.
-func OfIndex(x *index.Index) (embedding.Network, error) {
+// IndexNetwork returns the network of an index's vectors. For an index that recorded the digest of its
+// network's files, it is computed from the network in its folder, if these are still the same files.
+func IndexNetwork(x *index.Index) (embedding.Network, error) {
 	have := x.Info().Network
 	if !have.IsFileDigest() {
 		return have.Network, nil
 	}
-	m, err := Load(x)
+	m, err := LoadNetwork(x)
 	if m == nil || err != nil {
 		return have.Network, err
 	}
-	is, err := ByFiles(m, x.NetworkDir(), true, have.Name)
+	is, err := IdentityByFiles(m, x.NetworkDir(), true, have.Name)
 	if err != nil || is.Differs(have.Network) {
 		return have.Network, err
 	}
 	return m.Identity(have.Name)
 }
 
-// Save puts a network into the folder of an index.
-func Save(m *run.Model, dir, name string) (index.Network, error) {
+// SaveNetwork puts a network into the folder of an index.
+func SaveNetwork(m *run.Model, dir, name string) (index.Network, error) {
 	to := index.NetworkDir(dir)
 	if err := os.MkdirAll(to, 0o777); err != nil {
 		return index.Network{}, err
@@ -44,18 +44,18 @@ func Save(m *run.Model, dir, name string) (index.Network, error) {
 	return index.Network{Network: of}, err
 }
 
-// Load reads the network of an index; nil without one.
-func Load(x *index.Index) (*run.Model, error) {
+// LoadNetwork reads the network of an index; nil without one.
+func LoadNetwork(x *index.Index) (*run.Model, error) {
 	dir, of := x.NetworkDir(), x.Info().Network
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && (of.Fingerprint == "" || of.External) {
 		return nil, nil
 	}
-	return LoadFor(dir, "the index", x.Info().Dim)
+	return LoadNetworkFor(dir, "the index", x.Info().Dim)
 }
 
-// LoadFor reads the network of a folder. A network that does not make vectors of dim numbers, like those
+// LoadNetworkFor reads the network of a folder. A network that does not make vectors of dim numbers, like those
 // of holder, is an error.
-func LoadFor(dir, holder string, dim int) (*run.Model, error) {
+func LoadNetworkFor(dir, holder string, dim int) (*run.Model, error) {
 	m, err := run.Load(dir)
 	if err == nil && m.Net.Spec().OutDim() != dim {
 		return nil, fmt.Errorf("%s makes embeddings of %d numbers, but those of %s have %d: it is another network", dir,
@@ -64,9 +64,9 @@ func LoadFor(dir, holder string, dim int) (*run.Model, error) {
 	return m, err
 }
 
-// Check returns an error for a file without embeddings, or with embeddings that m, called name, cannot
+// CheckTable returns an error for a file without embeddings, or with embeddings that m, called name, cannot
 // have made. m is nil if the network is unknown.
-func Check(t *embedding.Table, file string, m *run.Model, name string) error {
+func CheckTable(t *embedding.Table, file string, m *run.Model, name string) error {
 	switch {
 	case t.X == nil:
 		return fmt.Errorf("%s has labels but no embeddings", file)

@@ -13,8 +13,8 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// model is a network for rows of two features, which makes vectors of three numbers.
-func model(t *testing.T, seed uint64) *run.Model {
+// newModel is a network for rows of two features, which makes vectors of three numbers.
+func newModel(t *testing.T, seed uint64) *run.Model {
 	t.Helper()
 	spec := &nn.Spec{Input: nn.Shape{H: 1, W: 1, C: 2}, Layers: []nn.Layer{{Kind: nn.Dense, Name: "fc", Out: 3}}}
 	net, err := nn.New(spec, nn.Options{Seed: seed})
@@ -33,9 +33,9 @@ func TestByFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m := model(t, 1)
+	m := newModel(t, 1)
 	of := func(file string) string {
-		s, err := ByFiles(m, file, false, "net")
+		s, err := IdentityByFiles(m, file, false, "net")
 		if err != nil || s.Name != "net" || s.Preparation != "" { // of features
 			t.Fatalf("%+v, %v", s, err)
 		}
@@ -48,7 +48,7 @@ func TestByFiles(t *testing.T) {
 	if of(a) == of(b) {
 		t.Error("other files with the same digest")
 	}
-	if _, err := ByFiles(m, filepath.Join(dir, "none"), false, "net"); err == nil {
+	if _, err := IdentityByFiles(m, filepath.Join(dir, "none"), false, "net"); err == nil {
 		t.Error("a file that is not there")
 	}
 }
@@ -57,8 +57,8 @@ func TestByFiles(t *testing.T) {
 // one of another length is refused.
 func TestSave(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "ix")
-	m := model(t, 1)
-	n, err := Save(m, dir, "mine")
+	m := newModel(t, 1)
+	n, err := SaveNetwork(m, dir, "mine")
 	if err != nil || n.Name != "mine" || len(n.Fingerprint) != 67 {
 		t.Fatalf("%+v, %v", n, err)
 	}
@@ -67,14 +67,14 @@ func TestSave(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	if of, err := OfIndex(x); err != nil || of != n.Network || of.Name != "mine" {
+	if of, err := IndexNetwork(x); err != nil || of != n.Network || of.Name != "mine" {
 		t.Errorf("%+v, want %+v: %v", of, n, err)
 	}
-	back, err := Load(x)
+	back, err := LoadNetwork(x)
 	if err != nil || back.Net.Spec().OutDim() != 3 {
 		t.Fatalf("%v, %v", back, err)
 	}
-	if _, err := LoadFor(index.NetworkDir(dir), "db", 4); err == nil ||
+	if _, err := LoadNetworkFor(index.NetworkDir(dir), "db", 4); err == nil ||
 		!strings.Contains(err.Error(), "those of db have 4: it is another network") {
 		t.Error(err)
 	}
@@ -83,25 +83,25 @@ func TestSave(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer bare.Close()
-	if m, err := Load(bare); m != nil || err != nil {
+	if m, err := LoadNetwork(bare); m != nil || err != nil {
 		t.Errorf("the network of an index without one: %v, %v", m, err)
 	}
 }
 
 func TestCheck(t *testing.T) {
 	of := func(cols int) *embedding.Table { return &embedding.Table{X: matrix.New(1, cols)} }
-	m := model(t, 1)
-	if err := Check(of(3), "E.npy", m, "it"); err != nil {
+	m := newModel(t, 1)
+	if err := CheckTable(of(3), "E.npy", m, "it"); err != nil {
 		t.Error(err)
 	}
-	if err := Check(of(5), "E.npy", nil, ""); err != nil {
+	if err := CheckTable(of(5), "E.npy", nil, ""); err != nil {
 		t.Errorf("nothing is known of the network: %v", err)
 	}
 	for want, tab := range map[string]*embedding.Table{
 		"E.npy has labels but no embeddings":                                                {},
 		"the embeddings of E.npy have 5 numbers, but it makes 3: another network made them": of(5),
 	} {
-		if err := Check(tab, "E.npy", m, "it"); err == nil || err.Error() != want {
+		if err := CheckTable(tab, "E.npy", m, "it"); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// TowerOf opens the text tower in a folder for the embeddings of m, called name. An error says why it does not
+// OpenTower opens the text tower in a folder for the embeddings of m, called name. An error says why it does not
 // belong to them.
-func TowerOf(m *run.Model, name, dir string) (*textencoder.Tower, error) {
-	if err := canHaveWords(m, name); err != nil {
+func OpenTower(m *run.Model, name, dir string) (*textencoder.Tower, error) {
+	if err := checkNotTrained(m, name); err != nil {
 		return nil, err
 	}
 	t, err := textencoder.Open(dir)
@@ -38,30 +38,30 @@ func (e *TrainedError) Error() string {
 		"an index with the network that training started from (kindred index create --network NAME --words FOLDER)"
 }
 
-// canHaveWords refuses networks that were trained here.
-func canHaveWords(m *run.Model, name string) error {
+// checkNotTrained refuses networks that were trained here.
+func checkNotTrained(m *run.Model, name string) error {
 	if d := &m.Config.Data; d.Path+d.Name != "" {
 		return &TrainedError{name}
 	}
 	return nil
 }
 
-// Remember records the text tower in a folder as that of an index.
-func Remember(n *index.Network, dir string) (err error) {
+// RecordTower records the text tower in a folder as that of an index.
+func RecordTower(n *index.Network, dir string) (err error) {
 	if n.Words, err = filepath.Abs(dir); err == nil {
 		n.WordsSum, err = textencoder.Sum(dir)
 	}
 	return err
 }
 
-// TowerOfIndex opens the text tower of an index, whose network is m. dir is where it is now; "" is where it was when
+// OpenIndexTower opens the text tower of an index, whose network is m. dir is where it is now; "" is where it was when
 // the index was made.
-func TowerOfIndex(x *index.Index, m *run.Model, dir string) (*textencoder.Tower, error) {
+func OpenIndexTower(x *index.Index, m *run.Model, dir string) (*textencoder.Tower, error) {
 	n := x.Info().Network
 	if m == nil {
 		return nil, fmt.Errorf("%s has no network, so words cannot be compared with its items", x.Dir())
 	}
-	if err := canHaveWords(m, "the network of "+x.Dir()); err != nil {
+	if err := checkNotTrained(m, "the network of "+x.Dir()); err != nil {
 		return nil, err
 	}
 	switch {
@@ -85,5 +85,5 @@ func TowerOfIndex(x *index.Index, m *run.Model, dir string) (*textencoder.Tower,
 				x.Dir(), sum, n.WordsSum)
 		}
 	}
-	return TowerOf(m, "the network of "+x.Dir(), dir)
+	return OpenTower(m, "the network of "+x.Dir(), dir)
 }

@@ -14,7 +14,7 @@ func TestReferenceScores(t *testing.T) {
 		"ari":           (*Table).ARI, "purity": (*Table).Purity, "f1": (*Table).F1,
 		"homogeneity": (*Table).Homogeneity, "completeness": (*Table).Completeness,
 	}
-	for _, c := range refdata.Own(t).Clustering {
+	for _, c := range refdata.ReadCases(t).Clustering {
 		table, err := NewTable(c.Classes, c.Clusters)
 		if err != nil {
 			t.Fatal(err)

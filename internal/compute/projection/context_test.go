@@ -36,7 +36,7 @@ func TestLongFunctionsStop(t *testing.T) {
 			return err
 		}},
 	} {
-		t.Run(c.name, func(t *testing.T) { ctxtest.Stops(t, c.atLeast, c.compute) })
+		t.Run(c.name, func(t *testing.T) { ctxtest.CheckStops(t, c.atLeast, c.compute) })
 	}
 }
 
@@ -45,7 +45,7 @@ func TestFieldRepulsionStops(t *testing.T) {
 	y := randomPoints(200, 30, 1)
 	r := &fieldRepulsion{}
 	for at, want := range []error{context.Canceled, context.Canceled, nil} {
-		if _, err := r.repel(ctxtest.After(at), y, make(points, len(y))); err != want {
+		if _, err := r.repel(ctxtest.NewCountdown(at), y, make(points, len(y))); err != want {
 			t.Errorf("cancelled after %d looks: error %v, want %v", at, err, want)
 		}
 	}

@@ -227,7 +227,7 @@ func TestMiddle(t *testing.T) {
 
 func TestSampledStops(t *testing.T) {
 	x := blobs(300, 5, 3, 1)
-	ctxtest.Stops(t, 60, func(ctx context.Context) error {
+	ctxtest.CheckStops(t, 60, func(ctx context.Context) error {
 		_, err := Sampled{TSNE: TSNE{Iterations: 50}, Rows: 100}.Run(ctx, x)
 		return err
 	})

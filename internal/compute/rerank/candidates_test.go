@@ -94,7 +94,7 @@ func TestLongFunctionsStop(t *testing.T) {
 			return err
 		},
 	} {
-		t.Run(name, func(t *testing.T) { ctxtest.Stops(t, 100, compute) })
+		t.Run(name, func(t *testing.T) { ctxtest.CheckStops(t, 100, compute) })
 	}
 }
 

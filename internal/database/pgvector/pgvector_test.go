@@ -18,7 +18,7 @@ import (
 // TestStore holds the driver to the contract, and its answers to those of an index
 // folder with the same items.
 func TestStore(t *testing.T) {
-	url, alone := storetest.Database(t)
+	url, alone := storetest.StartDatabase(t)
 	ctx := t.Context()
 	s, err := Create(ctx, url, "contract", store.Config{Dim: 2})
 	if err != nil {
@@ -103,7 +103,7 @@ func same(t *testing.T, url string, cfg index.Config) {
 		t.Fatal(err)
 	}
 	defer table.Close()
-	storetest.Same(t, x.Store(false), table, true)
+	storetest.CheckSame(t, x.Store(false), table, true)
 }
 
 func TestNames(t *testing.T) {

@@ -64,7 +64,7 @@ func TestStore(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			storetest.Same(t, x.Store(false), s, false)
+			storetest.CheckSame(t, x.Store(false), s, false)
 			in, err := s.Info(ctx)
 			if err != nil || (in.Loss != "") != (cfg.Distance == rank.Cosine) {
 				t.Errorf("what is lost: %q, %v", in.Loss, err)

@@ -66,7 +66,7 @@ func TestProtocol(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			storetest.Same(t, x.Store(false), s, true)
+			storetest.CheckSame(t, x.Store(false), s, true)
 		})
 	}
 }

@@ -15,7 +15,7 @@ import (
 // TestStore holds the driver to the contract, and its answers to those of an index
 // folder with the same items.
 func TestStore(t *testing.T) {
-	url := storetest.Weaviate(t, 1).URL("consistency=all")
+	url := storetest.StartWeaviate(t, 1).URL("consistency=all")
 	ctx := t.Context()
 	s, err := Create(ctx, url, "contract", store.Config{Dim: 2})
 	if err != nil {
@@ -56,7 +56,7 @@ func TestStore(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			storetest.Same(t, x.Store(false), s, true)
+			storetest.CheckSame(t, x.Store(false), s, true)
 		})
 	}
 }

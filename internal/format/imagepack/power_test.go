@@ -56,7 +56,7 @@ func TestPowerLoss(t *testing.T) {
 			}
 			made = append(made, disk.Steps())
 		}
-		disk.Complete()
+		disk.CheckComplete()
 		disk.States(seed, 30, func(s *powertest.State) bool {
 			looked++
 			dir := t.TempDir()

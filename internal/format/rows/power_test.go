@@ -46,7 +46,7 @@ func TestPowerLoss(t *testing.T) {
 				}
 			}
 		}
-		disk.Complete()
+		disk.CheckComplete()
 		disk.States(seed, 12, func(s *powertest.State) bool {
 			looked++
 			dir := t.TempDir()

@@ -87,7 +87,7 @@ func TestWithinRefusesBeforeDecoding(t *testing.T) {
 		for how, read := range map[string]func([]byte, any) error{"": Unmarshal, "loose": Loose, "known": Known} {
 			var into page
 			var err error
-			taken := budgettest.Taken(func() { err = read([]byte(text), &into) })
+			taken := budgettest.Allocated(func() { err = read([]byte(text), &into) })
 			var over *budget.Error
 			if !errors.As(err, &over) || taken > 16<<20 {
 				t.Errorf("%s %s: %v with %d bytes", name, how, err, taken)

@@ -52,8 +52,8 @@ func (a Axes) name() string {
 	return "figure"
 }
 
-// usable reports whether x can be shown on an axis.
-func usable(x float64, log bool) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) && (!log || x > 0) }
+// canShow reports whether x can be shown on an axis.
+func canShow(x float64, log bool) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) && (!log || x > 0) }
 
 // extent collects the range of the values that are added.
 type extent struct{ x, y Range }
@@ -70,9 +70,9 @@ func (e *extent) add(x, y float64) {
 
 func (e *extent) empty() bool { return e.x.Min > e.x.Max }
 
-// fit returns the range that an axis shows: the given one, or the range of the data
+// fitRange returns the range that an axis shows: the given one, or the range of the data
 // with a margin. Without data, or with a single value, the axis is one unit long.
-func fit(ask, data Range, log bool, margin float64) Range {
+func fitRange(ask, data Range, log bool, margin float64) Range {
 	if ask != (Range{}) {
 		return ask
 	}
@@ -104,7 +104,7 @@ func (a Axes) check() error {
 		if r.Range == (Range{}) {
 			continue
 		}
-		if !usable(r.Min, r.log) || !usable(r.Max, r.log) || r.Min >= r.Max {
+		if !canShow(r.Min, r.log) || !canShow(r.Max, r.log) || r.Min >= r.Max {
 			return fmt.Errorf("report: figure %q: %s axis from %g to %g", a.name(), r.axis, r.Min, r.Max)
 		}
 	}
@@ -129,23 +129,23 @@ func textStyle(size float64, bold bool) text.Style {
 	}
 }
 
-// plot makes a plot of the axes around the data's extent.
-func (a Axes) plot(e *extent) (*plot.Plot, error) {
+// newPlot makes a plot of the axes around the data's extent.
+func (a Axes) newPlot(e *extent) (*plot.Plot, error) {
 	if err := a.check(); err != nil {
 		return nil, err
 	}
 	p := plot.New()
 	p.BackgroundColor = nil
-	p.Title.Text = oneLine(a.Title)
+	p.Title.Text = onOneLine(a.Title)
 	style := textStyle(titleSize, true)
 	style.XAlign, style.YAlign = draw.XCenter, draw.YTop
 	p.Title.TextStyle = style
 	p.Title.Padding = vg.Points(5)
 
-	xr := fit(a.XRange, e.x, a.LogX, 0.04)
-	yr := fit(a.YRange, e.y, a.LogY, 0.04)
+	xr := fitRange(a.XRange, e.x, a.LogX, 0.04)
+	yr := fitRange(a.YRange, e.y, a.LogY, 0.04)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = xr.Min, xr.Max, yr.Min, yr.Max
-	p.X.Label.Text, p.Y.Label.Text = oneLine(a.X), oneLine(a.Y)
+	p.X.Label.Text, p.Y.Label.Text = onOneLine(a.X), onOneLine(a.Y)
 	for _, ax := range []struct {
 		*plot.Axis
 		log, whole bool
@@ -171,8 +171,8 @@ func (a Axes) plot(e *extent) (*plot.Plot, error) {
 	return p, nil
 }
 
-// equalise widens one range so that both axes have the same scale on c.
-func equalise(p *plot.Plot, c draw.Canvas) {
+// equalizeScales widens one range so that both axes have the same scale on c.
+func equalizeScales(p *plot.Plot, c draw.Canvas) {
 	d := p.DataCanvas(c)
 	w, h := float64(d.Max.X-d.Min.X), float64(d.Max.Y-d.Min.Y)
 	if w <= 0 || h <= 0 {
@@ -195,11 +195,11 @@ func (a Axes) drawPlot(c draw.Canvas, p *plot.Plot, entries []entry, empty bool)
 	for i := range entries {
 		entries[i].fit(c.Max.X - c.Min.X)
 	}
-	lines := flow(entries, c.Max.X-c.Min.X)
+	lines := layOutRows(entries, c.Max.X-c.Min.X)
 	drawLegend(draw.Crop(c, 0, 0, 0, -(c.Max.Y-c.Min.Y-legendHeight(lines))), lines)
 	c = draw.Crop(c, 0, 0, legendHeight(lines), 0)
 	if a.Equal {
-		equalise(p, c)
+		equalizeScales(p, c)
 	}
 	p.Draw(c)
 	if empty {
@@ -210,8 +210,8 @@ func (a Axes) drawPlot(c draw.Canvas, p *plot.Plot, entries []entry, empty bool)
 	}
 }
 
-// oneLine makes a string safe for a one-line label.
-func oneLine(s string) string {
+// onOneLine makes a string safe for a one-line label.
+func onOneLine(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' {
 			return ' '

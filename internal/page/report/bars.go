@@ -24,16 +24,16 @@ func (b Bars) draw(c draw.Canvas, _ float64) error {
 	if b.LogX || b.LogY {
 		return fmt.Errorf("report: bars %q: bars start at 0, so their axis cannot be logarithmic", b.name())
 	}
-	if err := b.shapes(); err != nil {
+	if err := b.checkShapes(); err != nil {
 		return err
 	}
 	e := newExtent()
 	var entries []entry
 	for s, name := range b.Series {
 		for g := range b.Groups {
-			if v := b.Values[s][g]; usable(v, false) {
-				e.add(float64(g), v-b.err(s, g))
-				e.add(float64(g), v+b.err(s, g))
+			if v := b.Values[s][g]; canShow(v, false) {
+				e.add(float64(g), v-b.errorOf(s, g))
+				e.add(float64(g), v+b.errorOf(s, g))
 			}
 		}
 		col, _ := classStyle(s, len(b.Series))
@@ -61,20 +61,20 @@ func (b Bars) draw(c draw.Canvas, _ float64) error {
 			b.YRange.Max++
 		}
 	}
-	p, err := b.plot(e)
+	p, err := b.newPlot(e)
 	if err != nil {
 		return err
 	}
 	var names plot.ConstantTicks
 	for g, n := range b.Groups {
-		names = append(names, plot.Tick{Value: float64(g), Label: oneLine(n)})
+		names = append(names, plot.Tick{Value: float64(g), Label: onOneLine(n)})
 	}
 	p.X.Tick.Marker = names
 	p.X.Tick.Color = faint
 	w, _ := b.size()
 	widest := vg.Length(0)
 	for _, n := range b.Groups {
-		widest = max(widest, p.X.Tick.Label.Width(oneLine(n)))
+		widest = max(widest, p.X.Tick.Label.Width(onOneLine(n)))
 	}
 	if float64(widest)*float64(len(b.Groups)) > w-60 { // the names would overlap: slant them
 		p.X.Tick.Label.Rotation = math.Pi / 5
@@ -86,7 +86,7 @@ func (b Bars) draw(c draw.Canvas, _ float64) error {
 	return nil
 }
 
-func (b Bars) shapes() error {
+func (b Bars) checkShapes() error {
 	if len(b.Values) != len(b.Series) || (b.Err != nil && len(b.Err) != len(b.Series)) {
 		return fmt.Errorf("report: bars %q: %d series, %d rows of values, %d of errors", b.name(), len(b.Series),
 			len(b.Values), len(b.Err))
@@ -100,8 +100,8 @@ func (b Bars) shapes() error {
 	return nil
 }
 
-func (b Bars) err(s, g int) float64 {
-	if b.Err == nil || !usable(b.Err[s][g], false) {
+func (b Bars) errorOf(s, g int) float64 {
+	if b.Err == nil || !canShow(b.Err[s][g], false) {
 		return 0
 	}
 	return math.Abs(b.Err[s][g])
@@ -118,7 +118,7 @@ func (b barMarks) Plot(c draw.Canvas, p *plot.Plot) {
 		col, _ := classStyle(s, len(b.Series))
 		for g := range b.Groups {
 			v := b.Values[s][g]
-			if !usable(v, false) {
+			if !canShow(v, false) {
 				continue
 			}
 			x0 := float64(g) - 0.4 + width*float64(s)
@@ -128,7 +128,7 @@ func (b barMarks) Plot(c draw.Canvas, p *plot.Plot) {
 				Min: vg.Point{X: tx(x0 + width*0.04), Y: min(lo, hi)},
 				Max: vg.Point{X: tx(x0 + width*0.96), Y: max(lo, hi)},
 			}.Path())
-			if d := Bars(b).err(s, g); d > 0 {
+			if d := Bars(b).errorOf(s, g); d > 0 {
 				x := tx(x0 + width/2)
 				style := draw.LineStyle{Color: ink, Width: 1}
 				a, z := clip(ty(v-d)), clip(ty(v+d))

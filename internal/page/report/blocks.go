@@ -21,18 +21,18 @@ func (t Text) html(*renderer) (g.Node, error) {
 		if part = strings.TrimSpace(part); part == "" {
 			continue
 		}
-		items, ok := listed(part)
+		items, ok := listItems(part)
 		if !ok {
-			out = append(out, h.P(prose(part)), line)
+			out = append(out, h.P(proseText(part)), line)
 			continue
 		}
-		out = append(out, h.Ul(g.Map(items, func(s string) g.Node { return h.Li(prose(s)) })), line)
+		out = append(out, h.Ul(g.Map(items, func(s string) g.Node { return h.Li(proseText(s)) })), line)
 	}
 	return out, nil
 }
 
-// listed returns the items of a paragraph that is a list.
-func listed(part string) (items []string, ok bool) {
+// listItems returns the items of a paragraph that is a list.
+func listItems(part string) (items []string, ok bool) {
 	for line := range strings.SplitSeq(part, "\n") {
 		item, ok := strings.CutPrefix(line, "- ")
 		if !ok {
@@ -65,8 +65,9 @@ const (
 func (t Tone) Class() string { return [...]string{"neutral", "good", "bad"}[min(max(t, 0), 2)] }
 
 func (v Verdict) html(*renderer) (g.Node, error) {
-	return g.Group{h.Div(h.Class("verdict "+v.Tone.Class()), line, h.P(prose(v.Text)), line,
-		g.If(len(v.Reasons) > 0, h.Ul(g.Map(v.Reasons, func(s string) g.Node { return h.Li(prose(s)) })))), line}, nil
+	return g.Group{h.Div(h.Class("verdict "+v.Tone.Class()), line, h.P(proseText(v.Text)), line,
+		g.If(len(v.Reasons) > 0, h.Ul(g.Map(v.Reasons, func(s string) g.Node { return h.Li(proseText(s)) })))),
+		line}, nil
 }
 
 // Code is text shown as it is: a command line, a configuration.
@@ -89,16 +90,16 @@ type Item struct{ Name, Value string }
 
 func (s Settings) html(*renderer) (g.Node, error) {
 	list := h.Dl(h.Class("settings"), g.Map(s.Items, func(it Item) g.Node {
-		return g.Group{h.Div(h.Dt(g.Text(it.Name)), h.Dd(prose(it.Value))), line}
+		return g.Group{h.Div(h.Dt(g.Text(it.Name)), h.Dd(proseText(it.Value))), line}
 	}))
 	if s.Folded {
 		return g.Group{h.Details(h.Summary(g.Text(cmp.Or(s.Caption, "Settings"))), line, list), line}, nil
 	}
-	return g.Group{some(s.Caption, h.H3(g.Text(s.Caption))), line, list, line}, nil
+	return g.Group{nodeIf(s.Caption, h.H3(g.Text(s.Caption))), line, list, line}, nil
 }
 
-// Duration writes d for people: 340 ms, 12.3 s, 4 min 05 s, 2 h 07 min.
-func Duration(d time.Duration) string {
+// FormatDuration writes d for people: 340 ms, 12.3 s, 4 min 05 s, 2 h 07 min.
+func FormatDuration(d time.Duration) string {
 	s := d.Seconds()
 	switch {
 	case s < 0.9995:
@@ -136,16 +137,16 @@ func (f Figures) html(r *renderer) (g.Node, error) {
 		var drawings g.Group
 		width := 0 // the natural width of the widest drawing
 		for _, f := range parts {
-			d, err := r.drawn(f)
+			d, err := r.drawFigure(f)
 			if err != nil {
 				return nil, err
 			}
 			drawings, width = append(drawings, d.node()), max(width, d.Width)
 		}
 		figures = append(figures, h.Figure(g.If(len(parts) > 1, h.Class("panels")),
-			h.Style(fmt.Sprintf("%s; --n: %d", pixels("w", width), columns)), line,
-			some(title, h.H3(g.Text(title))), h.Div(line, drawings), line, caption(c.Caption)), line)
+			h.Style(fmt.Sprintf("%s; --n: %d", pixelWidth("w", width), columns)), line,
+			nodeIf(title, h.H3(g.Text(title))), h.Div(line, drawings), line, figureCaption(c.Caption)), line)
 	}
 	side := h.Div(h.Class("side"), line, figures)
-	return g.Group{h.Figure(h.Class("group"), line, side, line, caption(f.Caption)), line}, nil
+	return g.Group{h.Figure(h.Class("group"), line, side, line, figureCaption(f.Caption)), line}, nil
 }

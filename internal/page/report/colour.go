@@ -17,15 +17,15 @@ var (
 
 // schemeColours replaces them by the page's variables.
 var schemeColours = strings.NewReplacer(
-	hex(ink), "var(--ink)",
-	hex(faint), "var(--line)",
-	hex(paper), "var(--paper)",
+	hexColour(ink), "var(--ink)",
+	hexColour(faint), "var(--line)",
+	hexColour(paper), "var(--paper)",
 )
 
-// unlit is the colour of one curve or line among many.
-var unlit = color.NRGBA{0x9a, 0xa0, 0xa6, 0xff}
+// backgroundColour is the colour of one curve or line among many.
+var backgroundColour = color.NRGBA{0x9a, 0xa0, 0xa6, 0xff}
 
-func hex(c color.NRGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
+func hexColour(c color.NRGBA) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
 
 // categorical holds ten colours chosen for distance under the common kinds of
 // colour-blindness and for contrast on white and on dark grey (Petroff,
@@ -38,8 +38,8 @@ var categorical = [...]color.NRGBA{
 }
 
 const (
-	good = 0 // index of the colour for correct, and for ours
-	bad  = 2 // index of the colour for wrong
+	goodColour = 0 // index of the colour for correct, and for ours
+	badColour  = 2 // index of the colour for wrong
 )
 
 // classStyle returns the colour and the shape of class i of n: ten colours, then the
@@ -47,7 +47,7 @@ const (
 // angle; then only neighbouring clusters can be told apart.
 func classStyle(i, n int) (color.NRGBA, shape) {
 	if i < 0 {
-		return unlit, disc
+		return backgroundColour, disc
 	}
 	if n <= len(categorical)*int(shapes) {
 		return categorical[i%len(categorical)], shape(i / len(categorical) % int(shapes))

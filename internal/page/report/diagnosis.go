@@ -78,8 +78,8 @@ type NamedTriplets struct {
 }
 
 const (
-	diagnosedClasses = 2000 // the files beside the page have the others
-	shownSpectra     = 301  // most spectra in a figure: all rows, and some classes
+	maxDiagnosedClasses = 2000 // the files beside the page have the others
+	maxShownSpectra     = 301  // most spectra in a figure: all rows, and some classes
 )
 
 // DiagnosisSections lays out one diagnosis, or several side by side.
@@ -104,26 +104,28 @@ func DiagnosisSections(ds ...Diagnosis) []Section {
 		}
 	}
 	add("Verdict", verdicts...)
-	about := measuredOn(ds)
-	add("Measures", measures(ds)...)
+	about := describeSets(ds)
+	add("Measures", measureBlocks(ds)...)
 	low := lowestSimilarity(ds)
 	if len(ds) == 1 { // with one model no figure needs its name
 		ds = []Diagnosis{ds[0]}
 		ds[0].Name = ""
 	}
-	add("Triplets", figures(ds, about+anchors(ds)+"Each mark is one anchor. Below the diagonal its positive is "+
-		"nearer than its "+
-		"negative; triplets in the upper right corner are the hard ones, where a collapsed embedding gathers.",
-		func(d Diagnosis) []Figure { return tripletFigures(d, low) })...)
-	add("Classes", classes(ds)...)
-	add("Spectrum", figures(ds, about+"Singular values of the centred embeddings. A steep fall means that only few "+
-		"directions are used.", spectrumFigure)...)
-	add("Clusters", clusters(ds)...)
+	add("Triplets",
+		figureBlocks(ds, about+describeAnchors(ds)+"Each mark is one anchor. Below the diagonal its positive is "+
+			"nearer than its "+
+			"negative; triplets in the upper right corner are the hard ones, where a collapsed embedding gathers.",
+			func(d Diagnosis) []Figure { return tripletFigures(d, low) })...)
+	add("Classes", classBlocks(ds)...)
+	add("Spectrum",
+		figureBlocks(ds, about+"Singular values of the centred embeddings. A steep fall means that only few "+
+			"directions are used.", spectrumFigure)...)
+	add("Clusters", clusterBlocks(ds)...)
 	return out
 }
 
-// measuredOn returns a sentence about the set on which each model was measured.
-func measuredOn(ds []Diagnosis) string {
+// describeSets returns a sentence about the set on which each model was measured.
+func describeSets(ds []Diagnosis) string {
 	out := ""
 	for _, d := range ds {
 		if d.About == "" {
@@ -137,11 +139,11 @@ func measuredOn(ds []Diagnosis) string {
 	if len(ds) > 1 {
 		return out
 	}
-	return capital(out)
+	return capitalize(out)
 }
 
-// capital returns a sentence with a capital first letter.
-func capital(s string) string {
+// capitalize returns a sentence with a capital first letter.
+func capitalize(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	if n == 0 {
 		return s
@@ -149,8 +151,8 @@ func capital(s string) string {
 	return string(unicode.ToUpper(r)) + s[n:]
 }
 
-// anchors returns the number of anchors as a sentence, if it is the same for all.
-func anchors(ds []Diagnosis) string {
+// describeAnchors returns the number of anchors as a sentence, if it is the same for all.
+func describeAnchors(ds []Diagnosis) string {
 	n := -1
 	for _, d := range ds {
 		for _, t := range d.Triplets {
@@ -166,7 +168,7 @@ func anchors(ds []Diagnosis) string {
 	return fmt.Sprintf("%d anchors. ", n)
 }
 
-func figures(ds []Diagnosis, caption string, of func(Diagnosis) []Figure) []Block {
+func figureBlocks(ds []Diagnosis, caption string, of func(Diagnosis) []Figure) []Block {
 	var items []Captioned
 	for _, d := range ds {
 		for _, f := range of(d) {
@@ -179,9 +181,9 @@ func figures(ds []Diagnosis, caption string, of func(Diagnosis) []Figure) []Bloc
 	return []Block{Figures{Items: items, Caption: caption}}
 }
 
-// measures returns the table of measures by model, with their meaning.
-func measures(ds []Diagnosis) []Block {
-	t := Table{Caption: strings.TrimSpace(measuredOn(ds)), Columns: []Column{{Name: "measure"}}}
+// measureBlocks returns the table of measures by model, with their meaning.
+func measureBlocks(ds []Diagnosis) []Block {
+	t := Table{Caption: strings.TrimSpace(describeSets(ds)), Columns: []Column{{Name: "measure"}}}
 	var names []string
 	meaning := map[string]Measure{}
 	for _, d := range ds {
@@ -198,15 +200,15 @@ func measures(ds []Diagnosis) []Block {
 	}
 	t.Columns = append(t.Columns, Column{Name: "what it says"})
 	for _, n := range names {
-		row := Row{Best: meaning[n].Better, Cells: []Cell{T(n)}}
+		row := Row{Best: meaning[n].Better, Cells: []Cell{TextCell(n)}}
 		for _, d := range ds {
-			c := Blank()
+			c := BlankCell()
 			if i := slices.IndexFunc(d.Measures, func(m Measure) bool { return m.Name == n }); i >= 0 {
-				c = Num(d.Measures[i].Value, d.Measures[i].Digits)
+				c = NumberCell(d.Measures[i].Value, d.Measures[i].Digits)
 			}
 			row.Cells = append(row.Cells, c)
 		}
-		row.Cells = append(row.Cells, T(meaning[n].Meaning))
+		row.Cells = append(row.Cells, TextCell(meaning[n].Meaning))
 		t.Rows = append(t.Rows, row)
 	}
 	return []Block{t}
@@ -220,7 +222,7 @@ func lowestSimilarity(ds []Diagnosis) float64 {
 		for _, n := range d.Triplets {
 			for _, values := range [][]float64{n.AP, n.AN} {
 				for _, v := range values {
-					if usable(v, false) {
+					if canShow(v, false) {
 						low = min(low, v)
 					}
 				}
@@ -239,7 +241,7 @@ func tripletFigures(d Diagnosis, low float64) []Figure {
 		}
 		r := Range{low - 0.02, 1.02}
 		for _, v := range slices.Concat(n.AP, n.AN) {
-			if usable(v, false) && v > r.Max { // dot products can exceed 1
+			if canShow(v, false) && v > r.Max { // dot products can exceed 1
 				r = Range{}
 				break
 			}
@@ -256,16 +258,16 @@ func spectrumFigure(d Diagnosis) []Figure {
 	}
 	var names []string
 	var values [][]float64
-	for _, s := range d.Spectra[:min(len(d.Spectra), shownSpectra)] {
+	for _, s := range d.Spectra[:min(len(d.Spectra), maxShownSpectra)] {
 		names, values = append(names, s.Name), append(values, s.Values)
 	}
 	return []Figure{Spectrum(Axes{Title: d.Name, X: "rank", Y: "singular value"}, names, values)}
 }
 
-// classes returns a scatter of the classes' sizes against their distances, and a table
+// classBlocks returns a scatter of the classes' sizes against their distances, and a table
 // of the worst classes, for each model.
-func classes(ds []Diagnosis) []Block {
-	blocks := figures(ds, measuredOn(ds)+"One mark per class. Above the dashed line the nearest other class is "+
+func classBlocks(ds []Diagnosis) []Block {
+	blocks := figureBlocks(ds, describeSets(ds)+"One mark per class. Above the dashed line the nearest other class is "+
 		"farther away than "+
 		"the class's own members are from each other, on average.", func(d Diagnosis) []Figure {
 		if len(d.Classes) == 0 {
@@ -274,7 +276,7 @@ func classes(ds []Diagnosis) []Block {
 		far := 0.0
 		for _, c := range d.Classes {
 			for _, v := range []float64{c.Intra, c.Other} {
-				if usable(v, false) {
+				if canShow(v, false) {
 					far = max(far, v)
 				}
 			}
@@ -284,8 +286,9 @@ func classes(ds []Diagnosis) []Block {
 			Y: "distance to the nearest other class", XRange: axis, YRange: axis}, Diagonal: true, Radius: 3.5}
 		for _, c := range d.Classes {
 			s.X, s.Y = append(s.X, c.Intra), append(s.Y, c.Other)
-			s.Tips = append(s.Tips, fmt.Sprintf("%s: %s within, %s to the nearest other class", c.Name, short(c.Intra),
-				short(c.Other)))
+			s.Tips = append(s.Tips, fmt.Sprintf("%s: %s within, %s to the nearest other class", c.Name,
+				formatShort(c.Intra),
+				formatShort(c.Other)))
 		}
 		return []Figure{s}
 	})
@@ -299,7 +302,7 @@ func classes(ds []Diagnosis) []Block {
 
 func classTable(d Diagnosis) Table {
 	sorted := slices.Clone(d.Classes)
-	about := measuredOn([]Diagnosis{d})
+	about := describeSets([]Diagnosis{d})
 	if d.Name != "" {
 		about = strings.TrimSpace(d.Name + ": " + d.About)
 	}
@@ -314,22 +317,24 @@ func classTable(d Diagnosis) Table {
 			{Name: "to nearest class"},
 			{Name: "compactness"}, {Name: "kinds"}, {Name: "effective rank"}, {Name: "R@1, %"}},
 	}
-	for _, c := range sorted[:min(len(sorted), diagnosedClasses)] {
+	for _, c := range sorted[:min(len(sorted), maxDiagnosedClasses)] {
 		t.Rows = append(t.Rows,
-			Row{Cells: []Cell{Name(c.Name), Num(float64(c.Size), 0), Num(c.Diameter, 3), Num(c.Intra, 3),
-				Num(c.Other, 3), Num(c.compactness(), 2), Num(float64(c.Kinds), 0), Num(c.Rank, 1),
-				Num(100*c.Recall, 1)}})
+			Row{Cells: []Cell{NameCell(c.Name), NumberCell(float64(c.Size), 0), NumberCell(c.Diameter, 3),
+				NumberCell(c.Intra, 3),
+				NumberCell(c.Other, 3), NumberCell(c.compactness(), 2), NumberCell(float64(c.Kinds), 0),
+				NumberCell(c.Rank, 1),
+				NumberCell(100*c.Recall, 1)}})
 	}
 	t.Note = "Least separated class first. Compactness is the mean distance within a class over the distance to the " +
 		"nearest other class: near 0 a class is a point, at 1 it is as wide as the gap to that class."
-	if n := len(sorted) - diagnosedClasses; n > 0 {
+	if n := len(sorted) - maxDiagnosedClasses; n > 0 {
 		t.Note += fmt.Sprintf(" %d more classes are not listed.", n)
 	}
 	return t
 }
 
-// clusters draws NMI against the number of clusters, all models in one figure.
-func clusters(ds []Diagnosis) []Block {
+// clusterBlocks draws NMI against the number of clusters, all models in one figure.
+func clusterBlocks(ds []Diagnosis) []Block {
 	l := Lines{Axes: Axes{Title: "Clusters found by k-means", X: "clusters", Y: "NMI", LogX: true, Width: 380},
 		Marks: true}
 	for _, d := range ds {
@@ -341,7 +346,8 @@ func clusters(ds []Diagnosis) []Block {
 		return nil
 	}
 	return []Block{Figures{Items: []Captioned{{Figure: l}},
-		Caption: measuredOn(ds) + "Normalised mutual information of the clusters with the labels. If it still grows " +
+		Caption: describeSets(ds) +
+			"Normalised mutual information of the clusters with the labels. If it still grows " +
 			"beyond one " +
 			"cluster per class, classes consist of several groups."}}
 }

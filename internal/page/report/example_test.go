@@ -31,14 +31,14 @@ func Example() {
 			Blocks: []report.Block{
 				report.Table{
 					Columns: []report.Column{{Name: "method"}, {Name: "R@1", Best: report.Highest}},
-					Rows:    []report.Row{{Cells: []report.Cell{report.T("EPS"), report.Samples(r1, 1)}}},
+					Rows:    []report.Row{{Cells: []report.Cell{report.TextCell("EPS"), report.SampleCell(r1, 1)}}},
 				},
 				report.Figures{Items: []report.Captioned{{Figure: fig, Caption: "Test digits."}}},
 			},
 		}},
 	}
 	err = errors.Join(
-		report.WriteFigure(filepath.Join(dir, "eps.svg"), report.Beside(fig, fig)), // or .png
+		report.WriteFigure(filepath.Join(dir, "eps.svg"), report.PanelRow(fig, fig)), // or .png
 		page.WriteFile(filepath.Join(dir, "report.html")),
 	)
 	files, _ := filepath.Glob(filepath.Join(dir, "*"))

@@ -31,7 +31,7 @@ type Arrow struct {
 func FitArrows(a []Arrow, spacing, power float64) []Arrow {
 	longest := 0.0
 	for _, w := range a {
-		if l := math.Hypot(w.U, w.V); usable(l, false) {
+		if l := math.Hypot(w.U, w.V); canShow(l, false) {
 			longest = max(longest, l)
 		}
 	}
@@ -51,17 +51,17 @@ func (f Field) draw(c draw.Canvas, _ float64) error {
 	dropped := 0
 	var shown arrows
 	for _, a := range f.Arrows {
-		if !usable(a.X, f.LogX) || !usable(a.Y, f.LogY) || !usable(a.U, false) || !usable(a.V, false) {
+		if !canShow(a.X, f.LogX) || !canShow(a.Y, f.LogY) || !canShow(a.U, false) || !canShow(a.V, false) {
 			dropped++
 			continue
 		}
 		shown = append(shown, a)
 		e.add(a.X, a.Y)
-		if usable(a.X+a.U, f.LogX) && usable(a.Y+a.V, f.LogY) {
+		if canShow(a.X+a.U, f.LogX) && canShow(a.Y+a.V, f.LogY) {
 			e.add(a.X+a.U, a.Y+a.V)
 		}
 	}
-	p, err := f.plot(e)
+	p, err := f.newPlot(e)
 	if err != nil {
 		return err
 	}

@@ -33,8 +33,8 @@ func svgOf(t *testing.T, f Figure) string {
 	return string(b)
 }
 
-// fills counts the paths filled with a colour, the legend's sample included.
-func fills(svg string, c color.NRGBA) int {
+// countFills counts the paths filled with a colour, the legend's sample included.
+func countFills(svg string, c color.NRGBA) int {
 	// The library rounds translucent colours by one; compare with that slack.
 	n := 0
 	for _, m := range regexp.MustCompile(`<path [^>]*style="fill:#([0-9A-F]{6})`).FindAllStringSubmatch(svg, -1) {
@@ -59,7 +59,7 @@ func TestScatterHoldsEveryPoint(t *testing.T) {
 	}
 	svg := svgOf(t, s)
 	for k, n := range want {
-		if got := fills(svg, categorical[k]); got != n+1 {
+		if got := countFills(svg, categorical[k]); got != n+1 {
 			t.Errorf("class %d: %d marks with the legend's, want %d", k, got, n+1)
 		}
 		if !strings.Contains(svg, ">"+s.Names[k]+"</text>") {
@@ -71,7 +71,7 @@ func TestScatterHoldsEveryPoint(t *testing.T) {
 func TestScatterLeavesOutWhatIsNotFinite(t *testing.T) {
 	s := Scatter{X: []float64{1, 2, nan, 4, inf}, Y: []float64{1, nan, 3, 4, 5}}
 	svg := svgOf(t, s)
-	if got := fills(svg, categorical[0]); got != 2 {
+	if got := countFills(svg, categorical[0]); got != 2 {
 		t.Errorf("%d marks, want 2", got)
 	}
 	if !strings.Contains(svg, "3 values not finite") {
@@ -138,22 +138,22 @@ func TestLayerBlends(t *testing.T) {
 	area := 0.0
 	for _, s := range []shape{disc, triangle, square, diamond, wedge} {
 		st := makeStamp(stampKey{s: s}, 10)
-		area = sumOf(st.cover)
+		area = sum(st.cover)
 		if area < 230 || area > 380 { // the disc's is 314
 			t.Errorf("shape %d covers %g pixels", s, area)
 		}
 	}
 }
 
-func sumOf(v []float64) (s float64) {
+func sum(v []float64) (s float64) {
 	for _, x := range v {
 		s += x
 	}
 	return s
 }
 
-// everyFigure lists figures of each type around degenerate data.
-func everyFigure() map[string]Figure {
+// allFigures lists figures of each type around degenerate data.
+func allFigures() map[string]Figure {
 	many := Scatter{Label: true}
 	for i := range 400 {
 		many.X, many.Y = append(many.X, float64(i)), append(many.Y, float64(i*i%97))
@@ -191,23 +191,23 @@ func everyFigure() map[string]Figure {
 		"heat empty":      Heat{},
 		"heat nan":        Heat{Z: [][]float64{{nan, nan}}},
 		"heat constant":   Heat{Z: [][]float64{{2, 2}, {2, 2}}, Diverging: true},
-		"heat large":      Heat{Z: make2(60, 60), Numbers: -1},
+		"heat large":      Heat{Z: newMatrix(60, 60), Numbers: -1},
 		"field empty":     Field{},
 		"field zero":      Field{Arrows: []Arrow{{X: 1, Y: 1}, {X: nan}, {X: 2, Y: 2, U: inf}}},
 		"triplets empty":  Triplets{},
 		"triplets nan":    Triplets{AP: []float64{nan, 0.5, -1}, AN: []float64{0, nan, 1}},
 		"spectrum zeros":  Spectrum(Axes{}, []string{"a"}, [][]float64{{1, 0, 0}, {}}),
 		"panels empty":    Panels{},
-		"panels nested":   Panels{Title: "t", Columns: 1, Figures: []Figure{Beside(Scatter{}, Lines{}), Heat{}}},
+		"panels nested":   Panels{Title: "t", Columns: 1, Figures: []Figure{PanelRow(Scatter{}, Lines{}), Heat{}}},
 		"retrieval empty": Retrieval{},
 		"retrieval no image": Retrieval{Caption: "c",
-			Rows: []Query{{Item: Picture{Label: strings.Repeat("x", 99)},
+			Rows: []RetrievalRow{{Item: Picture{Label: strings.Repeat("x", 99)},
 				Neighbours: []Picture{{Image: image.NewGray(image.Rectangle{})}}}}},
 		"control characters": Scatter{Axes: Axes{Title: "a\x00b\nc\xff<&>\""}, X: []float64{1}, Y: []float64{1}},
 	}
 }
 
-func make2(r, c int) [][]float64 {
+func newMatrix(r, c int) [][]float64 {
 	z := make([][]float64, r)
 	for i := range z {
 		z[i] = make([]float64, c)
@@ -219,7 +219,7 @@ func make2(r, c int) [][]float64 {
 }
 
 func TestDegenerateFigures(t *testing.T) {
-	for name, f := range everyFigure() {
+	for name, f := range allFigures() {
 		t.Run(name, func(t *testing.T) {
 			svgOf(t, f)
 			data, err := PNG(f)
@@ -251,7 +251,7 @@ func TestFiguresRefuse(t *testing.T) {
 		"1 S_ap and 0 S_an":     Triplets{AP: []float64{1}},
 		"cannot be drawn":       Scatter{Axes: Axes{Width: 1e9, Height: 1e9}},
 	} {
-		for _, f := range []Figure{f, Beside(Scatter{}, f)} {
+		for _, f := range []Figure{f, PanelRow(Scatter{}, f)} {
 			if _, err := SVG(f); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error %v, want one with %q", err, want)
 			}
@@ -269,7 +269,7 @@ func TestTripletsCountRightAndWrong(t *testing.T) {
 			t.Errorf("no %q", want)
 		}
 	}
-	if r, w := fills(svg, categorical[good]), fills(svg, categorical[bad]); r != 3 || w != 3 {
+	if r, w := countFills(svg, categorical[goodColour]), countFills(svg, categorical[badColour]); r != 3 || w != 3 {
 		t.Errorf("%d right and %d wrong marks with the legend's, want 3 and 3", r, w)
 	}
 }
@@ -277,7 +277,7 @@ func TestTripletsCountRightAndWrong(t *testing.T) {
 func TestLinesBreakWhereAValueIsMissing(t *testing.T) {
 	whole := Lines{Curves: []Curve{{X: []float64{1, 2, 3, 4}, Y: []float64{1, 2, 3, 4}}}}
 	broken := Lines{Curves: []Curve{{X: []float64{1, 2, 3, 4, 5}, Y: []float64{1, 2, nan, 4, 5}}}}
-	count := func(l Lines) int { return strings.Count(svgOf(t, l), "stroke:"+hex(categorical[0])) }
+	count := func(l Lines) int { return strings.Count(svgOf(t, l), "stroke:"+hexColour(categorical[0])) }
 	if a, b := count(whole), count(broken); a != 1 || b != 2 {
 		t.Errorf("%d and %d strokes, want 1 and 2", a, b)
 	}
@@ -334,7 +334,7 @@ func TestFitArrows(t *testing.T) {
 func TestPanelsKeepSizes(t *testing.T) {
 	a := Scatter{Axes: Axes{Width: 100, Height: 50}}
 	b := Scatter{Axes: Axes{Width: 60, Height: 80}}
-	if w, h := Beside(a, b).size(); w != 172 || h != 80 {
+	if w, h := PanelRow(a, b).size(); w != 172 || h != 80 {
 		t.Errorf("side by side %g x %g", w, h)
 	}
 	if w, h := (Panels{Figures: []Figure{a, b}, Columns: 1, Title: "t"}).size(); w != 100 || h != 50+80+12+20 {
@@ -366,7 +366,7 @@ func TestWriteFigure(t *testing.T) {
 }
 
 func TestSameDrawingTwice(t *testing.T) {
-	for name, f := range everyFigure() {
+	for name, f := range allFigures() {
 		a, _ := SVG(f)
 		b, _ := SVG(f)
 		if !bytes.Equal(a, b) {
@@ -445,15 +445,15 @@ func TestSpectrumOfManyClasses(t *testing.T) {
 		values = append(values, v)
 	}
 	l := Spectrum(Axes{}, names, values)
-	if l.loud() != 1 || len(l.Curves[0].X) != 128 {
-		t.Errorf("%d in the legend, the first of %d values", l.loud(), len(l.Curves[0].X))
+	if l.numLoud() != 1 || len(l.Curves[0].X) != 128 {
+		t.Errorf("%d in the legend, the first of %d values", l.numLoud(), len(l.Curves[0].X))
 	}
 	last := l.Curves[99]
 	if n := len(last.X); n > quietRanks+2 || last.X[0] != 1 || last.X[n-1] != 128 || last.Y[n-1] != 1/227.0 {
 		t.Errorf("a quiet spectrum of %d values: %v", n, last.X)
 	}
-	if few := Spectrum(Axes{}, names[:3], values[:3]); few.loud() != 3 || len(few.Curves[2].X) != 128 {
-		t.Errorf("three spectra: %d in the legend", few.loud())
+	if few := Spectrum(Axes{}, names[:3], values[:3]); few.numLoud() != 3 || len(few.Curves[2].X) != 128 {
+		t.Errorf("three spectra: %d in the legend", few.numLoud())
 	}
 }
 
@@ -492,11 +492,11 @@ func TestParallel(t *testing.T) {
 		{Name: "score <b>", At: []float64{1, 0, 0.2}, Values: []string{"9", "1", "3"}},
 	}, Lines: []ParallelLine{{Name: "a"}, {Name: "b", Quiet: true}, {Name: "c", Quiet: true}}}
 	svg := svgOf(t, p)
-	grey := fmt.Sprintf("stroke:#%02X%02X%02X", unlit.R, unlit.G, unlit.B)
+	grey := fmt.Sprintf("stroke:#%02X%02X%02X", backgroundColour.R, backgroundColour.G, backgroundColour.B)
 	if n := strings.Count(strings.ToUpper(svg), strings.ToUpper(grey)); n != 2 {
 		t.Errorf("%d grey lines, want 2", n)
 	}
-	d, err := (&renderer{}).drawn(p)
+	d, err := (&renderer{}).drawFigure(p)
 	if err != nil || !strings.Contains(string(d.Chart), `"at":["rate","score \u003cb\u003e"]`) {
 		t.Errorf("what a pointer finds: %s, %v", d.Chart, err)
 	}

@@ -19,7 +19,7 @@ func (f field) content() g.Node {
 	if f.named {
 		return shortName(f.text).node()
 	}
-	return prose(f.text)
+	return proseText(f.text)
 }
 
 // html writes a table. A wide table keeps its first column in sight. A stacked table puts the
@@ -29,41 +29,41 @@ func (t Table) html(r *renderer) (g.Node, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
-	if t.sortable() || t.names() {
+	if t.isSortable() || t.hasNames() {
 		r.use("table.js")
 	}
 	class := "box"
 	if len(t.Columns) > 3 {
 		class += " wide"
 	}
-	if t.stacked() {
+	if t.isStacked() {
 		class += " stacked"
 	}
 	between := max(0, len(t.Columns)-2) // columns between the first and the prose
 	return g.Group{
-		some(t.Caption, g.Group{h.P(h.Class("caption"), prose(t.Caption)), line}),
-		h.Div(h.Class(class), h.TabIndex("0"), g.If(t.stacked(), h.Style(fmt.Sprintf("--n: %d", between))),
-			flag(t.sortable(), "data-sort"),
-			h.Table(some(t.Caption, h.Aria("label", t.Caption)),
+		nodeIf(t.Caption, g.Group{h.P(h.Class("caption"), proseText(t.Caption)), line}),
+		h.Div(h.Class(class), h.TabIndex("0"), g.If(t.isStacked(), h.Style(fmt.Sprintf("--n: %d", between))),
+			flagAttribute(t.isSortable(), "data-sort"),
+			h.Table(nodeIf(t.Caption, h.Aria("label", t.Caption)),
 				line, h.THead(line, t.groups(), h.Tr(g.Map(t.heads(), func(f field) g.Node {
-					return h.Th(h.Scope("col"), classed(f.class), f.content())
+					return h.Th(h.Scope("col"), classAttribute(f.class), f.content())
 				})), line),
 				line, h.TBody(line, t.body()), line)),
-		line, some(t.Note, g.Group{h.P(h.Class("note"), prose(t.Note)), line}),
+		line, nodeIf(t.Note, g.Group{h.P(h.Class("note"), proseText(t.Note)), line}),
 	}, nil
 }
 
 func (t Table) heads() []field {
 	var out []field
 	for k, c := range t.Columns {
-		out = append(out, field{text: c.Name, class: t.class(k), named: c.Named})
+		out = append(out, field{text: c.Name, class: t.columnClass(k), named: c.Named})
 	}
 	return out
 }
 
 // groups returns the row of group headings above the heads, if there are groups.
 func (t Table) groups() g.Node {
-	if !t.grouped() {
+	if !t.hasGroups() {
 		return nil
 	}
 	var cells []g.Node
@@ -96,7 +96,7 @@ func (t Table) body() g.Node {
 		var cells []g.Node
 		for k, c := range row.Cells {
 			f := t.field(k, c, best[i][k])
-			cells = append(cells, h.Td(classed(f.class), some(f.value, h.Data("v", f.value)), f.content()))
+			cells = append(cells, h.Td(classAttribute(f.class), nodeIf(f.value, h.Data("v", f.value)), f.content()))
 		}
 		out = append(out, h.Tr(cells...), line)
 	}
@@ -105,14 +105,14 @@ func (t Table) body() g.Node {
 
 // field returns a cell of column k; best marks the column's best cell.
 func (t Table) field(k int, c Cell, best bool) field {
-	f := field{text: c.String(), class: t.class(k), named: c.kind == naming}
-	if c.kind == published {
+	f := field{text: c.String(), class: t.columnClass(k), named: c.kind == nameCell}
+	if c.kind == publishedCell {
 		f.class += " paper"
 	}
 	if best {
 		f.class += " best"
 	}
-	if c.kind >= measured {
+	if c.kind >= measuredCell {
 		f.value = strconv.FormatFloat(c.value, 'g', -1, 64)
 	}
 	return f

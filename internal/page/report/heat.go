@@ -60,7 +60,7 @@ func (h Heat) scale() Range {
 		e := newExtent()
 		for _, row := range h.Z {
 			for _, v := range row {
-				if usable(v, false) {
+				if canShow(v, false) {
 					e.add(v, 0)
 				}
 			}
@@ -80,7 +80,7 @@ func (h Heat) scale() Range {
 }
 
 func (h Heat) colour(v float64, s Range) color.NRGBA {
-	if !usable(v, false) {
+	if !canShow(v, false) {
 		return color.NRGBA{0x9a, 0xa0, 0xa6, heatNaN}
 	}
 	if h.Diverging {
@@ -103,12 +103,12 @@ func (h Heat) draw(c draw.Canvas, _ float64) error {
 	if h.YRange == (Range{}) {
 		h.YRange = Range{-0.5, max(float64(rows), 1) - 0.5}
 	}
-	p, err := h.plot(newExtent())
+	p, err := h.newPlot(newExtent())
 	if err != nil {
 		return err
 	}
-	named(&p.X, h.Cols)
-	named(&p.Y, h.Rows)
+	nameTicks(&p.X, h.Cols)
+	nameTicks(&p.Y, h.Rows)
 	scale := h.scale()
 	if rows*cols > 0 {
 		p.Add(cells{h, rows, cols, scale})
@@ -124,13 +124,13 @@ func (h Heat) draw(c draw.Canvas, _ float64) error {
 	return nil
 }
 
-func named(a *plot.Axis, names []string) {
+func nameTicks(a *plot.Axis, names []string) {
 	if len(names) == 0 {
 		return
 	}
 	var t plot.ConstantTicks
 	for i, n := range names {
-		t = append(t, plot.Tick{Value: float64(i), Label: oneLine(n)})
+		t = append(t, plot.Tick{Value: float64(i), Label: onOneLine(n)})
 	}
 	a.Tick.Marker, a.Tick.Color = t, faint
 }
@@ -153,7 +153,7 @@ func (h Heat) drawBar(c draw.Canvas, p *plot.Plot, s Range) {
 		c.FillText(text, vg.Point{X: c.Min.X + 12, Y: y}, t.Label)
 	}
 	text.YAlign = draw.YBottom
-	c.FillText(text, vg.Point{X: c.Min.X - 4, Y: top + 5}, oneLine(h.Label))
+	c.FillText(text, vg.Point{X: c.Min.X - 4, Y: top + 5}, onOneLine(h.Label))
 }
 
 // cells is the coloured grid; many cells become one picture.
@@ -185,13 +185,13 @@ func (m cells) Plot(c draw.Canvas, p *plot.Plot) {
 			col := m.colour(v, m.scale)
 			c.SetColor(col)
 			c.Fill(vg.Rectangle{Min: lo, Max: vg.Point{X: lo.X + w, Y: lo.Y + h}}.Path())
-			if m.Rows != nil && m.Numbers >= 0 && usable(v, false) {
+			if m.Rows != nil && m.Numbers >= 0 && canShow(v, false) {
 				text.Color = color.NRGBA{0xff, 0xff, 0xff, 0xff}
 				if 299*int(col.R)+587*int(col.G)+114*int(col.B) > 140000 {
 					text.Color = color.NRGBA{0x10, 0x10, 0x10, 0xff}
 				}
 				c.FillText(text, vg.Point{X: lo.X + w/2, Y: lo.Y + h/2},
-					minus(strconv.FormatFloat(v, 'f', m.Numbers, 64)))
+					formatMinus(strconv.FormatFloat(v, 'f', m.Numbers, 64)))
 			}
 		}
 	}

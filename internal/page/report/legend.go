@@ -36,16 +36,16 @@ func (e entry) sample() vg.Length {
 }
 
 func (e entry) width() vg.Length {
-	return e.sample() + textStyle(legendSize, false).Width(oneLine(e.label)) + entryGap
+	return e.sample() + textStyle(legendSize, false).Width(onOneLine(e.label)) + entryGap
 }
 
 // fit shortens the label of an entry that is wider than the figure.
 func (e *entry) fit(width vg.Length) {
-	e.label = shorten(oneLine(e.label), textStyle(legendSize, false).Width, width-e.sample()-entryGap)
+	e.label = shorten(onOneLine(e.label), textStyle(legendSize, false).Width, width-e.sample()-entryGap)
 }
 
-// flow breaks entries into rows no wider than width.
-func flow(entries []entry, width vg.Length) [][]entry {
+// layOutRows breaks entries into rows no wider than width.
+func layOutRows(entries []entry, width vg.Length) [][]entry {
 	var rows [][]entry
 	var used vg.Length
 	for _, e := range entries {
@@ -86,7 +86,7 @@ func drawLegend(c draw.Canvas, rows [][]entry) {
 				c.SetColor(e.colour)
 				c.Fill(e.shape.path(vg.Point{X: x + swatch/2, Y: y}, 3.6))
 			}
-			c.FillText(style, vg.Point{X: x + e.sample(), Y: y}, oneLine(e.label))
+			c.FillText(style, vg.Point{X: x + e.sample(), Y: y}, onOneLine(e.label))
 			x += e.width()
 		}
 	}

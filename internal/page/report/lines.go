@@ -58,14 +58,14 @@ func MeanBand(runs [][]float64) (mean, low, high []float64) {
 		var s, ss float64
 		k := 0
 		for _, r := range runs {
-			if i < len(r) && usable(r[i], false) {
+			if i < len(r) && canShow(r[i], false) {
 				s += r[i]
 				k++
 			}
 		}
 		m := s / float64(k)
 		for _, r := range runs {
-			if i < len(r) && usable(r[i], false) {
+			if i < len(r) && canShow(r[i], false) {
 				ss += (r[i] - m) * (r[i] - m)
 			}
 		}
@@ -97,19 +97,19 @@ func (l Lines) draw(c draw.Canvas, _ float64) error {
 		pc := curve{Curve: cv, logX: l.LogX, logY: l.LogY, marks: l.Marks, probe: l.probe}
 		if cv.Quiet {
 			quiet++
-			pc.colour, pc.marks = unlit, false
+			pc.colour, pc.marks = backgroundColour, false
 		} else {
 			if !cv.Same || k < 0 {
 				k++
 			}
-			pc.colour, pc.shape = classStyle(k, l.loud())
+			pc.colour, pc.shape = classStyle(k, l.numLoud())
 		}
 		if cv.Same {
 			pc.dashes = []vg.Length{5, 3}
 		}
 		for j := range cv.X {
-			for _, y := range pc.heights(j) {
-				if usable(cv.X[j], l.LogX) && usable(y, l.LogY) {
+			for _, y := range pc.valuesAt(j) {
+				if canShow(cv.X[j], l.LogX) && canShow(y, l.LogY) {
 					e.add(cv.X[j], y)
 				}
 			}
@@ -128,7 +128,7 @@ func (l Lines) draw(c draw.Canvas, _ float64) error {
 	}
 	empty := e.empty()
 	for _, r := range l.Refs {
-		if !usable(r.At, (r.Vertical && l.LogX) || (!r.Vertical && l.LogY)) {
+		if !canShow(r.At, (r.Vertical && l.LogX) || (!r.Vertical && l.LogY)) {
 			continue
 		}
 		if !empty && r.Vertical {
@@ -138,7 +138,7 @@ func (l Lines) draw(c draw.Canvas, _ float64) error {
 		}
 		drawn = append(drawn, ref(r))
 	}
-	p, err := l.plot(e)
+	p, err := l.newPlot(e)
 	if err != nil {
 		return err
 	}
@@ -148,8 +148,8 @@ func (l Lines) draw(c draw.Canvas, _ float64) error {
 	return nil
 }
 
-// loud returns the number of curves that are not quiet.
-func (l Lines) loud() int {
+// numLoud returns the number of curves that are not quiet.
+func (l Lines) numLoud() int {
 	n := 0
 	for i := range l.Curves {
 		if !l.Curves[i].Quiet {
@@ -188,8 +188,8 @@ type curve struct {
 	probe      *probe
 }
 
-// heights returns the values at the curve's point j: its own and its band's.
-func (k *curve) heights(j int) []float64 {
+// valuesAt returns the values at the curve's point j: its own and its band's.
+func (k *curve) valuesAt(j int) []float64 {
 	if len(k.Low) == 0 {
 		return []float64{k.Y[j]}
 	}
@@ -205,19 +205,19 @@ func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 	band := k.colour
 	if k.probe != nil {
-		k.note(tx, ty)
+		k.addToProbe(tx, ty)
 	}
-	for lo, hi := range k.pieces() {
+	for lo, hi := range k.visibleRanges() {
 		var line, edge []vg.Point
 		for j := lo; j < hi; j++ {
 			line = append(line, vg.Point{X: tx(k.X[j]), Y: ty(k.Y[j])})
-			if len(k.Low) > 0 && usable(k.Low[j], k.logY) && usable(k.High[j], k.logY) {
+			if len(k.Low) > 0 && canShow(k.Low[j], k.logY) && canShow(k.High[j], k.logY) {
 				edge = append(edge, vg.Point{X: tx(k.X[j]), Y: ty(k.High[j])})
 			}
 		}
 		if len(edge) > 1 {
 			for j := hi - 1; j >= lo; j-- {
-				if usable(k.Low[j], k.logY) && usable(k.High[j], k.logY) {
+				if canShow(k.Low[j], k.logY) && canShow(k.High[j], k.logY) {
 					edge = append(edge, vg.Point{X: tx(k.X[j]), Y: ty(k.Low[j])})
 				}
 			}
@@ -235,26 +235,26 @@ func (k *curve) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// note gives the probe the positions of the curve's values.
-func (k *curve) note(tx, ty func(float64) vg.Length) {
+// addToProbe gives the probe the positions of the curve's values.
+func (k *curve) addToProbe(tx, ty func(float64) vg.Length) {
 	c := k.probe.curve(k.Name, k.colour, k.Quiet)
-	for lo, hi := range k.pieces() {
+	for lo, hi := range k.visibleRanges() {
 		for j := lo; j < hi; j++ {
-			value := short(k.Y[j])
-			if len(k.Low) > 0 && usable(k.High[j]-k.Low[j], false) && k.High[j] > k.Low[j] {
-				value += fmt.Sprintf(" (%s to %s)", short(k.Low[j]), short(k.High[j]))
+			value := formatShort(k.Y[j])
+			if len(k.Low) > 0 && canShow(k.High[j]-k.Low[j], false) && k.High[j] > k.Low[j] {
+				value += fmt.Sprintf(" (%s to %s)", formatShort(k.Low[j]), formatShort(k.High[j]))
 			}
-			c.add(k.probe, vg.Point{X: tx(k.X[j]), Y: ty(k.Y[j])}, short(k.X[j]), value)
+			c.add(k.probe, vg.Point{X: tx(k.X[j]), Y: ty(k.Y[j])}, formatShort(k.X[j]), value)
 		}
 	}
 }
 
-// pieces yields the ranges of consecutive values that can be shown.
-func (k *curve) pieces() func(yield func(lo, hi int) bool) {
+// visibleRanges yields the ranges of consecutive values that can be shown.
+func (k *curve) visibleRanges() func(yield func(lo, hi int) bool) {
 	return func(yield func(lo, hi int) bool) {
 		lo := 0
 		for j := 0; j <= len(k.X); j++ {
-			if j < len(k.X) && usable(k.X[j], k.logX) && usable(k.Y[j], k.logY) {
+			if j < len(k.X) && canShow(k.X[j], k.logX) && canShow(k.Y[j], k.logY) {
 				continue
 			}
 			if j > lo && !yield(lo, j) {
@@ -276,22 +276,22 @@ func (r ref) Plot(c draw.Canvas, p *plot.Plot) {
 		x := tx(r.At)
 		c.StrokeLine2(style, x, c.Min.Y, x, c.Max.Y)
 		label.YAlign = draw.YBottom
-		at := vg.Point{X: x + 3, Y: c.Min.Y + 2}         // the lower right, which rising scores leave free
-		if label.Width(oneLine(r.Name)) > c.Max.X-at.X { // no room to the right
+		at := vg.Point{X: x + 3, Y: c.Min.Y + 2}           // the lower right, which rising scores leave free
+		if label.Width(onOneLine(r.Name)) > c.Max.X-at.X { // no room to the right
 			at.X, label.XAlign = x-3, draw.XRight
 		}
-		r.name(c, label, at)
+		r.drawName(c, label, at)
 		return
 	}
 	y := ty(r.At)
 	c.StrokeLine2(style, c.Min.X, y, c.Max.X, y)
 	label.XAlign = draw.XRight
-	r.name(c, label, vg.Point{X: c.Max.X - 2, Y: y + 2})
+	r.drawName(c, label, vg.Point{X: c.Max.X - 2, Y: y + 2})
 }
 
-// name writes the line's name on a patch of paper, above the curves.
-func (r ref) name(c draw.Canvas, style text.Style, at vg.Point) {
-	s := oneLine(r.Name)
+// drawName writes the line's name on a patch of paper, above the curves.
+func (r ref) drawName(c draw.Canvas, style text.Style, at vg.Point) {
+	s := onOneLine(r.Name)
 	if s == "" {
 		return
 	}

@@ -131,12 +131,12 @@ func (m Map) html(r *renderer) (g.Node, error) {
 		at = binary.LittleEndian.AppendUint32(at, math.Float32bits(float32(m.Y[i])))
 	}
 	d.At = base64.StdEncoding.EncodeToString(at)
-	d.Names = shownAll(m.Names)
+	d.Names = escapeAll(m.Names)
 	for _, c := range m.Columns {
-		l := mapLabels{Name: escape.Shown(c.Name), Names: shownAll(c.Names), Colours: []string{}, Shapes: []int{}}
+		l := mapLabels{Name: escape.Shown(c.Name), Names: escapeAll(c.Names), Colours: []string{}, Shapes: []int{}}
 		for k := range c.Names {
 			col, s := classStyle(k, len(c.Names))
-			l.Colours, l.Shapes = append(l.Colours, hex(col)), append(l.Shapes, int(s))
+			l.Colours, l.Shapes = append(l.Colours, hexColour(col)), append(l.Shapes, int(s))
 		}
 		of := make([]byte, 0, 4*len(c.Class))
 		for _, k := range c.Class {
@@ -163,10 +163,11 @@ func (m Map) html(r *renderer) (g.Node, error) {
 		return nil, err
 	}
 	r.use(mapsScript)
-	return g.Group{h.Figure(h.Class("map"), line, some(m.Title, h.H3(g.Text(m.Title))),
+	return g.Group{h.Figure(h.Class("map"), line, nodeIf(m.Title, h.H3(g.Text(m.Title))),
 		h.Div(h.Class("stage"), line,
 			h.Img(h.Class("still"), h.Src(dataURL("png", picture)), h.Alt(m.name())), line), line,
-		data(text), line, g.If(len(sheets) > 0, data(sheets, h.ID(d.Photos))), line, caption(m.Caption)), line}, nil
+		dataElement(text), line, g.If(len(sheets) > 0, dataElement(sheets, h.ID(d.Photos))), line,
+		figureCaption(m.Caption)), line}, nil
 }
 
 // sheets returns the name of the element with the thumbnails, and its content if the
@@ -198,8 +199,8 @@ func (m Map) name() string {
 	return fmt.Sprintf("map of %d items", len(m.X))
 }
 
-// shownAll returns escape.Shown of every string, because JSON keeps the characters that HTML replaces.
-func shownAll(in []string) []string {
+// escapeAll returns escape.Shown of every string, because JSON keeps the characters that HTML replaces.
+func escapeAll(in []string) []string {
 	if in == nil {
 		return nil
 	}
@@ -267,7 +268,7 @@ func (t *Thumbs) Add(img image.Image) {
 		t.sizes = append(t.sizes, 0, 0)
 		return
 	}
-	img = shrunk(img, t.side)
+	img = shrink(img, t.side)
 	b := img.Bounds()
 	at := image.Pt(cell%thumbsAcross*t.side, cell/thumbsAcross*t.side)
 	draw.Draw(t.sheet, image.Rectangle{Min: at, Max: at.Add(b.Size())}, img, b.Min, draw.Src)

@@ -17,29 +17,29 @@ import (
 // line ends a line of the document. It is also the space between inline elements.
 var line = g.Raw("\n")
 
-// prose returns text whose numbers are not separated from their units.
-func prose(s string) g.Node { return g.Text(unbroken(s)) }
+// proseText returns text whose numbers are not separated from their units.
+func proseText(s string) g.Node { return g.Text(keepTogether(s)) }
 
-// some returns the node if there is a text.
-func some(text string, node g.Node) g.Node { return g.If(text != "", node) }
+// nodeIf returns the node if there is a text.
+func nodeIf(text string, node g.Node) g.Node { return g.If(text != "", node) }
 
-// flag returns an attribute without a value, or nothing if it is not set.
-func flag(set bool, name string) g.Node { return g.If(set, g.Attr(name)) }
+// flagAttribute returns an attribute without a value, or nothing if it is not set.
+func flagAttribute(set bool, name string) g.Node { return g.If(set, g.Attr(name)) }
 
-// classed returns the attribute class, or nothing without a class.
-func classed(class string) g.Node { return some(class, h.Class(class)) }
+// classAttribute returns the attribute class, or nothing without a class.
+func classAttribute(class string) g.Node { return nodeIf(class, h.Class(class)) }
 
-// caption returns a figure's caption, or nothing without one.
-func caption(s string) g.Node { return some(s, g.Group{h.FigCaption(prose(s)), line}) }
+// figureCaption returns a figure's caption, or nothing without one.
+func figureCaption(s string) g.Node { return nodeIf(s, g.Group{h.FigCaption(proseText(s)), line}) }
 
-// data returns an element with JSON for a script of the page.
-func data(json []byte, attributes ...g.Node) g.Node {
+// dataElement returns an element with JSON for a script of the page.
+func dataElement(json []byte, attributes ...g.Node) g.Node {
 	return h.Script(h.Type("application/json"), g.Group(attributes), g.Raw(string(json)))
 }
 
 // node returns a name whose middle is left out where there is little room.
 func (n namedText) node() g.Node {
-	return h.Span(h.Class("name"), h.Title(n.Whole), h.Span(g.Text(n.Head)), some(n.Tail, h.Span(g.Text(n.Tail))))
+	return h.Span(h.Class("name"), h.Title(n.Whole), h.Span(g.Text(n.Head)), nodeIf(n.Tail, h.Span(g.Text(n.Tail))))
 }
 
 // document is a page with its blocks as nodes.
@@ -67,21 +67,21 @@ func (d document) node() g.Node {
 		line, h.Meta(h.Name("color-scheme"), h.Content("light dark")),
 		line, h.TitleEl(g.Text(d.Title)),
 		line, h.StyleEl(line, g.Raw(d.style)), line)
-	title := h.Header(line, h.H1(g.Text(d.Title)), line, some(d.Lead, h.P(h.Class("lead"), g.Text(d.Lead))))
+	title := h.Header(line, h.H1(g.Text(d.Title)), line, nodeIf(d.Lead, h.P(h.Class("lead"), g.Text(d.Lead))))
 	contents := h.Nav(h.Aria("label", "Contents"), h.Ol(g.Map(d.sections, section.entry)))
 	body := h.Body(
 		line, h.Main(line, title, g.If(d.contents, contents), g.Map(d.sections, section.node),
-			some(d.Footer, h.Footer(g.Text(d.Footer)))),
+			nodeIf(d.Footer, h.Footer(g.Text(d.Footer)))),
 		g.Map(d.scripts, func(s string) g.Node { return g.Group{line, h.Script(g.Raw(s))} }), line)
 	return g.Group{g.Raw("<!DOCTYPE html>\n"), h.HTML(h.Lang("en"), line, head, line, body, line), line}
 }
 
-func (s section) entry() g.Node { return some(s.title, h.Li(h.A(h.Href("#"+s.id), g.Text(s.title)))) }
+func (s section) entry() g.Node { return nodeIf(s.title, h.Li(h.A(h.Href("#"+s.id), g.Text(s.title)))) }
 
 func (s section) node() g.Node {
 	return g.Group{line,
-		h.Section(h.ID(s.id), line, some(s.title, h.H2(g.Text(s.title))), line, g.Group(s.blocks)), line}
+		h.Section(h.ID(s.id), line, nodeIf(s.title, h.H2(g.Text(s.title))), line, g.Group(s.blocks)), line}
 }
 
-// pixels is a width for the style sheet.
-func pixels(name string, n int) string { return fmt.Sprintf("--%s: %dpx", name, n) }
+// pixelWidth is a width for the style sheet.
+func pixelWidth(name string, n int) string { return fmt.Sprintf("--%s: %dpx", name, n) }

@@ -44,17 +44,17 @@ func shortRunes(s string, n int) string {
 	return string(r[:(n+1)/2]) + "…" + string(r[len(r)-(n-1)/2:])
 }
 
-// numbers matches a number with its unit or its spread, which belong on one line.
-var numbers = regexp.MustCompile(`(\d) ((?:ms|s|min|h|nats|MB|MiB|GB|GiB|seeds|x)\b|[%×±]) ?(\d)?`)
+// numberPattern matches a number with its unit or its spread, which belong on one line.
+var numberPattern = regexp.MustCompile(`(\d) ((?:ms|s|min|h|nats|MB|MiB|GB|GiB|seeds|x)\b|[%×±]) ?(\d)?`)
 
-// equals matches a relation sign with the number after it.
-var equals = regexp.MustCompile(` ([=<>≤≥]|<=|>=) ([-−+]?\d)`)
+// relationPattern matches a relation sign with the number after it.
+var relationPattern = regexp.MustCompile(` ([=<>≤≥]|<=|>=) ([-−+]?\d)`)
 
-// unbroken keeps a number on one line with its unit, spread or sign.
-func unbroken(s string) string {
-	s = strings.ReplaceAll(equals.ReplaceAllString(s, nbsp+"$1"+nbsp+"$2"), ", %", ","+nbsp+"%")
-	return numbers.ReplaceAllStringFunc(s, func(m string) string {
-		part := numbers.FindStringSubmatch(m)
+// keepTogether keeps a number on one line with its unit, spread or sign.
+func keepTogether(s string) string {
+	s = strings.ReplaceAll(relationPattern.ReplaceAllString(s, nbsp+"$1"+nbsp+"$2"), ", %", ","+nbsp+"%")
+	return numberPattern.ReplaceAllStringFunc(s, func(m string) string {
+		part := numberPattern.FindStringSubmatch(m)
 		out := part[1] + nbsp + part[2]
 		switch {
 		case part[3] != "":

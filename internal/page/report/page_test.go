@@ -19,10 +19,11 @@ import (
 
 const nasty = `<script>alert("x")</script> & 'q' {{.}} ` + "\x00\xff"
 
-// everyBlock returns a page that uses each kind of block, with text s
+// newPageOfAll returns a page that uses each kind of block, with text s
 // everywhere a caller may put text.
-func everyBlock(s string) Page {
-	pic := Picture{Image: image.NewGray(image.Rect(0, 0, 9, 5)), Label: s, Name: s, Link: s, Distance: s, Match: Right}
+func newPageOfAll(s string) Page {
+	pic := Picture{Image: image.NewGray(image.Rect(0, 0, 9, 5)), Label: s, Name: s, Link: s, Distance: s,
+		Match: RightMatch}
 	fig := Scatter{Axes: Axes{Title: s, X: s, Y: s}, X: []float64{1, 2}, Y: []float64{3, 4}, Class: []int{0, 1},
 		Names: []string{s, s}, Label: true}
 	return Page{Title: s, Lead: s, Footer: s, Sections: []Section{
@@ -31,25 +32,25 @@ func everyBlock(s string) Page {
 		{Title: s, Blocks: []Block{
 			Table{Caption: s, Note: s,
 				Columns: []Column{{Name: s}, {Name: s, Group: s, Best: Highest}, {Name: s, Group: s}},
-				Rows: []Row{{Heading: s}, {Cells: []Cell{T(s), MeanStd(1, 0.1, 3, 1), Paper(2, 1)}},
-					{Cells: []Cell{T(s), Num(3, 1), Blank()}}}},
+				Rows: []Row{{Heading: s}, {Cells: []Cell{TextCell(s), MeanStdCell(1, 0.1, 3, 1), PublishedCell(2, 1)}},
+					{Cells: []Cell{TextCell(s), NumberCell(3, 1), BlankCell()}}}},
 			Figures{Caption: s, Items: []Captioned{{fig, s},
 				{Lines{Axes: Axes{Title: s}, Curves: []Curve{{Name: s, X: []float64{1, 2}, Y: []float64{1, 2}}},
 					Refs: []Ref{{Name: s, At: 1}}}, s}}},
 		}},
 		{Title: s, Blocks: []Block{
-			Retrieval{Caption: s, Rows: []Query{{Item: pic, Neighbours: []Picture{pic, {Label: s}}}}},
+			Retrieval{Caption: s, Rows: []RetrievalRow{{Item: pic, Neighbours: []Picture{pic, {Label: s}}}}},
 			Map{Title: s, Caption: s, X: []float64{1, 2}, Y: []float64{3, 4}, Names: []string{s, s}, File: s, Folder: s,
 				Columns: []MapColumn{{Name: s, Class: []int{0, -1}, Names: []string{s}}}},
 			Steps{Caption: s, Frames: []Frame{{s, fig}, {"b", fig}}, Start: -1},
 		}},
-		{Title: s, Blocks: []Block{Turn{Pages: []string{s, s}, At: 1},
+		{Title: s, Blocks: []Block{PageLinks{Pages: []string{s, s}, At: 1},
 			Settings{Caption: s, Items: []Item{{s, s}}, Folded: true}}},
 	}}
 }
 
 func TestPageIsWellFormed(t *testing.T) {
-	html, err := everyBlock("plain").HTML()
+	html, err := newPageOfAll("plain").HTML()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func checkNesting(t *testing.T, html string) {
 }
 
 func TestPageNeedsNoNetwork(t *testing.T) {
-	html, err := everyBlock("plain").HTML()
+	html, err := newPageOfAll("plain").HTML()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func TestPageNeedsNoNetwork(t *testing.T) {
 }
 
 func TestPageEscapesEveryString(t *testing.T) {
-	html, err := everyBlock(nasty).HTML()
+	html, err := newPageOfAll(nasty).HTML()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func TestPageEscapesEveryString(t *testing.T) {
 // becomes another one.
 func TestPolicy(t *testing.T) {
 	for _, text := range []string{"plain", nasty} {
-		page, err := everyBlock(text).HTML()
+		page, err := newPageOfAll(text).HTML()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +250,7 @@ func TestFiguresFollowScheme(t *testing.T) {
 			t.Errorf("no %s in the figure", v)
 		}
 	}
-	if strings.Contains(s, hex(ink)) {
+	if strings.Contains(s, hexColour(ink)) {
 		t.Error("ink of the light scheme left in an inlined figure")
 	}
 }
@@ -257,14 +258,15 @@ func TestFiguresFollowScheme(t *testing.T) {
 func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "report.html")
-	if err := everyBlock("x").WriteFile(path); err != nil {
+	if err := newPageOfAll("x").WriteFile(path); err != nil {
 		t.Fatal(err)
 	}
 	if b, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(b), "<!DOCTYPE html>") {
 		t.Fatalf("%v, starts %.20q", err, b)
 	}
 	bad := Page{Sections: []Section{{Title: "s",
-		Blocks: []Block{Table{Columns: []Column{{Name: "a"}}, Rows: []Row{{Cells: []Cell{T("x"), T("y")}}}}}}}}
+		Blocks: []Block{Table{Columns: []Column{{Name: "a"}},
+			Rows: []Row{{Cells: []Cell{TextCell("x"), TextCell("y")}}}}}}}}
 	if err := bad.WriteFile(path); err == nil || !strings.Contains(err.Error(), "2 cells for 1 columns") {
 		t.Errorf("error %v", err)
 	}
@@ -274,7 +276,7 @@ func TestWriteFile(t *testing.T) {
 	if names, _ := os.ReadDir(dir); len(names) != 1 {
 		t.Errorf("%d files left", len(names))
 	}
-	if err := everyBlock("x").WriteFile(filepath.Join(dir, "none", "r.html")); err == nil {
+	if err := newPageOfAll("x").WriteFile(filepath.Join(dir, "none", "r.html")); err == nil {
 		t.Error("wrote into a folder that is not there")
 	}
 }
@@ -289,7 +291,7 @@ func TestDuration(t *testing.T) {
 		59*time.Minute + 59900*time.Millisecond: "1 h 00 min",
 		127 * time.Minute:                       "2 h 07 min",
 	} {
-		if got := Duration(d); got != want {
+		if got := FormatDuration(d); got != want {
 			t.Errorf("Duration(%v) = %q, want %q", d, got, want)
 		}
 	}
@@ -298,19 +300,19 @@ func TestDuration(t *testing.T) {
 // TestTurn: a page says which of several it is, and leads to the others; a single one says
 // nothing.
 func TestTurn(t *testing.T) {
-	of := func(turn Turn) (string, error) {
+	of := func(turn PageLinks) (string, error) {
 		html, err := Page{Sections: []Section{{Blocks: []Block{turn}}}}.HTML()
 		return string(html), err
 	}
-	html, err := of(Turn{Pages: []string{"a.html", "b.html"}, At: 1})
+	html, err := of(PageLinks{Pages: []string{"a.html", "b.html"}, At: 1})
 	if err != nil || !strings.Contains(html, `<a href="./a.html" aria-label="Page 1">1</a>`) ||
 		!strings.Contains(html, `<b aria-current="page">2</b>`) || strings.Contains(html, "b.html") {
 		t.Errorf("%v: %s", err, html)
 	}
-	if html, err = of(Turn{Pages: []string{"a.html"}}); err != nil || strings.Contains(html, "<nav") {
+	if html, err = of(PageLinks{Pages: []string{"a.html"}}); err != nil || strings.Contains(html, "<nav") {
 		t.Errorf("one page: %v: %s", err, html)
 	}
-	if _, err = of(Turn{Pages: []string{"a.html"}, At: 1}); err == nil {
+	if _, err = of(PageLinks{Pages: []string{"a.html"}, At: 1}); err == nil {
 		t.Error("the second page of one")
 	}
 }

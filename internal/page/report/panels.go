@@ -13,8 +13,8 @@ type Panels struct {
 	Columns int
 }
 
-// Beside is Panels in one row.
-func Beside(figures ...Figure) Panels { return Panels{Figures: figures} }
+// PanelRow is Panels in one row.
+func PanelRow(figures ...Figure) Panels { return Panels{Figures: figures} }
 
 const (
 	panelGap   = 12.0
@@ -72,7 +72,7 @@ func (p Panels) draw(c draw.Canvas, dpi float64) (err error) {
 	if p.Title != "" {
 		s := textStyle(titleSize+1, true)
 		s.XAlign, s.YAlign = draw.XCenter, draw.YTop
-		c.FillText(s, vg.Point{X: (c.Min.X + c.Max.X) / 2, Y: c.Max.Y - 4}, oneLine(p.Title))
+		c.FillText(s, vg.Point{X: (c.Min.X + c.Max.X) / 2, Y: c.Max.Y - 4}, onOneLine(p.Title))
 	}
 	p.layout(func(f Figure, x, y, w, h float64) {
 		if err != nil {

@@ -69,7 +69,7 @@ func (p Parallel) paint(c draw.Canvas, pr *probe) error {
 		}
 	}
 	at := func(axis int, u float64) vg.Point {
-		if !usable(u, false) { // a value without a place is below all others
+		if !canShow(u, false) { // a value without a place is below all others
 			u = 0
 		}
 		return vg.Point{X: c.Min.X + vg.Length(parallelEdge+parallelGap*float64(axis)),
@@ -81,8 +81,8 @@ func (p Parallel) paint(c draw.Canvas, pr *probe) error {
 			if l.Quiet != quiet {
 				continue
 			}
-			style := draw.LineStyle{Color: unlit, Width: 0.6}
-			colour := unlit
+			style := draw.LineStyle{Color: backgroundColour, Width: 0.6}
+			colour := backgroundColour
 			if !quiet {
 				colour, _ = classStyle(loud, len(p.Lines))
 				style.Color, style.Width = colour, 1.8
@@ -102,24 +102,24 @@ func (p Parallel) paint(c draw.Canvas, pr *probe) error {
 			}
 		}
 	}
-	p.scales(c, at)
+	p.drawScales(c, at)
 	return nil
 }
 
-// scales draws the axes over the lines.
-func (p Parallel) scales(c draw.Canvas, at func(axis int, u float64) vg.Point) {
+// drawScales draws the axes over the lines.
+func (p Parallel) drawScales(c draw.Canvas, at func(axis int, u float64) vg.Point) {
 	for k, a := range p.Axes {
 		low, high := at(k, 0), at(k, 1)
 		c.StrokeLine2(draw.LineStyle{Color: ink, Width: 0.9}, low.X, low.Y, high.X, high.Y)
 		head := textStyle(fontSize-1, true)
 		head.XAlign = draw.XCenter
 		// Names of neighbouring axes are at two heights, so that long names do not touch.
-		c.FillText(head, vg.Point{X: high.X, Y: high.Y + vg.Length(8+12*(k%2))}, oneLine(a.Name))
+		c.FillText(head, vg.Point{X: high.X, Y: high.Y + vg.Length(8+12*(k%2))}, onOneLine(a.Name))
 		label := textStyle(fontSize-1, false)
 		label.YAlign = draw.YCenter
 		for _, name := range slices.Sorted(maps.Keys(a.Ticks)) {
 			pos := at(k, a.Ticks[name])
-			s := oneLine(name)
+			s := onOneLine(name)
 			c.StrokeLine2(draw.LineStyle{Color: ink, Width: 0.9}, pos.X-2, pos.Y, pos.X+2, pos.Y)
 			pos.X += 4
 			box := label.Rectangle(s)

@@ -36,25 +36,25 @@ type Match int
 // The verdicts on a neighbour. It is Unjudged if its label or its query's label is
 // unknown.
 const (
-	Unjudged Match = iota
-	Right
-	Wrong
+	UnknownMatch Match = iota
+	RightMatch
+	WrongMatch
 )
 
 // class returns the verdict's name in the style sheet.
 func (m Match) class() string { return [...]string{"plain", "right", "wrong"}[min(max(m, 0), 2)] }
 
-// mark returns a sign for readers who cannot see the frame's colour.
-func (m Match) mark() string { return [...]string{"", "✓", "✗"}[min(max(m, 0), 2)] }
+// sign returns a sign for readers who cannot see the frame's colour.
+func (m Match) sign() string { return [...]string{"", "✓", "✗"}[min(max(m, 0), 2)] }
 
-// frame returns the colour of the frame in a figure.
-func (m Match) frame() color.NRGBA {
-	return [...]color.NRGBA{ink, categorical[good], categorical[bad]}[min(max(m, 0), 2)]
+// frameColour returns the colour of the frame in a figure.
+func (m Match) frameColour() color.NRGBA {
+	return [...]color.NRGBA{ink, categorical[goodColour], categorical[badColour]}[min(max(m, 0), 2)]
 }
 
-// Link returns the address of a photo for a page; both are paths. The address is
+// RelativeLink returns the address of a photo for a page; both are paths. The address is
 // relative to the page's folder, so that both can move together.
-func Link(page, photo string) string {
+func RelativeLink(page, photo string) string {
 	page, err := filepath.Abs(page)
 	if err != nil {
 		return ""
@@ -145,12 +145,12 @@ func encodeThumb(img image.Image, size thumbSize) (thumb, error) {
 		err := png.Encode(&b, img)
 		return thumb{"data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes()), true}, err
 	}
-	err := jpeg.Encode(&b, shrunk(img, size.side), &jpeg.Options{Quality: size.quality})
+	err := jpeg.Encode(&b, shrink(img, size.side), &jpeg.Options{Quality: size.quality})
 	return thumb{"data:image/jpeg;base64," + base64.StdEncoding.EncodeToString(b.Bytes()), false}, err
 }
 
-// shrunk returns img scaled smoothly to fit a square, or img itself if it fits.
-func shrunk(img image.Image, side int) image.Image {
+// shrink returns img scaled smoothly to fit a square, or img itself if it fits.
+func shrink(img image.Image, side int) image.Image {
 	b := img.Bounds()
 	long := max(b.Dx(), b.Dy())
 	if long <= side {
@@ -167,9 +167,9 @@ func shrunk(img image.Image, side int) image.Image {
 	return out
 }
 
-// enlarged returns img scaled by a whole factor with hard pixels. img must fit at least
+// enlargeSharply returns img scaled by a whole factor with hard pixels. img must fit at least
 // twice into the square.
-func enlarged(img image.Image, side int) image.Image {
+func enlargeSharply(img image.Image, side int) image.Image {
 	b := img.Bounds()
 	k := side / max(1, b.Dx(), b.Dy())
 	if k < 2 {

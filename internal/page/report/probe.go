@@ -53,7 +53,7 @@ func (p pointNum) MarshalJSON() ([]byte, error) {
 }
 
 func (p *probe) curve(name string, c color.NRGBA, quiet bool) *probedCurve {
-	p.curves = append(p.curves, probedCurve{Name: escape.Shown(name), Colour: hex(c), Quiet: quiet})
+	p.curves = append(p.curves, probedCurve{Name: escape.Shown(name), Colour: hexColour(c), Quiet: quiet})
 	return &p.curves[len(p.curves)-1]
 }
 
@@ -66,24 +66,24 @@ func (p *probe) point(at vg.Point, text string) {
 	p.points = append(p.points, probedPoint{pointNum(at.X), pointNum(p.height - float64(at.Y)), escape.Shown(text)})
 }
 
-// short writes a value for the text under the pointer.
-func short(v float64) string { return minus(strconv.FormatFloat(v, 'g', 4, 64)) }
+// formatShort writes a value for the text under the pointer.
+func formatShort(v float64) string { return formatMinus(strconv.FormatFloat(v, 'g', 4, 64)) }
 
-// drawing is a figure on a page: the SVG, and the values for the pointer.
-type drawing struct {
+// drawnFigure is a figure on a page: the SVG, and the values for the pointer.
+type drawnFigure struct {
 	SVG   string
 	Width int    // natural width in CSS pixels
 	Chart []byte // JSON
 }
 
-func (d drawing) node() g.Node {
+func (d drawnFigure) node() g.Node {
 	chart := len(d.Chart) > 0
-	return g.Group{h.Div(h.Class("draw"), h.Style(pixels("w", d.Width)), flag(chart, "data-chart"), line,
-		g.Raw(d.SVG), g.If(chart, data(d.Chart))), line}
+	return g.Group{h.Div(h.Class("draw"), h.Style(pixelWidth("w", d.Width)), flagAttribute(chart, "data-chart"), line,
+		g.Raw(d.SVG), g.If(chart, dataElement(d.Chart))), line}
 }
 
-// drawn draws f for a page.
-func (r *renderer) drawn(f Figure) (drawing, error) {
+// drawFigure draws f for a page.
+func (r *renderer) drawFigure(f Figure) (drawnFigure, error) {
 	w, h := f.size()
 	p := probe{height: h}
 	if with, ok := f.(probed); ok {
@@ -91,9 +91,9 @@ func (r *renderer) drawn(f Figure) (drawing, error) {
 	}
 	svg, err := inlineSVG(f)
 	if err != nil {
-		return drawing{}, err
+		return drawnFigure{}, err
 	}
-	d := drawing{SVG: string(svg), Width: int(w * 4 / 3)}
+	d := drawnFigure{SVG: string(svg), Width: int(w * 4 / 3)}
 	if len(p.curves) == 0 && len(p.points) == 0 {
 		return d, nil
 	}

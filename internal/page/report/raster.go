@@ -44,7 +44,7 @@ func (l *layer) put(x, y float64, s shape, c color.NRGBA) {
 			a := st.cover[dy*side+dx] * float64(c.A) / 255
 			px, py := int(ix)+dx-st.reach, int(iy)+dy-st.reach
 			if a > 0 && image.Pt(px, py).In(l.img.Rect) {
-				over(l.img, px, py, c, a)
+				blend(l.img, px, py, c, a)
 			}
 		}
 	}
@@ -62,7 +62,7 @@ func makeStamp(k stampKey, radius float64) *stamp {
 		for j := range sub * sub {
 			x := dx + (float64(j%sub)+0.5)/sub - cx
 			y := dy + (float64(j/sub)+0.5)/sub - cy
-			if k.s.covers(x/radius, -y/radius) {
+			if k.s.contains(x/radius, -y/radius) {
 				n++
 			}
 		}
@@ -71,8 +71,8 @@ func makeStamp(k stampKey, radius float64) *stamp {
 	return st
 }
 
-// over blends colour c with opacity a over a pixel.
-func over(img *image.NRGBA, x, y int, c color.NRGBA, a float64) {
+// blend blends colour c with opacity a over a pixel.
+func blend(img *image.NRGBA, x, y int, c color.NRGBA, a float64) {
 	p := img.Pix[img.PixOffset(x, y):]
 	below := float64(p[3]) / 255 * (1 - a)
 	total := a + below

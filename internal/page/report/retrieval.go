@@ -14,15 +14,15 @@ import (
 // without a label have a plain frame. On a page a click enlarges a picture beside its query.
 type Retrieval struct {
 	Caption string
-	Rows    []Query
+	Rows    []RetrievalRow
 	// Side is the size of a thumbnail in pixels. 0 chooses the largest size with
 	// which all pictures fit thumbBudget on a page, and 96 in a figure. Smaller
 	// pictures are enlarged by a whole factor.
 	Side int
 }
 
-// Query is one row: the query and its neighbours, nearest first.
-type Query struct {
+// RetrievalRow is one row: the query and its neighbours, nearest first.
+type RetrievalRow struct {
 	Item       Picture
 	Neighbours []Picture
 }
@@ -46,12 +46,12 @@ func (q Retrieval) html(r *renderer) (g.Node, error) {
 		item := next(query.Item, "query", "")
 		var found g.Group
 		for _, n := range query.Neighbours {
-			found = append(found, next(n, n.Match.class(), n.Match.mark()))
+			found = append(found, next(n, n.Match.class(), n.Match.sign()))
 		}
 		rows = append(rows, h.Div(h.Class("row"), line, item, h.Div(h.Class("found"), line, found), line), line)
 	}
 	r.use("gallery.js")
-	title := some(q.Caption, h.FigCaption(g.Text(q.Caption)))
+	title := nodeIf(q.Caption, h.FigCaption(g.Text(q.Caption)))
 	return g.Group{h.Figure(h.Class("retrieval"), line, title, rows), line}, nil
 }
 
@@ -66,17 +66,17 @@ func (p Picture) node(t thumb, class, mark string) g.Node {
 		shown = h.Img(h.Src(t.src), h.Alt(p.Label+" "+p.Name), h.Loading("lazy"), g.Attr("decoding", "async"))
 	}
 	return g.Group{h.Figure(h.Class(class), line,
-		h.Button(h.Type("button"), h.Class("zoom"), some(p.Link, h.Data("full", p.Link)), shown), line,
+		h.Button(h.Type("button"), h.Class("zoom"), nodeIf(p.Link, h.Data("full", p.Link)), shown), line,
 		h.FigCaption(
 			g.If(mark != "" || p.Label != "", g.Group{
-				h.Span(h.Class("label"), some(mark, h.B(g.Text(mark))), shortName(p.Label).node()), line}),
-			some(p.Name, g.Group{shortPath(p.Name).node(), line}),
-			some(p.Distance, h.Span(h.Class("distance"), g.Text(p.Distance)))), line), line}
+				h.Span(h.Class("label"), nodeIf(mark, h.B(g.Text(mark))), shortName(p.Label).node()), line}),
+			nodeIf(p.Name, g.Group{shortPath(p.Name).node(), line}),
+			nodeIf(p.Distance, h.Span(h.Class("distance"), g.Text(p.Distance)))), line), line}
 }
 
 const (
-	cellGap  = 7.0
-	lineRoom = 10.0 // height of a line of text under a picture
+	cellGap    = 7.0
+	lineHeight = 10.0 // height of a line of text under a picture
 )
 
 // side returns the side of a thumbnail in a figure, in CSS pixels.
@@ -87,22 +87,22 @@ func (q Retrieval) side() int {
 	return min(q.Side, 512)
 }
 
-// cell returns the side of a thumbnail in points.
-func (q Retrieval) cell() float64 { return float64(q.side()) * 0.75 }
+// cellSize returns the side of a thumbnail in points.
+func (q Retrieval) cellSize() float64 { return float64(q.side()) * 0.75 }
 
 // lines returns the texts under a picture in a figure.
 func (p *Picture) lines() []string {
 	var out []string
 	for _, s := range []string{p.Label, p.Name, p.Distance} {
 		if s != "" {
-			out = append(out, oneLine(s))
+			out = append(out, onOneLine(s))
 		}
 	}
 	return out
 }
 
-// room returns the height of the longest text under any picture.
-func (q Retrieval) room() float64 {
+// textHeight returns the height of the longest text under any picture.
+func (q Retrieval) textHeight() float64 {
 	n := 1
 	for _, r := range q.Rows {
 		n = max(n, len(r.Item.lines()))
@@ -110,7 +110,7 @@ func (q Retrieval) room() float64 {
 			n = max(n, len(r.Neighbours[i].lines()))
 		}
 	}
-	return float64(n)*lineRoom + 3
+	return float64(n)*lineHeight + 3
 }
 
 func (q Retrieval) size() (w, h float64) {
@@ -118,8 +118,8 @@ func (q Retrieval) size() (w, h float64) {
 	for _, r := range q.Rows {
 		n = max(n, len(r.Neighbours))
 	}
-	c := q.cell() + cellGap
-	w, h = float64(n+1)*c+3*cellGap, float64(len(q.Rows))*(c+q.room())+cellGap
+	c := q.cellSize() + cellGap
+	w, h = float64(n+1)*c+3*cellGap, float64(len(q.Rows))*(c+q.textHeight())+cellGap
 	if q.Caption != "" {
 		h += panelTitle
 	}
@@ -139,16 +139,16 @@ func (q Retrieval) draw(c vgdraw.Canvas, _ float64) error {
 	if q.Caption != "" {
 		s := textStyle(titleSize, true)
 		s.YAlign = vgdraw.YTop
-		c.FillText(s, vg.Point{X: c.Min.X + cellGap, Y: y}, oneLine(q.Caption))
+		c.FillText(s, vg.Point{X: c.Min.X + cellGap, Y: y}, onOneLine(q.Caption))
 		y -= panelTitle
 	}
-	side, room := vg.Length(q.cell()), vg.Length(q.room())
+	side, room := vg.Length(q.cellSize()), vg.Length(q.textHeight())
 	for _, row := range q.Rows {
 		x := c.Min.X + cellGap
 		q.drawPicture(c, x, y, row.Item, ink)
 		x += side + 3*cellGap
 		for _, n := range row.Neighbours {
-			q.drawPicture(c, x, y, n, n.Match.frame())
+			q.drawPicture(c, x, y, n, n.Match.frameColour())
 			x += side + cellGap
 		}
 		y -= side + cellGap + room
@@ -158,10 +158,10 @@ func (q Retrieval) draw(c vgdraw.Canvas, _ float64) error {
 
 // drawPicture draws a framed thumbnail with its upper left corner at (x, y).
 func (q Retrieval) drawPicture(c vgdraw.Canvas, x, y vg.Length, p Picture, frame color.NRGBA) {
-	side := vg.Length(q.cell())
+	side := vg.Length(q.cellSize())
 	box := vg.Rectangle{Min: vg.Point{X: x, Y: y - side}, Max: vg.Point{X: x + side, Y: y}}
 	if p.Image != nil && !p.Image.Bounds().Empty() {
-		t := enlarged(shrunk(p.Image, 2*q.side()), 2*q.side())
+		t := enlargeSharply(shrink(p.Image, 2*q.side()), 2*q.side())
 		b := t.Bounds()
 		k := side / vg.Length(max(b.Dx(), b.Dy()))
 		w, h := k*vg.Length(b.Dx()), k*vg.Length(b.Dy())
@@ -175,7 +175,7 @@ func (q Retrieval) drawPicture(c vgdraw.Canvas, x, y vg.Length, p Picture, frame
 	s := textStyle(fontSize-1.5, false)
 	s.XAlign, s.YAlign = vgdraw.XCenter, vgdraw.YTop
 	for i, line := range p.lines() {
-		at := vg.Point{X: x + side/2, Y: y - side - 3 - vg.Length(i)*lineRoom}
+		at := vg.Point{X: x + side/2, Y: y - side - 3 - vg.Length(i)*lineHeight}
 		c.FillText(s, at, shorten(line, s.Width, side+cellGap-2))
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// photo paints something about as detailed as a photo of 320 x 240 pixels.
-func photo(seed int) image.Image {
+// paintPhoto paints something about as detailed as a photo of 320 x 240 pixels.
+func paintPhoto(seed int) image.Image {
 	im := image.NewNRGBA(image.Rect(0, 0, 320, 240))
 	s := float64(seed)
 	for y := range 240 {
@@ -28,11 +28,11 @@ func photo(seed int) image.Image {
 func TestSixtyQueriesUnderFiveMegabytes(t *testing.T) {
 	var photos []image.Image
 	for i := range 20 {
-		photos = append(photos, photo(i))
+		photos = append(photos, paintPhoto(i))
 	}
 	rows := func(n int) (r Retrieval) {
 		for i := range n {
-			q := Query{Item: Picture{Image: photos[i%20], Name: fmt.Sprint(i, ".jpg")}}
+			q := RetrievalRow{Item: Picture{Image: photos[i%20], Name: fmt.Sprint(i, ".jpg")}}
 			for k := range 8 {
 				q.Neighbours = append(q.Neighbours, Picture{Image: photos[(i+k)%20], Distance: "0.5"})
 			}
@@ -57,7 +57,8 @@ func TestSixtyQueriesUnderFiveMegabytes(t *testing.T) {
 
 // Pictures of a few pixels are kept exactly, whatever their number.
 func TestTinyPicturesStayExact(t *testing.T) {
-	thumbs, err := thumbnails([]Picture{{Image: image.NewGray(image.Rect(0, 0, 28, 28))}, {}, {Image: photo(1)}}, 0)
+	thumbs, err := thumbnails([]Picture{{Image: image.NewGray(image.Rect(0, 0, 28, 28))}, {},
+		{Image: paintPhoto(1)}}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,18 +75,19 @@ func TestLink(t *testing.T) {
 		filepath.Join(dir, "out", "x.jpg"):             "./x.jpg",
 		filepath.Join(dir, "out", "javascript:x"):      "./javascript:x",
 	} {
-		if got := Link(page, photo); got != want {
+		if got := RelativeLink(page, photo); got != want {
 			t.Errorf("Link(%q) = %q, want %q", photo, got, want)
 		}
 	}
 }
 
 func TestRetrievalTexts(t *testing.T) {
-	r := Retrieval{Caption: "c", Rows: []Query{{
-		Item: Picture{Image: photo(1), Name: "birds/a/very_long_name_of_a_photo_0001.jpg", Label: "tern"},
+	r := Retrieval{Caption: "c", Rows: []RetrievalRow{{
+		Item: Picture{Image: paintPhoto(1), Name: "birds/a/very_long_name_of_a_photo_0001.jpg", Label: "tern"},
 		Neighbours: []Picture{
-			{Image: photo(2), Name: "b.jpg", Label: "tern", Distance: "distance 0.5", Match: Right, Link: "../b.jpg"},
-			{Name: "c.jpg", Label: "gull", Distance: "distance 0.7", Match: Wrong},
+			{Image: paintPhoto(2), Name: "b.jpg", Label: "tern", Distance: "distance 0.5", Match: RightMatch,
+				Link: "../b.jpg"},
+			{Name: "c.jpg", Label: "gull", Distance: "distance 0.7", Match: WrongMatch},
 			{Name: "d.jpg"},
 		}}}}
 	html, err := Page{Title: "t", Sections: []Section{{Blocks: []Block{r}}}}.HTML()

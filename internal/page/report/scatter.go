@@ -79,7 +79,7 @@ func (s Scatter) draw(c draw.Canvas, dpi float64) error {
 	m := marks{x: s.X, y: s.Y, radius: s.Radius, dpi: dpi}
 	e := newExtent()
 	for i := range s.X {
-		if usable(s.X[i], s.LogX) && usable(s.Y[i], s.LogY) {
+		if canShow(s.X[i], s.LogX) && canShow(s.Y[i], s.LogY) {
 			m.order = append(m.order, i)
 			e.add(s.X[i], s.Y[i])
 		}
@@ -90,7 +90,7 @@ func (s Scatter) draw(c draw.Canvas, dpi float64) error {
 		}
 		return classStyle(s.Class[i], len(s.Names))
 	}
-	p, err := s.plot(e)
+	p, err := s.newPlot(e)
 	if err != nil {
 		return err
 	}

@@ -54,8 +54,8 @@ func (s shape) path(p vg.Point, r vg.Length) vg.Path {
 	return path
 }
 
-// covers reports whether the unit shape contains the point (x, y), y upwards.
-func (s shape) covers(x, y float64) bool {
+// contains reports whether the unit shape contains the point (x, y), y upwards.
+func (s shape) contains(x, y float64) bool {
 	corners := s.corners()
 	if corners == nil {
 		return x*x+y*y <= 1

@@ -24,7 +24,7 @@ func Spectrum(a Axes, names []string, values [][]float64) Lines {
 			c.Name = names[i]
 		}
 		for j := range v {
-			if c.Quiet && !drawnRank(j+1, len(v)) {
+			if c.Quiet && !isDrawnRank(j+1, len(v)) {
 				continue
 			}
 			c.X, c.Y = append(c.X, float64(j+1)), append(c.Y, v[j])
@@ -34,8 +34,8 @@ func Spectrum(a Axes, names []string, values [][]float64) Lines {
 	return l
 }
 
-// drawnRank reports whether a rank is one of the about quietRanks of n that are drawn.
-func drawnRank(rank, n int) bool {
+// isDrawnRank reports whether a rank is one of the about quietRanks of n that are drawn.
+func isDrawnRank(rank, n int) bool {
 	if n <= quietRanks || rank == 1 || rank == n {
 		return true
 	}

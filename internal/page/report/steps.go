@@ -33,7 +33,7 @@ func (s Steps) html(r *renderer) (g.Node, error) {
 	width := 0
 	var frames g.Group
 	for _, f := range s.Frames {
-		d, err := r.drawn(f.Figure)
+		d, err := r.drawFigure(f.Figure)
 		if err != nil {
 			return nil, err
 		}
@@ -42,11 +42,11 @@ func (s Steps) html(r *renderer) (g.Node, error) {
 			h.FigCaption(g.Text(f.Name)), line), line)
 	}
 	at := strconv.Itoa(start)
-	return g.Group{h.Figure(h.Class("steps"), h.Data("start", at), h.Style(pixels("width", width)), line,
+	return g.Group{h.Figure(h.Class("steps"), h.Data("start", at), h.Style(pixelWidth("width", width)), line,
 		h.Div(h.Class("controls"), g.Attr("hidden"), line,
 			h.Button(h.Type("button"), g.Text("Play")), line,
 			h.Input(h.Type("range"), h.Min("0"), h.Max(strconv.Itoa(last)), h.Value(at), h.Step("1"),
 				h.Aria("label", "Step"), h.AutoComplete("off")), line,
 			g.El("output"), line), line,
-		h.Div(h.Class("frames"), line, frames), line, caption(s.Caption)), line}, nil
+		h.Div(h.Class("frames"), line, frames), line, figureCaption(s.Caption)), line}, nil
 }

@@ -35,7 +35,7 @@ type Best int
 
 // The kinds of best value.
 const (
-	None Best = iota
+	NoBest Best = iota
 	Highest
 	Lowest
 )
@@ -50,7 +50,7 @@ type Row struct {
 	Best Best
 }
 
-// Cell is a text or a number. Make one with T, Num, MeanStd, Paper or Blank.
+// Cell is a text or a number. Make one with T, Num, MeanStdCell, Paper or Blank.
 type Cell struct {
 	text      string
 	value     float64
@@ -64,34 +64,36 @@ type Cell struct {
 type cellKind int
 
 const (
-	blank cellKind = iota
-	textual
-	naming
-	measured
-	published
+	blankCell cellKind = iota
+	textCell
+	nameCell
+	measuredCell
+	publishedCell
 )
 
-// T is a cell of text.
-func T(s string) Cell { return Cell{text: s, kind: textual} }
+// TextCell is a cell of text.
+func TextCell(s string) Cell { return Cell{text: s, kind: textCell} }
 
-// Name is a cell with a name from outside, such as a class or a file. A page shortens
+// NameCell is a cell with a name from outside, such as a class or a file. A page shortens
 // a long name in the middle and shows the whole on hover.
-func Name(s string) Cell { return Cell{text: s, kind: naming} }
+func NameCell(s string) Cell { return Cell{text: s, kind: nameCell} }
 
-// Num is a measured number with a fixed number of decimals.
-func Num(v float64, digits int) Cell { return Cell{value: v, digits: digits, n: 1, kind: measured} }
-
-// MeanStd is the mean of n measurements with their standard deviation, which
-// is shown if n > 1.
-func MeanStd(mean, std float64, n, digits int) Cell {
-	return Cell{value: mean, std: std, n: n, digits: digits, kind: measured}
+// NumberCell is a measured number with a fixed number of decimals.
+func NumberCell(v float64, digits int) Cell {
+	return Cell{value: v, digits: digits, n: 1, kind: measuredCell}
 }
 
-// Samples is MeanStd of the values given (standard deviation with n - 1);
+// MeanStdCell is the mean of n measurements with their standard deviation, which
+// is shown if n > 1.
+func MeanStdCell(mean, std float64, n, digits int) Cell {
+	return Cell{value: mean, std: std, n: n, digits: digits, kind: measuredCell}
+}
+
+// SampleCell is MeanStdCell of the values given (standard deviation with n - 1);
 // without values it is Blank.
-func Samples(values []float64, digits int) Cell {
+func SampleCell(values []float64, digits int) Cell {
 	if len(values) == 0 {
-		return Blank()
+		return BlankCell()
 	}
 	var s, ss float64
 	for _, v := range values {
@@ -101,11 +103,13 @@ func Samples(values []float64, digits int) Cell {
 	for _, v := range values {
 		ss += (v - m) * (v - m)
 	}
-	return MeanStd(m, math.Sqrt(ss/float64(max(1, len(values)-1))), len(values), digits)
+	return MeanStdCell(m, math.Sqrt(ss/float64(max(1, len(values)-1))), len(values), digits)
 }
 
-// Paper is a published number; it is set apart and never marked as best.
-func Paper(v float64, digits int) Cell { return Cell{value: v, digits: digits, kind: published} }
+// PublishedCell is a published number; it is set apart and never marked as best.
+func PublishedCell(v float64, digits int) Cell {
+	return Cell{value: v, digits: digits, kind: publishedCell}
+}
 
 // Marked returns the cell marked as best, whatever the Best of its column and row, for
 // tables that mark by a test.
@@ -120,13 +124,13 @@ func (c Cell) Signed() Cell {
 	return c
 }
 
-// Blank is an empty cell.
-func Blank() Cell { return Cell{} }
+// BlankCell is an empty cell.
+func BlankCell() Cell { return Cell{} }
 
 // String returns the cell's text, such as "65.8 ± 0.4".
 func (c Cell) String() string {
 	num := func(v float64) string {
-		if !usable(v, false) {
+		if !canShow(v, false) {
 			return fmt.Sprint(v)
 		}
 		s := strconv.FormatFloat(v, 'f', c.digits, 64)
@@ -136,14 +140,14 @@ func (c Cell) String() string {
 		if c.signed && v > 0 {
 			return "+" + s
 		}
-		return minus(s)
+		return formatMinus(s)
 	}
 	switch {
-	case c.kind == blank:
+	case c.kind == blankCell:
 		return ""
-	case c.kind == textual || c.kind == naming:
+	case c.kind == textCell || c.kind == nameCell:
 		return c.text
-	case c.kind == measured && c.n > 1:
+	case c.kind == measuredCell && c.n > 1:
 		return num(c.value) + " ± " + strings.TrimPrefix(num(c.std), "+")
 	}
 	return num(c.value)
@@ -167,7 +171,7 @@ func (t Table) best() [][]bool {
 				cells = append(cells, &Cell{})
 			}
 		}
-		for r, b := range bestOf(cells, col.Best) {
+		for r, b := range findBest(cells, col.Best) {
 			if b {
 				out[r][k] = true
 			}
@@ -178,24 +182,24 @@ func (t Table) best() [][]bool {
 		for k := range t.Rows[r].Cells {
 			cells = append(cells, &t.Rows[r].Cells[k])
 		}
-		for k, b := range bestOf(cells, t.Rows[r].Best) {
+		for k, b := range findBest(cells, t.Rows[r].Best) {
 			out[r][k] = out[r][k] || b
 		}
 	}
 	return out
 }
 
-// bestOf reports which of the cells are best, by the printed values. With fewer than
+// findBest reports which of the cells are best, by the printed values. With fewer than
 // two measured values, or if all are equal, no cell is best.
-func bestOf(cells []*Cell, kind Best) []bool {
+func findBest(cells []*Cell, kind Best) []bool {
 	out := make([]bool, len(cells))
 	lo, hi, n := math.Inf(1), math.Inf(-1), 0
 	for _, c := range cells {
-		if c.kind == measured && usable(c.value, false) {
+		if c.kind == measuredCell && canShow(c.value, false) {
 			lo, hi, n = min(lo, c.rounded()), max(hi, c.rounded()), n+1
 		}
 	}
-	if kind == None || n < 2 || lo == hi {
+	if kind == NoBest || n < 2 || lo == hi {
 		return out
 	}
 	top := hi
@@ -203,7 +207,7 @@ func bestOf(cells []*Cell, kind Best) []bool {
 		top = lo
 	}
 	for i, c := range cells {
-		out[i] = c.kind == measured && c.rounded() == top
+		out[i] = c.kind == measuredCell && c.rounded() == top
 	}
 	return out
 }
@@ -223,33 +227,34 @@ func (t Table) check() error {
 	return nil
 }
 
-// numeric reports whether a column holds numbers. Texts among them, such as a signed
+// isNumeric reports whether a column holds numbers. Texts among them, such as a signed
 // difference, are then aligned like numbers.
-func (t Table) numeric(k int) bool {
-	return slices.ContainsFunc(t.Rows, func(r Row) bool { return k < len(r.Cells) && r.Cells[k].kind >= measured })
+func (t Table) isNumeric(k int) bool {
+	return slices.ContainsFunc(t.Rows, func(r Row) bool { return k < len(r.Cells) && r.Cells[k].kind >= measuredCell })
 }
 
-// class returns the style of a column on a page: numbers, prose that wraps, or short texts.
-func (t Table) class(k int) string {
-	if t.numeric(k) {
+// columnClass returns the style of a column on a page: numbers, prose that wraps, or short texts.
+func (t Table) columnClass(k int) string {
+	if t.isNumeric(k) {
 		return "num"
 	}
 	for _, r := range t.Rows {
-		if k < len(r.Cells) && r.Cells[k].kind == textual && utf8.RuneCountInString(r.Cells[k].text) > proseFrom {
+		if k < len(r.Cells) && r.Cells[k].kind == textCell &&
+			utf8.RuneCountInString(r.Cells[k].text) > minProseLetters {
 			return "prose"
 		}
 	}
 	return ""
 }
 
-// proseFrom is the number of letters from which a text wraps.
-const proseFrom = 28
+// minProseLetters is the number of letters from which a text wraps.
+const minProseLetters = 28
 
-// sortable reports whether a reader may sort the rows: they can be read in any order,
+// isSortable reports whether a reader may sort the rows: they can be read in any order,
 // and there are enough of them.
-func (t Table) sortable() bool {
+func (t Table) isSortable() bool {
 	for k := range t.Columns {
-		if t.class(k) == "prose" {
+		if t.columnClass(k) == "prose" {
 			return false
 		}
 	}
@@ -261,29 +266,29 @@ func (t Table) sortable() bool {
 	return len(t.Rows) >= 6
 }
 
-// stacked reports whether each row is a name, a few numbers and a text.
-func (t Table) stacked() bool {
+// isStacked reports whether each row is a name, a few numbers and a text.
+func (t Table) isStacked() bool {
 	last := len(t.Columns) - 1
-	if last < 1 || last > 3 || t.grouped() || t.class(last) != "prose" {
+	if last < 1 || last > 3 || t.hasGroups() || t.columnClass(last) != "prose" {
 		return false
 	}
 	for k := range last {
-		if (t.class(k) == "num") != (k > 0) {
+		if (t.columnClass(k) == "num") != (k > 0) {
 			return false
 		}
 	}
 	return true
 }
 
-// names reports whether any cell is a Name.
-func (t Table) names() bool {
+// hasNames reports whether any cell is a Name.
+func (t Table) hasNames() bool {
 	return slices.ContainsFunc(t.Rows, func(r Row) bool {
-		return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.kind == naming })
+		return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.kind == nameCell })
 	})
 }
 
-// grouped reports whether any column has a group.
-func (t Table) grouped() bool {
+// hasGroups reports whether any column has a group.
+func (t Table) hasGroups() bool {
 	return slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Group != "" })
 }
 
@@ -310,10 +315,10 @@ func (t Table) Transposed() Table {
 			return t
 		}
 		out.Columns = append(out.Columns, Column{Name: r.Cells[0].String(), Best: r.Best,
-			Named: r.Cells[0].kind == naming})
+			Named: r.Cells[0].kind == nameCell})
 	}
 	for k, title := range t.titles()[1:] {
-		row := Row{Cells: []Cell{T(title)}, Best: t.Columns[k+1].Best}
+		row := Row{Cells: []Cell{TextCell(title)}, Best: t.Columns[k+1].Best}
 		for _, r := range t.Rows {
 			row.Cells = append(row.Cells, r.Cells[k+1])
 		}
@@ -385,14 +390,14 @@ func (t Table) String() string {
 	if t.Caption != "" {
 		b.WriteString(escape.Name(t.Caption) + "\n")
 	}
-	line(func(k int) (string, bool) { return head[k], t.numeric(k) })
+	line(func(k int) (string, bool) { return head[k], t.isNumeric(k) })
 	line(func(k int) (string, bool) { return strings.Repeat("-", width[k]), false })
 	for r, row := range t.Rows {
 		if row.Heading != "" {
 			b.WriteString(escape.Name(row.Heading) + "\n")
 		}
 		if len(row.Cells) == len(t.Columns) {
-			line(func(k int) (string, bool) { return text(r, k), t.numeric(k) })
+			line(func(k int) (string, bool) { return text(r, k), t.isNumeric(k) })
 		}
 	}
 	if t.Note != "" {
@@ -417,7 +422,7 @@ func (t Table) Markdown() string {
 	}
 	b.WriteString("\n|")
 	for k := range t.Columns {
-		if t.numeric(k) {
+		if t.isNumeric(k) {
 			b.WriteString(" ---: |")
 		} else {
 			b.WriteString(" --- |")
@@ -452,7 +457,7 @@ func (t Table) LaTeX() string {
 	comment(t.Caption)
 	b.WriteString(`\begin{tabular}{`)
 	for k := range t.Columns {
-		if t.numeric(k) {
+		if t.isNumeric(k) {
 			b.WriteString("r")
 		} else {
 			b.WriteString("l")

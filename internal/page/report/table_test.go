@@ -14,9 +14,11 @@ func sampleTable() Table {
 			{Name: "loss", Group: "ours", Best: Lowest}, {Name: "R@1", Group: "paper", Best: Highest}},
 		Rows: []Row{
 			{Heading: "digits 0-5"},
-			{Cells: []Cell{T("random"), MeanStd(44.04, 0.6, 3, 1), Num(0.5, 2), Paper(42, 1)}},
-			{Cells: []Cell{T("EPS | a"), MeanStd(67.01, 1.1, 3, 1), Num(0.5, 2), Paper(65.8, 1)}},
-			{Cells: []Cell{T("EPS b"), Num(67.04, 1), Num(math.NaN(), 2), Blank()}},
+			{Cells: []Cell{TextCell("random"), MeanStdCell(44.04, 0.6, 3, 1), NumberCell(0.5, 2),
+				PublishedCell(42, 1)}},
+			{Cells: []Cell{TextCell("EPS | a"), MeanStdCell(67.01, 1.1, 3, 1), NumberCell(0.5, 2),
+				PublishedCell(65.8, 1)}},
+			{Cells: []Cell{TextCell("EPS b"), NumberCell(67.04, 1), NumberCell(math.NaN(), 2), BlankCell()}},
 		},
 	}
 }
@@ -30,13 +32,13 @@ func TestBestMarks(t *testing.T) {
 		t.Errorf("best %s, want %s", got, want)
 	}
 	if got := (Table{Columns: make([]Column, 2),
-		Rows: []Row{{Cells: []Cell{Num(1, 0).Marked(), Num(2, 0)}}}}).Markdown(); !strings.Contains(got,
+		Rows: []Row{{Cells: []Cell{NumberCell(1, 0).Marked(), NumberCell(2, 0)}}}}).Markdown(); !strings.Contains(got,
 		"| **1** | 2 |") {
 		t.Errorf("a marked cell without a rank: %s", got)
 	}
 	rows := Table{Columns: make([]Column, 3),
-		Rows: []Row{{Best: Lowest, Cells: []Cell{T("x"), Num(2, 0), Num(-1, 0)}},
-			{Cells: []Cell{T("y"), Num(1, 0), Num(2, 0)}}}}
+		Rows: []Row{{Best: Lowest, Cells: []Cell{TextCell("x"), NumberCell(2, 0), NumberCell(-1, 0)}},
+			{Cells: []Cell{TextCell("y"), NumberCell(1, 0), NumberCell(2, 0)}}}}
 	if got := fmt.Sprint(rows.best()); got != "[[false false true] [false false false]]" {
 		t.Errorf("best of rows %s", got)
 	}
@@ -72,11 +74,11 @@ three seeds`
 // same marks.
 func TestNarrow(t *testing.T) {
 	wide := Table{Note: "in per cent", Columns: []Column{{Name: "arm"}}}
-	rows := []Row{{Cells: []Cell{T("plain")}}, {Cells: []Cell{T("EPS")}}}
+	rows := []Row{{Cells: []Cell{TextCell("plain")}}, {Cells: []Cell{TextCell("EPS")}}}
 	for k := range 8 {
 		wide.Columns = append(wide.Columns, Column{Name: "R@1", Group: "digits " + string(rune('a'+k)), Best: Highest})
 		for r := range rows {
-			rows[r].Cells = append(rows[r].Cells, Num(float64(10*r+k), 1))
+			rows[r].Cells = append(rows[r].Cells, NumberCell(float64(10*r+k), 1))
 		}
 	}
 	wide.Rows = rows
@@ -115,17 +117,17 @@ func TestTableMarkdown(t *testing.T) {
 
 func TestSamples(t *testing.T) {
 	for want, v := range map[string][]float64{"": nil, "2.0": {2}, "3.0 ± 1.4": {2, 4}} {
-		if got := Samples(v, 1).String(); got != want {
+		if got := SampleCell(v, 1).String(); got != want {
 			t.Errorf("Samples(%v) = %q, want %q", v, got, want)
 		}
 	}
-	for want, c := range map[string]Cell{"+23.8": Paper(23.8, 1).Signed(), "−5.4": Num(-5.4, 1).Signed(),
-		"0.0": Num(-0.04, 1).Signed(), "+1.0 ± 0.5": MeanStd(1, 0.5, 3, 1).Signed()} {
+	for want, c := range map[string]Cell{"+23.8": PublishedCell(23.8, 1).Signed(), "−5.4": NumberCell(-5.4, 1).Signed(),
+		"0.0": NumberCell(-0.04, 1).Signed(), "+1.0 ± 0.5": MeanStdCell(1, 0.5, 3, 1).Signed()} {
 		if got := c.String(); got != want {
 			t.Errorf("a difference %q, want %q", got, want)
 		}
 	}
-	if got := Num(-1.25, 2).String(); got != "−1.25" {
+	if got := NumberCell(-1.25, 2).String(); got != "−1.25" {
 		t.Errorf("negative number %q", got)
 	}
 }
@@ -166,12 +168,13 @@ func TestDiagnosisSections(t *testing.T) {
 func TestTableOnAPage(t *testing.T) {
 	rows := Table{Caption: "classes", Columns: []Column{{Name: "class"}, {Name: "items"}}}
 	for i := range 8 {
-		name := Name("a class with a long name " + fmt.Sprint(i))
-		rows.Rows = append(rows.Rows, Row{Cells: []Cell{name, Num(float64(i)/3, 1)}})
+		name := NameCell("a class with a long name " + fmt.Sprint(i))
+		rows.Rows = append(rows.Rows, Row{Cells: []Cell{name, NumberCell(float64(i)/3, 1)}})
 	}
 	prose := Table{Columns: []Column{{Name: "measure"}, {Name: "a"}, {Name: "what it says"}}}
 	for range 8 {
-		prose.Rows = append(prose.Rows, Row{Cells: []Cell{T("m"), Num(1, 1), T("what it is, explained at length")}})
+		prose.Rows = append(prose.Rows, Row{Cells: []Cell{TextCell("m"), NumberCell(1, 1),
+			TextCell("what it is, explained at length")}})
 	}
 	page := func(t *testing.T, table Table) string {
 		html, err := Page{Sections: []Section{{Blocks: []Block{table}}}}.HTML()
@@ -207,7 +210,7 @@ func TestUnbroken(t *testing.T) {
 		"12 % of 3 sets":           "12\u00a0% of 3 sets",
 		"8 seeds, plain text here": "8\u00a0seeds, plain text here",
 	} {
-		if got := unbroken(in); got != want {
+		if got := keepTogether(in); got != want {
 			t.Errorf("unbroken(%q) = %q, want %q", in, got, want)
 		}
 	}
@@ -215,7 +218,8 @@ func TestUnbroken(t *testing.T) {
 
 func TestTableLaTeX(t *testing.T) {
 	tab := sampleTable()
-	tab.Rows = append(tab.Rows, Row{Cells: []Cell{Name("50%_a\n"), Num(1, 0), Num(2, 0).Signed(), Blank()}})
+	tab.Rows = append(tab.Rows, Row{Cells: []Cell{NameCell("50%_a\n"), NumberCell(1, 0), NumberCell(2, 0).Signed(),
+		BlankCell()}})
 	want := `% Recall
 \begin{tabular}{lrrr}
 \toprule

@@ -26,7 +26,7 @@ func (t tags) Plot(c draw.Canvas, p *plot.Plot) {
 	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
 	boxes := make([]tagBox, len(t))
 	for i, g := range t {
-		boxes[i] = tagBox{float64(tx(g.x)), float64(ty(g.y)), float64(style.Width(oneLine(g.text)))/2 + 2.5, 7}
+		boxes[i] = tagBox{float64(tx(g.x)), float64(ty(g.y)), float64(style.Width(onOneLine(g.text)))/2 + 2.5, 7}
 	}
 	moved := partBoxes(boxes, float64(c.Min.X), float64(c.Max.X), float64(c.Min.Y), float64(c.Max.Y))
 	for i, b := range moved {
@@ -41,7 +41,7 @@ func (t tags) Plot(c draw.Canvas, p *plot.Plot) {
 			Min: vg.Point{X: vg.Length(b.x - b.w), Y: vg.Length(b.y - b.h)},
 			Max: vg.Point{X: vg.Length(b.x + b.w), Y: vg.Length(b.y + b.h)},
 		}.Path())
-		c.FillText(style, vg.Point{X: vg.Length(b.x), Y: vg.Length(b.y)}, oneLine(t[i].text))
+		c.FillText(style, vg.Point{X: vg.Length(b.x), Y: vg.Length(b.y)}, onOneLine(t[i].text))
 	}
 }
 

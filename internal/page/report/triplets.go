@@ -27,7 +27,7 @@ func (t Triplets) draw(c draw.Canvas, dpi float64) error {
 	m := marks{x: t.AP, y: t.AN, dpi: dpi}
 	right := 0
 	for i := range t.AP {
-		if usable(t.AP[i], false) && usable(t.AN[i], false) {
+		if canShow(t.AP[i], false) && canShow(t.AN[i], false) {
 			m.order = append(m.order, i)
 			e.add(t.AP[i], t.AN[i])
 			if t.AP[i] > t.AN[i] {
@@ -37,9 +37,9 @@ func (t Triplets) draw(c draw.Canvas, dpi float64) error {
 	}
 	m.look = func(i int) (color.NRGBA, shape) {
 		if t.AP[i] > t.AN[i] {
-			return categorical[good], disc
+			return categorical[goodColour], disc
 		}
-		return categorical[bad], disc
+		return categorical[badColour], disc
 	}
 	t.X, t.Y = cmp.Or(t.X, "S(anchor, positive)"), cmp.Or(t.Y, "S(anchor, negative)")
 	if t.XRange == (Range{}) && t.YRange == (Range{}) && !e.empty() {
@@ -51,7 +51,7 @@ func (t Triplets) draw(c draw.Canvas, dpi float64) error {
 		t.YRange = t.XRange
 	}
 	t.Equal = true
-	p, err := t.plot(e)
+	p, err := t.newPlot(e)
 	if err != nil {
 		return err
 	}
@@ -59,8 +59,8 @@ func (t Triplets) draw(c draw.Canvas, dpi float64) error {
 	n := len(m.order)
 	share := func(k int) string { return fmt.Sprintf("%d (%.1f%%)", k, 100*float64(k)/float64(max(n, 1))) }
 	entries := []entry{
-		{label: "right " + share(right), colour: categorical[good]},
-		{label: "wrong " + share(n-right), colour: categorical[bad]},
+		{label: "right " + share(right), colour: categorical[goodColour]},
+		{label: "wrong " + share(n-right), colour: categorical[badColour]},
 	}
 	t.drawPlot(c, p, append(entries, droppedNote(len(t.AP)-n)...), e.empty())
 	return nil

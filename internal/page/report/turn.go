@@ -9,13 +9,13 @@ import (
 	h "maragu.dev/gomponents/html"
 )
 
-// Turn links one page of several to the others.
-type Turn struct {
+// PageLinks links one page of several to the others.
+type PageLinks struct {
 	Pages []string // the names of all files in order; they are in one folder
 	At    int      // index of this page, from 0
 }
 
-func (t Turn) html(*renderer) (g.Node, error) {
+func (t PageLinks) html(*renderer) (g.Node, error) {
 	if len(t.Pages) > 0 && (t.At < 0 || t.At >= len(t.Pages)) {
 		return nil, fmt.Errorf("report: page %d of %d", t.At+1, len(t.Pages))
 	}

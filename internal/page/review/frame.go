@@ -10,9 +10,9 @@ import (
 // line ends a line of the document. It is also the space between words.
 var line = g.Raw("\n")
 
-// frame returns the page without the cards, which its script makes. The style sheet is in the
+// pageFrame returns the page without the cards, which its script makes. The style sheet is in the
 // head and the scripts are at the end. In a page that is a file, the head begins with the policy.
-func frame(title, lead string, head, scripts g.Node) ([]byte, error) {
+func pageFrame(title, lead string, head, scripts g.Node) ([]byte, error) {
 	button := func(id, says, key string) g.Node {
 		return g.Group{h.Button(h.ID(id), g.If(key != "", h.Title(key)), g.Text(says)), line}
 	}
@@ -31,7 +31,7 @@ func frame(title, lead string, head, scripts g.Node) ([]byte, error) {
 					button("manifest", "Save the manifest", "m"),
 					button("log", "Save the log of changes", "l"),
 					button("again", "Start again", "")),
-				line, keys(), line),
+				line, keyList(), line),
 			line, h.Main(h.ID("cards")),
 			line, h.Dialog(h.ID("ask"), h.Form(h.Method("dialog"),
 				h.Label(g.Text("Label "), h.Input(h.ID("label"), g.Attr("list", "labels"), h.AutoComplete("off"))),
@@ -45,8 +45,8 @@ func frame(title, lead string, head, scripts g.Node) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// keys returns the list of keys.
-func keys() g.Node {
+// keyList returns the list of keys.
+func keyList() g.Node {
 	key := func(k string) g.Node { return h.Kbd(g.Text(k)) }
 	return h.Details(h.ID("keys"), g.Attr("open"), h.Summary(g.Text("Keys")), g.Text(" "),
 		key("a"), g.Text(" accept, "), key("r"), g.Text(" relabel as suggested, "),

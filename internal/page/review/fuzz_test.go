@@ -33,7 +33,7 @@ func FuzzRead(f *testing.F) {
 		}
 		var s *Saved
 		var err error
-		budgettest.Bounded(t, len(text), func() { s, err = Read(path) })
+		budgettest.CheckBounded(t, len(text), func() { s, err = Read(path) })
 		if err != nil {
 			if !strings.Contains(err.Error(), path) || len(err.Error()) > len(path)+1000 {
 				t.Fatalf("%v", err)

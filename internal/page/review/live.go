@@ -21,9 +21,9 @@ const (
 	DataName = "review.json"
 )
 
-// Live is the page that a server shows. It has no data; its script asks for them.
-func Live() ([]byte, error) {
-	return frame("Review", "", h.Link(h.Rel("stylesheet"), h.Href("review.css")),
+// LivePage is the page that a server shows. It has no data; its script asks for them.
+func LivePage() ([]byte, error) {
+	return pageFrame("Review", "", h.Link(h.Rel("stylesheet"), h.Href("review.css")),
 		g.Group{h.Script(h.Src("server.js")), line, h.Script(h.Src("review.js")), line})
 }
 
@@ -41,7 +41,7 @@ type Saved struct {
 
 // JSON returns the data of the page, which Read reads.
 func (p *Page) JSON() ([]byte, error) {
-	text, key, err := p.keyed()
+	text, key, err := p.dataAndKey()
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func TestRead(t *testing.T) {
 
 // TestLive: the page of a server has no data and nothing inline, which its policy forbids.
 func TestLive(t *testing.T) {
-	b, err := Live()
+	b, err := LivePage()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,24 +81,25 @@ var (
 
 // thumb is the longest side of pictures on the page, quality their JPEG quality.
 const (
-	thumb   = 132
+	maxSide = 132
 	quality = 78
 )
 
 // HTML returns the page.
 func (p *Page) HTML() ([]byte, error) {
-	text, key, err := p.keyed()
+	text, key, err := p.dataAndKey()
 	if err != nil {
 		return nil, err
 	}
-	return frame(p.Title, p.Lead, g.Group{theme.Policy(Script), line, h.StyleEl(g.Raw(theme.Style + Style))}, g.Group{
-		h.Script(h.Type("application/json"), h.ID("data"), h.Data("key", key), g.Raw(string(text))), line,
-		h.Script(g.Raw(Script)), line,
-	})
+	return pageFrame(p.Title, p.Lead, g.Group{theme.Policy(Script), line, h.StyleEl(g.Raw(theme.Style + Style))},
+		g.Group{
+			h.Script(h.Type("application/json"), h.ID("data"), h.Data("key", key), g.Raw(string(text))), line,
+			h.Script(g.Raw(Script)), line,
+		})
 }
 
-// keyed returns the JSON that the script reads, and the key, which is computed from it.
-func (p *Page) keyed() (text []byte, key string, err error) {
+// dataAndKey returns the JSON that the script reads, and the key, which is computed from it.
+func (p *Page) dataAndKey() (text []byte, key string, err error) {
 	data, err := p.data()
 	if err != nil {
 		return nil, "", err
@@ -107,15 +108,15 @@ func (p *Page) keyed() (text []byte, key string, err error) {
 		return nil, "", err
 	}
 	sum := sha256.Sum256(text)
-	return []byte(spelled(text)), keyStart + hex.EncodeToString(sum[:8]), nil
+	return []byte(escapeBidi(text)), keyStart + hex.EncodeToString(sum[:8]), nil
 }
 
 // keyStart begins the name under which a page's progress is kept.
 const keyStart = "kindred-review-"
 
-// spelled writes characters that change the direction of text as escapes in JSON. The
+// escapeBidi writes characters that change the direction of text as escapes in JSON. The
 // characters are kept, and cannot mislead a reader of the file.
-func spelled(text []byte) string {
+func escapeBidi(text []byte) string {
 	var b strings.Builder
 	for _, r := range string(text) {
 		if unicode.Is(unicode.Bidi_Control, r) {
@@ -144,19 +145,19 @@ func (p *Page) WriteFiles(dir string) error {
 // pageData is the input of the script. Items refer to the lists of labels and splits
 // by number.
 type pageData struct {
-	Labels []string   `json:"labels"`
-	Splits []string   `json:"splits"`
-	Paths  []string   `json:"paths"`
-	Names  []string   `json:"names,omitempty"` // nil if they are the paths
-	Label  []int      `json:"label"`
-	Split  []int      `json:"split"`
-	Finer  []string   `json:"finer,omitempty"`
-	Others []other    `json:"others,omitempty"`
-	Cards  []cardData `json:"cards"`
+	Labels []string      `json:"labels"`
+	Splits []string      `json:"splits"`
+	Paths  []string      `json:"paths"`
+	Names  []string      `json:"names,omitempty"` // nil if they are the paths
+	Label  []int         `json:"label"`
+	Split  []int         `json:"split"`
+	Finer  []string      `json:"finer,omitempty"`
+	Others []otherColumn `json:"others,omitempty"`
+	Cards  []cardData    `json:"cards"`
 }
 
-// other is a further column of the manifest.
-type other struct {
+// otherColumn is a further column of the manifest.
+type otherColumn struct {
 	Name string   `json:"name"`
 	Text []string `json:"text"`
 }
@@ -181,7 +182,7 @@ type shotData struct {
 func (p *Page) data() (*pageData, error) {
 	d := &pageData{Cards: []cardData{}, Finer: p.Finer}
 	for _, c := range p.Others {
-		o := other{Name: c.Name}
+		o := otherColumn{Name: c.Name}
 		for i := range p.Items {
 			o.Text = append(o.Text, c.At(i))
 		}
@@ -221,7 +222,7 @@ func (p *Page) data() (*pageData, error) {
 		for _, pic := range c.Pictures {
 			s := shotData{Caption: pic.Caption}
 			var err error
-			if s.Src, s.Tiny, err = encode(pic.Image); err != nil {
+			if s.Src, s.Tiny, err = encodePicture(pic.Image); err != nil {
 				return nil, fmt.Errorf("review: picture of card %q: %w", c.Title, err)
 			}
 			out.Pictures = append(out.Pictures, s)
@@ -231,9 +232,9 @@ func (p *Page) data() (*pageData, error) {
 	return d, nil
 }
 
-// encode makes a data URL: PNG of tiny pictures, which the page enlarges with hard
+// encodePicture makes a data URL: PNG of tiny pictures, which the page enlarges with hard
 // pixels, and JPEG of others.
-func encode(im image.Image) (src string, tiny bool, err error) {
+func encodePicture(im image.Image) (src string, tiny bool, err error) {
 	if im == nil || im.Bounds().Empty() {
 		return "", false, nil
 	}
@@ -244,8 +245,8 @@ func encode(im image.Image) (src string, tiny bool, err error) {
 		err := png.Encode(&b, im)
 		return "data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes()), true, err
 	}
-	if long > thumb {
-		small := image.NewRGBA(image.Rect(0, 0, max(1, size.X*thumb/long), max(1, size.Y*thumb/long)))
+	if long > maxSide {
+		small := image.NewRGBA(image.Rect(0, 0, max(1, size.X*maxSide/long), max(1, size.Y*maxSide/long)))
 		draw.CatmullRom.Scale(small, small.Bounds(), im, im.Bounds(), draw.Src, nil)
 		im = small
 	}

@@ -29,8 +29,8 @@ type Subjects struct {
 	Picture func(i int) (image.Image, error)
 }
 
-// Shot returns the picture of item i on the page, without an image if it cannot be read.
-func (s *Subjects) Shot(i int, caption string) Picture {
+// PictureOf returns the picture of item i on the page, without an image if it cannot be read.
+func (s *Subjects) PictureOf(i int, caption string) Picture {
 	p := Picture{Caption: caption}
 	if s.Picture != nil {
 		if im, err := s.Picture(i); err == nil {
@@ -119,8 +119,8 @@ func (s *Subjects) ManifestPath(i int) string {
 	return abs
 }
 
-// lines returns the lines of the manifest, for a Page.
-func (s *Subjects) lines() []Item {
+// manifestItems returns the lines of the manifest, for a Page.
+func (s *Subjects) manifestItems() []Item {
 	list := make([]Item, len(s.Labels))
 	for i := range list {
 		list[i] = Item{Path: s.ManifestPath(i), Name: s.Name(i), Label: s.Label(i), Split: s.Split(i)}
@@ -130,11 +130,11 @@ func (s *Subjects) lines() []Item {
 
 // Page returns a page about the items, without cards.
 func (s *Subjects) Page(title string) *Page {
-	return &Page{Title: title, Items: s.lines(), Finer: s.Finer, Others: s.further()}
+	return &Page{Title: title, Items: s.manifestItems(), Finer: s.Finer, Others: s.furtherColumns()}
 }
 
-// further returns the columns of a manifest after path, labels and split: the boxes, and the other columns.
-func (s *Subjects) further() []embedding.Column {
+// furtherColumns returns the columns of a manifest after path, labels and split: the boxes, and the other columns.
+func (s *Subjects) furtherColumns() []embedding.Column {
 	names := embedding.BoxColumns()
 	out := make([]embedding.Column, len(names))
 	some := false
@@ -177,10 +177,10 @@ func (s *Subjects) Manifest(label, coarse func(i int) string, keep func(i int) b
 	if s.Splits != nil {
 		table = append(table, column{"split", s.Split})
 	}
-	for _, c := range s.further() {
+	for _, c := range s.furtherColumns() {
 		at := c.At
 		if c.Name == "labels" && coarse == nil {
-			at = func(i int) string { return exchanged(c.At(i), s.Label(i), label(i)) }
+			at = func(i int) string { return replaceLabel(c.At(i), s.Label(i), label(i)) }
 		}
 		name := c.Name
 		if slices.ContainsFunc(table, func(o column) bool { return o.name == name }) {
@@ -206,8 +206,8 @@ func (s *Subjects) Manifest(label, coarse func(i int) string, keep func(i int) b
 	return rows
 }
 
-// exchanged returns a list of labels, such as red|round, with another label in the place of one.
-func exchanged(list, from, to string) string {
+// replaceLabel returns a list of labels, such as red|round, with another label in the place of one.
+func replaceLabel(list, from, to string) string {
 	all := strings.Split(list, "|")
 	if k := slices.Index(all, from); k >= 0 {
 		all[k] = to

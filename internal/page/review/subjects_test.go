@@ -24,7 +24,7 @@ func TestSubjects(t *testing.T) {
 	// A file has its whole path; a folder and what is not there keep their names.
 	want := []Item{{Path: file, Name: "a/x.jpg", Label: "cat", Split: "train"}, {Path: "a", Name: "a", Label: "7"},
 		{Path: "gone.jpg", Name: "gone.jpg", Label: "cat", Split: "test"}}
-	if got := s.lines(); !reflect.DeepEqual(got, want) {
+	if got := s.manifestItems(); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
 	}
 	if s.ID(1) != "a" {
@@ -43,7 +43,7 @@ func TestSubjects(t *testing.T) {
 		{"E.npy#row=2", "0"}}) {
 		t.Errorf("%q", got)
 	}
-	if bare.ID(1) != "E.npy#row=2" || bare.Split(0) != "" || len((&Subjects{}).lines()) != 0 {
+	if bare.ID(1) != "E.npy#row=2" || bare.Split(0) != "" || len((&Subjects{}).manifestItems()) != 0 {
 		t.Error("items without names")
 	}
 }

@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	used    = regexp.MustCompile(`var\((--[a-z-]+)\)`)
-	defined = regexp.MustCompile(`(--[a-z-]+):`)
+	usedNames    = regexp.MustCompile(`var\((--[a-z-]+)\)`)
+	definedNames = regexp.MustCompile(`(--[a-z-]+):`)
 )
 
 // lengths are what the templates of reports set at elements.
@@ -25,9 +25,9 @@ func TestColours(t *testing.T) {
 	if !ok || !closed {
 		t.Fatal("no dark colours")
 	}
-	ours := names(defined, light)
+	ours := matchedNames(definedNames, light)
 	for name := range ours {
-		if !names(defined, dark)[name] {
+		if !matchedNames(definedNames, dark)[name] {
 			t.Errorf("%s is defined by light only", name)
 		}
 	}
@@ -38,17 +38,17 @@ func TestColours(t *testing.T) {
 		}
 		sheet := string(text)
 		own, _, _ := strings.Cut(sheet, "@media print")
-		for name := range names(defined, own) {
+		for name := range matchedNames(definedNames, own) {
 			if ours[name] {
 				t.Errorf("%s defines %s again", path, name)
 			}
 		}
-		named := names(used, sheet)
+		named := matchedNames(usedNames, sheet)
 		if len(named) < 3 {
 			t.Errorf("%s names %d colours", path, len(named))
 		}
 		for name := range named {
-			if !ours[name] && !names(defined, own)[name] && !lengths[name] {
+			if !ours[name] && !matchedNames(definedNames, own)[name] && !lengths[name] {
 				t.Errorf("%s: %s is defined nowhere", path, name)
 			}
 		}
@@ -76,8 +76,8 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// names is the set of first groups of what matches.
-func names(of *regexp.Regexp, text string) map[string]bool {
+// matchedNames is the set of first groups of what matches.
+func matchedNames(of *regexp.Regexp, text string) map[string]bool {
 	out := map[string]bool{}
 	for _, m := range of.FindAllStringSubmatch(text, -1) {
 		out[m[1]] = true

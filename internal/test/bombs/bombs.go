@@ -17,8 +17,9 @@ type File struct {
 
 // Files returns all files, in a fixed order.
 func Files() []File {
-	return slices.Concat(lists(), properties(), pictureAgain(), references(), boxes(), grids(), sequences(),
-		codestreams(), tiffs(), others())
+	return slices.Concat(listFiles(), propertyFiles(), repeatedPictureFiles(), referenceFiles(), boxFiles(),
+		gridFiles(), sequenceFiles(),
+		codestreamBombs(), tiffFiles(), otherFiles())
 }
 
 // Picture reads a file of the tests of package imaging: a path below its testdata.

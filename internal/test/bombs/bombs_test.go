@@ -22,7 +22,7 @@ func TestFiles(t *testing.T) {
 	}
 	names := make(map[string]bool)
 	for _, name := range []string{"avif", "heic", "jxl"} { // each translates its decoder, once
-		reader(0, true)(Picture("formats/" + name + "." + name))
+		newReader(0, true)(Picture("formats/" + name + "." + name))
 	}
 	for _, f := range Files() {
 		if names[f.Name] {
@@ -34,7 +34,7 @@ func TestFiles(t *testing.T) {
 				heif.Decoder(t)
 			}
 			sandboxed := slices.Contains([]string{".avif", ".heic", ".jxl"}, filepath.Ext(f.Name))
-			(&hostile.Format{Read: reader(maxPixels, sandboxed)}).Check(t, f.Name, f.Make())
+			(&hostile.Format{Read: newReader(maxPixels, sandboxed)}).Check(t, f.Name, f.Make())
 		})
 	}
 }

@@ -12,55 +12,55 @@ import (
 	"github.com/kindred-ml/kindred/internal/test/hostile"
 )
 
-// container returns a JPEG XL file of boxes.
-func container(boxes ...[]byte) []byte {
+// newContainer returns a JPEG XL file of boxes.
+func newContainer(boxes ...[]byte) []byte {
 	return slices.Concat(heif.Box("JXL ", []byte("\r\n\x87\n")), heif.Box("ftyp", []byte("jxl \x00\x00\x00\x00jxl ")),
 		slices.Concat(boxes...))
 }
 
-// codestreams returns hostile files of JPEG XL.
-func codestreams() []File {
+// codestreamBombs returns hostile files of JPEG XL.
+func codestreamBombs() []File {
 	stream := func() []byte { return Picture("formats/jxl.jxl") }
-	part := func(index int64, b []byte) []byte { return heif.Box("jxlp", numbers(4, index), b) }
+	part := func(index int64, b []byte) []byte { return heif.Box("jxlp", encodeNumbers(4, index), b) }
 	packed := func(kind string, content []byte) []byte { return heif.Box("brob", []byte(kind), content) }
-	bomb := sync.OnceValue(func() []byte { return compressed(1 << 30) })
+	bomb := sync.OnceValue(func() []byte { return compressZeros(1 << 30) })
 	files := []File{
 		{"parts-empty.jxl", func() []byte {
-			empty := repeated(300_000, func(i int) []byte { return part(int64(i), nil) })
-			return container(empty, part(1<<31, stream()))
+			empty := repeat(300_000, func(i int) []byte { return part(int64(i), nil) })
+			return newContainer(empty, part(1<<31, stream()))
 		}},
 		{"parts-bytes.jxl", func() []byte { // each byte in a part of its own
 			b := stream()
-			return container(repeated(len(b), func(i int) []byte { return part(int64(i), b[i:i+1]) }))
+			return newContainer(repeat(len(b), func(i int) []byte { return part(int64(i), b[i:i+1]) }))
 		}},
-		{"parts-order.jxl", func() []byte { return container(bytes.Repeat(part(all, stream()), 2000)) }},
-		{"twice.jxl", func() []byte { return container(bytes.Repeat(heif.Box("jxlc", stream()), 2000)) }},
+		{"parts-order.jxl", func() []byte { return newContainer(bytes.Repeat(part(maxUint32, stream()), 2000)) }},
+		{"twice.jxl", func() []byte { return newContainer(bytes.Repeat(heif.Box("jxlc", stream()), 2000)) }},
 		{"boxes.jxl", func() []byte {
-			return container(bytes.Repeat(heif.Box("free"), 1_000_000), heif.Box("jxlc", stream()))
+			return newContainer(bytes.Repeat(heif.Box("free"), 1_000_000), heif.Box("jxlc", stream()))
 		}},
 		{"large-box.jxl", func() []byte {
-			return container([]byte("\x00\x00\x00\x01jxlc"), numbers(8, -1), stream())
+			return newContainer([]byte("\x00\x00\x00\x01jxlc"), encodeNumbers(8, -1), stream())
 		}},
 		{"index.jxl", func() []byte {
-			return container(heif.Box("jxli", numbers(4, -1, 4, -1)), heif.Box("jxlc", stream()))
+			return newContainer(heif.Box("jxli", encodeNumbers(4, -1, 4, -1)), heif.Box("jxlc", stream()))
 		}},
 		{"jpeg-boxes.jxl", func() []byte { // a box that rebuilds a JPEG, again and again
 			b := Picture("formats/jxl-jpeg.jxl")
 			return slices.Concat(b[:32], bytes.Repeat(heif.Box("jbrd", make([]byte, 64)), 20_000), b[32:])
 		}},
 		{"tail.jxl", func() []byte { return append(stream(), make([]byte, 8<<20)...) }},
-		{"signature.jxl", func() []byte { return container()[:12] }},
+		{"signature.jxl", func() []byte { return newContainer()[:12] }},
 	}
 	for _, kind := range []string{"Exif", "xml ", "jumb", "brob", "jxlc"} {
 		files = append(files, File{"packed-" + kind[:3] + ".jxl", func() []byte {
-			return container(packed(kind, bomb()), heif.Box("jxlc", stream()))
+			return newContainer(packed(kind, bomb()), heif.Box("jxlc", stream()))
 		}})
 	}
 	files = append(files, File{"packed-many.jxl", func() []byte {
-		return container(bytes.Repeat(packed("Exif", compressed(1<<24)), 5000), heif.Box("jxlc", stream()))
+		return newContainer(bytes.Repeat(packed("Exif", compressZeros(1<<24)), 5000), heif.Box("jxlc", stream()))
 	}})
 	for _, side := range []int64{1, 512, 2048, 4096, 13_000, 262_144} {
-		files = append(files, File{fmt.Sprintf("blank-%d.jxl", side), func() []byte { return blank(side) }})
+		files = append(files, File{fmt.Sprintf("blank-%d.jxl", side), func() []byte { return blankPicture(side) }})
 	}
 	files = append(files, File{"frames.jxl", func() []byte { // of 300 x 300 pixels, which take no bits
 		frame, last := []byte("\x08\x03 \x00\x0c\x00\xcb\xe7\x1b"), []byte("\x08\x83\x04\x0c\x00\xcb\xe7\x1b")
@@ -78,8 +78,8 @@ func codestreams() []File {
 	return files
 }
 
-// compressed returns n zeros in the format of Brotli.
-func compressed(n int) []byte {
+// compressZeros returns n zeros in the format of Brotli.
+func compressZeros(n int) []byte {
 	var b bytes.Buffer
 	w := brotli.NewWriterOptions(&b, brotli.WriterOptions{Quality: 5, LGWin: 24})
 	zeros := make([]byte, 1<<20)
@@ -90,9 +90,9 @@ func compressed(n int) []byte {
 	return b.Bytes()
 }
 
-// blank returns a file of one colour that says it is a square of another size, up to 262,144 pixels a side. Its
+// blankPicture returns a file of one colour that says it is a square of another size, up to 262,144 pixels a side. Its
 // header gives the height in 18 bits after 16 bits of signature, a bit of form and two bits of length.
-func blank(side int64) []byte {
+func blankPicture(side int64) []byte {
 	b := bytes.Clone(Picture("large/blank.jxl"))
 	for k := range 18 {
 		at := 16 + 3 + k
@@ -106,10 +106,10 @@ func blank(side int64) []byte {
 // JPEG file that was packed again.
 func codestreamFiles() []*hostile.Part {
 	b := Picture("formats/jxl.jxl")
-	part := func(index int64, b []byte) []byte { return heif.Box("jxlp", numbers(4, index), b) }
-	return []*hostile.Part{{Parts: []*hostile.Part{{Data: b}}}, tree(container(heif.Box("jxlc", b))),
-		tree(container(part(0, b[:100]), part(1, b[100:200]), part(1<<31|2, b[200:]))),
-		tree(container(heif.Box("Exif", make([]byte, 4), exif()),
-			heif.Box("brob", []byte("xml "), compressed(1<<16)), heif.Box("jxlc", b))),
-		{Parts: []*hostile.Part{{Data: Picture("formats/jxl-film.jxl")}}}, tree(Picture("formats/jxl-jpeg.jxl"))}
+	part := func(index int64, b []byte) []byte { return heif.Box("jxlp", encodeNumbers(4, index), b) }
+	return []*hostile.Part{{Parts: []*hostile.Part{{Data: b}}}, parseBoxes(newContainer(heif.Box("jxlc", b))),
+		parseBoxes(newContainer(part(0, b[:100]), part(1, b[100:200]), part(1<<31|2, b[200:]))),
+		parseBoxes(newContainer(heif.Box("Exif", make([]byte, 4), exifBlock()),
+			heif.Box("brob", []byte("xml "), compressZeros(1<<16)), heif.Box("jxlc", b))),
+		{Parts: []*hostile.Part{{Data: Picture("formats/jxl-film.jxl")}}}, parseBoxes(Picture("formats/jxl-jpeg.jxl"))}
 }

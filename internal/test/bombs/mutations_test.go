@@ -14,11 +14,11 @@ import (
 	"github.com/kindred-ml/kindred/internal/test/hostile"
 )
 
-// reader returns a function that decodes files of up to so many pixels, or of the default, in a sandbox or not. Its
+// newReader returns a function that decodes files of up to so many pixels, or of the default, in a sandbox or not. Its
 // work is the looks at the context.
-func reader(maxPixels int, sandboxed bool) func(file []byte) (hostile.Cost, error) {
+func newReader(maxPixels int, sandboxed bool) func(file []byte) (hostile.Cost, error) {
 	return func(file []byte) (cost hostile.Cost, err error) {
-		ctx := ctxtest.After(-1)
+		ctx := ctxtest.NewCountdown(-1)
 		d, pixels, inSandbox := imaging.Decoder{MaxPixels: maxPixels}, int64(0), false
 		if h, err := imaging.ReadHeader(ctx, bytes.NewReader(file), int64(len(file))); err == nil {
 			pixels = int64(h.W) * int64(h.H)
@@ -33,7 +33,7 @@ func reader(maxPixels int, sandboxed bool) func(file []byte) (hostile.Cost, erro
 		// picture's area. Decoders outside of a sandbox look more often, up to once for some bytes or pixels.
 		const looks = 64
 		n := int64(len(file))
-		cost.Work = int64(ctx.Looks())
+		cost.Work = int64(ctx.Calls())
 		cost.MostWork = looks + (2*wasm.Work(0, n)+wasm.Work(4*pixels, n))/wasm.Quantum
 		if !sandboxed {
 			cost.MostWork = looks + pixels + n
@@ -61,7 +61,7 @@ func formats(tb testing.TB) []*hostile.Format {
 	var all []*hostile.Format
 	for _, name := range []string{"AVIF", "JPEG XL", "HEIC"} {
 		f := Format(name)
-		f.Read = reader(1<<20, true)
+		f.Read = newReader(1<<20, true)
 		all = append(all, f)
 	}
 	structure := Format("AVIF")

@@ -13,8 +13,8 @@ import (
 	"slices"
 )
 
-// others returns hostile files of JPEG, PNG, GIF and WebP.
-func others() []File {
+// otherFiles returns hostile files of JPEG, PNG, GIF and WebP.
+func otherFiles() []File {
 	return []File{
 		{"scans.jpg", func() []byte { // progressive, 30 scans of 60,000 x 2,900 pixels
 			return jpegScans(60_000, 2900, 30)
@@ -38,14 +38,14 @@ func others() []File {
 			binary.BigEndian.PutUint16(b[at+7:], 65_500)
 			return b
 		}},
-		{"profile.png", func() []byte { return withChunk("iCCP", append([]byte("x\x00\x00"), zeros(1<<30)...)) }},
-		{"text.png", func() []byte { return withChunk("zTXt", append([]byte("x\x00\x00"), zeros(1<<30)...)) }},
+		{"profile.png", func() []byte { return withChunk("iCCP", append([]byte("x\x00\x00"), zlibZeros(1<<30)...)) }},
+		{"text.png", func() []byte { return withChunk("zTXt", append([]byte("x\x00\x00"), zlibZeros(1<<30)...)) }},
 		{"chunks.png", func() []byte { return bombChunks(500_000) }},
 		{"interlaced.png", func() []byte { return pngOf(13_000, 13_000, 1) }},
 		{"large.png", func() []byte { return pngOf(13_400, 13_400, 0) }},
-		{"frames.gif", func() []byte { return frames(200_000, 1, 1) }},
-		{"canvas.gif", func() []byte { return frames(1, 65_000, 2700) }},
-		{"canvas-frames.gif", func() []byte { return frames(3000, 4000, 4000) }},
+		{"frames.gif", func() []byte { return gifFrames(200_000, 1, 1) }},
+		{"canvas.gif", func() []byte { return gifFrames(1, 65_000, 2700) }},
+		{"canvas-frames.gif", func() []byte { return gifFrames(3000, 4000, 4000) }},
 		{"frames.webp", func() []byte { return webpFrames(100_000, 1<<14, 1<<13) }},
 		{"chunks.webp", func() []byte {
 			b := Picture("formats/webp-lossy-alpha.webp")
@@ -81,8 +81,8 @@ func jpegScans(w, h, n int) []byte {
 	return append(b, 0xff, 0xd9)
 }
 
-// zeros returns n zeros in the format of zlib. A compressed piece is repeated, which is fast.
-func zeros(n int) []byte {
+// zlibZeros returns n zeros in the format of zlib. A compressed piece is repeated, which is fast.
+func zlibZeros(n int) []byte {
 	const piece = 1 << 20
 	deflated := func(n int) []byte {
 		var b bytes.Buffer
@@ -101,7 +101,7 @@ func zeros(n int) []byte {
 }
 
 func chunk(name string, content []byte) []byte {
-	b := slices.Concat(numbers(4, int64(len(content))), []byte(name), content)
+	b := slices.Concat(encodeNumbers(4, int64(len(content))), []byte(name), content)
 	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[4:]))
 }
 
@@ -129,12 +129,12 @@ func smallPNG() []byte {
 // pngOf returns a picture of one colour in 16 bits and four channels, whose rows are compressed zeros.
 func pngOf(w, h int, interlaced byte) []byte {
 	return slices.Concat([]byte("\x89PNG\r\n\x1a\n"),
-		chunk("IHDR", append(numbers(4, int64(w), 4, int64(h)), 16, 6, 0, 0, interlaced)),
-		chunk("IDAT", zeros(h*(1+8*w)+8*h)), chunk("IEND", nil))
+		chunk("IHDR", append(encodeNumbers(4, int64(w), 4, int64(h)), 16, 6, 0, 0, interlaced)),
+		chunk("IDAT", zlibZeros(h*(1+8*w)+8*h)), chunk("IEND", nil))
 }
 
-// frames returns a GIF file whose canvas has a size, of frames of one pixel.
-func frames(n, w, h int) []byte {
+// gifFrames returns a GIF file whose canvas has a size, of frames of one pixel.
+func gifFrames(n, w, h int) []byte {
 	var b bytes.Buffer
 	palette := color.Palette{color.Black, color.White}
 	err := gif.EncodeAll(&b, &gif.GIF{Image: []*image.Paletted{image.NewPaletted(image.Rect(0, 0, 1, 1), palette)},

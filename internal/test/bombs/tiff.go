@@ -68,8 +68,8 @@ func sameStrip(w, h, rows, compression int, data []byte) []byte {
 	})
 }
 
-// tiffs returns hostile files of TIFF.
-func tiffs() []File {
+// tiffFiles returns hostile files of TIFF.
+func tiffFiles() []File {
 	return append(packedTIFFs(),
 		File{"fill-order.tif", func() []byte { // two tags of many values, which each strip reads
 			const n, values = 300_000, 65_536
@@ -81,8 +81,9 @@ func tiffs() []File {
 		}},
 		File{"strips-count.tif", func() []byte {
 			return tiff(make([]byte, 64), func(int) []tag {
-				return append(grey(300, 300, 1, 1), tag{273, longs, all, []byte{8, 0, 0, 0}}, tag{279, longs, all,
-					[]byte{8, 0, 0, 0}})
+				return append(grey(300, 300, 1, 1), tag{273, longs, maxUint32, []byte{8, 0, 0, 0}},
+					tag{279, longs, maxUint32,
+						[]byte{8, 0, 0, 0}})
 			})
 		}},
 		File{"rows-none.tif", func() []byte {
@@ -115,8 +116,8 @@ func tiffs() []File {
 	)
 }
 
-// clears are codes of LZW that only clear its table, in bytes.
-var clears = []byte{0x80, 0x40, 0x20, 0x10, 0x08, 0x04, 0x02, 0x01, 0x00}
+// clearCodes are codes of LZW that only clear its table, in bytes.
+var clearCodes = []byte{0x80, 0x40, 0x20, 0x10, 0x08, 0x04, 0x02, 0x01, 0x00}
 
 // packedTIFFs returns files whose compressed strips ask for much.
 func packedTIFFs() []File {
@@ -126,16 +127,16 @@ func packedTIFFs() []File {
 			return sameStrip(300, 300, 300, 8, append([]byte{0x78, 0x9c}, empty...))
 		}},
 		{"deflate-strips.tif", func() []byte { // tables and a window of 44 KB for each of many strips
-			return sameStrip(16, 60_000, 1, 8, zeros(1<<16))
+			return sameStrip(16, 60_000, 1, 8, zlibZeros(1<<16))
 		}},
 		{"deflate-long.tif", func() []byte { // much more than the strip holds
-			return sameStrip(3000, 3000, 3000, 8, zeros(1<<28))
+			return sameStrip(3000, 3000, 3000, 8, zlibZeros(1<<28))
 		}},
 		{"lzw-clears.tif", func() []byte { // codes that only clear the table
-			return sameStrip(300, 300, 300, 5, bytes.Repeat(clears, 1<<19))
+			return sameStrip(300, 300, 300, 5, bytes.Repeat(clearCodes, 1<<19))
 		}},
 		{"lzw-strips.tif", func() []byte { // each strip is the same long data
-			return sameStrip(16, 60_000, 1, 5, bytes.Repeat(clears, 1<<13))
+			return sameStrip(16, 60_000, 1, 5, bytes.Repeat(clearCodes, 1<<13))
 		}},
 		{"packbits-nothing.tif", func() []byte { // codes of nothing
 			return sameStrip(16, 60_000, 1, 32773, bytes.Repeat([]byte{0x80}, 1<<20))

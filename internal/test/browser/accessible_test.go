@@ -11,8 +11,8 @@ import (
 // envAxe names the folder in which npm has installed axe-core: make wholes does.
 const envAxe = "KINDRED_AXE"
 
-// axe returns the script of axe-core, which looks for what people with disabilities cannot use; "" without it.
-func axe(t *testing.T) string {
+// readAxe returns the script of axe-core, which looks for what people with disabilities cannot use; "" without it.
+func readAxe(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv(envAxe)
 	if dir == "" {
@@ -26,8 +26,8 @@ func axe(t *testing.T) string {
 	return string(script)
 }
 
-// accessible fails the test for each violation that axe finds on the page.
-func accessible(c *chrome, axe string) {
+// checkAccessible fails the test for each violation that axe finds on the page.
+func checkAccessible(c *chrome, axe string) {
 	c.t.Helper()
 	if axe == "" {
 		return

@@ -20,21 +20,21 @@ import (
 
 // TestPages checks that every page is legible at both widths and in both schemes, and works.
 func TestPages(t *testing.T) {
-	c := start(t)
-	pages := made(t)
+	c := startChrome(t)
+	pages := newPages(t)
 	for _, name := range slices.Sorted(maps.Keys(pages)) {
 		for _, width := range []int64{1300, 400} {
 			for _, scheme := range []string{"light", "dark"} {
 				t.Run(fmt.Sprintf("%s-%d-%s", name, width, scheme), func(t *testing.T) {
 					c.t = t
 					c.open(pages[name](), width, scheme)
-					legible(c, width)
+					checkLegible(c, width)
 					if name == "report" || name == "trained" {
-						scoresFit(c)
+						checkScoresFit(c)
 					}
-					c.contains("the page", c.text("main"), measured[name]...)
-					c.quiet()
-					c.shot(fmt.Sprintf("%s-%d-%s", name, width, scheme))
+					c.checkContains("the page", c.text("main"), sampleText[name]...)
+					c.checkQuiet()
+					c.saveScreenshot(fmt.Sprintf("%s-%d-%s", name, width, scheme))
 				})
 			}
 		}
@@ -46,13 +46,13 @@ func TestPages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c.t = t
 			use(c, pages)
-			c.quiet()
+			c.checkQuiet()
 		})
 	}
 }
 
-// measured matches texts of tables and figures about their samples.
-var measured = map[string][]string{
+// sampleText matches texts of tables and figures about their samples.
+var sampleText = map[string][]string{
 	"map":        {"6000 items from the test set of run a run with a", "100 classes by label, 7 classes by coarse"},
 	"neighbours": {"60 random queries (first)", "among 6000 items of 100 classes from the test set of run a run"},
 	"diagnosis":  {"The test set, 6000 items of 100 classes in 24 dimensions", "500 anchors"},
@@ -68,13 +68,13 @@ var measured = map[string][]string{
 	"live":     {"200 anchors among 6000 samples of the test set"},
 }
 
-// legible checks what holds for every page.
-func legible(c *chrome, width int64) {
+// checkLegible checks what holds for every page.
+func checkLegible(c *chrome, width int64) {
 	c.t.Helper()
 	// The window is as high as the page, so that everything is drawn.
 	height := eval[float64](c, `document.documentElement.scrollHeight`)
 	c.do(chromedp.EmulateViewport(width, min(int64(height)+400, 15000)))
-	c.until(`[...document.querySelectorAll("figure.map")].every(f => f.querySelector("canvas") || f.getBoundingClientRect().top > innerHeight)`)
+	c.waitUntil(`[...document.querySelectorAll("figure.map")].every(f => f.querySelector("canvas") || f.getBoundingClientRect().top > innerHeight)`)
 	c.do(chromedp.Sleep(300 * time.Millisecond))
 	if wide := eval[float64](c, `document.documentElement.scrollWidth`); wide > float64(width) {
 		c.t.Errorf("the page is %g wide in a window of %d: %s", wide, width, eval[string](c, `[...document.querySelectorAll("main *")].
@@ -98,8 +98,8 @@ func legible(c *chrome, width int64) {
 	}
 }
 
-// scoresFit checks that no score of a run is outside the window.
-func scoresFit(c *chrome) {
+// checkScoresFit checks that no score of a run is outside the window.
+func checkScoresFit(c *chrome) {
 	c.t.Helper()
 	if cut := eval[[]string](c, `[...document.querySelectorAll("section:first-of-type .box")].
 		filter(b => b.scrollWidth > b.clientWidth + 1).map(b => b.innerText.slice(0, 60))`); len(cut) > 0 {
@@ -133,8 +133,8 @@ func (c *chrome) mouse(kind input.DispatchMouseEventType, x, y float64) {
 
 type place struct{ X, Y float64 }
 
-// middle returns the middle of the first element that a selector finds.
-func (c *chrome) middle(selector string) place {
+// middleOf returns the middle of the first element that a selector finds.
+func (c *chrome) middleOf(selector string) place {
 	c.t.Helper()
 	return eval[place](c, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({block: "center"});
 		const b = e.getBoundingClientRect(); return {X: b.left + b.width / 2, Y: b.top + b.height / 2}; })()`, selector))
@@ -142,7 +142,7 @@ func (c *chrome) middle(selector string) place {
 
 func (c *chrome) click(selector string) {
 	c.t.Helper()
-	p := c.middle(selector)
+	p := c.middleOf(selector)
 	c.mouse(input.DispatchMouseEventTypeMousePressed, p.X, p.Y)
 	c.mouse(input.DispatchMouseEventTypeMouseReleased, p.X, p.Y)
 }
@@ -158,7 +158,7 @@ func (c *chrome) text(selector string) string {
 	return eval[string](c, fmt.Sprintf(`document.querySelector(%q).innerText`, selector))
 }
 
-func (c *chrome) contains(what, text string, wants ...string) {
+func (c *chrome) checkContains(what, text string, wants ...string) {
 	c.t.Helper()
 	for _, w := range wants {
 		if !strings.Contains(text, w) {
@@ -169,7 +169,7 @@ func (c *chrome) contains(what, text string, wants ...string) {
 
 func useMap(c *chrome, pages map[string]func() string) {
 	c.open(pages["map"](), 1300, "light")
-	c.until(`document.querySelector(".map canvas")`)
+	c.waitUntil(`document.querySelector(".map canvas")`)
 	c.do(chromedp.Sleep(500 * time.Millisecond))
 	painted := eval[int](c, `(() => { const c = document.querySelector(".map canvas");
 		const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
@@ -181,11 +181,11 @@ func useMap(c *chrome, pages map[string]func() string) {
 		c.t.Errorf("the map says %q", s)
 	}
 	// The pointer shows an item: its photo, its path, its labels.
-	p := c.middle(".map canvas")
+	p := c.middleOf(".map canvas")
 	for d := 0.0; d < 40 && eval[bool](c, `document.querySelector(".map .card").hidden`); d++ {
 		c.mouse(input.DispatchMouseEventTypeMouseMoved, p.X+5*d, p.Y-3*d)
 	}
-	c.contains("the card", c.text(".map .card"), "/photo_", "label", "coarse", "group ")
+	c.checkContains("the card", c.text(".map .card"), "/photo_", "label", "coarse", "group ")
 	if !eval[bool](c, `document.querySelector(".map .photo").style.backgroundImage.startsWith("url(\"blob:")`) {
 		c.t.Error("the card has no photo")
 	}
@@ -199,14 +199,14 @@ func useMap(c *chrome, pages map[string]func() string) {
 		c.t.Errorf("%d classes found", n)
 	}
 	c.click(".legend button")
-	c.until(`document.querySelector(".map output").textContent === "60 of 6,000 items"`)
+	c.waitUntil(`document.querySelector(".map output").textContent === "60 of 6,000 items"`)
 	// The lit items are saved with all their labels.
 	c.do(chromedp.Evaluate[chromedp.Void](`window.saved = null; { const make = URL.createObjectURL;
 		URL.createObjectURL = b => { if (b.type === "text/csv") b.text().then(s => window.saved = s); return make(b); }; }`))
 	c.click(`.map .status button:last-child`)
-	c.until(`window.saved`)
+	c.waitUntil(`window.saved`)
 	csv := eval[string](c, `window.saved`)
-	c.contains("the CSV", csv, "row,path,x,y,label,coarse\n2400,", "no. 040/photo_2400.jpg,")
+	c.checkContains("the CSV", csv, "row,path,x,y,label,coarse\n2400,", "no. 040/photo_2400.jpg,")
 	if n := strings.Count(csv, "\n"); n != perClass+1 {
 		c.t.Errorf("%d lines of CSV", n)
 	}
@@ -215,10 +215,10 @@ func useMap(c *chrome, pages map[string]func() string) {
 	c.key("n")
 	c.key(kb.Enter)
 	// the whole photo
-	c.until(`document.querySelector(".card.pinned") && document.querySelector(".card.pinned .photo img")`)
+	c.waitUntil(`document.querySelector(".card.pinned") && document.querySelector(".card.pinned .photo img")`)
 	c.key(kb.Escape)
 	c.key(kb.Escape)
-	c.until(`document.querySelector(".map output").textContent === "6,000 items"`)
+	c.waitUntil(`document.querySelector(".map output").textContent === "6,000 items"`)
 	// A lasso around the middle.
 	c.click(".tools button:last-child")
 	for i, d := range []place{{-150, -150}, {150, -150}, {150, 150}, {-150, 150}, {-150, -100}} {
@@ -229,16 +229,16 @@ func useMap(c *chrome, pages map[string]func() string) {
 		c.mouse(kind, p.X+d.X, p.Y+d.Y)
 	}
 	c.mouse(input.DispatchMouseEventTypeMouseReleased, p.X-150, p.Y-100)
-	c.until(`/^[\d,]+ of 6,000 items$/.test(document.querySelector(".map output").textContent)`)
-	c.shot("use-map-lasso")
+	c.waitUntil(`/^[\d,]+ of 6,000 items$/.test(document.querySelector(".map output").textContent)`)
+	c.saveScreenshot("use-map-lasso")
 	// Another column colours it.
 	c.do(chromedp.Evaluate[chromedp.Void](`{ const s = document.querySelector(".map select"); s.value = 1; s.dispatchEvent(new Event("change")); }`))
-	c.until(`document.querySelectorAll(".legend button").length === 7`)
-	c.shot("use-map-column")
+	c.waitUntil(`document.querySelectorAll(".legend button").length === 7`)
+	c.saveScreenshot("use-map-column")
 }
 
-// fingers puts fingers on the screen or moves them; without places it lifts them.
-func (c *chrome) fingers(kind input.DispatchTouchEventType, at ...place) {
+// moveFingers puts fingers on the screen or moves them; without places it lifts them.
+func (c *chrome) moveFingers(kind input.DispatchTouchEventType, at ...place) {
 	c.t.Helper()
 	points := []*input.TouchPoint{}
 	for i, p := range at {
@@ -255,8 +255,8 @@ func (c *chrome) fingers(kind input.DispatchTouchEventType, at ...place) {
 // tap touches a place of the screen.
 func (c *chrome) tap(p place) {
 	c.t.Helper()
-	c.fingers(input.DispatchTouchEventTypeTouchStart, p)
-	c.fingers(input.DispatchTouchEventTypeTouchEnd)
+	c.moveFingers(input.DispatchTouchEventTypeTouchStart, p)
+	c.moveFingers(input.DispatchTouchEventTypeTouchEnd)
 	c.do(chromedp.Sleep(500 * time.Millisecond)) // two quick taps would be a double tap
 }
 
@@ -272,25 +272,25 @@ func (c *chrome) drag(ways ...[]place) {
 		if step == 0 {
 			kind = input.DispatchTouchEventTypeTouchStart
 		}
-		c.fingers(kind, at...)
+		c.moveFingers(kind, at...)
 	}
-	c.fingers(input.DispatchTouchEventTypeTouchEnd)
+	c.moveFingers(input.DispatchTouchEventTypeTouchEnd)
 	c.do(chromedp.Sleep(200 * time.Millisecond)) // a frame is drawn
 }
 
 // A phone: a tap shows the photo, one finger moves the map, two zoom it, and the
 // page stays where it is.
 func useTouch(c *chrome, pages map[string]func() string) {
-	c.touch(true)
-	defer c.touch(false)
+	c.enableTouch(true)
+	defer c.enableTouch(false)
 	c.open(pages["map"](), 400, "light")
-	c.until(`document.querySelector(".map canvas")`)
+	c.waitUntil(`document.querySelector(".map canvas")`)
 	c.do(chromedp.Sleep(500 * time.Millisecond))
-	p := c.middle(".map canvas")
+	p := c.middleOf(".map canvas")
 	c.tap(p)
-	c.until(`document.querySelector(".card.pinned .photo")`)
-	c.contains("the card", c.text(".map .card"), "/photo_", "group ")
-	c.shot("use-touch-card")
+	c.waitUntil(`document.querySelector(".card.pinned .photo")`)
+	c.checkContains("the card", c.text(".map .card"), "/photo_", "group ")
+	c.saveScreenshot("use-touch-card")
 	if free := eval[bool](c, `(() => { const card = document.querySelector(".map .card").getBoundingClientRect(),
 		ring = document.querySelector(".map .ring").getBoundingClientRect(), tools = document.querySelector(".map .tools").getBoundingClientRect();
 		const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
@@ -319,35 +319,35 @@ func useTouch(c *chrome, pages map[string]func() string) {
 	if math.Abs((zoomed.X-p.X)-2*(moved.X-p.X)) > 3 || math.Abs((zoomed.Y-p.Y)-2*(moved.Y-p.Y)) > 3 {
 		c.t.Errorf("fingers twice as far apart around %v moved the item from %v to %v", p, moved, zoomed)
 	}
-	c.tap(c.middle(".card.pinned button"))
-	c.until(`document.querySelector(".card").hidden`)
+	c.tap(c.middleOf(".card.pinned button"))
+	c.waitUntil(`document.querySelector(".card").hidden`)
 	// The lasso, by one finger.
-	c.tap(c.middle(".map .tools button:nth-child(3)"))
-	c.tap(c.middle(".map .tools button:last-child"))
-	p = c.middle(".map canvas")
+	c.tap(c.middleOf(".map .tools button:nth-child(3)"))
+	c.tap(c.middleOf(".map .tools button:last-child"))
+	p = c.middleOf(".map canvas")
 	scrolled := eval[float64](c, `scrollY`)
 	c.drag([]place{{p.X - 60, p.Y - 60}, {p.X + 60, p.Y - 60}, {p.X + 60, p.Y + 60}, {p.X - 60, p.Y + 60},
 		{p.X - 60, p.Y}})
-	c.until(`/^[\d,]+ of 6,000 items$/.test(document.querySelector(".map output").textContent)`)
+	c.waitUntil(`/^[\d,]+ of 6,000 items$/.test(document.querySelector(".map output").textContent)`)
 	if now := eval[float64](c, `scrollY`); now != scrolled {
 		c.t.Errorf("the page has scrolled from %g to %g", scrolled, now)
 	}
-	c.shot("use-touch-lasso")
+	c.saveScreenshot("use-touch-lasso")
 	// A tap also shows a curve's values.
 	c.open(pages["report"](), 400, "dark")
-	c.tap(c.middle(".draw[data-chart] svg"))
-	c.until(`!document.querySelector(".tip").hidden`)
-	c.contains("the tip", c.text(".tip"), "epoch ")
+	c.tap(c.middleOf(".draw[data-chart] svg"))
+	c.waitUntil(`!document.querySelector(".tip").hidden`)
+	c.checkContains("the tip", c.text(".tip"), "epoch ")
 }
 
 // Without WebGL, and without scripts, the picture inside is shown.
 func useMapWithoutWebGL(c *chrome, pages map[string]func() string) {
-	c.scripts(false)
+	c.enableScripts(false)
 	c.open(pages["map"](), 400, "dark")
-	c.shot("use-map-without-scripts")
-	c.scripts(true)
+	c.saveScreenshot("use-map-without-scripts")
+	c.enableScripts(true)
 	c.open(pages["map"]()+"?flat", 1300, "light")
-	c.until(`document.querySelector(".still").naturalWidth > 500`)
+	c.waitUntil(`document.querySelector(".still").naturalWidth > 500`)
 	if n := eval[int](c, `document.querySelectorAll(".map canvas, .map .panel").length`); n > 0 {
 		c.t.Error("a map without WebGL has controls")
 	}
@@ -362,19 +362,19 @@ func useNeighbours(c *chrome, pages map[string]func() string) {
 	if side := eval[float64](c, `document.querySelector(".found img").getBoundingClientRect().width`); side < 140 {
 		c.t.Errorf("pictures of %g pixels", side)
 	}
-	c.contains("a caption", c.text(".found figcaption"), "photo_", "distance")
+	c.checkContains("a caption", c.text(".found figcaption"), "photo_", "distance")
 	c.click(".found .pic:nth-child(2) .zoom")
-	c.until(`document.querySelector("dialog.viewer[open]")`)
+	c.waitUntil(`document.querySelector("dialog.viewer[open]")`)
 	// The photo itself is loaded from the folder.
-	c.until(`document.querySelector(".viewer .pic:nth-child(2) img").src.startsWith("file:")`)
+	c.waitUntil(`document.querySelector(".viewer .pic:nth-child(2) img").src.startsWith("file:")`)
 	first := c.text(".viewer .pic:nth-child(2)")
 	c.key(kb.ArrowRight)
 	if next := c.text(".viewer .pic:nth-child(2)"); next == first {
 		c.t.Error("the key shows no other picture")
 	}
-	c.shot("use-neighbours-large")
+	c.saveScreenshot("use-neighbours-large")
 	c.key(kb.Escape)
-	c.until(`!document.querySelector("dialog.viewer[open]")`)
+	c.waitUntil(`!document.querySelector("dialog.viewer[open]")`)
 }
 
 func useTable(c *chrome, pages map[string]func() string) {
@@ -401,14 +401,14 @@ func useTable(c *chrome, pages map[string]func() string) {
 	if n := len(column(1)); n != 10 {
 		c.t.Errorf("%d rows found", n)
 	}
-	c.shot("use-table")
+	c.saveScreenshot("use-table")
 }
 
 func useSpectrum(c *chrome, pages map[string]func() string) {
 	c.open(pages["diagnosis"](), 1300, "dark")
 	c.do(chromedp.SendKeys(chromedp.CSS(`input[placeholder^="Find one of"]`), "no. 042"))
-	c.until(`document.querySelector(".pointed .over")`)
-	c.contains("the tip", c.text(".tip"), "no. 042", "rank ")
+	c.waitUntil(`document.querySelector(".pointed .over")`)
+	c.checkContains("the tip", c.text(".tip"), "no. 042", "rank ")
 	if n := eval[int](c,
 		`Math.max(...[...document.querySelectorAll("svg.fig")].map(s => [...s.querySelectorAll("text")].filter(t => t.textContent.includes("class")).length))`); n > 3 {
 		c.t.Errorf("a legend lists %d classes", n)
@@ -417,15 +417,15 @@ func useSpectrum(c *chrome, pages map[string]func() string) {
 
 func useCurves(c *chrome, pages map[string]func() string) {
 	c.open(pages["report"](), 1300, "light")
-	p := c.middle(".draw[data-chart] svg")
+	p := c.middleOf(".draw[data-chart] svg")
 	c.mouse(input.DispatchMouseEventTypeMouseMoved, p.X, p.Y)
-	c.contains("the tip", c.text(".tip"), "epoch ")
-	c.contains("the page", c.text("main"), "best epoch", "Test set, 6000 images of 100 classes",
+	c.checkContains("the tip", c.text(".tip"), "epoch ")
+	c.checkContains("the page", c.text("main"), "best epoch", "Test set, 6000 images of 100 classes",
 		"Other than the default", "Before training", "After training")
 	if eval[bool](c, `document.querySelector("details").open`) {
 		c.t.Error("all settings stand open")
 	}
-	c.shot("use-curves")
+	c.saveScreenshot("use-curves")
 }
 
 func useFilm(c *chrome, pages map[string]func() string) {

@@ -26,8 +26,8 @@ type chrome struct {
 	messages []string // messages of the console since the page was opened
 }
 
-// start starts Chromium, or skips the test without Chromium.
-func start(t *testing.T) *chrome {
+// startChrome starts Chromium, or skips the test without Chromium.
+func startChrome(t *testing.T) *chrome {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("opens pages in a browser, which takes a minute")
@@ -72,14 +72,14 @@ func start(t *testing.T) *chrome {
 		}
 	}()
 	// A page opened with ?flat finds no WebGL.
-	c.before(`if (location.search === "?flat") {
+	c.runBefore(`if (location.search === "?flat") {
 		const get = HTMLCanvasElement.prototype.getContext;
 		HTMLCanvasElement.prototype.getContext = function(kind, ...more) {
 			return kind.startsWith("webgl") ? null : get.call(this, kind, ...more);
 		};
 	}`)
 	// A name that is run as a script would call alert.
-	c.before(`window.alert = () => { throw new Error("a name was run as a script"); }`)
+	c.runBefore(`window.alert = () => { throw new Error("a name was run as a script"); }`)
 	return c
 }
 
@@ -90,8 +90,8 @@ func (c *chrome) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// before runs a script on every page before the page's own.
-func (c *chrome) before(script string) {
+// runBefore runs a script on every page before the page's own.
+func (c *chrome) runBefore(script string) {
 	c.do(func(ctx context.Context, tab *chromedp.Target) (chromedp.Void, error) {
 		_, err := cdp.Call(ctx, tab, page.AddScriptToEvaluateOnNewDocument,
 			page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
@@ -99,8 +99,8 @@ func (c *chrome) before(script string) {
 	})
 }
 
-// scripts turns the pages' scripts on or off.
-func (c *chrome) scripts(on bool) {
+// enableScripts turns the pages' scripts on or off.
+func (c *chrome) enableScripts(on bool) {
 	c.do(func(ctx context.Context, tab *chromedp.Target) (chromedp.Void, error) {
 		_, err := cdp.Call(ctx, tab, emulation.SetScriptExecutionDisabled,
 			emulation.SetScriptExecutionDisabledParams{Value: !on})
@@ -108,8 +108,8 @@ func (c *chrome) scripts(on bool) {
 	})
 }
 
-// touch turns touch input on or off.
-func (c *chrome) touch(on bool) {
+// enableTouch turns touch input on or off.
+func (c *chrome) enableTouch(on bool) {
 	c.do(func(ctx context.Context, tab *chromedp.Target) (chromedp.Void, error) {
 		_, err := cdp.Call(ctx, tab, emulation.SetTouchEmulationEnabled,
 			emulation.SetTouchEmulationEnabledParams{Enabled: on, MaxTouchPoints: 5})
@@ -143,8 +143,8 @@ func eval[T any](c *chrome, expression string) T {
 	return v
 }
 
-// until waits for an expression to be true.
-func (c *chrome) until(expression string) {
+// waitUntil waits for an expression to be true.
+func (c *chrome) waitUntil(expression string) {
 	c.t.Helper()
 	for range 300 { // half a minute: CI may be busy
 		if eval[bool](c, "!!("+expression+")") {
@@ -155,8 +155,8 @@ func (c *chrome) until(expression string) {
 	c.t.Errorf("never came true: %s", expression)
 }
 
-// quiet fails the test if the console has messages.
-func (c *chrome) quiet() {
+// checkQuiet fails the test if the console has messages.
+func (c *chrome) checkQuiet() {
 	c.t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -165,8 +165,8 @@ func (c *chrome) quiet() {
 	}
 }
 
-// shot writes a picture of the whole page, if KINDRED_SHOTS is set.
-func (c *chrome) shot(name string) {
+// saveScreenshot writes a picture of the whole page, if KINDRED_SHOTS is set.
+func (c *chrome) saveScreenshot(name string) {
 	c.t.Helper()
 	dir := os.Getenv("KINDRED_SHOTS")
 	if dir == "" {

@@ -21,7 +21,7 @@ import (
 // wrong key, shows pictures, which an img cannot fetch with a key, and searches by the
 // picture in a second collection, which does not have the item.
 func TestServeKeys(t *testing.T) {
-	c := start(t)
+	c := startChrome(t)
 	secret, line, err := serve.NewKey("reader", serve.Read)
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestServeKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	names := photos(t, dir)[:3*perClass]
+	names := writePhotos(t, dir)[:3*perClass]
 	most, few := &storetest.Memory{Dim: 3}, &storetest.Memory{Dim: 3}
 	for i, n := range names {
 		k := i / perClass
@@ -67,34 +67,34 @@ func TestServeKeys(t *testing.T) {
 	address := listening.URL + "/?versus=few&id=" + strings.ReplaceAll(lacking, "/", "%2F")
 	for _, scheme := range []string{"light", "dark"} {
 		c.open(address, map[string]int64{"light": 1300, "dark": 400}[scheme], scheme)
-		c.until(`document.querySelector("#keyDialog")?.open`)
-		legible(c, map[string]int64{"light": 1300, "dark": 400}[scheme])
-		named(c)
-		c.shot("keys-" + scheme)
+		c.waitUntil(`document.querySelector("#keyDialog")?.open`)
+		checkLegible(c, map[string]int64{"light": 1300, "dark": 400}[scheme])
+		checkNamed(c)
+		c.saveScreenshot("keys-" + scheme)
 		if scheme == "dark" {
 			break // the tab keeps the key until it is closed
 		}
 		c.do(chromedp.SendKeys(chromedp.CSS("#key"), "not-the-key"+kb.Enter))
-		c.until(`document.querySelector("#keyDialog")?.open && document.querySelector("#key").value === ""`)
+		c.waitUntil(`document.querySelector("#keyDialog")?.open && document.querySelector("#key").value === ""`)
 		c.do(chromedp.SendKeys(chromedp.CSS("#key"), secret+kb.Enter))
-		c.until(`!document.querySelector("#keyDialog") && document.querySelectorAll(".list").length === 2`)
-		c.until(`[...document.querySelectorAll(".list")].every(l => l.querySelector(".hit img")?.naturalWidth > 0)`)
+		c.waitUntil(`!document.querySelector("#keyDialog") && document.querySelectorAll(".list").length === 2`)
+		c.waitUntil(`[...document.querySelectorAll(".list")].every(l => l.querySelector(".hit img")?.naturalWidth > 0)`)
 		second := eval[[]string](c, `[...document.querySelectorAll(".list:nth-child(2) .hit")].map(h => h.dataset.id)`)
 		if len(second) != 20 || !strings.HasPrefix(second[0], className(1)) || slices.Contains(second, lacking) {
 			t.Errorf("the collection that lacks %s finds %q", lacking, second)
 		}
-		c.contains("the status", c.text("#status"), "are found by both")
-		legible(c, 1300)
-		c.shot("keys-compare")
+		c.checkContains("the status", c.text("#status"), "are found by both")
+		checkLegible(c, 1300)
+		c.saveScreenshot("keys-compare")
 		c.do(chromedp.Evaluate[chromedp.Void](`sessionStorage.clear()`))
 	}
 }
 
 // TestServeRate: a page with more pictures than the server's rate allows at once shows all of them.
 func TestServeRate(t *testing.T) {
-	c, dir := start(t), t.TempDir()
+	c, dir := startChrome(t), t.TempDir()
 	m := &storetest.Memory{Dim: 3}
-	for _, n := range photos(t, dir)[:40] {
+	for _, n := range writePhotos(t, dir)[:40] {
 		it := store.Item{ID: n, Path: filepath.Join(dir, filepath.FromSlash(n)), Vector: []float32{1, 2, 3}}
 		if err := m.Put(t.Context(), []store.Item{it}, store.Insert); err != nil {
 			t.Fatal(err)
@@ -110,6 +110,6 @@ func TestServeRate(t *testing.T) {
 	t.Cleanup(listening.Close)
 	c.open(listening.URL+"/?k=50", 1300, "light")
 	c.do(chromedp.EmulateViewport(1300, 3000))
-	c.until(`document.querySelectorAll(".hit").length === 40 &&
+	c.waitUntil(`document.querySelectorAll(".hit").length === 40 &&
 		[...document.querySelectorAll(".hit")].every(h => h.querySelector("img")?.naturalWidth > 0)`)
 }

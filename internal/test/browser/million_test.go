@@ -20,8 +20,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// million makes a server of an index with n items on a plane, in clusters.
-func million(t *testing.T, n int) (address string) {
+// startMillion makes a server of an index with n items on a plane, in clusters.
+func startMillion(t *testing.T, n int) (address string) {
 	t.Helper()
 	x, err := index.Create(filepath.Join(t.TempDir(), "large.index"), index.Config{Dim: 2})
 	if err != nil {
@@ -63,15 +63,15 @@ func TestMillion(t *testing.T) {
 	if os.Getenv("KINDRED_LONG") != "" {
 		n = 1_000_000
 	}
-	c := start(t)
-	c.open(million(t, n), 1300, "light")
+	c := startChrome(t)
+	c.open(startMillion(t, n), 1300, "light")
 	// settled waits longer than until, and returns the time.
 	settled := func(expression string) time.Duration {
 		t.Helper()
 		begun := time.Now()
 		for !eval[bool](c, "!!("+expression+")") {
 			if time.Since(begun) > 4*time.Minute {
-				c.shot("million-failed")
+				c.saveScreenshot("million-failed")
 				t.Fatalf("never came true: %s; the page says %q", expression, c.text("#mapStatus"))
 			}
 			time.Sleep(50 * time.Millisecond)
@@ -87,13 +87,13 @@ func TestMillion(t *testing.T) {
 				await next(); await next(); took.push(performance.now() - begun); }
 			return took.sort((a, b) => a - b)[4]; })()`)
 	}
-	c.until(`document.querySelector("#about").textContent.includes("items in large")`)
+	c.waitUntil(`document.querySelector("#about").textContent.includes("items in large")`)
 	if asked := c.text("#drop"); strings.Contains(asked, "or") { // a collection of vectors takes no photos
 		t.Errorf("the page asks for %q", asked)
 	}
 	c.click("#showMap")
 	opened := settled(`document.querySelector(".map output")`)
-	if got, want := c.text(".map output"), fmt.Sprintf("%s items", thousands(n)); got != want {
+	if got, want := c.text(".map output"), fmt.Sprintf("%s items", formatThousands(n)); got != want {
 		t.Errorf("the map has %s, want %s", got, want)
 	}
 	bytes := eval[float64](c, `performance.getEntriesByType("resource").filter(r => r.name.includes("/v1/map")).
@@ -104,10 +104,10 @@ func TestMillion(t *testing.T) {
 	if drawn < 0.05 {
 		t.Errorf("%.3f of the map's area is drawn", drawn)
 	}
-	c.shot("million")
+	c.saveScreenshot("million")
 	pan := frames(`canvas.dispatchEvent(new KeyboardEvent("keydown", { key: i % 2 ? "ArrowLeft" : "ArrowRight", bubbles: true }))`)
 	zoom := frames(`canvas.dispatchEvent(new KeyboardEvent("keydown", { key: i % 2 ? "-" : "+", bubbles: true }))`)
-	p := c.middle(".map canvas")
+	p := c.middleOf(".map canvas")
 	hover := frames(fmt.Sprintf(`canvas.dispatchEvent(new PointerEvent("pointermove",
 		{ clientX: %g + i, clientY: %g, pointerType: "mouse", bubbles: true }))`, p.X, p.Y))
 	legend := frames(`document.querySelector(".legend button").dispatchEvent(new PointerEvent(i % 2 ? "pointerenter" : "pointerleave",
@@ -116,11 +116,11 @@ func TestMillion(t *testing.T) {
 	for range 6 {
 		c.key("+")
 	}
-	c.shot("million-near")
+	c.saveScreenshot("million-near")
 	c.key("0")
 	begun := time.Now()
 	c.click(".tools button:last-child")
-	p = c.middle(".map canvas")
+	p = c.middleOf(".map canvas")
 	box := eval[place](c, `(() => { const b = document.querySelector(".map canvas").getBoundingClientRect();
 		return {X: b.width / 2 - 4, Y: b.height / 2 - 4}; })()`)
 	for i, d := range []place{{-box.X, -box.Y}, {0, -box.Y}, {0, box.Y}, {-box.X, box.Y}, {-box.X, 0}} {
@@ -147,10 +147,10 @@ func TestMillion(t *testing.T) {
 		lasso.Round(time.Millisecond), recoloured.Round(time.Millisecond), heap/1e6)
 }
 
-// thousands writes a number in the form of the page.
-func thousands(n int) string {
+// formatThousands writes a number in the form of the page.
+func formatThousands(n int) string {
 	if n < 1000 {
 		return fmt.Sprint(n)
 	}
-	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
+	return fmt.Sprintf("%s,%03d", formatThousands(n/1000), n%1000)
 }

@@ -32,8 +32,8 @@ func className(k int) string {
 	return fmt.Sprintf("a class whose name is sixty letters long and ends in no. %03d", k)
 }
 
-// kindred is the program, built once for the test.
-func kindred(t *testing.T, dir string) func(args ...string) {
+// buildKindred is the program, built once for the test.
+func buildKindred(t *testing.T, dir string) func(args ...string) {
 	t.Helper()
 	binary := filepath.Join(dir, "kindred")
 	build := exec.Command("go", "build", "-o", binary, "github.com/kindred-ml/kindred/cmd/kindred")
@@ -50,8 +50,8 @@ func kindred(t *testing.T, dir string) func(args ...string) {
 	}
 }
 
-// write makes a file and the folders above it.
-func write(t *testing.T, path, text string) {
+// writeFile makes a file and the folders above it.
+func writeFile(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
@@ -61,8 +61,8 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// photos writes a folder for every class, and returns the photos' names.
-func photos(t *testing.T, dir string) (names []string) {
+// writePhotos writes a folder for every class, and returns the photos' names.
+func writePhotos(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	for i := range classes * perClass {
 		k := i / perClass
@@ -93,9 +93,9 @@ func photos(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// embeddings writes embeddings and labels of the photos; noise moves the items of a
+// writeEmbeddings writes embeddings and labels of the photos; noise moves the items of a
 // class apart.
-func embeddings(t *testing.T, stem string, names []string, cols int, noise float64) {
+func writeEmbeddings(t *testing.T, stem string, names []string, cols int, noise float64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
 	x := matrix.New(len(names), cols)
@@ -114,16 +114,16 @@ func embeddings(t *testing.T, stem string, names []string, cols int, noise float
 		}
 		fmt.Fprintf(&labels, "%s,%s,group %d\n", n, filepath.Dir(n), i/perClass%7)
 	}
-	write(t, stem+"labels.csv", labels.String())
+	writeFile(t, stem+"labels.csv", labels.String())
 	if err := embedding.Write(stem+"embeddings.npy", &embedding.Table{X: x}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// runFolder writes the files of a run.
-func runFolder(t *testing.T, dir, data, positives string, names []string, cols int) {
+// writeRun writes the files of a run.
+func writeRun(t *testing.T, dir, data, positives string, names []string, cols int) {
 	t.Helper()
-	write(t, filepath.Join(dir, "config.yaml"), fmt.Sprintf("data: {path: %q, size: 96}\n"+
+	writeFile(t, filepath.Join(dir, "config.yaml"), fmt.Sprintf("data: {path: %q, size: 96}\n"+
 		"network: {name: resnet18, dim: %d}\nmine: {positives: %s, negatives: semihard}\n"+
 		"loss: {name: triplet, margin: 0.25}\ntrain: {epochs: 12, seed: 3}\n"+
 		"eval: {recall: [1, 5, 10], keep: true}\n", data, cols, positives))
@@ -135,15 +135,15 @@ func runFolder(t *testing.T, dir, data, positives string, names []string, cols i
 			0.9-0.01*(f-8)*(f-8), 0.95-0.005*(f-8)*(f-8), 0.5+0.02*f)
 		timing += fmt.Sprintf("%d,63.5,8.25\n", e+1)
 	}
-	write(t, filepath.Join(dir, "metrics.csv"), metrics)
-	write(t, filepath.Join(dir, "timing.csv"), timing)
-	embeddings(t, dir+"/", names, cols, 0.4)
-	embeddings(t, dir+"/snapshots/0000_test_", names, cols, 3)
-	embeddings(t, dir+"/snapshots/0012_test_", names, cols, 0.4)
+	writeFile(t, filepath.Join(dir, "metrics.csv"), metrics)
+	writeFile(t, filepath.Join(dir, "timing.csv"), timing)
+	writeEmbeddings(t, dir+"/", names, cols, 0.4)
+	writeEmbeddings(t, dir+"/snapshots/0000_test_", names, cols, 3)
+	writeEmbeddings(t, dir+"/snapshots/0012_test_", names, cols, 0.4)
 }
 
-// digits writes a small MNIST: the ten digits are squares of ten sizes.
-func digits(t *testing.T, home string) {
+// writeDigits writes a small MNIST: the ten digits are squares of ten sizes.
+func writeDigits(t *testing.T, home string) {
 	t.Helper()
 	for name, n := range map[string]int{"train": 600, "t10k": 300} {
 		images := []byte{0, 0, 8, 3, 0, 0, byte(n >> 8), byte(n), 0, 0, 0, 28, 0, 0, 0, 28}
@@ -163,25 +163,25 @@ func digits(t *testing.T, home string) {
 				}
 			}
 		}
-		write(t, filepath.Join(home, "mnist", name+"-images-idx3-ubyte"), string(images))
-		write(t, filepath.Join(home, "mnist", name+"-labels-idx1-ubyte"), string(labels))
+		writeFile(t, filepath.Join(home, "mnist", name+"-images-idx3-ubyte"), string(images))
+		writeFile(t, filepath.Join(home, "mnist", name+"-labels-idx1-ubyte"), string(labels))
 	}
 }
 
-// made holds the pages by name. Each is made when it is first needed.
-func made(t *testing.T) map[string]func() string {
+// newPages holds the pages by name. Each is made when it is first needed.
+func newPages(t *testing.T) map[string]func() string {
 	t.Helper()
 	dir := t.TempDir()
-	run := kindred(t, dir)
+	run := buildKindred(t, dir)
 	set := filepath.Join(dir, "photos")
-	names := photos(t, set)
+	names := writePhotos(t, set)
 	long := "a run with a name of sixty letters, as programs that sweep make"
-	runFolder(t, filepath.Join(dir, "runs", long), set, "easy", names, 24)
+	writeRun(t, filepath.Join(dir, "runs", long), set, "easy", names, 24)
 	few := names[:10*perClass]
-	runFolder(t, filepath.Join(dir, "runs", "plane"), set, "random", few, 2)
+	writeRun(t, filepath.Join(dir, "runs", "plane"), set, "random", few, 2)
 	one := filepath.Join("runs", long)
 	e, l := filepath.Join(one, "embeddings.npy"), filepath.Join(one, "labels.csv")
-	digits(t, filepath.Join(dir, "home"))
+	writeDigits(t, filepath.Join(dir, "home"))
 	train := sync.OnceFunc(func() {
 		run("train", "--data", set, "--out", "trained", "--set", "train.epochs=1", "--set", "data.size=24",
 			"--set", "data.train_limit=4", "--set", "data.test_limit=4")
@@ -219,12 +219,12 @@ func made(t *testing.T) map[string]func() string {
 	page("identify", "identify.html", "identify", "--vector", e, "--embeddings", e, "--labels", l, "--in", set,
 		"--calibration", filepath.Join(dir, "calibration.json"), "--coverage", "0.9", "--queries", "30")
 	page("reproduce", "report.html", "reproduce", "mnist", "--fast", "--data-dir", filepath.Join(dir, "home"))
-	write(t, filepath.Join(dir, "plan.yaml"), "set: {data: {name: mnist, train_limit: 20, test_limit: 10}, "+
+	writeFile(t, filepath.Join(dir, "plan.yaml"), "set: {data: {name: mnist, train_limit: 20, test_limit: 10}, "+
 		"train.epochs: 3, network.dim: 8}\nranges:\n  train.lr: {low: 0.0003, high: 0.01, log: true}\n"+
 		"  mine.positives: [easy, random]\n  loss.margin: {low: 0.1, high: 0.4, step: 0.1}\n"+
 		"arms: [{name: triplet}, {name: never, stop: never, search: random}]\ntrials: 4\nfolds: images:2\nseeds: 1\n")
 	page("sweep", "report.html", "sweep", "plan.yaml", "--data-dir", filepath.Join(dir, "home"))
-	write(t, filepath.Join(dir, "arms.yaml"), "set: {data: {name: mnist, train_limit: 20, test_limit: 10}, "+
+	writeFile(t, filepath.Join(dir, "arms.yaml"), "set: {data: {name: mnist, train_limit: 20, test_limit: 10}, "+
 		"train.epochs: 1, network.dim: 8}\narms:\n  - {name: triplet}\n"+
 		"  - {name: a name of an arm that is longer than a phone is wide, set: {loss.name: multisimilarity}}\n")
 	page("compare", "report.html", "compare", "arms.yaml", "--data-dir", filepath.Join(dir, "home"))

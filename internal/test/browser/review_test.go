@@ -20,9 +20,9 @@ import (
 	"github.com/kindred-ml/kindred/serve"
 )
 
-// doubtful writes 120 pictures of two classes, birds with three sub-classes and fish, with prices and
+// writeDoubtful writes 120 pictures of two classes, birds with three sub-classes and fish, with prices and
 // embeddings that separate them. Every tenth label is wrong.
-func doubtful(t *testing.T, dir string) {
+func writeDoubtful(t *testing.T, dir string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
 	x := matrix.New(120, 6)
@@ -55,7 +55,7 @@ func doubtful(t *testing.T, dir string) {
 		paths[i] = fmt.Sprintf("%s/photo_%03d.jpg", label[i], i)
 		price[i] = strconv.Itoa(i)
 		path := filepath.Join(dir, "photos", filepath.FromSlash(paths[i]))
-		write(t, path, "")
+		writeFile(t, path, "")
 		f, err := os.Create(path)
 		if err != nil {
 			t.Fatal(err)
@@ -77,13 +77,13 @@ func doubtful(t *testing.T, dir string) {
 	}
 }
 
-// saved presses a key of the page and returns the rows of the CSV file that it saves.
-func saved(c *chrome, key string) [][]string {
+// savedCSV presses a key of the page and returns the rows of the CSV file that it saves.
+func savedCSV(c *chrome, key string) [][]string {
 	c.t.Helper()
 	eval[bool](c, `(() => { window.saved = null; if (!window.make) window.make = URL.createObjectURL;
 		URL.createObjectURL = b => { b.text().then(s => window.saved = s); return window.make(b); }; return true; })()`)
 	c.key(key)
-	c.until(`window.saved`)
+	c.waitUntil(`window.saved`)
 	rows, err := csv.NewReader(strings.NewReader(eval[string](c, `window.saved`))).ReadAll()
 	if err != nil {
 		c.t.Fatal(err)
@@ -94,10 +94,10 @@ func saved(c *chrome, key string) [][]string {
 // A person splits a class, relabels ten items, undoes one decision, comes back later and
 // saves a manifest for kindred train.
 func TestReview(t *testing.T) {
-	c := start(t)
+	c := startChrome(t)
 	dir := t.TempDir()
-	run := kindred(t, dir)
-	doubtful(t, dir)
+	run := buildKindred(t, dir)
+	writeDoubtful(t, dir)
 	run("clean", "E.csv", "--data", "photos", "--out", "suspects")
 	run("discover", "E.csv", "--data", "photos", "--out", "kinds")
 	suspects, kinds := filepath.Join(dir, "suspects", "review.html"), filepath.Join(dir, "kinds", "review.html")
@@ -107,11 +107,11 @@ func TestReview(t *testing.T) {
 			// The title is there at once and stays, and the first card begins on the first screen.
 			title := `(() => { const b = document.querySelector("#title").getBoundingClientRect();
 				return b.top >= 0 && b.bottom < 80; })()`
-			c.until(`document.querySelector("article.here")?.getBoundingClientRect().top < 700 && ` + title)
+			c.waitUntil(`document.querySelector("article.here")?.getBoundingClientRect().top < 700 && ` + title)
 			eval[bool](c, `(scrollTo(0, 2000), true)`)
-			c.until(title)
-			legible(c, width)
-			c.shot(fmt.Sprintf("review-%d-%s", width, scheme))
+			c.waitUntil(title)
+			checkLegible(c, width)
+			c.saveScreenshot(fmt.Sprintf("review-%d-%s", width, scheme))
 		}
 	}
 	relabelTen(c, suspects)
@@ -119,14 +119,14 @@ func TestReview(t *testing.T) {
 	// Without results the page has a sentence, and no buttons.
 	run("discover", "E.csv", "--data", "photos", "--level", "1e-9", "--out", "none")
 	c.open(filepath.Join(dir, "none", "review.html"), 400, "light")
-	c.until(`document.querySelector("#cards").textContent === "There is nothing to decide."`)
-	c.contains("the lead", c.text("#lead"), "No class has sub-classes",
+	c.waitUntil(`document.querySelector("#cards").textContent === "There is nothing to decide."`)
+	c.checkContains("the lead", c.text("#lead"), "No class has sub-classes",
 		"kindred discover with --level 0.3")
 	if n := eval[int](c,
 		`[...document.querySelectorAll("button, kbd")].filter(e => e.checkVisibility()).length`); n != 0 {
 		t.Errorf("%d buttons and keys, and nothing to decide", n)
 	}
-	c.quiet()
+	c.checkQuiet()
 	run("train", "--data", "manifest.csv", "--set", "data.outside=true", "--set", "sample.name=hierarchical", "--set",
 		"train.epochs=1", "--set", "network.pretrained=none", "--set", "data.size=24", "--out", "trained")
 }
@@ -137,21 +137,21 @@ func TestReviewServed(t *testing.T) {
 		t.Skip("opens pages in a browser, which takes a minute")
 	}
 	dir := t.TempDir()
-	run := kindred(t, dir)
-	doubtful(t, dir)
+	run := buildKindred(t, dir)
+	writeDoubtful(t, dir)
 	run("clean", "E.csv", "--data", "photos", "--out", "suspects")
 	run("discover", "E.csv", "--data", "photos", "--out", "kinds")
-	c := start(t)
-	relabelTen(c, reviewed(t, filepath.Join(dir, "suspects")))
-	kinds := reviewed(t, filepath.Join(dir, "kinds", "review.html"))
+	c := startChrome(t)
+	relabelTen(c, serveReview(t, filepath.Join(dir, "suspects")))
+	kinds := serveReview(t, filepath.Join(dir, "kinds", "review.html"))
 	splitKind(c, kinds, dir)
-	legible(c, 1300)
-	c.quiet()
+	checkLegible(c, 1300)
+	c.checkQuiet()
 	othersDecide(c, kinds)
 }
 
-// reviewed serves a written page, or the page in a folder.
-func reviewed(t *testing.T, path string) (address string) {
+// serveReview serves a written page, or the page in a folder.
+func serveReview(t *testing.T, path string) (address string) {
 	t.Helper()
 	s, err := serve.New(serve.Options{Page: page.Handler(), Review: path, Limits: serve.Limits{Rate: -1}})
 	if err != nil {
@@ -168,10 +168,10 @@ func reviewed(t *testing.T, path string) (address string) {
 func othersDecide(c *chrome, address string) {
 	c.t.Helper()
 	c.open(strings.TrimSuffix(address, "review"), 1300, "light") // which leads to the review
-	c.until(`document.querySelectorAll("article.split").length === 2`)
+	c.waitUntil(`document.querySelectorAll("article.split").length === 2`)
 	eval[bool](c, `(() => { localStorage.clear(); sessionStorage.clear(); return true; })()`)
 	c.open(address, 1300, "light")
-	c.until(`document.querySelectorAll("article.split").length === 2`)
+	c.waitUntil(`document.querySelectorAll("article.split").length === 2`)
 	decisions := strings.TrimSuffix(address, "review") + "v1/review/decisions"
 	eval[bool](c, fmt.Sprintf(`(async () => {
 		const there = await (await fetch(%[1]q)).json();
@@ -180,13 +180,13 @@ func othersDecide(c *chrome, address string) {
 		return put.ok;
 	})()`, decisions))
 	c.key("d")
-	c.until(`document.querySelector("#progress").textContent.includes("Somebody else")`)
+	c.waitUntil(`document.querySelector("#progress").textContent.includes("Somebody else")`)
 	if n := eval[int](c, `document.querySelectorAll("article.split, article.drop").length`); n != 0 {
 		c.t.Errorf("%d articles are marked, and nothing is decided", n)
 	}
 	c.key("a")
-	c.until(`document.querySelector("#progress").textContent.startsWith("1 of ")`)
-	c.until(`!("sending" in document.body.dataset)`)
+	c.waitUntil(`document.querySelector("#progress").textContent.startsWith("1 of ")`)
+	c.waitUntil(`!("sending" in document.body.dataset)`)
 	if n := eval[int](c, fmt.Sprintf(`fetch(%q).then(a => a.json()).then(d => Object.keys(d.done).length)`,
 		decisions)); n != 1 {
 		c.t.Errorf("%d decisions are kept, want 1", n)
@@ -197,33 +197,33 @@ func othersDecide(c *chrome, address string) {
 func relabelTen(c *chrome, page string) {
 	c.t.Helper()
 	c.open(page, 1300, "light")
-	c.until(`document.querySelector("article.here")`)
+	c.waitUntil(`document.querySelector("article.here")`)
 	labels := eval[int](c, `[...document.querySelectorAll("article p")].
 		filter(p => p.textContent.startsWith("label: ")).length`)
 	if labels != 12 {
 		c.t.Errorf("%d labels are suspected, want 12", labels)
 	}
-	before := saved(c, "m")
+	before := savedCSV(c, "m")
 	if len(before) != 121 || strings.Join(before[0], ",") != "path,label,split,price" {
 		c.t.Fatalf("%d lines of manifest, %q", len(before), before[0])
 	}
 	for range 10 {
 		c.key("r")
 	}
-	c.until(`document.querySelector("#progress").textContent.startsWith("10 of ")`)
+	c.waitUntil(`document.querySelector("#progress").textContent.startsWith("10 of ")`)
 	c.key("u")
-	c.until(`document.querySelector("#progress").textContent.startsWith("9 of ")`)
-	c.shot("review-relabelled")
-	c.until(`!("sending" in document.body.dataset)`)
+	c.waitUntil(`document.querySelector("#progress").textContent.startsWith("9 of ")`)
+	c.saveScreenshot("review-relabelled")
+	c.waitUntil(`!("sending" in document.body.dataset)`)
 	c.open(page, 1300, "light") // progress is kept
-	c.until(`document.querySelector("#progress").textContent.startsWith("9 of ")`)
+	c.waitUntil(`document.querySelector("#progress").textContent.startsWith("9 of ")`)
 	if n := eval[int](c, `document.querySelectorAll("article.relabel").length`); n != 9 {
 		c.t.Errorf("%d articles are marked after a reload", n)
 	}
 	c.key("r") // the undo moved to this card
 	c.key("d") // the next card is dropped
-	c.until(`document.querySelector("#progress").textContent.startsWith("11 of ")`)
-	after := saved(c, "m")
+	c.waitUntil(`document.querySelector("#progress").textContent.startsWith("11 of ")`)
+	after := savedCSV(c, "m")
 	changed := 0
 	left := map[string]string{}
 	for _, row := range after[1:] {
@@ -237,7 +237,7 @@ func relabelTen(c *chrome, page string) {
 	if len(after) != 120 || changed != 10 {
 		c.t.Errorf("%d lines of manifest, of which %d have another label", len(after), changed)
 	}
-	if log := saved(c, "l"); len(log) != 12 || strings.Join(log[0], ",") != "time,action,path,from,to,reason" ||
+	if log := savedCSV(c, "l"); len(log) != 12 || strings.Join(log[0], ",") != "time,action,path,from,to,reason" ||
 		log[1][1] != "relabel" || log[11][1] != "drop" || log[1][3] == log[1][4] {
 		c.t.Errorf("the log: %q", log)
 	}
@@ -248,25 +248,25 @@ func relabelTen(c *chrome, page string) {
 func splitKind(c *chrome, page, dir string) {
 	c.t.Helper()
 	c.open(page, 1300, "light")
-	c.until(`document.querySelector("article.here")`)
+	c.waitUntil(`document.querySelector("article.here")`)
 	c.key("s")
 	c.key("s")
 	c.key("u")
 	c.key("e")
-	c.until(`document.querySelector("#ask").open`)
+	c.waitUntil(`document.querySelector("#ask").open`)
 	eval[bool](c, `(() => { document.querySelector("#label").value = "wren, small"; return true; })()`)
 	c.click(`#ask button[value="ok"]`)
-	c.until(`document.querySelector("#progress").textContent.startsWith("2 of ")`)
-	c.shot("review-split")
-	c.until(`!("sending" in document.body.dataset)`)
+	c.waitUntil(`document.querySelector("#progress").textContent.startsWith("2 of ")`)
+	c.saveScreenshot("review-split")
+	c.waitUntil(`!("sending" in document.body.dataset)`)
 	c.open(page, 1300, "light")
-	c.until(`document.querySelectorAll("article.split").length === 2`)
+	c.waitUntil(`document.querySelectorAll("article.split").length === 2`)
 	// All sub-classes of the class at once, and undone.
 	c.key("S")
-	c.until(`document.querySelectorAll("article.split").length > 2`)
+	c.waitUntil(`document.querySelectorAll("article.split").length > 2`)
 	c.key("u")
-	c.until(`document.querySelectorAll("article.split").length === 2`)
-	rows := saved(c, "m")
+	c.waitUntil(`document.querySelectorAll("article.split").length === 2`)
+	rows := savedCSV(c, "m")
 	if strings.Join(rows[0], ",") != "path,label,coarse,split,price" || rows[2][4] != "1" {
 		c.t.Errorf("the manifest has columns %q", rows[0])
 	}
@@ -284,5 +284,5 @@ func splitKind(c *chrome, page, dir string) {
 	if len(count) != 2 || count["wren, small of bird"] < 5 {
 		c.t.Errorf("split off: %v", count)
 	}
-	write(c.t, filepath.Join(dir, "manifest.csv"), text.String())
+	writeFile(c.t, filepath.Join(dir, "manifest.csv"), text.String())
 }

@@ -41,10 +41,10 @@ func (meanColour) Embed(_ context.Context, pictures []*imaging.Image) (*matrix.D
 	return x, nil
 }
 
-// likeAClass embeds "class 3" as the photos of this class.
-type likeAClass struct{}
+// classText embeds "class 3" as the photos of this class.
+type classText struct{}
 
-func (likeAClass) Embed(_ context.Context, texts []string) (*matrix.Dense, error) {
+func (classText) Embed(_ context.Context, texts []string) (*matrix.Dense, error) {
 	x := matrix.New(len(texts), 3)
 	for i, text := range texts {
 		var k int
@@ -56,12 +56,12 @@ func (likeAClass) Embed(_ context.Context, texts []string) (*matrix.Dense, error
 	return x, nil
 }
 
-// served starts a server with two collections of the photos: one embeds them by their
+// startServer starts a server with two collections of the photos: one embeds them by their
 // colours, and in the other each class is a point.
-func served(t *testing.T) (address string, photo string) {
+func startServer(t *testing.T) (address string, photo string) {
 	t.Helper()
 	dir := t.TempDir()
-	names := photos(t, dir)[:8*perClass] // the last class is called <script>
+	names := writePhotos(t, dir)[:8*perClass] // the last class is called <script>
 	colours, points := &storetest.Memory{Dim: 3}, &storetest.Memory{Dim: 3}
 	var seen, collapsed []store.Item
 	for i, n := range names {
@@ -84,7 +84,7 @@ func served(t *testing.T) (address string, photo string) {
 	}
 	s, err := serve.New(serve.Options{Page: page.Handler(), Limits: serve.Limits{Rate: -1},
 		Collections: []serve.Collection{
-			{Name: "colours", Store: colours, Embedder: meanColour{}, Words: likeAClass{}, Folders: []string{dir}},
+			{Name: "colours", Store: colours, Embedder: meanColour{}, Words: classText{}, Folders: []string{dir}},
 			{Name: "points", Store: points, Embedder: meanColour{}, Folders: []string{dir}},
 			{Name: "database", Store: struct{ store.Store }{points}, Folders: []string{dir}},
 			{Name: "nothing", Store: &storetest.Memory{Dim: 3}, Folders: []string{dir}},
@@ -100,8 +100,8 @@ func served(t *testing.T) (address string, photo string) {
 
 // TestServe uses the page of the server as a reader does.
 func TestServe(t *testing.T) {
-	c := start(t)
-	address, photo := served(t)
+	c := startChrome(t)
+	address, photo := startServer(t)
 	id := className(2) + "/photo_0125.jpg"
 	of := func(query string) string {
 		return address + "?" + strings.ReplaceAll(strings.ReplaceAll(query, " ", "%20"), "/", "%2F")
@@ -113,32 +113,32 @@ func TestServe(t *testing.T) {
 				t.Run(fmt.Sprintf("%s-%d-%s", name, width, scheme), func(t *testing.T) {
 					c.t = t
 					c.open(of(query), width, scheme)
-					c.until(`document.querySelectorAll(".hit").length >= 20`)
+					c.waitUntil(`document.querySelectorAll(".hit").length >= 20`)
 					c.click("#showMap")
-					c.until(`document.querySelector("#mapPlace canvas")`)
-					legible(c, width)
-					named(c)
-					c.quiet()
-					c.shot(fmt.Sprintf("%s-%d-%s", name, width, scheme))
+					c.waitUntil(`document.querySelector("#mapPlace canvas")`)
+					checkLegible(c, width)
+					checkNamed(c)
+					c.checkQuiet()
+					c.saveScreenshot(fmt.Sprintf("%s-%d-%s", name, width, scheme))
 				})
 			}
 		}
 	}
-	t.Run("wall", func(t *testing.T) { c.t = t; useWall(c, address); c.quiet() })
-	t.Run("database", func(t *testing.T) { c.t = t; useDatabase(c, of); c.quiet() })
-	t.Run("itself", func(t *testing.T) { c.t = t; useCopies(c, of("id="+id)); c.quiet() })
+	t.Run("wall", func(t *testing.T) { c.t = t; useWall(c, address); c.checkQuiet() })
+	t.Run("database", func(t *testing.T) { c.t = t; useDatabase(c, of); c.checkQuiet() })
+	t.Run("itself", func(t *testing.T) { c.t = t; useCopies(c, of("id="+id)); c.checkQuiet() })
 	t.Run("unknown", func(t *testing.T) { c.t = t; useUnknown(c, of("id=photo_012")) })
-	t.Run("photo", func(t *testing.T) { c.t = t; usePhoto(c, address, photo); c.quiet() })
-	t.Run("words", func(t *testing.T) { c.t = t; useWords(c, of); c.quiet() })
-	t.Run("camera", func(t *testing.T) { c.t = t; useCamera(c, address); c.quiet() })
-	t.Run("compare", func(t *testing.T) { c.t = t; useCompare(c, of("versus=points&id="+id)); c.quiet() })
-	t.Run("map", func(t *testing.T) { c.t = t; useServedMap(c, of("id="+id)); c.quiet() })
-	t.Run("following", func(t *testing.T) { c.t = t; useFollowing(c); c.quiet() })
+	t.Run("photo", func(t *testing.T) { c.t = t; usePhoto(c, address, photo); c.checkQuiet() })
+	t.Run("words", func(t *testing.T) { c.t = t; useWords(c, of); c.checkQuiet() })
+	t.Run("camera", func(t *testing.T) { c.t = t; useCamera(c, address); c.checkQuiet() })
+	t.Run("compare", func(t *testing.T) { c.t = t; useCompare(c, of("versus=points&id="+id)); c.checkQuiet() })
+	t.Run("map", func(t *testing.T) { c.t = t; useServedMap(c, of("id="+id)); c.checkQuiet() })
+	t.Run("following", func(t *testing.T) { c.t = t; useFollowing(c); c.checkQuiet() })
 	t.Run("mistakes", func(t *testing.T) {
 		c.t = t
 		c.open(of("filter=price <&id="+id), 400, "light")
-		c.until(`!document.querySelector("#error").hidden`)
-		c.contains("the error", c.text("#error"), "filter")
+		c.waitUntil(`!document.querySelector("#error").hidden`)
+		c.checkContains("the error", c.text("#error"), "filter")
 	})
 }
 
@@ -146,36 +146,36 @@ func TestServe(t *testing.T) {
 func useWords(c *chrome, of func(query string) string) {
 	c.t.Helper()
 	c.open(of("collection=points"), 400, "light")
-	c.until(`document.querySelectorAll(".hit").length > 0`)
+	c.waitUntil(`document.querySelectorAll(".hit").length > 0`)
 	if said := c.text("#or"); said != "or an item’s id" {
 		c.t.Errorf("%q for a collection that takes no words", said)
 	}
 	c.open(of(""), 1300, "light")
-	c.until(`document.querySelector("#or").textContent === "or words, or an item’s id"`)
+	c.waitUntil(`document.querySelector("#or").textContent === "or words, or an item’s id"`)
 	c.do(chromedp.SendKeys(chromedp.CSS("#id"), "class 3"+kb.Enter))
-	c.until(foundTwenty)
-	words := hits(c)
-	c.contains("the address", eval[string](c, `location.search`), "text=class+3")
-	named(c)
-	legible(c, 1300)
+	c.waitUntil(hasTwenty)
+	words := hitIDs(c)
+	c.checkContains("the address", eval[string](c, `location.search`), "text=class+3")
+	checkNamed(c)
+	checkLegible(c, 1300)
 	c.click(".hit")
-	c.until(`location.search.includes("id=") && !location.search.includes("text=")`)
-	c.until(foundTwenty)
+	c.waitUntil(`location.search.includes("id=") && !location.search.includes("text=")`)
+	c.waitUntil(hasTwenty)
 	c.do(chromedp.Evaluate[chromedp.Void](`history.back()`))
-	c.until(`location.search.includes("text=") && document.querySelector("#id").value === "class 3"`)
-	c.until(foundTwenty)
-	if got := hits(c); !slices.Equal(got, words) {
+	c.waitUntil(`location.search.includes("text=") && document.querySelector("#id").value === "class 3"`)
+	c.waitUntil(hasTwenty)
+	if got := hitIDs(c); !slices.Equal(got, words) {
 		c.t.Errorf("after going back: %v, want %v", got, words)
 	}
 	// What is an id is an item, also where words are taken.
 	c.do(chromedp.SetValue(chromedp.CSS("#id"), "copies of it.jpg"))
 	c.do(chromedp.SendKeys(chromedp.CSS("#id"), kb.Enter))
-	c.until(`location.search.includes("id=copies+of+it.jpg")`)
-	c.until(foundTwenty)
+	c.waitUntil(`location.search.includes("id=copies+of+it.jpg")`)
+	c.waitUntil(hasTwenty)
 	c.open(of("text=class 3&filter=price < 5"), 400, "dark")
-	c.until(`document.querySelector("#status").textContent.startsWith("20 neighbours among") &&
+	c.waitUntil(`document.querySelector("#status").textContent.startsWith("20 neighbours among") &&
 		document.querySelector("#status").textContent.includes("price < 5")`)
-	c.contains("the page", c.text("#found"), "distance")
+	c.checkContains("the page", c.text("#found"), "distance")
 }
 
 // useFollowing reads how a collection follows a folder, and sees that change.
@@ -193,7 +193,7 @@ func useFollowing(c *chrome) {
 	defer listening.Close()
 	says := func(start string) {
 		c.t.Helper()
-		c.until(fmt.Sprintf(`!document.querySelector("#following").hidden &&
+		c.waitUntil(fmt.Sprintf(`!document.querySelector("#following").hidden &&
 			document.querySelector("#following").textContent.startsWith(%q)`, "Following photos/<b>: "+start))
 	}
 	c.open(listening.URL, 400, "light")
@@ -203,16 +203,16 @@ func useFollowing(c *chrome) {
 	}
 	f.Compared(serve.Comparison{Changes: map[string]int{"added": 1}})
 	says("up to date at ")
-	c.contains("the number of items", c.text("#about"), "1 item")
-	legible(c, 400)
-	named(c)
+	c.checkContains("the number of items", c.text("#about"), "1 item")
+	checkLegible(c, 400)
+	checkNamed(c)
 	f.Failed(errors.New("no folder"))
 	c.open(listening.URL, 1300, "dark")
 	says("failed: no folder")
 }
 
-// named checks that every control has a name for screen readers.
-func named(c *chrome) {
+// checkNamed checks that every control has a name for screen readers.
+func checkNamed(c *chrome) {
 	c.t.Helper()
 	if nameless := eval[[]string](c, `[...document.querySelectorAll("button, input, select, summary, [tabindex='0']")].
 		filter(e => e.checkVisibility() && !(e.getAttribute("aria-label") || e.innerText?.trim() || e.labels?.[0]?.innerText.trim() || e.title)).
@@ -221,15 +221,15 @@ func named(c *chrome) {
 	}
 }
 
-// foundTwenty is true once a search shows 20 neighbours.
-const foundTwenty = `document.querySelector("#status").textContent.startsWith("20 neighbours among") &&
+// hasTwenty is true once a search shows 20 neighbours.
+const hasTwenty = `document.querySelector("#status").textContent.startsWith("20 neighbours among") &&
 	document.querySelectorAll(".hit").length === 20`
 
-// pictured is true while an uploaded photo is looked up, which the address names.
-const pictured = `/[?&]picture=[0-9a-f]{64}/.test(location.search)`
+// isPictureSearch is true while an uploaded photo is looked up, which the address names.
+const isPictureSearch = `/[?&]picture=[0-9a-f]{64}/.test(location.search)`
 
-// hits returns the ids of the neighbours.
-func hits(c *chrome) []string {
+// hitIDs returns the ids of the neighbours.
+func hitIDs(c *chrome) []string {
 	c.t.Helper()
 	return eval[[]string](c, `[...document.querySelectorAll(".list:first-child .hit")].map(h => h.dataset.id)`)
 }
@@ -237,55 +237,55 @@ func hits(c *chrome) []string {
 // usePhoto uploads a photo, reads its neighbours, filters, crops, walks and goes back.
 func usePhoto(c *chrome, address, photo string) {
 	c.open(address, 1300, "light")
-	c.until(`document.querySelector("#about").textContent.includes("481 items in colours")`)
+	c.waitUntil(`document.querySelector("#about").textContent.includes("481 items in colours")`)
 	c.do(chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{photo}))
-	c.until(foundTwenty + ` && document.querySelector(".hit img").naturalWidth > 0`)
-	whole := hits(c)
+	c.waitUntil(hasTwenty + ` && document.querySelector(".hit img").naturalWidth > 0`)
+	whole := hitIDs(c)
 	if !strings.HasPrefix(whole[0], className(3)) {
 		c.t.Errorf("the nearest is %s", whole[0])
 	}
-	c.contains("the page", c.text("#found"), "20 neighbours among 481 items", "distance 0.")
+	c.checkContains("the page", c.text("#found"), "20 neighbours among 481 items", "distance 0.")
 	// A part of it, and back to the whole.
-	p := c.middle("#shown")
+	p := c.middleOf("#shown")
 	c.mouse(input.DispatchMouseEventTypeMousePressed, p.X-30, p.Y-25)
 	c.mouse(input.DispatchMouseEventTypeMouseMoved, p.X, p.Y)
 	c.mouse(input.DispatchMouseEventTypeMouseMoved, p.X+20, p.Y+10)
 	c.mouse(input.DispatchMouseEventTypeMouseReleased, p.X+20, p.Y+10)
-	c.until(`!document.querySelector("#part").hidden && location.search.includes("crop=")`)
-	c.until(foundTwenty)
-	c.shot("use-serve-crop")
-	part := hits(c)
+	c.waitUntil(`!document.querySelector("#part").hidden && location.search.includes("crop=")`)
+	c.waitUntil(hasTwenty)
+	c.saveScreenshot("use-serve-crop")
+	part := hitIDs(c)
 	c.open(eval[string](c, `location.href`), 1300, "light")
-	c.until(`!document.querySelector("#part").hidden && ` + foundTwenty)
-	if got := hits(c); !slices.Equal(got, part) {
+	c.waitUntil(`!document.querySelector("#part").hidden && ` + hasTwenty)
+	if got := hitIDs(c); !slices.Equal(got, part) {
 		c.t.Errorf("loaded again, the part finds %q, before %q", got, part)
 	}
 	c.do(chromedp.Evaluate[chromedp.Void](`history.back()`))
-	c.until(`document.querySelector("#part").hidden && ` + pictured)
+	c.waitUntil(`document.querySelector("#part").hidden && ` + isPictureSearch)
 	// Cheap ones only.
 	c.do(chromedp.SendKeys(chromedp.CSS("#filter"), "price < 10"+kb.Enter))
-	c.until(`document.querySelector("#status").textContent.includes("those with price < 10")`)
+	c.waitUntil(`document.querySelector("#status").textContent.includes("those with price < 10")`)
 	prices := eval[[]float64](c, `[...document.querySelectorAll(".hits dd:nth-of-type(2)")].map(d => +d.textContent)`)
 	if len(prices) != 20 || slices.Max(prices) >= 10 {
 		c.t.Errorf("prices %v", prices)
 	}
 	// From neighbour to neighbour by keys, and Back to the photo.
-	cheap := hits(c)
+	cheap := hitIDs(c)
 	c.do(chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
 	c.key(kb.ArrowRight)
 	c.key(kb.ArrowRight)
 	c.key(kb.Enter)
-	c.until(`new URLSearchParams(location.search).get("id")`)
+	c.waitUntil(`new URLSearchParams(location.search).get("id")`)
 	if now := eval[string](c, `new URLSearchParams(location.search).get("id")`); now != cheap[1] {
 		c.t.Errorf("walked to %s, want %s", now, cheap[1])
 	}
-	c.until(foundTwenty + ` && document.querySelector("#of").innerText.includes("price")`)
-	if slices.Contains(hits(c), cheap[1]) {
+	c.waitUntil(hasTwenty + ` && document.querySelector("#of").innerText.includes("price")`)
+	if slices.Contains(hitIDs(c), cheap[1]) {
 		c.t.Error("an item is among its own neighbours")
 	}
 	c.do(chromedp.Evaluate[chromedp.Void](`history.back()`))
-	c.until(pictured + ` && ` + foundTwenty)
-	c.until(fmt.Sprintf(`document.querySelector(".hit").dataset.id === %q`, cheap[0]))
+	c.waitUntil(isPictureSearch + ` && ` + hasTwenty)
+	c.waitUntil(fmt.Sprintf(`document.querySelector(".hit").dataset.id === %q`, cheap[0]))
 	// Pasted and dropped.
 	for _, event := range []string{`new ClipboardEvent("paste", { clipboardData: d })`,
 		`new DragEvent("drop", { dataTransfer: d })`} {
@@ -293,7 +293,7 @@ func usePhoto(c *chrome, address, photo string) {
 			k.getContext("2d").fillRect(0, 0, 40, 20 + 20 * Math.random());
 			k.toBlob(b => { const d = new DataTransfer(); d.items.add(new File([b], "p.png", { type: "image/png" })); dispatchEvent(` +
 			event + `); }); }`))
-		c.until(`window.was !== location.search && ` + pictured + ` && ` + foundTwenty)
+		c.waitUntil(`window.was !== location.search && ` + isPictureSearch + ` && ` + hasTwenty)
 	}
 }
 
@@ -302,67 +302,67 @@ func usePhoto(c *chrome, address, photo string) {
 func useWall(c *chrome, address string) {
 	c.t.Helper()
 	c.open(address, 390, "light")
-	c.until(`document.querySelectorAll(".hit").length === 20 && document.querySelector("#filter").placeholder`)
+	c.waitUntil(`document.querySelectorAll(".hit").length === 20 && document.querySelector("#filter").placeholder`)
 	if top := eval[float64](c, `document.querySelector(".hits").getBoundingClientRect().top`); top > 450 {
 		c.t.Errorf("the items begin at %g", top)
 	}
-	c.contains("the status", c.text("#status"), "481 items: 20 of them, drawn at random")
-	c.contains("the example", eval[string](c, `document.querySelector("#filter").placeholder`), "price < ", " and sold")
+	c.checkContains("the status", c.text("#status"), "481 items: 20 of them, drawn at random")
+	c.checkContains("the example", eval[string](c, `document.querySelector("#filter").placeholder`), "price < ", " and sold")
 	if there := eval[string](c, `document.querySelector("#id").placeholder`); !strings.Contains(there, "photo_") {
 		c.t.Errorf("the id %q is shown", there)
 	}
-	named(c)
-	first := hits(c)
+	checkNamed(c)
+	first := hitIDs(c)
 	c.click("#more")
-	c.until(`document.querySelectorAll(".hit").length === 40`)
-	c.until(`document.activeElement === document.querySelectorAll(".hit")[20]`)
-	more := hits(c)
+	c.waitUntil(`document.querySelectorAll(".hit").length === 40`)
+	c.waitUntil(`document.activeElement === document.querySelectorAll(".hit")[20]`)
+	more := hitIDs(c)
 	if !slices.Equal(more[:20], first) || len(slices.Compact(slices.Sorted(slices.Values(more)))) != 40 {
 		c.t.Errorf("after %q come %q", first, more)
 	}
 	c.click("#others")
-	c.until(`new URLSearchParams(location.search).get("seed") === "2" && document.querySelectorAll(".hit").length === 20`)
-	if slices.Equal(hits(c), first) {
+	c.waitUntil(`new URLSearchParams(location.search).get("seed") === "2" && document.querySelectorAll(".hit").length === 20`)
+	if slices.Equal(hitIDs(c), first) {
 		c.t.Error("other items are the same")
 	}
 	c.do(chromedp.SendKeys(chromedp.CSS("#filter"), "price < 4 and sold"+kb.Enter))
-	c.until(`document.querySelector("#status").textContent.includes("16 of 481 items pass price < 4 and sold")`)
-	some := hits(c)
+	c.waitUntil(`document.querySelector("#status").textContent.includes("16 of 481 items pass price < 4 and sold")`)
+	some := hitIDs(c)
 	if len(some) != 16 || eval[bool](c, `!document.querySelector("#further").hidden`) {
 		c.t.Errorf("of 16 there are %q, and more", some)
 	}
 	// It is the same after loading again, and after Back.
 	c.do(chromedp.Evaluate[chromedp.Void](`window.old = true; location.reload()`))
-	c.until(`!window.old && document.querySelectorAll(".hit").length === 16`)
-	if now := hits(c); !slices.Equal(now, some) {
+	c.waitUntil(`!window.old && document.querySelectorAll(".hit").length === 16`)
+	if now := hitIDs(c); !slices.Equal(now, some) {
 		c.t.Errorf("loaded again %q, before %q", now, some)
 	}
 	c.do(chromedp.Focus(chromedp.CSS(".hit")))
 	c.key(kb.Enter)
-	c.until(`new URLSearchParams(location.search).get("id") && document.querySelector("#status").textContent.includes("neighbours")`)
+	c.waitUntil(`new URLSearchParams(location.search).get("id") && document.querySelector("#status").textContent.includes("neighbours")`)
 	c.do(chromedp.Evaluate[chromedp.Void](`history.back()`))
-	c.until(`document.querySelectorAll(".hit").length === 16`)
+	c.waitUntil(`document.querySelectorAll(".hit").length === 16`)
 	c.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#filter").value = "price > 1e9"`),
 		chromedp.Focus(chromedp.CSS("#filter")))
 	c.key(kb.Enter)
-	c.until(`document.querySelector("#status").textContent === "0 of 481 items pass price > 1e9"`)
+	c.waitUntil(`document.querySelector("#status").textContent === "0 of 481 items pass price > 1e9"`)
 }
 
 // useDatabase uses a database, which cannot draw and count items, and one without items.
 func useDatabase(c *chrome, of func(query string) string) {
 	c.t.Helper()
 	c.open(of("collection=database&k=10"), 1300, "light")
-	c.until(`document.querySelectorAll(".hit").length === 10 && document.querySelector("#filter").placeholder`)
-	c.contains("the status", c.text("#status"), "Items: the first 10 by their ids.")
+	c.waitUntil(`document.querySelectorAll(".hit").length === 10 && document.querySelector("#filter").placeholder`)
+	c.checkContains("the status", c.text("#status"), "Items: the first 10 by their ids.")
 	c.click("#more")
-	c.until(`document.querySelectorAll(".hit").length === 20`)
+	c.waitUntil(`document.querySelectorAll(".hit").length === 20`)
 	if eval[bool](c, `document.querySelector("#others").checkVisibility()`) {
 		c.t.Error("a database draws no others")
 	}
 	c.open(of("collection=database&filter=price = 7"), 1300, "light")
-	c.until(`document.querySelector("#status").textContent.startsWith("8 of 480 items pass price = 7.")`)
+	c.waitUntil(`document.querySelector("#status").textContent.startsWith("8 of 480 items pass price = 7.")`)
 	c.open(of("collection=nothing"), 1300, "light")
-	c.until(`document.querySelector("#status").textContent === "0 items"`)
+	c.waitUntil(`document.querySelector("#status").textContent === "0 items"`)
 	if n := eval[int](c, `document.querySelectorAll(".hit").length`); n != 0 {
 		c.t.Errorf("%d items of none", n)
 	}
@@ -372,41 +372,42 @@ func useDatabase(c *chrome, of func(query string) string) {
 // answer, and a link leads to it.
 func useCopies(c *chrome, address string) {
 	c.open(address, 1300, "light")
-	c.until(`document.querySelectorAll(".hit").length === 20`)
-	if found := hits(c); slices.Contains(found, "copies of it.jpg") {
+	c.waitUntil(`document.querySelectorAll(".hit").length === 20`)
+	if found := hitIDs(c); slices.Contains(found, "copies of it.jpg") {
 		c.t.Errorf("a copy is among %q", found)
 	}
-	c.contains("the answer", c.text("#answer"), "Already here? Yes", "This very picture is here", "copies of it.jpg")
+	c.checkContains("the answer", c.text("#answer"), "Already here? Yes", "This very picture is here",
+		"copies of it.jpg")
 	c.click("#answer .large a")
-	c.until(`new URLSearchParams(location.search).get("id") === "copies of it.jpg"`)
+	c.waitUntil(`new URLSearchParams(location.search).get("id") === "copies of it.jpg"`)
 }
 
 // useUnknown asks for an id that does not exist, and sees similar ids.
 func useUnknown(c *chrome, address string) {
 	c.open(address, 390, "light")
-	c.until(`!document.querySelector("#error").hidden`)
-	c.contains("the error", c.text("#error"), "No item of colours is called “photo_012”.")
-	c.until(`document.querySelectorAll(".hit").length === 10`)
-	c.contains("the status", c.text("#status"), "Items with a name like it:")
+	c.waitUntil(`!document.querySelector("#error").hidden`)
+	c.checkContains("the error", c.text("#error"), "No item of colours is called “photo_012”.")
+	c.waitUntil(`document.querySelectorAll(".hit").length === 10`)
+	c.checkContains("the status", c.text("#status"), "Items with a name like it:")
 	if eval[bool](c, `!document.querySelector("#query").hidden`) {
 		c.t.Error("there is a place for a photo that is not there")
 	}
-	legible(c, 390)
+	checkLegible(c, 390)
 }
 
 // useCamera takes a photo with the browser's test camera, after one cancelled attempt.
 func useCamera(c *chrome, address string) {
 	c.open(address, 1300, "light")
-	c.until(`document.querySelector("#about").textContent.includes("481 items in colours")`)
+	c.waitUntil(`document.querySelector("#about").textContent.includes("481 items in colours")`)
 	for _, button := range []string{"#cameraDialog button:last-child", "#shoot"} {
 		c.click("#take")
-		c.until(`document.querySelector("#cameraDialog").open && !document.querySelector("#shoot").disabled`)
-		named(c)
-		c.shot("use-serve-camera")
+		c.waitUntil(`document.querySelector("#cameraDialog").open && !document.querySelector("#shoot").disabled`)
+		checkNamed(c)
+		c.saveScreenshot("use-serve-camera")
 		c.click(button)
-		c.until(`!document.querySelector("#cameraDialog").open && !document.querySelector("#seen").srcObject`)
+		c.waitUntil(`!document.querySelector("#cameraDialog").open && !document.querySelector("#seen").srcObject`)
 	}
-	c.until(pictured + ` && ` + foundTwenty)
+	c.waitUntil(isPictureSearch + ` && ` + hasTwenty)
 	if w := eval[int](c, `document.querySelector("#shown").naturalWidth`); w < 320 {
 		c.t.Errorf("a photo %d wide", w)
 	}
@@ -415,26 +416,26 @@ func useCamera(c *chrome, address string) {
 // useCompare compares the neighbours of two networks, each with notes.
 func useCompare(c *chrome, address string) {
 	c.open(address, 1300, "dark")
-	c.until(`document.querySelectorAll(".list .notes").length === 2`)
-	c.contains("the page", c.text("#lists"), "colours", "points")
-	c.contains("the notes", c.text(".list:nth-child(2) .notes"), "neighbours are of")
-	c.contains("the status", c.text("#status"), "are found by both")
+	c.waitUntil(`document.querySelectorAll(".list .notes").length === 2`)
+	c.checkContains("the page", c.text("#lists"), "colours", "points")
+	c.checkContains("the notes", c.text(".list:nth-child(2) .notes"), "neighbours are of")
+	c.checkContains("the status", c.text("#status"), "are found by both")
 }
 
 // useServedMap uses the lasso on the map of all items, and searches from it.
 func useServedMap(c *chrome, address string) {
 	c.open(address, 1300, "light")
-	c.until(`document.querySelector(".hit")`)
+	c.waitUntil(`document.querySelector(".hit")`)
 	c.click("#showMap")
-	c.until(`document.querySelector("#mapPlace canvas")`)
-	c.until(`document.querySelector(".map output").textContent === "481 items"`)
+	c.waitUntil(`document.querySelector("#mapPlace canvas")`)
+	c.waitUntil(`document.querySelector(".map output").textContent === "481 items"`)
 	if n := eval[int](c, `document.querySelectorAll(".legend button").length`); n != 8 {
 		c.t.Errorf("%d classes in the legend", n)
 	}
 	c.do(chromedp.Evaluate[chromedp.Void](`window.saved = null; { const make = URL.createObjectURL;
 		URL.createObjectURL = b => { if (b.type === "text/csv") b.text().then(s => window.saved = s); return make(b); }; }`))
 	c.click(".tools button:last-child")
-	p := c.middle(".map canvas")
+	p := c.middleOf(".map canvas")
 	box := eval[place](c, `(() => { const b = document.querySelector(".map canvas").getBoundingClientRect();
 		return {X: b.width / 2 - 4, Y: b.height / 2 - 4}; })()`)
 	for i, d := range []place{{-box.X, -box.Y}, {0, -box.Y}, {0, box.Y}, {-box.X, box.Y}, {-box.X, 0}} {
@@ -445,24 +446,24 @@ func useServedMap(c *chrome, address string) {
 		c.mouse(kind, p.X+d.X, p.Y+d.Y)
 	}
 	c.mouse(input.DispatchMouseEventTypeMouseReleased, p.X-box.X, p.Y)
-	c.until(`/^\d+ of 481 items$/.test(document.querySelector(".map output").textContent)`)
+	c.waitUntil(`/^\d+ of 481 items$/.test(document.querySelector(".map output").textContent)`)
 	c.click(".map .status button:last-child")
-	c.until(`window.saved`)
+	c.waitUntil(`window.saved`)
 	csv := eval[string](c, `window.saved`)
 	chosen := eval[int](c, `parseInt(document.querySelector(".map output").textContent)`)
-	c.contains("the CSV", csv, "row,path,x,y,label,price,sold\n", "/photo_")
+	c.checkContains("the CSV", csv, "row,path,x,y,label,price,sold\n", "/photo_")
 	if n := strings.Count(csv, "\n"); n != chosen+1 {
 		c.t.Errorf("%d lines of CSV for %d items", n, chosen)
 	}
 	// A number colours it in ranges.
 	c.do(chromedp.Evaluate[chromedp.Void](`{ const s = document.querySelector(".map select"); s.value = 1; s.dispatchEvent(new Event("change")); }`))
-	c.until(`document.querySelectorAll(".legend button").length === 9`)
-	c.shot("use-serve-map")
+	c.waitUntil(`document.querySelectorAll(".legend button").length === 9`)
+	c.saveScreenshot("use-serve-map")
 	c.do(chromedp.Focus(chromedp.CSS(".map canvas")))
 	c.key("n")
 	c.key(kb.Enter)
-	c.until(`document.querySelector(".card.pinned .button-search")`)
+	c.waitUntil(`document.querySelector(".card.pinned .button-search")`)
 	at := eval[string](c, `document.querySelector(".card.pinned p").textContent`)
 	c.click(".card.pinned .button-search")
-	c.until(fmt.Sprintf(`new URLSearchParams(location.search).get("id") === %q`, at))
+	c.waitUntil(fmt.Sprintf(`new URLSearchParams(location.search).get("id") === %q`, at))
 }

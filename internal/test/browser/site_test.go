@@ -9,7 +9,7 @@ import (
 
 // TestSite opens pages of the documentation's site from a folder and searches in them.
 func TestSite(t *testing.T) {
-	c := start(t)
+	c := startChrome(t)
 	dir := t.TempDir()
 	build := exec.Command("go", "run", "github.com/kindred-ml/kindred/docs/site", "-root",
 		filepath.Join("..", "..", ".."),
@@ -24,7 +24,7 @@ func TestSite(t *testing.T) {
 				t.Run(fmt.Sprintf("%s-%d-%s", filepath.Base(name), width, scheme), func(t *testing.T) {
 					c.t = t
 					c.open(filepath.Join(dir, name+".html"), width, scheme)
-					c.until(`document.readyState === "complete"`)
+					c.waitUntil(`document.readyState === "complete"`)
 					if wide := eval[float64](c, `document.documentElement.scrollWidth`); wide > float64(width) {
 						t.Errorf("the page is %g wide in a window of %d: %s", wide, width, eval[string](c,
 							`[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1 &&
@@ -37,8 +37,8 @@ func TestSite(t *testing.T) {
 					if open != (width > 800) {
 						t.Errorf("contents open: %v in a window of %d", open, width)
 					}
-					c.quiet()
-					c.shot(fmt.Sprintf("site-%s-%d-%s", filepath.Base(name), width, scheme))
+					c.checkQuiet()
+					c.saveScreenshot(fmt.Sprintf("site-%s-%d-%s", filepath.Base(name), width, scheme))
 				})
 			}
 		}
@@ -47,24 +47,24 @@ func TestSite(t *testing.T) {
 		c.t = t
 		c.open(filepath.Join(dir, "losses", "triplet.html"), 1300, "light")
 		c.key("/")
-		c.until(`document.activeElement.id === "ask"`)
+		c.waitUntil(`document.activeElement.id === "ask"`)
 		c.key("shared label")
-		c.until(`document.querySelector("#found p")?.textContent.includes("all of these words") || document.querySelectorAll("#found a").length > 0`)
+		c.waitUntil(`document.querySelector("#found p")?.textContent.includes("all of these words") || document.querySelectorAll("#found a").length > 0`)
 		eval[bool](c, `(document.getElementById("ask").value = "", true)`)
 		c.key("easy posit mini")
-		c.until(`document.querySelectorAll("#found a").length > 3`)
-		c.contains("the first hit", c.text("#found a"), "easy positives")
+		c.waitUntil(`document.querySelectorAll("#found a").length > 3`)
+		c.checkContains("the first hit", c.text("#found a"), "easy positives")
 		if n := eval[int](c, `document.querySelectorAll("#found mark").length`); n == 0 {
 			t.Error("nothing is marked")
 		}
-		c.shot("site-search")
+		c.saveScreenshot("site-search")
 		c.key("\r") // from a page in a folder to one in another
-		c.until(`location.pathname.endsWith("policies.html") && document.readyState === "complete"`)
+		c.waitUntil(`location.pathname.endsWith("policies.html") && document.readyState === "complete"`)
 		eval[bool](c, `(document.getElementById("ask").focus(), true)`)
 		c.key("zzyzx")
-		c.until(`document.querySelector("#found p")?.textContent === "No passage has all of these words."`)
+		c.waitUntil(`document.querySelector("#found p")?.textContent === "No passage has all of these words."`)
 		c.key("\x1b")
-		c.until(`document.getElementById("found").hidden`)
-		c.quiet()
+		c.waitUntil(`document.getElementById("found").hidden`)
+		c.checkQuiet()
 	})
 }

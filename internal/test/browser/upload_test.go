@@ -53,9 +53,9 @@ func (r *recorder) got(t *testing.T, n int) []byte {
 	return r.files[n-1]
 }
 
-// turned is a JPEG of noise that is shown upright by a turn to the right: its left half, red, is then on top, and the
-// other one, blue, below.
-func turned(t *testing.T, w, h int) []byte {
+// newTurnedJPEG is a JPEG of noise that is shown upright by a turn to the right: its left half, red, is then
+// on top, and the other one, blue, below.
+func newTurnedJPEG(t *testing.T, w, h int) []byte {
 	t.Helper()
 	im := image.NewRGBA(image.Rect(0, 0, w, h))
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -77,8 +77,8 @@ func turned(t *testing.T, w, h int) []byte {
 	return bytes.Join([][]byte{head, exif, b.Bytes()[2:]}, nil)
 }
 
-// halves returns the size of a file's picture, and the red in its upper and lower half.
-func halves(t *testing.T, file []byte) (w, h int, upper, lower float64) {
+// measureHalves returns the size of a file's picture, and the red in its upper and lower half.
+func measureHalves(t *testing.T, file []byte) (w, h int, upper, lower float64) {
 	t.Helper()
 	im := new(imaging.Image)
 	if err := new(imaging.Decoder).Decode(t.Context(), im, file); err != nil {
@@ -99,8 +99,8 @@ func halves(t *testing.T, file []byte) (w, h int, upper, lower float64) {
 // recordedBody is the limit on a request's body of a recorded server.
 const recordedBody = 2_500_000
 
-// recorded starts a server with 20 items and a recorder.
-func recorded(t *testing.T, net *recorder) (address string) {
+// startRecorder starts a server with 20 items and a recorder.
+func startRecorder(t *testing.T, net *recorder) (address string) {
 	t.Helper()
 	items := &storetest.Memory{Dim: 3}
 	var some []store.Item
@@ -124,8 +124,8 @@ func recorded(t *testing.T, net *recorder) (address string) {
 // TestUpload: a photo that is larger than the server takes is reduced before it is sent, upright, and so is a part of
 // it; other files are sent as they are.
 func TestUpload(t *testing.T) {
-	c, net := start(t), &recorder{}
-	address := recorded(t, net)
+	c, net := startChrome(t), &recorder{}
+	address := startRecorder(t, net)
 	dir := t.TempDir()
 	path := func(name string, b []byte) string {
 		p := filepath.Join(dir, name)
@@ -134,27 +134,27 @@ func TestUpload(t *testing.T) {
 		}
 		return p
 	}
-	large, small := turned(t, 3000, 2000), turned(t, 1600, 200)
+	large, small := newTurnedJPEG(t, 3000, 2000), newTurnedJPEG(t, 1600, 200)
 	if len(large) < recordedBody || len(small) > recordedBody {
 		t.Fatalf("%d and %d bytes", len(large), len(small))
 	}
 	c.open(address, 1300, "light")
-	c.until(`document.querySelector("#about").textContent.includes("20 items in colours")`)
+	c.waitUntil(`document.querySelector("#about").textContent.includes("20 items in colours")`)
 	c.do(chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{path("large.jpg", large)}))
-	c.until(foundTwenty)
+	c.waitUntil(hasTwenty)
 	file := net.got(t, 1)
-	if w, h, upper, lower := halves(t, file); w != 800 || h != 1200 || upper < 180 || lower > 50 ||
+	if w, h, upper, lower := measureHalves(t, file); w != 800 || h != 1200 || upper < 180 || lower > 50 ||
 		len(file) > len(large)/4 {
 		t.Errorf("%d x %d, red %.0f above and %.0f below, %d bytes of %d", w, h, upper, lower, len(file), len(large))
 	}
 	// Why these: the same file once more, which is not made again.
 	c.click(".list > .explain")
-	c.until(`document.querySelector(".notes")`)
+	c.waitUntil(`document.querySelector(".notes")`)
 	if !slices.Equal(net.got(t, 2), file) {
 		t.Error("another file was sent for the explanation")
 	}
 	// The lower half, cut out of the whole photo.
-	c.until(`document.querySelector("#shown").naturalWidth === 2000`)
+	c.waitUntil(`document.querySelector("#shown").naturalWidth === 2000`)
 	p := eval[[]float64](c, `(() => { const e = document.querySelector("#shown"); e.scrollIntoView({ block: "center" });
 		const b = e.getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })()`)
 	x, y := p[0]+p[2]/4, p[1]+0.6*p[3]
@@ -162,13 +162,13 @@ func TestUpload(t *testing.T) {
 	c.mouse(input.DispatchMouseEventTypeMouseMoved, x+5, y+5)
 	c.mouse(input.DispatchMouseEventTypeMouseMoved, x+p[2]/2, y+0.3*p[3])
 	c.mouse(input.DispatchMouseEventTypeMouseReleased, x+p[2]/2, y+0.3*p[3])
-	c.until(`!document.querySelector("#part").hidden && location.search.includes("crop=") && ` + foundTwenty)
-	w, h, upper, lower := halves(t, net.got(t, 3))
+	c.waitUntil(`!document.querySelector("#part").hidden && location.search.includes("crop=") && ` + hasTwenty)
+	w, h, upper, lower := measureHalves(t, net.got(t, 3))
 	// 1000 x 900 pixels, up to those of the window.
 	if w < 960 || w > 1040 || h < 860 || h > 940 || upper > 50 || lower > 50 {
 		t.Errorf("a part of %d x %d, red %.0f above and %.0f below", w, h, upper, lower)
 	}
-	c.quiet()
+	c.checkQuiet()
 	for _, name := range []string{"small.jpg", "strange.heic"} {
 		sent := small
 		if name == "strange.heic" {
@@ -181,12 +181,12 @@ func TestUpload(t *testing.T) {
 				real.call(this, name, value, ...more);
 			}; }`))
 		c.do(chromedp.SetUploadFiles(chromedp.CSS("#file"), []string{path(name, sent)}))
-		c.until(fmt.Sprintf(`window.bytes === %d`, len(sent)))
+		c.waitUntil(fmt.Sprintf(`window.bytes === %d`, len(sent)))
 		if name == "strange.heic" {
-			c.until(`!document.querySelector("#error").hidden`)
+			c.waitUntil(`!document.querySelector("#error").hidden`)
 			continue
 		}
-		c.until(`!location.search.includes("crop=") && ` + foundTwenty)
+		c.waitUntil(`!location.search.includes("crop=") && ` + hasTwenty)
 		if !slices.Equal(net.got(t, 4), sent) {
 			t.Errorf("%s was not sent as it is", name)
 		}

@@ -19,8 +19,8 @@ func Limit(t *testing.T, bytes int64) {
 	t.Cleanup(func() { debug.SetMemoryLimit(old) })
 }
 
-// Taken returns how much memory f allocates in all.
-func Taken(f func()) int64 {
+// Allocated returns how much memory f allocates in all.
+func Allocated(f func()) int64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	f()
@@ -28,12 +28,12 @@ func Taken(f func()) int64 {
 	return int64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// Refused checks that reading fails because of the limit, with figures in the error,
+// CheckRefused checks that reading fails because of the limit, with figures in the error,
 // before much memory is allocated.
-func Refused(t *testing.T, name string, most int64, read func() error) {
+func CheckRefused(t *testing.T, name string, most int64, read func() error) {
 	t.Helper()
 	var err error
-	n := Taken(func() { err = read() })
+	n := Allocated(func() { err = read() })
 	var e *budget.Error
 	if !errors.As(err, &e) || !strings.Contains(err.Error(), "--memory") {
 		t.Errorf("%s: error %v, want one about the limit", name, err)
@@ -43,11 +43,11 @@ func Refused(t *testing.T, name string, most int64, read func() error) {
 	}
 }
 
-// Bounded runs f, which reads n bytes. It fails if f allocates more than a constant plus
+// CheckBounded runs f, which reads n bytes. It fails if f allocates more than a constant plus
 // the memory that a dense file of that size can need.
-func Bounded(t *testing.T, n int, f func()) {
+func CheckBounded(t *testing.T, n int, f func()) {
 	t.Helper()
-	if got := Taken(f); got > 64<<20+4096*int64(n) {
+	if got := Allocated(f); got > 64<<20+4096*int64(n) {
 		t.Fatalf("%d bytes made the reader take %d", n, got)
 	}
 }

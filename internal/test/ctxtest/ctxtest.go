@@ -19,8 +19,8 @@ type Countdown struct {
 	done  chan struct{}
 }
 
-// After returns a context whose Err is nil n times, or always if n < 0.
-func After(n int) *Countdown { return &Countdown{n: int64(n), done: make(chan struct{})} }
+// NewCountdown returns a context whose Err is nil n times, or always if n < 0.
+func NewCountdown(n int) *Countdown { return &Countdown{n: int64(n), done: make(chan struct{})} }
 
 // Err counts a look.
 func (c *Countdown) Err() error {
@@ -41,24 +41,24 @@ func (c *Countdown) Done() <-chan struct{} { return c.done }
 func (c *Countdown) Deadline() (time.Time, bool) { return time.Time{}, false }
 func (c *Countdown) Value(any) any               { return nil }
 
-// Looks returns how often Err was called.
-func (c *Countdown) Looks() int { return int(c.looks.Load()) }
+// Calls returns how often Err was called.
+func (c *Countdown) Calls() int { return int(c.looks.Load()) }
 
-// Stops runs compute to its end on two cores, and checks that it takes at least atLeast
+// CheckStops runs compute to its end on two cores, and checks that it takes at least atLeast
 // looks at the context. It then runs compute with a context that is cancelled at the
 // first look, at the last, and at some between. Each time compute must return
 // context.Canceled, wrapped, and take at most 16 further looks. These come from the
 // other core and from callers that ask for the reason; more would mean that compute
 // continues.
-func Stops(t *testing.T, atLeast int, compute func(ctx context.Context) error) {
+func CheckStops(t *testing.T, atLeast int, compute func(ctx context.Context) error) {
 	t.Helper()
 	const after = 16
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
-	whole := After(-1)
+	whole := NewCountdown(-1)
 	if err := compute(whole); err != nil {
 		t.Fatalf("uninterrupted: %v", err)
 	}
-	total := whole.Looks()
+	total := whole.Calls()
 	if total < atLeast {
 		t.Errorf("%d looks at the context in a whole run, want at least %d", total, atLeast)
 	}
@@ -66,14 +66,14 @@ func Stops(t *testing.T, atLeast int, compute func(ctx context.Context) error) {
 		if at < 0 || at >= total {
 			continue
 		}
-		ctx := After(at)
+		ctx := NewCountdown(at)
 		err := compute(ctx)
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled after %d of %d looks: error %v, want context.Canceled", at, total, err)
 		} else if err == context.Canceled {
 			t.Errorf("cancelled after %d of %d looks: the error does not say what was under way", at, total)
 		}
-		if more := ctx.Looks() - at; more > after {
+		if more := ctx.Calls() - at; more > after {
 			t.Errorf("cancelled after %d of %d looks: went on for %d more", at, total, more)
 		}
 	}

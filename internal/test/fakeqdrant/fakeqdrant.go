@@ -74,7 +74,7 @@ func (s *Server) Fault(f func(method string) error) {
 	s.fault = f
 }
 
-func (s *Server) of(name string) (*collection, error) {
+func (s *Server) find(name string) (*collection, error) {
 	c, ok := s.collections[name]
 	if !ok {
 		return nil, status.Errorf(codes.NotFound, "Collection `%s` doesn't exist!", name)
@@ -106,7 +106,7 @@ func (c *collections) CollectionExists(_ context.Context,
 
 func (c *collections) Get(_ context.Context, r *qdrant.GetCollectionInfoRequest) (*qdrant.GetCollectionInfoResponse,
 	error) {
-	in, err := c.s.of(r.GetCollectionName())
+	in, err := c.s.find(r.GetCollectionName())
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ type points struct {
 var done = &qdrant.PointsOperationResponse{Result: &qdrant.UpdateResult{Status: qdrant.UpdateStatus_Completed}}
 
 func (p *points) Upsert(_ context.Context, r *qdrant.UpsertPoints) (*qdrant.PointsOperationResponse, error) {
-	c, err := p.s.of(r.GetCollectionName())
+	c, err := p.s.find(r.GetCollectionName())
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func product(a, b []float32) float64 {
 }
 
 func (p *points) SetPayload(_ context.Context, r *qdrant.SetPayloadPoints) (*qdrant.PointsOperationResponse, error) {
-	c, err := p.s.of(r.GetCollectionName())
+	c, err := p.s.find(r.GetCollectionName())
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (p *points) SetPayload(_ context.Context, r *qdrant.SetPayloadPoints) (*qdr
 }
 
 func (p *points) Delete(_ context.Context, r *qdrant.DeletePoints) (*qdrant.PointsOperationResponse, error) {
-	c, err := p.s.of(r.GetCollectionName())
+	c, err := p.s.find(r.GetCollectionName())
 	if err != nil {
 		return nil, err
 	}
@@ -175,20 +175,20 @@ func (p *points) Delete(_ context.Context, r *qdrant.DeletePoints) (*qdrant.Poin
 }
 
 func (p *points) Get(_ context.Context, r *qdrant.GetPoints) (*qdrant.GetResponse, error) {
-	c, err := p.s.of(r.GetCollectionName())
+	c, err := p.s.find(r.GetCollectionName())
 	if err != nil {
 		return nil, err
 	}
 	out := &qdrant.GetResponse{}
 	for _, id := range r.GetIds() {
 		if one, ok := c.points[id.GetUuid()]; ok {
-			out.Result = append(out.Result, retrieved(one, r.GetWithPayload(), r.GetWithVectors()))
+			out.Result = append(out.Result, newRetrieved(one, r.GetWithPayload(), r.GetWithVectors()))
 		}
 	}
 	return out, nil
 }
 
-func retrieved(p *qdrant.PointStruct, payload *qdrant.WithPayloadSelector,
+func newRetrieved(p *qdrant.PointStruct, payload *qdrant.WithPayloadSelector,
 	vectors *qdrant.WithVectorsSelector) *qdrant.RetrievedPoint {
 	out := &qdrant.RetrievedPoint{Id: p.Id}
 	if names := payload.GetInclude().GetFields(); payload.GetEnable() || names != nil {
@@ -198,29 +198,29 @@ func retrieved(p *qdrant.PointStruct, payload *qdrant.WithPayloadSelector,
 		})
 	}
 	if vectors.GetEnable() {
-		out.Vectors = output(p)
+		out.Vectors = newOutput(p)
 	}
 	return out
 }
 
-func output(p *qdrant.PointStruct) *qdrant.VectorsOutput {
+func newOutput(p *qdrant.PointStruct) *qdrant.VectorsOutput {
 	return &qdrant.VectorsOutput{VectorsOptions: &qdrant.VectorsOutput_Vector{Vector: &qdrant.VectorOutput{
 		Vector: &qdrant.VectorOutput_Dense{Dense: p.GetVectors().GetVector().GetDense()}}}}
 }
 
 func (p *points) Count(_ context.Context, r *qdrant.CountPoints) (*qdrant.CountResponse, error) {
-	c, err := p.s.of(r.GetCollectionName())
+	c, err := p.s.find(r.GetCollectionName())
 	if err != nil {
 		return nil, err
 	}
-	return &qdrant.CountResponse{Result: &qdrant.CountResult{Count: uint64(len(c.passing(r.GetFilter())))}}, nil
+	return &qdrant.CountResponse{Result: &qdrant.CountResult{Count: uint64(len(c.matching(r.GetFilter())))}}, nil
 }
 
-// passing returns the points that pass a filter, by UUID.
-func (c *collection) passing(f *qdrant.Filter) []*qdrant.PointStruct {
+// matching returns the points that pass a filter, by UUID.
+func (c *collection) matching(f *qdrant.Filter) []*qdrant.PointStruct {
 	var out []*qdrant.PointStruct
 	for _, id := range slices.Sorted(maps.Keys(c.points)) {
-		if passes(f, c.points[id]) {
+		if matches(f, c.points[id]) {
 			out = append(out, c.points[id])
 		}
 	}
@@ -228,12 +228,12 @@ func (c *collection) passing(f *qdrant.Filter) []*qdrant.PointStruct {
 }
 
 func (p *points) Scroll(_ context.Context, r *qdrant.ScrollPoints) (*qdrant.ScrollResponse, error) {
-	c, err := p.s.of(r.GetCollectionName())
+	c, err := p.s.find(r.GetCollectionName())
 	if err != nil {
 		return nil, err
 	}
 	out := &qdrant.ScrollResponse{}
-	for _, one := range c.passing(r.GetFilter()) {
+	for _, one := range c.matching(r.GetFilter()) {
 		if one.GetId().GetUuid() < r.GetOffset().GetUuid() {
 			continue
 		}
@@ -241,19 +241,19 @@ func (p *points) Scroll(_ context.Context, r *qdrant.ScrollPoints) (*qdrant.Scro
 			out.NextPageOffset = one.Id
 			break
 		}
-		out.Result = append(out.Result, retrieved(one, r.GetWithPayload(), r.GetWithVectors()))
+		out.Result = append(out.Result, newRetrieved(one, r.GetWithPayload(), r.GetWithVectors()))
 	}
 	return out, nil
 }
 
 func (p *points) Query(_ context.Context, r *qdrant.QueryPoints) (*qdrant.QueryResponse, error) {
-	c, err := p.s.of(r.GetCollectionName())
+	c, err := p.s.find(r.GetCollectionName())
 	if err != nil {
 		return nil, err
 	}
 	q := r.GetQuery().GetNearest().GetDense().GetData()
 	out := &qdrant.QueryResponse{}
-	for _, one := range c.passing(r.GetFilter()) {
+	for _, one := range c.matching(r.GetFilter()) {
 		v := one.GetVectors().GetVector().GetDense().GetData()
 		score := product(q, v)
 		switch c.params.GetDistance() {
@@ -264,7 +264,7 @@ func (p *points) Query(_ context.Context, r *qdrant.QueryPoints) (*qdrant.QueryR
 		}
 		hit := &qdrant.ScoredPoint{Id: one.Id, Payload: one.Payload, Score: float32(score)}
 		if r.GetWithVectors().GetEnable() {
-			hit.Vectors = output(one)
+			hit.Vectors = newOutput(one)
 		}
 		out.Result = append(out.Result, hit)
 	}
@@ -278,10 +278,10 @@ func (p *points) Query(_ context.Context, r *qdrant.QueryPoints) (*qdrant.QueryR
 	return out, nil
 }
 
-// passes reports whether a point passes a filter: all of Must, at least one of Should if
+// matches reports whether a point passes a filter: all of Must, at least one of Should if
 // there are any, and none of MustNot.
-func passes(f *qdrant.Filter, p *qdrant.PointStruct) bool {
-	holds := func(c *qdrant.Condition) bool { return holds(c, p) }
+func matches(f *qdrant.Filter, p *qdrant.PointStruct) bool {
+	holds := func(c *qdrant.Condition) bool { return meetsCondition(c, p) }
 	for _, c := range f.GetMust() {
 		if !holds(c) {
 			return false
@@ -291,10 +291,10 @@ func passes(f *qdrant.Filter, p *qdrant.PointStruct) bool {
 		!slices.ContainsFunc(f.GetMustNot(), holds)
 }
 
-func holds(c *qdrant.Condition, p *qdrant.PointStruct) bool {
+func meetsCondition(c *qdrant.Condition, p *qdrant.PointStruct) bool {
 	switch of := c.GetConditionOneOf().(type) {
 	case *qdrant.Condition_Filter:
-		return passes(of.Filter, p)
+		return matches(of.Filter, p)
 	case *qdrant.Condition_HasId:
 		return slices.ContainsFunc(of.HasId.GetHasId(), func(id *qdrant.PointId) bool {
 			return id.GetUuid() == p.GetId().GetUuid()
@@ -304,14 +304,14 @@ func holds(c *qdrant.Condition, p *qdrant.PointStruct) bool {
 		return !there
 	case *qdrant.Condition_Field:
 		v, there := p.Payload[of.Field.GetKey()]
-		return there && fits(of.Field, v)
+		return there && matchesValue(of.Field, v)
 	}
 	return false
 }
 
-// fits reports whether a value meets a condition. A number matches no keyword, and only a
+// matchesValue reports whether a value meets a condition. A number matches no keyword, and only a
 // number can be in a range.
-func fits(f *qdrant.FieldCondition, v *qdrant.Value) bool {
+func matchesValue(f *qdrant.FieldCondition, v *qdrant.Value) bool {
 	if r := f.GetRange(); r != nil {
 		d, number := v.GetKind().(*qdrant.Value_DoubleValue)
 		return number && (r.Lt == nil || d.DoubleValue < *r.Lt) && (r.Lte == nil || d.DoubleValue <= *r.Lte) &&

@@ -104,7 +104,7 @@ func (f *File) Bytes() []byte {
 			hidden = 1
 		}
 		infe = append(infe, Full("infe", 2+version, hidden, id(it.ID), u16(0), []byte(it.Type), []byte{0})...)
-		for _, r := range append([]Reference{{"dimg", it.Parts}, {"cdsc", described(it.Describes)}}, it.References...) {
+		for _, r := range append([]Reference{{"dimg", it.Parts}, {"cdsc", itemIDs(it.Describes)}}, it.References...) {
 			if len(r.To) > 0 {
 				b := append(id(it.ID), u16(len(r.To))...)
 				for _, v := range r.To {
@@ -168,7 +168,7 @@ func isEssential(name string) bool {
 	return slices.Contains([]string{"av1C", "hvcC", "clap", "irot", "imir"}, name)
 }
 
-func described(id uint32) []uint32 {
+func itemIDs(id uint32) []uint32 {
 	if id == 0 {
 		return nil
 	}

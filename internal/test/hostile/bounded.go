@@ -56,18 +56,18 @@ type Format struct {
 }
 
 const (
-	usual = 300    // number of mutations for a format
-	long  = 10_000 // with KINDRED_LONG
+	defaultMutations = 300    // number of mutations for a format
+	longMutations    = 10_000 // with KINDRED_LONG
 	// A reader may allocate base plus each times the length of the file to read its structure, and
 	// times the memory that it asked for: buffers are allocated again as they grow.
-	base, each, times = 4 << 20, 64, 2
+	base, each, allowedTimes = 4 << 20, 64, 2
 	// limit is the limit of package budget.
 	limit = 256 << 20
-	// hang is the time after which the test ends with the number of the mutation.
-	hang = 2 * time.Minute
-	// largest is the size in bytes that repeated parts of a mutation do not exceed.
-	largest = 1 << 18
-	message = 4000 // longest error in bytes
+	// hangTime is the time after which the test ends with the number of the mutation.
+	hangTime = 2 * time.Minute
+	// maxRepeated is the size in bytes that repeated parts of a mutation do not exceed.
+	maxRepeated = 1 << 18
+	maxMessage  = 4000 // longest error in bytes
 )
 
 // Try reads the valid files, and then mutations of them, which are the same every time. A failure
@@ -83,9 +83,9 @@ func Try(t *testing.T, f *Format) {
 			t.Fatalf("valid file %d is refused: %v", i, err)
 		}
 	}
-	n := usual
+	n := defaultMutations
 	if os.Getenv("KINDRED_LONG") != "" {
-		n = long
+		n = longMutations
 	}
 	read, failures := 0, 0
 	for k := range n {
@@ -132,7 +132,7 @@ func Fuzz(f *testing.F, format *Format) {
 
 // check reads a file and returns what went wrong. which is the file's name, for a reader that hangs.
 func (f *Format) check(file []byte, which string) (problem string) {
-	watch := time.AfterFunc(hang, func() { panic(fmt.Sprintf("%s, %s: no end after %v", f.Name, which, hang)) })
+	watch := time.AfterFunc(hangTime, func() { panic(fmt.Sprintf("%s, %s: no end after %v", f.Name, which, hangTime)) })
 	defer watch.Stop()
 	defer func() {
 		if v := recover(); v != nil {
@@ -141,14 +141,14 @@ func (f *Format) check(file []byte, which string) (problem string) {
 	}()
 	var cost Cost
 	var err error
-	taken := budgettest.Taken(func() { cost, err = f.Read(file) })
-	switch most := base + each*int64(len(file)) + times*cost.Memory; {
+	taken := budgettest.Allocated(func() { cost, err = f.Read(file) })
+	switch most := base + each*int64(len(file)) + allowedTimes*cost.Memory; {
 	case taken > most:
 		return fmt.Sprintf("%d bytes were allocated: at most %d allowed, as the reader said %d; error %v", taken, most,
 			cost.Memory, err)
 	case cost.Work > cost.MostWork:
 		return fmt.Sprintf("work of %d: the reader said at most %d; error %v", cost.Work, cost.MostWork, err)
-	case err != nil && len(err.Error()) > message:
+	case err != nil && len(err.Error()) > maxMessage:
 		return fmt.Sprintf("an error of %d bytes: %.300q", len(err.Error()), err)
 	}
 	return ""
@@ -185,18 +185,18 @@ func (p *Part) size() int {
 	return n
 }
 
-// place is where a part is in a tree.
-type place struct {
+// partPlace is where a part is in a tree.
+type partPlace struct {
 	in *Part
 	i  int
 }
 
-func (p place) part() *Part { return p.in.Parts[p.i] }
+func (p partPlace) part() *Part { return p.in.Parts[p.i] }
 
 // places lists all parts inside p.
-func (p *Part) places(out []place) []place {
+func (p *Part) places(out []partPlace) []partPlace {
 	for i, q := range p.Parts {
-		out = q.places(append(out, place{p, i}))
+		out = q.places(append(out, partPlace{p, i}))
 	}
 	return out
 }
@@ -216,7 +216,7 @@ func (m *mutation) change(root *Part) {
 	}
 	at := all[m.IntN(len(all))]
 	p := at.part()
-	room := max(0, largest-root.size())
+	room := max(0, maxRepeated-root.size())
 	switch m.IntN(12) {
 	case 0: // many of a part
 		times := min(1<<m.IntN(17), room/p.size())

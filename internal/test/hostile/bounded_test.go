@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// boxes is a format of nested boxes: a length of four bytes, a letter, and the content.
-func boxes(read func([]byte) (Cost, error)) *Format {
+// boxFormat is a format of nested boxes: a length of four bytes, a letter, and the content.
+func boxFormat(read func([]byte) (Cost, error)) *Format {
 	return &Format{Name: "boxes", Order: binary.BigEndian, Write: writeBox, Read: read, Valid: []*Part{
 		{Name: "r", Parts: []*Part{
 			{Name: "a", Data: []byte{0, 0, 0, 3}, Numbers: []Number{{0, 4}}},
@@ -30,7 +30,7 @@ func writeBox(p *Part) []byte {
 
 // TestMutation checks that mutations are the same each time, and that they repeat, nest and lie.
 func TestMutation(t *testing.T) {
-	f := boxes(nil)
+	f := boxFormat(nil)
 	valid := f.Write(f.Valid[0])
 	seen := map[string]bool{}
 	long, deep, wrong, most := 0, 0, 0, 0
@@ -54,16 +54,16 @@ func TestMutation(t *testing.T) {
 	if !bytes.Equal(f.Write(f.Valid[0]), valid) {
 		t.Error("a mutation changed the valid file")
 	}
-	if len(seen) < 700 || long < 50 || deep < 20 || wrong < 30 || most > 2*largest {
+	if len(seen) < 700 || long < 50 || deep < 20 || wrong < 30 || most > 2*maxRepeated {
 		t.Errorf("%d files, %d long, %d deep, %d wrong, of up to %d bytes", len(seen), long, deep, wrong, most)
 	}
 }
 
-var kept []byte // so that it is allocated
+var sink []byte // so that it is allocated
 
 // TestCheck checks that the faults of readers are found.
 func TestCheck(t *testing.T) {
-	take := func(n int) { kept = make([]byte, n) }
+	take := func(n int) { sink = make([]byte, n) }
 	for name, c := range map[string]struct {
 		read func([]byte) (Cost, error)
 		want string
@@ -76,7 +76,7 @@ func TestCheck(t *testing.T) {
 		"panics":  {func([]byte) (Cost, error) { panic("x") }, "a panic: x"},
 		"talks":   {func([]byte) (Cost, error) { return Cost{}, errors.New(strings.Repeat("x", 9e3)) }, "of 9000 b"},
 	} {
-		problem := boxes(c.read).check([]byte("file"), "x")
+		problem := boxFormat(c.read).check([]byte("file"), "x")
 		if (problem == "") != (c.want == "") || !strings.Contains(problem, c.want) {
 			t.Errorf("%s: %q, want %q", name, problem, c.want)
 		}

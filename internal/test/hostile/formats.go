@@ -11,8 +11,8 @@ import (
 
 // Names of parts that have no length or name in the file.
 const (
-	raw  = "raw"  // bytes as they are
-	list = "list" // bytes, and then blocks of up to 255 bytes, up to an empty one (GIF)
+	rawName  = "raw"  // bytes as they are
+	listName = "list" // bytes, and then blocks of up to 255 bytes, up to an empty one (GIF)
 )
 
 // JPEG makes a format of JPEG files. Its parts are segments, whose names are their markers in
@@ -26,7 +26,7 @@ func JPEG(files ...[]byte) *Format {
 		})
 	}}
 	for _, b := range files {
-		root := &Part{Parts: []*Part{{Name: raw, Data: b[:2]}}}
+		root := &Part{Parts: []*Part{{Name: rawName, Data: b[:2]}}}
 		for b = b[2:]; len(b) > 4 && b[0] == 0xff && b[1] != 0xd9; {
 			n := 2 + int(binary.BigEndian.Uint16(b[2:]))
 			p := &Part{Name: fmt.Sprintf("%02x", b[1]), Data: b[4:n]}
@@ -39,11 +39,11 @@ func JPEG(files ...[]byte) *Format {
 			for n = 0; scan && n+1 < len(b) && (b[n] != 0xff || b[n+1] == 0 || b[n+1]&0xf8 == 0xd0); n++ {
 			}
 			if scan {
-				root.Parts = append(root.Parts, &Part{Name: raw, Data: b[:n]})
+				root.Parts = append(root.Parts, &Part{Name: rawName, Data: b[:n]})
 				b = b[n:]
 			}
 		}
-		root.Parts = append(root.Parts, &Part{Name: raw, Data: b})
+		root.Parts = append(root.Parts, &Part{Name: rawName, Data: b})
 		f.Valid = append(f.Valid, root)
 	}
 	return f
@@ -59,7 +59,7 @@ func PNG(files ...[]byte) *Format {
 		})
 	}}
 	for _, b := range files {
-		root := &Part{Parts: []*Part{{Name: raw, Data: b[:8]}}}
+		root := &Part{Parts: []*Part{{Name: rawName, Data: b[:8]}}}
 		for b = b[8:]; len(b) >= 12; {
 			n := 8 + int(binary.BigEndian.Uint32(b))
 			p := &Part{Name: string(b[4:8]), Data: b[8:n]}
@@ -112,7 +112,7 @@ func WebP(files ...[]byte) *Format {
 func GIF(files ...[]byte) *Format {
 	f := &Format{Name: "GIF", Order: binary.LittleEndian, Write: func(root *Part) []byte {
 		return write(root, func(p *Part, content []byte) []byte {
-			if p.Name == list {
+			if p.Name == listName {
 				return append(content, 0)
 			}
 			return append([]byte{byte(int64(len(content)) + p.Lie)}, content[:min(len(content), 255)]...)
@@ -126,9 +126,9 @@ func GIF(files ...[]byte) *Format {
 	}
 	for _, b := range files {
 		head := 13 + table(b[10])
-		root := &Part{Parts: []*Part{{Name: raw, Data: b[:head], Numbers: []Number{{6, 2}, {8, 2}, {10, 1}}}}}
+		root := &Part{Parts: []*Part{{Name: rawName, Data: b[:head], Numbers: []Number{{6, 2}, {8, 2}, {10, 1}}}}}
 		for b = b[head:]; len(b) > 1 && b[0] != 0x3b; {
-			p := &Part{Name: list, Data: b[:2]}
+			p := &Part{Name: listName, Data: b[:2]}
 			if b[0] == 0x2c {
 				p.Data, p.Numbers = b[:10+table(b[9])+1], []Number{{1, 2}, {3, 2}, {5, 2}, {7, 2}, {9, 1}}
 			}
@@ -138,7 +138,7 @@ func GIF(files ...[]byte) *Format {
 			b = b[1:]
 			root.Parts = append(root.Parts, p)
 		}
-		root.Parts = append(root.Parts, &Part{Name: raw, Data: b})
+		root.Parts = append(root.Parts, &Part{Name: rawName, Data: b})
 		f.Valid = append(f.Valid, root)
 	}
 	return f
@@ -152,7 +152,7 @@ func BMP(files ...[]byte) *Format {
 	numbers := []Number{{10, 4}, {14, 4}, {18, 4}, {22, 4}, {26, 2}, {28, 2}, {30, 4}, {46, 4}}
 	for _, b := range files {
 		f.Valid = append(f.Valid, &Part{Parts: []*Part{
-			{Name: raw, Data: b[:54], Numbers: numbers}, {Name: raw, Data: b[54:]},
+			{Name: rawName, Data: b[:54], Numbers: numbers}, {Name: rawName, Data: b[54:]},
 		}})
 	}
 	return f
@@ -171,10 +171,10 @@ func PNM(files ...[]byte) *Format {
 		}
 		for range words {
 			n := 1 + strings.IndexAny(string(b), " \n")
-			root.Parts = append(root.Parts, &Part{Name: raw, Data: b[:n], Numbers: []Number{{n - 2, 1}}})
+			root.Parts = append(root.Parts, &Part{Name: rawName, Data: b[:n], Numbers: []Number{{n - 2, 1}}})
 			b = b[n:]
 		}
-		root.Parts = append(root.Parts, &Part{Name: raw, Data: b})
+		root.Parts = append(root.Parts, &Part{Name: rawName, Data: b})
 		f.Valid = append(f.Valid, root)
 	}
 	return f
@@ -186,7 +186,7 @@ func write(root *Part, around func(p *Part, content []byte) []byte) []byte {
 	var out []byte
 	for _, p := range root.Parts {
 		content := append(slices.Clone(p.Data), write(p, around)...)
-		if !strings.HasPrefix(p.Name, raw) {
+		if !strings.HasPrefix(p.Name, rawName) {
 			content = around(p, content)
 		}
 		out = append(out, content...)

@@ -13,8 +13,8 @@ type Order interface {
 	binary.AppendByteOrder
 }
 
-// block is the name of a part that is a strip or tile.
-const block = "block"
+// blockName is the name of a part that is a strip or tile.
+const blockName = "block"
 
 // tiffSizes are the bytes of the types of values.
 var tiffSizes = []int{1, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8}
@@ -75,15 +75,15 @@ func parseTIFF(order Order, b []byte) *Part {
 		root.Parts = append(root.Parts, p)
 	}
 	for i, offset := range places[0] {
-		root.Parts = append(root.Parts, &Part{Name: block, Data: b[offset:][:places[1][i]]})
+		root.Parts = append(root.Parts, &Part{Name: blockName, Data: b[offset:][:places[1][i]]})
 	}
 	return root
 }
 
-// flat lists the tags and blocks of a tree. A tag in a tag is one behind it.
-func flat(p *Part, out []*Part) []*Part {
+// flatten lists the tags and blocks of a tree. A tag in a tag is one behind it.
+func flatten(p *Part, out []*Part) []*Part {
 	for _, q := range p.Parts {
-		out = flat(q, append(out, q))
+		out = flatten(q, append(out, q))
 	}
 	return out
 }
@@ -96,8 +96,8 @@ func writeTIFF(order Order, root *Part) []byte {
 	out := append(order.AppendUint16([]byte(mark), 42), 0, 0, 0, 0)
 	var tags []*Part
 	var offsets, lengths []uint32
-	for _, p := range flat(root, nil) {
-		if p.Name != block {
+	for _, p := range flatten(root, nil) {
+		if p.Name != blockName {
 			tags = append(tags, p)
 			continue
 		}

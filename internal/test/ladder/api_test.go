@@ -18,7 +18,7 @@ import (
 func TestPublicSignaturesAreWritable(t *testing.T) {
 	seen := 0
 	for _, p := range Packages() {
-		if !public(p.Path) {
+		if !isPublic(p.Path) {
 			continue
 		}
 		seen++
@@ -47,14 +47,14 @@ func TestPublicSignaturesAreWritable(t *testing.T) {
 	}
 }
 
-// private lists the folders below which no package is public.
-var private = []string{"cmd", "docs"}
+// privateFolders lists the folders below which no package is public.
+var privateFolders = []string{"cmd", "docs"}
 
-// public reports whether the promises of docs/api.md hold for a package, given by its path
+// isPublic reports whether the promises of docs/api.md hold for a package, given by its path
 // in the module.
-func public(path string) bool {
+func isPublic(path string) bool {
 	top, _, _ := strings.Cut(path, "/")
-	return path != "." && !strings.Contains("/"+path, "/internal/") && !slices.Contains(private, top)
+	return path != "." && !strings.Contains("/"+path, "/internal/") && !slices.Contains(privateFolders, top)
 }
 
 // internalTypes lists the names of internal packages' types in what a file exports.
@@ -66,8 +66,8 @@ func internalTypes(f *ast.File) []*ast.SelectorExpr {
 		if imp.Name != nil {
 			name = imp.Name.Name
 		}
-		path, ours := below(path)
-		internal[name] = ours && path != "." && !public(path)
+		path, ours := pathInModule(path)
+		internal[name] = ours && path != "." && !isPublic(path)
 	}
 	var found []*ast.SelectorExpr
 	var look func(ast.Node)

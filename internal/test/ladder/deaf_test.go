@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// flagOf is a flag of a command, in a message or in a comment.
-var flagOf = regexp.MustCompile(`(^|[^-\w])--[a-z][a-z-]+`)
+// flagPattern is a flag of a command, in a message or in a comment.
+var flagPattern = regexp.MustCompile(`(^|[^-\w])--[a-z][a-z-]+`)
 
 // TestLibraryNamesNoFlags checks that the library's messages and comments use the library's
 // names of options. A flag may appear only after the name of its command. Errors name options
@@ -17,7 +17,7 @@ var flagOf = regexp.MustCompile(`(^|[^-\w])--[a-z][a-z-]+`)
 func TestLibraryNamesNoFlags(t *testing.T) {
 	seen := 0
 	for _, p := range Packages() {
-		if !public(p.Path) {
+		if !isPublic(p.Path) {
 			continue
 		}
 		files, err := filepath.Glob(filepath.Join("..", "..", "..", filepath.FromSlash(p.Path), "*.go"))
@@ -48,7 +48,7 @@ func TestLibraryNamesNoFlags(t *testing.T) {
 
 // strayFlag reports a line with a flag but without the flag's command.
 func strayFlag(line string) bool {
-	return flagOf.MatchString(line) && !strings.Contains(line, "kindred ") && !strings.Contains(line, "#SBATCH")
+	return flagPattern.MatchString(line) && !strings.Contains(line, "kindred ") && !strings.Contains(line, "#SBATCH")
 }
 
 func TestStrayFlag(t *testing.T) {

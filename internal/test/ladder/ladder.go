@@ -20,9 +20,9 @@ type Package struct {
 	Imports string
 }
 
-// May reports whether p may import a package. A package of this module is given by its
+// MayImport reports whether p may import a package. A package of this module is given by its
 // path relative to the module's, another package by its whole path.
-func (p *Package) May(path string) bool {
+func (p *Package) MayImport(path string) bool {
 	return slices.ContainsFunc(strings.Fields(p.Imports), func(allowed string) bool {
 		return allowed == "*" || allowed == path || isModule(allowed) && strings.HasPrefix(path, allowed+"/")
 	})
@@ -46,9 +46,9 @@ type Floor struct {
 	Packages []Package
 }
 
-// Has returns the length of the floor's longest folder that contains the package, or -1
+// FolderLen returns the length of the floor's longest folder that contains the package, or -1
 // if the package is in none of its folders.
-func (f *Floor) Has(path string) int {
+func (f *Floor) FolderLen(path string) int {
 	most := -1
 	for _, folder := range strings.Fields(f.Under) {
 		switch {

@@ -11,8 +11,8 @@ import (
 
 const module = "github.com/kindred-ml/kindred"
 
-// below returns a package's path in the module.
-func below(path string) (string, bool) {
+// pathInModule returns a package's path in the module.
+func pathInModule(path string) (string, bool) {
 	if path == module {
 		return ".", true
 	}
@@ -40,7 +40,7 @@ func TestImports(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		name, _ := below(listed.ImportPath)
+		name, _ := pathInModule(listed.ImportPath)
 		p := table[name]
 		if p == nil {
 			t.Errorf("package %s is not in the table: add it to internal/test/ladder and run make gen", name)
@@ -48,8 +48,8 @@ func TestImports(t *testing.T) {
 		}
 		delete(table, name)
 		for _, path := range listed.Imports {
-			path, ours := below(path)
-			if (ours || isModule(path)) && !p.May(path) {
+			path, ours := pathInModule(path)
+			if (ours || isModule(path)) && !p.MayImport(path) {
 				t.Errorf("%s imports %s, which the table does not allow", name, path)
 			}
 		}
@@ -90,7 +90,7 @@ func TestFloors(t *testing.T) {
 		for _, p := range floors[i].Packages {
 			best := i
 			for k := range floors {
-				if floors[k].Has(p.Path) > floors[best].Has(p.Path) {
+				if floors[k].FolderLen(p.Path) > floors[best].FolderLen(p.Path) {
 					best = k
 				}
 			}
@@ -107,11 +107,11 @@ func TestMay(t *testing.T) {
 		"mat": true, "internal/base/par": true, "gonum.org/v1/gonum/mat": true, "gonum.org/v1/gonum": true,
 		"mat/x": false, "internal": false, "gonum.org/v1/plot": false, "gonum.org/v1/gonumx": false, "nn": false,
 	} {
-		if p.May(path) != want {
+		if p.MayImport(path) != want {
 			t.Errorf("May(%q) = %v", path, !want)
 		}
 	}
-	if everything := (Package{Imports: "*"}); !everything.May("nn") || !everything.May("example.org/x/y") {
+	if everything := (Package{Imports: "*"}); !everything.MayImport("nn") || !everything.MayImport("example.org/x/y") {
 		t.Error("* does not allow all")
 	}
 }

@@ -17,8 +17,8 @@ const (
 	rows    = 80  // lines of a function, from the first to the last
 )
 
-// sources calls f for every Go file of the repository that is not generated.
-func sources(t *testing.T, f func(path string, text []byte)) {
+// forEachSource calls f for every Go file of the repository that is not generated.
+func forEachSource(t *testing.T, f func(path string, text []byte)) {
 	t.Helper()
 	seen := 0
 	root := filepath.Join("..", "..", "..")
@@ -55,7 +55,7 @@ func sources(t *testing.T, f func(path string, text []byte)) {
 // TestLinesFit checks that no line is wider than a side-by-side view, except in raw
 // strings, which cannot be broken.
 func TestLinesFit(t *testing.T) {
-	sources(t, func(path string, text []byte) {
+	forEachSource(t, func(path string, text []byte) {
 		raw := rawLines(text)
 		n := 0
 		for line := range strings.SplitSeq(string(text), "\n") {
@@ -102,7 +102,7 @@ func rawLines(text []byte) map[int]bool {
 // TestFunctionsFit checks that the comment of a function that does not fit on a screen
 // has the reason after "Long:".
 func TestFunctionsFit(t *testing.T) {
-	sources(t, func(path string, text []byte) {
+	forEachSource(t, func(path string, text []byte) {
 		fset := token.NewFileSet()
 		file, err := parser.ParseFile(fset, path, text, parser.ParseComments)
 		if err != nil {

@@ -28,30 +28,30 @@ type Reader struct {
 }
 
 const (
-	usual = 300    // number of mutations for a reader
-	long  = 10_000 // with KINDRED_LONG
-	// hang is the time for a text after which the test ends with the text's name. slow is more
+	defaultMutations = 300    // number of mutations for a reader
+	longMutations    = 10_000 // with KINDRED_LONG
+	// hangTime is the time for a text after which the test ends with the text's name. slow is more
 	// than any text takes on a busy machine.
-	hang, slow = 2 * time.Minute, 20 * time.Second
-	// memory is the limit of package budget. A reader may allocate base plus each times the
+	hangTime, slowTime = 2 * time.Minute, 20 * time.Second
+	// memoryLimit is the limit of package budget. A reader may allocate base plus each times the
 	// length of the text in all.
-	memory     = 256 << 20
-	base, each = 64 << 20, 1024
-	message    = 8000 // longest error in bytes, besides quoted text: a byte that is not a letter may take four
+	memoryLimit = 256 << 20
+	base, each  = 64 << 20, 1024
+	maxMessage  = 8000 // longest error in bytes, besides quoted text: a byte that is not a letter may take four
 )
 
-// internals matches words about the program itself, which an error about a file must not have.
-var internals = regexp.MustCompile(
+// internalWords matches words about the program itself, which an error about a file must not have.
+var internalWords = regexp.MustCompile(
 	`runtime error|reflect[.:]|nil pointer|index out of range|goroutine|%!|0xc0[0-9a-f]{8}|Go (?:struct field|value)`)
 
 // Try gives each reader its valid texts, and then mutations of them, which are the same every
 // time. A failure names the number of the mutation.
 func Try(t *testing.T, readers ...Reader) {
 	t.Helper()
-	budgettest.Limit(t, memory)
-	n := usual
+	budgettest.Limit(t, memoryLimit)
+	n := defaultMutations
 	if os.Getenv("KINDRED_LONG") != "" {
-		n = long
+		n = longMutations
 	}
 	for i := range readers {
 		r := &readers[i]
@@ -82,8 +82,8 @@ func Try(t *testing.T, readers ...Reader) {
 
 // try reads a text and returns what went wrong. which is the text's name, for a reader that hangs.
 func (r *Reader) try(text []byte, which string) (problem string) {
-	watch := time.AfterFunc(hang, func() {
-		panic(fmt.Sprintf("%s, %s: no end after %v: %.600q", r.Name, which, hang, text))
+	watch := time.AfterFunc(hangTime, func() {
+		panic(fmt.Sprintf("%s, %s: no end after %v: %.600q", r.Name, which, hangTime, text))
 	})
 	defer watch.Stop()
 	defer func() {
@@ -101,7 +101,7 @@ func (r *Reader) try(text []byte, which string) (problem string) {
 	switch {
 	case taken > base+each*uint64(len(text)):
 		return fmt.Sprintf("%d bytes were allocated", taken)
-	case took > slow:
+	case took > slowTime:
 		return fmt.Sprintf("it took %v", took)
 	case err == nil:
 		return ""
@@ -110,9 +110,9 @@ func (r *Reader) try(text []byte, which string) (problem string) {
 	switch {
 	case strings.TrimSpace(said) == "":
 		return "an error without a message"
-	case len(said) > message+4*len(text):
+	case len(said) > maxMessage+4*len(text):
 		return fmt.Sprintf("an error of %d bytes: %.300q", len(said), said)
-	case internals.MatchString(said):
+	case internalWords.MatchString(said):
 		return fmt.Sprintf("an error about the program's internals: %.300q", said)
 	}
 	return ""
@@ -130,13 +130,13 @@ var values = []string{"null", "true", "-1", "0", "1e300", "-1e300", "1e-300", "1
 	`"../../etc/passwd"`, `"/"`, `"x"`, "{}", "[]", "[[]]", "{\"\":{}}", "[null]", "[1,\"x\"]",
 	"1.7976931348623157e308"}
 
-// nasty are pieces that no format expects.
-var nasty = []string{"NaN", "Infinity", `"\ud800"`, "\x00", "\xff\xfe", "\ufeff", "\u202e", "\n\n", "\r", "\t",
+// unexpectedPieces are pieces that no format expects.
+var unexpectedPieces = []string{"NaN", "Infinity", `"\ud800"`, "\x00", "\xff\xfe", "\ufeff", "\u202e", "\n\n", "\r", "\t",
 	",,,,", ":", "\"", "'", "&a *a", "<![CDATA[", "]]>", "&lt;&#0;", "- - -",
 	"? :", "!!binary x", "<a b='c'>", "--", "0x10", "1_000", "٣", strings.Repeat("9", 400)}
 
-// nests are pieces that are repeated to make a text deeply nested.
-var nests = []string{"[", "{\"a\":", "<a>", "- ", "[[", "{a: ", "\"a\":[", "(", "{", "&a [*a,"}
+// nestedPieces are pieces that are repeated to make a text deeply nested.
+var nestedPieces = []string{"[", "{\"a\":", "<a>", "- ", "[[", "{a: ", "\"a\":[", "(", "{", "&a [*a,"}
 
 // Mutation returns the n-th mutation of the valid texts; parts are the pieces of all of them.
 func (r *Reader) Mutation(n uint64, parts []string) []byte {
@@ -173,9 +173,9 @@ func change(rng *rand.Rand, b []byte, parts []string) []byte {
 	case kind == 4: // repeat a block
 		return splice(at, at, strings.Repeat(string(b[at:at+n]), 1+rng.IntN(1+(1<<14)/n)))
 	case kind == 5: // depth
-		return splice(at, at, strings.Repeat(nests[rng.IntN(len(nests))], 1<<rng.IntN(15)))
+		return splice(at, at, strings.Repeat(nestedPieces[rng.IntN(len(nestedPieces))], 1<<rng.IntN(15)))
 	case len(places) == 0:
-		return splice(at, at+n, nasty[rng.IntN(len(nasty))])
+		return splice(at, at+n, unexpectedPieces[rng.IntN(len(unexpectedPieces))])
 	case kind < 8: // a value of another type; the text keeps its format
 		p, with := places[rng.IntN(len(places))], values[rng.IntN(len(values))]
 		for range 10 {
@@ -203,7 +203,7 @@ func change(rng *rand.Rand, b []byte, parts []string) []byte {
 		return splice(p[1], p[1], strings.Repeat(","+string(b[p[0]:p[1]]), rng.IntN(1<<rng.IntN(13))))
 	case kind == 13:
 		p := places[rng.IntN(len(places))]
-		return splice(p[0], p[0], nasty[rng.IntN(len(nasty))])
+		return splice(p[0], p[0], unexpectedPieces[rng.IntN(len(unexpectedPieces))])
 	}
 	return b
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// HuggingCLIP returns the weights of an image tower of CLIP under Hugging Face's names.
-func HuggingCLIP(net *nn.Net) []safetensors.Tensor {
+// HuggingFaceCLIP returns the weights of an image tower of CLIP under Hugging Face's names.
+func HuggingFaceCLIP(net *nn.Net) []safetensors.Tensor {
 	var out []safetensors.Tensor
 	names := strings.NewReplacer("blocks.", "vision_model.encoder.layers.", ".norm1.", ".layer_norm1.", ".norm2.",
 		".layer_norm2.", "attn.proj", "self_attn.out_proj", "patch_embed.proj",

@@ -37,27 +37,27 @@ type Disk struct {
 // durable.
 func Record(t testing.TB, dir string) *Disk {
 	t.Helper()
-	return &Disk{t: t, dir: dir, begin: read(t, dir)}
+	return &Disk{t: t, dir: dir, begin: readFiles(t, dir)}
 }
 
 // Files returns the file system whose changes are recorded.
-func (d *Disk) Files() atomic.Files { return atomic.Files{Trace: d.note} }
+func (d *Disk) Files() atomic.Files { return atomic.Files{Trace: d.addStep} }
 
-func (d *Disk) note(s atomic.Step) {
+func (d *Disk) addStep(s atomic.Step) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if s.Path = d.below(s.Path); s.Path == "" {
+	if s.Path = d.relativePath(s.Path); s.Path == "" {
 		return
 	}
 	if s.Op == "rename" {
-		s.To = d.below(s.To)
+		s.To = d.relativePath(s.To)
 	}
 	s.Data = bytes.Clone(s.Data)
 	d.steps = append(d.steps, s)
 }
 
-// below returns a path relative to the folder, with slashes, or "" for a path outside it.
-func (d *Disk) below(name string) string {
+// relativePath returns a path relative to the folder, with slashes, or "" for a path outside it.
+func (d *Disk) relativePath(name string) string {
 	rel, err := filepath.Rel(d.dir, name)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		return ""
@@ -72,15 +72,15 @@ func (d *Disk) Steps() int {
 	return len(d.steps)
 }
 
-// Complete fails the test unless the steps explain the present content of the folder, except
+// CheckComplete fails the test unless the steps explain the present content of the folder, except
 // for locks. A change that was not recorded would be missing from all states.
-func (d *Disk) Complete() {
+func (d *Disk) CheckComplete() {
 	d.t.Helper()
 	v := newVolume(d.begin)
 	for _, s := range d.steps {
 		v.apply(s)
 	}
-	want, got := v.state(everything{}), read(d.t, d.dir)
+	want, got := v.state(allChooser{}), readFiles(d.t, d.dir)
 	for name, b := range got {
 		if w, ok := want[name]; ok && !bytes.Equal(b, w) {
 			d.t.Errorf("%s differs from the %d recorded steps: %d bytes, want %d", name, len(d.steps), len(b), len(w))
@@ -95,8 +95,8 @@ func (d *Disk) Complete() {
 	}
 }
 
-// read reads the files below a folder.
-func read(t testing.TB, dir string) map[string][]byte {
+// readFiles reads the files below a folder.
+func readFiles(t testing.TB, dir string) map[string][]byte {
 	t.Helper()
 	out := make(map[string][]byte)
 	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, e fs.DirEntry, err error) error {

@@ -13,8 +13,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/atomic"
 )
 
-// all lists the states after each step, as text.
-func all(d *Disk, more int) map[int][]string {
+// statesByStep lists the states after each step, as text.
+func statesByStep(d *Disk, more int) map[int][]string {
 	out := make(map[int][]string)
 	d.States(1, more, func(s *State) bool {
 		var text []string
@@ -27,7 +27,7 @@ func all(d *Disk, more int) map[int][]string {
 	return out
 }
 
-func same(t *testing.T, what string, got []string, want ...string) {
+func checkStates(t *testing.T, what string, got []string, want ...string) {
 	t.Helper()
 	slices.Sort(got)
 	slices.Sort(want)
@@ -61,14 +61,14 @@ func TestStatesOfAFile(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	d.Complete()
-	got := all(d, 0)
-	same(t, "before", got[0], "old=abc")
-	same(t, "two writes", got[2], "old=abc", "old=aXY", "old=abcXY", "old=aXYXY")
-	same(t, "synced", got[3], "old=aXYXY")
-	same(t, "cut", got[4], "old=aXYXY", "old=aX")
+	d.CheckComplete()
+	got := statesByStep(d, 0)
+	checkStates(t, "before", got[0], "old=abc")
+	checkStates(t, "two writes", got[2], "old=abc", "old=aXY", "old=abcXY", "old=aXYXY")
+	checkStates(t, "synced", got[3], "old=aXYXY")
+	checkStates(t, "cut", got[4], "old=aXYXY", "old=aX")
 	// At random, writes arrive in part, with any bytes after the old content.
-	torn := all(d, 300)[1]
+	torn := statesByStep(d, 300)[1]
 	for _, want := range []string{"old=aXc", "old=aXY", "old=abc"} {
 		if !slices.Contains(torn, want) {
 			t.Errorf("never %q: %q", want, torn)
@@ -95,11 +95,11 @@ func TestStatesOfARename(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Complete()
+	d.CheckComplete()
 	if d.Steps() != 5 { // create, write, sync, rename, names
 		t.Fatalf("%+v", d.steps)
 	}
-	states := all(d, 50)
+	states := statesByStep(d, 50)
 	for step, list := range states {
 		for _, s := range list {
 			either := strings.Contains(s, "x=old") || strings.Contains(s, "x=new")
@@ -108,7 +108,7 @@ func TestStatesOfARename(t *testing.T) {
 			}
 		}
 	}
-	same(t, "renamed and synced", states[5], "x=new")
+	checkStates(t, "renamed and synced", states[5], "x=new")
 	if n := len(states[4]); n != 4 { // nothing, the temporary name, the new one, both
 		t.Errorf("%d states of a rename: %q", n, states[4])
 	}
@@ -118,14 +118,14 @@ func TestStatesOfARename(t *testing.T) {
 func TestStatesOfAFolder(t *testing.T) {
 	dir := t.TempDir()
 	d := Record(t, dir)
-	d.note(atomic.Step{Op: "mkdir", Path: filepath.Join(dir, "a")})
-	d.note(atomic.Step{Op: "create", Path: filepath.Join(dir, "a", "x")})
-	d.note(atomic.Step{Op: "names", Path: filepath.Join(dir, "a")})
-	d.note(atomic.Step{Op: "names", Path: dir})
-	d.note(atomic.Step{Op: "create", Path: filepath.Join(filepath.Dir(dir), "outside")})
-	got := all(d, 0)
-	same(t, "its own names synced", got[3], "", "a/= a/x=")
-	same(t, "all synced", got[4], "a/= a/x=")
+	d.addStep(atomic.Step{Op: "mkdir", Path: filepath.Join(dir, "a")})
+	d.addStep(atomic.Step{Op: "create", Path: filepath.Join(dir, "a", "x")})
+	d.addStep(atomic.Step{Op: "names", Path: filepath.Join(dir, "a")})
+	d.addStep(atomic.Step{Op: "names", Path: dir})
+	d.addStep(atomic.Step{Op: "create", Path: filepath.Join(filepath.Dir(dir), "outside")})
+	got := statesByStep(d, 0)
+	checkStates(t, "its own names synced", got[3], "", "a/= a/x=")
+	checkStates(t, "all synced", got[4], "a/= a/x=")
 	if d.Steps() != 4 {
 		t.Errorf("%d steps", d.Steps())
 	}
@@ -138,7 +138,7 @@ func TestState(t *testing.T) {
 	if st, err := os.Stat(filepath.Join(dir, "empty")); err != nil || !st.IsDir() {
 		t.Error(st, err)
 	}
-	if got := read(t, dir); len(got) != 2 || string(got["a/b"]) != "1" {
+	if got := readFiles(t, dir); len(got) != 2 || string(got["a/b"]) != "1" {
 		t.Errorf("%q", got)
 	}
 	other := &State{Files: map[string][]byte{"a/b": []byte("1"), "d": nil}}

@@ -41,8 +41,8 @@ func (s *State) Write(t testing.TB, dir string) {
 	}
 }
 
-// exhaustive is the largest number of changes that are not durable of which all subsets are tried.
-const exhaustive = 5
+// maxExhaustive is the largest number of changes that are not durable of which all subsets are tried.
+const maxExhaustive = 5
 
 // States yields the possible contents of the disk if the machine stops after each of the
 // recorded steps, from the first on. Of the changes that are not durable the disk holds
@@ -65,7 +65,7 @@ func (d *Disk) States(seed uint64, more int, yield func(s *State) bool) {
 		}
 		n := v.pending()
 		for _, set := range subsets(n) {
-			if !try(&chosen{set: set}) {
+			if !try(&subsetChooser{set: set}) {
 				return
 			}
 		}
@@ -73,7 +73,7 @@ func (d *Disk) States(seed uint64, more int, yield func(s *State) bool) {
 			if n == 0 {
 				break
 			}
-			if !try(&chosen{set: randomSet(rng, n), rng: rng}) {
+			if !try(&subsetChooser{set: randomSet(rng, n), rng: rng}) {
 				return
 			}
 		}
@@ -96,22 +96,22 @@ func (s *State) Sum() uint64 {
 
 // subsets returns the subsets of n changes that are always tried.
 func subsets(n int) (out [][]bool) {
-	if n <= exhaustive {
+	if n <= maxExhaustive {
 		for bits := range 1 << n {
-			out = append(out, setOf(n, func(i int) bool { return bits>>i&1 != 0 }))
+			out = append(out, newSet(n, func(i int) bool { return bits>>i&1 != 0 }))
 		}
 		return out
 	}
 	for k := range n + 1 {
-		out = append(out, setOf(n, func(i int) bool { return i < k }))
+		out = append(out, newSet(n, func(i int) bool { return i < k }))
 	}
 	for k := range n {
-		out = append(out, setOf(n, func(i int) bool { return i == k }), setOf(n, func(i int) bool { return i != k }))
+		out = append(out, newSet(n, func(i int) bool { return i == k }), newSet(n, func(i int) bool { return i != k }))
 	}
 	return out
 }
 
-func setOf(n int, in func(i int) bool) []bool {
+func newSet(n int, in func(i int) bool) []bool {
 	out := make([]bool, n)
 	for i := range out {
 		out[i] = in(i)
@@ -122,23 +122,23 @@ func setOf(n int, in func(i int) bool) []bool {
 // randomSet returns a random subset with most, half or few of n changes.
 func randomSet(rng *rand.Rand, n int) []bool {
 	share := []float64{0.2, 0.5, 0.9, 1}[rng.IntN(4)]
-	return setOf(n, func(int) bool { return rng.Float64() < share })
+	return newSet(n, func(int) bool { return rng.Float64() < share })
 }
 
-// chosen keeps the changes of a set. Writes that it keeps are whole unless chance, if it is
+// subsetChooser keeps the changes of a set. Writes that it keeps are whole unless chance, if it is
 // set, tears them.
-type chosen struct {
+type subsetChooser struct {
 	set []bool
 	at  int
 	rng *rand.Rand
 }
 
-func (c *chosen) kept() bool {
+func (c *subsetChooser) hasHappened() bool {
 	c.at++
 	return c.set[c.at-1]
 }
 
-func (c *chosen) written(file []byte, at int, data []byte, old int) {
+func (c *subsetChooser) write(file []byte, at int, data []byte, old int) {
 	how := 0
 	if c.rng != nil {
 		how = c.rng.IntN(5)
@@ -164,7 +164,7 @@ func (c *chosen) written(file []byte, at int, data []byte, old int) {
 }
 
 // noise fills with zeros or, as often, with random bytes like old content of the disk.
-func (c *chosen) noise(b []byte) {
+func (c *subsetChooser) noise(b []byte) {
 	if c.rng.IntN(2) == 0 {
 		return
 	}

@@ -21,7 +21,7 @@ type volume struct {
 	names  map[string]int // paths as programs see them, with their positions in inodes
 	synced map[string]int // the durable paths
 	// changes are the later changes of names, by folder, in order.
-	changes map[string][]naming
+	changes map[string][]nameChange
 }
 
 // inode is the content of a file.
@@ -30,8 +30,8 @@ type inode struct {
 	pending []atomic.Step // writes and truncations since the last sync
 }
 
-// naming is a change of a name: to an inode, or a removal.
-type naming struct {
+// nameChange is a change of a name: to an inode, or a removal.
+type nameChange struct {
 	name  string
 	inode int
 	none  bool
@@ -41,7 +41,7 @@ type naming struct {
 }
 
 func newVolume(begin map[string][]byte) *volume {
-	v := &volume{names: make(map[string]int), changes: make(map[string][]naming)}
+	v := &volume{names: make(map[string]int), changes: make(map[string][]nameChange)}
 	for _, name := range slices.Sorted(maps.Keys(begin)) {
 		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 			v.names[dir] = folder
@@ -57,26 +57,26 @@ func newVolume(begin map[string][]byte) *volume {
 func (v *volume) apply(s atomic.Step) {
 	switch s.Op {
 	case "create":
-		v.name(s.Path, len(v.inodes))
+		v.applyName(s.Path, len(v.inodes))
 		v.inodes = append(v.inodes, &inode{})
 	case "mkdir":
-		v.name(s.Path, folder)
+		v.applyName(s.Path, folder)
 	case "write", "truncate":
 		f := v.inodes[v.names[s.Path]]
 		f.pending = append(f.pending, s)
 	case "sync":
 		f := v.inodes[v.names[s.Path]]
-		f.durable, f.pending = f.content(everything{}), nil
+		f.durable, f.pending = f.content(allChooser{}), nil
 	case "rename":
 		dir := path.Dir(s.To)
-		v.name(s.To, v.names[s.Path])
+		v.applyName(s.To, v.names[s.Path])
 		delete(v.names, s.Path)
 		// Both names are in one folder, because package atomic renames only within a folder.
-		v.changes[dir] = append(v.changes[dir], naming{name: s.Path, none: true, after: len(v.changes[dir]) - 1})
+		v.changes[dir] = append(v.changes[dir], nameChange{name: s.Path, none: true, after: len(v.changes[dir]) - 1})
 	case "remove":
 		dir := path.Dir(s.Path)
 		delete(v.names, s.Path)
-		v.changes[dir] = append(v.changes[dir], naming{name: s.Path, none: true, after: -1})
+		v.changes[dir] = append(v.changes[dir], nameChange{name: s.Path, none: true, after: -1})
 	case "names":
 		for _, c := range v.changes[s.Path] {
 			c.make(v.synced)
@@ -85,13 +85,13 @@ func (v *volume) apply(s atomic.Step) {
 	}
 }
 
-func (v *volume) name(name string, inode int) {
-	dir := path.Dir(name)
-	v.names[name] = inode
-	v.changes[dir] = append(v.changes[dir], naming{name: name, inode: inode, after: -1})
+func (v *volume) applyName(applyName string, inode int) {
+	dir := path.Dir(applyName)
+	v.names[applyName] = inode
+	v.changes[dir] = append(v.changes[dir], nameChange{name: applyName, inode: inode, after: -1})
 }
 
-func (c *naming) make(names map[string]int) {
+func (c *nameChange) make(names map[string]int) {
 	if c.none {
 		delete(names, c.name)
 	} else {
@@ -114,11 +114,11 @@ func (v *volume) pending() int {
 // chooser decides what happens to changes that are not durable. It is asked about each, in a
 // fixed order.
 type chooser interface {
-	// kept reports whether a change of a name or of a file's length has happened.
-	kept() bool
-	// written writes the part of a write that has arrived into a file, which is long enough.
+	// hasHappened reports whether a change of a name or of a file's length has happened.
+	hasHappened() bool
+	// write writes the part of a write that has arrived into a file, which is long enough.
 	// The bytes from old on are new.
-	written(file []byte, at int, data []byte, old int)
+	write(file []byte, at int, data []byte, old int)
 }
 
 // state returns the content of the disk: files by name, and folders by name with a final slash.
@@ -127,7 +127,7 @@ func (v *volume) state(by chooser) map[string][]byte {
 	for _, dir := range slices.Sorted(maps.Keys(v.changes)) {
 		kept := make([]bool, len(v.changes[dir]))
 		for i, c := range v.changes[dir] {
-			if kept[i] = by.kept() && (c.after < 0 || kept[c.after]); kept[i] {
+			if kept[i] = by.hasHappened() && (c.after < 0 || kept[c.after]); kept[i] {
 				c.make(names)
 			}
 		}
@@ -139,7 +139,7 @@ func (v *volume) state(by chooser) map[string][]byte {
 	out := make(map[string][]byte)
 	for name, at := range names {
 		switch {
-		case !reachable(names, name):
+		case !isReachable(names, name):
 		case at == folder:
 			out[name+"/"] = nil
 		default:
@@ -149,8 +149,8 @@ func (v *volume) state(by chooser) map[string][]byte {
 	return out
 }
 
-// reachable reports whether the folders above a file exist.
-func reachable(names map[string]int, name string) bool {
+// isReachable reports whether the folders above a file exist.
+func isReachable(names map[string]int, name string) bool {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if at, ok := names[dir]; !ok || at != folder {
 			return false
@@ -165,12 +165,12 @@ func (f *inode) content(by chooser) []byte {
 	shared := true
 	for _, s := range f.pending {
 		if s.Op == "truncate" {
-			if by.kept() && int(s.At) < len(out) {
+			if by.hasHappened() && int(s.At) < len(out) {
 				out, shared = bytes.Clone(out[:s.At]), false
 			}
 			continue
 		}
-		if !by.kept() {
+		if !by.hasHappened() {
 			continue
 		}
 		if shared {
@@ -180,13 +180,13 @@ func (f *inode) content(by chooser) []byte {
 		if end := int(s.At) + len(s.Data); end > old {
 			out = append(out, make([]byte, end-old)...)
 		}
-		by.written(out, int(s.At), s.Data, old)
+		by.write(out, int(s.At), s.Data, old)
 	}
 	return out
 }
 
-// everything is the chooser of a machine that does not stop.
-type everything struct{}
+// allChooser is the chooser of a machine that does not stop.
+type allChooser struct{}
 
-func (everything) kept() bool                                   { return true }
-func (everything) written(file []byte, at int, b []byte, _ int) { copy(file[at:], b) }
+func (allChooser) hasHappened() bool                          { return true }
+func (allChooser) write(file []byte, at int, b []byte, _ int) { copy(file[at:], b) }

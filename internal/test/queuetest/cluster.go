@@ -29,11 +29,11 @@ func Cluster(t testing.TB) *Servers {
 	t.TempDir() // The folder is removed after the servers have ended, because cleanups run in reverse order.
 	t.Cleanup(s.stop)
 	for range attempts {
-		s.options = options(t)
+		s.options = serverOptions(t)
 		for i := range s.options {
 			s.launch(t, i)
 		}
-		if s.ready() {
+		if s.isReady() {
 			var urls []string
 			for _, one := range s.running {
 				urls = append(urls, one.ClientURL())
@@ -51,9 +51,9 @@ func Cluster(t testing.TB) *Servers {
 // program takes a port between its choice and its use.
 const attempts = 5
 
-// options returns the options of three servers. Each server must know the ports of the
+// serverOptions returns the options of three servers. Each server must know the ports of the
 // others' routes before any of them listens.
-func options(t testing.TB) []*server.Options {
+func serverOptions(t testing.TB) []*server.Options {
 	t.Helper()
 	ports := freePorts(t, 6)
 	var routes []*url.URL
@@ -99,8 +99,8 @@ func (s *Servers) launch(t testing.TB, i int) {
 	s.running[i] = one
 }
 
-// ready waits for the running servers, and reports whether they listen.
-func (s *Servers) ready() bool {
+// isReady waits for the running servers, and reports whether they listen.
+func (s *Servers) isReady() bool {
 	for _, one := range s.running {
 		if one != nil && !one.ReadyForConnections(30*time.Second) {
 			return false
@@ -129,7 +129,7 @@ func (s *Servers) Start(t testing.TB, i int) {
 	t.Helper()
 	for range attempts {
 		s.launch(t, i)
-		if s.ready() {
+		if s.isReady() {
 			return
 		}
 		s.Stop(i)

@@ -21,7 +21,7 @@ import (
 // folder. What cannot run as written has a rule with the reason; a command that the
 // test does not understand is a failure.
 func TestDocumentedCommands(t *testing.T) {
-	pages := documented(t)
+	pages := documentedCommands(t)
 	n := 0
 	for _, p := range pages {
 		n += len(p.commands)
@@ -41,7 +41,7 @@ func TestDocumentedCommands(t *testing.T) {
 		t.Skip("the commands are written for a shell: ", err)
 	}
 	bin := buildKindred(t)
-	pages = append(pages, examples(t, bin, nil)...)
+	pages = append(pages, helpExamples(t, bin, nil)...)
 	w := newWorkspace(t, bin)
 	for _, p := range pages {
 		t.Run(p.name, func(t *testing.T) {
@@ -56,8 +56,8 @@ func TestDocumentedCommands(t *testing.T) {
 // programs are the words that a documented command may begin with.
 var programs = []string{"kindred", "make", "go", "/usr/bin/python3", "python3"}
 
-// rule is how a command is run that cannot run as written.
-type rule struct {
+// commandRule is how a command is run that cannot run as written.
+type commandRule struct {
 	match *regexp.Regexp
 	// add is appended; instead, if set, replaces the match. fails means that the
 	// command must fail and say this.
@@ -66,89 +66,90 @@ type rule struct {
 	why                 string
 }
 
-func on(pattern string, r rule) rule {
+func ruleFor(pattern string, r commandRule) commandRule {
 	r.match = regexp.MustCompile(pattern)
 	return r
 }
 
 // rules are tried in order, and the first match counts. Other commands run as written.
-var rules = []rule{
-	on(`^make build\b`,
-		rule{skip: true, why: "the test builds the program with the same go build; the target must exist"}),
-	on(`^make demo\b`, rule{instead: "kindred reproduce mnist --fast --out reports/mnist",
+var rules = []commandRule{
+	ruleFor(`^make build\b`,
+		commandRule{skip: true, why: "the test builds the program with the same go build; the target must exist"}),
+	ruleFor(`^make demo\b`, commandRule{instead: "kindred reproduce mnist --fast --out reports/mnist",
 		why: "the same experiment in its fast size; minutes otherwise"}),
-	on(`^make (test|bench|gen|fmt|lint|race|promises)\b`,
-		rule{skip: true, why: "they change the checkout, contain this test or take hours; the target must exist"}),
-	on(`(^| )go test `, rule{skip: true, why: "a measurement of minutes; CI runs the tests themselves"}),
-	on(`python3 `, rule{skip: true, why: "needs PyTorch or Pillow and ../shared; the script must exist"}),
-	on(`^kindred data get `, rule{add: " --offline", fails: "the official file has",
+	ruleFor(`^make (test|bench|gen|fmt|lint|race|promises)\b`,
+		commandRule{skip: true,
+			why: "they change the checkout, contain this test or take hours; the target must exist"}),
+	ruleFor(`(^| )go test `, commandRule{skip: true, why: "a measurement of minutes; CI runs the tests themselves"}),
+	ruleFor(`python3 `, commandRule{skip: true, why: "needs PyTorch or Pillow and ../shared; the script must exist"}),
+	ruleFor(`^kindred data get `, commandRule{add: " --offline", fails: "the official file has",
 		why: "the stand-in is not the official file, and no network is used"}),
-	on(`^kindred index push `, rule{skip: true, why: "needs a database; tests of the command push into some"}),
-	on(`^kindred (index )?(create|search) .*--store `, rule{skip: true,
+	ruleFor(`^kindred index push `, commandRule{skip: true, why: "needs a database; tests of the command push into some"}),
+	ruleFor(`^kindred (index )?(create|search) .*--store `, commandRule{skip: true,
 		why: "needs a database; TestStoreCommands has one of Qdrant's protocol"}),
-	on(`^kindred eval --embeddings (LFW|Q)\.parquet `, rule{skip: true,
+	ruleFor(`^kindred eval --embeddings (LFW|Q)\.parquet `, commandRule{skip: true,
 		why: "needs a list of pairs, or queries that the gallery does not hold; tests of the command have both"}),
-	on(`^kindred (calibrate runs/photos|identify photo.jpg --run runs/photos --in photos/)$`, rule{}),
-	on(`^kindred (calibrate|identify) `, rule{skip: true, why: "the stand-ins have fewer than ten classes that " +
+	ruleFor(`^kindred (calibrate runs/photos|identify photo.jpg --run runs/photos --in photos/)$`, commandRule{}),
+	ruleFor(`^kindred (calibrate|identify) `, commandRule{skip: true, why: "the stand-ins have fewer than ten classes that " +
 		"training did not see; TestDecisionsDocument, TestOpenRun and TestCalibrateAndIdentify have"}),
-	on(`^kindred (index )?search .*--least `, rule{skip: true, why: "needs a calibration; TestSearchLeast has one"}),
-	on(`^kindred reproduce decide\b`,
-		rule{skip: true, why: "the stand-in has fewer letters than can be calibrated on; " +
+	ruleFor(`^kindred (index )?search .*--least `, commandRule{skip: true, why: "needs a calibration; TestSearchLeast has one"}),
+	ruleFor(`^kindred reproduce decide\b`,
+		commandRule{skip: true, why: "the stand-in has fewer letters than can be calibrated on; " +
 			"TestDecisions has them"}),
-	on(`^kindred index sync .*--watch`,
-		rule{skip: true, why: "goes on until it is stopped; a test of the command stops " +
+	ruleFor(`^kindred index sync .*--watch`,
+		commandRule{skip: true, why: "goes on until it is stopped; a test of the command stops " +
 			"it"}),
-	on(`^kindred index sync `, rule{add: " --yes", why: "a tenth of the stand-ins is few photos"}),
-	on(`^kindred serve key `, rule{}),
-	on(`^kindred serve `,
-		rule{skip: true, why: "listens until it is stopped; a test of the command serves, and sends " +
+	ruleFor(`^kindred index sync `, commandRule{add: " --yes", why: "a tenth of the stand-ins is few photos"}),
+	ruleFor(`^kindred serve key `, commandRule{}),
+	ruleFor(`^kindred serve `,
+		commandRule{skip: true, why: "listens until it is stopped; a test of the command serves, and sends " +
 			"the requests of docs/serve.md"}),
-	on(`^kindred init photos/$`, rule{add: " --force", why: "the stand-ins have a run.yaml for other commands"}),
-	on(`^kindred embed .*--out E\.`, rule{add: " --force", why: "other pages have files of these names"}),
-	on(`^kindred weights get `, rule{add: " --offline", fails: "fetching is off (offline)",
+	ruleFor(`^kindred init photos/$`, commandRule{add: " --force", why: "the stand-ins have a run.yaml for other commands"}),
+	ruleFor(`^kindred embed .*--out E\.`, commandRule{add: " --force", why: "other pages have files of these names"}),
+	ruleFor(`^kindred weights get `, commandRule{add: " --offline", fails: "fetching is off (offline)",
 		why: "no network is used"}),
-	on(`^kindred (index (create clip-|search photos.index .*( \+ |" ?$|red boot))|search "a red boot")`, rule{
+	ruleFor(`^kindred (index (create clip-|search photos.index .*( \+ |" ?$|red boot))|search "a red boot")`, commandRule{
 		skip: true, why: "needs a text tower, which is fetched; TestSearchByWords has one"}),
-	on(`^kindred search \S+ --in \S+$`, rule{skip: true, why: "needs a pretrained network, which is fetched; " +
+	ruleFor(`^kindred search \S+ --in \S+$`, commandRule{skip: true, why: "needs a pretrained network, which is fetched; " +
 		"TestSearchWithoutARun has one"}),
-	on(`^kindred worker .*--launch `, rule{}),
-	on(`^kindred worker `, rule{skip: true, why: "takes jobs until it is stopped; tests of the command start workers"}),
-	on(`^kindred .*--queue (nats|tls)://`, rule{skip: true, why: "needs a cluster; a test of the command starts one"}),
-	on(`^kindred .*--data s3://`, rule{skip: true, why: "needs a server of S3's protocol; tests have one"}),
-	on(`^kindred jobs (cancel|retry) `, rule{fails: "has no job", why: "the key is an example's"}),
-	on(`^kindred reproduce .*network\.pretrained=`, rule{skip: true, why: "needs a file of weights"}),
-	on(`^kindred train .*network\.pretrained=`, rule{skip: true, why: "needs a file of weights that is fetched"}),
-	on(`^kindred quantize runs/birds `, rule{skip: true, why: "needs the run of such a training"}),
-	on(`^kindred train --data photos/ --set network.freeze=body$`, rule{add: " --set network.pretrained=none",
+	ruleFor(`^kindred worker .*--launch `, commandRule{}),
+	ruleFor(`^kindred worker `, commandRule{skip: true, why: "takes jobs until it is stopped; tests of the command start workers"}),
+	ruleFor(`^kindred .*--queue (nats|tls)://`, commandRule{skip: true, why: "needs a cluster; a test of the command starts one"}),
+	ruleFor(`^kindred .*--data s3://`, commandRule{skip: true, why: "needs a server of S3's protocol; tests have one"}),
+	ruleFor(`^kindred jobs (cancel|retry) `, commandRule{fails: "has no job", why: "the key is an example's"}),
+	ruleFor(`^kindred reproduce .*network\.pretrained=`, commandRule{skip: true, why: "needs a file of weights"}),
+	ruleFor(`^kindred train .*network\.pretrained=`, commandRule{skip: true, why: "needs a file of weights that is fetched"}),
+	ruleFor(`^kindred quantize runs/birds `, commandRule{skip: true, why: "needs the run of such a training"}),
+	ruleFor(`^kindred train --data photos/ --set network.freeze=body$`, commandRule{add: " --set network.pretrained=none",
 		why: "needs a file of weights that is fetched; random features train as well"}),
-	on(`^kindred discover runs/photos --out kinds$`, rule{add: " --level 1",
+	ruleFor(`^kindred discover runs/photos --out kinds$`, commandRule{add: " --level 1",
 		why: "the classes of the stand-ins are of one kind, and hierarchical batches need several"}),
-	on(`^kindred train .*network\.precision=bfloat16`,
-		rule{add: " --set train.epochs=1 --set sample.batches=1",
+	ruleFor(`^kindred train .*network\.precision=bfloat16`,
+		commandRule{add: " --set train.epochs=1 --set sample.batches=1",
 			why: "processors without bfloat16 imitate it, slowly: one epoch of one step"}),
-	on(`^kindred train .*--data omniglot\b`,
-		rule{add: " --set train.epochs=1 --set sample.batches=2 --set data.test_limit=2",
+	ruleFor(`^kindred train .*--data omniglot\b`,
+		commandRule{add: " --set train.epochs=1 --set sample.batches=2 --set data.test_limit=2",
 			why: "1,623 letters take minutes: one epoch of two steps"}),
-	on(`^kindred reproduce document\b`, rule{skip: true, why: "rewrites a page from hours of experiments"}),
-	on(`^kindred reproduce list\b`, rule{}),
-	on(`^kindred reproduce tune omniglot\b`, rule{skip: true,
+	ruleFor(`^kindred reproduce document\b`, commandRule{skip: true, why: "rewrites a page from hours of experiments"}),
+	ruleFor(`^kindred reproduce list\b`, commandRule{}),
+	ruleFor(`^kindred reproduce tune omniglot\b`, commandRule{skip: true,
 		why: "the stand-in has fewer alphabets than the batches that are tried; the same command runs on mnist"}),
-	on(`^kindred reproduce tune `, rule{add: " --trials 2 --set train.epochs=2 --set sample.batches=2",
+	ruleFor(`^kindred reproduce tune `, commandRule{add: " --trials 2 --set train.epochs=2 --set sample.batches=2",
 		why: "a quarter of an hour otherwise: two trials of four steps"}),
-	on(`^kindred reproduce clean(ed)?(-mnist)?\b`, rule{skip: true,
+	ruleFor(`^kindred reproduce clean(ed)?(-mnist)?\b`, commandRule{skip: true,
 		why: "folds of the stand-in's few pictures leave no two of a class; a test of the experiments runs it"}),
-	on(`^kindred reproduce `, rule{add: " --fast --seeds 1 --set train.epochs=1 --set sample.batches=2 --set " +
+	ruleFor(`^kindred reproduce `, commandRule{add: " --fast --seeds 1 --set train.epochs=1 --set sample.batches=2 --set " +
 		"data.train_limit=3 --set data.test_limit=2",
 		why: "minutes to hours otherwise: the fast size, one seed, two steps"}),
-	on(`^kindred bench gemm-2048x2048x2048\b`,
-		rule{instead: "kindred bench triplet-n512-d128 --json",
+	ruleFor(`^kindred bench gemm-2048x2048x2048\b`,
+		commandRule{instead: "kindred bench triplet-n512-d128 --json",
 			why: "a product of 17 GFLOP takes seconds on plain Go kernels"}),
-	on(`^kindred bench( --json)?$`, rule{add: " triplet-n128-d128", why: "all cases take minutes"}),
-	on(`^kindred bench( .*)? --peer \S+`, rule{skip: true, why: "needs PyTorch; the script must exist"}),
-	on(`^kindred theory noise\b`, rule{add: " --restarts 1 --draws 50 --per-class 2", why: "a minute otherwise"}),
-	on(`^kindred theory field( --loss \S+)?$`,
-		rule{add: " --gamma 0.5 --p 0", why: "a minute with all angles and entanglements"}),
-	on(`^kindred theory isometry\b`, rule{add: " --help",
+	ruleFor(`^kindred bench( --json)?$`, commandRule{add: " triplet-n128-d128", why: "all cases take minutes"}),
+	ruleFor(`^kindred bench( .*)? --peer \S+`, commandRule{skip: true, why: "needs PyTorch; the script must exist"}),
+	ruleFor(`^kindred theory noise\b`, commandRule{add: " --restarts 1 --draws 50 --per-class 2", why: "a minute otherwise"}),
+	ruleFor(`^kindred theory field( --loss \S+)?$`,
+		commandRule{add: " --gamma 0.5 --p 0", why: "a minute with all angles and entanglements"}),
+	ruleFor(`^kindred theory isometry\b`, commandRule{add: " --help",
 		why: "its map of collapse takes half a minute at any setting, and tests of " +
 			"internal/app/experiments/theory/pages draw " +
 			"it; the flags are checked"}),
@@ -157,8 +158,8 @@ var rules = []rule{
 // command is a documented command line.
 type command struct{ where, text string }
 
-// page is a sequence of commands that a reader types one after the other.
-type page struct {
+// commandPage is a sequence of commands that a reader types one after the other.
+type commandPage struct {
 	name     string
 	commands []command
 }
@@ -171,8 +172,8 @@ var (
 	settings = regexp.MustCompile(`^(?:[A-Z_]+=\S+ )+`)
 )
 
-// markdown lists README and the pages below docs.
-func markdown(t *testing.T) []string {
+// markdownFiles lists README and the pages below docs.
+func markdownFiles(t *testing.T) []string {
 	t.Helper()
 	files := []string{filepath.Join(root, "README.md")}
 	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, d fs.DirEntry, err error) error {
@@ -187,26 +188,26 @@ func markdown(t *testing.T) []string {
 	return files
 }
 
-// documented lists the commands of README and of all pages below docs: lines of
+// documentedCommands lists the commands of README and of all pages below docs: lines of
 // fenced sh blocks, and indented lines that begin with a program.
-func documented(t *testing.T) []page {
+func documentedCommands(t *testing.T) []commandPage {
 	t.Helper()
-	var pages []page
-	for _, file := range markdown(t) {
+	var pages []commandPage
+	for _, file := range markdownFiles(t) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		name, _ := filepath.Rel(root, file)
-		if p := commandsOf(name, string(text)); len(p.commands) > 0 {
+		if p := parseCommands(name, string(text)); len(p.commands) > 0 {
 			pages = append(pages, p)
 		}
 	}
 	return pages
 }
 
-func commandsOf(name, text string) page {
-	p := page{name: name}
+func parseCommands(name, text string) commandPage {
+	p := commandPage{name: name}
 	fence := "" // language of the block that is open
 	joined := ""
 	for k, line := range strings.Split(text, "\n") {
@@ -241,15 +242,15 @@ func commandsOf(name, text string) page {
 	return p
 }
 
-// examples lists the examples in the help of a command and those below it.
-func examples(t *testing.T, bin string, path []string) []page {
+// helpExamples lists the examples in the help of a command and those below it.
+func helpExamples(t *testing.T, bin string, path []string) []commandPage {
 	t.Helper()
 	out, err := exec.Command(bin, append(slices.Clone(path), "--help")...).Output()
 	if err != nil {
 		t.Fatalf("kindred %s --help: %v", strings.Join(path, " "), err)
 	}
-	p := page{name: strings.Join(append([]string{"kindred"}, path...), " ") + " --help"}
-	var pages []page
+	p := commandPage{name: strings.Join(append([]string{"kindred"}, path...), " ") + " --help"}
+	var pages []commandPage
 	section := ""
 	for line := range strings.Lines(string(out)) {
 		line = strings.TrimRight(line, "\n")
@@ -260,7 +261,7 @@ func examples(t *testing.T, bin string, path []string) []page {
 			p.commands = append(p.commands, command{p.name, strings.TrimSpace(comment.ReplaceAllString(line, ""))})
 		case section == "Available Commands:" && strings.HasPrefix(line, "  "):
 			if sub := strings.Fields(line)[0]; sub != "help" && sub != "completion" {
-				pages = append(pages, examples(t, bin, append(slices.Clone(path), sub))...)
+				pages = append(pages, helpExamples(t, bin, append(slices.Clone(path), sub))...)
 			}
 		}
 	}
@@ -293,7 +294,7 @@ func TestNamedCommandsExist(t *testing.T) {
 	span := regexp.MustCompile("`(?:bin/)?kindred\\s([^`]+)`")
 	flag := regexp.MustCompile(`^--[a-z][a-z-]*`)
 	n := 0
-	for _, file := range markdown(t) {
+	for _, file := range markdownFiles(t) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -331,7 +332,7 @@ func firstWord(text string) string {
 // run runs a command in dir, by its rule.
 func (w *workspace) run(t *testing.T, dir string, c command) {
 	t.Helper()
-	text, r := strings.TrimPrefix(c.text, "bin/"), rule{}
+	text, r := strings.TrimPrefix(c.text, "bin/"), commandRule{}
 	for _, try := range rules {
 		if try.match.MatchString(text) {
 			r = try
@@ -385,8 +386,9 @@ func lastLines(s string, n int) string {
 
 // TestUnknownCommandsAreSeen checks that a command without a rule does not pass unnoticed.
 func TestUnknownCommandsAreSeen(t *testing.T) {
-	p := commandsOf("x.md", "text\n\n```sh\nkindered train   # typo\nkindred a \\\n  b\n```\n\n    kindred c --d   # "+
-		"e\n    make f\n    d, err := data.Open()\n\n```go\nkindred := 1\n```\n")
+	p := parseCommands("x.md",
+		"text\n\n```sh\nkindered train   # typo\nkindred a \\\n  b\n```\n\n    kindred c --d   # "+
+			"e\n    make f\n    d, err := data.Open()\n\n```go\nkindred := 1\n```\n")
 	var got []string
 	for _, c := range p.commands {
 		got = append(got, c.text)

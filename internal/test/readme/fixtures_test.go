@@ -53,7 +53,7 @@ func newWorkspace(t *testing.T, bin string) *workspace {
 	t.Helper()
 	dir := t.TempDir()
 	w := &workspace{base: filepath.Join(dir, "base"), runs: filepath.Join(dir, "runs"), makefile: "\n" +
-		read(t, "Makefile")}
+		readFile(t, "Makefile")}
 	home := filepath.Join(dir, "data")
 	path := filepath.Dir(bin) + string(os.PathListSeparator) + os.Getenv("PATH")
 	w.env = append(os.Environ(), "PATH="+path, "KINDRED_DATA="+home, "HOME="+dir,
@@ -66,15 +66,15 @@ func newWorkspace(t *testing.T, bin string) *workspace {
 		makePhotos(t, filepath.Join(w.base, name), 4, each, uint64(k))
 	}
 	makeShards(t, filepath.Join(w.base, "photos"), filepath.Join(w.base, "shards"))
-	create(t, filepath.Join(w.base, "photo.jpg"), func(out io.Writer) error {
-		return jpeg.Encode(out, photo(44, 36, 2, rand.New(rand.NewPCG(9, 9))), nil)
+	createFile(t, filepath.Join(w.base, "photo.jpg"), func(out io.Writer) error {
+		return jpeg.Encode(out, drawPhoto(44, 36, 2, rand.New(rand.NewPCG(9, 9))), nil)
 	})
 	makeEmbeddings(t, w.base)
-	write(t, filepath.Join(w.base, "model.onnx"),
-		[]byte(read(t, filepath.Join("nn", "onnxnet", "testdata", "residual.onnx"))))
-	write(t, filepath.Join(w.base, "run.yaml"),
+	writeFile(t, filepath.Join(w.base, "model.onnx"),
+		[]byte(readFile(t, filepath.Join("nn", "onnxnet", "testdata", "residual.onnx"))))
+	writeFile(t, filepath.Join(w.base, "run.yaml"),
 		[]byte("data: {name: mnist, label: parity, train_limit: 10, test_limit: 10}\ntrain: {epochs: 2}\n"))
-	write(t, filepath.Join(w.base, "plan.yaml"), []byte(`
+	writeFile(t, filepath.Join(w.base, "plan.yaml"), []byte(`
 set: {data: {path: photos}, network: {name: conv4, width: 8}, train.epochs: 2, sample.batches: 2}
 ranges: {train.lr: {low: 0.001, high: 0.01, log: true}}
 trials: 2
@@ -107,7 +107,7 @@ var (
 
 // folder copies the base for a page, with the runs that its commands name and do
 // not make themselves.
-func (w *workspace) folder(t *testing.T, p page) string {
+func (w *workspace) folder(t *testing.T, p commandPage) string {
 	t.Helper()
 	dir := t.TempDir()
 	copyTree(t, w.base, dir)
@@ -151,12 +151,12 @@ func copyTree(t *testing.T, from, to string) {
 	}
 }
 
-func write(t *testing.T, path string, b []byte) {
+func writeFile(t *testing.T, path string, b []byte) {
 	t.Helper()
-	create(t, path, func(w io.Writer) error { _, err := w.Write(b); return err })
+	createFile(t, path, func(w io.Writer) error { _, err := w.Write(b); return err })
 }
 
-func create(t *testing.T, path string, f func(io.Writer) error) {
+func createFile(t *testing.T, path string, f func(io.Writer) error) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
@@ -173,9 +173,9 @@ func create(t *testing.T, path string, f func(io.Writer) error) {
 	}
 }
 
-// photo draws a picture of a class: stripes of its own direction and colour,
+// drawPhoto draws a picture of a class: stripes of its own direction and colour,
 // with noise.
-func photo(w, h, class int, rng *rand.Rand) image.Image {
+func drawPhoto(w, h, class int, rng *rand.Rand) image.Image {
 	im := image.NewRGBA(image.Rect(0, 0, w, h))
 	angle, phase := math.Pi*float64(class)/5+0.1*rng.Float64(), 6*rng.Float64()
 	for y := range h {
@@ -198,19 +198,19 @@ func makePhotos(t *testing.T, dir string, classes, each int, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for c := range classes {
 		for i := range each {
-			im := photo(40+4*(i%3), 36+4*(i%2), c, rng)
+			im := drawPhoto(40+4*(i%3), 36+4*(i%2), c, rng)
 			stem := filepath.Join(dir, []string{"bird", "cat", "dog", "fox"}[c], fmt.Sprintf("%02d", i))
 			ext := []string{".jpg", ".png"}[i%2]
 			manifest += fmt.Sprintf("%s,%s|%s\n", filepath.ToSlash(filepath.Join(filepath.Base(dir),
 				filepath.Base(filepath.Dir(stem)), filepath.Base(stem)+ext)), words[c], words[(c+1)%4])
 			if i%2 == 0 {
-				create(t, stem+".jpg", func(w io.Writer) error { return jpeg.Encode(w, im, nil) })
+				createFile(t, stem+".jpg", func(w io.Writer) error { return jpeg.Encode(w, im, nil) })
 			} else {
-				create(t, stem+".png", func(w io.Writer) error { return png.Encode(w, im) })
+				createFile(t, stem+".png", func(w io.Writer) error { return png.Encode(w, im) })
 			}
 		}
 	}
-	write(t, filepath.Join(filepath.Dir(dir), "shapes.csv"), []byte(manifest))
+	writeFile(t, filepath.Join(filepath.Dir(dir), "shapes.csv"), []byte(manifest))
 }
 
 // makeShards packs a folder of classes into two tar files of WebDataset's layout.
@@ -221,7 +221,7 @@ func makeShards(t *testing.T, from, to string) {
 		t.Fatal(err)
 	}
 	for k := range 2 {
-		create(t, filepath.Join(to, fmt.Sprintf("photos-%06d.tar", k)), func(out io.Writer) error {
+		createFile(t, filepath.Join(to, fmt.Sprintf("photos-%06d.tar", k)), func(out io.Writer) error {
 			w := tar.NewWriter(out)
 			for i := k; i < len(files); i += 2 {
 				content, err := os.ReadFile(files[i])
@@ -245,15 +245,15 @@ func makeShards(t *testing.T, from, to string) {
 	}
 }
 
-func npy(t *testing.T, path string, v any) {
+func writeNPY(t *testing.T, path string, v any) {
 	t.Helper()
-	create(t, path, func(w io.Writer) error { return npyio.Write(w, v) })
+	createFile(t, path, func(w io.Writer) error { return npyio.Write(w, v) })
 }
 
 // writeMatrix writes values as npyio does, with two axes.
 func writeMatrix(t *testing.T, path string, rows, cols int, v []float32) {
 	t.Helper()
-	create(t, path, func(w io.Writer) error {
+	createFile(t, path, func(w io.Writer) error {
 		header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", rows, cols)
 		header += strings.Repeat(" ", 63-(10+len(header))%64) + "\n"
 		if _, err := fmt.Fprintf(w, "\x93NUMPY\x01\x00%c%c%s", len(header)%256, len(header)/256, header); err != nil {
@@ -293,11 +293,11 @@ func makeEmbeddings(t *testing.T, dir string) {
 		writeMatrix(t, at(name), n, d, rows(seed, 0.5))
 	}
 	for _, name := range []string{"Y.npy", "QY.npy", "GY.npy", "A.npy", "y.npy"} {
-		npy(t, at(name), labels)
+		writeNPY(t, at(name), labels)
 	}
 	writeMatrix(t, at("P.npy"), 4, d, rows(9, 1)[:4*d])
 	for _, name := range []string{"L.csv", "Y.csv", "labels.csv"} {
-		write(t, at(name), []byte(table))
+		writeFile(t, at(name), []byte(table))
 	}
 	e, err := embedding.NewTable(matrix.Of(n, d, rows(1, 0.5)), nil, []embedding.Column{{Name: "label", IDs: labels}})
 	if err != nil {
@@ -323,15 +323,15 @@ func makeMNIST(t *testing.T, dir string) {
 		for i := range n {
 			digit := i % 10
 			labels = append(labels, uint8(digit))
-			im := photo(28, 28, digit, rng)
+			im := drawPhoto(28, 28, digit, rng)
 			for y := range 28 {
 				for x := range 28 {
 					images = append(images, color.GrayModel.Convert(im.At(x, y)).(color.Gray).Y)
 				}
 			}
 		}
-		write(t, filepath.Join(dir, part+"-images-idx3-ubyte"), images)
-		write(t, filepath.Join(dir, part+"-labels-idx1-ubyte"), labels)
+		writeFile(t, filepath.Join(dir, part+"-images-idx3-ubyte"), images)
+		writeFile(t, filepath.Join(dir, part+"-labels-idx1-ubyte"), labels)
 	}
 }
 
@@ -345,7 +345,7 @@ func makeOmniglot(t *testing.T, dir string) {
 		name               string
 		alphabets, letters int
 	}{{"images_background", 30, 964}, {"images_evaluation", 20, 659}} {
-		create(t, filepath.Join(dir, part.name+".zip"), func(w io.Writer) error {
+		createFile(t, filepath.Join(dir, part.name+".zip"), func(w io.Writer) error {
 			z := zip.NewWriter(w)
 			for k := range part.letters {
 				number++
@@ -356,7 +356,7 @@ func makeOmniglot(t *testing.T, dir string) {
 					if err != nil {
 						return err
 					}
-					if err := png.Encode(f, letter(strokes, drawing)); err != nil {
+					if err := png.Encode(f, drawLetter(strokes, drawing)); err != nil {
 						return err
 					}
 				}
@@ -366,8 +366,8 @@ func makeOmniglot(t *testing.T, dir string) {
 	}
 }
 
-// letter draws 7 x 7 squares of ink, moved a little from drawing to drawing.
-func letter(strokes uint64, drawing int) image.Image {
+// drawLetter draws 7 x 7 squares of ink, moved a little from drawing to drawing.
+func drawLetter(strokes uint64, drawing int) image.Image {
 	im := image.NewPaletted(image.Rect(0, 0, 105, 105), color.Palette{color.White, color.Black})
 	for y := range 105 {
 		for x := range 105 {
@@ -392,11 +392,12 @@ func makeCUB(t *testing.T, dir string) {
 			name := fmt.Sprintf("%s/Bird_%04d.jpg", class, i)
 			images += fmt.Sprintf("%d %s\n", id, name)
 			labels += fmt.Sprintf("%d %d\n", id, c+1)
-			im := photo(32, 32, c, rng)
-			create(t, filepath.Join(dir, "images", name), func(w io.Writer) error { return jpeg.Encode(w, im, nil) })
+			im := drawPhoto(32, 32, c, rng)
+			createFile(t, filepath.Join(dir, "images", name),
+				func(w io.Writer) error { return jpeg.Encode(w, im, nil) })
 		}
 	}
-	write(t, filepath.Join(dir, "images.txt"), []byte(images))
-	write(t, filepath.Join(dir, "image_class_labels.txt"), []byte(labels))
-	write(t, filepath.Join(dir, "classes.txt"), []byte(classes))
+	writeFile(t, filepath.Join(dir, "images.txt"), []byte(images))
+	writeFile(t, filepath.Join(dir, "image_class_labels.txt"), []byte(labels))
+	writeFile(t, filepath.Join(dir, "classes.txt"), []byte(classes))
 }

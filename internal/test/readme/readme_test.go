@@ -13,7 +13,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/test/ladder"
 )
 
-func read(t *testing.T, path ...string) string {
+func readFile(t *testing.T, path ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(append([]string{"..", "..", ".."}, path...)...))
 	if err != nil {
@@ -46,7 +46,7 @@ func TestSnippetsAreExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := map[string]int{}
-	for _, file := range markdown(t) {
+	for _, file := range markdownFiles(t) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -68,7 +68,7 @@ func TestSnippetsAreExamples(t *testing.T) {
 
 // TestLinksLeadSomewhere follows the relative links.
 func TestLinksLeadSomewhere(t *testing.T) {
-	links := regexp.MustCompile(`\]\(([^)#]+)\)`).FindAllStringSubmatch(read(t, "README.md"), -1)
+	links := regexp.MustCompile(`\]\(([^)#]+)\)`).FindAllStringSubmatch(readFile(t, "README.md"), -1)
 	if len(links) < 5 {
 		t.Fatalf("only %d links found", len(links))
 	}
@@ -85,7 +85,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 // TestEveryPackageIsInTheArchitecture looks for every package of the table that
 // docs/design/architecture.md is made from.
 func TestEveryPackageIsInTheArchitecture(t *testing.T) {
-	page := read(t, "docs", "design", "architecture.md")
+	page := readFile(t, "docs", "design", "architecture.md")
 	for _, p := range ladder.Packages() {
 		if !strings.Contains(page, "- `"+p.Path+"`: "+p.Holds+"\n") {
 			t.Errorf("docs/design/architecture.md does not list %s as internal/test/ladder does: run make gen", p.Path)

@@ -63,9 +63,9 @@ type ClusteringCase struct {
 	Scores            map[string]float64
 }
 
-// Own reads the repository's own cases. It fails the test if there are few, because a
+// ReadCases reads the repository's own cases. It fails the test if there are few, because a
 // test without cases would pass.
-func Own(t testing.TB) *Cases {
+func ReadCases(t testing.TB) *Cases {
 	t.Helper()
 	r, err := gzip.NewReader(bytes.NewReader(compressed))
 	if err != nil {

@@ -16,15 +16,15 @@ import (
 // memory is the limit for readers. taken is how much they may allocate in all, including
 // memory that was freed.
 const (
-	memory = 256 << 20
-	taken  = 4 * memory
+	memoryLimit     = 256 << 20
+	allocationLimit = 4 * memoryLimit
 )
 
 // TestSoak gives every reader damaged files of its format. The reader must accept them, or
 // return an error of a few lines, without a panic and without too much memory.
 func TestSoak(t *testing.T) {
-	budgettest.Limit(t, memory)
-	all := readers(t)
+	budgettest.Limit(t, memoryLimit)
+	all := newReaders(t)
 	for i := range all {
 		r := &all[i]
 		dir := t.TempDir()
@@ -96,7 +96,7 @@ func (r *reader) try(t *testing.T, rng *rand.Rand) (problem string) {
 		}
 		b := r.files[i]
 		if rng != nil && i == which {
-			b = damage(rng, b, r.files)
+			b = damageFile(rng, b, r.files)
 		}
 		n += len(b)
 		path := filepath.Join(dir, name)
@@ -109,7 +109,7 @@ func (r *reader) try(t *testing.T, rng *rand.Rand) (problem string) {
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			problem = "!" + r.names[which] + " makes it panic: " + asText(v) + "\n" + string(debug.Stack())
+			problem = "!" + r.names[which] + " makes it panic: " + formatJSON(v) + "\n" + string(debug.Stack())
 		}
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
@@ -119,9 +119,9 @@ func (r *reader) try(t *testing.T, rng *rand.Rand) (problem string) {
 	runtime.ReadMemStats(&before)
 	err := r.read(dir, filepath.Join(dir, r.names[which]))
 	runtime.ReadMemStats(&after)
-	if got := after.TotalAlloc - before.TotalAlloc; got > taken+4096*uint64(n) {
+	if got := after.TotalAlloc - before.TotalAlloc; got > allocationLimit+4096*uint64(n) {
 		problem = "!" + r.names[which] + " of so many bytes makes it allocate more than a limit allows: " +
-			asText(n) + ", " + asText(got)
+			formatJSON(n) + ", " + formatJSON(got)
 		return problem
 	}
 	if err == nil {
@@ -129,13 +129,13 @@ func (r *reader) try(t *testing.T, rng *rand.Rand) (problem string) {
 	}
 	text := err.Error()
 	if len(text) > 8000 { // quoted text is escaped when it is printed
-		return "!" + r.names[which] + ": a message of " + asText(len(text)) + " bytes: " + text[:8000]
+		return "!" + r.names[which] + ": a message of " + formatJSON(len(text)) + " bytes: " + text[:8000]
 	}
 	return text
 }
 
-// damage damages a file; others are files of the same format.
-func damage(rng *rand.Rand, b []byte, others [][]byte) []byte {
+// damageFile damages a file; others are files of the same format.
+func damageFile(rng *rand.Rand, b []byte, others [][]byte) []byte {
 	b = bytes.Clone(b)
 	for range 1 + rng.IntN(4) {
 		if len(b) == 0 {
@@ -155,7 +155,7 @@ func damage(rng *rand.Rand, b []byte, others [][]byte) []byte {
 		case 1:
 			b[at] = byte(rng.Uint32())
 		case 2:
-			word(rng, b[at:])
+			writeNumber(rng, b[at:])
 		case 3:
 			b = append(b[:at], b[at+n:]...)
 		case 4:
@@ -183,8 +183,8 @@ func damage(rng *rand.Rand, b []byte, others [][]byte) []byte {
 	return b
 }
 
-// word writes a number of two, four or eight bytes that readers multiply and add.
-func word(rng *rand.Rand, b []byte) {
+// writeNumber writes a number of two, four or eight bytes that readers multiply and add.
+func writeNumber(rng *rand.Rand, b []byte) {
 	values := []uint64{0, 1, 0x7f, 0xff, 0x7fff, 0xffff, 1 << 24, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32, 1<<62 - 1,
 		1<<63 - 1, 1 << 63, 1<<64 - 1}
 	v := values[rng.IntN(len(values))]

@@ -71,7 +71,7 @@ func TestMutations(t *testing.T) {
 	mutations.Try(t,
 		mutations.Reader{Name: "columns in a database", Valid: []string{`{"price": 2, "label": "x", "new": true}`},
 			Read: func(text []byte) error { return strictjson.Unmarshal(text, new(map[string]any)) }},
-		mutations.Reader{Name: "calibration", Valid: calibrations(t), Read: func(text []byte) error {
+		mutations.Reader{Name: "calibration", Valid: newCalibrations(t), Read: func(text []byte) error {
 			c, err := decide.Read(bytes.NewReader(text))
 			if err != nil {
 				return err
@@ -82,7 +82,7 @@ func TestMutations(t *testing.T) {
 			c.Same(0.5, 0.5)
 			return c.Fits(embedding.Network{}, "", c.Dim)
 		}},
-		mutations.Reader{Name: "measures of a gallery", Valid: []string{measures(t, dir)}, Read: file("spread.json",
+		mutations.Reader{Name: "measures of a gallery", Valid: []string{newMeasures(t, dir)}, Read: file("spread.json",
 			func(path string) error { _, err := decide.LoadMeasures(path, "these"); return err })},
 		mutations.Reader{Name: "decisions about missing photos", Valid: []string{`{"format": 1, "pending": "ab", ` +
 			`"since": "2026-01-02T03:04:05Z", "confirmed": true, "kept": ["a.jpg", "b.jpg"]}`},
@@ -90,9 +90,9 @@ func TestMutations(t *testing.T) {
 				_, err := mirror.OpenRemovals(filepath.Dir(path))
 				return err
 			})},
-		mutations.Reader{Name: "review page", Valid: []string{reviewPage(t)}, Read: file("review.json",
+		mutations.Reader{Name: "review page", Valid: []string{newReviewPage(t)}, Read: file("review.json",
 			func(path string) error { _, err := review.Read(path); return err })},
-		mutations.Reader{Name: "network", Valid: networks(t), Read: func(text []byte) error {
+		mutations.Reader{Name: "network", Valid: newNetworks(t), Read: func(text []byte) error {
 			_, err := nn.ParseSpec(text)
 			return err
 		}},
@@ -103,12 +103,12 @@ func TestMutations(t *testing.T) {
 		mutations.Reader{Name: "safetensors header", Valid: []string{`{"a": {"dtype": "F32", "shape": [2, 2], ` +
 			`"data_offsets": [0, 16]}, "b": {"dtype": "I64", "shape": [1], "data_offsets": [16, 24]}, "__metadata__": ` +
 			`{"kindred.names": "{\"b\": [\"x\"]}"}}`}, Read: func(header []byte) error {
-			_, err := safetensors.Parse(headed(header, 24))
+			_, err := safetensors.Parse(newSafetensors(header, 24))
 			return err
 		}},
 		mutations.Reader{Name: "names in safetensors", Valid: []string{`["a.jpg", "b.jpg"]`},
 			Read: file("t.safetensors",
-				func(path string) error { return namesIn(path) })},
+				func(path string) error { return readNames(path) })},
 		mutations.Reader{Name: "run.yaml",
 			Valid: []string{"data: {name: mnist, size: 32}\nnetwork: {name: resnet18, dim: 64}\n" +
 				"loss: {name: triplet, margin: 0.2}\ntrain: {epochs: 3, lr: 1e-3}\neval: {recall: [1, 2]}\n",
@@ -133,7 +133,7 @@ func TestMutations(t *testing.T) {
 			"path,label,split\nclass0/0.png,class0,train\nclass1/1.png,class1,test\nclass0/2.png,class0,train\n",
 			"path,label,coarse,is_query,is_gallery,x_1,y_1,x_2,y_2\nclass0/0.png,a,x,1,0,0,0,4,4\n" +
 				"class1/1.png,b,y,0,1,1,1,3,3\n"},
-			Read: manifests(t)},
+			Read: manifestReader(t)},
 	)
 }
 
@@ -223,8 +223,8 @@ var decoders = map[string]string{
 	"internal/app/remote/remotedata/s3.go":       "listing of S3",
 }
 
-// decodes finds where a text is decoded.
-var decodes = regexp.MustCompile(`\b(?:json\.(?:Unmarshal|NewDecoder)|strictjson\.[A-Z]\w+|csv\.NewReader|plaintext\.NewRows|` +
+// decodePattern finds where a text is decoded.
+var decodePattern = regexp.MustCompile(`\b(?:json\.(?:Unmarshal|NewDecoder)|strictjson\.[A-Z]\w+|csv\.NewReader|plaintext\.NewRows|` +
 	`yaml\.(?:Unmarshal\w*|NewDecoder|NodeToValue)|xml\.(?:Unmarshal|NewDecoder)|ListObjects\w*)\(`)
 
 // TestEveryDecoderIsTried checks that every file that decodes texts is in the table, and that the
@@ -250,7 +250,7 @@ func TestEveryDecoderIsTried(t *testing.T) {
 		case strings.HasSuffix(name, "mutations_test.go"):
 			tests.Write(text)
 		case strings.HasSuffix(name, "_test.go") || passed.MatchString(name):
-		case decodes.Match(text):
+		case decodePattern.Match(text):
 			found[name] = true
 		}
 		return err
@@ -282,12 +282,12 @@ func TestMutationsOfPreparations(t *testing.T) {
 				`[0.5, 0.25, 1], "size": {"shortest_edge": 256}, "crop_size": {"height": 224, "width": 224}, "resample": 3, ` +
 				`"do_normalize": true, "rescale_factor": 0.00392156862745098}`,
 				`{"image_mean": 0.5, "image_std": 2, "size": ` +
-					`224, "crop_pct": 0.875}`}, Read: prepared(t, "preprocessor_config.json")},
+					`224, "crop_pct": 0.875}`}, Read: besideReader(t, "preprocessor_config.json")},
 		mutations.Reader{Name: "preparation by timm",
 			Valid: []string{`{"image_size": 224, "pretrained_cfg": {"mean": ` +
 				`[0.5, 0.4, 0.3], "std": [0.5, 0.25, 1], "input_size": [3, 224, 224], "crop_pct": 0.9, "crop_mode": "center", ` +
 				`"interpolation": "bicubic"}, "vision_config": {"image_size": [224, 224]}}`},
-			Read: prepared(t, "config.json")},
+			Read: besideReader(t, "config.json")},
 		mutations.Reader{Name: "published network", Valid: []string{
 			`{"model_type": "clip", "projection_dim": 4, "vision_config": {"hidden_size": 160, "num_attention_heads": 2, ` +
 				`"hidden_act": "gelu", "layer_norm_eps": 1e-5, "mlp_ratio": 4, "image_size": 224}, "text_config": {}}`,
@@ -295,12 +295,12 @@ func TestMutationsOfPreparations(t *testing.T) {
 				`"pretrained_cfg": {"mean": [0.5, 0.5, 0.5]}}`,
 			`{"model_cfg": {"embed_dim": 4, "quick_gelu": true, "vision_cfg": {"head_width": 80, "layers": 2, "width": ` +
 				`160, "norm_kwargs": {"eps": 1e-6}}, "text_cfg": {}}, "preprocess_cfg": {"resize_mode": "squash"}}`},
-			Read: described(t)},
+			Read: networkReader(t)},
 	)
 }
 
-// described returns a reader of the configuration of a network, which then is compared with weights.
-func described(t *testing.T) func(text []byte) error {
+// networkReader returns a reader of the configuration of a network, which then is compared with weights.
+func networkReader(t *testing.T) func(text []byte) error {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "config.json")
 	return func(text []byte) error {
@@ -320,8 +320,8 @@ func described(t *testing.T) func(text []byte) error {
 	}
 }
 
-// prepared returns a reader of a file beside a network. What it accepts can be used.
-func prepared(t *testing.T, name string) func(text []byte) error {
+// besideReader returns a reader of a file beside a network. What it accepts can be used.
+func besideReader(t *testing.T, name string) func(text []byte) error {
 	dir := t.TempDir()
 	return func(text []byte) error {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
@@ -341,7 +341,7 @@ func prepared(t *testing.T, name string) func(text []byte) error {
 	}
 }
 
-func calibrations(t *testing.T) (valid []string) {
+func newCalibrations(t *testing.T) (valid []string) {
 	t.Helper()
 	rng := matrix.New(48, 3)
 	var labels []int64
@@ -374,7 +374,7 @@ func calibrations(t *testing.T) (valid []string) {
 	return valid
 }
 
-func measures(t *testing.T, dir string) string {
+func newMeasures(t *testing.T, dir string) string {
 	t.Helper()
 	m := decide.Measures{Spread: decide.Spread{"a": {0.5, 0.75, 1}, "b": {0.1, 0.1}},
 		Tryout: &decide.Tryout{Strangers: []decide.ClassScores{{Scores: []float64{1, 2, 3}, Group: 1}},
@@ -390,7 +390,7 @@ func measures(t *testing.T, dir string) string {
 	return string(text)
 }
 
-func reviewPage(t *testing.T) string {
+func newReviewPage(t *testing.T) string {
 	t.Helper()
 	p := review.Page{Title: "a <b>", Items: []review.Item{{Path: "a.jpg", Label: "b"}, {Path: "c.jpg", Label: "d"}},
 		Cards: []review.Card{{Items: []int{1}, Title: "c"}, {Items: []int{0, 1}}}}
@@ -401,7 +401,7 @@ func reviewPage(t *testing.T) string {
 	return string(text)
 }
 
-func networks(t *testing.T) (valid []string) {
+func newNetworks(t *testing.T) (valid []string) {
 	t.Helper()
 	for _, spec := range netcases.Layers() {
 		text, err := spec.JSON()
@@ -413,14 +413,14 @@ func networks(t *testing.T) (valid []string) {
 	return valid
 }
 
-// headed returns a safetensors file with a header and n bytes of data.
-func headed(header []byte, n int) []byte {
+// newSafetensors returns a safetensors file with a header and n bytes of data.
+func newSafetensors(header []byte, n int) []byte {
 	out := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	return append(append(out, header...), make([]byte, n)...)
 }
 
-// namesIn writes the text to a file that names the items of a table, and reads the table.
-func namesIn(path string) error {
+// readNames writes the text to a file that names the items of a table, and reads the table.
+func readNames(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -431,15 +431,15 @@ func namesIn(path string) error {
 	}
 	header := `{"embeddings": {"dtype": "F32", "shape": [2, 2], "data_offsets": [0, 16]}, "__metadata__": {` +
 		`"kindred.path": ` + string(quoted) + `}}`
-	if err := os.WriteFile(path, headed([]byte(header), 16), 0o666); err != nil {
+	if err := os.WriteFile(path, newSafetensors([]byte(header), 16), 0o666); err != nil {
 		return err
 	}
 	_, err = embedding.Formats{}.Read(path)
 	return err
 }
 
-// manifests reads lists of existing pictures.
-func manifests(t *testing.T) func([]byte) error {
+// manifestReader reads lists of existing pictures.
+func manifestReader(t *testing.T) func([]byte) error {
 	t.Helper()
 	dir := t.TempDir()
 	writeManifest(t, dir)

@@ -36,10 +36,10 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-func asText(v any) string { return fmt.Sprint(v) }
+func formatJSON(v any) string { return fmt.Sprint(v) }
 
-// copied are the files of other packages' tests.
-func copied(patterns ...string) func(t *testing.T, dir string) {
+// copyFiles are the files of other packages' tests.
+func copyFiles(patterns ...string) func(t *testing.T, dir string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()
 		for _, p := range patterns {
@@ -60,8 +60,8 @@ func copied(patterns ...string) func(t *testing.T, dir string) {
 	}
 }
 
-// texts are files of text, numbered.
-func texts(end string, all ...string) func(t *testing.T, dir string) {
+// writeTexts are files of text, numbered.
+func writeTexts(end string, all ...string) func(t *testing.T, dir string) {
 	return func(t *testing.T, dir string) {
 		t.Helper()
 		for i, text := range all {
@@ -72,8 +72,8 @@ func texts(end string, all ...string) func(t *testing.T, dir string) {
 	}
 }
 
-// content makes a reader of bytes.
-func content(read func(b []byte) error) func(dir, path string) error {
+// bytesReader makes a reader of bytes.
+func bytesReader(read func(b []byte) error) func(dir, path string) error {
 	return func(_, path string) error {
 		b, err := os.ReadFile(path)
 		if err != nil {
@@ -83,10 +83,10 @@ func content(read func(b []byte) error) func(dir, path string) error {
 	}
 }
 
-// readers are the readers of files from outside.
+// newReaders are the readers of files from outside.
 //
 // Long: a table.
-func readers(t *testing.T) []reader {
+func newReaders(t *testing.T) []reader {
 	t.Helper()
 	ctx := context.Background()
 	tables := func(_, path string) error {
@@ -114,16 +114,17 @@ func readers(t *testing.T) []reader {
 		t.Fatal(err)
 	}
 	return []reader{
-		{name: "pictures", often: 12, alone: true, valid: copied("data/imaging/testdata/formats/*",
-			"internal/format/jpeg/testdata/[kp]*"), read: content(func(b []byte) error {
+		{name: "pictures", often: 12, alone: true, valid: copyFiles("data/imaging/testdata/formats/*",
+			"internal/format/jpeg/testdata/[kp]*"), read: bytesReader(func(b []byte) error {
 			var im imaging.Image
 			return (&imaging.Decoder{MaxPixels: 1 << 20}).Decode(ctx, &im, b)
 		})},
-		{name: "PyTorch", often: 4, alone: true, valid: copied("internal/format/torchfile/testdata/*.p*"),
+		{name: "PyTorch", often: 4, alone: true, valid: copyFiles("internal/format/torchfile/testdata/*.p*"),
 			read: func(_, path string) error { _, err := torchfile.ReadWeights(path); return err }},
-		{name: "ONNX", often: 3, alone: true, valid: copied("internal/network/onnxnet/testdata/*.onnx"),
+		{name: "ONNX", often: 3, alone: true, valid: copyFiles("internal/network/onnxnet/testdata/*.onnx"),
 			read: func(_, path string) error { _, err := onnxnet.Read(path, onnxnet.Options{}); return err }},
-		{name: "safetensors", often: 4, alone: true, valid: copied("internal/network/onnxnet/testdata/*.safetensors"),
+		{name: "safetensors", often: 4, alone: true,
+			valid: copyFiles("internal/network/onnxnet/testdata/*.safetensors"),
 			read: func(_, path string) error {
 				_, err := safetensors.Read(path)
 				b, e := os.ReadFile(path)
@@ -132,9 +133,9 @@ func readers(t *testing.T) []reader {
 				}
 				return err
 			}},
-		{name: "MATLAB", often: 4, alone: true, valid: copied("internal/format/matfile/testdata/*.mat"),
-			read: content(func(b []byte) error { _, err := matfile.Read(b); return err })},
-		{name: "idx", often: 4, alone: true, valid: texts(".idx",
+		{name: "MATLAB", often: 4, alone: true, valid: copyFiles("internal/format/matfile/testdata/*.mat"),
+			read: bytesReader(func(b []byte) error { _, err := matfile.Read(b); return err })},
+		{name: "idx", often: 4, alone: true, valid: writeTexts(".idx",
 			"\x00\x00\x08\x03\x00\x00\x00\x02\x00\x00\x00\x02\x00\x00\x00\x0212345678",
 			"\x00\x00\x08\x01\x00\x00\x00\x03abc"),
 			read: func(_, path string) error { _, err := idx.ReadFile(path); return err }},
@@ -167,23 +168,23 @@ func readers(t *testing.T) []reader {
 				t.Fatal(err)
 			}
 		}, read: func(_, path string) error { _, err := rows.Load(path, rows.Key{1}, 2); return err }},
-		{name: "networks", often: 6, alone: true, valid: texts(".json", string(text)),
-			read: content(func(b []byte) error {
+		{name: "networks", often: 6, alone: true, valid: writeTexts(".json", string(text)),
+			read: bytesReader(func(b []byte) error {
 				s, err := nn.ParseSpec(b)
 				if err == nil {
 					_ = s.Check()
 				}
 				return err
 			})},
-		{name: "configurations", often: 6, alone: true, valid: texts(".yaml",
+		{name: "configurations", often: 6, alone: true, valid: writeTexts(".yaml",
 			"data: {name: mnist, size: 32}\nnetwork: {name: resnet18, dim: 64}\nloss: {name: triplet, margin: 0.2}\n"+
 				"train: {epochs: 3, lr: 1e-3}\n",
 			"loss:\n  name: multisimilarity\n  alpha: 2\neval: {recall: [1, 2]}\n"),
-			read: content(func(b []byte) error { _, err := run.Parse("c.yaml", b); return err })},
-		{name: "plans", often: 4, alone: true, valid: texts(".yaml", "set: {train.epochs: 4}\nranges:\n"+
+			read: bytesReader(func(b []byte) error { _, err := run.Parse("c.yaml", b); return err })},
+		{name: "plans", often: 4, alone: true, valid: writeTexts(".yaml", "set: {train.epochs: 4}\nranges:\n"+
 			"  train.lr: {low: 0.0001, high: 0.1, log: true}\n  sample.per_class: {low: 2, high: 4}\narms:\n"+
 			"  - {name: Triplet, set: {loss.name: triplet}}\ntrials: 4\nreduction: 2\nfolds: 2\n"),
-			read: content(func(b []byte) error { _, err := sweep.ParsePlan("p.yaml", b); return err })},
+			read: bytesReader(func(b []byte) error { _, err := sweep.ParsePlan("p.yaml", b); return err })},
 		{name: "review pages", often: 2, valid: func(t *testing.T, dir string) {
 			p := review.Page{Title: "t", Items: []review.Item{{Path: "a", Label: "b"}},
 				Cards: []review.Card{{Items: []int{0}, Title: "c"}}}
@@ -226,8 +227,8 @@ func writeTables(t *testing.T, dir string) {
 	}
 }
 
-// picture is a small PNG.
-func picture(t *testing.T, seed int) []byte {
+// newPicture is a small PNG.
+func newPicture(t *testing.T, seed int) []byte {
 	t.Helper()
 	im := image.NewRGBA(image.Rect(0, 0, 5+seed, 6))
 	for i := range 5 + seed {
@@ -248,7 +249,7 @@ func writeZip(t *testing.T, dir string) {
 		for k := range 4 {
 			e, err := w.CreateHeader(&zip.FileHeader{Name: fmt.Sprintf("set/class%d/%d.png", k%2, k), Method: method})
 			if err == nil {
-				_, err = e.Write(picture(t, k))
+				_, err = e.Write(newPicture(t, k))
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -272,7 +273,7 @@ func writeManifest(t *testing.T, dir string) {
 		list += fmt.Sprintf("%s,class%d,train\n", name, k%2)
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777),
-			os.WriteFile(path, picture(t, k), 0o666)); err != nil {
+			os.WriteFile(path, newPicture(t, k), 0o666)); err != nil {
 			t.Fatal(err)
 		}
 	}

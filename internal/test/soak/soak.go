@@ -25,30 +25,30 @@ const (
 // files.
 const Share = 0.25
 
-// most is the number of failures that ends a comparison.
-const most = 5
+// maxFailures is the number of failures that ends a comparison.
+const maxFailures = 5
 
-// usual is the number of seeds that are run without a time, so that the comparison itself
+// defaultSeeds is the number of seeds that are run without a time, so that the comparison itself
 // keeps working.
-const usual = 2
+const defaultSeeds = 2
 
 // Run calls f with one seed after another until Share of the time in EnvTime is over, and
 // prints the seed of each failure. Without a time it calls f with the seeds 1 and 2.
 func Run(t *testing.T, f func(t *testing.T, seed uint64)) {
 	t.Helper()
-	left, err := seeds()
+	left, err := newSeeds()
 	if err != nil {
 		t.Fatal(err)
 	}
 	failures, n := 0, 0
-	for seed, ok := left(); ok && failures < most; seed, ok = left() {
+	for seed, ok := left(); ok && failures < maxFailures; seed, ok = left() {
 		n++
 		if os.Getenv(EnvTime) != "" { // keep the last line if the process ends here
 			fmt.Printf("\rseed %d ", seed)
 		}
 		if !t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { f(t, seed) }) {
 			failures++
-			fmt.Printf("\nto repeat it: make soak SOAKS=%s SEED=%d\n", folder(), seed)
+			fmt.Printf("\nto repeat it: make soak SOAKS=%s SEED=%d\n", packageFolder(), seed)
 		}
 	}
 	t.Logf("%d seeds, %d failures", n, failures)
@@ -57,8 +57,8 @@ func Run(t *testing.T, f func(t *testing.T, seed uint64)) {
 	}
 }
 
-// folder returns the folder of the package under test, relative to the module's.
-func folder() string {
+// packageFolder returns the folder of the package under test, relative to the module's.
+func packageFolder() string {
 	dir, err := os.Getwd() // go test runs in the package's folder
 	if err != nil {
 		return "."
@@ -74,18 +74,18 @@ func folder() string {
 	return dir
 }
 
-// seeds returns a function that returns the next seed, and false at the end.
-func seeds() (next func() (seed uint64, ok bool), err error) {
+// newSeeds returns a function that returns the next seed, and false at the end.
+func newSeeds() (next func() (seed uint64, ok bool), err error) {
 	if text := os.Getenv(EnvSeed); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
 			return nil, fmt.Errorf("$%s is %.40q: must be a seed, as a failure prints it", EnvSeed, text)
 		}
-		return upTo(seed, 1), nil
+		return seedRange(seed, 1), nil
 	}
 	text := os.Getenv(EnvTime)
 	if text == "" {
-		return upTo(1, usual), nil
+		return seedRange(1, defaultSeeds), nil
 	}
 	all, err := time.ParseDuration(text)
 	if err != nil || all <= 0 {
@@ -97,8 +97,8 @@ func seeds() (next func() (seed uint64, ok bool), err error) {
 	return func() (uint64, bool) { seed++; return seed, time.Now().Before(end) }, nil
 }
 
-// upTo returns the seeds from first on, n in all.
-func upTo(first, n uint64) func() (uint64, bool) {
+// seedRange returns the seeds from first on, n in all.
+func seedRange(first, n uint64) func() (uint64, bool) {
 	k := uint64(0)
 	return func() (uint64, bool) { k++; return first + k - 1, k <= n }
 }

@@ -10,7 +10,7 @@ import (
 // different seeds until the time is over with a time.
 func TestSeeds(t *testing.T) {
 	all := func() (out []uint64) {
-		next, err := seeds()
+		next, err := newSeeds()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func TestSeeds(t *testing.T) {
 	for name, value := range map[string]string{EnvSeed: "x", EnvTime: "0s"} {
 		t.Setenv(EnvSeed, "")
 		t.Setenv(name, value)
-		if _, err := seeds(); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := newSeeds(); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s=%s: %v", name, value, err)
 		}
 	}
@@ -54,7 +54,7 @@ func TestRun(t *testing.T) {
 
 // TestFolder checks that a failure names the package in the form for make soak.
 func TestFolder(t *testing.T) {
-	if got := folder(); got != "./internal/test/soak" {
+	if got := packageFolder(); got != "./internal/test/soak" {
 		t.Error(got)
 	}
 }

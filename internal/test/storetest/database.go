@@ -31,18 +31,18 @@ process.stdin.on('data', () => { // somebody asks to be told when nobody is conn
 })
 `
 
-// Database returns the address of a PostgreSQL with pgvector. It is $KINDRED_PGVECTOR, else
+// StartDatabase returns the address of a PostgreSQL with pgvector. It is $KINDRED_PGVECTOR, else
 // the address of Trixie if $KINDRED_TRIXIE is set. Else node runs the database for the test;
 // the folder $KINDRED_PGLITE must have the npm packages @electric-sql/pglite, pglite-pgvector
 // and pglite-socket. That database takes one connection at a time: alone waits until it has
 // noticed that the previous connection was closed.
-func Database(t *testing.T) (url string, alone func()) {
+func StartDatabase(t *testing.T) (url string, alone func()) {
 	t.Helper()
 	if url := os.Getenv("KINDRED_PGVECTOR"); url != "" {
 		return url, func() {}
 	}
 	if os.Getenv("KINDRED_TRIXIE") != "" {
-		return Trixie(t).URL(), func() {}
+		return StartTrixie(t).URL(), func() {}
 	}
 	modules := os.Getenv("KINDRED_PGLITE")
 	if modules == "" {
@@ -61,7 +61,7 @@ func Database(t *testing.T) (url string, alone func()) {
 	var why error
 	for range 3 { // another program may have taken the port meanwhile
 		var port string
-		if port, alone, why = started(t, node, main); why == nil {
+		if port, alone, why = startScript(t, node, main); why == nil {
 			// All connections share one session and its statements, and the socket fails in a COPY.
 			return "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable&pool_max_conns=1&" +
 				"default_query_exec_mode=cache_describe&kindred_copy=off", alone
@@ -71,9 +71,9 @@ func Database(t *testing.T) (url string, alone func()) {
 	return "", nil
 }
 
-// started runs the script on a free port until the test ends. It returns the port, and a
+// startScript runs the script on a free port until the test ends. It returns the port, and a
 // function that waits until no connection is open.
-func started(t *testing.T, node, main string) (port string, alone func(), err error) {
+func startScript(t *testing.T, node, main string) (port string, alone func(), err error) {
 	port = strconv.Itoa(freePorts(t, 1))
 	var said bytes.Buffer
 	cmd := exec.Command(node, main)

@@ -107,7 +107,7 @@ func (m *Memory) Search(ctx context.Context, q store.Query) ([]store.Hit, error)
 			d := float64(v) - float64(q.Vector[i])
 			sum += d * d
 		}
-		hits = append(hits, store.Hit{Item: given(it, q.Vectors), Distance: math.Sqrt(sum)})
+		hits = append(hits, store.Hit{Item: answerItem(it, q.Vectors), Distance: math.Sqrt(sum)})
 	}
 	slices.SortFunc(hits, func(a, b store.Hit) int {
 		return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.ID, b.ID))
@@ -115,8 +115,8 @@ func (m *Memory) Search(ctx context.Context, q store.Query) ([]store.Hit, error)
 	return hits[:min(q.K, len(hits))], nil
 }
 
-// given returns an item in the form of answers.
-func given(it store.Item, vectors bool) store.Item {
+// answerItem returns an item in the form of answers.
+func answerItem(it store.Item, vectors bool) store.Item {
 	if !vectors {
 		it.Vector = nil
 	}
@@ -203,7 +203,7 @@ func (m *Memory) List(ctx context.Context, p store.Page) ([]store.Item, error) {
 	var out []store.Item
 	for _, id := range slices.Sorted(maps.Keys(m.items)) {
 		if it := m.items[id]; id > p.After && keep.Match(&it) && len(out) < p.Limit {
-			out = append(out, given(it, p.Vectors))
+			out = append(out, answerItem(it, p.Vectors))
 		}
 	}
 	return out, nil
@@ -226,7 +226,7 @@ func (m *Memory) Sample(ctx context.Context, p store.Page, seed uint64) ([]store
 	for _, it := range m.items {
 		if keep.Match(&it) {
 			if passed++; p.After == "" || drawn(it.ID) > drawn(p.After) {
-				out = append(out, given(it, p.Vectors))
+				out = append(out, answerItem(it, p.Vectors))
 			}
 		}
 	}

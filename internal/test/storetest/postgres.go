@@ -22,10 +22,10 @@ type Postgres struct {
 // programs is the folder of PostgreSQL's programs in Debian.
 const programs = "/usr/lib/postgresql/17/bin/"
 
-// Trixie starts, with chroot, the PostgreSQL of the Debian in the folder $KINDRED_TRIXIE.
+// StartTrixie starts, with chroot, the PostgreSQL of the Debian in the folder $KINDRED_TRIXIE.
 // debootstrap --variant=minbase --include=postgresql-17-pgvector trixie FOLDER makes such a
 // folder. The server listens on the loopback interface and ends with the test.
-func Trixie(t *testing.T) *Postgres {
+func StartTrixie(t *testing.T) *Postgres {
 	t.Helper()
 	root := os.Getenv("KINDRED_TRIXIE")
 	if root == "" || os.Getuid() != 0 {

@@ -46,10 +46,10 @@ var (
 	Ordered = []string{"`odd name'\"` > \"B\"", "not `odd name'\"` > \"B\"", "id > \"item '3\"", "path <= \"p3\""}
 )
 
-// Same puts Items into two stores of vectors of 16 numbers with the same distance, and
+// CheckSame puts Items into two stores of vectors of 16 numbers with the same distance, and
 // compares the results of searches with filters. One of the stores is known to be right. If
 // the other does not order texts, filters that do must be a *store.FilterError.
-func Same(t *testing.T, right, other store.Store, orders bool) {
+func CheckSame(t *testing.T, right, other store.Store, orders bool) {
 	t.Helper()
 	ctx := t.Context()
 	items := Items(500, 16)

@@ -27,11 +27,11 @@ type node struct {
 	log   *os.File
 }
 
-// Weaviate starts n machines of Weaviate by the program $KINDRED_WEAVIATE, which
+// StartWeaviate starts n machines of Weaviate by the program $KINDRED_WEAVIATE, which
 // CGO_ENABLED=0 go install github.com/weaviate/weaviate/cmd/weaviate-server@v1.35.2 makes.
 // They end with the test. They talk to each other and to clients of REST over the loopback
 // interface; for gRPC and its data Weaviate listens on all interfaces.
-func Weaviate(t *testing.T, n int) *Cluster {
+func StartWeaviate(t *testing.T, n int) *Cluster {
 	t.Helper()
 	bin := os.Getenv("KINDRED_WEAVIATE")
 	if bin == "" {

@@ -71,7 +71,7 @@ func stress(ctx context.Context, o options, names string, patterns []string) (fa
 	if len(patterns) == 0 || o.runs < 1 {
 		return false, errors.New("want packages such as ./index ./serve, and at least one run")
 	}
-	packages, err := listed(patterns)
+	packages, err := listPackages(patterns)
 	if err != nil {
 		return false, err
 	}
@@ -125,8 +125,8 @@ func stress(ctx context.Context, o options, names string, patterns []string) (fa
 // pkg is a package whose tests are run.
 type pkg struct{ path, dir string }
 
-// listed returns the packages of this module that match the patterns, by their path in the module.
-func listed(patterns []string) ([]pkg, error) {
+// listPackages returns the packages of this module that match the patterns, by their path in the module.
+func listPackages(patterns []string) ([]pkg, error) {
 	args := append([]string{"list", "-f", "{{.ImportPath}}\t{{.Dir}}\t{{with .Module}}{{.Path}}{{end}}"}, patterns...)
 	list := exec.Command("go", args...)
 	list.Stderr = os.Stderr

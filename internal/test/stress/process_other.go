@@ -7,7 +7,7 @@ import "os/exec"
 // canFreeze reports whether this system can stop a process for a while.
 const canFreeze = false
 
-func group(*exec.Cmd) {}
+func setGroup(*exec.Cmd) {}
 
 func stopGroup(*exec.Cmd, bool) {}
 

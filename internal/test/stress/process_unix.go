@@ -10,9 +10,9 @@ import (
 // canFreeze reports whether this system can stop a process for a while.
 const canFreeze = true
 
-// group makes the process the head of a process group with its children, and ends the whole
+// setGroup makes the process the head of a process group with its children, and ends the whole
 // group when the run is cancelled.
-func group(cmd *exec.Cmd) {
+func setGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
 		killGroup(cmd)

@@ -35,14 +35,14 @@ func (p pkg) run(ctx context.Context, o options, binary string, c condition, k i
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.dir, env, &out, &out
 	cmd.WaitDelay = time.Minute // for processes that a test has started and not ended
-	group(cmd)
+	setGroup(cmd)
 	if err := cmd.Start(); err != nil {
 		return outcome{[]string{processFailed}, []byte(err.Error())}
 	}
 	ended := make(chan struct{})
 	var beside sync.WaitGroup
 	for range c.load {
-		beside.Go(func() { compute(ended) })
+		beside.Go(func() { keepBusy(ended) })
 	}
 	if c.freeze {
 		rng := rand.New(rand.NewPCG(uint64(k), 1))
@@ -60,8 +60,8 @@ func (p pkg) run(ctx context.Context, o options, binary string, c condition, k i
 	return r
 }
 
-// compute keeps a thread busy until the channel is closed.
-func compute(ended <-chan struct{}) {
+// keepBusy keeps a thread busy until the channel is closed.
+func keepBusy(ended <-chan struct{}) {
 	for x := uint64(1); ; {
 		for range 1_000_000 {
 			x = x*6364136223846793005 + 1442695040888963407

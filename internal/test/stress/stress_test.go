@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// flawed has a test that fails at every second run, a test that ends the process if GOMAXPROCS is
+// flawedModule has a test that fails at every second run, a test that ends the process if GOMAXPROCS is
 // 1, and a test that needs the folder of settings.
-const flawed = `package flawed
+const flawedModule = `package flawed
 
 import (
 	"os"
@@ -45,15 +45,15 @@ func TestOne(t *testing.T) {
 }
 `
 
-// module makes a folder with two packages, one of them with tests, and makes it the working folder.
-func module(t *testing.T) {
+// writeModule makes a folder with two packages, one of them with tests, and makes it the working folder.
+func writeModule(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
 		"go.mod":                "module example.org/m\n\ngo 1.26\n",
 		"m.go":                  "package m\n",
 		"flawed/flawed.go":      "package flawed\n",
-		"flawed/flawed_test.go": flawed,
+		"flawed/flawed_test.go": flawedModule,
 		"broken/broken_test.go": "package broken\n\nvar x int = \"\"\n",
 	} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
@@ -66,7 +66,7 @@ func module(t *testing.T) {
 }
 
 func TestStress(t *testing.T) {
-	module(t)
+	writeModule(t)
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	var said bytes.Buffer
 	o := options{said: &said, runs: 8, pattern: ".", out: "out", limit: time.Minute}
@@ -101,8 +101,8 @@ func TestStress(t *testing.T) {
 	}
 }
 
-// frozen has a test that passes once it notices that it was stopped.
-const frozen = `package flawed
+// frozenModule has a test that passes once it notices that it was stopped.
+const frozenModule = `package flawed
 
 import (
 	"testing"
@@ -126,8 +126,8 @@ func TestFreeze(t *testing.T) {
 	if !canFreeze {
 		t.Skip("no signals to stop a process")
 	}
-	module(t)
-	if err := os.WriteFile("flawed/flawed_test.go", []byte(frozen), 0o666); err != nil {
+	writeModule(t)
+	if err := os.WriteFile("flawed/flawed_test.go", []byte(frozenModule), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
@@ -141,7 +141,7 @@ func TestFreeze(t *testing.T) {
 }
 
 func TestStressRefuses(t *testing.T) {
-	module(t)
+	writeModule(t)
 	for _, tc := range []struct {
 		names    string
 		packages []string

@@ -37,7 +37,7 @@ func (t *tally) add(path, condition string, r outcome) {
 func (t *tally) print(w io.Writer) bool {
 	failures, runs := 0, 0
 	for _, path := range t.order {
-		all := sum(t.runs[path])
+		all := sumCounts(t.runs[path])
 		runs += all
 		for _, test := range slices.Sorted(maps.Keys(t.failed[path])) {
 			by := t.failed[path][test]
@@ -45,7 +45,7 @@ func (t *tally) print(w io.Writer) bool {
 			for _, c := range slices.Sorted(maps.Keys(by)) {
 				in = append(in, fmt.Sprintf("%s %d of %d", c, by[c], t.runs[path][c]))
 			}
-			n := sum(by)
+			n := sumCounts(by)
 			failures += n
 			fmt.Fprintf(w, "%s %s failed in %d of %d runs: %s\n", path, test, n, all, strings.Join(in, ", "))
 		}
@@ -54,7 +54,7 @@ func (t *tally) print(w io.Writer) bool {
 	return failures > 0
 }
 
-func sum(by map[string]int) (n int) {
+func sumCounts(by map[string]int) (n int) {
 	for _, v := range by {
 		n += v
 	}

@@ -47,7 +47,7 @@ func check(w io.Writer, systems []string, pattern string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		for _, f := range mistakes(loaded) {
+		for _, f := range listMistakes(loaded) {
 			all = append(all, fmt.Errorf("%s: %s", name, f))
 		}
 		fmt.Fprintf(w, "%s: %d packages and tests\n", name, len(loaded))
@@ -55,9 +55,9 @@ func check(w io.Writer, systems []string, pattern string) error {
 	return errors.Join(all...)
 }
 
-// mistakes lists the mistakes of packages and of their imports, each once, because a
+// listMistakes lists the mistakes of packages and of their imports, each once, because a
 // package's files are read again for its tests.
-func mistakes(loaded []*packages.Package) []string {
+func listMistakes(loaded []*packages.Package) []string {
 	var found []string
 	packages.Visit(loaded, nil, func(p *packages.Package) {
 		for _, e := range p.Errors {

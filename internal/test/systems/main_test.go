@@ -36,7 +36,7 @@ func TestCheck(t *testing.T) {
 		"linux/z80":     "linux/z80: ",
 	} {
 		err := check(io.Discard, []string{system}, "./...")
-		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), dir(t), ""), want) {
+		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), filePrefix(t), ""), want) {
 			t.Errorf("%s: %v, want %s", system, err, want)
 		}
 	}
@@ -48,8 +48,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// dir is the prefix of file names in messages.
-func dir(t *testing.T) string {
+// filePrefix is the prefix of file names in messages.
+func filePrefix(t *testing.T) string {
 	t.Helper()
 	dir, err := os.Getwd()
 	if err != nil {

@@ -21,13 +21,13 @@ import (
 
 // newTrain is kindred train, run by all ranks.
 func newTrain(a *app) *cobra.Command {
-	var f cli.Train
-	cmd := cli.NewTrain("kindred-mpi", &f)
+	var f cli.TrainFlags
+	cmd := cli.NewTrainCommand("kindred-mpi", &f)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runTrain(cmd, a, &f) }
 	return cmd
 }
 
-func runTrain(cmd *cobra.Command, a *app, f *cli.Train) error {
+func runTrain(cmd *cobra.Command, a *app, f *cli.TrainFlags) error {
 	if f.PrintConfig {
 		if a.json {
 			return json.NewEncoder(a.out).Encode(run.Reference())
@@ -97,7 +97,7 @@ type resumed struct {
 
 // follow hands the run folder that is resumed from rank 0, which alone must have it, to the
 // others. Each puts it into a folder of its own, which gone removes.
-func (a *app) follow(f *cli.Train) (gone func(), err error) {
+func (a *app) follow(f *cli.TrainFlags) (gone func(), err error) {
 	gone = func() {}
 	var files []resumed
 	if a.ranks.Rank() == 0 {

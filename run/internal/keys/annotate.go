@@ -23,7 +23,7 @@ func (t *Table[C]) Annotate(given, resolved *C) []byte {
 			b.WriteByte('\n')
 		}
 		fmt.Fprintf(&b, "%s:\n", s)
-		if m, free := t.Free(resolved, s); free {
+		if m, free := t.FreeSection(resolved, s); free {
 			t.annotateFree(&b, s, m)
 			continue
 		}
@@ -45,17 +45,17 @@ func (t *Table[C]) annotateFixed(b *bytes.Buffer, section string, given, resolve
 		if k.section() != section {
 			continue
 		}
-		def, came := k.fallback(), t.Value(resolved, k)
-		l := line{help: k.Help, name: k.in(), rank: slices.Index(t.Important, k.Name)}
+		def, came := k.defaultValue(), t.Value(resolved, k)
+		l := line{help: k.Help, name: k.shortName(), rank: slices.Index(t.Important, k.Name)}
 		changed := !reflect.DeepEqual(t.Value(given, k), def)
 		differs := !reflect.DeepEqual(came, def)
 		l.set = changed || l.rank >= 0 && (differs || !reflect.ValueOf(def).IsZero())
 		if l.set {
-			l.value = flow(came)
+			l.value = flowText(came)
 		} else {
-			l.value = flow(def)
+			l.value = flowText(def)
 			if differs {
-				l.came = flow(came)
+				l.came = flowText(came)
 			}
 		}
 		lines = append(lines, l)
@@ -102,16 +102,16 @@ func (t *Table[C]) annotateFree(b *bytes.Buffer, section string, m map[string]an
 		return a - b
 	})
 	for _, name := range names {
-		if k := t.Named(section + "." + name); k != nil {
+		if k := t.Lookup(section + "." + name); k != nil {
 			help := k.Help
 			if section == "loss" && len(k.Values) > 0 {
 				help += ": " + strings.Join(k.Values, ", ")
 			}
 			comment(b, help)
 		}
-		fmt.Fprintf(b, "  %s: %s\n", name, flow(m[name]))
+		fmt.Fprintf(b, "  %s: %s\n", name, flowText(m[name]))
 	}
-	comment(b, t.Further(section, m))
+	comment(b, t.FurtherKeys(section, m))
 }
 
 // comment writes text as wrapped comment lines above a key.

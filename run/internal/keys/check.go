@@ -23,11 +23,11 @@ func (t *Table[C]) Problems(c *C) []Problem {
 		for _, check := range k.Checks {
 			check(t.Value(c, k), k.Values, bad)
 		}
-		if k.Agrees != nil {
-			k.Agrees(c, bad)
+		if k.CheckOthers != nil {
+			k.CheckOthers(c, bad)
 		}
-		if k.Only != nil && len(out) == before && !t.Unset(c, k) {
-			if why := k.Only(c); why != "" {
+		if k.Inapplicable != nil && len(out) == before && !t.Unset(c, k) {
+			if why := k.Inapplicable(c); why != "" {
 				bad("%s", why)
 			}
 		}
@@ -59,27 +59,27 @@ func AtMost(most int, of string) Check {
 	}
 }
 
-// Positive, NotNegative and Share bound numbers. They refuse NaN.
+// Positive, NonNegative and Share bound numbers. They refuse NaN.
 func Positive(value any, words []string, bad Report) {
 	if v := value.(float64); !(v > 0) {
 		bad("%v: must be above 0", v)
 	}
 }
 
-func NotNegative(value any, words []string, bad Report) {
+func NonNegative(value any, words []string, bad Report) {
 	if v := value.(float64); !(v >= 0) {
 		bad("%v: must not be negative", v)
 	}
 }
 
-func Share(value any, words []string, bad Report) {
+func Fraction(value any, words []string, bad Report) {
 	if v := value.(float64); !(v >= 0 && v < 1) {
 		bad("%v: must be at least 0 and less than 1", v)
 	}
 }
 
-// Listed refuses a word that is not among the key's values.
-func Listed(value any, words []string, bad Report) {
+// OneOf refuses a word that is not among the key's values.
+func OneOf(value any, words []string, bad Report) {
 	v := value.(string)
 	switch {
 	case v == "" || slices.Contains(words, v):
@@ -90,9 +90,9 @@ func Listed(value any, words []string, bad Report) {
 	}
 }
 
-// AnyOf refuses a word that is not among the key's values, and suggests the nearest one. what
+// OneOfNames refuses a word that is not among the key's values, and suggests the nearest one. what
 // is the noun for the values, such as "loss".
-func AnyOf(what string) Check {
+func OneOfNames(what string) Check {
 	return func(value any, words []string, bad Report) {
 		if v := value.(string); !slices.Contains(words, v) {
 			bad("unknown %s %q%s: must be one of %s", what, v, suggest(v, words), strings.Join(words, ", "))
@@ -100,8 +100,8 @@ func AnyOf(what string) Check {
 	}
 }
 
-// ReadBy refuses a text for which parse returns an error.
-func ReadBy(parse func(string) error) Check {
+// ParsedBy refuses a text for which parse returns an error.
+func ParsedBy(parse func(string) error) Check {
 	return func(value any, words []string, bad Report) {
 		if err := parse(value.(string)); err != nil {
 			bad("%v", err)

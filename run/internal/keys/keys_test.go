@@ -27,31 +27,32 @@ type part struct {
 func table() *Table[settings] {
 	return &Table[settings]{
 		Keys: []Key[settings]{
-			{Name: "train.epochs", Help: "how long", At: func(c *settings) any { return &c.Epochs },
-				Checks: []Check{AtLeast(0), AtMost(9, " epochs")}, Begun: func(_, _ *settings) bool { return true }},
-			{Name: "train.rate", Help: "how fast", At: func(c *settings) any { return &c.Rate }, Default: 0.5,
+			{Name: "train.epochs", Help: "how long", Pointer: func(c *settings) any { return &c.Epochs },
+				Checks:      []Check{AtLeast(0), AtMost(9, " epochs")},
+				UseRecorded: func(_, _ *settings) bool { return true }},
+			{Name: "train.rate", Help: "how fast", Pointer: func(c *settings) any { return &c.Rate }, Default: 0.5,
 				Checks: []Check{Positive}},
-			{Name: "train.kind", At: func(c *settings) any { return &c.Kind }, Values: []string{"a", "b"},
-				Checks: []Check{Listed},
-				Only: func(c *settings) string {
+			{Name: "train.kind", Pointer: func(c *settings) any { return &c.Kind }, Values: []string{"a", "b"},
+				Checks: []Check{OneOf},
+				Inapplicable: func(c *settings) string {
 					if c.Epochs == 0 {
 						return "only with epochs"
 					}
 					return ""
 				}},
-			{Name: "train.strict", At: func(c *settings) any { return &c.Strict }, Opposite: "train.lax"},
-			{Name: "train.parts", At: func(c *settings) any { return &c.Parts }},
+			{Name: "train.strict", Pointer: func(c *settings) any { return &c.Strict }, Opposite: "train.lax"},
+			{Name: "train.parts", Pointer: func(c *settings) any { return &c.Parts }},
 			{Name: "loss.name", Help: "the loss"},
 		},
-		Free:      func(c *settings, section string) (map[string]any, bool) { return c.Loss, section == "loss" },
-		Agree:     func(*settings) error { return nil },
-		Sections:  []string{"train", "loss"},
-		Important: []string{"train.rate"},
-		Further:   func(string, map[string]any) string { return "and more" },
+		FreeSection: func(c *settings, section string) (map[string]any, bool) { return c.Loss, section == "loss" },
+		CheckFree:   func(*settings) error { return nil },
+		Sections:    []string{"train", "loss"},
+		Important:   []string{"train.rate"},
+		FurtherKeys: func(string, map[string]any) string { return "and more" },
 	}
 }
 
-func parsed(t *testing.T, text string, overrides ...string) (settings, error) {
+func parseSettings(t *testing.T, text string, overrides ...string) (settings, error) {
 	t.Helper()
 	c := settings{Loss: map[string]any{}}
 	table().Reset(&c)
@@ -103,7 +104,7 @@ func TestMistakes(t *testing.T) {
 		if c.set == "" {
 			set = nil
 		}
-		_, err := parsed(t, c.text, set...)
+		_, err := parseSettings(t, c.text, set...)
 		var all option.KeyErrors
 		if !errors.As(err, &all) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v does not say %q", c.text+c.set, err, want)
@@ -128,10 +129,10 @@ func TestManyMistakes(t *testing.T) {
 	for i := range 5000 {
 		text += fmt.Sprintf("  k%d: 1\n", i)
 	}
-	_, err := parsed(t, text)
+	_, err := parseSettings(t, text)
 	lines := strings.Split(fmt.Sprint(err), "\n")
-	if len(lines) != mostMistakes+1 || !strings.HasPrefix(lines[0], `f:2: unknown key "train.k0"`) ||
-		!strings.Contains(lines[mostMistakes], "more mistakes") {
+	if len(lines) != maxMistakes+1 || !strings.HasPrefix(lines[0], `f:2: unknown key "train.k0"`) ||
+		!strings.Contains(lines[maxMistakes], "more mistakes") {
 		t.Errorf("%d lines: %.100s ... %s", len(lines), lines[0], lines[len(lines)-1])
 	}
 }
@@ -142,7 +143,7 @@ func TestTakeOver(t *testing.T) {
 	was := settings{Epochs: 7, Kind: "a"}
 	for now, want := range map[int]int{0: 7, 2: 2} {
 		c := settings{Epochs: now}
-		if table().TakeOver(&c, &was); c.Epochs != want || c.Kind != "" {
+		if table().UseRecorded(&c, &was); c.Epochs != want || c.Kind != "" {
 			t.Errorf("%d epochs became %+v", now, c)
 		}
 	}

@@ -39,14 +39,14 @@ type parser[C any] struct {
 // source is where a key was given: a file and line, or an override.
 type source struct{ place, override string }
 
-// mostMistakes is the largest number of mistakes of a configuration that are listed.
-const mostMistakes = 100
+// maxMistakes is the largest number of mistakes of a configuration that are listed.
+const maxMistakes = 100
 
 // fail notes a mistake in a key, or in the configuration as a whole for the key "".
 func (p *parser[C]) fail(where source, key, format string, args ...any) {
-	if len(p.errs) >= mostMistakes {
+	if len(p.errs) >= maxMistakes {
 		key, format, args = "", "more mistakes are not listed: mend these first", nil
-		p.errs = p.errs[:mostMistakes]
+		p.errs = p.errs[:maxMistakes]
 	}
 	p.errs = append(p.errs, &option.KeyError{Place: where.place, Override: where.override, Key: key,
 		Text: fmt.Sprintf(format, args...)})
@@ -135,7 +135,7 @@ func (p *parser[C]) set(where source, section, key string, n ast.Node) {
 		}
 	}
 	p.where[path] = where
-	if m, free := p.table.Free(p.cfg, section); free {
+	if m, free := p.table.FreeSection(p.cfg, section); free {
 		var v any
 		if n != nil {
 			if err := yaml.NodeToValue(n, &v); err != nil {
@@ -146,18 +146,18 @@ func (p *parser[C]) set(where source, section, key string, n ast.Node) {
 		m[key] = v
 		return
 	}
-	k := p.table.Named(path)
+	k := p.table.Lookup(path)
 	if k == nil {
 		p.fail(where, "", "unknown key %q%s", path, suggest(path, p.table.names()))
 		return
 	}
 	if n == nil || n.Type() == ast.NullType {
-		if s, ok := k.At(p.cfg).(*string); ok { // the override "data.augment=" empties it
+		if s, ok := k.Pointer(p.cfg).(*string); ok { // the override "data.augment=" empties it
 			*s = ""
 		}
 		return
 	}
-	if err := decode(k.At(p.cfg), n); err != nil {
+	if err := decode(k.Pointer(p.cfg), n); err != nil {
 		p.fail(where, path, "%v", err)
 	}
 }
@@ -173,7 +173,7 @@ func (p *parser[C]) setOpposite(where source, k *Key[C], n ast.Node) {
 		return
 	}
 	p.where[k.Name] = where
-	p.table.Put(p.cfg, k, !v)
+	p.table.Set(p.cfg, k, !v)
 }
 
 // check reports values that are wrong for every data set.
@@ -182,7 +182,7 @@ func (p *parser[C]) check() {
 		p.fail(p.where[e.Key], e.Key, "%s", e.Text)
 	}
 	var wrong option.KeyErrors
-	errors.As(p.table.Agree(p.cfg), &wrong)
+	errors.As(p.table.CheckFree(p.cfg), &wrong)
 	for _, e := range wrong {
 		p.fail(p.where[e.Key], e.Key, "%s", e.Text)
 	}

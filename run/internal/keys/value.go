@@ -15,7 +15,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/yamltext"
 )
 
-// decode sets the value at p, as Key.At returns it, from a node. It does not convert between
+// decode sets the value at p, as Key.Pointer returns it, from a node. It does not convert between
 // types: a number must be written as a number.
 func decode(p any, n ast.Node) error {
 	v := reflect.ValueOf(p).Elem()

@@ -22,14 +22,14 @@ func (t *Table[C]) YAML(c *C) []byte {
 func (t *Table[C]) Ordered(c *C) yaml.MapSlice {
 	var out yaml.MapSlice
 	for _, s := range t.sections() {
-		if m, free := t.Free(c, s); free {
+		if m, free := t.FreeSection(c, s); free {
 			out = append(out, yaml.MapItem{Key: s, Value: m})
 			continue
 		}
 		var in yaml.MapSlice
 		for i := range t.Keys {
 			if k := &t.Keys[i]; k.section() == s {
-				in = append(in, yaml.MapItem{Key: k.in(), Value: t.Value(c, k)})
+				in = append(in, yaml.MapItem{Key: k.shortName(), Value: t.Value(c, k)})
 			}
 		}
 		out = append(out, yaml.MapItem{Key: s, Value: in})
@@ -46,8 +46,8 @@ func scalarText(s string) ([]byte, error) {
 	return yaml.Marshal(s)
 }
 
-// flow writes a value on one line of YAML.
-func flow(v any) string {
+// flowText writes a value on one line of YAML.
+func flowText(v any) string {
 	out, err := yaml.MarshalWithOptions(v, yaml.Flow(true), yaml.CustomMarshaler(scalarText))
 	if err != nil {
 		panic(fmt.Sprintf("keys: writing a configuration: %v", err))

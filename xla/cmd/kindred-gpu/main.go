@@ -42,7 +42,7 @@ func command(args []string, out, errs io.Writer) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var typed cli.UsageError
-	var stopped *run.Stopped
+	var stopped *run.StoppedError
 	switch {
 	case err == nil:
 		return 0

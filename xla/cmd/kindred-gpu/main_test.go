@@ -150,7 +150,7 @@ func TestHelpIsKindreds(t *testing.T) {
 	var asJSON bool
 	var seed uint64
 	cli.AddGlobals(root.PersistentFlags(), &asJSON, &seed)
-	cmd := cli.NewTrain("kindred", new(cli.Train))
+	cmd := cli.NewTrainCommand("kindred", new(cli.TrainFlags))
 	cmd.Run = func(*cobra.Command, []string) {}
 	root.AddCommand(cmd)
 	root.SetOut(&want)

@@ -20,15 +20,15 @@ import (
 
 // newTrain is kindred train, with the flags that say what to compute on.
 func newTrain(a *app) *cobra.Command {
-	var f cli.Train
+	var f cli.TrainFlags
 	var on chosen
-	cmd := cli.NewTrain("kindred-gpu", &f)
+	cmd := cli.NewTrainCommand("kindred-gpu", &f)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runTrain(cmd, a, &f, &on) }
 	on.add(cmd.Flags())
 	return cmd
 }
 
-func runTrain(cmd *cobra.Command, a *app, f *cli.Train, on *chosen) error {
+func runTrain(cmd *cobra.Command, a *app, f *cli.TrainFlags, on *chosen) error {
 	if f.PrintConfig {
 		if a.json {
 			return json.NewEncoder(a.out).Encode(run.Reference())

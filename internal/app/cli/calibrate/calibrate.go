@@ -37,12 +37,12 @@ type Options struct {
 	Trained func(ctx context.Context, c *run.DataConfig) (*data.Dataset, error)
 	Others  func(ctx context.Context, crop bool) (*data.Dataset, error)
 	// Embed embeds photos, and prints which it left out.
-	Embed func(ctx context.Context, m *run.Model, p *data.Part) (*run.Embedded, error)
+	Embed func(ctx context.Context, m *run.Model, p *data.Part) (*run.Embeddings, error)
 	// Labelled leaves out the rows of a table without a label, returns their numbers, and prints a remark.
 	Labelled func(t *embedding.Table, name string, strict bool) (*embedding.Table, []int, error)
 	Remarks  io.Writer // for remarks to the user
-	// Begin sets the fields of Folds that are the caller's. embedding is the time of embedding all photos once.
-	Begin func(f *Folds, embedding time.Duration)
+	// OnFold sets the fields of Folds that are the caller's. embedding is the time of embedding all photos once.
+	OnFold func(f *Folds, embedding time.Duration)
 }
 
 // columns returns the chosen column as a list; nil without a choice.
@@ -65,8 +65,8 @@ func (o *Options) distance(own rank.Distance) (rank.Distance, error) {
 	return d, nil
 }
 
-// Set has the photos to calibrate on.
-type Set struct {
+// Photos has the photos to calibrate on.
+type Photos struct {
 	Model    *run.Model // nil for a file of embeddings
 	Source   embedding.Network
 	Distance rank.Distance
@@ -80,7 +80,7 @@ type Set struct {
 
 	opt     Options
 	name    func(row int) string // the name of a photo of New
-	trained *Divided             // the photos of training; nil if they are not known
+	trained *Split               // the photos of training; nil if they are not known
 	from    string               // where the classes come from
 	// For a closed calibration: held-out photos of classes that training saw, and training's photos of them.
 	known, items decide.Labelled
@@ -90,18 +90,18 @@ type Set struct {
 	found          []decide.Stranger // used instead of strangers
 }
 
-// OfTable returns the Set of a file of embeddings, with the chosen column of labels or the first.
-func OfTable(t *embedding.Table, name string, opt Options) (*Set, error) {
-	s := &Set{opt: opt}
+// FromTable returns the Set of a file of embeddings, with the chosen column of labels or the first.
+func FromTable(t *embedding.Table, name string, opt Options) (*Photos, error) {
+	s := &Photos{opt: opt}
 	var err error
 	if s.Distance, err = opt.distance(rank.Euclidean); err == nil {
 		s.Source = t.Network
-		err = s.table(t, name)
+		err = s.useTable(t, name)
 	}
 	return s, err
 }
 
-func (s *Set) table(t *embedding.Table, name string) error {
+func (s *Photos) useTable(t *embedding.Table, name string) error {
 	if t.X == nil || len(t.Columns) == 0 {
 		return fmt.Errorf("%s holds no embeddings with labels", name)
 	}
@@ -113,9 +113,9 @@ func (s *Set) table(t *embedding.Table, name string) error {
 	return nil
 }
 
-// Learn learns an open calibration, a closed one, or both.
-func (s *Set) Learn(ctx context.Context, opt decide.Options) (*decide.Calibration, error) {
-	closed, err := s.closed(ctx, opt)
+// Calibrate learns an open calibration, a closed one, or both.
+func (s *Photos) Calibrate(ctx context.Context, opt decide.Options) (*decide.Calibration, error) {
+	closed, err := s.calibrateClosed(ctx, opt)
 	if err != nil || s.New.X == nil {
 		return closed, err
 	}
@@ -131,8 +131,8 @@ func (s *Set) Learn(ctx context.Context, opt decide.Options) (*decide.Calibratio
 	return c, nil
 }
 
-// closed learns the closed calibration; nil without photos of classes that training saw.
-func (s *Set) closed(ctx context.Context, opt decide.Options) (*decide.Calibration, error) {
+// calibrateClosed learns the closed calibration; nil without photos of classes that training saw.
+func (s *Photos) calibrateClosed(ctx context.Context, opt decide.Options) (*decide.Calibration, error) {
 	if s.known.X == nil {
 		return nil, nil
 	}
@@ -153,8 +153,10 @@ func (s *Set) closed(ctx context.Context, opt decide.Options) (*decide.Calibrati
 	return c, err
 }
 
-// Drift compares photos without labels with s, the photos that c was learned from. name is the name of s in messages.
-func (s *Set) Drift(ctx context.Context, c *decide.Calibration, name string, photos *matrix.Dense, fmr []float64) (
+// MeasureDrift compares photos without labels with s, the photos that c was learned from. name is the name
+// of s in messages.
+func (s *Photos) MeasureDrift(ctx context.Context, c *decide.Calibration, name string, photos *matrix.Dense,
+	fmr []float64) (
 	*decide.Drift, error) {
 	if n := len(s.New.Labels); n != c.Given {
 		return nil, fmt.Errorf("the calibration was learned from %d photos, but %s has %d: photos without labels are "+

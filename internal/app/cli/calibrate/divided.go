@@ -9,8 +9,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/enum"
 )
 
-// Divided divides the photos of a run by what training saw of them. A part is nil if it has too few photos.
-type Divided struct {
+// Split divides the photos of a run by what training saw of them. A part is nil if it has too few photos.
+type Split struct {
 	// Train has the photos that training saw. New has photos of classes that it did not see. Known has other photos of
 	// the classes that it saw, from the validation if that has enough. All has all photos of the run.
 	Train, New, Known, All *data.Part
@@ -20,11 +20,11 @@ type Divided struct {
 	label string
 }
 
-// Divide divides the photos of a run: those that it trained on, and those that it kept for validation and test. label
+// NewSplit divides the photos of a run: those that it trained on, and those that it kept for validation and test. label
 // is the column of labels: "coarse" for the coarser ones, if there are any; anything else for the fine ones. Photos of
 // the test are used only if the validation has too few.
-func Divide(sel *data.Selected, label string) *Divided {
-	d := &Divided{Train: sel.Train, label: label}
+func NewSplit(sel *data.Selected, label string) *Split {
+	d := &Split{Train: sel.Train, label: label}
 	saw := make(map[int64]bool)
 	for _, c := range d.Labels(sel.Train) {
 		saw[c] = true
@@ -50,14 +50,14 @@ func Divide(sel *data.Selected, label string) *Divided {
 	validation := []*data.Part{sel.Validation}
 	all := []*data.Part{sel.Validation, sel.Query, sel.Gallery, sel.Seen}
 	d.New, d.From = kept(validation, unseen), "kept for validation"
-	if d.pairs(d.New) < decide.FewestStrangers {
+	if d.numPairedClasses(d.New) < decide.FewestStrangers {
 		d.New, d.From = kept(all, unseen), "kept for validation or the test"
 	}
 	if d.Known = kept(validation, seen); d.Known.Len() < decide.FewestKnown {
 		d.Known = kept(all, seen)
 	}
 	d.All = kept(append([]*data.Part{sel.Train}, all...), func(bool) bool { return true })
-	n, m := d.pairs(d.New), d.Known.Len()
+	n, m := d.numPairedClasses(d.New), d.Known.Len()
 	if n < decide.FewestStrangers {
 		d.New, d.From = nil, ""
 		d.Missing = fmt.Sprintf("%s with two photos or more that training did not see (%d are needed)",
@@ -75,7 +75,7 @@ func Divide(sel *data.Selected, label string) *Divided {
 }
 
 // Labels returns the labels of a part.
-func (d *Divided) Labels(p *data.Part) []int64 {
+func (d *Split) Labels(p *data.Part) []int64 {
 	if d.label == "coarse" && d.Train.TwoLevels() {
 		return p.Label
 	}
@@ -86,7 +86,7 @@ func (d *Divided) Labels(p *data.Part) []int64 {
 }
 
 // Names returns the classes of a part.
-func (d *Divided) Names(p *data.Part) []string {
+func (d *Split) Names(p *data.Part) []string {
 	names := d.Train.FineClasses
 	if _, classes, err := d.Train.Coarse(); d.label == "coarse" && err == nil {
 		names = classes
@@ -99,7 +99,7 @@ func (d *Divided) Names(p *data.Part) []string {
 }
 
 // classes returns the number of each photo's class, in the order of the photos.
-func (d *Divided) classes(p *data.Part) []int64 {
+func (d *Split) classes(p *data.Part) []int64 {
 	saw := make(map[int64]bool)
 	var out []int64
 	for _, c := range d.Labels(p) {
@@ -111,8 +111,8 @@ func (d *Divided) classes(p *data.Part) []int64 {
 	return out
 }
 
-// pairs counts the classes of two photos or more.
-func (d *Divided) pairs(p *data.Part) int {
+// numPairedClasses counts the classes of two photos or more.
+func (d *Split) numPairedClasses(p *data.Part) int {
 	count := make(map[int64]int)
 	n := 0
 	for _, c := range d.Labels(p) {
@@ -123,8 +123,8 @@ func (d *Divided) pairs(p *data.Part) int {
 	return n
 }
 
-// Saw lists the classes of a column that training saw, in the order of the column.
-func (d *Divided) Saw(c *embedding.Column) []string {
+// TrainedClasses lists the classes of a column that training saw, in the order of the column.
+func (d *Split) TrainedClasses(c *embedding.Column) []string {
 	saw := make(map[string]bool)
 	for _, n := range d.Names(d.Train) {
 		saw[n] = true

@@ -13,8 +13,8 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// rows is a data set of ready features: classes of twelve rows each.
-func rows(classes int) *data.Dataset {
+// newRows is a data set of ready features: classes of twelve rows each.
+func newRows(classes int) *data.Dataset {
 	x := matrix.New(12*classes, 2)
 	names, labels := make([]string, 12*classes), make([]string, 12*classes)
 	for i := range labels {
@@ -44,11 +44,11 @@ func TestDivide(t *testing.T) {
 	} {
 		m := &run.Model{Config: run.Default()}
 		m.Config.Data.Split, m.Config.Data.Validation = c.split, c.validation
-		sel, err := m.Divide(t.Context(), rows(20))
+		sel, err := m.SplitDataset(t.Context(), newRows(20))
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := Divide(sel, "")
+		d := NewSplit(sel, "")
 		size := func(p *data.Part) int {
 			if p == nil {
 				return 0
@@ -84,12 +84,12 @@ func TestDivide(t *testing.T) {
 func TestSaw(t *testing.T) {
 	m := &run.Model{Config: run.Default()}
 	m.Config.Data.Split, m.Config.Data.TrainClasses = "classes", "c00,c01"
-	sel, err := m.Divide(t.Context(), rows(4))
+	sel, err := m.SplitDataset(t.Context(), newRows(4))
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := embedding.NewColumn("label", []string{"c03", "c01", "x", "c01"})
-	if got := Divide(sel, "").Saw(&c); len(got) != 1 || got[0] != "c01" {
+	if got := NewSplit(sel, "").TrainedClasses(&c); len(got) != 1 || got[0] != "c01" {
 		t.Error(got)
 	}
 }
@@ -104,21 +104,21 @@ func TestFrozenFolds(t *testing.T) {
 	}
 	m := &run.Model{Config: run.Default(), Net: net}
 	m.Config.Data.Split, m.Config.Eval.Batch = "images:0.2", 240
-	sel, err := m.Divide(t.Context(), rows(20))
+	sel, err := m.SplitDataset(t.Context(), newRows(20))
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := Divide(sel, "")
+	d := NewSplit(sel, "")
 	var nearest [2]float64
 	for i, computed := range []bool{false, true} {
 		f := &Folds{N: 3, Computed: computed, of: d, model: m}
-		if f.fold, err = d.deal(3, 1); err != nil {
+		if f.fold, err = d.assignFolds(3, 1); err != nil {
 			t.Fatal(err)
 		}
 		embedded := 0
 		f.Progress = func(int, int) { embedded++ }
-		found, err := f.Strangers(t.Context(), rank.Euclidean)
-		if err != nil || f.Trains() || len(found) != 240 || embedded != 1 {
+		found, err := f.FindStrangers(t.Context(), rank.Euclidean)
+		if err != nil || f.NeedsTraining() || len(found) != 240 || embedded != 1 {
 			t.Fatalf("%d strangers, embedded %d times, %v", len(found), embedded, err)
 		}
 		nearest[i] = found[0].Distance
@@ -133,11 +133,11 @@ func TestFoldsOfClasses(t *testing.T) {
 	m := &run.Model{Config: run.Default()}
 	m.Config.Data.Split = "images:0.2"
 	for classes, ok := range map[int]bool{9: false, 10: true, 20: true} {
-		sel, err := m.Divide(t.Context(), rows(classes))
+		sel, err := m.SplitDataset(t.Context(), newRows(classes))
 		if err != nil {
 			t.Fatal(err)
 		}
-		fold, err := Divide(sel, "").deal(3, 1)
+		fold, err := NewSplit(sel, "").assignFolds(3, 1)
 		if (err == nil) != ok {
 			t.Error(classes, err)
 		}
@@ -145,7 +145,7 @@ func TestFoldsOfClasses(t *testing.T) {
 		for _, k := range fold {
 			n[k]++
 		}
-		if _, err := Divide(sel, "").deal(classes+1, 1); err == nil {
+		if _, err := NewSplit(sel, "").assignFolds(classes+1, 1); err == nil {
 			t.Error(classes, "more folds than classes")
 		}
 		if ok && (len(fold) != classes || max(n[0], n[1], n[2])-min(n[0], n[1], n[2]) > 1) {

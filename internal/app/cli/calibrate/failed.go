@@ -12,19 +12,20 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// failedPrinted is the most names of failed photos that are printed.
-const failedPrinted = 5
+// maxPrintedFailed is the most names of failed photos that are printed.
+const maxPrintedFailed = 5
 
-// failedRows is the most photos that are compared with each other.
-const failedRows = 60_000
+// maxComparedFailed is the most photos that are compared with each other.
+const maxComparedFailed = 60_000
 
 // LeaveOutFailed leaves the failed photos out of New, and prints a remark with the rule.
-func (s *Set) LeaveOutFailed(ctx context.Context) error {
+func (s *Photos) LeaveOutFailed(ctx context.Context) error {
 	if s.New.X == nil || s.opt.KeepFailed {
 		return nil
 	}
-	if n := s.New.X.Rows; n > failedRows {
-		fmt.Fprintf(s.opt.Remarks, "failed photos are not looked for among more than %d photos (%d)\n", failedRows, n)
+	if n := s.New.X.Rows; n > maxComparedFailed {
+		fmt.Fprintf(s.opt.Remarks, "failed photos are not looked for among more than %d photos (%d)\n",
+			maxComparedFailed, n)
 		return nil
 	}
 	rows, err := clean.Failed(ctx, s.New.X, s.New.Labels, s.Distance)
@@ -38,16 +39,16 @@ func (s *Set) LeaveOutFailed(ctx context.Context) error {
 		s.Failed = append(s.Failed, s.name(i))
 	}
 	same := s.strangers.X != nil && s.strangers.X == s.New.X
-	s.New = without(s.New, out)
+	s.New = leaveOutRows(s.New, out)
 	if same {
-		s.strangers = without(s.strangers, out)
+		s.strangers = leaveOutRows(s.strangers, out)
 	}
 	var some []string
-	for _, n := range s.Failed[:min(len(s.Failed), failedPrinted)] {
+	for _, n := range s.Failed[:min(len(s.Failed), maxPrintedFailed)] {
 		some = append(some, escape.Name(n))
 	}
 	more := ""
-	if n := len(s.Failed) - failedPrinted; n > 0 {
+	if n := len(s.Failed) - maxPrintedFailed; n > 0 {
 		more = fmt.Sprintf(" and %d more, which --json lists", n)
 	}
 	fmt.Fprintf(s.opt.Remarks, "left out %s, in groups of %d or more of %d classes or more that are nearly the same "+
@@ -56,8 +57,8 @@ func (s *Set) LeaveOutFailed(ctx context.Context) error {
 	return nil
 }
 
-// without returns the photos whose rows are not out.
-func without(l decide.Labelled, out map[int]bool) decide.Labelled {
+// leaveOutRows returns the photos whose rows are not out.
+func leaveOutRows(l decide.Labelled, out map[int]bool) decide.Labelled {
 	var kept decide.Labelled
 	var rows []float32
 	for i, c := range l.Labels {

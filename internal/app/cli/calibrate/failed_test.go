@@ -29,7 +29,7 @@ func TestLeaveOutFailed(t *testing.T) {
 	}
 	for _, keep := range []bool{false, true} {
 		var said strings.Builder
-		s, err := OfTable(&embedding.Table{X: x, Files: files,
+		s, err := FromTable(&embedding.Table{X: x, Files: files,
 			Columns: []embedding.Column{embedding.NewColumn("label", labels)}}, "e", Options{KeepFailed: keep,
 			Remarks: &said, Distance: rank.Euclidean.String()})
 		if err == nil {

@@ -31,8 +31,8 @@ type Folds struct {
 	Epochs int
 	// Computed reports that a layer was computed from training samples (wccn): each fold computes it again.
 	Computed bool
-	// Took is the time of these epochs when the run was trained; 0 if unknown.
-	Took time.Duration
+	// Duration is the time of these epochs when the run was trained; 0 if unknown.
+	Duration time.Duration
 	// Dir is the folder that keeps the folds' networks, so that an interrupted call can go on. The caller removes
 	// it at the end.
 	Dir string
@@ -41,20 +41,20 @@ type Folds struct {
 	// Progress, if set, is called with the number of photos embedded.
 	Progress func(done, total int)
 
-	of    *Divided
+	of    *Split
 	model *run.Model
 	fold  map[int64]int // fold of each class
 }
 
 // Folds divides the classes of a run in dir into n folds by a seed. Too few classes are an error.
-func (d *Divided) Folds(m *run.Model, dir string, n int, seed uint64) (*Folds, error) {
+func (d *Split) Folds(m *run.Model, dir string, n int, seed uint64) (*Folds, error) {
 	f := &Folds{N: n, of: d, model: m, Epochs: m.Config.Train.Epochs}
 	var err error
-	if f.fold, err = d.deal(n, seed); err != nil {
+	if f.fold, err = d.assignFolds(n, seed); err != nil {
 		return nil, err
 	}
 	f.Classes = len(f.fold)
-	bare, err := m.WithoutComputed()
+	bare, err := m.WithoutWCCN()
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (d *Divided) Folds(m *run.Model, dir string, n int, seed uint64) (*Folds, e
 	if err != nil {
 		return nil, err
 	}
-	ended, err := folder.Ended()
+	ended, err := folder.FinalEpoch()
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // an imported network, or a copy without the checkpoint
 	case err != nil:
@@ -74,12 +74,12 @@ func (d *Divided) Folds(m *run.Model, dir string, n int, seed uint64) (*Folds, e
 	case ended == 0 || m.Config.Train.Schedule != string(optim.Cosine): // the cosine depends on the number of epochs
 		f.Epochs = ended
 	}
-	f.Took = took(folder, f.Epochs)
+	f.Duration = epochsDuration(folder, f.Epochs)
 	return f, nil
 }
 
-// took returns the time of the first epochs of a run; 0 if unknown.
-func took(f *run.Folder, epochs int) time.Duration {
+// epochsDuration returns the time of the first epochs of a run; 0 if unknown.
+func epochsDuration(f *run.Folder, epochs int) time.Duration {
 	t, err := f.Timing()
 	if err != nil {
 		return 0
@@ -92,14 +92,14 @@ func took(f *run.Folder, epochs int) time.Duration {
 	return time.Duration(sum * float64(time.Second))
 }
 
-// Trains reports whether a network is trained for each fold.
-func (f *Folds) Trains() bool { return f.Epochs > 0 }
+// NeedsTraining reports whether a network is trained for each fold.
+func (f *Folds) NeedsTraining() bool { return f.Epochs > 0 }
 
-// Strangers looks up photos of each class in an embedding that was made without the class, among all photos of classes
-// of other folds.
-func (f *Folds) Strangers(ctx context.Context, by rank.Distance) ([]decide.Stranger, error) {
+// FindStrangers looks up photos of each class in an embedding that was made without the class, among all
+// photos of classes of other folds.
+func (f *Folds) FindStrangers(ctx context.Context, by rank.Distance) ([]decide.Stranger, error) {
 	labels := f.of.Labels(f.of.All)
-	without, err := f.embedding(ctx)
+	without, err := f.newEmbedder(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -128,8 +128,8 @@ func (f *Folds) Strangers(ctx context.Context, by rank.Distance) ([]decide.Stran
 	return out, nil
 }
 
-// deal assigns each class that training saw to one of n folds.
-func (d *Divided) deal(n int, seed uint64) (map[int64]int, error) {
+// assignFolds assigns each class that training saw to one of n folds.
+func (d *Split) assignFolds(n int, seed uint64) (map[int64]int, error) {
 	classes, fold := d.classes(d.Train), make(map[int64]int)
 	if len(classes) < decide.FewestStrangers {
 		return nil, fmt.Errorf("the run has %d classes, too few to leave some out of the training: %d are needed",
@@ -145,11 +145,14 @@ func (d *Divided) deal(n int, seed uint64) (map[int64]int, error) {
 	return fold, nil
 }
 
-// embedding returns a function that embeds all photos of the run without training on the classes of fold k (held).
-func (f *Folds) embedding(ctx context.Context) (func(k int, held func(label int64) bool) (*run.Embedded, error),
+// newEmbedder returns a function that embeds all photos of the run without training on the classes of fold k (held).
+func (f *Folds) newEmbedder(ctx context.Context) (func(k int, held func(label int64) bool) (*run.Embeddings, error),
 	error) {
-	if f.Trains() {
-		return func(k int, held func(label int64) bool) (*run.Embedded, error) { return f.trained(ctx, k, held) }, nil
+	if f.NeedsTraining() {
+		return func(k int, held func(label int64) bool) (*run.Embeddings,
+			error) {
+			return f.trainFold(ctx, k, held)
+		}, nil
 	}
 	m := f.model.Copy()
 	m.Progress = f.Progress
@@ -157,16 +160,16 @@ func (f *Folds) embedding(ctx context.Context) (func(k int, held func(label int6
 	if err != nil {
 		return nil, err
 	}
-	return func(_ int, held func(label int64) bool) (*run.Embedded, error) {
+	return func(_ int, held func(label int64) bool) (*run.Embeddings, error) {
 		if !f.Computed {
 			return e, nil
 		}
-		return e.Recomputed(f.of.trains(held))
+		return e.RecomputeWCCN(f.of.isTrainedWithout(held))
 	}, nil
 }
 
-// trained trains a network without the held classes, and embeds all photos of the run with it.
-func (f *Folds) trained(ctx context.Context, k int, held func(label int64) bool) (*run.Embedded, error) {
+// trainFold trains a network without the held classes, and embeds all photos of the run with it.
+func (f *Folds) trainFold(ctx context.Context, k int, held func(label int64) bool) (*run.Embeddings, error) {
 	d := f.of
 	set, cfg := *d.Train.Data, f.model.Config
 	set.Splits, set.Disjoint = make([]data.Split, set.Len()), false
@@ -189,8 +192,8 @@ func (f *Folds) trained(ctx context.Context, k int, held func(label int64) bool)
 	cfg.Train.Best, cfg.Eval.Every, cfg.Eval.Train, cfg.Eval.Keep = "none", cfg.Train.Epochs, 0, false
 	cfg.Sample.Classes = min(cfg.Sample.Classes, len(left))
 	opts := f.Options(k + 1)
-	opts.Dataset, opts.Dir = &set, filepath.Join(f.Dir, name(&cfg, &set))
-	if opts.Resume = run.Begun(opts.Dir); !opts.Resume {
+	opts.Dataset, opts.Dir = &set, filepath.Join(f.Dir, folderName(&cfg, &set))
+	if opts.Resume = run.Exists(opts.Dir); !opts.Resume {
 		opts.Force = true
 	}
 	res, err := run.Train(ctx, cfg, opts)
@@ -203,8 +206,8 @@ func (f *Folds) trained(ctx context.Context, k int, held func(label int64) bool)
 	return made.EmbedPart(ctx, &all)
 }
 
-// name returns the name of a training's folder; it differs for different settings or samples.
-func name(cfg *run.Config, set *data.Dataset) string {
+// folderName returns the name of a training's folder; it differs for different settings or samples.
+func folderName(cfg *run.Config, set *data.Dataset) string {
 	h := sha256.New()
 	h.Write(cfg.YAML())
 	for i, n := range set.Names {
@@ -213,8 +216,9 @@ func name(cfg *run.Config, set *data.Dataset) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// trains returns a function that reports whether a position of All is a training photo of a class that is not held.
-func (d *Divided) trains(held func(label int64) bool) func(pos int) bool {
+// isTrainedWithout returns a function that reports whether a position of All is a training photo of a class
+// that is not held.
+func (d *Split) isTrainedWithout(held func(label int64) bool) func(pos int) bool {
 	in := make(map[int]bool)
 	for _, i := range d.Train.Index {
 		in[i] = true

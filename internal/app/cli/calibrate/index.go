@@ -15,24 +15,24 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// OfIndex returns the Set of the items of an open index in dir, or of the photos of Options.Data.
-func OfIndex(ctx context.Context, x *index.Index, dir string, opt Options) (*Set, error) {
-	s := &Set{opt: opt}
+// FromIndex returns the Set of the items of an open index in dir, or of the photos of Options.Data.
+func FromIndex(ctx context.Context, x *index.Index, dir string, opt Options) (*Photos, error) {
+	s := &Photos{opt: opt}
 	var err error
-	if s.Source, err = provenance.OfIndex(x); err != nil {
+	if s.Source, err = provenance.IndexNetwork(x); err != nil {
 		return nil, err
 	}
 	if s.Distance, err = opt.distance(x.Info().Distance); err != nil {
 		return nil, err
 	}
-	if s.Model, err = provenance.Load(x); err != nil {
+	if s.Model, err = provenance.LoadNetwork(x); err != nil {
 		return nil, err
 	}
 	if opt.Data != "" && s.Model == nil {
 		return nil, fmt.Errorf("%s has no network, so photos cannot be embedded", dir)
 	}
 	if s.Model != nil && s.Model.Config.Data.Path+s.Model.Config.Data.Name != "" {
-		d, err := s.divide(ctx)
+		d, err := s.splitTraining(ctx)
 		switch missing := errors.Is(err, fs.ErrNotExist); {
 		case err == nil:
 			defer d.Close()
@@ -47,19 +47,19 @@ func OfIndex(ctx context.Context, x *index.Index, dir string, opt Options) (*Set
 	if opt.Data != "" {
 		return s, s.embed(ctx)
 	}
-	t, err := itemsOf(x, dir, store.ClassColumn(x.Info().Columns, opt.Column))
+	t, err := readItems(x, dir, store.ClassColumn(x.Info().Columns, opt.Column))
 	if err != nil {
 		return nil, err
 	}
 	if t, _, err = opt.Labelled(t, dir, opt.Strict); err != nil {
 		return nil, err
 	}
-	if err := s.table(t, dir); err != nil {
+	if err := s.useTable(t, dir); err != nil {
 		return nil, err
 	}
 	switch {
 	case s.trained != nil:
-		return s, s.unseen(&t.Columns[0], dir)
+		return s, s.checkUnseen(&t.Columns[0], dir)
 	case opt.AllowSeen:
 		s.from = FromSeen
 	default:
@@ -69,8 +69,8 @@ func OfIndex(ctx context.Context, x *index.Index, dir string, opt Options) (*Set
 	return s, nil
 }
 
-// itemsOf returns the items of an index with a column of labels. At least one item must have a label.
-func itemsOf(x *index.Index, dir, column string) (*embedding.Table, error) {
+// readItems returns the items of an index with a column of labels. At least one item must have a label.
+func readItems(x *index.Index, dir, column string) (*embedding.Table, error) {
 	var rows []float32
 	var labels, ids []string
 	for it, err := range x.All() {

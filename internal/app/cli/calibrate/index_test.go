@@ -34,29 +34,30 @@ func TestOfIndex(t *testing.T) {
 	var said strings.Builder
 	opt := Options{Remarks: &said,
 		Labelled: func(t *embedding.Table, _ string, _ bool) (*embedding.Table, []int, error) { return t, nil, nil }}
-	set := func() *Set {
+	set := func() *Photos {
 		t.Helper()
-		s, err := OfIndex(t.Context(), x, "ix", opt)
+		s, err := FromIndex(t.Context(), x, "ix", opt)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
 	s := set()
-	c, err := s.Learn(t.Context(), decide.Options{Seed: 1})
+	c, err := s.Calibrate(t.Context(), decide.Options{Seed: 1})
 	if err != nil || c.From != "" || c.Classes != 24 || !strings.Contains(said.String(), "the training data of") {
 		t.Fatalf("%+v, %v, said %q", c, err, said.String())
 	}
-	if _, err := s.Drift(t.Context(), c, "ix", s.New.X, []float64{0.1}); err != nil {
+	if _, err := s.MeasureDrift(t.Context(), c, "ix", s.New.X, []float64{0.1}); err != nil {
 		t.Error(err)
 	}
-	if _, err := (&Set{}).Drift(t.Context(), c, "run", s.New.X, nil); err == nil ||
+	if _, err := (&Photos{}).MeasureDrift(t.Context(), c, "run", s.New.X, nil); err == nil ||
 		!strings.Contains(err.Error(), "learned from 120 photos, but run has 0") {
 		t.Error(err)
 	}
 	said.Reset()
 	opt.AllowSeen = true
-	if c, err := set().Learn(t.Context(), decide.Options{Seed: 1}); err != nil || c.From != FromSeen || said.Len() > 0 {
+	if c, err := set().Calibrate(t.Context(), decide.Options{Seed: 1}); err != nil || c.From != FromSeen ||
+		said.Len() > 0 {
 		t.Error(c, err, said.String())
 	}
 	for _, of := range []struct {
@@ -68,7 +69,7 @@ func TestOfIndex(t *testing.T) {
 		{Options{Column: "other"}, false, "no item of ix has a value of other"},
 		{Options{Data: "photos"}, false, "ix has no network"},
 	} {
-		_, err := OfIndex(t.Context(), x, "ix", of.opt)
+		_, err := FromIndex(t.Context(), x, "ix", of.opt)
 		var usage cli.UsageError
 		if err == nil || !strings.Contains(err.Error(), of.want) || errors.As(err, &usage) != of.usage {
 			t.Errorf("%+v: %v", of.opt, err)

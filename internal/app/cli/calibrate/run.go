@@ -19,8 +19,8 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// OfRun returns the Set of the photos that a run kept apart, or of the photos of Options.Data.
-func OfRun(ctx context.Context, dir string, opt Options) (*Set, error) {
+// FromRun returns the Set of the photos that a run kept apart, or of the photos of Options.Data.
+func FromRun(ctx context.Context, dir string, opt Options) (*Photos, error) {
 	m, err := run.Load(dir)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func OfRun(ctx context.Context, dir string, opt Options) (*Set, error) {
 		return nil, cli.Usagef("--column %s: the photos of a run have the columns label and coarse", opt.Column)
 	}
 	m.Config.Data.Strict = opt.Strict
-	s := &Set{Model: m, opt: opt}
+	s := &Photos{Model: m, opt: opt}
 	if s.Source, err = m.Identity(dir); err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func OfRun(ctx context.Context, dir string, opt Options) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := s.divide(ctx)
+	d, err := s.splitTraining(ctx)
 	apart := opt.Folds == 0 && strings.HasPrefix(m.Config.Data.Validation, "classes:")
 	switch missing := errors.Is(err, fs.ErrNotExist); {
 	case err == nil:
@@ -59,29 +59,29 @@ func OfRun(ctx context.Context, dir string, opt Options) (*Set, error) {
 	case opt.Data != "":
 		return s, s.embed(ctx)
 	case s.trained == nil:
-		return s, s.withoutPhotos(dir)
+		return s, s.useSavedEmbeddings(dir)
 	}
-	return s, s.takeKept(ctx, dir)
+	return s, s.useHeldOut(ctx, dir)
 }
 
-// divide opens the photos that the network was trained on, and divides them as training did.
-func (s *Set) divide(ctx context.Context) (*data.Dataset, error) {
+// splitTraining opens the photos that the network was trained on, and divides them as training did.
+func (s *Photos) splitTraining(ctx context.Context) (*data.Dataset, error) {
 	c := s.Model.Config.Data
 	d, err := s.opt.Trained(ctx, &c)
 	if err != nil {
 		return nil, err
 	}
-	sel, err := s.Model.Divide(ctx, d)
+	sel, err := s.Model.SplitDataset(ctx, d)
 	if err != nil {
 		d.Close()
 		return nil, err
 	}
-	s.trained = Divide(sel, s.opt.Column)
+	s.trained = NewSplit(sel, s.opt.Column)
 	return d, nil
 }
 
-// withoutPhotos uses the saved embeddings of the classes that the run kept, if its photos are gone.
-func (s *Set) withoutPhotos(dir string) error {
+// useSavedEmbeddings uses the saved embeddings of the classes that the run kept, if its photos are gone.
+func (s *Photos) useSavedEmbeddings(dir string) error {
 	folder, err := run.Open(dir)
 	if err != nil {
 		return err
@@ -94,11 +94,11 @@ func (s *Set) withoutPhotos(dir string) error {
 		return err
 	}
 	s.from = "kept for validation"
-	return s.table(t, dir)
+	return s.useTable(t, dir)
 }
 
 // embed embeds the photos of Options.Data, whose classes training must not have seen.
-func (s *Set) embed(ctx context.Context) error {
+func (s *Photos) embed(ctx context.Context) error {
 	d, err := s.opt.Others(ctx, s.Model.Config.Data.Crop)
 	if err != nil {
 		return err
@@ -113,26 +113,26 @@ func (s *Set) embed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.table(t, s.opt.Data); err != nil || s.trained == nil {
+	if err := s.useTable(t, s.opt.Data); err != nil || s.trained == nil {
 		return err
 	}
-	if err := s.unseen(&t.Columns[0], s.opt.Data); err != nil {
+	if err := s.checkUnseen(&t.Columns[0], s.opt.Data); err != nil {
 		return err
 	}
 	strangers := decide.Labelled{X: s.New.X}
 	for _, l := range s.New.Labels { // these numbers must differ from those of the classes that training saw
 		strangers.Labels = append(strangers.Labels, -1-l)
 	}
-	if err := s.takeAll(ctx); err != nil {
+	if err := s.useAll(ctx); err != nil {
 		return err
 	}
 	s.strangers = strangers
 	return nil
 }
 
-// unseen refuses classes that training saw, unless they are allowed.
-func (s *Set) unseen(classes *embedding.Column, where string) error {
-	seen := s.trained.Saw(classes)
+// checkUnseen refuses classes that training saw, unless they are allowed.
+func (s *Photos) checkUnseen(classes *embedding.Column, where string) error {
+	seen := s.trained.TrainedClasses(classes)
 	switch {
 	case len(seen) == 0 && s.opt.AllowSeen:
 		return cli.Usagef("--allow-seen: training saw no class of %s", where)
@@ -156,9 +156,9 @@ func (s *Set) unseen(classes *embedding.Column, where string) error {
 		"thresholds learned from them admit more unknown photos than promised; %s", where, some, way)
 }
 
-// takeKept embeds the photos that a run kept apart: of classes that training did not see, for an open calibration, and
-// of classes that it saw, for a closed one.
-func (s *Set) takeKept(ctx context.Context, dir string) error {
+// useHeldOut embeds the photos that a run kept apart: of classes that training did not see, for an open
+// calibration, and of classes that it saw, for a closed one.
+func (s *Photos) useHeldOut(ctx context.Context, dir string) error {
 	p := s.trained
 	if p.New == nil && p.Known == nil {
 		return fmt.Errorf("%s kept too few photos apart to calibrate on: %s; train with data.validation=as-test:0.3, "+
@@ -173,13 +173,13 @@ func (s *Set) takeKept(ctx context.Context, dir string) error {
 		return s.crossFit(ctx, dir)
 	}
 	if p.Known != nil {
-		if err := s.takeAll(ctx); err != nil || p.New == nil {
+		if err := s.useAll(ctx); err != nil || p.New == nil {
 			return err
 		}
 		s.New, s.from = s.strangers, p.From
 		return nil
 	}
-	got, labels, err := s.labelled(ctx, p.New)
+	got, labels, err := s.embedLabelled(ctx, p.New)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (s *Set) takeKept(ctx context.Context, dir string) error {
 }
 
 // crossFit makes unknown photos: it embeds the photos of the run by networks that did not see some of its classes.
-func (s *Set) crossFit(ctx context.Context, dir string) error {
+func (s *Photos) crossFit(ctx context.Context, dir string) error {
 	if s.trained.New != nil || s.trained.Known == nil {
 		return cli.Usagef("--folds needs a run that kept apart photos of its classes, but no whole classes; %s is not "+
 			"such a run", dir)
@@ -198,17 +198,17 @@ func (s *Set) crossFit(ctx context.Context, dir string) error {
 		return cli.Usagef("--folds %d: %w", s.opt.Folds, err)
 	}
 	begun := time.Now()
-	if err := s.takeAll(ctx); err != nil {
+	if err := s.useAll(ctx); err != nil {
 		return err
 	}
-	s.opt.Begin(folds, time.Since(begun))
-	if s.found, err = folds.Strangers(ctx, s.Distance); err != nil {
+	s.opt.OnFold(folds, time.Since(begun))
+	if s.found, err = folds.FindStrangers(ctx, s.Distance); err != nil {
 		return err
 	}
 	switch {
 	case folds.Computed:
 		s.from = fmt.Sprintf("of the run, each left out of one of %d computed layers", folds.N)
-	case folds.Trains():
+	case folds.NeedsTraining():
 		s.from = fmt.Sprintf("of the run, each left out of the training of one of %d networks", folds.N)
 	default:
 		s.from = "of the run, which its untrained network did not see"
@@ -216,14 +216,14 @@ func (s *Set) crossFit(ctx context.Context, dir string) error {
 	return nil
 }
 
-// takeAll embeds all photos of a run, for a closed calibration. Photos of classes that training did not see are
+// useAll embeds all photos of a run, for a closed calibration. Photos of classes that training did not see are
 // looked up among each other too.
-func (s *Set) takeAll(ctx context.Context) error {
+func (s *Photos) useAll(ctx context.Context) error {
 	p := s.trained
 	if p == nil || p.Known == nil {
 		return nil
 	}
-	e, labels, err := s.labelled(ctx, p.All)
+	e, labels, err := s.embedLabelled(ctx, p.All)
 	if err != nil {
 		return err
 	}
@@ -232,7 +232,7 @@ func (s *Set) takeAll(ctx context.Context) error {
 	if p.New != nil {
 		items, photos = append(items, p.New), append(photos, p.New)
 		var at map[int]int
-		s.strangers, at = rowsOf(e, labels, p.New)
+		s.strangers, at = selectRows(e, labels, p.New)
 		names := make([]string, len(at))
 		for sample, row := range at {
 			names[row] = p.New.Data.Names[sample]
@@ -240,8 +240,8 @@ func (s *Set) takeAll(ctx context.Context) error {
 		s.name = func(row int) string { return names[row] }
 	}
 	var at, of map[int]int
-	s.items, at = rowsOf(e, labels, items...)
-	s.known, of = rowsOf(e, labels, photos...)
+	s.items, at = selectRows(e, labels, items...)
+	s.known, of = selectRows(e, labels, photos...)
 	s.known.Itself = make([]int, len(s.known.Labels))
 	for sample, row := range of {
 		s.known.Itself[row] = -1
@@ -256,8 +256,8 @@ func (s *Set) takeAll(ctx context.Context) error {
 	return nil
 }
 
-// rowsOf returns the rows of embeddings whose photos are in parts, and the row of each sample.
-func rowsOf(e *run.Embedded, labels []int64, parts ...*data.Part) (out decide.Labelled, at map[int]int) {
+// selectRows returns the rows of embeddings whose photos are in parts, and the row of each sample.
+func selectRows(e *run.Embeddings, labels []int64, parts ...*data.Part) (out decide.Labelled, at map[int]int) {
 	in := make(map[int]bool)
 	for _, p := range parts {
 		for _, i := range p.Index {
@@ -276,8 +276,8 @@ func rowsOf(e *run.Embedded, labels []int64, parts ...*data.Part) (out decide.La
 	return out, at
 }
 
-// labelled embeds a part of the photos of training, and returns the labels of the rows.
-func (s *Set) labelled(ctx context.Context, p *data.Part) (*run.Embedded, []int64, error) {
+// embedLabelled embeds a part of the photos of training, and returns the labels of the rows.
+func (s *Photos) embedLabelled(ctx context.Context, p *data.Part) (*run.Embeddings, []int64, error) {
 	e, err := s.opt.Embed(ctx, s.Model, p)
 	if err != nil {
 		return nil, nil, err

@@ -21,9 +21,9 @@ type Card struct {
 	Model *run.Model
 	File  string // file of the weights
 	Run   string // folder of the run that made the network; "" without a run
-	// Says is the calibration, nil without one. SaysFile is its file.
-	Says     *decide.Calibration
-	SaysFile string
+	// Calibration is the calibration, nil without one. CalibrationFile is its file.
+	Calibration     *decide.Calibration
+	CalibrationFile string
 }
 
 // Weights returns the weights of a network, with its description and the preparation of its input in
@@ -58,7 +58,8 @@ func (c *Card) Write(w io.Writer) error {
 	line("---\nlibrary_name: kindred\ntags:\n- metric-learning\n- image-feature-extraction\n---\n")
 	line("# %s\n", name)
 	line("An embedding: similar things get vectors that are close together. Input: %s (height x width x channels); "+
-		"output: %d values%s. %s trained values.\n", spec.Input, m.Net.Dim(), normalized(cfg), contents.Count(values))
+		"output: %d values%s. %s trained values.\n", spec.Input, m.Net.Dim(), describeNormalization(cfg),
+		contents.FormatCount(values))
 	line("## Preparation\n")
 	p, err := m.Preparation()
 	if err != nil {
@@ -70,12 +71,12 @@ func (c *Card) Write(w io.Writer) error {
 		line("Vectors of %d features, without preparation.\n", spec.Input.Len())
 	}
 	if c.Run != "" {
-		if err := training(&b, c.Run, cfg); err != nil {
+		if err := writeTraining(&b, c.Run, cfg); err != nil {
 			return err
 		}
 	}
-	if c.Says != nil {
-		decisions(&b, c.Says, filepath.Base(c.SaysFile))
+	if c.Calibration != nil {
+		writeDecisions(&b, c.Calibration, filepath.Base(c.CalibrationFile))
 	}
 	line("## Use\n")
 	line("`%s` has the weights under PyTorch's names and layout; its metadata has the network's layers "+
@@ -87,15 +88,15 @@ func (c *Card) Write(w io.Writer) error {
 	return err
 }
 
-func normalized(cfg *run.Config) string {
+func describeNormalization(cfg *run.Config) string {
 	if cfg.Network.Normalize == run.On {
 		return " of length 1"
 	}
 	return ""
 }
 
-// training writes the settings of the training and its scores.
-func training(b *strings.Builder, dir string, cfg *run.Config) error {
+// writeTraining writes the settings of the training and its scores.
+func writeTraining(b *strings.Builder, dir string, cfg *run.Config) error {
 	folder, err := run.Open(dir)
 	if err != nil {
 		return err
@@ -133,7 +134,7 @@ func training(b *strings.Builder, dir string, cfg *run.Config) error {
 			return err
 		}
 		for _, name := range h.Metrics() {
-			v, err := h.Last(name)
+			v, err := h.LastValue(name)
 			if err != nil {
 				return err
 			}
@@ -144,8 +145,8 @@ func training(b *strings.Builder, dir string, cfg *run.Config) error {
 	return nil
 }
 
-// decisions writes the thresholds of the calibration.
-func decisions(b *strings.Builder, c *decide.Calibration, file string) {
+// writeDecisions writes the thresholds of the calibration.
+func writeDecisions(b *strings.Builder, c *decide.Calibration, file string) {
 	fmt.Fprintf(b, "## Decisions\n\nThe meaning of %s distances, learned from %d photos of %d classes that training "+
 		"did not "+
 		"see, is in `%s`. For new classes, in 95 of 100 cases:\n\n| false matches at most | distance | same pairs "+

@@ -11,8 +11,8 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// model is a network for pictures, or for rows of 12 features.
-func model(t *testing.T, in nn.Shape, normalize run.Switch) *run.Model {
+// newModel is a network for pictures, or for rows of 12 features.
+func newModel(t *testing.T, in nn.Shape, normalize run.Switch) *run.Model {
 	t.Helper()
 	spec := &nn.Spec{Name: "tiny", Input: in,
 		Layers: []nn.Layer{{Kind: nn.Flatten}, {Kind: nn.Dense, Name: "fc", Out: 2}}}
@@ -28,7 +28,7 @@ func model(t *testing.T, in nn.Shape, normalize run.Switch) *run.Model {
 	return &run.Model{Config: cfg, Net: net}
 }
 
-func written(t *testing.T, c Card) string {
+func writeCard(t *testing.T, c Card) string {
 	t.Helper()
 	var b strings.Builder
 	if err := c.Write(&b); err != nil {
@@ -40,8 +40,8 @@ func written(t *testing.T, c Card) string {
 // TestWrite: the card says what goes in and comes out, counts trained values alone, and names the
 // weights without their folder.
 func TestWrite(t *testing.T) {
-	c := Card{Model: model(t, nn.Shape{H: 2, W: 2, C: 3}, run.On), File: filepath.Join("secret", "m.safetensors")}
-	text := written(t, c)
+	c := Card{Model: newModel(t, nn.Shape{H: 2, W: 2, C: 3}, run.On), File: filepath.Join("secret", "m.safetensors")}
+	text := writeCard(t, c)
 	for _, want := range []string{"# tiny\n", "Input: 2 x 2 x 3", "2 values of length 1. 26 trained values",
 		"## Preparation\n", `safe_open("m.safetensors"`} {
 		if !strings.Contains(text, want) {
@@ -53,8 +53,8 @@ func TestWrite(t *testing.T) {
 			t.Errorf("%q is in\n%s", not, text)
 		}
 	}
-	rows := Card{Model: model(t, nn.Shape{H: 1, W: 1, C: 12}, run.Off), File: "m.safetensors"}
-	if text := written(t, rows); !strings.Contains(text, "Vectors of 12 features, without preparation.") ||
+	rows := Card{Model: newModel(t, nn.Shape{H: 1, W: 1, C: 12}, run.Off), File: "m.safetensors"}
+	if text := writeCard(t, rows); !strings.Contains(text, "Vectors of 12 features, without preparation.") ||
 		strings.Contains(text, "of length 1") {
 		t.Error(text)
 	}
@@ -76,9 +76,9 @@ func TestDecisions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Card{Model: model(t, nn.Shape{H: 1, W: 1, C: 12}, run.Off), File: "m.safetensors", Says: says,
-		SaysFile: filepath.Join("secret", "m.calibration.json")}
-	text := written(t, c)
+	c := Card{Model: newModel(t, nn.Shape{H: 1, W: 1, C: 12}, run.Off), File: "m.safetensors", Calibration: says,
+		CalibrationFile: filepath.Join("secret", "m.calibration.json")}
+	text := writeCard(t, c)
 	for _, want := range []string{"160 photos of 40 classes", "`m.calibration.json`", "| 0.01 | "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
@@ -92,7 +92,7 @@ func TestDecisions(t *testing.T) {
 
 // TestWeights: the metadata hold the network, which can be read again, and the preparation.
 func TestWeights(t *testing.T) {
-	m := model(t, nn.Shape{H: 2, W: 2, C: 3}, run.On)
+	m := newModel(t, nn.Shape{H: 2, W: 2, C: 3}, run.On)
 	f, err := Weights(m)
 	if err != nil {
 		t.Fatal(err)

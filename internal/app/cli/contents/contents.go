@@ -51,8 +51,8 @@ type Preparation struct {
 	Colours string `json:"colours,omitempty"`
 }
 
-// OfNetwork lists the layers of a network.
-func OfNetwork(spec *nn.Spec) (*Network, error) {
+// NewNetwork lists the layers of a network.
+func NewNetwork(spec *nn.Spec) (*Network, error) {
 	infos, err := spec.Shapes()
 	if err != nil {
 		return nil, err
@@ -82,14 +82,15 @@ func (n *Network) Write(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "layer\tkind\toutput\tweights\tmultiply-adds\t")
 	for _, l := range n.Layers {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t\n", l.Path, l.Kind, l.Out, Count(int64(l.Params)), Count(l.MACs))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t\n", l.Path, l.Kind, l.Out, FormatCount(int64(l.Params)),
+			FormatCount(l.MACs))
 	}
-	fmt.Fprintf(w, "\t\t\t%s\t%s\t\n", Count(n.Params), Count(n.MACs))
+	fmt.Fprintf(w, "\t\t\t%s\t%s\t\n", FormatCount(n.Params), FormatCount(n.MACs))
 	return w.Flush()
 }
 
-// Count writes a number with separated thousands, and "" for 0.
-func Count(n int64) string {
+// FormatCount writes a number with separated thousands, and "" for 0.
+func FormatCount(n int64) string {
 	if n == 0 {
 		return ""
 	}
@@ -119,8 +120,8 @@ type Node struct {
 	Outputs []string `json:"outputs"`
 }
 
-// OfModel lists the nodes of an ONNX file.
-func OfModel(m *onnx.Model) Model {
+// NewModel lists the nodes of an ONNX file.
+func NewModel(m *onnx.Model) Model {
 	out := Model{Nodes: []Node{}, Opset: m.Opset(), Producer: m.Producer}
 	for _, n := range m.Graph.Nodes {
 		out.Nodes = append(out.Nodes, Node{n.Name, n.Op, n.Inputs, n.Outputs})
@@ -163,8 +164,8 @@ type Tensor struct {
 	Shape []int             `json:"shape"`
 }
 
-// OfWeights lists the tensors of a file.
-func OfWeights(f *safetensors.File) *Weights {
+// NewWeights lists the tensors of a file.
+func NewWeights(f *safetensors.File) *Weights {
 	out := &Weights{Metadata: f.Meta, Tensors: []Tensor{}}
 	for _, t := range f.Tensors {
 		out.Tensors = append(out.Tensors, Tensor{t.Name, t.DType, t.Shape})
@@ -177,7 +178,7 @@ func OfWeights(f *safetensors.File) *Weights {
 
 // Write writes the tensors as a table; path is the name of their file.
 func (f *Weights) Write(out io.Writer, path string) error {
-	fmt.Fprintf(out, "%s: %d tensors, %s values\n\n", path, len(f.Tensors), Count(f.Values))
+	fmt.Fprintf(out, "%s: %d tensors, %s values\n\n", path, len(f.Tensors), FormatCount(f.Values))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TENSOR\tTYPE\tSHAPE")
 	for _, t := range f.Tensors {

@@ -16,7 +16,7 @@ func TestNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := OfNetwork(spec)
+	n, err := NewNetwork(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,14 +37,14 @@ func TestNetwork(t *testing.T) {
 		strings.Count(text, "\n") != len(n.Layers)+5 {
 		t.Errorf("%d layers:\n%s", len(n.Layers), text)
 	}
-	if _, err := OfNetwork(&nn.Spec{Layers: []nn.Layer{{Kind: "none"}}}); err == nil {
+	if _, err := NewNetwork(&nn.Spec{Layers: []nn.Layer{{Kind: "none"}}}); err == nil {
 		t.Error("what is no network has layers")
 	}
 }
 
 func TestCount(t *testing.T) {
 	for n, want := range map[int64]string{0: "", 7: "7", 999: "999", 1000: "1 000", 1234567: "1 234 567"} {
-		if got := Count(n); got != want {
+		if got := FormatCount(n); got != want {
 			t.Errorf("%d is %q, want %q", n, got, want)
 		}
 	}
@@ -55,7 +55,7 @@ func TestModel(t *testing.T) {
 	m := &onnx.Model{Opsets: []onnx.Opset{{Version: 13}}, Meta: []onnx.Entry{{Key: "made", Value: "by hand"}},
 		Graph: onnx.Graph{Inputs: []onnx.Value{{Name: "image", Type: 1}},
 			Nodes: []onnx.Node{{Name: "a", Op: "Relu", Inputs: []string{"image"}, Outputs: []string{"y"}}}}}
-	if got := OfModel(m); got.Opset != 13 || len(got.Nodes) != 1 || got.Nodes[0].Op != "Relu" {
+	if got := NewModel(m); got.Opset != 13 || len(got.Nodes) != 1 || got.Nodes[0].Op != "Relu" {
 		t.Errorf("%+v", got)
 	}
 	var b strings.Builder
@@ -71,7 +71,7 @@ func TestModel(t *testing.T) {
 }
 
 func TestWeights(t *testing.T) {
-	w := OfWeights(&safetensors.File{Tensors: []safetensors.Tensor{
+	w := NewWeights(&safetensors.File{Tensors: []safetensors.Tensor{
 		safetensors.Float32("a", []int{40, 50}, make([]float32, 2000)),
 		safetensors.Int64("b", []int{2}, []int64{1, 2})}})
 	var b strings.Builder

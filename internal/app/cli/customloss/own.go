@@ -50,14 +50,14 @@ type Link struct {
 
 // The most bytes of an identity, and of a reason.
 const (
-	mostIdentity = 64 << 10
-	mostReason   = 1 << 20
+	maxIdentity = 64 << 10
+	maxReason   = 1 << 20
 )
 
 // Open reads the program's identity from in. kind is "loss" or "miner". Requests go to out.
 func Open(kind string, in io.Reader, out io.Writer) (*Link, error) {
 	l := &Link{in: bufio.NewReaderSize(in, 1<<16), out: out}
-	text, err := l.text(mostIdentity)
+	text, err := l.readText(maxIdentity)
 	if err == nil {
 		err = strictjson.Loose(text, &l.Identity)
 	}
@@ -75,7 +75,7 @@ func Open(kind string, in io.Reader, out io.Writer) (*Link, error) {
 // Check returns an error if the run in a folder has another loss or miner.
 func (l *Link) Check(dir string) error {
 	path := filepath.Join(dir, File)
-	text, err := fileinfo.ReadWithin(path, "the identity of a loss", mostIdentity)
+	text, err := fileinfo.ReadWithin(path, "the identity of a loss", maxIdentity)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the run in %s has no %s of a program's own: leave it out", dir, l.Kind)
 	} else if err != nil {
@@ -93,8 +93,8 @@ func (l *Link) Check(dir string) error {
 	return nil
 }
 
-// Keep writes the identity into the folder of a run.
-func (l *Link) Keep(dir string) error {
+// SaveIdentity writes the identity into the folder of a run.
+func (l *Link) SaveIdentity(dir string) error {
 	return atomic.WriteFile(filepath.Join(dir, File), atomic.JSON(l.Identity))
 }
 
@@ -109,12 +109,12 @@ func (batchLoss) Traits() loss.Traits { return loss.Traits{AllPairs: true} }
 // Batch implements loss.Batches.
 func (b batchLoss) Batch(e *matrix.Dense, labels []int64, grad *matrix.Dense) (float64, error) {
 	l := b.link
-	if err := l.ask('L', e, labels); err != nil {
+	if err := l.request('L', e, labels); err != nil {
 		return 0, err
 	}
 	raw, err := l.read(8 + 4*e.Rows*e.Cols)
 	if err != nil {
-		return 0, l.failed(err)
+		return 0, l.linkError(err)
 	}
 	value := math.Float64frombits(binary.LittleEndian.Uint64(raw))
 	for i := range e.Rows {
@@ -131,19 +131,19 @@ func (b batchLoss) Batch(e *matrix.Dense, labels []int64, grad *matrix.Dense) (f
 
 // Mine asks the program for the triplets of a batch.
 func (l *Link) Mine(e *matrix.Dense, b objective.Batch) ([][3]int32, error) {
-	if err := l.ask('M', e, b.Labels); err != nil {
+	if err := l.request('M', e, b.Labels); err != nil {
 		return nil, err
 	}
 	raw, err := l.read(4)
 	if err != nil {
-		return nil, l.failed(err)
+		return nil, l.linkError(err)
 	}
 	m := int64(binary.LittleEndian.Uint32(raw))
 	if n := int64(e.Rows); m > n*n*n || m > 1<<26 {
 		return nil, fmt.Errorf("the miner %s has %d triplets for a batch of %d rows: too many", l.Name, m, n)
 	}
 	if raw, err = l.read(int(12 * m)); err != nil {
-		return nil, l.failed(err)
+		return nil, l.linkError(err)
 	}
 	out := make([][3]int32, m)
 	for k := range out {
@@ -154,8 +154,8 @@ func (l *Link) Mine(e *matrix.Dense, b objective.Batch) ([][3]int32, error) {
 	return out, nil
 }
 
-// ask sends a request and reads the kind of its answer.
-func (l *Link) ask(kind byte, e *matrix.Dense, labels []int64) error {
+// request sends a request and reads the kind of its answer.
+func (l *Link) request(kind byte, e *matrix.Dense, labels []int64) error {
 	raw := append(l.raw[:0], "KRQ1"...)
 	raw = append(raw, kind)
 	raw = binary.LittleEndian.AppendUint32(raw, uint32(e.Rows))
@@ -170,30 +170,30 @@ func (l *Link) ask(kind byte, e *matrix.Dense, labels []int64) error {
 	}
 	l.raw = raw
 	if _, err := l.out.Write(raw); err != nil {
-		return l.failed(err)
+		return l.linkError(err)
 	}
 	answer, err := l.in.ReadByte()
 	switch {
 	case err != nil:
-		return l.failed(err)
+		return l.linkError(err)
 	case answer == kind:
 		return nil
 	case answer != 'E':
 		return fmt.Errorf("the answer of the %s %s begins with %q: want %q or 'E'", l.Kind, l.Name, answer, kind)
 	}
-	text, err := l.text(mostReason)
+	text, err := l.readText(maxReason)
 	if err != nil {
-		return l.failed(err)
+		return l.linkError(err)
 	}
 	return fmt.Errorf("the %s %s failed:\n%s", l.Kind, l.Name, text)
 }
 
-func (l *Link) failed(err error) error {
+func (l *Link) linkError(err error) error {
 	return fmt.Errorf("the program with the %s %s no longer answers: %w", l.Kind, l.Name, err)
 }
 
-// text reads a text after its length.
-func (l *Link) text(most int) ([]byte, error) {
+// readText reads a text after its length.
+func (l *Link) readText(most int) ([]byte, error) {
 	raw, err := l.read(4)
 	if err != nil {
 		return nil, err

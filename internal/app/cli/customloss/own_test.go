@@ -16,17 +16,17 @@ import (
 	"github.com/kindred-ml/kindred/objective"
 )
 
-func framed(text string) string {
+func frameText(text string) string {
 	return string(binary.LittleEndian.AppendUint32(nil, uint32(len(text)))) + text
 }
 
-func open(t *testing.T, kind, answers string, out *bytes.Buffer) *Link {
+func openLink(t *testing.T, kind, answers string, out *bytes.Buffer) *Link {
 	t.Helper()
 	hello, err := json.Marshal(Identity{kind, "mine.f", "abc"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := Open(kind, strings.NewReader(framed(string(hello))+answers), out)
+	l, err := Open(kind, strings.NewReader(frameText(string(hello))+answers), out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestLoss(t *testing.T) {
 		answer = binary.LittleEndian.AppendUint32(answer, math.Float32bits(v))
 	}
 	var out bytes.Buffer
-	l := open(t, "loss", string(answer), &out)
+	l := openLink(t, "loss", string(answer), &out)
 	obj, err := objective.New(objective.Options{Loss: l.Loss(), Mine: mine.Config{Positives: mine.AllPositives,
 		Negatives: mine.AllNegatives}})
 	if err != nil {
@@ -76,11 +76,11 @@ func TestMine(t *testing.T) {
 		"M\xff\xff\xff\xff":           "4294967295 triplets for a batch of 3 rows: too many",
 		"M\x02\x00\x00\x00" + triplet: "no longer answers",
 		"L":                           "begins with 'L'",
-		"E" + framed("line 1: é"):     "the miner mine.f failed:\nline 1: é",
+		"E" + frameText("line 1: é"):  "the miner mine.f failed:\nline 1: é",
 		"E\xff\xff\xff\x7f":           "at most",
 	} {
 		var out bytes.Buffer
-		got, err := open(t, "miner", answer, &out).Mine(e, b)
+		got, err := openLink(t, "miner", answer, &out).Mine(e, b)
 		if want == "" && (err != nil || len(got) == 1 && got[0] != [3]int32{0, 1, 2}) ||
 			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %v, %v, want %q", answer, got, err, want)
@@ -91,11 +91,11 @@ func TestMine(t *testing.T) {
 // TestCheck: a run goes on only with the function that it was begun with.
 func TestCheck(t *testing.T) {
 	var out bytes.Buffer
-	l, dir := open(t, "loss", "", &out), t.TempDir()
+	l, dir := openLink(t, "loss", "", &out), t.TempDir()
 	if err := l.Check(dir); err == nil || !strings.Contains(err.Error(), "has no loss of a program's own") {
 		t.Error(err)
 	}
-	if err := l.Keep(dir); err != nil || l.Check(dir) != nil {
+	if err := l.SaveIdentity(dir); err != nil || l.Check(dir) != nil {
 		t.Error(err, l.Check(dir))
 	}
 	for _, other := range []Identity{{"miner", "mine.f", "abc"}, {"loss", "g", "abc"}, {"loss", "mine.f", "abd"}} {

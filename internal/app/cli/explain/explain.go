@@ -16,8 +16,8 @@ import (
 	"github.com/kindred-ml/kindred/objective"
 )
 
-// Wanted names a loss and its settings, as a user writes them.
-type Wanted struct {
+// LossSettings names a loss and its settings, as a user writes them.
+type LossSettings struct {
 	Loss                 string
 	Positives, Negatives string   // "": the loss's own choice
 	Set                  []string // settings, key=value, of the sections loss and mine
@@ -25,7 +25,7 @@ type Wanted struct {
 }
 
 // Options returns the options of the loss. Embeddings are normalised unless normalize=false.
-func (w *Wanted) Options() (objective.Options, error) {
+func (w *LossSettings) Options() (objective.Options, error) {
 	flat := map[string]any{"loss": w.Loss, "normalize": true}
 	if w.Positives != "" {
 		flat["positives"] = w.Positives
@@ -74,9 +74,9 @@ type Report struct {
 	Params      map[string]float64 `json:"param_grad_norms,omitempty"`
 }
 
-// Number completes options and a batch for a loss: the dimension, and the labels numbered as a loss with
+// NumberLabels completes options and a batch for a loss: the dimension, and the labels numbered as a loss with
 // proxies needs them.
-func Number(o *objective.Options, b *Batch) (err error) {
+func NumberLabels(o *objective.Options, b *Batch) (err error) {
 	o.Dim = b.X.Cols
 	if n := o.Traits().Proxies; n > 0 {
 		rows := 0
@@ -90,7 +90,7 @@ func Number(o *objective.Options, b *Batch) (err error) {
 
 // Step runs an objective once, on the batch's proxies if it has some, and returns the report with the
 // gradient with respect to the embeddings. w and o are what the objective was made from.
-func (w *Wanted) Step(ctx context.Context, obj *objective.Objective, o *objective.Options, b *Batch) (*Report,
+func (w *LossSettings) Step(ctx context.Context, obj *objective.Objective, o *objective.Options, b *Batch) (*Report,
 	*matrix.Dense, error) {
 	if b.Proxies != nil {
 		for i := range b.Proxies.Rows {
@@ -130,9 +130,9 @@ func norm(x []float32) float64 {
 	return math.Sqrt(s)
 }
 
-// Triplets reads triplets from a file of integers of shape (n, 3): anchor, positive, negative. An index
+// ReadTriplets reads triplets from a file of integers of shape (n, 3): anchor, positive, negative. An index
 // beyond int32 becomes an index that is invalid in every batch.
-func Triplets(path string) ([][3]int32, error) {
+func ReadTriplets(path string) ([][3]int32, error) {
 	arr, err := embedding.ReadNPYFile(path)
 	if err != nil {
 		return nil, err
@@ -149,8 +149,8 @@ func Triplets(path string) ([][3]int32, error) {
 	return out, nil
 }
 
-// Proxies takes the proxies for a loss from the embeddings of a file, for a batch of dim numbers.
-func Proxies(t *embedding.Table, file string, o *objective.Options, dim int) (*matrix.Dense, error) {
+// SelectProxies takes the proxies for a loss from the embeddings of a file, for a batch of dim numbers.
+func SelectProxies(t *embedding.Table, file string, o *objective.Options, dim int) (*matrix.Dense, error) {
 	n := o.Traits().Proxies
 	if n == 0 {
 		return nil, fmt.Errorf("%s: this loss has no proxies: leave the file out", file)

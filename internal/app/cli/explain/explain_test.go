@@ -12,20 +12,20 @@ import (
 	"github.com/kindred-ml/kindred/objective"
 )
 
-// square are two classes of two points on a line.
-func square() *Batch {
+// newSquare are two classes of two points on a line.
+func newSquare() *Batch {
 	return &Batch{X: matrix.Of(4, 1, []float32{0, 1, 3, 5}), Batch: objective.Batch{Labels: []int64{7, 7, 9, 9}},
 		From: "E.npy"}
 }
 
-// step is the report of what is wanted on a batch.
-func step(t *testing.T, w *Wanted, b *Batch) (*Report, *matrix.Dense, error) {
+// runStep is the report of what is wanted on a batch.
+func runStep(t *testing.T, w *LossSettings, b *Batch) (*Report, *matrix.Dense, error) {
 	t.Helper()
 	o, err := w.Options()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Number(&o, b); err != nil {
+	if err := NumberLabels(&o, b); err != nil {
 		return nil, nil, err
 	}
 	obj, err := objective.New(o)
@@ -38,10 +38,10 @@ func step(t *testing.T, w *Wanted, b *Batch) (*Report, *matrix.Dense, error) {
 // TestStep: value, counts and gradient of one triplet, worked out by hand. Of (0, 1, 3) by squared
 // distance with margin 10 the value is 1 - 9 + 10 = 2, and the gradient 2(n-p), 2(p-a), 2(a-n).
 func TestStep(t *testing.T) {
-	w := &Wanted{Loss: "triplet", Set: []string{" loss.margin = 10", "normalize=false", "distance=squared"}}
-	b := square()
+	w := &LossSettings{Loss: "triplet", Set: []string{" loss.margin = 10", "normalize=false", "distance=squared"}}
+	b := newSquare()
 	b.Triplets, b.From = [][3]int32{{0, 1, 2}}, "T.npy"
-	r, grad, err := step(t, w, b)
+	r, grad, err := runStep(t, w, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestStep(t *testing.T) {
 		t.Errorf("norm %g, want %g", r.GradNorm, want)
 	}
 	b.Triplets = [][3]int32{{0, 1, 4}}
-	if _, _, err := step(t, w, b); err == nil || !strings.HasPrefix(err.Error(), "T.npy: ") {
+	if _, _, err := runStep(t, w, b); err == nil || !strings.HasPrefix(err.Error(), "T.npy: ") {
 		t.Errorf("a row that is not there: %v", err)
 	}
 }
@@ -66,24 +66,24 @@ func TestStep(t *testing.T) {
 // TestProxies: proxies of a file are those that the loss compares with, and labels of any numbers are
 // numbered for them.
 func TestProxies(t *testing.T) {
-	w := &Wanted{Loss: "proxynca"}
+	w := &LossSettings{Loss: "proxynca"}
 	o, err := w.Options()
 	if err != nil {
 		t.Fatal(err)
 	}
 	values := func(of ...float32) *Batch {
-		b := square()
+		b := newSquare()
 		b.X = matrix.Of(4, 2, []float32{1, 0, 1, 0.1, 0, 1, 0.1, 1})
-		if b.Proxies, err = Proxies(&embedding.Table{X: matrix.Of(2, 2, of)}, "P.npy", &o, 2); err != nil {
+		if b.Proxies, err = SelectProxies(&embedding.Table{X: matrix.Of(2, 2, of)}, "P.npy", &o, 2); err != nil {
 			t.Fatal(err)
 		}
 		return b
 	}
-	near, _, err := step(t, w, values(1, 0, 0, 1))
+	near, _, err := runStep(t, w, values(1, 0, 0, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	far, _, err := step(t, w, values(0, 1, 1, 0))
+	far, _, err := runStep(t, w, values(0, 1, 1, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,18 +100,18 @@ func TestProxies(t *testing.T) {
 		"empty":     {"proxynca", matrix.New(0, 2), "2 numbers"},
 		"no matrix": {"proxynca", nil, "2 numbers"},
 	} {
-		o, err := (&Wanted{Loss: c.loss}).Options()
+		o, err := (&LossSettings{Loss: c.loss}).Options()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Proxies(&embedding.Table{X: c.x}, "P.npy", &o, 2); err == nil ||
+		if _, err := SelectProxies(&embedding.Table{X: c.x}, "P.npy", &o, 2); err == nil ||
 			!strings.HasPrefix(err.Error(), "P.npy: ") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	one := values(1, 0, 0, 1)
 	one.Proxies = one.Proxies.RowRange(0, 1)
-	if err := Number(&o, one); err == nil {
+	if err := NumberLabels(&o, one); err == nil {
 		t.Error("two classes for one proxy")
 	}
 }
@@ -119,12 +119,12 @@ func TestProxies(t *testing.T) {
 // TestOptions: what is wrong with a setting is said of it.
 func TestOptions(t *testing.T) {
 	for set, want := range map[string]string{"margin": "key=value", "magin=1": `"margin"`, "margin=wide": "number"} {
-		w := &Wanted{Loss: "triplet", Set: []string{set}}
+		w := &LossSettings{Loss: "triplet", Set: []string{set}}
 		if _, err := w.Options(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", set, err)
 		}
 	}
-	w := &Wanted{Loss: "triplet", Positives: "easy", Negatives: "semihard", Seed: 5}
+	w := &LossSettings{Loss: "triplet", Positives: "easy", Negatives: "semihard", Seed: 5}
 	o, err := w.Options()
 	if err != nil || o.Mine.Positives.String() != "easy" || o.Mine.Negatives.String() != "semihard" ||
 		o.Seed != 5 || o.Mine.Seed != 5 || !o.Normalize {
@@ -146,7 +146,7 @@ func TestTriplets(t *testing.T) {
 	}
 	long := write("long.npy", "{'descr': '<i8', 'fortran_order': False, 'shape': (1, 3), }",
 		"\x01\x00\x00\x00\x00\x00\x00\x00"+"\x00\x00\x00\x00\x01\x00\x00\x00"+"\xfe\xff\xff\xff\xff\xff\xff\xff")
-	got, err := Triplets(long)
+	got, err := ReadTriplets(long)
 	if err != nil || len(got) != 1 || got[0] != [3]int32{1, math.MaxInt32, -1} {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -155,12 +155,12 @@ func TestTriplets(t *testing.T) {
 	floats := write("floats.npy", "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), }",
 		strings.Repeat("\x00", 12))
 	for _, path := range []string{pairs, floats} {
-		if _, err := Triplets(path); err == nil || !strings.Contains(err.Error(), "(n, 3)") {
+		if _, err := ReadTriplets(path); err == nil || !strings.Contains(err.Error(), "(n, 3)") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
 	empty := write("empty.npy", "{'descr': '<i8', 'fortran_order': False, 'shape': (0, 3), }", "")
-	if got, err := Triplets(empty); err != nil || got == nil {
+	if got, err := ReadTriplets(empty); err != nil || got == nil {
 		t.Errorf("no triplets are %v, %v, which would be mined", got, err)
 	}
 }

@@ -27,8 +27,8 @@ type Camera struct {
 	Count int    `json:"count"`
 }
 
-// exif returns nil if no file has such data.
-func exif(ctx context.Context, d *data.Dataset) (*Exif, error) {
+// readExif returns nil if no file has such data.
+func readExif(ctx context.Context, d *data.Dataset) (*Exif, error) {
 	photos, err := d.All().Photographs(ctx)
 	if err != nil {
 		return nil, err

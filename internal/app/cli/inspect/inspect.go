@@ -111,7 +111,7 @@ func Inspect(ctx context.Context, d *data.Dataset, opt Options) (*Report, error)
 		Levels: d.Levels, Disjoint: d.Splits != nil && d.Disjoint}
 	r.Labels = []Labels{}
 	for i := range d.Columns {
-		r.Labels = append(r.Labels, labels(d, &d.Columns[i]))
+		r.Labels = append(r.Labels, summarizeLabels(d, &d.Columns[i]))
 	}
 	if d.Splits != nil {
 		r.Splits = make(map[string]int)
@@ -127,30 +127,30 @@ func Inspect(ctx context.Context, d *data.Dataset, opt Options) (*Report, error)
 		return r, nil
 	}
 	if err := budget.Check(fmt.Sprintf("the fingerprints of the pictures of %d samples", d.Len()),
-		budget.Product(memoryOf, int64(d.Len()))); err != nil {
+		budget.Product(sampleMemory, int64(d.Len()))); err != nil {
 		return nil, err
 	}
-	all := evenly(d.Len(), d.Len())
-	prints, err := look(ctx, d, all, opt.Progress)
+	all := pickEvenly(d.Len(), d.Len())
+	prints, err := takeFingerprints(ctx, d, all, opt.Progress)
 	if err != nil {
 		return nil, err
 	}
-	r.Images = summarise(d, all, prints)
-	groups, err := duplicates(ctx, d, prints)
+	r.Images = summarize(d, all, prints)
+	groups, err := findDuplicates(ctx, d, prints)
 	if err != nil {
 		return nil, err
 	}
 	r.Images.Duplicates = append(r.Images.Duplicates, groups...)
-	if r.Images.Bursts, r.Images.NotSearched, err = bursts(ctx, d); err != nil {
+	if r.Images.Bursts, r.Images.NotSearched, err = findBursts(ctx, d); err != nil {
 		return nil, err
 	}
-	r.Images.Exif, err = exif(ctx, d)
+	r.Images.Exif, err = readExif(ctx, d)
 	return r, err
 }
 
-// bursts lists the bursts, the largest first. Sets that are not
+// findBursts lists the bursts, the largest first. Sets that are not
 // photos in separate files have none.
-func bursts(ctx context.Context, d *data.Dataset) ([]Group, string, error) {
+func findBursts(ctx context.Context, d *data.Dataset) ([]Group, string, error) {
 	if !d.Files() || len(d.Columns) == 0 {
 		return nil, "", nil
 	}
@@ -165,25 +165,25 @@ func bursts(ctx context.Context, d *data.Dataset) ([]Group, string, error) {
 	var out []Group
 	for _, list := range members {
 		if len(list) > 1 {
-			out = append(out, describe(d, list, true))
+			out = append(out, newGroup(d, list, true))
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Group) int { return len(b.Names) - len(a.Names) })
 	return out, why, nil
 }
 
-// Glance sums up at most the given number of d's images, evenly spread. It does not search
+// SummarizeImages sums up at most the given number of d's images, evenly spread. It does not search
 // for duplicates.
-func Glance(ctx context.Context, d *data.Dataset, most int) (*Images, error) {
-	some := evenly(d.Len(), most)
-	prints, err := look(ctx, d, some, nil)
+func SummarizeImages(ctx context.Context, d *data.Dataset, most int) (*Images, error) {
+	some := pickEvenly(d.Len(), most)
+	prints, err := takeFingerprints(ctx, d, some, nil)
 	if err != nil {
 		return nil, err
 	}
-	return summarise(d, some, prints), nil
+	return summarize(d, some, prints), nil
 }
 
-func labels(d *data.Dataset, c *data.Column) Labels {
+func summarizeLabels(d *data.Dataset, c *data.Column) Labels {
 	l := Labels{Column: c.Name, Train: c.Name == d.Train}
 	switch c.Name {
 	case d.Fine:
@@ -200,9 +200,9 @@ func labels(d *data.Dataset, c *data.Column) Labels {
 	return l
 }
 
-// memoryOf is the number of bytes for a sample while a set is examined: its fingerprint, its entries in
+// sampleMemory is the number of bytes for a sample while a set is examined: its fingerprint, its entries in
 // tables, and an error.
-const memoryOf = 2 << 10
+const sampleMemory = 2 << 10
 
 // fingerprint is what the examination keeps of an image.
 type fingerprint struct {
@@ -212,18 +212,19 @@ type fingerprint struct {
 	err     error
 }
 
-// look takes the fingerprints of the samples at the given positions.
-func look(ctx context.Context, d *data.Dataset, at []int, progress func(done, total int)) ([]fingerprint, error) {
+// takeFingerprints takes the fingerprints of the samples at the given positions.
+func takeFingerprints(ctx context.Context, d *data.Dataset, at []int,
+	progress func(done, total int)) ([]fingerprint, error) {
 	prints := make([]fingerprint, len(at))
-	tools := sync.Pool{New: func() any { return new(eye) }}
+	tools := sync.Pool{New: func() any { return new(imageReader) }}
 	const chunk = 512
 	for lo := 0; lo < len(prints); lo += chunk {
 		n := min(chunk, len(prints)-lo)
 		par.For(n, 8, func(a, b int) {
-			e := tools.Get().(*eye)
+			e := tools.Get().(*imageReader)
 			defer tools.Put(e)
 			for k := lo + a; k < lo+b && ctx.Err() == nil; k++ {
-				e.look(ctx, d, at[k], &prints[k])
+				e.takeFingerprint(ctx, d, at[k], &prints[k])
 			}
 		})
 		if err := ctx.Err(); err != nil {
@@ -241,14 +242,14 @@ func look(ctx context.Context, d *data.Dataset, at []int, progress func(done, to
 	return prints, nil
 }
 
-// eye has the buffers of one goroutine.
-type eye struct {
+// imageReader has the buffers of one goroutine.
+type imageReader struct {
 	dec       imaging.Decoder
 	resizer   imaging.Resizer
 	im, small imaging.Image
 }
 
-func (e *eye) look(ctx context.Context, d *data.Dataset, i int, p *fingerprint) {
+func (e *imageReader) takeFingerprint(ctx context.Context, d *data.Dataset, i int, p *fingerprint) {
 	if p.err = d.Image(ctx, i, &e.im, &e.dec); p.err != nil {
 		return
 	}
@@ -260,7 +261,7 @@ func (e *eye) look(ctx context.Context, d *data.Dataset, i int, p *fingerprint) 
 }
 
 // reduce reduces a large picture of greys, which makes its print much faster.
-func (e *eye) reduce(im *imaging.Image) image.Image {
+func (e *imageReader) reduce(im *imaging.Image) image.Image {
 	const side = 128
 	if im.W > 2*side || im.H > 2*side {
 		box := imaging.Box{X1: float64(im.W), Y1: float64(im.H)}
@@ -270,8 +271,8 @@ func (e *eye) reduce(im *imaging.Image) image.Image {
 	return &image.Gray{Pix: im.Pix, Stride: im.W, Rect: im.Bounds()}
 }
 
-// summarise sums up the fingerprints of the samples at the given positions.
-func summarise(d *data.Dataset, at []int, prints []fingerprint) *Images {
+// summarize sums up the fingerprints of the samples at the given positions.
+func summarize(d *data.Dataset, at []int, prints []fingerprint) *Images {
 	out := &Images{Unreadable: []Unreadable{}, Duplicates: []Group{}}
 	var ws, hs []int
 	for i := range prints {
@@ -287,11 +288,11 @@ func summarise(d *data.Dataset, at []int, prints []fingerprint) *Images {
 		}
 		ws, hs = append(ws, p.w), append(hs, p.h)
 	}
-	out.Width, out.Height = spread(ws), spread(hs)
+	out.Width, out.Height = minMedianMax(ws), minMedianMax(hs)
 	return out
 }
 
-func spread(v []int) (s [3]int) {
+func minMedianMax(v []int) (s [3]int) {
 	if len(v) == 0 {
 		return s
 	}
@@ -299,10 +300,10 @@ func spread(v []int) (s [3]int) {
 	return [3]int{v[0], v[len(v)/2], v[len(v)-1]}
 }
 
-// duplicates groups samples by picture: by equal pixels, or as copies of each other by the rule of clean.Duplicates.
-// Parts of pictures are left to kindred clean, which takes longer. If most pictures are line drawings, which are alike
-// without being copies, only their pixels count.
-func duplicates(ctx context.Context, d *data.Dataset, prints []fingerprint) ([]Group, error) {
+// findDuplicates groups samples by picture: by equal pixels, or as copies of each other by the rule of
+// clean.Duplicates. Parts of pictures are left to kindred clean, which takes longer. If most pictures are
+// line drawings, which are alike without being copies, only their pixels count.
+func findDuplicates(ctx context.Context, d *data.Dataset, prints []fingerprint) ([]Group, error) {
 	type pixels struct {
 		w, h, c int
 		sum     [32]byte
@@ -343,16 +344,17 @@ func duplicates(ctx context.Context, d *data.Dataset, prints []fingerprint) ([]G
 	}
 	var out []Group
 	for _, list := range clean.Groups(append(pairs, copies...)) {
-		out = append(out, describe(d, list, slices.ContainsFunc(list, func(i int) bool { return near[i] })))
+		out = append(out, newGroup(d, list, slices.ContainsFunc(list, func(i int) bool { return near[i] })))
 	}
 	slices.SortFunc(out, func(a, b Group) int {
 		// Conflicts first, then leaks, then by name.
-		return cmp.Or(-compare(a.Conflict, b.Conflict), -compare(a.Leak, b.Leak), slices.Compare(a.Names, b.Names))
+		return cmp.Or(-compareBools(a.Conflict, b.Conflict), -compareBools(a.Leak, b.Leak),
+			slices.Compare(a.Names, b.Names))
 	})
 	return out, nil
 }
 
-func compare(a, b bool) int {
+func compareBools(a, b bool) int {
 	switch {
 	case a == b:
 		return 0
@@ -362,7 +364,7 @@ func compare(a, b bool) int {
 	return -1
 }
 
-func describe(d *data.Dataset, list []int, near bool) Group {
+func newGroup(d *data.Dataset, list []int, near bool) Group {
 	g := Group{Near: near}
 	fine, err := d.Column("fine")
 	roles := data.Split(0)

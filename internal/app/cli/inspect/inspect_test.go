@@ -19,8 +19,8 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 )
 
-// scene draws a picture that depends on seed, at w x h pixels.
-func scene(w, h int, seed float64) image.Image {
+// drawScene draws a picture that depends on seed, at w x h pixels.
+func drawScene(w, h int, seed float64) image.Image {
 	im := image.NewRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
 		for x := range w {
@@ -32,19 +32,19 @@ func scene(w, h int, seed float64) image.Image {
 	return im
 }
 
-func pngOf(im image.Image) []byte {
+func encodePNG(im image.Image) []byte {
 	var b bytes.Buffer
 	png.Encode(&b, im)
 	return b.Bytes()
 }
 
-func jpegOf(im image.Image) []byte {
+func encodeJPEG(im image.Image) []byte {
 	var b bytes.Buffer
 	jpeg.Encode(&b, im, &jpeg.Options{Quality: 92})
 	return b.Bytes()
 }
 
-func open(t *testing.T, files map[string][]byte) *data.Dataset {
+func openFiles(t *testing.T, files map[string][]byte) *data.Dataset {
 	t.Helper()
 	dir := t.TempDir()
 	for name, b := range files {
@@ -64,14 +64,14 @@ func open(t *testing.T, files map[string][]byte) *data.Dataset {
 }
 
 func sampleSet(t *testing.T) *data.Dataset {
-	return open(t, map[string][]byte{
-		"train/cat/1.png":      pngOf(scene(40, 30, 1)),
-		"train/cat/2.png":      pngOf(scene(50, 50, 2)),
-		"train/cat/broken.png": pngOf(scene(20, 20, 3))[:200],
-		"train/dog/again.png":  pngOf(scene(40, 30, 1)), // cat/1 under another label
-		"train/dog/flat.png":   pngOf(image.NewGray(image.Rect(0, 0, 9, 9))),
-		"train/dog/flat2.png":  pngOf(image.NewGray(image.Rect(0, 0, 12, 9))),
-		"test/cat/small.jpg":   jpegOf(scene(100, 100, 2)), // cat/2 at another size
+	return openFiles(t, map[string][]byte{
+		"train/cat/1.png":      encodePNG(drawScene(40, 30, 1)),
+		"train/cat/2.png":      encodePNG(drawScene(50, 50, 2)),
+		"train/cat/broken.png": encodePNG(drawScene(20, 20, 3))[:200],
+		"train/dog/again.png":  encodePNG(drawScene(40, 30, 1)), // cat/1 under another label
+		"train/dog/flat.png":   encodePNG(image.NewGray(image.Rect(0, 0, 9, 9))),
+		"train/dog/flat2.png":  encodePNG(image.NewGray(image.Rect(0, 0, 12, 9))),
+		"test/cat/small.jpg":   encodeJPEG(drawScene(100, 100, 2)), // cat/2 at another size
 		"test/owl/text.jpg":    []byte("not an image"),
 	})
 }
@@ -121,7 +121,7 @@ func TestInspect(t *testing.T) {
 
 func TestContact(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sheet.png")
-	if err := Contact(t.Context(), path, sampleSet(t), 2, 3); err != nil {
+	if err := WriteContactSheet(t.Context(), path, sampleSet(t), 2, 3); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(path)
@@ -155,7 +155,7 @@ func TestEvenly(t *testing.T) {
 		n, k int
 		want []int
 	}{{0, 3, []int{}}, {2, 3, []int{0, 1}}, {10, 3, []int{0, 3, 6}}, {4, 4, []int{0, 1, 2, 3}}} {
-		if got := evenly(c.n, c.k); !reflect.DeepEqual(got, c.want) {
+		if got := pickEvenly(c.n, c.k); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%d of %d: %v", c.k, c.n, got)
 		}
 	}
@@ -167,7 +167,7 @@ func TestWithoutLabels(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a.png", "b.png", "c.png", "d.png", "e.png"} {
 		var b bytes.Buffer
-		if err := png.Encode(&b, scene(20, 20, 1)); err != nil {
+		if err := png.Encode(&b, drawScene(20, 20, 1)); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o666); err != nil {
@@ -185,7 +185,7 @@ func TestWithoutLabels(t *testing.T) {
 	}
 	for cols, rows := range map[int]int{2: 3, 3: 2, 9: 1} {
 		path := filepath.Join(dir, "sheet.out")
-		if err := Contact(t.Context(), path, d, 4, cols); err != nil {
+		if err := WriteContactSheet(t.Context(), path, d, 4, cols); err != nil {
 			t.Fatal(err)
 		}
 		f, err := os.Open(path)
@@ -202,18 +202,18 @@ func TestWithoutLabels(t *testing.T) {
 	}
 }
 
-// failing is a source that is out of reach.
-type failing struct{}
+// failingSource is a source that is out of reach.
+type failingSource struct{}
 
-func (failing) Shape() (w, h, c int) { return 0, 0, 0 }
-func (failing) Read(context.Context, int, *imaging.Image, *imaging.Decoder) error {
+func (failingSource) Shape() (w, h, c int) { return 0, 0, 0 }
+func (failingSource) Read(context.Context, int, *imaging.Image, *imaging.Decoder) error {
 	return &data.SourceError{Err: errors.New("no route to host")}
 }
 
 // TestSourceFails: a source that fails as a whole is an error, and not a set of
 // unreadable images.
 func TestSourceFails(t *testing.T) {
-	d := &data.Dataset{Name: "x", Names: []string{"a", "b"}, Source: failing{}}
+	d := &data.Dataset{Name: "x", Names: []string{"a", "b"}, Source: failingSource{}}
 	if _, err := Inspect(t.Context(), d, Options{}); err == nil || err.Error() != "no route to host" {
 		t.Errorf("%v", err)
 	}

@@ -14,7 +14,7 @@ type Quality struct {
 	// Counts has the number of photos with each defect.
 	Counts map[string]int `json:"counts"`
 	// Photos lists photos with defects, by defect and then by score, the worst first.
-	Photos []Defective `json:"photos"`
+	Photos []DefectivePhoto `json:"photos"`
 	// Bursts is the number of photos in bursts. Leaks is the number of photos in bursts that are
 	// on both sides of the split. NotSearched is the reason why bursts were not searched for.
 	Bursts      int    `json:"bursts"`
@@ -24,8 +24,8 @@ type Quality struct {
 	rows [][]string
 }
 
-// Defective is a photo with a defect.
-type Defective struct {
+// DefectivePhoto is a photo with a defect.
+type DefectivePhoto struct {
 	Name   string  `json:"name"`
 	Defect string  `json:"defect"`
 	Score  float64 `json:"score"`
@@ -35,33 +35,34 @@ type Defective struct {
 // Rows returns a table of all photos with a column for each defect.
 func (q *Quality) Rows() [][]string { return q.rows }
 
-// Judge looks for photos with defects.
-func Judge(ctx context.Context, d *data.Dataset, progress func(done, total int)) (*Quality, error) {
+// FindDefects looks for photos with defects.
+func FindDefects(ctx context.Context, d *data.Dataset, progress func(done, total int)) (*Quality, error) {
 	all := d.All()
-	measures, err := quality.Look(ctx, all, progress)
+	measures, err := quality.MeasurePart(ctx, all, progress)
 	if err != nil {
 		return nil, err
 	}
-	j := quality.Judge(measures)
-	q := &Quality{Counts: j.Counts(), Photos: []Defective{}}
-	for defect := range quality.Defects {
-		var some []Defective
+	j := quality.ScorePhotos(measures)
+	q := &Quality{Counts: j.Counts(), Photos: []DefectivePhoto{}}
+	for defect := range quality.NumDefects {
+		var some []DefectivePhoto
 		for i := range measures {
 			if j.Has(i, defect) {
-				some = append(some, Defective{d.Names[i], defect.String(), j.Scores[i][defect], j.Reason(i, defect)})
+				some = append(some, DefectivePhoto{d.Names[i], defect.String(), j.Scores[i][defect],
+					j.Reason(i, defect)})
 			}
 		}
-		slices.SortStableFunc(some, func(a, b Defective) int { return cmp.Compare(b.Score, a.Score) })
+		slices.SortStableFunc(some, func(a, b DefectivePhoto) int { return cmp.Compare(b.Score, a.Score) })
 		q.Photos = append(q.Photos, some...)
 	}
-	var together *quality.Together
+	var together *quality.Bursts
 	if d.Files() && all.Fine != nil {
-		if together, err = quality.Find(ctx, all, func(i int) string { return side(d, i) }); err != nil {
+		if together, err = quality.FindBursts(ctx, all, func(i int) string { return splitSide(d, i) }); err != nil {
 			return nil, err
 		}
 		q.NotSearched = together.Why
 		for i := range measures {
-			if together.Grouped(i) {
+			if together.IsGrouped(i) {
 				q.Bursts++
 			}
 			if together.Leak[i] {
@@ -73,8 +74,8 @@ func Judge(ctx context.Context, d *data.Dataset, progress func(done, total int))
 	return q, nil
 }
 
-// side returns the side of the split on which a sample is, or "" without a split or a side.
-func side(d *data.Dataset, i int) string {
+// splitSide returns the side of the split on which a sample is, or "" without a split or a side.
+func splitSide(d *data.Dataset, i int) string {
 	switch {
 	case d.Splits == nil || d.Splits[i] == 0:
 		return ""

@@ -27,23 +27,23 @@ const (
 	margin = 170 // width of the names of the classes
 )
 
-// Contact writes a PNG of examples to path: up to rows classes of the fine
+// WriteContactSheet writes a PNG of examples to path: up to rows classes of the fine
 // column, evenly chosen, with up to cols images each, evenly chosen. For a set without
 // labels it shows as many images in their order. An image that cannot be read is a
 // crossed-out cell. rows and cols must be positive. A sheet that exceeds the limit of
 // package budget is an error; so is a ctx that is done (ctx.Err(), wrapped).
-func Contact(ctx context.Context, path string, d *data.Dataset, rows, cols int) error {
+func WriteContactSheet(ctx context.Context, path string, d *data.Dataset, rows, cols int) error {
 	if rows < 1 || cols < 1 {
 		return fmt.Errorf("a sheet of %d rows and %d columns: want at least 1", rows, cols)
 	}
 	if d.Source == nil {
 		return fmt.Errorf("data set %s has features but no images", d.Name)
 	}
-	names, members, err := shown(d, rows, cols)
+	names, members, err := selectExamples(d, rows, cols)
 	if err != nil {
 		return err
 	}
-	classes := evenly(len(members), rows)
+	classes := pickEvenly(len(members), rows)
 	most := 0
 	for _, id := range classes {
 		most = max(most, len(members[id]))
@@ -56,11 +56,11 @@ func Contact(ctx context.Context, path string, d *data.Dataset, rows, cols int) 
 	}
 	sheet := image.NewRGBA(image.Rect(0, 0, margin+cols*(cell+gap), len(classes)*(cell+gap)+gap))
 	draw.Draw(sheet, sheet.Bounds(), image.White, image.Point{}, draw.Src)
-	var e eye
+	var e imageReader
 	for row, id := range classes {
 		y := gap + row*(cell+gap)
-		write(sheet, gap, y+cell/2+4, names[id])
-		for col, k := range evenly(len(members[id]), cols) {
+		drawText(sheet, gap, y+cell/2+4, names[id])
+		for col, k := range pickEvenly(len(members[id]), cols) {
 			if err := ctx.Err(); err != nil {
 				return fmt.Errorf("the sheet's class %d of %d: %w", row+1, len(classes), err)
 			}
@@ -70,12 +70,12 @@ func Contact(ctx context.Context, path string, d *data.Dataset, rows, cols int) 
 	return atomic.WriteFile(path, func(w io.Writer) error { return png.Encode(w, sheet) })
 }
 
-// shown lists the samples of every class, with its name; without labels, as many
+// selectExamples lists the samples of every class, with its name; without labels, as many
 // samples as a sheet of the given size holds, in rows without names.
-func shown(d *data.Dataset, rows, cols int) (names []string, members [][]int, err error) {
+func selectExamples(d *data.Dataset, rows, cols int) (names []string, members [][]int, err error) {
 	if len(d.Columns) == 0 {
 		most := min(int64(d.Len()), budget.Product(int64(rows), int64(cols)))
-		members = slices.Collect(slices.Chunk(evenly(d.Len(), int(most)), cols))
+		members = slices.Collect(slices.Chunk(pickEvenly(d.Len(), int(most)), cols))
 		return make([]string, len(members)), members, nil
 	}
 	fine, err := d.Column("fine")
@@ -89,8 +89,8 @@ func shown(d *data.Dataset, rows, cols int) (names []string, members [][]int, er
 	return fine.Classes, members, nil
 }
 
-// evenly picks up to k of 0..n-1.
-func evenly(n, k int) []int {
+// pickEvenly picks up to k of 0..n-1.
+func pickEvenly(n, k int) []int {
 	out := make([]int, 0, min(n, k))
 	for i := range min(n, k) {
 		out = append(out, i*n/min(n, k))
@@ -98,8 +98,8 @@ func evenly(n, k int) []int {
 	return out
 }
 
-// write puts text at the left, cut to fit the margin.
-func write(sheet draw.Image, x, y int, text string) {
+// drawText puts text at the left, cut to fit the margin.
+func drawText(sheet draw.Image, x, y int, text string) {
 	f := basicfont.Face7x13
 	if most := (margin - 2*gap) / f.Advance; len(text) > most {
 		text = text[:most-1] + "~"
@@ -109,9 +109,9 @@ func write(sheet draw.Image, x, y int, text string) {
 }
 
 // paint draws sample i into the cell at p and keeps its aspect ratio.
-func (e *eye) paint(ctx context.Context, sheet *image.RGBA, p image.Point, d *data.Dataset, i int) {
+func (e *imageReader) paint(ctx context.Context, sheet *image.RGBA, p image.Point, d *data.Dataset, i int) {
 	var print fingerprint
-	e.look(ctx, d, i, &print)
+	e.takeFingerprint(ctx, d, i, &print)
 	if print.err != nil || d.Image(ctx, i, &e.im, &e.dec) != nil {
 		for k := range cell {
 			sheet.Set(p.X+k, p.Y+k, color.RGBA{200, 0, 0, 255})

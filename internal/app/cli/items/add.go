@@ -18,7 +18,7 @@ import (
 
 // Adder adds items to a gallery and counts them.
 type Adder struct {
-	To      *lookup.Items
+	Gallery *lookup.Items
 	Update  bool   // replace items whose ids exist already
 	Prefix  string // beginning of the ids
 	Columns *Columns
@@ -27,28 +27,28 @@ type Adder struct {
 	// Progress, if set, is called with the number of photos embedded.
 	Progress func(done, total int)
 	// Shared, if set, embeds the photos by jobs, with the network that Photos is given.
-	Shared *shards.Shared
+	Shared *shards.SharedDataset
 
-	Done index.Added
+	Result index.Added
 }
 
-// Photos embeds and adds the photos of a set that the gallery does not have. It returns the photos
+// AddPhotos embeds and adds the photos of a set that the gallery does not have. It returns the photos
 // that cannot be read. Names of photos are relative to root.
-func (d *Adder) Photos(ctx context.Context, m *run.Model, set *data.Dataset, root string) ([]data.LeftOut, error) {
-	todo, err := d.missing(ctx, set, root)
+func (d *Adder) AddPhotos(ctx context.Context, m *run.Model, set *data.Dataset, root string) ([]data.LeftOut, error) {
+	todo, err := d.missingSamples(ctx, set, root)
 	if err != nil {
 		return nil, err
 	}
 	left, read := set.Unread(), len(todo) < set.Len()
 	done := 0
-	for p, err := range d.pieces(ctx, m, set, todo) {
+	for p, err := range d.embedPieces(ctx, m, set, todo) {
 		if err != nil {
 			return nil, err
 		}
 		left = data.AddLeftOut(left, set.LeftOut, p.LeftOut)
 		if p.X.Rows > 0 {
 			read = true
-			if err := d.add(ctx, p.ItemTable(), root, &p.looked); err != nil {
+			if err := d.add(ctx, p.ItemTable(), root, &p.fileInfo); err != nil {
 				return nil, err
 			}
 		}
@@ -60,13 +60,13 @@ func (d *Adder) Photos(ctx context.Context, m *run.Model, set *data.Dataset, roo
 		}
 	}
 	if !read {
-		return nil, NoneRead(set.Len(), left)
+		return nil, NoneReadError(set.Len(), left)
 	}
 	return left, nil
 }
 
-// NoneRead returns the error for n pictures that cannot be read, if these are all.
-func NoneRead(n int, left []data.LeftOut) error {
+// NoneReadError returns the error for n pictures that cannot be read, if these are all.
+func NoneReadError(n int, left []data.LeftOut) error {
 	err := fmt.Errorf("none of %d pictures can be read", n)
 	for _, l := range left {
 		err = fmt.Errorf("%w; %v", err, l)
@@ -74,12 +74,12 @@ func NoneRead(n int, left []data.LeftOut) error {
 	return err
 }
 
-// missing returns the samples of a set that must be embedded.
-func (d *Adder) missing(ctx context.Context, set *data.Dataset, root string) ([]int, error) {
+// missingSamples returns the samples of a set that must be embedded.
+func (d *Adder) missingSamples(ctx context.Context, set *data.Dataset, root string) ([]int, error) {
 	var todo []int
 	for i, name := range set.Names {
 		id := d.Prefix + set.ItemName(i)
-		e, there, err := d.To.Find(ctx, id)
+		e, there, err := d.Gallery.Find(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -88,8 +88,8 @@ func (d *Adder) missing(ctx context.Context, set *data.Dataset, root string) ([]
 				return nil, fmt.Errorf("%s would be added as %q, which is %s in the index: choose other ids with "+
 					"--prefix, or replace the item with --update", path, id, e.Path)
 			}
-			d.Done.Skipped++
-			if _, _, err := d.Columns.row(e.ID, set.Item(i)); err != nil {
+			d.Result.Skipped++
+			if _, _, err := d.Columns.rowOf(e.ID, set.Item(i)); err != nil {
 				return nil, err
 			}
 			continue
@@ -115,15 +115,15 @@ func filePath(root, name string) string {
 	return abs
 }
 
-// Table adds the rows of a table by their ids; see embedding.Table.ItemID.
-func (d *Adder) Table(ctx context.Context, t *embedding.Table, root string) error {
+// AddTable adds the rows of a table by their ids; see embedding.Table.ItemID.
+func (d *Adder) AddTable(ctx context.Context, t *embedding.Table, root string) error {
 	if err := t.CheckItems(); err != nil {
 		return err
 	}
 	if err := d.checkClash(ctx, t); err != nil {
 		return err
 	}
-	return d.add(ctx, t, root, &looked{})
+	return d.add(ctx, t, root, &fileInfo{})
 }
 
 // checkClash returns an error for the first row with the id of an item that has another embedding, because skipping the
@@ -134,45 +134,46 @@ func (d *Adder) checkClash(ctx context.Context, t *embedding.Table) error {
 	if d.Update && !numbers {
 		return nil
 	}
-	info, err := d.To.Info(ctx)
+	info, err := d.Gallery.Info(ctx)
 	if err != nil {
 		return err
 	}
 	const rounding = 1e-3 // of networks on other machines, and of databases
 	for i := range t.Rows() {
-		e, there, err := d.To.Find(ctx, d.Prefix+t.ItemID(i))
+		e, there, err := d.Gallery.Find(ctx, d.Prefix+t.ItemID(i))
 		if err != nil {
 			return err
 		}
-		if !there || len(e.Vector) != t.X.Cols || lookup.Apart(e.Vector, t.X.Row(i), info.Distance) < rounding {
+		if !there || len(e.Vector) != t.X.Cols || lookup.RelativeDistance(e.Vector, t.X.Row(i),
+			info.Distance) < rounding {
 			continue
 		}
 		if numbers {
 			return fmt.Errorf("the ids of the embeddings are the numbers of their rows, and %s is in %s with another "+
 				"embedding: embed the photos again with this version of kindred embed, whose ids are paths, or choose "+
-				"other ids with --prefix", e.ID, d.To.Name)
+				"other ids with --prefix", e.ID, d.Gallery.Name)
 		}
 		return fmt.Errorf("%s is in %s with another embedding: replace it with --update, or choose other ids with "+
-			"--prefix", e.ID, d.To.Name)
+			"--prefix", e.ID, d.Gallery.Name)
 	}
 	return nil
 }
 
 // add adds the rows of a table, with what is known about their files.
-func (d *Adder) add(ctx context.Context, t *embedding.Table, root string, of *looked) error {
+func (d *Adder) add(ctx context.Context, t *embedding.Table, root string, of *fileInfo) error {
 	// Each item needs itself, its columns, and its entry in the write.
 	if err := budget.Check(fmt.Sprintf("adding %d items at once", t.X.Rows), budget.Product(int64(t.X.Rows),
 		budget.Sum(600, budget.Product(8, int64(t.X.Cols)), budget.Product(100, int64(len(t.Columns)))))); err != nil {
 		return err
 	}
-	columns := columnsOf(t)
-	info, err := d.To.Info(ctx)
+	columns := labelColumns(t)
+	info, err := d.Gallery.Info(ctx)
 	if err != nil {
 		return err
 	}
-	adapt(columns, info.Columns)
-	adapt(d.Columns.values, info.Columns)
-	own := d.taken(info)
+	adaptTypes(columns, info.Columns)
+	adaptTypes(d.Columns.values, info.Columns)
+	own := d.existingColumns(info)
 	list := make([]store.Item, t.X.Rows)
 	for i := range list {
 		e := &list[i]
@@ -181,11 +182,11 @@ func (d *Adder) add(ctx context.Context, t *embedding.Table, root string, of *lo
 		if t.Files != nil {
 			e.Path = filePath(root, t.Files[i])
 		}
-		if err := set(e, columns, i); err != nil {
+		if err := setColumns(e, columns, i); err != nil {
 			return err
 		}
-		of.put(e, t, i, own)
-		if err := d.Columns.put(e, t.Item(i)); err != nil {
+		of.setColumns(e, t, i, own)
+		if err := d.Columns.setItem(e, t.Item(i)); err != nil {
 			return err
 		}
 	}
@@ -193,19 +194,19 @@ func (d *Adder) add(ctx context.Context, t *embedding.Table, root string, of *lo
 	if d.Update {
 		opt.Existing = index.Replace
 	}
-	n, err := write(ctx, d.To, list, opt)
-	d.Done.Added += n.Added
-	d.Done.Replaced += n.Replaced
-	d.Done.Skipped += n.Skipped
+	n, err := writeItems(ctx, d.Gallery, list, opt)
+	d.Result.Added += n.Added
+	d.Result.Replaced += n.Replaced
+	d.Result.Skipped += n.Skipped
 	return err
 }
 
-// Unmatched returns a warning about rows of the file of columns that belong to no item, else "".
-func (d *Adder) Unmatched() string {
+// UnmatchedWarning returns a warning about rows of the file of columns that belong to no item, else "".
+func (d *Adder) UnmatchedWarning() string {
 	c := d.Columns
-	rows, lost := c.unused()
+	rows, lost := c.countUnused()
 	switch {
-	case lost == 0 || d.Done.Added+d.Done.Replaced == 0:
+	case lost == 0 || d.Result.Added+d.Result.Replaced == 0:
 		return ""
 	case lost == rows:
 		return fmt.Sprintf("no row of %s belongs to an item: its column id or path must have the items' ids or paths",

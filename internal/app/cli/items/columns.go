@@ -23,11 +23,11 @@ type Columns struct {
 	unread []embedding.Unread
 }
 
-// Unread returns one line for each column of the file that an index cannot hold.
-func (c *Columns) Unread() []string { return Unread(c.unread, c.path) }
+// DescribeUnread returns one line for each column of the file that an index cannot hold.
+func (c *Columns) DescribeUnread() []string { return DescribeUnread(c.unread, c.path) }
 
-// Unread returns one line for each column of a file that is not read, with the reason.
-func Unread(columns []embedding.Unread, file string) []string {
+// DescribeUnread returns one line for each column of a file that is not read, with the reason.
+func DescribeUnread(columns []embedding.Unread, file string) []string {
 	var out []string
 	for _, u := range columns {
 		out = append(out, fmt.Sprintf("%s: the column %s is left out: it is %s", file, u.Name, u.Why))
@@ -66,8 +66,8 @@ func newColumn(name string, n int, text func(i int) string) column {
 	return column{name, kind, text}
 }
 
-// columnsOf returns the labels of a table as columns of an index.
-func columnsOf(t *embedding.Table) []column {
+// labelColumns returns the labels of a table as columns of an index.
+func labelColumns(t *embedding.Table) []column {
 	var out []column
 	for i := range t.Columns {
 		out = append(out, newColumn(t.Columns[i].Name, t.Rows(), t.Columns[i].At))
@@ -75,8 +75,8 @@ func columnsOf(t *embedding.Table) []column {
 	return out
 }
 
-// adapt gives columns the types of existing columns with the same names.
-func adapt(columns []column, to []store.Column) {
+// adaptTypes gives columns the types of existing columns with the same names.
+func adaptTypes(columns []column, to []store.Column) {
 	kinds := make(map[string]store.Kind)
 	for _, c := range to {
 		kinds[c.Name] = c.Kind
@@ -86,8 +86,8 @@ func adapt(columns []column, to []store.Column) {
 	}
 }
 
-// set sets the columns of an item to their values in row i.
-func set(it *store.Item, columns []column, i int) error {
+// setColumns sets the columns of an item to their values in row i.
+func setColumns(it *store.Item, columns []column, i int) error {
 	for _, c := range columns {
 		v, err := store.ParseValue(c.kind, c.text(i))
 		if err != nil && store.IsClassColumn(c.name) {
@@ -138,52 +138,52 @@ func ReadColumns(file string) (*Columns, error) {
 			c.names[t.Item(i).Name()] = i
 		}
 	}
-	c.values, c.unread = columnsOf(t), t.Unread
+	c.values, c.unread = labelColumns(t), t.Unread
 	return c, nil
 }
 
-// row returns the row that belongs to an item: that of its id, or else of its name or of its path. It is an error if
+// rowOf returns the row that belongs to an item: that of its id, or else of its name or of its path. It is an error if
 // the row of its id has another path.
-func (c *Columns) row(id string, of embedding.Item) (row int, ok bool, err error) {
-	if row, ok = c.ids[id]; !ok {
+func (c *Columns) rowOf(id string, of embedding.Item) (rowOf int, ok bool, err error) {
+	if rowOf, ok = c.ids[id]; !ok {
 		for _, name := range []string{id, of.Name(), of.Path} {
-			if row, ok = c.names[name]; ok {
+			if rowOf, ok = c.names[name]; ok {
 				break
 			}
 		}
-	} else if c.table.Files != nil && !isRow(of) && path.Base(c.table.Item(row).Path) != path.Base(of.Path) {
+	} else if c.table.Files != nil && !isOnlyRow(of) && path.Base(c.table.Item(rowOf).Path) != path.Base(of.Path) {
 		return 0, false, fmt.Errorf("%s: row %d has the id %s, which is %s, but the path %s: leave out one of both "+
-			"columns", c.path, row+1, id, of.Path, c.table.Files[row])
+			"columns", c.path, rowOf+1, id, of.Path, c.table.Files[rowOf])
 	}
 	if ok {
-		c.used[row] = true
+		c.used[rowOf] = true
 	}
-	return row, ok, nil
+	return rowOf, ok, nil
 }
 
-// isRow reports whether an item is known only as a row of a file.
-func isRow(of embedding.Item) bool { return strings.HasPrefix(of.Region, "row=") }
+// isOnlyRow reports whether an item is known only as a row of a file.
+func isOnlyRow(of embedding.Item) bool { return strings.HasPrefix(of.Region, "row=") }
 
-// unused returns the number of rows, and of those that belong to no item so far.
-func (c *Columns) unused() (rows, unused int) {
+// countUnused returns the number of rows, and of those that belong to no item so far.
+func (c *Columns) countUnused() (rows, countUnused int) {
 	for _, used := range c.used {
 		if !used {
-			unused++
+			countUnused++
 		}
 	}
-	return len(c.used), unused
+	return len(c.used), countUnused
 }
 
 // firstUnused names the first row that belongs to no item.
 func (c *Columns) firstUnused() string { return c.table.RowName(slices.Index(c.used, false)) }
 
-// put sets the columns of an item, if the file has a row for it.
-func (c *Columns) put(it *store.Item, of embedding.Item) error {
-	i, ok, err := c.row(it.ID, of)
+// setItem sets the columns of an item, if the file has a row for it.
+func (c *Columns) setItem(it *store.Item, of embedding.Item) error {
+	i, ok, err := c.rowOf(it.ID, of)
 	if !ok || err != nil {
 		return err
 	}
-	if err := set(it, c.values, i); err != nil {
+	if err := setColumns(it, c.values, i); err != nil {
 		return fmt.Errorf("%s: %w", c.path, err)
 	}
 	return nil

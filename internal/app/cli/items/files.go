@@ -12,23 +12,23 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// looked describes the files of photos, by the names of their items.
-type looked struct {
-	facts map[string]mirror.Fact
+// fileInfo describes the files of photos, by the names of their items.
+type fileInfo struct {
+	facts map[string]mirror.FileRecord
 	exif  map[string]imaging.Photograph
 }
 
-// look returns the facts of the samples' files that kindred index sync needs, and their EXIF
+// readFileInfo returns the facts of the samples' files that kindred index sync needs, and their EXIF
 // data.
-func (d *Adder) look(ctx context.Context, p *data.Part) (l looked, err error) {
-	if d.To.Index == nil {
+func (d *Adder) readFileInfo(ctx context.Context, p *data.Part) (l fileInfo, err error) {
+	if d.Gallery.Index == nil {
 		return l, nil
 	}
-	facts, err := mirror.Facts(ctx, p, d.From)
+	facts, err := mirror.ReadFileRecords(ctx, p, d.From)
 	if err != nil {
 		return l, err
 	}
-	l.facts = make(map[string]mirror.Fact, len(facts))
+	l.facts = make(map[string]mirror.FileRecord, len(facts))
 	for i := range facts {
 		l.facts[p.Data.ItemName(p.Index[i])] = facts[i]
 	}
@@ -40,8 +40,8 @@ func (d *Adder) look(ctx context.Context, p *data.Part) (l looked, err error) {
 	return l, err
 }
 
-// taken returns the existing columns: those of the gallery, and those of the file of columns.
-func (d *Adder) taken(info lookup.Info) []store.Column {
+// existingColumns returns the existing columns: those of the gallery, and those of the file of columns.
+func (d *Adder) existingColumns(info lookup.Info) []store.Column {
 	out := slices.Clone(info.Columns)
 	for _, c := range d.Columns.values {
 		out = append(out, store.Column{Name: c.name, Kind: c.kind})
@@ -49,8 +49,8 @@ func (d *Adder) taken(info lookup.Info) []store.Column {
 	return out
 }
 
-// put sets the columns of an item that describe its file.
-func (l *looked) put(it *store.Item, t *embedding.Table, i int, own []store.Column) {
+// setColumns sets the columns of an item that describe its file.
+func (l *fileInfo) setColumns(it *store.Item, t *embedding.Table, i int, own []store.Column) {
 	if t.Files == nil {
 		return
 	}
@@ -65,23 +65,23 @@ func (l *looked) put(it *store.Item, t *embedding.Table, i int, own []store.Colu
 	}
 }
 
-// Stale counts the items of an index that are out of date after adding a set: items whose photos are
+// CountStale counts the items of an index that are out of date after adding a set: items whose photos are
 // gone, and items whose files have changed.
-func (d *Adder) Stale(ctx context.Context, set *data.Dataset) (gone, changed int, err error) {
-	if d.To.Index == nil || set == nil || d.Done.Skipped+d.Done.Replaced == 0 {
+func (d *Adder) CountStale(ctx context.Context, set *data.Dataset) (gone, changed int, err error) {
+	if d.Gallery.Index == nil || set == nil || d.Result.Skipped+d.Result.Replaced == 0 {
 		return 0, 0, nil
 	}
-	return mirror.Stale(ctx, d.To.Index, set, mirror.Options{Prefix: d.Prefix, Set: d.From})
+	return mirror.CountStale(ctx, d.Gallery.Index, set, mirror.Options{Prefix: d.Prefix, Set: d.From})
 }
 
-// Labels returns the columns of labels of each row of a table, with the types of the columns have.
-func Labels(t *embedding.Table, have []store.Column) ([]map[string]any, error) {
-	columns := columnsOf(t)
-	adapt(columns, have)
+// LabelColumns returns the columns of labels of each row of a table, with the types of the columns have.
+func LabelColumns(t *embedding.Table, have []store.Column) ([]map[string]any, error) {
+	columns := labelColumns(t)
+	adaptTypes(columns, have)
 	out := make([]map[string]any, t.Rows())
 	for i := range out {
 		it := store.Item{ID: t.ItemID(i)}
-		if err := set(&it, columns, i); err != nil {
+		if err := setColumns(&it, columns, i); err != nil {
 			return nil, err
 		}
 		out[i] = it.Columns

@@ -16,8 +16,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// galleries are an empty index and an empty store of a database, of vectors of 2 numbers.
-func galleries(t *testing.T) map[string]*lookup.Items {
+// emptyGalleries are an empty index and an empty store of a database, of vectors of 2 numbers.
+func emptyGalleries(t *testing.T) map[string]*lookup.Items {
 	t.Helper()
 	x, err := index.Create(filepath.Join(t.TempDir(), "ix"), index.Config{Dim: 2})
 	if err != nil {
@@ -25,12 +25,12 @@ func galleries(t *testing.T) map[string]*lookup.Items {
 	}
 	t.Cleanup(func() { x.Close() })
 	none := func() (*run.Model, error) { return nil, nil }
-	return map[string]*lookup.Items{"index": lookup.OfIndex(x),
+	return map[string]*lookup.Items{"index": lookup.ItemsOfIndex(x),
 		"database": {Store: &storetest.Memory{Dim: 2}, Name: "db", Model: none}}
 }
 
-// table is n embeddings (i, 0) with labels.
-func table(n int) *embedding.Table {
+// newTable is n embeddings (i, 0) with labels.
+func newTable(n int) *embedding.Table {
 	x := matrix.New(n, 2)
 	ids := make([]string, n)
 	labels := make([]string, n)
@@ -50,43 +50,43 @@ func TestAdd(t *testing.T) {
 	if err := os.WriteFile(file, []byte("id,price,sold\nx/p1,2.5,true\nx/p3,1,false\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for name, g := range galleries(t) {
+	for name, g := range emptyGalleries(t) {
 		columns, err := ReadColumns(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		add := func(tab *embedding.Table, update bool) index.Added {
-			d := &Adder{To: g, Update: update, Prefix: "x/", Columns: columns}
-			if err := d.Table(t.Context(), tab, ""); err != nil {
+			d := &Adder{Gallery: g, Update: update, Prefix: "x/", Columns: columns}
+			if err := d.AddTable(t.Context(), tab, ""); err != nil {
 				t.Fatal(name, err)
 			}
-			if said := d.Unmatched(); said != "" {
+			if said := d.UnmatchedWarning(); said != "" {
 				t.Errorf("%s: %s", name, said)
 			}
-			return d.Done
+			return d.Result
 		}
-		if got := add(table(4), false); got != (index.Added{Added: 4}) {
+		if got := add(newTable(4), false); got != (index.Added{Added: 4}) {
 			t.Errorf("%s: %+v", name, got)
 		}
-		if got := add(table(6), false); got != (index.Added{Added: 2, Skipped: 4}) {
+		if got := add(newTable(6), false); got != (index.Added{Added: 2, Skipped: 4}) {
 			t.Errorf("%s: %+v", name, got)
 		}
-		twice := table(3)
+		twice := newTable(3)
 		ids := embedding.NewColumn("id", []string{"p0", "new", "new"})
 		twice.ID = &ids
-		d := &Adder{To: g, Update: true, Prefix: "x/", Columns: columns}
-		if err := d.Table(t.Context(), twice, ""); err == nil || !strings.Contains(err.Error(),
+		d := &Adder{Gallery: g, Update: true, Prefix: "x/", Columns: columns}
+		if err := d.AddTable(t.Context(), twice, ""); err == nil || !strings.Contains(err.Error(),
 			"rows 2 and 3 are both new") {
 			t.Errorf("%s: %v", name, err)
 		}
-		other := table(2)
+		other := newTable(2)
 		other.X.Row(1)[1] = 3
-		if err := d.Table(t.Context(), other, ""); err != nil || d.Done != (index.Added{Replaced: 2}) {
-			t.Errorf("%s: %+v, %v", name, d.Done, err)
+		if err := d.AddTable(t.Context(), other, ""); err != nil || d.Result != (index.Added{Replaced: 2}) {
+			t.Errorf("%s: %+v, %v", name, d.Result, err)
 		}
 		other.X.Row(0)[1] = 5
-		d = &Adder{To: g, Prefix: "x/", Columns: columns}
-		if err := d.Table(t.Context(), other, ""); err == nil || !strings.Contains(err.Error(),
+		d = &Adder{Gallery: g, Prefix: "x/", Columns: columns}
+		if err := d.AddTable(t.Context(), other, ""); err == nil || !strings.Contains(err.Error(),
 			`x/p0 is in `) {
 			t.Errorf("%s: an item with another embedding is skipped: %v", name, err)
 		}
@@ -106,20 +106,20 @@ func TestUnmatched(t *testing.T) {
 	if err := os.WriteFile(file, []byte("id,price\nother,2.5\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	g := galleries(t)["index"]
+	g := emptyGalleries(t)["index"]
 	for path, want := range map[string]bool{file: true, "": false} {
 		c, err := ReadColumns(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := &Adder{To: g, Update: true, Columns: c}
-		if d.Unmatched() != "" {
+		d := &Adder{Gallery: g, Update: true, Columns: c}
+		if d.UnmatchedWarning() != "" {
 			t.Error("told before anything was added")
 		}
-		if err := d.Table(t.Context(), table(2), ""); err != nil {
+		if err := d.AddTable(t.Context(), newTable(2), ""); err != nil {
 			t.Fatal(err)
 		}
-		if said := d.Unmatched(); (said != "") != want || want && !strings.Contains(said, file) {
+		if said := d.UnmatchedWarning(); (said != "") != want || want && !strings.Contains(said, file) {
 			t.Errorf("%q: %q", path, said)
 		}
 	}
@@ -144,18 +144,19 @@ func TestColumns(t *testing.T) {
 		}
 	}
 	c := []column{newColumn("c", 1, func(int) string { return "7" })}
-	adapt(c, []store.Column{{Name: "c", Kind: store.Text}, {Name: "d", Kind: store.Bool}})
+	adaptTypes(c, []store.Column{{Name: "c", Kind: store.Text}, {Name: "d", Kind: store.Bool}})
 	var it store.Item
-	if err := set(&it, c, 0); err != nil || it.Columns["c"] != "7" {
+	if err := setColumns(&it, c, 0); err != nil || it.Columns["c"] != "7" {
 		t.Errorf("%+v, %v", it, err)
 	}
-	adapt(c, []store.Column{{Name: "c", Kind: store.Bool}})
-	if err := set(&it, c, 0); err == nil || !strings.Contains(err.Error(), "column c") {
+	adaptTypes(c, []store.Column{{Name: "c", Kind: store.Bool}})
+	if err := setColumns(&it, c, 0); err == nil || !strings.Contains(err.Error(), "column c") {
 		t.Error(err)
 	}
 	c[0].name = "label"
-	adapt(c, []store.Column{{Name: "label", Kind: store.Bool}}) // of an older index
-	if err := set(&it, c, 0); err == nil || !strings.Contains(err.Error(), "made anew with kindred index create") {
+	adaptTypes(c, []store.Column{{Name: "label", Kind: store.Bool}}) // of an older index
+	if err := setColumns(&it, c, 0); err == nil || !strings.Contains(err.Error(),
+		"made anew with kindred index create") {
 		t.Error(err)
 	}
 	dir := t.TempDir()

@@ -9,9 +9,9 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 )
 
-// Labelled returns t without the rows that lack a label in one of its columns, the numbers of these rows, and
+// KeepLabelled returns t without the rows that lack a label in one of its columns, the numbers of these rows, and
 // a remark about them. With strict such rows are an error. A table without rows is always an error.
-func Labelled(t *embedding.Table, strict bool) (kept *embedding.Table, rows []int, left []data.LeftOut, err error) {
+func KeepLabelled(t *embedding.Table, strict bool) (kept *embedding.Table, rows []int, left []data.LeftOut, err error) {
 	if t.Rows() == 0 {
 		return nil, nil, nil, errors.New("it has no rows")
 	}
@@ -20,7 +20,7 @@ func Labelled(t *embedding.Table, strict bool) (kept *embedding.Table, rows []in
 		return t, nil, nil, nil
 	}
 	one := data.LeftOut{Reason: "without a label (" + strings.Join(t.ColumnNames(), ", ") + ")", Count: len(rows)}
-	for _, i := range rows[:min(len(rows), firstFew)] {
+	for _, i := range rows[:min(len(rows), maxListedRows)] {
 		one.First = append(one.First, t.RowName(i))
 	}
 	switch {
@@ -33,5 +33,5 @@ func Labelled(t *embedding.Table, strict bool) (kept *embedding.Table, rows []in
 	return t.Without(rows), rows, []data.LeftOut{one}, err
 }
 
-// firstFew is the number of rows that a remark lists.
-const firstFew = 5
+// maxListedRows is the number of rows that a remark lists.
+const maxListedRows = 5

@@ -14,33 +14,34 @@ import (
 // parts of it at the same time, and two such pieces, so that workers have jobs while a piece is written and
 // while the last job of a piece is not done.
 const (
-	piece          = 1024
+	minPiece       = 1024
 	shardsPerPiece = 64
 	piecesAhead    = 2
 )
 
-// embedded is a piece of a set with its embeddings.
-type embedded struct {
-	*run.Embedded
-	looked
+// embeddedPiece is a piece of a set with its embeddings.
+type embeddedPiece struct {
+	*run.Embeddings
+	fileInfo
 	// written removes the piece's results from a queue.
 	written func(context.Context) error
 }
 
-// pieces embeds the samples of a set at ascending positions, and yields them in this order.
-func (d *Adder) pieces(ctx context.Context, m *run.Model, set *data.Dataset, todo []int) iter.Seq2[*embedded, error] {
-	rows, ahead := shards.WholeBatches(m, piece), 1
+// embedPieces embeds the samples of a set at ascending positions, and yields them in this order.
+func (d *Adder) embedPieces(ctx context.Context, m *run.Model, set *data.Dataset,
+	todo []int) iter.Seq2[*embeddedPiece, error] {
+	rows, ahead := shards.WholeBatches(m, minPiece), 1
 	if d.Shared != nil {
 		rows, ahead = shardsPerPiece*d.Shared.Rows, piecesAhead
 	}
 	part := set.All()
-	return func(yield func(*embedded, error) bool) {
+	return func(yield func(*embeddedPiece, error) bool) {
 		ctx, stop := context.WithCancel(ctx)
 		var wg sync.WaitGroup
 		defer wg.Wait()
 		defer stop()
 		type result struct {
-			e   *embedded
+			e   *embeddedPiece
 			err error
 		}
 		var pending []chan result
@@ -63,19 +64,19 @@ func (d *Adder) pieces(ctx context.Context, m *run.Model, set *data.Dataset, tod
 
 // embed embeds a piece. It reads the facts about files first: a file that changes in between then differs from its
 // facts, and the next kindred index sync embeds it again.
-func (d *Adder) embed(ctx context.Context, m *run.Model, p *data.Part) (*embedded, error) {
-	l, err := d.look(ctx, p)
+func (d *Adder) embed(ctx context.Context, m *run.Model, p *data.Part) (*embeddedPiece, error) {
+	l, err := d.readFileInfo(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	if d.Shared == nil {
 		e, err := m.EmbedPart(ctx, p)
-		return &embedded{e, l, func(context.Context) error { return nil }}, err
+		return &embeddedPiece{e, l, func(context.Context) error { return nil }}, err
 	}
 	var digests []string
 	for _, i := range p.Index {
 		digests = append(digests, l.facts[p.Data.ItemName(i)].Digest)
 	}
 	e, list, err := d.Shared.Embed(ctx, p, digests)
-	return &embedded{e, l, func(ctx context.Context) error { return d.Shared.Forget(ctx, list) }}, err
+	return &embeddedPiece{e, l, func(ctx context.Context) error { return d.Shared.RemoveResults(ctx, list) }}, err
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// putSize is the number of items in one write to a store.
-const putSize = 500
+// writeBatch is the number of items in one write to a store.
+const writeBatch = 500
 
-// write writes items. A database counts them as an index does, apart from items that others
+// writeItems writes items. A database counts them as an index does, apart from items that others
 // write at the same time.
-func write(ctx context.Context, to *lookup.Items, list []store.Item, opt index.AddOptions) (index.Added, error) {
+func writeItems(ctx context.Context, to *lookup.Items, list []store.Item, opt index.AddOptions) (index.Added, error) {
 	if to.Index != nil {
 		return to.Index.Add(ctx, list, opt)
 	}
@@ -52,7 +52,7 @@ func write(ctx context.Context, to *lookup.Items, list []store.Item, opt index.A
 			continue
 		}
 		at[it.ID] = len(put)
-		if put = append(put, it); len(put) == putSize {
+		if put = append(put, it); len(put) == writeBatch {
 			if err := flush(); err != nil {
 				return done, err
 			}

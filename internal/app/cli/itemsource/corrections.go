@@ -29,9 +29,9 @@ type Correction struct {
 	Drop bool
 }
 
-// Corrections returns what the decisions on a page change, in the order of the page's items. Later decisions replace
+// NewCorrections returns what the decisions on a page change, in the order of the page's items. Later decisions replace
 // earlier ones, a drop is final, and decisions that leave a label as it is are left out: as the manifest of the page.
-func Corrections(page *review.Saved, d *api.Decisions) ([]Correction, error) {
+func NewCorrections(page *review.Saved, d *api.Decisions) ([]Correction, error) {
 	items, cards, err := page.Contents()
 	if err != nil {
 		return nil, err
@@ -75,10 +75,10 @@ func Corrections(page *review.Saved, d *api.Decisions) ([]Correction, error) {
 // Move is a file that a script moves.
 type Move struct{ From, To string }
 
-// Moves returns the moves of files that make the folders of classes agree with the corrections. PLACE/CLASS/FILE
+// PlanMoves returns the moves of files that make the folders of classes agree with the corrections. PLACE/CLASS/FILE
 // becomes PLACE/LABEL/FILE, or PLACE.dropped/CLASS/FILE of a dropped item. A file gets another name where one of that
 // name is. The error names an item whose folder is not its class, or a label that cannot be a folder's name.
-func Moves(of []Correction) ([]Move, error) {
+func PlanMoves(of []Correction) ([]Move, error) {
 	taken := map[string]bool{}
 	var out []Move
 	for _, c := range of {
@@ -101,7 +101,7 @@ func Moves(of []Correction) ([]Move, error) {
 		} else if c.To == "." || c.To == ".." || strings.ContainsAny(c.To, "/\\\x00") {
 			return nil, fmt.Errorf("the label %q cannot be the name of a folder", c.To)
 		}
-		target, err := free(to, filepath.Base(file), taken)
+		target, err := freePath(to, filepath.Base(file), taken)
 		if err != nil {
 			return nil, err
 		}
@@ -110,8 +110,8 @@ func Moves(of []Correction) ([]Move, error) {
 	return out, nil
 }
 
-// free returns a path in a folder that no file has and no move takes: with the name, else with a number added.
-func free(folder, name string, taken map[string]bool) (string, error) {
+// freePath returns a path in a folder that no file has and no move takes: with the name, else with a number added.
+func freePath(folder, name string, taken map[string]bool) (string, error) {
 	ext := path.Ext(name)
 	for k := 1; ; k++ {
 		at := filepath.Join(folder, name)
@@ -185,7 +185,7 @@ func Apply(ctx context.Context, x *index.Index, of []Correction, prefix string, 
 		if err := store.FitClasses(&it, x.Info().Columns); err != nil {
 			return nil, err
 		}
-		mirror.KeepFacts(&old, &it)
+		mirror.CopyFileRecord(&old, &it)
 		change.Put = append(change.Put, it)
 	}
 	a.Relabelled, a.Removed = len(change.Put), len(change.Remove)

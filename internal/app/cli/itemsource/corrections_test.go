@@ -16,8 +16,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// decidedPage is a page about six photos of cats and dogs in place, with decisions on its cards.
-func decidedPage(t *testing.T, place string) (*review.Saved, *api.Decisions) {
+// newDecidedPage is a page about six photos of cats and dogs in place, with decisions on its cards.
+func newDecidedPage(t *testing.T, place string) (*review.Saved, *api.Decisions) {
 	t.Helper()
 	p := &review.Page{Title: "Suspects"}
 	for _, name := range []string{"cat/1.jpg", "cat/2.jpg", "cat/it's.jpg", "dog/1.jpg", "dog/2.jpg", "dog/4.jpg"} {
@@ -54,8 +54,8 @@ func decidedPage(t *testing.T, place string) (*review.Saved, *api.Decisions) {
 
 // TestCorrections: the last decision on an item counts, and one that changes nothing is left out.
 func TestCorrections(t *testing.T) {
-	page, d := decidedPage(t, t.TempDir())
-	of, err := Corrections(page, d)
+	page, d := newDecidedPage(t, t.TempDir())
+	of, err := NewCorrections(page, d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestCorrections(t *testing.T) {
 	}
 	for _, name := range []string{"6", "-1", "x"} {
 		d := &api.Decisions{Done: map[string]api.Decision{name: {Action: "drop"}}}
-		if _, err := Corrections(page, d); err == nil {
+		if _, err := NewCorrections(page, d); err == nil {
 			t.Errorf("a decision on card %s is no error", name)
 		}
 	}
@@ -78,12 +78,12 @@ func TestCorrections(t *testing.T) {
 // TestScript: the script moves every photo to the folder of its label without overwriting one, and keeps contents.
 func TestScript(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "my 'photos' $(x)")
-	page, d := decidedPage(t, place)
-	of, err := Corrections(page, d)
+	page, d := newDecidedPage(t, place)
+	of, err := NewCorrections(page, d)
 	if err != nil {
 		t.Fatal(err)
 	}
-	moves, err := Moves(of)
+	moves, err := PlanMoves(of)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestScript(t *testing.T) {
 		Path: filepath.Join(place, "cat/2.jpg"), Label: "lynx"}, To: "cat"}, "cannot be the name": {Item: review.Item{
 		Path: filepath.Join(place, "cat/2.jpg"), Label: "cat"}, To: "../x"}, "no such file": {Item: review.Item{
 		Path: filepath.Join(place, "cat/9.jpg"), Label: "cat"}, To: "dog"}} {
-		if _, err := Moves([]Correction{c}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := PlanMoves([]Correction{c}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
@@ -122,8 +122,8 @@ func TestScript(t *testing.T) {
 // TestApply: an index gets the decided labels in one change, which keeps vectors and columns, and what changed since
 // the review stays.
 func TestApply(t *testing.T) {
-	page, d := decidedPage(t, t.TempDir())
-	of, err := Corrections(page, d)
+	page, d := newDecidedPage(t, t.TempDir())
+	of, err := NewCorrections(page, d)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,21 +51,21 @@ func (r *Items) Normalize(d rank.Distance) error {
 	return nil
 }
 
-// Pictures makes the items' pictures readable from the data set, if it has any.
-func (r *Items) Pictures(ctx context.Context) (err error) {
+// OpenPictures makes the items' pictures readable from the data set, if it has any.
+func (r *Items) OpenPictures(ctx context.Context) (err error) {
 	if r.Set != nil && r.Set.Source != nil {
-		r.Picture, err = photo.Of(ctx, r.Set, r.Paths())
+		r.Picture, err = photo.NewReader(ctx, r.Set, r.Paths())
 	}
 	return err
 }
 
-// OfRun returns the samples that a run trains and tests on, from the data set of its configuration. The
+// FromRun returns the samples that a run trains and tests on, from the data set of its configuration. The
 // result keeps the data set open. embed embeds the samples.
-func OfRun(ctx context.Context, d *data.Dataset, cfg *run.Config, home string,
-	embed func(*data.Part) (*run.Embedded, error)) (*Items, error) {
+func FromRun(ctx context.Context, d *data.Dataset, cfg *run.Config, home string,
+	embed func(*data.Part) (*run.Embeddings, error)) (*Items, error) {
 	r := &Items{Set: d, Config: cfg, Home: home}
-	r.Root = photo.Root(cmp.Or(cfg.Data.Path, cfg.Data.Name), home)
-	part, splits, err := choose(ctx, d, cfg)
+	r.Root = photo.RootFolder(cmp.Or(cfg.Data.Path, cfg.Data.Name), home)
+	part, splits, err := chooseSamples(ctx, d, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func OfRun(ctx context.Context, d *data.Dataset, cfg *run.Config, home string,
 	if err != nil {
 		return nil, err
 	}
-	judged := label(cfg, d)
+	judged := trainingColumn(cfg, d)
 	finest := d.Levels != nil && d.Levels.Scored == judged // finer folders are no classes
 	differs := false
 	others := manifestColumns(d, judged)
@@ -106,8 +106,8 @@ func OfRun(ctx context.Context, d *data.Dataset, cfg *run.Config, home string,
 	return r, nil
 }
 
-// label returns the column that a run trains on.
-func label(cfg *run.Config, d *data.Dataset) string {
+// trainingColumn returns the column that a run trains on.
+func trainingColumn(cfg *run.Config, d *data.Dataset) string {
 	of, _ := cfg.Data.LabelColumns(d)
 	if c, err := d.Column(of); err == nil {
 		return c.Name
@@ -138,8 +138,9 @@ func manifestColumns(d *data.Dataset, judged string) []embedding.Column {
 	return append(out, d.Others...)
 }
 
-// choose returns the samples that a run trains or tests on, with the split of each.
-func choose(ctx context.Context, d *data.Dataset, cfg *run.Config) (part *data.Part, splits []string, err error) {
+// chooseSamples returns the samples that a run trains or tests on, with the split of each.
+func chooseSamples(ctx context.Context, d *data.Dataset, cfg *run.Config) (part *data.Part, splits []string,
+	err error) {
 	c := &cfg.Data
 	label, fine := c.LabelColumns(d)
 	sel, err := d.SelectContext(ctx, data.Selection{Label: label, Fine: fine, Split: c.Split,
@@ -177,10 +178,10 @@ func choose(ctx context.Context, d *data.Dataset, cfg *run.Config) (part *data.P
 	return part, splits, nil
 }
 
-// OfTable returns the items of a file of embeddings with labels. column is the column of labels; "" is
+// FromTable returns the items of a file of embeddings with labels. column is the column of labels; "" is
 // coarse, or else label. A column split, if there is one, has the split of each item. Rows without a
 // label are left out; with strict they are an error.
-func OfTable(t *embedding.Table, file, column, root string, strict bool) (*Items, error) {
+func FromTable(t *embedding.Table, file, column, root string, strict bool) (*Items, error) {
 	if column == "" {
 		column = "label"
 		if t.Column("coarse") != nil {
@@ -191,7 +192,7 @@ func OfTable(t *embedding.Table, file, column, root string, strict bool) (*Items
 	var out []int
 	var left []data.LeftOut
 	if err == nil {
-		of, out, left, err = items.Labelled(of, strict)
+		of, out, left, err = items.KeepLabelled(of, strict)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
@@ -210,9 +211,9 @@ func OfTable(t *embedding.Table, file, column, root string, strict bool) (*Items
 		switch {
 		case c.Name == column:
 		case c.Name == "split":
-			r.Splits = texts(&c)
+			r.Splits = columnTexts(&c)
 		case c.Name == "label" && column == "coarse":
-			r.Finer = texts(&c)
+			r.Finer = columnTexts(&c)
 		default:
 			r.Others = append(r.Others, c)
 		}
@@ -220,8 +221,8 @@ func OfTable(t *embedding.Table, file, column, root string, strict bool) (*Items
 	return r, nil
 }
 
-// texts returns the values of a column.
-func texts(c *embedding.Column) []string {
+// columnTexts returns the values of a column.
+func columnTexts(c *embedding.Column) []string {
 	out := make([]string, c.Len())
 	for i := range out {
 		out[i] = c.At(i)
@@ -229,9 +230,9 @@ func texts(c *embedding.Column) []string {
 	return out
 }
 
-// In sets the data set with the pictures of a file's items, found by their names. It closes the data set
+// SetDataset sets the data set with the pictures of a file's items, found by their names. It closes the data set
 // if an item is missing there.
-func (r *Items) In(d *data.Dataset, file string) error {
+func (r *Items) SetDataset(d *data.Dataset, file string) error {
 	at := d.Rows()
 	for _, n := range r.Paths() {
 		i, ok := at[n]

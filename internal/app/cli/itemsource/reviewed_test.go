@@ -14,8 +14,8 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// set is a data set of ready features: four classes of five rows, called c0/0 and so on.
-func set() *data.Dataset {
+// newDataset is a data set of ready features: four classes of five rows, called c0/0 and so on.
+func newDataset() *data.Dataset {
 	x := matrix.New(20, 2)
 	names, labels := make([]string, 20), make([]string, 20)
 	for i := range 20 {
@@ -30,16 +30,16 @@ func set() *data.Dataset {
 // TestOfRun: items that could not be read are left out, and those that were keep their labels, names,
 // numbers and splits together.
 func TestOfRun(t *testing.T) {
-	d := set()
+	d := newDataset()
 	cfg := run.Default()
 	cfg.Data.TrainClasses, cfg.Data.TestClasses, cfg.Data.Split = "1-2", "3-4", "classes"
-	r, err := OfRun(t.Context(), d, &cfg, "", func(p *data.Part) (*run.Embedded, error) {
+	r, err := FromRun(t.Context(), d, &cfg, "", func(p *data.Part) (*run.Embeddings, error) {
 		pos := []int{0, 3, p.Len() - 1}
 		x := matrix.New(len(pos), 1)
 		for i, at := range pos {
 			x.Row(i)[0] = float32(p.Index[at])
 		}
-		return &run.Embedded{X: x, Part: p, Pos: pos}, nil
+		return &run.Embeddings{X: x, Part: p, Pos: pos}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -55,14 +55,14 @@ func TestOfRun(t *testing.T) {
 		}
 	}
 	full := errors.New("no")
-	_, err = OfRun(t.Context(), d, &cfg, "", func(*data.Part) (*run.Embedded, error) { return nil, full })
+	_, err = FromRun(t.Context(), d, &cfg, "", func(*data.Part) (*run.Embeddings, error) { return nil, full })
 	if !errors.Is(err, full) {
 		t.Error(err)
 	}
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
 	cfg.Data.Label = "none such"
-	if _, err := OfRun(done, d, &cfg, "", nil); err == nil {
+	if _, err := FromRun(done, d, &cfg, "", nil); err == nil {
 		t.Error("a label that is not there")
 	}
 }
@@ -84,7 +84,7 @@ func TestOfTable(t *testing.T) {
 		{of(fine), "", "xy", nil}, {of(fine, coarse, split), "", "zz", []string{"train", "test"}},
 		{of(fine, coarse), "label", "xy", nil},
 	} {
-		r, err := OfTable(c.t, "E.npz", c.asked, "root", false)
+		r, err := FromTable(c.t, "E.npz", c.asked, "root", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestOfTable(t *testing.T) {
 			t.Errorf("%+v", r.Subjects)
 		}
 	}
-	if _, err := OfTable(of(fine), "E.npz", "none", "", false); err == nil ||
+	if _, err := FromTable(of(fine), "E.npz", "none", "", false); err == nil ||
 		!strings.HasPrefix(err.Error(), "E.npz: ") {
 		t.Error(err)
 	}
@@ -103,13 +103,13 @@ func TestOfTable(t *testing.T) {
 func TestIn(t *testing.T) {
 	r := &Items{}
 	r.Items = []embedding.Item{{Path: "d/4"}, {Path: "a/1"}}
-	if err := r.In(set(), "E.npz"); err != nil || !slices.Equal(r.Index, []int{19, 1}) || r.Set == nil {
+	if err := r.SetDataset(newDataset(), "E.npz"); err != nil || !slices.Equal(r.Index, []int{19, 1}) || r.Set == nil {
 		t.Errorf("%v, %v", r.Index, err)
 	}
 	r.Close()
 	lost := &Items{}
 	lost.Items = []embedding.Item{{Path: "a/1"}, {Path: "e/0"}}
-	if err := lost.In(set(), "E.npz"); err == nil || !strings.Contains(err.Error(), `"e/0", which E.npz names`) {
+	if err := lost.SetDataset(newDataset(), "E.npz"); err == nil || !strings.Contains(err.Error(), `"e/0", which E.npz names`) {
 		t.Error(err)
 	}
 	lost.Close() // of what it has not taken
@@ -127,7 +127,7 @@ func TestNormalize(t *testing.T) {
 	if err := r.Normalize(rank.Dot); err == nil || !strings.Contains(err.Error(), "euclidean or cosine") {
 		t.Error(err)
 	}
-	if err := r.Pictures(t.Context()); err != nil || r.Picture != nil {
+	if err := r.OpenPictures(t.Context()); err != nil || r.Picture != nil {
 		t.Errorf("pictures of no data set: %v", err)
 	}
 }

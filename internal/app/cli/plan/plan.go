@@ -82,14 +82,14 @@ type Embedding struct {
 	From    []string `json:"from"`
 }
 
-// share is the part of a machine's memory and time that the plan uses. The rest is for the
+// usableShare is the part of a machine's memory and time that the plan uses. The rest is for the
 // system and for growth.
-const share = 0.75
+const usableShare = 0.75
 
 // Bounds of a Load. Larger values make no sense and could overflow.
 const (
-	most    = 1e15
-	mostDim = 1 << 16
+	maxCount = 1e15
+	maxDim   = 1 << 16
 )
 
 // Compute computes the needs of a Load on every engine. A Load or a Machine outside the bounds is an
@@ -99,19 +99,19 @@ func Compute(l Load, m Machine) (*Report, error) {
 		name  string
 		value float64
 	}{{"vectors", l.Vectors}, {"queries", l.Queries}, {"images", l.Images}, {"image-bytes", l.ImageBytes}} {
-		if !(v.value >= 0 && v.value <= most) {
-			return nil, fmt.Errorf("%s %g: want a number from 0 to %g", v.name, v.value, float64(most))
+		if !(v.value >= 0 && v.value <= maxCount) {
+			return nil, fmt.Errorf("%s %g: want a number from 0 to %g", v.name, v.value, float64(maxCount))
 		}
 	}
-	if l.Dim < 1 || l.Dim > mostDim {
-		return nil, fmt.Errorf("dim %d: want a number from 1 to %d", l.Dim, mostDim)
+	if l.Dim < 1 || l.Dim > maxDim {
+		return nil, fmt.Errorf("dim %d: want a number from 1 to %d", l.Dim, maxDim)
 	}
-	if m.Cores < 1 || m.Cores > mostDim {
-		return nil, fmt.Errorf("cores %d: want a number from 1 to %d", m.Cores, mostDim)
+	if m.Cores < 1 || m.Cores > maxDim {
+		return nil, fmt.Errorf("cores %d: want a number from 1 to %d", m.Cores, maxDim)
 	}
-	if !(m.Memory >= 1<<28 && m.Memory <= most) {
+	if !(m.Memory >= 1<<28 && m.Memory <= maxCount) {
 		return nil, fmt.Errorf("memory-of-a-machine %g bytes: want 256 MiB or more, and %g bytes at most", m.Memory,
-			float64(most))
+			float64(maxCount))
 	}
 	r := &Report{Load: l, Machine: m}
 	if err := r.embed(); err != nil {
@@ -152,15 +152,15 @@ func (e *engine) answer(l Load, m Machine) Answer {
 		return a
 	}
 	dim, cores := float64(l.Dim), float64(m.Cores)
-	a.Disk, a.Memory = e.diskOf(l.Vectors, dim), e.memoryOf(l.Vectors, dim)
-	a.ByMemory = math.Ceil(a.Memory / (share * m.Memory))
+	a.Disk, a.Memory = e.diskBytes(l.Vectors, dim), e.memoryBytes(l.Vectors, dim)
+	a.ByMemory = math.Ceil(a.Memory / (usableShare * m.Memory))
 	each := l.Vectors / a.ByMemory
-	a.ByQueries = math.Ceil(l.Queries * a.ByMemory * e.searchOf(e.many, each, dim) / (share * cores))
+	a.ByQueries = math.Ceil(l.Queries * a.ByMemory * e.searchSeconds(e.many, each, dim) / (usableShare * cores))
 	a.Machines = max(a.ByMemory, a.ByQueries)
-	a.Fill = l.Vectors * e.fillOf(each, dim)
-	a.Search = e.searchOf(e.alone, each, dim) // a walk uses one core, on all machines at once
+	a.Fill = l.Vectors * e.fillSeconds(each, dim)
+	a.Search = e.searchSeconds(e.alone, each, dim) // a walk uses one core, on all machines at once
 	if e.exact {
-		a.Search = e.searchOf(e.alone, l.Vectors, dim) / (a.Machines * cores)
+		a.Search = e.searchSeconds(e.alone, l.Vectors, dim) / (a.Machines * cores)
 	}
 	return a
 }

@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) }
+func isNear(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) }
 
-func c(v float64) Constant { return Constant{Value: v} }
+func constantOf(v float64) Constant { return Constant{Value: v} }
 
 // TestByHand: round constants, computed on paper. 2^20 vectors of 256 numbers of which
 // the engine keeps 8 and 4 bytes, with 52 and 100 beside them.
 func TestByHand(t *testing.T) {
-	e := engine{measuredAt: 1 << 10, diskRow: c(52), diskValue: 8, memoryRow: c(100), memoryValue: 4,
-		alone: c(1e-3), many: c(0.5e-3), fill: c(2e-3)}
+	e := engine{measuredAt: 1 << 10, diskRow: constantOf(52), diskValue: 8, memoryRow: constantOf(100), memoryValue: 4,
+		alone: constantOf(1e-3), many: constantOf(0.5e-3), fill: constantOf(2e-3)}
 	l := Load{Vectors: 1 << 20, Dim: 256, Queries: 6000}
 	m := Machine{Cores: 2, Memory: 1 << 28} // of which 201,326,592 bytes are planned for
 	a := e.answer(l, m)
@@ -29,7 +29,7 @@ func TestByHand(t *testing.T) {
 		{"search", a.Search, 1e-3 * walk}, {"fill", a.Fill, 2e-3 * walk * (1 << 20)},
 		// 6,000 searches of 6 walks of 1.7415 ms are 62.69 s a second, by 1.5 cores: 41.8 machines
 		{"by queries", a.ByQueries, 42}, {"machines", a.Machines, 42}} {
-		if !near(v.have, v.want) {
+		if !isNear(v.have, v.want) {
 			t.Errorf("%s: %v, want %v", v.name, v.have, v.want)
 		}
 	}
@@ -43,7 +43,7 @@ func TestByHand(t *testing.T) {
 		have, want float64
 	}{{"by queries", a.ByQueries, 4_096_000 / 1000}, {"search", a.Search, 2.048 / 8192},
 		{"fill", a.Fill, 4e-3 * (1 << 20)}} {
-		if !near(v.have, v.want) {
+		if !isNear(v.have, v.want) {
 			t.Errorf("exact, %s: %v, want %v", v.name, v.have, v.want)
 		}
 	}
@@ -56,8 +56,8 @@ func TestEmbedding(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := r.Embedding // 0.05925 s and 0.27 ms an image
-	if !near(e.Compute, 59.25) || !near(e.Decode, 0.27) || !near(e.Hours, 59.52/7200) || e.Bytes != 4_670_000 ||
-		!near(e.Stream, 4_670_000/(95*1048576.0)) {
+	if !isNear(e.Compute, 59.25) || !isNear(e.Decode, 0.27) || !isNear(e.Hours, 59.52/7200) || e.Bytes != 4_670_000 ||
+		!isNear(e.Stream, 4_670_000/(95*1048576.0)) {
 		t.Errorf("%+v", e)
 	}
 }
@@ -119,7 +119,8 @@ func TestCareless(t *testing.T) {
 		}
 	}
 	for _, l := range []Load{{Dim: 1, Network: Networks()[0]}, good,
-		{Vectors: most, Dim: mostDim, Queries: most, Images: most, ImageBytes: most, Network: Networks()[0]}} {
+		{Vectors: maxCount, Dim: maxDim, Queries: maxCount, Images: maxCount, ImageBytes: maxCount,
+			Network: Networks()[0]}} {
 		r, err := Compute(l, m)
 		if err != nil {
 			t.Fatal(err)

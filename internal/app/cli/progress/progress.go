@@ -21,9 +21,9 @@ import (
 type Bar struct {
 	// Pace prints, after the first steps, how long an epoch takes.
 	Pace bool
-	// Usual is the range of epochs after which runs like this one have ended; zero if they
+	// UsualEpochs is the range of epochs after which runs like this one have ended; zero if they
 	// do all their epochs.
-	Usual [2]int
+	UsualEpochs [2]int
 
 	w        io.Writer
 	name     string
@@ -43,8 +43,8 @@ type Bar struct {
 // The times between two drawings of a bar, and between two lines without a
 // terminal.
 const (
-	redraw  = 100 * time.Millisecond
-	logLine = time.Minute
+	redrawInterval = 100 * time.Millisecond
+	logInterval    = time.Minute
 )
 
 // New returns a bar on w. If w is not a terminal, it prints no bar, but a line per epoch, and
@@ -70,7 +70,7 @@ func (b *Bar) Observe(e train.Event) {
 		}
 	case train.Scoring:
 		if b.bar != nil {
-			b.bar.Describe(b.head(e) + " scoring")
+			b.bar.Describe(b.epochHeading(e) + " scoring")
 		}
 	case train.EpochEnd:
 		b.clear()
@@ -78,7 +78,7 @@ func (b *Bar) Observe(e train.Event) {
 			b.pace(e.Row.Took.Train/time.Duration(max(e.Steps, 1)), e)
 		}
 		b.last = time.Now()
-		fmt.Fprintln(b.w, Line(b.name, e))
+		fmt.Fprintln(b.w, FormatEpoch(b.name, e))
 		b.warn(e.Row)
 	case train.Stopping:
 		b.clear()
@@ -106,7 +106,7 @@ func (b *Bar) warn(row *train.Epoch) {
 	fmt.Fprintf(b.w, "%swarning: epoch %d: %s\n", b.name, row.Epoch, row.Warning)
 }
 
-func (b *Bar) head(e train.Event) string {
+func (b *Bar) epochHeading(e train.Event) string {
 	return fmt.Sprintf("%sepoch %d/%d", b.name, e.Epoch, e.Epochs)
 }
 
@@ -126,9 +126,9 @@ func (b *Bar) step(e train.Event) {
 	if moved := done - b.firstSteps; moved >= min(paceSteps, e.Steps-1) && moved > 0 {
 		b.pace(time.Since(b.first)/time.Duration(moved), e)
 	}
-	every := redraw
+	every := redrawInterval
 	if b.plain {
-		every = logLine
+		every = logInterval
 	}
 	if time.Since(b.last) < every {
 		return
@@ -141,10 +141,10 @@ func (b *Bar) step(e train.Event) {
 		text += "  " + left.Round(time.Second).String() + " left"
 	}
 	if b.plain {
-		fmt.Fprintf(b.w, "%s  step %d/%d%s\n", b.head(e), e.Step, e.Steps, text)
+		fmt.Fprintf(b.w, "%s  step %d/%d%s\n", b.epochHeading(e), e.Step, e.Steps, text)
 		return
 	}
-	b.bar.Describe(b.head(e) + text)
+	b.bar.Describe(b.epochHeading(e) + text)
 	// A bar that cannot be drawn must not stop the run.
 	_ = b.bar.Set(e.Step)
 }
@@ -160,22 +160,23 @@ func (b *Bar) pace(step time.Duration, e train.Event) {
 	b.paced = true
 	b.clear()
 	epoch := step * time.Duration(e.Steps)
-	text := fmt.Sprintf("%san epoch takes about %s of training", b.name, rounded(epoch))
+	text := fmt.Sprintf("%san epoch takes about %s of training", b.name, formatRounded(epoch))
 	left := e.Epochs - e.Epoch + 1
-	lo, hi := b.Usual[0]-e.Epoch+1, min(b.Usual[1]-e.Epoch+1, left)
+	lo, hi := b.UsualEpochs[0]-e.Epoch+1, min(b.UsualEpochs[1]-e.Epoch+1, left)
 	switch {
 	case left > 1 && lo > 0 && lo < left:
 		text += fmt.Sprintf(", the remaining %d take at most %s; runs like this have ended after %d to %d, in %s to %s",
-			left, rounded(epoch*time.Duration(left)), b.Usual[0], hi+e.Epoch-1, rounded(epoch*time.Duration(lo)),
-			rounded(epoch*time.Duration(hi)))
+			left, formatRounded(epoch*time.Duration(left)), b.UsualEpochs[0], hi+e.Epoch-1,
+			formatRounded(epoch*time.Duration(lo)),
+			formatRounded(epoch*time.Duration(hi)))
 	case left > 1:
-		text += fmt.Sprintf(", the remaining %d take %s", left, rounded(epoch*time.Duration(left)))
+		text += fmt.Sprintf(", the remaining %d take %s", left, formatRounded(epoch*time.Duration(left)))
 	}
 	fmt.Fprintln(b.w, text)
 }
 
-// rounded returns a duration in a short form: 0.3s, 12s, 3m20s, 1h5m.
-func rounded(d time.Duration) string {
+// formatRounded returns a duration in a short form: 0.3s, 12s, 3m20s, 1h5m.
+func formatRounded(d time.Duration) string {
 	switch {
 	case d < time.Second:
 		return fmt.Sprintf("%.2gs", max(d.Seconds(), 0.01))
@@ -192,8 +193,8 @@ func (b *Bar) clear() {
 	}
 }
 
-// Line sums up an epoch that ended.
-func Line(name string, e train.Event) string {
+// FormatEpoch sums up an epoch that ended.
+func FormatEpoch(name string, e train.Event) string {
 	row := e.Row
 	text := fmt.Sprintf("%sepoch %d/%d  loss %.4f  active %.0f%%", name, row.Epoch, e.Epochs, row.MeanLoss(),
 		100*row.ActiveShare())

@@ -65,7 +65,7 @@ func TestLongEpochsInALog(t *testing.T) {
 	b := New(&out, "EPS: ")
 	for step := range 6 {
 		if step == 3 {
-			b.last = b.last.Add(-logLine)
+			b.last = b.last.Add(-logInterval)
 		}
 		b.Observe(train.Event{Stage: train.Stepped, Epoch: 1, Epochs: 2, Step: step + 1, Steps: 9, Samples: 10,
 			Elapsed: time.Second})
@@ -133,7 +133,7 @@ func TestPace(t *testing.T) {
 	}
 	for d, want := range map[time.Duration]string{0: "0.01s", 240 * time.Millisecond: "0.24s", 61 * time.Second: "1m1s",
 		2*time.Hour + 5*time.Minute + 3*time.Second: "2h5m"} {
-		if got := rounded(d); got != want {
+		if got := formatRounded(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)
 		}
 	}
@@ -155,7 +155,7 @@ func TestPaceOfARunThatEndsEarly(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		b := New(&out, "")
-		b.Pace, b.Usual = true, c.usual
+		b.Pace, b.UsualEpochs = true, c.usual
 		b.pace(6*time.Second, train.Event{Epoch: c.epoch, Epochs: 100, Steps: 10})
 		if got := out.String(); !strings.HasSuffix(got, ", "+c.want) {
 			t.Errorf("%v, epoch %d: %q", c.usual, c.epoch, got)
@@ -172,7 +172,7 @@ func TestLine(t *testing.T) {
 		metric("recall@1+distractors"), metric("margin"), metric("margin+distractors")}}
 	const want = "epoch 2/7  loss 0.0000  active 0%  validation_recall@1 50.0  validation_recall@1+distractors 50.0  " +
 		"validation_margin 0.500  validation_margin+distractors 0.500"
-	if got := Line("", train.Event{Epochs: 7, Row: row}); got != want {
+	if got := FormatEpoch("", train.Event{Epochs: 7, Row: row}); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	// written is the number of items in one write of items that are not embedded.
-	written = 1024
-	// piece is the least number of photos embedded between two writes: an interrupted call loses no more.
-	piece = 256
+	// writeBatch is the number of items in one write of items that are not embedded.
+	writeBatch = 1024
+	// minPiece is the least number of photos embedded between two writes: an interrupted call loses no more.
+	minPiece = 256
 )
 
 // pass brings the new vectors in line with the items of an index.
@@ -40,14 +40,14 @@ type pass struct {
 	bad   ItemsError
 }
 
-// follow makes staged have the items and columns of an index. Vectors that it has are kept; the others are computed.
-func (w *rebuild) follow(ctx context.Context, x *index.Index) error {
+// syncItems makes staged have the items and columns of an index. Vectors that it has are kept; the others are computed.
+func (w *rebuild) syncItems(ctx context.Context, x *index.Index) error {
 	p := &pass{rebuild: w, x: x, known: map[string]string{}, total: x.Info().Items, left: map[string]bool{}}
 	for it, err := range w.staged.Bare() {
 		if err != nil {
 			return err
 		}
-		if d := digestOf(&it); d != "" {
+		if d := contentDigest(&it); d != "" {
 			p.known[d] = it.ID
 		}
 	}
@@ -59,14 +59,14 @@ func (w *rebuild) follow(ctx context.Context, x *index.Index) error {
 		if err != nil {
 			return err
 		}
-		if n++; n%written == 0 {
+		if n++; n%writeBatch == 0 {
 			w.progress("looking", n, p.total)
 		}
 	}
 	if err := errors.Join(p.writePut(ctx), p.checkFiles(ctx)); err != nil {
 		return err
 	}
-	if err := p.refuse(); err != nil {
+	if err := p.checkFailed(); err != nil {
 		return err
 	}
 	if err := p.embed(ctx); err != nil {
@@ -76,11 +76,11 @@ func (w *rebuild) follow(ctx context.Context, x *index.Index) error {
 		return err
 	}
 	p.done.Dropped = append([]string{}, p.drop...)
-	return p.refuse()
+	return p.checkFailed()
 }
 
-// digestOf returns the digest of the content that an item is of; "" if it is unknown.
-func digestOf(it *store.Item) string {
+// contentDigest returns the digest of the content that an item is of; "" if it is unknown.
+func contentDigest(it *store.Item) string {
 	d, _ := it.Columns[mirror.Digest].(string)
 	return d
 }
@@ -91,8 +91,8 @@ func (p *pass) compare(ctx context.Context, it *store.Item) error {
 	if err != nil {
 		return err
 	}
-	d := digestOf(it)
-	there = there && d == digestOf(&have) && (d != "" || it.Path == have.Path)
+	d := contentDigest(it)
+	there = there && d == contentDigest(&have) && (d != "" || it.Path == have.Path)
 	switch id, known := p.known[d]; {
 	case there && it.Path == have.Path && maps.Equal(it.Columns, have.Columns):
 		return nil
@@ -103,12 +103,12 @@ func (p *pass) compare(ctx context.Context, it *store.Item) error {
 	}
 	if there {
 		it.Vector = have.Vector
-		if p.put = append(p.put, *it); len(p.put) == written {
+		if p.put = append(p.put, *it); len(p.put) == writeBatch {
 			return p.writePut(ctx)
 		}
 		return nil
 	}
-	if p.look = append(p.look, *it); len(p.look) == written {
+	if p.look = append(p.look, *it); len(p.look) == writeBatch {
 		return p.checkFiles(ctx)
 	}
 	return nil
@@ -126,7 +126,7 @@ func (p *pass) checkFiles(ctx context.Context) error {
 	errs := make([]error, len(p.look))
 	err := par.ForContext(ctx, len(errs), 16, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			_, errs[i] = mirror.Intact(ctx, &p.look[i])
+			_, errs[i] = mirror.CheckUnchanged(ctx, &p.look[i])
 		}
 	})
 	if err != nil {
@@ -134,7 +134,7 @@ func (p *pass) checkFiles(ctx context.Context) error {
 	}
 	for i := range p.look {
 		if errs[i] != nil {
-			p.leave(&p.look[i], errs[i])
+			p.noteFailed(&p.look[i], errs[i])
 		} else {
 			p.todo = append(p.todo, p.look[i].ID)
 		}
@@ -143,10 +143,10 @@ func (p *pass) checkFiles(ctx context.Context) error {
 	return nil
 }
 
-// leave notes that an item cannot be embedded.
-func (p *pass) leave(it *store.Item, why error) {
+// noteFailed notes that an item cannot be embedded.
+func (p *pass) noteFailed(it *store.Item, why error) {
 	p.left[it.ID] = true
-	bad := Item{ID: it.ID, Path: it.Path, Reason: why.Error(), digest: digestOf(it)}
+	bad := Item{ID: it.ID, Path: it.Path, Reason: why.Error(), digest: contentDigest(it)}
 	switch {
 	case errors.Is(why, mirror.ErrNoPath):
 		p.bad.NoPath = append(p.bad.NoPath, bad)
@@ -159,9 +159,9 @@ func (p *pass) leave(it *store.Item, why error) {
 	}
 }
 
-// refuse returns an error if items cannot be embedded and may not be dropped. Items that were removed or replaced since
-// the pass began are left to the next one: a server deletes their photos.
-func (p *pass) refuse() error {
+// checkFailed returns an error if items cannot be embedded and may not be dropped. Items that were removed
+// or replaced since the pass began are left to the next one: a server deletes their photos.
+func (p *pass) checkFailed() error {
 	lists := []*[]Item{&p.bad.NoPath, &p.bad.Changed, &p.bad.Missing}
 	if !slices.ContainsFunc(lists, func(l *[]Item) bool { return len(*l) > 0 }) {
 		return nil
@@ -176,7 +176,7 @@ func (p *pass) refuse() error {
 		*list = slices.DeleteFunc(*list, func(i Item) bool {
 			it, there, e := now.Get(i.ID)
 			err = errors.Join(err, e)
-			return e == nil && (!there || it.Path != i.Path || digestOf(&it) != i.digest)
+			return e == nil && (!there || it.Path != i.Path || contentDigest(&it) != i.digest)
 		})
 		n += len(*list)
 	}
@@ -191,7 +191,7 @@ func (p *pass) refuse() error {
 func (p *pass) embed(ctx context.Context) error {
 	rows := p.opt.piece
 	if rows == 0 {
-		rows = shards.WholeBatches(p.opt.Model, piece)
+		rows = shards.WholeBatches(p.opt.Model, minPiece)
 	}
 	total, ready := p.total-len(p.left), p.total-len(p.left)-len(p.todo)
 	for lo := 0; lo < len(p.todo); lo += rows {
@@ -218,7 +218,7 @@ func (p *pass) embedItems(ctx context.Context, ids []string) error {
 		}
 		info, err := os.Stat(it.Path)
 		if err != nil {
-			p.leave(&it, err)
+			p.noteFailed(&it, err)
 			continue
 		}
 		all, files = append(all, it), append(files, info)
@@ -245,14 +245,14 @@ func (p *pass) embedItems(ctx context.Context, ids []string) error {
 			return err
 		}
 		for _, s := range e.Skipped {
-			p.leave(&all[some[s.Sample]], s.Err)
+			p.noteFailed(&all[some[s.Sample]], s.Err)
 		}
 		var add []store.Item
 		for row, pos := range e.Pos {
 			it, was := &all[some[pos]], files[some[pos]]
 			is, err := os.Stat(it.Path)
 			if err != nil || is.Size() != was.Size() || !is.ModTime().Equal(was.ModTime()) {
-				p.leave(it, mirror.ErrChanged)
+				p.noteFailed(it, mirror.ErrChanged)
 				continue
 			}
 			it.Vector = e.X.Row(row)

@@ -41,8 +41,8 @@ type Options struct {
 	piece int // photos embedded between two writes; 0: the default
 }
 
-// Done is the result of Run.
-type Done struct {
+// Result is the result of Run.
+type Result struct {
 	Items int `json:"items"`
 	// Embedded counts the photos that this call embedded, Reused the other items: their vectors are of an earlier call
 	// or of a photo with the same content.
@@ -59,12 +59,12 @@ type Done struct {
 // Folder is the folder in an index in which the new vectors are built.
 func Folder(dir string) string { return filepath.Join(dir, "reembed") }
 
-// rounds is how often changes of the index are taken over before its lock is asked for. Fewer are then left.
-const rounds = 3
+// maxRounds is how often changes of the index are taken over before its lock is asked for. Fewer are then left.
+const maxRounds = 3
 
 // Run replaces the vectors of the index in dir. With an error or if the process is killed, the index has its old
 // vectors and network, or all of the new ones.
-func Run(ctx context.Context, dir string, opt Options) (done *Done, err error) {
+func Run(ctx context.Context, dir string, opt Options) (done *Result, err error) {
 	old, err := index.Open(dir, index.Options{ReadOnly: true})
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func Run(ctx context.Context, dir string, opt Options) (done *Done, err error) {
 		return nil, err
 	}
 	opt.Model.Config.Data.Strict = false // unreadable photos are listed together
-	w := &rebuild{dir: dir, opt: opt, done: &Done{Dropped: []string{}}}
+	w := &rebuild{dir: dir, opt: opt, done: &Result{Dropped: []string{}}}
 	if err := w.begin(); err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func Run(ctx context.Context, dir string, opt Options) (done *Done, err error) {
 		w.done.Unchanged, w.done.Items, w.done.Network = true, in.Items, n
 		return w.done, w.remove()
 	}
-	for range rounds {
+	for range maxRounds {
 		embedded := w.done.Embedded
 		if err := w.readAndFollow(ctx); err != nil {
 			return nil, err
@@ -93,7 +93,7 @@ func Run(ctx context.Context, dir string, opt Options) (done *Done, err error) {
 			break
 		}
 	}
-	if err := w.cut(ctx, in.Lists); err != nil {
+	if err := w.rebuildLists(ctx, in.Lists); err != nil {
 		return nil, err
 	}
 	if err := w.replace(ctx); err != nil {
@@ -110,7 +110,7 @@ type rebuild struct {
 	opt     Options
 	network index.Network
 	staged  *index.Index // the new vectors
-	done    *Done
+	done    *Result
 }
 
 // readAndFollow follows the index as it is now.
@@ -119,11 +119,11 @@ func (w *rebuild) readAndFollow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(w.follow(ctx, x), x.Close())
+	return errors.Join(w.syncItems(ctx, x), x.Close())
 }
 
-// cut sorts the new vectors into as many lists as the old ones.
-func (w *rebuild) cut(ctx context.Context, old *index.Lists) error {
+// rebuildLists sorts the new vectors into as many lists as the old ones.
+func (w *rebuild) rebuildLists(ctx context.Context, old *index.Lists) error {
 	if now := w.staged.Info().Lists; old == nil || now != nil && now.Lists == old.Lists {
 		return nil
 	}
@@ -135,16 +135,16 @@ func (w *rebuild) cut(ctx context.Context, old *index.Lists) error {
 
 // replace takes the lock of the index, takes over the last changes, and switches.
 func (w *rebuild) replace(ctx context.Context) error {
-	asked, err := wait(ctx, w, func() (*lock.Held, error) { return lock.Ask(w.dir) })
+	asked, err := waitForLock(ctx, w, func() (*lock.Held, error) { return lock.Ask(w.dir) })
 	if err != nil {
 		return err
 	}
 	defer asked.Release()
-	x, err := wait(ctx, w, func() (*index.Index, error) { return index.Open(w.dir, index.Options{}) })
+	x, err := waitForLock(ctx, w, func() (*index.Index, error) { return index.Open(w.dir, index.Options{}) })
 	if err != nil {
 		return err
 	}
-	if err = w.follow(ctx, x); err == nil {
+	if err = w.syncItems(ctx, x); err == nil {
 		err = x.ReplaceContents(ctx, w.staged, w.network)
 	}
 	return errors.Join(err, x.Close())
@@ -153,8 +153,8 @@ func (w *rebuild) replace(ctx context.Context) error {
 // remarkAfter is how long another process may have the lock before that is said.
 const remarkAfter = 3 * time.Second
 
-// wait calls take until no other process has the lock.
-func wait[T any](ctx context.Context, w *rebuild, take func() (T, error)) (T, error) {
+// waitForLock calls take until no other process has the lock.
+func waitForLock[T any](ctx context.Context, w *rebuild, take func() (T, error)) (T, error) {
 	said, start := false, time.Now()
 	for {
 		v, err := take()
@@ -248,7 +248,7 @@ func (w *rebuild) create(dir string) error {
 		}
 	}
 	if err == nil {
-		_, err = provenance.Save(w.opt.Model, dir, w.opt.Name)
+		_, err = provenance.SaveNetwork(w.opt.Model, dir, w.opt.Name)
 	}
 	if err = errors.Join(err, held.Release()); err != nil { // index.Create takes the lock itself
 		return err

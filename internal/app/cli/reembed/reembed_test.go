@@ -26,8 +26,8 @@ import (
 	"github.com/kindred-ml/kindred/store"
 )
 
-// model is a network of random weights with dim outputs.
-func model(t *testing.T, dim int, seed uint64) *run.Model {
+// newModel is a network of random weights with dim outputs.
+func newModel(t *testing.T, dim int, seed uint64) *run.Model {
 	t.Helper()
 	spec, err := zoo.Network("conv4", zoo.Options{Input: nn.Shape{H: 16, W: 16, C: 3}, Dim: dim, Width: 4})
 	if err != nil {
@@ -42,8 +42,8 @@ func model(t *testing.T, dim int, seed uint64) *run.Model {
 	return &run.Model{Config: cfg, Net: net}
 }
 
-// photo writes a picture, of an age that its time can be trusted.
-func photo(t *testing.T, path string, seed int) {
+// writePhoto writes a picture, of an age that its time can be trusted.
+func writePhoto(t *testing.T, path string, seed int) {
 	t.Helper()
 	im := image.NewRGBA(image.Rect(0, 0, 20, 24))
 	for y := range 24 {
@@ -61,15 +61,15 @@ func photo(t *testing.T, path string, seed int) {
 	}
 }
 
-// photos is an index with vectors of 2 numbers of n photos in a folder, the last of them of a box.
-func photos(t *testing.T, n int) (dir string) {
+// newPhotoIndex is an index with vectors of 2 numbers of n photos in a folder, the last of them of a box.
+func newPhotoIndex(t *testing.T, n int) (dir string) {
 	t.Helper()
 	in := t.TempDir()
 	var paths []string
 	boxes := make([]image.Rectangle, n)
 	for i := range n {
 		paths = append(paths, filepath.Join(in, fmt.Sprint(i, ".png")))
-		photo(t, paths[i], i+1)
+		writePhoto(t, paths[i], i+1)
 	}
 	boxes[n-1] = image.Rect(2, 3, 14, 20)
 	dir = filepath.Join(t.TempDir(), "x.index")
@@ -81,7 +81,7 @@ func photos(t *testing.T, n int) (dir string) {
 	var items []store.Item
 	for _, part := range []*data.Dataset{data.ListFiles("whole", paths[:n-1], nil),
 		data.ListFiles("boxed", paths[n-1:], boxes[n-1:])} {
-		facts, err := mirror.Facts(t.Context(), part.All(), "set")
+		facts, err := mirror.ReadFileRecords(t.Context(), part.All(), "set")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,8 +101,8 @@ func photos(t *testing.T, n int) (dir string) {
 	return dir
 }
 
-// contents are the items of an index.
-func contents(t *testing.T, dir string) map[string]store.Item {
+// readItems are the items of an index.
+func readItems(t *testing.T, dir string) map[string]store.Item {
 	t.Helper()
 	x, err := index.Open(dir, index.Options{ReadOnly: true})
 	if err != nil {
@@ -119,16 +119,16 @@ func contents(t *testing.T, dir string) map[string]store.Item {
 	return out
 }
 
-// isOf requires that every item has the columns that it had, and the vector of its photo or box by a model.
-func isOf(t *testing.T, dir string, m *run.Model, before map[string]store.Item) {
+// checkIndex requires that every item has the columns that it had, and the vector of its photo or box by a model.
+func checkIndex(t *testing.T, dir string, m *run.Model, before map[string]store.Item) {
 	t.Helper()
-	after := contents(t, dir)
+	after := readItems(t, dir)
 	if len(after) != len(before) {
 		t.Errorf("%d items, want %d", len(after), len(before))
 	}
 	for id, it := range after {
 		var boxes []image.Rectangle
-		if box, err := mirror.Intact(t.Context(), &it); err != nil {
+		if box, err := mirror.CheckUnchanged(t.Context(), &it); err != nil {
 			t.Fatal(err)
 		} else if !box.Empty() {
 			boxes = []image.Rectangle{box}
@@ -148,18 +148,18 @@ func isOf(t *testing.T, dir string, m *run.Model, before map[string]store.Item) 
 
 // TestRun: photos and boxes get the vectors of the new network; a second call has nothing to do.
 func TestRun(t *testing.T) {
-	dir, m := photos(t, 9), model(t, 5, 1)
-	before := contents(t, dir)
+	dir, m := newPhotoIndex(t, 9), newModel(t, 5, 1)
+	before := readItems(t, dir)
 	done, err := Run(t.Context(), dir, Options{Model: m, Name: "new", Distance: rank.Cosine})
 	if err != nil || done.Items != 9 || done.Embedded != 9 || done.Reused != 0 || done.Network.Name != "new" {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	isOf(t, dir, m, before)
+	checkIndex(t, dir, m, before)
 	done, err = Run(t.Context(), dir, Options{Model: m, Name: "new", Distance: rank.Cosine})
 	if err != nil || !done.Unchanged || done.Embedded != 0 || done.Items != 9 {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	isOf(t, dir, m, before)
+	checkIndex(t, dir, m, before)
 	if done, err = Run(t.Context(), dir, Options{Model: m, Distance: rank.Euclidean}); err != nil ||
 		done.Embedded != 9 {
 		t.Errorf("another distance: %+v, %v", done, err)
@@ -169,7 +169,7 @@ func TestRun(t *testing.T) {
 // TestRunGoesOn: an interrupted call leaves its vectors to the next one of the same network, and only to it. What
 // happened to the index in between is taken over.
 func TestRunGoesOn(t *testing.T) {
-	dir, m := photos(t, 12), model(t, 5, 1)
+	dir, m := newPhotoIndex(t, 12), newModel(t, 5, 1)
 	said := ""
 	opt := func(m *run.Model, ctx context.Context, stopAt int) (context.Context, Options) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -185,7 +185,7 @@ func TestRunGoesOn(t *testing.T) {
 	if done, err := Run(ctx, dir, o); !errors.Is(err, context.Canceled) {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	if x := contents(t, dir)["3.png"]; len(x.Vector) != 2 {
+	if x := readItems(t, dir)["3.png"]; len(x.Vector) != 2 {
 		t.Errorf("the old vectors are gone: %v", x)
 	}
 	x, err := index.Open(dir, index.Options{})
@@ -204,7 +204,7 @@ func TestRunGoesOn(t *testing.T) {
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
-	before := contents(t, dir)
+	before := readItems(t, dir)
 	_, o = opt(m, t.Context(), -1)
 	done, err := Run(t.Context(), dir, o)
 	if err != nil || done.Items != 11 || done.Embedded != 6 || done.Reused != 5 {
@@ -213,29 +213,29 @@ func TestRunGoesOn(t *testing.T) {
 	if !strings.Contains(said, "going on: 6 vectors") {
 		t.Errorf("it says %q", said)
 	}
-	isOf(t, dir, m, before)
+	checkIndex(t, dir, m, before)
 
-	other := model(t, 5, 2)
+	other := newModel(t, 5, 2)
 	ctx, o = opt(other, t.Context(), 9)
 	if _, err := Run(ctx, dir, o); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	third := model(t, 7, 3)
+	third := newModel(t, 7, 3)
 	_, o = opt(third, t.Context(), -1)
 	said = ""
 	if done, err = Run(t.Context(), dir, o); err != nil || done.Embedded != 11 || !strings.Contains(said, "by another "+
 		"network") {
 		t.Fatalf("%+v, %v, %q", done, err, said)
 	}
-	isOf(t, dir, third, before)
+	checkIndex(t, dir, third, before)
 }
 
 // TestRunBeside: what happens to the index while it is re-embedded is in the new one too.
 func TestRunBeside(t *testing.T) {
-	dir, m := photos(t, 9), model(t, 5, 1)
+	dir, m := newPhotoIndex(t, 9), newModel(t, 5, 1)
 	extra := filepath.Join(t.TempDir(), "0123-upload") // without an ending, as uploads of a server
-	photo(t, extra, 50)
-	changed, last := false, contents(t, dir)["8.png"].Path
+	writePhoto(t, extra, 50)
+	changed, last := false, readItems(t, dir)["8.png"].Path
 	done, err := Run(t.Context(), dir, Options{Model: m, piece: 4, Progress: func(what string, done, _ int) {
 		if what != "embedding" || done < 5 || changed {
 			return
@@ -255,18 +255,18 @@ func TestRunBeside(t *testing.T) {
 	if err != nil || !changed || done.Items != 8 || done.Embedded != 9 {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	after := contents(t, dir)
+	after := readItems(t, dir)
 	if _, there := after["1.png"]; there || after["late"].Columns["new"] != true {
 		t.Errorf("%v", after["late"])
 	}
-	isOf(t, dir, m, after)
+	checkIndex(t, dir, m, after)
 }
 
 // TestRunRefuses: a photo that is gone or changes while it is embedded is refused, and nothing is changed. With
 // DropMissing the missing ones are left out.
 func TestRunRefuses(t *testing.T) {
-	dir, m := photos(t, 9), model(t, 5, 1)
-	before := contents(t, dir)
+	dir, m := newPhotoIndex(t, 9), newModel(t, 5, 1)
+	before := readItems(t, dir)
 	if err := os.Remove(before["2.png"].Path); err != nil {
 		t.Fatal(err)
 	}
@@ -279,13 +279,13 @@ func TestRunRefuses(t *testing.T) {
 		bad.Changed[0].ID != "3.png" || bad.Items != 9 {
 		t.Fatalf("%+v, %v", bad, err)
 	}
-	photo(t, before["3.png"].Path, 4)
+	writePhoto(t, before["3.png"].Path, 4)
 	changed := false
 	_, err = Run(t.Context(), dir, Options{Model: m, piece: 4, DropMissing: true,
 		Progress: func(what string, _, _ int) {
 			if what == "embedding" && !changed {
 				changed = true
-				photo(t, before["0.png"].Path, 60)
+				writePhoto(t, before["0.png"].Path, 60)
 				now := time.Now()
 				if err := os.Chtimes(before["0.png"].Path, now, now); err != nil {
 					t.Fatal(err)
@@ -295,14 +295,15 @@ func TestRunRefuses(t *testing.T) {
 	if !errors.As(err, &bad) || len(bad.Changed) != 1 || bad.Changed[0].ID != "0.png" {
 		t.Fatalf("%+v, %v", bad, err)
 	}
-	if !maps.EqualFunc(contents(t, dir), before, func(a, b store.Item) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
+	if !maps.EqualFunc(readItems(t, dir), before,
+		func(a, b store.Item) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
 		t.Error("something was changed")
 	}
-	photo(t, before["0.png"].Path, 1)
+	writePhoto(t, before["0.png"].Path, 1)
 	done, err := Run(t.Context(), dir, Options{Model: m, DropMissing: true})
 	if err != nil || done.Items != 8 || fmt.Sprint(done.Dropped) != "[2.png]" {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	delete(before, "2.png")
-	isOf(t, dir, m, before)
+	checkIndex(t, dir, m, before)
 }

@@ -27,7 +27,7 @@ func TestMutations(t *testing.T) {
 			if err := os.WriteFile(path, text, 0o666); err != nil {
 				t.Fatal(err)
 			}
-			Held(dir, []string{"a.csv"}, "kindred clean OTHER")
+			FindProtected(dir, []string{"a.csv"}, "kindred clean OTHER")
 			return Check(dir)
 		}})
 }

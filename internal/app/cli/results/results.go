@@ -34,11 +34,11 @@ type Text struct {
 	Write func(io.Writer) error
 }
 
-// Of returns the file that write makes.
-func Of(name string, write func(io.Writer) error) Text { return Text{name, write} }
+// NewText returns the file that write makes.
+func NewText(name string, write func(io.Writer) error) Text { return Text{name, write} }
 
-// Made makes files in memory.
-func Made(texts ...Text) (files []File, err error) {
+// MakeFiles makes files in memory.
+func MakeFiles(texts ...Text) (files []File, err error) {
 	for _, t := range texts {
 		var b bytes.Buffer
 		if err := t.Write(&b); err != nil {
@@ -54,21 +54,21 @@ func Made(texts ...Text) (files []File, err error) {
 // are kept.
 const NoteName = ".kindred.json"
 
-// made is the entry of one file in a note.
-type made struct {
+// noteEntry is the entry of one file in a note.
+type noteEntry struct {
 	By   string   `json:"by"`
 	Sums []string `json:"sha256"` // of the contents, and during a replacement also of the old contents
 }
 
-type note map[string]made
+type note map[string]noteEntry
 
-// killed is the number of processes in a row that may be killed before they replace a file.
-const killed = 8
+// maxKilled is the number of processes in a row that may be killed before they replace a file.
+const maxKilled = 8
 
-// Held returns the first of the named files that the command by may not replace ("" without one), and reports
+// FindProtected returns the first of the named files that the command by may not replace ("" without one), and reports
 // whether it may replace any. A command may replace files that it made and that have not changed since. An empty
 // by made no files.
-func Held(dir string, names []string, by string) (held string, replaced bool) {
+func FindProtected(dir string, names []string, by string) (held string, replaced bool) {
 	n, err := readNote(dir)
 	if err != nil {
 		n = note{}
@@ -77,7 +77,7 @@ func Held(dir string, names []string, by string) (held string, replaced bool) {
 		path := filepath.Join(dir, name)
 		switch _, err := os.Lstat(path); {
 		case err != nil:
-		case by == "" || !n.made(path, digest([]byte(by))):
+		case by == "" || !n.isUnchanged(path, dataDigest([]byte(by))):
 			return path, false
 		default:
 			replaced = true
@@ -95,12 +95,12 @@ func Prepare(dir string) error {
 	return atomic.Clean(dir)
 }
 
-// Put writes the results of the command by into the folder and returns their paths. A process that
+// WriteResults writes the results of the command by into the folder and returns their paths. A process that
 // is killed meanwhile leaves some of them, with a note that lets the same command replace them.
-func Put(dir, by string, files ...File) (paths []string, err error) {
+func WriteResults(dir, by string, files ...File) (paths []string, err error) {
 	sums := map[string]string{}
 	for _, f := range files {
-		sums[f.Name] = digest(f.Data)
+		sums[f.Name] = dataDigest(f.Data)
 	}
 	if err := record(dir, by, sums); err != nil {
 		return nil, err
@@ -146,17 +146,17 @@ func record(dir, by string, sums map[string]string) error {
 	if err != nil {
 		return err
 	}
-	maps.DeleteFunc(n, func(name string, _ made) bool {
+	maps.DeleteFunc(n, func(name string, _ noteEntry) bool {
 		_, err := os.Lstat(filepath.Join(dir, name))
 		return err != nil
 	})
-	by = digest([]byte(by))
+	by = dataDigest([]byte(by))
 	for name, sum := range sums {
-		m := made{By: by, Sums: []string{sum}}
+		m := noteEntry{By: by, Sums: []string{sum}}
 		if old := n[name]; old.By == by { // the old file stays if the process is killed
 			m.Sums = append(m.Sums, slices.DeleteFunc(old.Sums, func(s string) bool { return s == sum })...)
 		}
-		m.Sums = m.Sums[:min(len(m.Sums), killed)]
+		m.Sums = m.Sums[:min(len(m.Sums), maxKilled)]
 		n[name] = m
 	}
 	text, err := json.Marshal(n)
@@ -191,7 +191,7 @@ func readNote(dir string) (note, error) {
 			return nil, err
 		}
 		if len(text) == 0 || strictjson.Loose(text, &n) == nil && !slices.ContainsFunc(slices.Collect(maps.Values(n)),
-			func(m made) bool { return m.By == "" }) {
+			func(m noteEntry) bool { return m.By == "" }) {
 			if n == nil {
 				n = note{}
 			}
@@ -202,8 +202,8 @@ func readNote(dir string) (note, error) {
 		"write to another folder", path)
 }
 
-// made reports whether a file is unchanged since the command with the digest by wrote it.
-func (n note) made(path, by string) bool {
+// isUnchanged reports whether a file is unchanged since the command with the digest by wrote it.
+func (n note) isUnchanged(path, by string) bool {
 	m := n[filepath.Base(path)]
 	if m.By != by {
 		return false
@@ -225,7 +225,7 @@ func fileDigest(path string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-func digest(data []byte) string {
+func dataDigest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }

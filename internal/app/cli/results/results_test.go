@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func write(t *testing.T, path, text string) {
+func writeFile(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
@@ -23,10 +23,10 @@ func TestPut(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := []string{"none", "a", "b"}
-	if f, old := Held(dir, names, "me"); f != "" || old {
+	if f, old := FindProtected(dir, names, "me"); f != "" || old {
 		t.Errorf("an empty folder holds %s, %v", f, old)
 	}
-	paths, err := Put(dir, "me", File{"a", []byte("1")}, File{"b", nil})
+	paths, err := WriteResults(dir, "me", File{"a", []byte("1")}, File{"b", nil})
 	if err != nil || len(paths) != 2 || paths[1] != filepath.Join(dir, "b") {
 		t.Fatalf("%q, %v", paths, err)
 	}
@@ -37,19 +37,19 @@ func TestPut(t *testing.T) {
 		t.Errorf("%v, %v", entries, err)
 	}
 	for by, want := range map[string]string{"me": "", "you": paths[0], "": paths[0]} {
-		if f, old := Held(dir, names, by); f != want || old != (want == "") {
+		if f, old := FindProtected(dir, names, by); f != want || old != (want == "") {
 			t.Errorf("for %q: %q, %v", by, f, old)
 		}
 	}
-	write(t, paths[1], "changed by hand")
-	if f, _ := Held(dir, names, "me"); f != paths[1] {
+	writeFile(t, paths[1], "changed by hand")
+	if f, _ := FindProtected(dir, names, "me"); f != paths[1] {
 		t.Errorf("held is %q", f)
 	}
-	if _, err := Put(dir, "you", File{"b", []byte("2")}); err != nil { // --force
+	if _, err := WriteResults(dir, "you", File{"b", []byte("2")}); err != nil { // --force
 		t.Fatal(err)
 	}
 	for by, want := range map[string]string{"me": paths[1], "you": paths[0]} {
-		if f, _ := Held(dir, names, by); f != want {
+		if f, _ := FindProtected(dir, names, by); f != want {
 			t.Errorf("for %q: %q", by, f)
 		}
 	}
@@ -61,24 +61,24 @@ func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
 	for _, text := range []string{"old", "new"} {
-		if _, err := Put(dir, "me", File{"a", []byte(text)}, File{"b", []byte(text)}); err != nil {
+		if _, err := WriteResults(dir, "me", File{"a", []byte(text)}, File{"b", []byte(text)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for text, want := range map[string]string{"old": "", "new": "", "mine": a} {
-		write(t, a, text)
-		if f, _ := Held(dir, []string{"a", "b"}, "me"); f != want {
+		writeFile(t, a, text)
+		if f, _ := FindProtected(dir, []string{"a", "b"}, "me"); f != want {
 			t.Errorf("a of %q: held is %q, want %q", text, f, want)
 		}
 	}
-	write(t, a, "new")
+	writeFile(t, a, "new")
 	note, err := os.ReadFile(filepath.Join(dir, NoteName))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, damaged := range []string{"", "null", "{", `{"a": 1}`, strings.Repeat(" ", 1<<20) + string(note)} {
-		write(t, filepath.Join(dir, NoteName), damaged)
-		if f, _ := Held(dir, []string{"b", "a"}, "me"); f != b {
+		writeFile(t, filepath.Join(dir, NoteName), damaged)
+		if f, _ := FindProtected(dir, []string{"b", "a"}, "me"); f != b {
 			t.Errorf("by the note %.10q: held is %q", damaged, f)
 		}
 	}
@@ -92,17 +92,17 @@ func TestRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	sub := filepath.Join("sub", "x.csv")
-	write(t, "x.npy", "1")
-	write(t, sub, "2")
+	writeFile(t, "x.npy", "1")
+	writeFile(t, sub, "2")
 	if err := Record("me", "x.npy", sub, "none.csv"); err != nil {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{".", "sub"} {
-		if f, old := Held(dir, []string{"x.npy", "x.csv"}, "me"); f != "" || !old {
+		if f, old := FindProtected(dir, []string{"x.npy", "x.csv"}, "me"); f != "" || !old {
 			t.Errorf("%s: %q, %v", dir, f, old)
 		}
 	}
-	write(t, "y", "")
+	writeFile(t, "y", "")
 	if err := errors.Join(os.Remove("x.npy"), Record("me", "y")); err != nil {
 		t.Fatal(err)
 	}
@@ -114,11 +114,11 @@ func TestRecord(t *testing.T) {
 func TestMade(t *testing.T) {
 	full := errors.New("no")
 	good := Text{"good", func(w io.Writer) error { _, err := io.WriteString(w, "x"); return err }}
-	files, err := Made(good, Text{"bad", func(io.Writer) error { return full }})
+	files, err := MakeFiles(good, Text{"bad", func(io.Writer) error { return full }})
 	if files != nil || !errors.Is(err, full) || !strings.HasPrefix(err.Error(), "bad: ") {
 		t.Errorf("%v, %v", files, err)
 	}
-	if files, err = Made(good); err != nil || len(files) != 1 || string(files[0].Data) != "x" {
+	if files, err = MakeFiles(good); err != nil || len(files) != 1 || string(files[0].Data) != "x" {
 		t.Errorf("%v, %v", files, err)
 	}
 }
@@ -128,8 +128,8 @@ func TestNotOurs(t *testing.T) {
 	for _, text := range []string{`{"my": "own"}`, `{"a": {}}`, "[]", "{", strings.Repeat(" ", 1<<20) + "{}"} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, NoteName)
-		write(t, path, text)
-		_, err := Put(dir, "me", File{"a", nil})
+		writeFile(t, path, text)
+		_, err := WriteResults(dir, "me", File{"a", nil})
 		if err == nil || !strings.Contains(err.Error(), "is not kindred's record of results") || Check(dir) == nil {
 			t.Errorf("%.10q: %v", text, err)
 		}
@@ -139,17 +139,17 @@ func TestNotOurs(t *testing.T) {
 	}
 	for _, text := range []string{"", "{}", "null"} {
 		dir := t.TempDir()
-		write(t, filepath.Join(dir, NoteName), text)
-		if _, err := Put(dir, "me", File{"a", nil}); err != nil {
+		writeFile(t, filepath.Join(dir, NoteName), text)
+		if _, err := WriteResults(dir, "me", File{"a", nil}); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 	dir, theirs := t.TempDir(), filepath.Join(t.TempDir(), "theirs")
-	write(t, theirs, "{}")
+	writeFile(t, theirs, "{}")
 	if err := os.Symlink(theirs, filepath.Join(dir, NoteName)); err != nil {
 		t.Skip(err)
 	}
-	if _, err := Put(dir, "me", File{"a", nil}); err == nil {
+	if _, err := WriteResults(dir, "me", File{"a", nil}); err == nil {
 		t.Error("the note is written through a link")
 	}
 	if now, err := os.ReadFile(theirs); err != nil || string(now) != "{}" {

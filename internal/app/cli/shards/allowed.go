@@ -36,7 +36,7 @@ func NewAllowed(roots []string, outside bool) (Allowed, error) {
 	a := Allowed{Outside: outside}
 	for _, r := range roots {
 		if strings.Contains(r, "://") {
-			if _, err := address(r); err != nil {
+			if _, err := parseAddress(r); err != nil {
 				return a, err
 			}
 			a.Roots = append(a.Roots, r)
@@ -54,9 +54,9 @@ func NewAllowed(roots []string, outside bool) (Allowed, error) {
 	return a, nil
 }
 
-// address reads an address of files. It must be in its shortest form, so that it can
+// parseAddress reads an address of files. It must be in its shortest form, so that it can
 // be compared with another.
-func address(what string) (*url.URL, error) {
+func parseAddress(what string) (*url.URL, error) {
 	u, err := url.Parse(what)
 	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Opaque != "" ||
 		u.Path != "" && path.Clean(u.Path) != strings.TrimSuffix(u.Path, "/") && u.Path != "/" ||
@@ -66,8 +66,8 @@ func address(what string) (*url.URL, error) {
 	return u, nil
 }
 
-// within opens the roots that are paths, and further roots.
-func (a Allowed) within(more ...string) (*rootfs.Roots, error) {
+// openRoots opens the roots that are paths, and further roots.
+func (a Allowed) openRoots(more ...string) (*rootfs.Roots, error) {
 	paths := slices.DeleteFunc(more, func(r string) bool { return r == "" })
 	for _, r := range a.Roots {
 		if !strings.Contains(r, "://") {
@@ -77,17 +77,17 @@ func (a Allowed) within(more ...string) (*rootfs.Roots, error) {
 	return rootfs.Open(paths)
 }
 
-// covers reports whether what is a root or below one. in has the roots that are paths. A missing file is an
+// contains reports whether what is a root or below one. in has the roots that are paths. A missing file is an
 // error when it is opened.
-func (a Allowed) covers(in *rootfs.Roots, what string) bool {
+func (a Allowed) contains(in *rootfs.Roots, what string) bool {
 	if strings.Contains(what, "://") {
-		u, err := address(what)
+		u, err := parseAddress(what)
 		if err != nil {
 			return false
 		}
 		for _, r := range a.Roots {
-			if root, err := address(r); err == nil && root.Scheme == u.Scheme && root.Host == u.Host &&
-				root.RawQuery == u.RawQuery && below(u.Path, root.Path) {
+			if root, err := parseAddress(r); err == nil && root.Scheme == u.Scheme && root.Host == u.Host &&
+				root.RawQuery == u.RawQuery && isBelow(u.Path, root.Path) {
 				return true
 			}
 		}
@@ -98,15 +98,15 @@ func (a Allowed) covers(in *rootfs.Roots, what string) bool {
 	return what != "" && !errors.As(err, &out)
 }
 
-// below reports whether the path of an address is a root or below it.
-func below(p, root string) bool {
+// isBelow reports whether the path of an address is a root or below it.
+func isBelow(p, root string) bool {
 	root = strings.TrimSuffix(root, "/")
 	return p == root || strings.HasPrefix(p, root+"/")
 }
 
-// Own registers jobs that this process submits. Their files come from its own command line and
+// RegisterOwn registers jobs that this process submits. Their files come from its own command line and
 // are allowed.
-func (k *Kit) Own(list []jobs.Job) {
+func (k *WorkerKit) RegisterOwn(list []jobs.Job) {
 	k.owned.Lock()
 	defer k.owned.Unlock()
 	if k.own == nil {
@@ -117,22 +117,22 @@ func (k *Kit) Own(list []jobs.Job) {
 	}
 }
 
-func (k *Kit) owns(j jobs.Job) bool {
+func (k *WorkerKit) isOwn(j jobs.Job) bool {
 	k.owned.Lock()
 	defer k.owned.Unlock()
 	return k.own[j.ID()]
 }
 
-// roots returns the roots that a job may read; nil: everything.
-func (k *Kit) roots(j jobs.Job) (*rootfs.Roots, error) {
-	if k.owns(j) {
+// jobRoots returns the roots that a job may read; nil: everything.
+func (k *WorkerKit) jobRoots(j jobs.Job) (*rootfs.Roots, error) {
+	if k.isOwn(j) {
 		return nil, nil
 	}
-	return k.Allow.within(k.Home)
+	return k.Allow.openRoots(k.Home)
 }
 
 // allowData returns an error unless a data set may be opened.
-func (k *Kit) allowData(in *rootfs.Roots, key, what string, outside bool) error {
+func (k *WorkerKit) allowData(in *rootfs.Roots, key, what string, outside bool) error {
 	if what == "" || in == nil {
 		return nil
 	}
@@ -147,8 +147,8 @@ func (k *Kit) allowData(in *rootfs.Roots, key, what string, outside bool) error 
 }
 
 // allow returns an error unless a file or address may be read.
-func (k *Kit) allow(in *rootfs.Roots, key, what string) error {
-	if k.Allow.covers(in, what) {
+func (k *WorkerKit) allow(in *rootfs.Roots, key, what string) error {
+	if k.Allow.contains(in, what) {
 		return nil
 	}
 	return fmt.Errorf("%s: this worker may not read %.200q for jobs of others; start it with --allow and a "+
@@ -156,7 +156,7 @@ func (k *Kit) allow(in *rootfs.Roots, key, what string) error {
 }
 
 // allowConfig returns an error unless every file of a configuration may be read.
-func (k *Kit) allowConfig(in *rootfs.Roots, c *run.Config) error {
+func (k *WorkerKit) allowConfig(in *rootfs.Roots, c *run.Config) error {
 	if in == nil {
 		return nil
 	}
@@ -170,7 +170,7 @@ func (k *Kit) allowConfig(in *rootfs.Roots, c *run.Config) error {
 			return err
 		}
 	}
-	if c.Network.PretrainedFile() {
+	if c.Network.PretrainedIsFile() {
 		return k.allow(in, "network.pretrained", c.Network.Pretrained)
 	}
 	return nil

@@ -19,21 +19,21 @@ import (
 	"github.com/kindred-ml/kindred/run/sweep"
 )
 
-// given is a task of which nothing but the spec is there.
-type given struct{ job jobs.Job }
+// specTask is a task of which nothing but the spec is there.
+type specTask struct{ job jobs.Job }
 
-func (g given) Job() jobs.Job                                             { return g.job }
-func (g given) Report(string)                                             {}
-func (g given) Save(context.Context, func(io.Writer) error) error         { return nil }
-func (g given) Restore(context.Context) (io.ReadCloser, error)            { return nil, nil }
-func (g given) Open(context.Context, string) (r io.ReadCloser, err error) { return nil, errOpened }
+func (g specTask) Job() jobs.Job                                             { return g.job }
+func (g specTask) Report(string)                                             {}
+func (g specTask) Save(context.Context, func(io.Writer) error) error         { return nil }
+func (g specTask) Restore(context.Context) (io.ReadCloser, error)            { return nil, nil }
+func (g specTask) Open(context.Context, string) (r io.ReadCloser, err error) { return nil, errOpened }
 
 // errOpened: the job got as far as its network.
 var errOpened = errors.New("opened")
 
-const refused = "--allow"
+const refusedText = "--allow"
 
-func write(t *testing.T, path, text string) {
+func writeFile(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		t.Fatal(err)
@@ -51,10 +51,10 @@ func TestJobsReadNothing(t *testing.T) {
 	defer web.Close()
 	dir := t.TempDir()
 	key := filepath.Join(dir, "key.safetensors")
-	write(t, key, "-----BEGIN OPENSSH PRIVATE KEY-----")
-	write(t, filepath.Join(dir, "secret-name", "x.png"), "no picture")
+	writeFile(t, key, "-----BEGIN OPENSSH PRIVATE KEY-----")
+	writeFile(t, filepath.Join(dir, "secret-name", "x.png"), "no picture")
 	t.Chdir(dir)
-	k := &Kit{Home: t.TempDir(), Dir: t.TempDir(), Open: data.Open,
+	k := &WorkerKit{Home: t.TempDir(), Dir: t.TempDir(), Open: data.Open,
 		Weights: func(context.Context, string) (run.Start, error) { return run.Start{}, errOpened }}
 	var specs []jobs.Job
 	add := func(kind string, spec any) {
@@ -67,7 +67,7 @@ func TestJobsReadNothing(t *testing.T) {
 	for _, what := range []string{dir, dir + "/", "secret-name", "./secret-name", "key.npy", web.URL + "/x.zip",
 		"s3://bucket/x", k.Home + "/../" + filepath.Base(dir), "..", ".", `a\..`} {
 		if what == "key.npy" {
-			write(t, what, "no features")
+			writeFile(t, what, "no features")
 		}
 		add(embedKind, embedSpec{embedSet: embedSet{Source: Source{Data: what}}})
 		add(sweepKind, sweep.Job{Config: fmt.Sprintf("data: {path: %q}\n", what), Until: 1})
@@ -81,9 +81,9 @@ func TestJobsReadNothing(t *testing.T) {
 		add(paperKind, paper.Job{Experiment: "omniglot", Arm: "MS", Set: []string{set}})
 	}
 	for _, j := range specs {
-		_, err := k.Kinds().Do(t.Context(), given{j})
+		_, err := k.Kinds().Do(t.Context(), specTask{j})
 		text := fmt.Sprint(err)
-		if !strings.Contains(text, refused) && !strings.Contains(text, "--outside") {
+		if !strings.Contains(text, refusedText) && !strings.Contains(text, "--outside") {
 			t.Errorf("%s: %v", j.Spec, err)
 		}
 		if strings.Contains(text, "BEGIN") || strings.Contains(text, "x.png") {
@@ -94,8 +94,8 @@ func TestJobsReadNothing(t *testing.T) {
 		t.Errorf("%d requests were sent", asked)
 	}
 	// What this process submits itself may name anything.
-	k.Own(specs[:1])
-	if _, err := k.Kinds().Do(t.Context(), given{specs[0]}); !errors.Is(err, errOpened) {
+	k.RegisterOwn(specs[:1])
+	if _, err := k.Kinds().Do(t.Context(), specTask{specs[0]}); !errors.Is(err, errOpened) {
 		t.Errorf("a job of its own: %v", err)
 	}
 }
@@ -107,16 +107,16 @@ func TestAllowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := filepath.Join(dir, "in")
-	write(t, filepath.Join(in, "photos", "a.png"), "")
-	write(t, filepath.Join(dir, "inner", "a.png"), "")
-	write(t, filepath.Join(dir, "out", "deep", "a.png"), "")
-	write(t, filepath.Join(dir, "out", "x"), "")
+	writeFile(t, filepath.Join(in, "photos", "a.png"), "")
+	writeFile(t, filepath.Join(dir, "inner", "a.png"), "")
+	writeFile(t, filepath.Join(dir, "out", "deep", "a.png"), "")
+	writeFile(t, filepath.Join(dir, "out", "x"), "")
 	linked := os.Symlink(filepath.Join(dir, "out", "deep"), filepath.Join(in, "link")) == nil
 	a, err := NewAllowed([]string{in, "s3://bucket/photos", "https://host/a/"}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	roots, err := a.within("")
+	roots, err := a.openRoots("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestAllowed(t *testing.T) {
 		"http://host/a": false, "https://host:444/a": false, "https://me@host/a": false, "https://host/a/../b": false,
 		"https://host/a/%2e%2e/b": false, "https://host/a?x=1": false, "https://host.evil/a": false,
 	} {
-		if have := a.covers(roots, what); have != want {
+		if have := a.contains(roots, what); have != want {
 			t.Errorf("%s: %v", what, have)
 		}
 	}
@@ -146,10 +146,10 @@ func TestAllowed(t *testing.T) {
 func TestLinkedOut(t *testing.T) {
 	out, in := t.TempDir(), t.TempDir()
 	for _, name := range []string{"a/1.png", "b/2.png"} {
-		write(t, filepath.Join(in, name), "no picture")
+		writeFile(t, filepath.Join(in, name), "no picture")
 	}
-	write(t, filepath.Join(out, "3.png"), "no picture")
-	write(t, filepath.Join(out, "w.onnx"), "no network")
+	writeFile(t, filepath.Join(out, "3.png"), "no picture")
+	writeFile(t, filepath.Join(out, "w.onnx"), "no network")
 	for name, to := range map[string]string{"c": out, "w.onnx": filepath.Join(out, "w.onnx")} {
 		if err := os.Symlink(to, filepath.Join(in, name)); err != nil {
 			t.Skip(err)
@@ -159,7 +159,7 @@ func TestLinkedOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &Kit{Home: t.TempDir(), Dir: t.TempDir(), Open: data.Open, Allow: allow}
+	k := &WorkerKit{Home: t.TempDir(), Dir: t.TempDir(), Open: data.Open, Allow: allow}
 	for _, config := range []string{"data: {path: %q}\n", "data: {path: mnist}\nnetwork: {pretrained: %q}\n"} {
 		what := in
 		if strings.Contains(config, "pretrained") {
@@ -169,13 +169,13 @@ func TestLinkedOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		result, err := k.Kinds().Do(t.Context(), given{j})
-		if text := fmt.Sprint(string(result), err); !strings.Contains(text, refused) {
+		result, err := k.Kinds().Do(t.Context(), specTask{j})
+		if text := fmt.Sprint(string(result), err); !strings.Contains(text, refusedText) {
 			t.Errorf("%s: %s", j.Spec, text)
 		}
-		k.Own([]jobs.Job{j})
-		result, err = k.Kinds().Do(t.Context(), given{j})
-		if text := fmt.Sprint(string(result), err); strings.Contains(text, refused) {
+		k.RegisterOwn([]jobs.Job{j})
+		result, err = k.Kinds().Do(t.Context(), specTask{j})
+		if text := fmt.Sprint(string(result), err); strings.Contains(text, refusedText) {
 			t.Errorf("%s, of its own: %s", j.Spec, text)
 		}
 	}

@@ -48,8 +48,8 @@ type embedSpec struct {
 	Contents string `json:"contents,omitempty"`
 }
 
-// Cutting controls how a data set is cut into shards.
-type Cutting struct {
+// ShardOptions controls how a data set is cut into shards.
+type ShardOptions struct {
 	// Rows is the least number of samples of a shard (default 1024). It is rounded up to
 	// whole batches, so that every sample is in the same batch as in a single process.
 	Rows int
@@ -64,8 +64,8 @@ type Runner interface {
 	jobs.Files
 }
 
-// Shared is a data set that a Runner embeds, with the network for it.
-type Shared struct {
+// SharedDataset is a data set that a Runner embeds, with the network for it.
+type SharedDataset struct {
 	// Rows is the number of samples of a shard.
 	Rows   int
 	set    embedSet
@@ -74,8 +74,9 @@ type Shared struct {
 	runner Runner
 }
 
-// Share stores the network of m where the jobs of runner find it.
-func Share(ctx context.Context, m *run.Model, d *data.Dataset, s Source, c Cutting, runner Runner) (*Shared, error) {
+// NewSharedDataset stores the network of m where the jobs of runner find it.
+func NewSharedDataset(ctx context.Context, m *run.Model, d *data.Dataset, s Source, c ShardOptions,
+	runner Runner) (*SharedDataset, error) {
 	dir, err := os.MkdirTemp("", "kindred-network-*")
 	if err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func Share(ctx context.Context, m *run.Model, d *data.Dataset, s Source, c Cutti
 	if err != nil {
 		return nil, fmt.Errorf("storing the network in the queue: %w", err)
 	}
-	return &Shared{WholeBatches(m, cmp.Or(c.Rows, 1024)), embedSet{s, file, c.Strict, digest(itemNames(d))},
+	return &SharedDataset{WholeBatches(m, cmp.Or(c.Rows, 1024)), embedSet{s, file, c.Strict, digestTexts(itemNames(d))},
 		m.Net.Dim(), d,
 		runner}, nil
 }
@@ -102,15 +103,16 @@ func WholeBatches(m *run.Model, rows int) int {
 // Embed returns the embeddings of p, whose samples are in the order of the set, as those of Model.EmbedPart. It also
 // returns the jobs, whose results the caller removes after writing its own. digests has a digest of each sample's
 // content, or is nil: then results of an earlier call are used even if the content of a sample has changed since.
-func (s *Shared) Embed(ctx context.Context, p *data.Part, digests []string) (*run.Embedded, []jobs.Job, error) {
+func (s *SharedDataset) Embed(ctx context.Context, p *data.Part, digests []string) (*run.Embeddings, []jobs.Job,
+	error) {
 	var list []jobs.Job
 	for from := 0; from < p.Len(); from += s.Rows {
 		to := min(p.Len(), from+s.Rows)
 		at, contents := p.Index[from:to], ""
 		if digests != nil {
-			contents = digest(digests[from:to])
+			contents = digestTexts(digests[from:to])
 		}
-		j, err := jobs.New(embedKind, embedSpec{s.set, ranges(at), contents})
+		j, err := jobs.New(embedKind, embedSpec{s.set, positionRanges(at), contents})
 		if err != nil {
 			return nil, nil, fmt.Errorf("%w; or choose smaller shards", err)
 		}
@@ -121,17 +123,17 @@ func (s *Shared) Embed(ctx context.Context, p *data.Part, digests []string) (*ru
 	if err != nil {
 		return nil, list, err
 	}
-	e, err := s.join(p, list, results)
+	e, err := s.joinShards(p, list, results)
 	return e, list, err
 }
 
-// Forget removes the results of jobs of Embed.
-func (s *Shared) Forget(ctx context.Context, list []jobs.Job) error {
+// RemoveResults removes the results of jobs of Embed.
+func (s *SharedDataset) RemoveResults(ctx context.Context, list []jobs.Job) error {
 	return s.runner.Forget(ctx, list)
 }
 
-// ranges returns ascending positions as ranges.
-func ranges(at []int) [][2]int {
+// positionRanges returns ascending positions as ranges.
+func positionRanges(at []int) [][2]int {
 	var out [][2]int
 	for _, i := range at {
 		if n := len(out); n > 0 && out[n-1][1] == i {
@@ -167,8 +169,8 @@ func itemNames(d *data.Dataset) []string {
 	return out
 }
 
-// digest returns a digest of texts, such as the names of the samples.
-func digest(texts []string) string {
+// digestTexts returns a digest of texts, such as the names of the samples.
+func digestTexts(texts []string) string {
 	h := sha256.New()
 	for _, t := range texts {
 		fmt.Fprintf(h, "%q\n", t)
@@ -185,7 +187,7 @@ type shard struct {
 	LeftOut []data.LeftOut `json:"left_out,omitempty"`
 }
 
-func writeShard(e *run.Embedded) ([]byte, error) {
+func writeShard(e *run.Embeddings) ([]byte, error) {
 	s := shard{Rows: e.X.Rows, Cols: e.X.Cols, Pos: e.Pos, LeftOut: e.LeftOut}
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -218,13 +220,13 @@ func readShard(b []byte) (shard, []byte, error) {
 	return s, rows, nil
 }
 
-// join joins the shards of p.
-func (s *Shared) join(p *data.Part, list []jobs.Job, results []jobs.Result) (*run.Embedded, error) {
+// joinShards joins the shards of p.
+func (s *SharedDataset) joinShards(p *data.Part, list []jobs.Job, results []jobs.Result) (*run.Embeddings, error) {
 	if err := budget.Check("the embeddings of "+s.data.Name,
 		budget.Product(4, int64(p.Len()), int64(s.dim))); err != nil {
 		return nil, err
 	}
-	e := &run.Embedded{X: matrix.New(p.Len(), s.dim), Part: p, LeftOut: s.data.Unread()}
+	e := &run.Embeddings{X: matrix.New(p.Len(), s.dim), Part: p, LeftOut: s.data.Unread()}
 	for i, r := range results {
 		h, rows, err := readShard(r.Output)
 		if err == nil && h.Rows > 0 && h.Cols != s.dim {
@@ -253,8 +255,8 @@ func (s *Shared) join(p *data.Part, list []jobs.Job, results []jobs.Result) (*ru
 	return e, nil
 }
 
-// opened is a network with a data set, kept for further shards.
-type opened struct {
+// openShardSource is a network with a data set, kept for further shards.
+type openShardSource struct {
 	of    embedSet
 	in    *rootfs.Roots // what the job's submitter may read
 	model *run.Model
@@ -263,16 +265,16 @@ type opened struct {
 }
 
 // close closes the data set and the roots. Errors do not matter after reading.
-func (o *opened) close() { _, _ = o.data.Close(), o.in.Close() }
+func (o *openShardSource) close() { _, _ = o.data.Close(), o.in.Close() }
 
 // embed embeds a shard. Shards that come at the same time wait for each other: one
 // uses all cores.
-func (k *Kit) embed(ctx context.Context, t jobs.Task) ([]byte, error) {
+func (k *WorkerKit) embed(ctx context.Context, t jobs.Task) ([]byte, error) {
 	var s embedSpec
 	if err := t.Job().Decode(&s); err != nil {
 		return nil, err
 	}
-	in, err := k.roots(t.Job())
+	in, err := k.jobRoots(t.Job())
 	if err != nil {
 		return nil, err
 	}
@@ -297,7 +299,7 @@ func (k *Kit) embed(ctx context.Context, t jobs.Task) ([]byte, error) {
 
 // openFor opens what a shard needs, unless it is open from the last shard. The rights are those of the
 // submitter, who may be another one than the last.
-func (k *Kit) openFor(ctx context.Context, t jobs.Task, s embedSet, in *rootfs.Roots) error {
+func (k *WorkerKit) openFor(ctx context.Context, t jobs.Task, s embedSet, in *rootfs.Roots) error {
 	if err := k.allowData(in, "data", s.Data, s.Outside); err != nil {
 		return err
 	}
@@ -308,7 +310,7 @@ func (k *Kit) openFor(ctx context.Context, t jobs.Task, s embedSet, in *rootfs.R
 		k.last.close()
 		k.last = nil
 	}
-	dir, remove, err := k.scratch()
+	dir, remove, err := k.makeTempDir()
 	if err != nil {
 		return err
 	}
@@ -332,10 +334,10 @@ func (k *Kit) openFor(ctx context.Context, t jobs.Task, s embedSet, in *rootfs.R
 	if err != nil {
 		return err
 	}
-	if digest(itemNames(d)) != s.Samples {
+	if digestTexts(itemNames(d)) != s.Samples {
 		return errors.Join(fmt.Errorf("%s has other samples here (%d) than where the job was submitted",
 			s.Data, d.Len()), d.Close())
 	}
-	k.last = &opened{s, in, m, d, d.All()}
+	k.last = &openShardSource{s, in, m, d, d.All()}
 	return nil
 }

@@ -12,21 +12,21 @@ import (
 	"github.com/kindred-ml/kindred/internal/jobs"
 )
 
-// submitted is a Runner that only keeps the jobs.
-type submitted struct{ list []jobs.Job }
+// submitOnly is a Runner that only keeps the jobs.
+type submitOnly struct{ list []jobs.Job }
 
 var errSubmitted = errors.New("submitted")
 
-func (s *submitted) Run(_ context.Context, list []jobs.Job) ([]jobs.Result, error) {
+func (s *submitOnly) Run(_ context.Context, list []jobs.Job) ([]jobs.Result, error) {
 	s.list = append(s.list, list...)
 	return nil, errSubmitted
 }
 
-func (*submitted) Forget(context.Context, []jobs.Job) error { return nil }
-func (*submitted) Keep(context.Context, func(io.Writer) error) (name string, err error) {
+func (*submitOnly) Forget(context.Context, []jobs.Job) error { return nil }
+func (*submitOnly) Keep(context.Context, func(io.Writer) error) (name string, err error) {
 	return "", nil
 }
-func (*submitted) Open(context.Context, string) (io.ReadCloser, error) { return nil, errOpened }
+func (*submitOnly) Open(context.Context, string) (io.ReadCloser, error) { return nil, errOpened }
 
 // TestShards: the samples of a part are cut in their order, and a shard is another job if the content of one of its
 // samples is another, so that no result of an earlier content is taken.
@@ -34,8 +34,8 @@ func TestShards(t *testing.T) {
 	d := &data.Dataset{Name: "set", Names: []string{"a", "b", "c", "d", "e", "f"}}
 	part := &data.Part{Data: d, Index: []int{0, 2, 3, 5}}
 	ids := func(digests ...string) (ids []string) {
-		r := &submitted{}
-		s := &Shared{Rows: 3, set: embedSet{Source: Source{Data: "set"}}, dim: 2, data: d, runner: r}
+		r := &submitOnly{}
+		s := &SharedDataset{Rows: 3, set: embedSet{Source: Source{Data: "set"}}, dim: 2, data: d, runner: r}
 		if _, list, err := s.Embed(t.Context(), part, digests); !errors.Is(err, errSubmitted) || len(list) != 2 {
 			t.Fatalf("%d jobs, %v", len(list), err)
 		}
@@ -62,12 +62,12 @@ func TestShards(t *testing.T) {
 // they are counted out.
 func TestPositions(t *testing.T) {
 	for _, at := range [][]int{{0}, {3, 4, 5}, {0, 2, 3, 9}, {1, 3, 5, 7, 9}} {
-		s := embedSpec{At: ranges(at)}
+		s := embedSpec{At: positionRanges(at)}
 		if have, err := s.positions(10); err != nil || !reflect.DeepEqual(have, at) {
 			t.Errorf("%v: %v, %v", at, have, err)
 		}
 	}
-	if have := ranges([]int{0, 1, 2, 7, 8}); !reflect.DeepEqual(have, [][2]int{{0, 3}, {7, 9}}) {
+	if have := positionRanges([]int{0, 1, 2, 7, 8}); !reflect.DeepEqual(have, [][2]int{{0, 3}, {7, 9}}) {
 		t.Error(have)
 	}
 	for _, at := range [][][2]int{{{-1, 2}}, {{0, 11}}, {{5, 5}}, {{5, 4}}, {{0, 5}, {4, 6}}, {{5, 6}, {0, 1}},

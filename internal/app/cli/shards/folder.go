@@ -28,7 +28,7 @@ type training struct {
 	err   error     // error of a saving; the job goes on
 }
 
-func (k *Kit) training(t jobs.Task, dir, run string) *training {
+func (k *WorkerKit) newTraining(t jobs.Task, dir, run string) *training {
 	return &training{task: t, dir: dir, run: run, every: cmp.Or(k.Every, 10*time.Second), told: time.Now()}
 }
 
@@ -49,13 +49,13 @@ func (f *training) observe(ctx context.Context, e train.Event) {
 	case train.Stepped, train.EpochEnd:
 		f.task.Report(fmt.Sprintf("epoch %d of %d, step %d of %d", e.Epoch, e.Epochs, e.Step, e.Steps))
 		if time.Since(f.told) >= f.every {
-			f.handOn(ctx)
+			f.saveNewCheckpoint(ctx)
 		}
 	}
 }
 
-// handOn saves the folder if it has a new checkpoint.
-func (f *training) handOn(ctx context.Context) {
+// saveNewCheckpoint saves the folder if it has a new checkpoint.
+func (f *training) saveNewCheckpoint(ctx context.Context) {
 	folder, err := run.Open(f.run)
 	if err != nil {
 		return // no checkpoint yet
@@ -74,11 +74,11 @@ func (f *training) handOn(ctx context.Context) {
 	}
 }
 
-// stopped saves the folder of an interrupted run, and completes its error.
-func (f *training) stopped(ctx context.Context, err error) error {
+// saveStopped saves the folder of an interrupted run, and completes its error.
+func (f *training) saveStopped(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
 	}
-	f.handOn(ctx)
+	f.saveNewCheckpoint(ctx)
 	return errors.Join(ctx.Err(), f.err)
 }

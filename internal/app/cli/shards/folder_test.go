@@ -14,13 +14,13 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// saving is a task that counts what it is to keep.
-type saving struct {
+// countingTask is a task that counts what it is to keep.
+type countingTask struct {
 	jobs.Task
 	saved int
 }
 
-func (s *saving) Save(context.Context, func(io.Writer) error) error { s.saved++; return nil }
+func (s *countingTask) Save(context.Context, func(io.Writer) error) error { s.saved++; return nil }
 
 // TestHandOn: a checkpoint is handed on once, and another one of the same size and time that was
 // written over it as well.
@@ -38,15 +38,15 @@ func TestHandOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	task := &saving{}
-	f := (&Kit{}).training(task, dir, dir)
-	f.handOn(t.Context())
+	task := &countingTask{}
+	f := (&WorkerKit{}).newTraining(task, dir, dir)
+	f.saveNewCheckpoint(t.Context())
 	if task.saved != 0 {
 		t.Fatal("handed on before there was one")
 	}
 	checkpoint("one")
 	for range 2 {
-		if f.handOn(t.Context()); task.saved != 1 {
+		if f.saveNewCheckpoint(t.Context()); task.saved != 1 {
 			t.Fatalf("handed on %d times", task.saved)
 		}
 	}
@@ -59,6 +59,6 @@ func TestHandOn(t *testing.T) {
 			t.Fatal("the second checkpoint is not handed on")
 		}
 		checkpoint("two")
-		f.handOn(t.Context())
+		f.saveNewCheckpoint(t.Context())
 	}
 }

@@ -57,7 +57,7 @@ func FuzzSpecs(f *testing.F) {
 	home := f.TempDir()
 	f.Fuzz(func(t *testing.T, kind byte, spec []byte) {
 		opened := ""
-		k := &Kit{Home: home, Dir: t.TempDir(),
+		k := &WorkerKit{Home: home, Dir: t.TempDir(),
 			Open: func(_ context.Context, what string, _ data.OpenOptions) (*data.Dataset, error) {
 				opened = what
 				return nil, errOpened
@@ -68,7 +68,7 @@ func FuzzSpecs(f *testing.F) {
 		if j.Check() != nil {
 			return
 		}
-		_, err := k.Kinds().Do(ctx, given{j})
+		_, err := k.Kinds().Do(ctx, specTask{j})
 		text := ""
 		if err != nil {
 			text = err.Error()
@@ -89,8 +89,8 @@ func FuzzSpecs(f *testing.F) {
 	})
 }
 
-// tarOf is a tar archive of entries: name, content, name, content...
-func tarOf(t testing.TB, kind byte, entries ...string) []byte {
+// newTar is a tar archive of entries: name, content, name, content...
+func newTar(t testing.TB, kind byte, entries ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
@@ -115,14 +115,14 @@ func tarOf(t testing.TB, kind byte, entries ...string) []byte {
 // FuzzUnpack: an archive that a job brings is refused, or its files are below the folder,
 // and packing these gives an archive of the same.
 func FuzzUnpack(f *testing.F) {
-	whole := tarOf(f, tar.TypeReg, "run.yaml", "data: {}\n", "net/model.safetensors", "12345678")
+	whole := newTar(f, tar.TypeReg, "run.yaml", "data: {}\n", "net/model.safetensors", "12345678")
 	f.Add(whole)
 	f.Add(whole[:700])
-	f.Add(tarOf(f, tar.TypeReg, "../out", "x"))
-	f.Add(tarOf(f, tar.TypeReg, "a", "x", "a/b", "y"))
-	f.Add(tarOf(f, tar.TypeReg, "a/b", "x", "a", "y", "a/b", "z"))
-	f.Add(tarOf(f, tar.TypeSymlink, "a", "..", "a/x", ""))
-	f.Add(tarOf(f, tar.TypeReg, ".lock", "x", "c", "y"))
+	f.Add(newTar(f, tar.TypeReg, "../out", "x"))
+	f.Add(newTar(f, tar.TypeReg, "a", "x", "a/b", "y"))
+	f.Add(newTar(f, tar.TypeReg, "a/b", "x", "a", "y", "a/b", "z"))
+	f.Add(newTar(f, tar.TypeSymlink, "a", "..", "a/x", ""))
+	f.Add(newTar(f, tar.TypeReg, ".lock", "x", "c", "y"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		base := t.TempDir()
 		in := filepath.Join(base, "in")
@@ -130,11 +130,11 @@ func FuzzUnpack(f *testing.F) {
 			t.Fatal(err)
 		}
 		var err error
-		budgettest.Bounded(t, len(b), func() { err = unpack(bytes.NewReader(b), in) })
+		budgettest.CheckBounded(t, len(b), func() { err = unpack(bytes.NewReader(b), in) })
 		if around, e := os.ReadDir(base); e != nil || len(around) != 1 {
 			t.Fatalf("wrote %v outside: %v", around, e)
 		}
-		files := contents(t, in)
+		files := readFolder(t, in)
 		if err != nil {
 			if len(err.Error()) > 1000 {
 				t.Fatalf("%d bytes of message", len(err.Error()))
@@ -152,7 +152,7 @@ func FuzzUnpack(f *testing.F) {
 		if err := unpack(&again, out); err != nil {
 			t.Fatal(err)
 		}
-		for name, b := range contents(t, out) {
+		for name, b := range readFolder(t, out) {
 			if string(b) != string(files[name]) {
 				t.Fatalf("%s is %q, was %q", name, b, files[name])
 			}
@@ -160,8 +160,8 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
-// contents reads the files below a folder, of which all must be regular.
-func contents(t testing.TB, dir string) map[string][]byte {
+// readFolder reads the files below a folder, of which all must be regular.
+func readFolder(t testing.TB, dir string) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -199,7 +199,7 @@ func FuzzReadShard(f *testing.F) {
 		var s shard
 		var rows []byte
 		var err error
-		budgettest.Bounded(t, len(b), func() { s, rows, err = readShard(b) })
+		budgettest.CheckBounded(t, len(b), func() { s, rows, err = readShard(b) })
 		if err != nil {
 			if !strings.Contains(err.Error(), "a damaged result") {
 				t.Fatal(err)

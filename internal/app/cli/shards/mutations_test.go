@@ -19,7 +19,7 @@ func TestMutations(t *testing.T) {
 	home := t.TempDir()
 	spec := func(kind, text string) mutations.Reader {
 		return mutations.Reader{Name: "spec of a job: " + kind, Valid: []string{text}, Read: func(text []byte) error {
-			k := &Kit{Home: home, Dir: t.TempDir(),
+			k := &WorkerKit{Home: home, Dir: t.TempDir(),
 				Open: func(context.Context, string, data.OpenOptions) (*data.Dataset, error) {
 					return nil, errOpened
 				},
@@ -30,7 +30,7 @@ func TestMutations(t *testing.T) {
 				return err
 			}
 			// A valid spec comes as far as its data, which are not there.
-			_, err := k.Kinds().Do(t.Context(), given{j})
+			_, err := k.Kinds().Do(t.Context(), specTask{j})
 			if errors.Is(err, errOpened) || err != nil && strings.HasPrefix(err.Error(), `no data set "omniglot"`) {
 				return nil
 			}

@@ -49,11 +49,11 @@ func (r *Ranking) Positives(ctx context.Context, queries rank.Set, gallery *rank
 	visit func(rank.Query)) error {
 	s := rankSpec{Distance: opt.Distance, Depth: opt.Depth, First: opt.First}
 	var err error
-	if s.Queries, err = r.keep(ctx, queries); err != nil {
+	if s.Queries, err = r.storeSet(ctx, queries); err != nil {
 		return err
 	}
 	if gallery != nil {
-		if s.Gallery, err = r.keep(ctx, *gallery); err != nil {
+		if s.Gallery, err = r.storeSet(ctx, *gallery); err != nil {
 			return err
 		}
 	}
@@ -83,7 +83,7 @@ func (r *Ranking) Positives(ctx context.Context, queries rank.Set, gallery *rank
 	return nil
 }
 
-func (r *Ranking) keep(ctx context.Context, s rank.Set) (string, error) {
+func (r *Ranking) storeSet(ctx context.Context, s rank.Set) (string, error) {
 	name, err := r.Runner.Keep(ctx, func(w io.Writer) error { return writeSet(w, s) })
 	if err != nil {
 		return "", fmt.Errorf("storing the embeddings in the queue: %w", err)
@@ -91,8 +91,8 @@ func (r *Ranking) keep(ctx context.Context, s rank.Set) (string, error) {
 	return name, nil
 }
 
-// ranked has the sets that shards of a ranking share.
-type ranked struct {
+// rankedSets has the sets that shards of a ranking share.
+type rankedSets struct {
 	names   [2]string // files of the queries and of the gallery
 	queries rank.Set
 	gallery *rank.Set
@@ -100,7 +100,7 @@ type ranked struct {
 
 // rank ranks a shard. Shards that come at the same time wait for each other: one uses
 // all cores.
-func (k *Kit) rank(ctx context.Context, t jobs.Task) ([]byte, error) {
+func (k *WorkerKit) rank(ctx context.Context, t jobs.Task) ([]byte, error) {
 	var s rankSpec
 	if err := t.Job().Decode(&s); err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (k *Kit) rank(ctx context.Context, t jobs.Task) ([]byte, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if names := [2]string{s.Queries, s.Gallery}; k.ranked == nil || k.ranked.names != names {
-		r := &ranked{names: names}
+		r := &rankedSets{names: names}
 		var err error
 		if r.queries, err = openSet(ctx, t, s.Queries); err != nil {
 			return nil, err

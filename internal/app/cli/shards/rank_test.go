@@ -44,7 +44,7 @@ func TestRanking(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			k := &Kit{}
+			k := &WorkerKit{}
 			r := &Ranking{Runner: &jobs.Local{Kinds: k.Kinds(), N: 2, Dir: t.TempDir()}, Rows: 17}
 			if err := r.Positives(t.Context(), q, gallery, opt, func(v rank.Query) {
 				got = append(got, fmt.Sprint(v))

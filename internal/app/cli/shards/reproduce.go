@@ -14,15 +14,15 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// Placed is the Runner of an experiment's runs on the workers of a queue. The workers return
+// ExperimentRunner is the Runner of an experiment's runs on the workers of a queue. The workers return
 // run folders, which it puts below Dir, the folder of the experiment.
-type Placed struct {
+type ExperimentRunner struct {
 	jobs.Runner
 	Dir string
 }
 
 // Run returns the results of the runs, in the form of paper.Kind.
-func (p Placed) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error) {
+func (p ExperimentRunner) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error) {
 	results, failed := p.Runner.Run(ctx, list)
 	for i := range results {
 		r := &results[i]
@@ -32,7 +32,7 @@ func (p Placed) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error)
 		var j paper.Job
 		err := list[i].Decode(&j)
 		if err == nil {
-			r.Output, err = p.place(j, r.Output)
+			r.Output, err = p.unpackRun(j, r.Output)
 		}
 		if err != nil {
 			return nil, errors.Join(failed, fmt.Errorf("%s: %w", list[i].Title, err))
@@ -41,9 +41,9 @@ func (p Placed) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error)
 	return results, failed
 }
 
-// place unpacks a run to its folder, which appears only when it is complete, and returns
+// unpackRun unpacks a run to its folder, which appears only when it is complete, and returns
 // the result of the run.
-func (p Placed) place(j paper.Job, archive []byte) ([]byte, error) {
+func (p ExperimentRunner) unpackRun(j paper.Job, archive []byte) ([]byte, error) {
 	folder := filepath.Join(p.Dir, paper.RunFolder(j.Arm, j.Seed))
 	if err := os.MkdirAll(filepath.Dir(folder), 0o777); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (p Placed) place(j paper.Job, archive []byte) ([]byte, error) {
 }
 
 // reproduce does a run of an experiment. Its result is the run's folder.
-func (k *Kit) reproduce(ctx context.Context, t jobs.Task) ([]byte, error) {
+func (k *WorkerKit) reproduce(ctx context.Context, t jobs.Task) ([]byte, error) {
 	var s paper.Job
 	if err := t.Job().Decode(&s); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (k *Kit) reproduce(ctx context.Context, t jobs.Task) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := k.roots(t.Job())
+	in, err := k.jobRoots(t.Job())
 	if err != nil {
 		return nil, err
 	}
@@ -85,25 +85,25 @@ func (k *Kit) reproduce(ctx context.Context, t jobs.Task) ([]byte, error) {
 	if err := k.allowConfig(in, &cfg); err != nil {
 		return nil, err
 	}
-	dir, remove, err := k.scratch()
+	dir, remove, err := k.makeTempDir()
 	if err != nil {
 		return nil, err
 	}
 	defer remove()
-	f := k.training(t, dir, filepath.Join(dir, paper.RunFolder(s.Arm, s.Seed)))
+	f := k.newTraining(t, dir, filepath.Join(dir, paper.RunFolder(s.Arm, s.Seed)))
 	if err := f.restore(ctx); err != nil {
 		return nil, err
 	}
 	o := paper.Options{Dir: dir, Seeds: 1, Seed: s.Seed, Fast: s.Fast, Scale: s.Scale, Arms: []string{s.Arm},
 		Set: s.Set, Home: k.Home, Weights: k.Weights,
 		Observe: func(_ string, _ uint64, e train.Event) { f.observe(ctx, e) }}
-	if k.Bring != nil {
-		if err := k.Bring(ctx, e, o); err != nil {
+	if k.FetchData != nil {
+		if err := k.FetchData(ctx, e, o); err != nil {
 			return nil, err
 		}
 	}
 	if _, err := paper.Reproduce(rootfs.For(ctx, in), e, o); err != nil {
-		return nil, f.stopped(ctx, err)
+		return nil, f.saveStopped(ctx, err)
 	}
 	var b bytes.Buffer
 	if err := pack(&b, f.run); err != nil {

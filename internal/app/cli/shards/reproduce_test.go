@@ -13,13 +13,13 @@ import (
 	"github.com/kindred-ml/kindred/internal/jobs"
 )
 
-// returned are results that a queue has.
-type returned struct {
+// fixedResults are results that a queue has.
+type fixedResults struct {
 	outputs [][]byte
 	failed  error
 }
 
-func (r returned) Run(context.Context, []jobs.Job) ([]jobs.Result, error) {
+func (r fixedResults) Run(context.Context, []jobs.Job) ([]jobs.Result, error) {
 	var results []jobs.Result
 	for _, out := range r.outputs {
 		results = append(results, jobs.Result{Output: out})
@@ -27,15 +27,15 @@ func (r returned) Run(context.Context, []jobs.Job) ([]jobs.Result, error) {
 	return results, r.failed
 }
 
-func (returned) Forget(context.Context, []jobs.Job) error { return nil }
+func (fixedResults) Forget(context.Context, []jobs.Job) error { return nil }
 
 // TestPlaced: run folders that workers return are put in their places, also where
 // another run has failed, and a damaged one is not.
 func TestPlaced(t *testing.T) {
 	const result = `{"arm":"MS","seed":1,"history":[{}]}`
 	run := t.TempDir()
-	write(t, filepath.Join(run, "result.json"), result)
-	write(t, filepath.Join(run, "plan.yaml"), "train: {}\n")
+	writeFile(t, filepath.Join(run, "result.json"), result)
+	writeFile(t, filepath.Join(run, "plan.yaml"), "train: {}\n")
 	var archive bytes.Buffer
 	if err := pack(&archive, run); err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestPlaced(t *testing.T) {
 	}
 	lost := errors.New("ten workers are lost")
 	dir := t.TempDir()
-	results, err := Placed{returned{[][]byte{archive.Bytes(), nil}, lost}, dir}.Run(t.Context(), list)
+	results, err := ExperimentRunner{fixedResults{[][]byte{archive.Bytes(), nil}, lost}, dir}.Run(t.Context(), list)
 	if !errors.Is(err, lost) || len(results) != 2 || string(results[0].Output) != result || results[1].Output != nil {
 		t.Errorf("%v, %v", results, err)
 	}
@@ -61,7 +61,7 @@ func TestPlaced(t *testing.T) {
 	}
 	dir = t.TempDir()
 	for _, bad := range [][]byte{{}, archive.Bytes()[:archive.Len()/2], []byte("no archive")} {
-		_, err := Placed{returned{[][]byte{bad}, nil}, dir}.Run(t.Context(), list[:1])
+		_, err := ExperimentRunner{fixedResults{[][]byte{bad}, nil}, dir}.Run(t.Context(), list[:1])
 		if err == nil || !strings.Contains(err.Error(), "MS: ") {
 			t.Errorf("%v", err)
 		}

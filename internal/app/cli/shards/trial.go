@@ -13,12 +13,12 @@ import (
 )
 
 // trial does a run of a sweep.
-func (k *Kit) trial(ctx context.Context, t jobs.Task) ([]byte, error) {
+func (k *WorkerKit) trial(ctx context.Context, t jobs.Task) ([]byte, error) {
 	var s sweep.Job
 	if err := t.Job().Decode(&s); err != nil {
 		return nil, err
 	}
-	in, err := k.roots(t.Job())
+	in, err := k.jobRoots(t.Job())
 	if err != nil {
 		return nil, err
 	}
@@ -29,13 +29,13 @@ func (k *Kit) trial(ctx context.Context, t jobs.Task) ([]byte, error) {
 			return nil, err
 		}
 	}
-	dir, remove, err := k.scratch()
+	dir, remove, err := k.makeTempDir()
 	if err != nil {
 		return nil, err
 	}
 	defer remove()
 	s.Name = "run"
-	f := k.training(t, dir, filepath.Join(dir, s.Name))
+	f := k.newTraining(t, dir, filepath.Join(dir, s.Name))
 	if err := f.restore(ctx); err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (k *Kit) trial(ctx context.Context, t jobs.Task) ([]byte, error) {
 		Observe: func(_ string, e train.Event) { f.observe(ctx, e) }}
 	r, err := l.Run(rootfs.For(ctx, in), s)
 	if err != nil {
-		return nil, f.stopped(ctx, err)
+		return nil, f.saveStopped(ctx, err)
 	}
 	return json.Marshal(r)
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/kindred-ml/kindred/run/sweep"
 )
 
-// Kit does the jobs of a worker. It may do several jobs at a time.
-type Kit struct {
+// WorkerKit does the jobs of a worker. It may do several jobs at a time.
+type WorkerKit struct {
 	// Dir has a folder for each job in progress, which is removed at the end of the job; ""
 	// is the system's folder for temporary files.
 	Dir     string
@@ -29,9 +29,9 @@ type Kit struct {
 	Formats []embedding.Format
 	// Open opens a data set, as data.Open does.
 	Open func(ctx context.Context, what string, o data.OpenOptions) (*data.Dataset, error)
-	// Bring fetches the data set of an experiment, to be opened by its name.
-	Bring   func(ctx context.Context, e *paper.Experiment, o paper.Options) error
-	Weights func(ctx context.Context, name string) (run.Start, error)
+	// FetchData fetches the data set of an experiment, to be opened by its name.
+	FetchData func(ctx context.Context, e *paper.Experiment, o paper.Options) error
+	Weights   func(ctx context.Context, name string) (run.Start, error)
 	// Allow limits what jobs may name that this process has not submitted itself (Own).
 	Allow Allowed
 	// Every is the least time between two saved checkpoints (default 10 s).
@@ -41,8 +41,8 @@ type Kit struct {
 	own   map[string]bool // ids of jobs
 
 	mu     sync.Mutex
-	last   *opened // kept for the next shard
-	ranked *ranked
+	last   *openShardSource // kept for the next shard
+	ranked *rankedSets
 }
 
 // The kinds of jobs.
@@ -54,12 +54,12 @@ const (
 )
 
 // Kinds returns the jobs that the kit can do.
-func (k *Kit) Kinds() jobs.Kinds {
+func (k *WorkerKit) Kinds() jobs.Kinds {
 	return jobs.Kinds{embedKind: k.embed, rankKind: k.rank, paperKind: k.reproduce, sweepKind: k.trial}
 }
 
 // Close closes what is kept for the next job.
-func (k *Kit) Close() {
+func (k *WorkerKit) Close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.ranked = nil
@@ -69,8 +69,8 @@ func (k *Kit) Close() {
 	}
 }
 
-// scratch makes a folder for a job.
-func (k *Kit) scratch() (dir string, remove func(), err error) {
+// makeTempDir makes a folder for a job.
+func (k *WorkerKit) makeTempDir() (dir string, remove func(), err error) {
 	dir, err = os.MkdirTemp(k.Dir, "kindred-job-*")
 	return dir, func() { os.RemoveAll(dir) }, err
 }

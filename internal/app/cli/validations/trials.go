@@ -14,23 +14,23 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 )
 
-// spread is a value over trials.
-type spread struct {
-	sum, most, least float64
-	n, broken        int
-	refused          string
+// statistics is a value over trials.
+type statistics struct {
+	sum, largest, smallest float64
+	n, broken              int
+	refused                string
 }
 
-// over collects a value of every trial. A value above rate breaks the promise.
-func over(trials []*decide.Trial, rate float64, value func(t *decide.Trial) (float64, string)) spread {
-	m := spread{most: math.Inf(-1), least: math.Inf(1)}
+// collect collects a value of every trial. A value above rate breaks the promise.
+func collect(trials []*decide.Trial, rate float64, value func(t *decide.Trial) (float64, string)) statistics {
+	m := statistics{largest: math.Inf(-1), smallest: math.Inf(1)}
 	for _, t := range trials {
 		v, refused := value(t)
 		if refused != "" {
 			m.refused = refused
 			continue
 		}
-		m.sum, m.most, m.least, m.n = m.sum+v, max(m.most, v), min(m.least, v), m.n+1
+		m.sum, m.largest, m.smallest, m.n = m.sum+v, max(m.largest, v), min(m.smallest, v), m.n+1
 		if v > rate {
 			m.broken++
 		}
@@ -38,7 +38,7 @@ func over(trials []*decide.Trial, rate float64, value func(t *decide.Trial) (flo
 	return m
 }
 
-func (m *spread) mean() float64 { return m.sum / float64(max(1, m.n)) }
+func (m *statistics) mean() float64 { return m.sum / float64(max(1, m.n)) }
 
 // Write writes the table of promises and measurements, over one or more trials with the same rates.
 func Write(out io.Writer, trials []*decide.Trial) error {
@@ -48,49 +48,49 @@ func Write(out io.Writer, trials []*decide.Trial) error {
 		first.Classes)
 	fmt.Fprintf(w, "promised\tmeasured, mean\tmost\tbroken\tright\twithout a bound\tbroken\tof seen classes\n")
 	for k, m := range first.Matches {
-		ours := over(trials, m.Rate, func(t *decide.Trial) (float64, string) {
+		ours := collect(trials, m.Rate, func(t *decide.Trial) (float64, string) {
 			return t.Matches[k].FMR, t.Matches[k].Refused
 		})
-		right := over(trials, 1, func(t *decide.Trial) (float64, string) { return t.Matches[k].TMR, "" })
-		plain := over(trials, m.Rate, func(t *decide.Trial) (float64, string) { return t.Matches[k].Plain, "" })
+		right := collect(trials, 1, func(t *decide.Trial) (float64, string) { return t.Matches[k].TMR, "" })
+		plain := collect(trials, m.Rate, func(t *decide.Trial) (float64, string) { return t.Matches[k].Plain, "" })
 		fmt.Fprintf(w, "false matches %g\t", m.Rate)
 		if ours.refused != "" {
 			fmt.Fprintf(w, "refused\t\t\t\t%.2g\t%d", plain.mean(), plain.broken)
 		} else {
-			fmt.Fprintf(w, "%.2g\t%.2g\t%d\t%.3f\t%.2g\t%d", ours.mean(), ours.most, ours.broken, right.mean(),
+			fmt.Fprintf(w, "%.2g\t%.2g\t%d\t%.3f\t%.2g\t%d", ours.mean(), ours.largest, ours.broken, right.mean(),
 				plain.mean(), plain.broken)
 		}
 		if m.Seen != nil {
-			seen := over(trials, m.Rate, func(t *decide.Trial) (float64, string) { return *t.Matches[k].Seen, "" })
+			seen := collect(trials, m.Rate, func(t *decide.Trial) (float64, string) { return *t.Matches[k].Seen, "" })
 			fmt.Fprintf(w, "\t%.2g", seen.mean())
 		}
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "\t\t\t\t\tone distance for all galleries\n")
 	for k, o := range first.Opens {
-		ours := over(trials, o.Rate, func(t *decide.Trial) (float64, string) {
+		ours := collect(trials, o.Rate, func(t *decide.Trial) (float64, string) {
 			return t.Opens[k].FPIR, t.Opens[k].Refused
 		})
-		right := over(trials, 1, func(t *decide.Trial) (float64, string) { return t.Opens[k].TPIR, "" })
-		one := over(trials, o.Rate, func(t *decide.Trial) (float64, string) { return t.Opens[k].Constant, "" })
+		right := collect(trials, 1, func(t *decide.Trial) (float64, string) { return t.Opens[k].TPIR, "" })
+		one := collect(trials, o.Rate, func(t *decide.Trial) (float64, string) { return t.Opens[k].Constant, "" })
 		fmt.Fprintf(w, "unknown photos %g among %d\t", o.Rate, o.Gallery)
 		if ours.refused != "" {
 			fmt.Fprintf(w, "refused\t\t\t\t%.3f\t%d\n", one.mean(), one.broken)
 			continue
 		}
-		fmt.Fprintf(w, "%.3f\t%.3f\t%d\t%.3f\t%.3f\t%d\n", ours.mean(), ours.most, ours.broken, right.mean(),
+		fmt.Fprintf(w, "%.3f\t%.3f\t%d\t%.3f\t%.3f\t%d\n", ours.mean(), ours.largest, ours.broken, right.mean(),
 			one.mean(), one.broken)
 	}
 	for k, c := range first.Covers {
-		got := over(trials, 1, func(t *decide.Trial) (float64, string) {
+		got := collect(trials, 1, func(t *decide.Trial) (float64, string) {
 			return t.Covers[k].Measured, t.Covers[k].Refused
 		})
-		size := over(trials, 1, func(t *decide.Trial) (float64, string) { return t.Covers[k].Size, "" })
+		size := collect(trials, 1, func(t *decide.Trial) (float64, string) { return t.Covers[k].Size, "" })
 		if got.refused != "" {
 			fmt.Fprintf(w, "coverage %g\t%s\n", c.Coverage, escape.Text(got.refused))
 			continue
 		}
-		fmt.Fprintf(w, "coverage %g\t%.3f\tleast %.3f\t\t%.1f classes in a set\n", c.Coverage, got.mean(), got.least,
+		fmt.Fprintf(w, "coverage %g\t%.3f\tleast %.3f\t\t%.1f classes in a set\n", c.Coverage, got.mean(), got.smallest,
 			size.mean())
 	}
 	writeByClass(w, trials)
@@ -109,7 +109,7 @@ func writeByClass(w io.Writer, trials []*decide.Trial) {
 	fmt.Fprintf(w, "\ncoverage\ton average\tat least, in nine of ten classes\tclasses in a set\tby their own photos\n")
 	for k, c := range trials[0].Covers {
 		mean := func(of func(c *decide.Cover) float64) float64 {
-			m := over(trials, math.Inf(1), func(t *decide.Trial) (float64, string) {
+			m := collect(trials, math.Inf(1), func(t *decide.Trial) (float64, string) {
 				if t.Covers[k].ByClass == nil {
 					return 0, "refused"
 				}
@@ -146,13 +146,14 @@ func writeErrors(w io.Writer, trials []*decide.Trial) {
 			continue
 		}
 		var all []decide.Reliability
-		m := over(trials, 1, func(t *decide.Trial) (float64, string) {
+		m := collect(trials, 1, func(t *decide.Trial) (float64, string) {
 			all = append(all, *of.says(t))
 			return of.says(t).ECE, ""
 		})
-		chance := over(trials, 1, func(t *decide.Trial) (float64, string) { return of.says(t).Chance, "" })
-		debiased := over(trials, 1, func(t *decide.Trial) (float64, string) { return of.says(t).Debiased, "" })
-		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\n", of.name, m.mean(), chance.mean(), debiased.mean(), m.most,
+		chance := collect(trials, 1, func(t *decide.Trial) (float64, string) { return of.says(t).Chance, "" })
+		debiased := collect(trials, 1, func(t *decide.Trial) (float64, string) { return of.says(t).Debiased, "" })
+		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\n", of.name, m.mean(), chance.mean(), debiased.mean(),
+			m.largest,
 			decide.Pooled(all))
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/kindred-ml/kindred/decide"
 )
 
-// texts looks for lines, whatever blanks align them.
-func texts(t *testing.T, got string, want ...string) {
+// checkLines looks for lines, whatever blanks align them.
+func checkLines(t *testing.T, got string, want ...string) {
 	t.Helper()
 	got = strings.Join(strings.Fields(got), " ")
 	for _, w := range want {
@@ -35,7 +35,7 @@ func TestWrite(t *testing.T) {
 	if err := Write(&b, []*decide.Trial{trial(0.08, ""), trial(0.12, ""), trial(0.16, "")}); err != nil {
 		t.Fatal(err)
 	}
-	texts(t, b.String(), "3 trials, each on 40 photos of 5 other classes",
+	checkLines(t, b.String(), "3 trials, each on 40 photos of 5 other classes",
 		"false matches 0.1 0.12 0.16 2 0.800 0.05 0 0.25",
 		"false matches 0.01 refused", "coverage 0.9 0.120 least 0.080",
 		"the calibration 0.120 0.003 0.060 0.160", "0.9, by class 0.880 0.850 2.5 50 % of classes")
@@ -46,7 +46,7 @@ func TestWrite(t *testing.T) {
 	if err := Write(&b, []*decide.Trial{trial(0.08, "no gallery")}); err != nil {
 		t.Fatal(err)
 	}
-	texts(t, b.String(), "1 trial, each", "unknown photos 0.05 among 20 refused", "no gallery")
+	checkLines(t, b.String(), "1 trial, each", "unknown photos 0.05 among 20 refused", "no gallery")
 }
 
 // TestWriteDrift: the verdict is by p.
@@ -59,7 +59,7 @@ func TestWriteDrift(t *testing.T) {
 		if err := WriteDrift(&b, d); err != nil {
 			t.Fatal(err)
 		}
-		texts(t, b.String(), want, "9 photos without labels, taken as 3 classes", "false matches 0.1 0.2",
+		checkLines(t, b.String(), want, "9 photos without labels, taken as 3 classes", "false matches 0.1 0.2",
 			"false matches 0.01 too few")
 		if strings.Contains(b.String(), "\x1b") {
 			t.Errorf("%q", b.String())

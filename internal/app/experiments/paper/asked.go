@@ -27,7 +27,7 @@ func samePlan(kept []byte, plan string) bool {
 	if err != nil {
 		return false
 	}
-	oneView(&now)
+	fillOneView(&now)
 	if string(kept) == string(now.YAML())+plan[len(settings):] {
 		return true
 	}
@@ -38,30 +38,30 @@ func samePlan(kept []byte, plan string) bool {
 	if err != nil {
 		return false
 	}
-	oneView(&cfg)
+	fillOneView(&cfg)
 	if !strings.Contains(string(kept), "\n  average:") {
-		asBefore(&cfg)
-		asBefore(&now)
+		fillEarlierDefaults(&cfg)
+		fillEarlierDefaults(&now)
 	}
 	return string(cfg.YAML()) == string(now.YAML())
 }
 
-// oneView fills in one view of each sample, which every run had before two views could be a
+// fillOneView fills in one view of each sample, which every run had before two views could be a
 // default. It applies to runs that set the loss or start from a pretrained network: from scratch
 // without a loss the default differs.
-func oneView(c *run.Config) {
+func fillOneView(c *run.Config) {
 	if len(c.Loss)+len(c.Mine) > 0 || c.Network.Pretrained != "" {
 		c.Sample.Views = cmp.Or(c.Sample.Views, 1)
 	}
 }
 
-// asBefore fills in what runs had before these settings existed: the last weights of an epoch,
+// fillEarlierDefaults fills in what runs had before these settings existed: the last weights of an epoch,
 // bursts divided, and ten epochs. The papers' experiments set the same or leave it open. Whether
 // unreadable images are an error makes no difference to a finished run.
-func asBefore(c *run.Config) {
+func fillEarlierDefaults(c *run.Config) {
 	c.Data.Strict = false
 	c.Train.Average, c.Train.Line = cmp.Or(c.Train.Average, "none"), cmp.Or(c.Train.Line, 1)
-	c.Train.Epochs, c.Data.Group = c.Train.Length(), cmp.Or(c.Data.Group, data.GroupNone)
+	c.Train.Epochs, c.Data.Group = c.Train.NumEpochs(), cmp.Or(c.Data.Group, data.GroupNone)
 	if c.Train.Best == "validation_map@r" { // the default, from a pretrained start
 		c.Train.Best = ""
 	}

@@ -11,17 +11,17 @@ import (
 //go:embed experiments/*.yaml
 var experimentFiles embed.FS
 
-// files lists the files of experiments, by method and paper. The shared definitions come first.
-func files() []string {
+// experimentFileNames lists the files of experiments, by method and paper. The shared definitions come first.
+func experimentFileNames() []string {
 	return []string{"shared", "mnist", "omniglot", "photos", "coarse", "finetune", "cures", "discover", "clean",
 		"copies", "decide", "defaults", "recipes"}
 }
 
-// defined returns the parsed files, which do not change.
-var defined = sync.OnceValues(func() (*definitions, error) {
+// parsedDefinitions returns the parsed files, which do not change.
+var parsedDefinitions = sync.OnceValues(func() (*definitions, error) {
 	d := &definitions{datasets: map[string]Dataset{}, groups: map[string]string{}}
 	var errs []error
-	for _, name := range files() {
+	for _, name := range experimentFileNames() {
 		name = "experiments/" + name + ".yaml"
 		text, err := experimentFiles.ReadFile(name)
 		if err == nil {
@@ -32,9 +32,9 @@ var defined = sync.OnceValues(func() (*definitions, error) {
 	return d, errors.Join(errs...)
 })
 
-// all returns new copies of the experiments. It panics if the embedded files are invalid.
-func all() []*Experiment {
-	d, err := defined()
+// newExperiments returns new copies of the experiments. It panics if the embedded files are invalid.
+func newExperiments() []*Experiment {
+	d, err := parsedDefinitions()
 	if err != nil {
 		panic("paper: " + err.Error())
 	}
@@ -48,7 +48,7 @@ func all() []*Experiment {
 // Names lists the experiments' names.
 func Names() []string {
 	var names []string
-	for _, e := range all() {
+	for _, e := range newExperiments() {
 		names = append(names, e.Name)
 	}
 	return names
@@ -56,7 +56,7 @@ func Names() []string {
 
 // Find returns the named experiment, or nil.
 func Find(name string) *Experiment {
-	for _, e := range all() {
+	for _, e := range newExperiments() {
 		if e.Name == name {
 			return e
 		}
@@ -64,12 +64,12 @@ func Find(name string) *Experiment {
 	return nil
 }
 
-// Defaults returns the rows of the table of the defaults.
-func Defaults() []*Experiment { return Rows(DefaultsTable) }
+// DefaultRows returns the rows of the table of the defaults.
+func DefaultRows() []*Experiment { return TableRows(DefaultsTable) }
 
-// Rows returns the rows of the named table: DefaultsTable or RecipesTable.
-func Rows(table string) []*Experiment {
-	return slices.DeleteFunc(all(), func(e *Experiment) bool { return e.Table() != table })
+// TableRows returns the rows of the named table: DefaultsTable or RecipesTable.
+func TableRows(table string) []*Experiment {
+	return slices.DeleteFunc(newExperiments(), func(e *Experiment) bool { return e.Table() != table })
 }
 
 // experiments builds the experiments in order. Each may be like an earlier one.
@@ -124,9 +124,10 @@ func (d *definitions) experiment(def *definition, find func(string) *Experiment)
 		e.Dataset = was.Dataset
 	}
 	if def.sampled != nil {
-		return stranger(e.Name, e.Dataset, *def.sampled), nil
+		return newRow(e.Name, e.Dataset, *def.sampled), nil
 	}
-	e.Title, e.Source, e.About = given(e.Title, was.Title), given(e.Source, was.Source), given(e.About, was.About)
+	e.Title, e.Source, e.About = orInherited(e.Title, was.Title), orInherited(e.Source, was.Source),
+		orInherited(e.About, was.About)
 	if def.Brief != nil && def.Brief.With != "" && def.About != "" {
 		first := find(def.Brief.With)
 		if first == nil {
@@ -136,20 +137,20 @@ func (d *definitions) experiment(def *definition, find func(string) *Experiment)
 			e.About = first.About + " " + e.About
 		}
 	}
-	e.Terms, e.Brief = given(e.Terms, was.Terms), given(e.Brief, was.Brief)
-	e.Tuning, e.PretrainedScale = given(e.Tuning, was.Tuning), given(e.PretrainedScale, was.PretrainedScale)
+	e.Terms, e.Brief = orInherited(e.Terms, was.Terms), orInherited(e.Brief, was.Brief)
+	e.Tuning, e.PretrainedScale = orInherited(e.Tuning, was.Tuning), orInherited(e.PretrainedScale, was.PretrainedScale)
 	e.Own, e.Pretrained = e.Own || was.Own, e.Pretrained || was.Pretrained
-	e.Seeds, e.Sweep = given(e.Seeds, was.Seeds), given(e.Sweep, was.Sweep)
-	e.Base, e.Fast = lines(e.Base, was.Base), lines(e.Fast, was.Fast)
-	e.Measures = lines(e.Measures, was.Measures)
+	e.Seeds, e.Sweep = orInherited(e.Seeds, was.Seeds), orInherited(e.Sweep, was.Sweep)
+	e.Base, e.Fast = orInheritedList(e.Base, was.Base), orInheritedList(e.Fast, was.Fast)
+	e.Measures = orInheritedList(e.Measures, was.Measures)
 	var err error
-	if e.Scales, err = scales(def, &was); err != nil {
+	if e.Scales, err = newScales(def, &was); err != nil {
 		return nil, err
 	}
-	if e.Space, err = space(def, &was, find); err != nil {
+	if e.Space, err = newSpace(def, &was, find); err != nil {
 		return nil, err
 	}
-	if e.Arms, err = arms(def, &was); err != nil {
+	if e.Arms, err = newArms(def, &was); err != nil {
 		return nil, err
 	}
 	for _, a := range e.Arms {
@@ -158,12 +159,12 @@ func (d *definitions) experiment(def *definition, find func(string) *Experiment)
 				len(e.Measures))
 		}
 	}
-	state(&e, find)
+	addClaims(&e, find)
 	return &e, nil
 }
 
-// given returns own, or was if own is the zero value.
-func given[T comparable](own, was T) T {
+// orInherited returns own, or was if own is the zero value.
+func orInherited[T comparable](own, was T) T {
 	var none T
 	if own == none {
 		return was
@@ -171,14 +172,14 @@ func given[T comparable](own, was T) T {
 	return own
 }
 
-func lines[T any](own, was []T) []T {
+func orInheritedList[T any](own, was []T) []T {
 	if own == nil {
 		own = was
 	}
 	return slices.Clone(own)
 }
 
-func scales(def *definition, was *Experiment) ([]Scale, error) {
+func newScales(def *definition, was *Experiment) ([]Scale, error) {
 	if def.scales == nil {
 		return slices.Clone(was.Scales), nil
 	}
@@ -190,7 +191,8 @@ func scales(def *definition, was *Experiment) ([]Scale, error) {
 				return nil, fmt.Errorf("a scale is like %q, which %s does not have", s.like, def.like)
 			}
 			other := was.Scales[k]
-			s.Name, s.About, s.Set = given(s.Name, other.Name), given(s.About, other.About), lines(s.Set, other.Set)
+			s.Name, s.About, s.Set = orInherited(s.Name, other.Name), orInherited(s.About, other.About),
+				orInheritedList(s.Set, other.Set)
 		}
 		s.Set = slices.Clone(s.Set)
 		out = append(out, s.Scale)
@@ -198,9 +200,9 @@ func scales(def *definition, was *Experiment) ([]Scale, error) {
 	return out, nil
 }
 
-// space returns the search space of an experiment. The space of another experiment keeps only its
+// newSpace returns the search space of an experiment. The space of another experiment keeps only its
 // own Kept.
-func space(def *definition, was *Experiment, find func(string) *Experiment) (*Space, error) {
+func newSpace(def *definition, was *Experiment, find func(string) *Experiment) (*Space, error) {
 	s := def.space
 	switch {
 	case s == nil:
@@ -213,7 +215,7 @@ func space(def *definition, was *Experiment, find func(string) *Experiment) (*Sp
 		if other == nil || other.Space == nil {
 			return nil, fmt.Errorf("no experiment before it called %q has a space", s.Of)
 		}
-		return other.Space.of(s.Of, s.Kept), nil
+		return other.Space.forExperiment(s.Of, s.Kept), nil
 	}
 	if s == nil {
 		return nil, nil
@@ -222,11 +224,11 @@ func space(def *definition, was *Experiment, find func(string) *Experiment) (*Sp
 	return &own, nil
 }
 
-func arms(def *definition, was *Experiment) ([]Arm, error) {
+func newArms(def *definition, was *Experiment) ([]Arm, error) {
 	if def.arms == nil {
 		var out []Arm
 		for _, a := range was.Arms {
-			out = append(out, a.own())
+			out = append(out, a.clone())
 		}
 		return out, nil
 	}
@@ -240,23 +242,23 @@ func arms(def *definition, was *Experiment) ([]Arm, error) {
 			}
 			other := slices.Concat(out, was.Arms)[k]
 			if a.Name == "" {
-				a.Baseline = given(a.Baseline, other.Baseline)
+				a.Baseline = orInherited(a.Baseline, other.Baseline)
 			}
-			a.Name = given(a.Name, other.Name)
-			a.Set, a.Ranges = lines(a.Set, other.Set), lines(a.Ranges, other.Ranges)
-			a.Start = lines(a.Start, other.Start)
+			a.Name = orInherited(a.Name, other.Name)
+			a.Set, a.Ranges = orInheritedList(a.Set, other.Set), orInheritedList(a.Ranges, other.Ranges)
+			a.Start = orInheritedList(a.Start, other.Start)
 		}
 		var err error
-		if a.Task, err = d.task.task(); err != nil {
+		if a.Task, err = d.task.newTask(); err != nil {
 			return nil, fmt.Errorf("arm %s: %w", a.Name, err)
 		}
-		out = append(out, a.own())
+		out = append(out, a.clone())
 	}
 	return out, nil
 }
 
-// own returns the arm with copies of its slices.
-func (a Arm) own() Arm {
+// clone returns the arm with copies of its slices.
+func (a Arm) clone() Arm {
 	for _, s := range []*[]string{&a.Set, &a.Ranges, &a.Start, &a.Change} {
 		*s = slices.Clone(*s)
 	}

@@ -19,8 +19,8 @@ import (
 //go:embed chosen
 var chosenFiles embed.FS
 
-// Chosen are the settings that a sweep chose, and how it chose them.
-type Chosen struct {
+// TunedSettings are the settings that a sweep chose, and how it chose them.
+type TunedSettings struct {
 	Experiment string `json:"experiment"`
 	Scale      string `json:"scale,omitempty"`
 	Command    string `json:"command"`
@@ -32,18 +32,18 @@ type Chosen struct {
 	Stop   string   `json:"stop"`
 	// Trials and Budget (in epochs of one fold) are the limits of every arm. A trial trains for
 	// Epochs on Scored of the Folds.
-	Trials int         `json:"trials"`
-	Budget int         `json:"budget"`
-	Epochs int         `json:"epochs"`
-	Folds  int         `json:"folds"`
-	Scored int         `json:"folds_scored"`
-	Images bool        `json:"folds_of_images,omitempty"`
-	Seed   uint64      `json:"seed"`
-	Arms   []ChosenArm `json:"arms"`
+	Trials int        `json:"trials"`
+	Budget int        `json:"budget"`
+	Epochs int        `json:"epochs"`
+	Folds  int        `json:"folds"`
+	Scored int        `json:"folds_scored"`
+	Images bool       `json:"folds_of_images,omitempty"`
+	Seed   uint64     `json:"seed"`
+	Arms   []TunedArm `json:"arms"`
 }
 
-// ChosenArm are the settings of one arm.
-type ChosenArm struct {
+// TunedArm are the settings of one arm.
+type TunedArm struct {
 	Name string   `json:"name"`
 	Set  []string `json:"set"` // key=value
 	// Score is the metric on held-out data, from 0 to 1. Trials and Spent are what the search used.
@@ -52,16 +52,16 @@ type ChosenArm struct {
 	Spent  int     `json:"spent_epochs"`
 }
 
-func newChosen(e *Experiment, out *sweep.Outcome, set []string) *Chosen {
+func newTunedSettings(e *Experiment, out *sweep.Outcome, set []string) *TunedSettings {
 	p := out.Plan
-	c := &Chosen{Experiment: e.Name, Scale: e.Space.Scale, Set: set, Metric: p.Metric,
+	c := &TunedSettings{Experiment: e.Name, Scale: e.Space.Scale, Set: set, Metric: p.Metric,
 		Search: p.Search.String(), Start: e.Space.Start, Stop: p.Stop.String(),
 		Trials: p.Trials, Budget: p.Budget, Epochs: p.Epochs, Folds: p.Folds,
-		Scored: p.Scored(), Images: p.Images, Seed: p.Seed}
+		Scored: p.NumScoredFolds(), Images: p.Images, Seed: p.Seed}
 	for i := range out.Arms {
 		a := &out.Arms[i]
-		best := a.Best()
-		one := ChosenArm{Name: a.Name, Score: best.Score, Trials: len(a.Trials), Spent: a.Spent}
+		best := a.BestTrial()
+		one := TunedArm{Name: a.Name, Score: best.Score, Trials: len(a.Trials), Spent: a.Spent}
 		for _, s := range best.Set {
 			one.Set = append(one.Set, s.Key+"="+strings.Trim(s.Value, `"`))
 		}
@@ -72,7 +72,7 @@ func newChosen(e *Experiment, out *sweep.Outcome, set []string) *Chosen {
 }
 
 // command is the command line that repeats the sweep, without folders.
-func (c *Chosen) command() string {
+func (c *TunedSettings) command() string {
 	words := []string{"kindred reproduce tune", c.Experiment}
 	if c.Scale != "" {
 		words = append(words, "--scale "+c.Scale)
@@ -92,9 +92,9 @@ func chosenName(experiment, scale string) string {
 	return experiment + "-" + scale
 }
 
-// readChosen reads what a sweep chose for an experiment at a scale. It returns nil if there was no
+// readTuned reads what a sweep chose for an experiment at a scale. It returns nil if there was no
 // sweep.
-func readChosen(experiment, scale string) (*Chosen, error) {
+func readTuned(experiment, scale string) (*TunedSettings, error) {
 	name := chosenName(experiment, scale)
 	text, err := chosenFiles.ReadFile("chosen/" + name + ".json")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,32 +102,32 @@ func readChosen(experiment, scale string) (*Chosen, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	return parseChosen(name+".json", text)
+	return parseTuned(name+".json", text)
 }
 
-func parseChosen(file string, text []byte) (*Chosen, error) {
-	var c Chosen
+func parseTuned(file string, text []byte) (*TunedSettings, error) {
+	var c TunedSettings
 	if err := json.Unmarshal(text, &c); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return &c, nil
 }
 
-// chosen returns the settings that a sweep chose for e at a scale, or nil.
-func (e *Experiment) chosen(scale string) (*Chosen, error) {
+// readTuned returns the settings that a sweep chose for e at a scale, or nil.
+func (e *Experiment) readTuned(scale string) (*TunedSettings, error) {
 	if e.Space == nil || scale != e.Space.Scale {
 		return nil, nil
 	}
-	return readChosen(cmp.Or(e.Space.Of, e.Name), scale)
+	return readTuned(cmp.Or(e.Space.Of, e.Name), scale)
 }
 
-// Settings says where the settings of the arms come from: which experiment's sweep at which scale,
+// SettingsSource says where the settings of the arms come from: which experiment's sweep at which scale,
 // or that there was none and whether Tune could run one.
-func (e *Experiment) Settings() (string, error) {
+func (e *Experiment) SettingsSource() (string, error) {
 	if e.Space == nil {
 		return "not swept", nil
 	}
-	c, err := e.chosen(e.Space.Scale)
+	c, err := e.readTuned(e.Space.Scale)
 	switch {
 	case err != nil:
 		return "", err
@@ -140,7 +140,7 @@ func (e *Experiment) Settings() (string, error) {
 }
 
 // arm returns the settings of an arm, or nil.
-func (c *Chosen) arm(name string) []string {
+func (c *TunedSettings) arm(name string) []string {
 	if c == nil {
 		return nil
 	}
@@ -153,7 +153,7 @@ func (c *Chosen) arm(name string) []string {
 }
 
 // origin says how the sweep found the settings.
-func (c *Chosen) origin(s *Space) string {
+func (c *TunedSettings) origin(s *Space) string {
 	of, folds := "classes", fmt.Sprintf("each of %d folds", c.Folds)
 	if c.Images {
 		of = "pictures"
@@ -178,15 +178,17 @@ func (c *Chosen) origin(s *Space) string {
 }
 
 // table lists the settings that the sweep chose for the arms of e.
-func (c *Chosen) table(e *Experiment) report.Table {
+func (c *TunedSettings) table(e *Experiment) report.Table {
 	t := report.Table{Caption: "Settings that the sweep chose", Columns: []report.Column{{Name: "arm"},
 		{Name: c.Metric + ", held out"}, {Name: "trials"}, {Name: "epochs spent"}, {Name: "settings"}}}
 	for _, a := range c.Arms {
-		if !slices.ContainsFunc(e.Arms, func(own Arm) bool { return own.tuned() == a.Name }) {
+		if !slices.ContainsFunc(e.Arms, func(own Arm) bool { return own.tunedArm() == a.Name }) {
 			continue
 		}
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.T(a.Name), report.Num(100*a.Score, 1),
-			report.Num(float64(a.Trials), 0), report.Num(float64(a.Spent), 0), report.T(strings.Join(a.Set, ", "))}})
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.TextCell(a.Name),
+			report.NumberCell(100*a.Score, 1),
+			report.NumberCell(float64(a.Trials), 0), report.NumberCell(float64(a.Spent), 0),
+			report.TextCell(strings.Join(a.Set, ", "))}})
 	}
 	return t
 }

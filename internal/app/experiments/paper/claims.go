@@ -8,34 +8,35 @@ import (
 	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
-// Checked is a claim with its verdict.
-type Checked struct {
+// CheckedClaim is a claim with its verdict.
+type CheckedClaim struct {
 	Text    string  `json:"claim"`
 	Verdict Verdict `json:"verdict"`
 	Why     string  `json:"why"`
 	// OtherData reports that the claim is about other data than ours.
-	OtherData bool     `json:"other_data,omitempty"`
-	Evidence  string   `json:"evidence"`
-	Tests     []Paired `json:"tests"` // signed so that a gain speaks for the claim
-	notBelow  bool     // see Claim
+	OtherData bool         `json:"other_data,omitempty"`
+	Evidence  string       `json:"evidence"`
+	Tests     []PairedTest `json:"tests"` // signed so that a gain speaks for the claim
+	notBelow  bool         // see Claim
 }
 
-// check judges the experiment's claims.
-func (out *Outcome) check(ctx context.Context) {
+// judgeClaims judges the experiment's claims.
+func (out *Outcome) judgeClaims(ctx context.Context) {
 	out.Claims = nil
 	for i := range out.e.Claims {
 		c := &out.e.Claims[i]
 		evidence, tests := c.Check(ctx, out)
-		out.add(c, evidence, tests)
+		out.addClaim(c, evidence, tests)
 	}
 	out.addGains()
-	judgeTogether(out)
+	judgeOutcomes(out)
 }
 
-// add adds a claim with its comparisons, not judged yet.
-func (out *Outcome) add(claim *Claim, evidence string, tests []Paired) {
-	out.Claims = append(out.Claims, Checked{Text: claim.Text, OtherData: out.Data.InsteadOf != "", Evidence: evidence,
-		Tests: tests, notBelow: claim.NotBelow})
+// addClaim adds a claim with its comparisons, not judged yet.
+func (out *Outcome) addClaim(claim *Claim, evidence string, tests []PairedTest) {
+	out.Claims = append(out.Claims, CheckedClaim{Text: claim.Text, OtherData: out.Data.InsteadOf != "",
+		Evidence: evidence,
+		Tests:    tests, notBelow: claim.NotBelow})
 }
 
 // addGains adds the sign of every published gain. The sign is a statement on other data, too;
@@ -48,7 +49,7 @@ func (out *Outcome) addGains() {
 		}
 		for k, m := range a.Measures {
 			published := out.e.published(i, k) - out.e.published(base, k)
-			if !published.known() || published == 0 {
+			if !published.isKnown() || published == 0 {
 				continue
 			}
 			test, word := *m.Gain, "ahead of"
@@ -56,12 +57,12 @@ func (out *Outcome) addGains() {
 				test, word = test.negated(), "behind"
 			}
 			name := strings.TrimSpace(out.e.Measures[k].Group + " " + out.e.Measures[k].Name)
-			evidence := "Ours " + signed(m.Gain.Gain.Mean)
+			evidence := "Ours " + formatSigned(m.Gain.Gain.Mean)
 			if out.Data.InsteadOf == "" {
-				evidence = "Paper " + signed(published) + ", ours " + signed(m.Gain.Gain.Mean)
+				evidence = "Paper " + formatSigned(published) + ", ours " + formatSigned(m.Gain.Gain.Mean)
 			}
-			out.add(&Claim{Text: fmt.Sprintf("%s is %s %s in %s.", a.Name, word, a.Baseline, name)}, evidence,
-				[]Paired{test})
+			out.addClaim(&Claim{Text: fmt.Sprintf("%s is %s %s in %s.", a.Name, word, a.Baseline, name)}, evidence,
+				[]PairedTest{test})
 		}
 	}
 }
@@ -69,8 +70,8 @@ func (out *Outcome) addGains() {
 // verdicts lists the verdicts in the order of the pages: bad news first.
 func verdicts() []Verdict { return []Verdict{Contradicted, Undecided, Holds} }
 
-// judged returns the claims with verdict v, and a sentence that counts them.
-func (out *Outcome) judged(v Verdict) (claims []Checked, sentence string) {
+// claimsWith returns the claims with verdict v, and a sentence that counts them.
+func (out *Outcome) claimsWith(v Verdict) (claims []CheckedClaim, sentence string) {
 	for _, c := range out.Claims {
 		if c.Verdict == v {
 			claims = append(claims, c)
@@ -104,14 +105,14 @@ type claimGroup struct {
 	lines    []string
 }
 
-// groups returns the claims in the order of the pages.
-func (out *Outcome) groups() (groups []claimGroup) {
+// claimGroups returns the claims in the order of the pages.
+func (out *Outcome) claimGroups() (claimGroups []claimGroup) {
 	if out.tooFewSeeds() {
-		return out.sides()
+		return out.groupsBySide()
 	}
 	tone := map[Verdict]report.Tone{Holds: report.Good, Contradicted: report.Bad}
 	for _, v := range verdicts() {
-		claims, sentence := out.judged(v)
+		claims, sentence := out.claimsWith(v)
 		if claims == nil {
 			continue
 		}
@@ -119,18 +120,18 @@ func (out *Outcome) groups() (groups []claimGroup) {
 		for _, c := range claims {
 			g.lines = append(g.lines, c.line())
 		}
-		groups = append(groups, g)
+		claimGroups = append(claimGroups, g)
 	}
-	return groups
+	return claimGroups
 }
 
 // tooFewSeeds reports whether the outcome has too few seeds for any verdict.
-func (out *Outcome) tooFewSeeds() bool { return len(out.Claims) > 0 && len(out.Seeds) < judgedSeeds }
+func (out *Outcome) tooFewSeeds() bool { return len(out.Claims) > 0 && len(out.Seeds) < minSeeds }
 
 // DecidingSeeds returns the number of seeds with which the experiment judges its statements, and whether the outcome
 // has too few for any verdict.
 func (out *Outcome) DecidingSeeds() (n int, needed bool) {
-	return max(judgedSeeds, out.e.DefaultSeeds(false)), out.tooFewSeeds()
+	return max(minSeeds, out.e.DefaultSeeds(false)), out.tooFewSeeds()
 }
 
 // What few seeds show about a claim.
@@ -140,12 +141,12 @@ const (
 	unmeasured
 )
 
-// side returns what the means say about a claim.
-func (c *Checked) side() int {
+// meansSide returns what the means say about a claim.
+func (c *CheckedClaim) meansSide() int {
 	side := agrees
 	for _, t := range c.Tests {
 		switch gain := t.Gain.Mean; {
-		case !gain.known():
+		case !gain.isKnown():
 			return unmeasured
 		case gain < 0 || gain == 0 && !c.notBelow:
 			side = disagrees
@@ -157,8 +158,8 @@ func (c *Checked) side() int {
 	return side
 }
 
-// sides groups the claims by what few seeds show.
-func (out *Outcome) sides() (groups []claimGroup) {
+// groupsBySide groups the claims by what few seeds show.
+func (out *Outcome) groupsBySide() (groups []claimGroup) {
 	with := "the numbers of one seed"
 	if n := len(out.Seeds); n > 1 {
 		with = fmt.Sprintf("the mean of %d seeds", n)
@@ -168,7 +169,7 @@ func (out *Outcome) sides() (groups []claimGroup) {
 		unmeasured: {"was not measured", "were not measured"}} {
 		var g claimGroup
 		for _, c := range out.Claims {
-			if c.side() == side {
+			if c.meansSide() == side {
 				g.lines = append(g.lines, c.Text+" "+c.Evidence+".")
 			}
 		}
@@ -186,7 +187,7 @@ const fewSeeds = "So few seeds decide nothing, as a difference may be chance: ve
 // Statements returns the claims as text, one line each.
 func (out *Outcome) Statements() string {
 	var b strings.Builder
-	for _, g := range out.groups() {
+	for _, g := range out.claimGroups() {
 		b.WriteString(g.sentence + "\n")
 		for _, line := range g.lines {
 			b.WriteString("  " + line + "\n")
@@ -199,12 +200,12 @@ func (out *Outcome) Statements() string {
 }
 
 // line is the claim with its numbers and the reason for its verdict.
-func (c Checked) line() string { return fmt.Sprintf("%s %s; %s.", c.Text, c.Evidence, c.Why) }
+func (c CheckedClaim) line() string { return fmt.Sprintf("%s %s; %s.", c.Text, c.Evidence, c.Why) }
 
 // verdictBlocks are the claims as blocks of the page.
 func (out *Outcome) verdictBlocks() []report.Block {
 	var blocks []report.Block
-	for _, g := range out.groups() {
+	for _, g := range out.claimGroups() {
 		blocks = append(blocks, report.Verdict{Text: g.sentence, Tone: g.tone, Reasons: g.lines})
 	}
 	switch {
@@ -237,11 +238,11 @@ func (out *Outcome) measure(arm, key string) *MeasureOutcome {
 	return &MeasureOutcome{Key: key, Summary: summarize(nil)}
 }
 
-// mean returns the mean of a measure over the seeds of an arm, in per cent; NaN
+// meanPercent returns the mean of a measure over the seeds of an arm, in per cent; NaN
 // if there is no such arm or measure.
-func (out *Outcome) mean(arm, key string) float64 { return float64(out.measure(arm, key).Mean) }
+func (out *Outcome) meanPercent(arm, key string) float64 { return float64(out.measure(arm, key).Mean) }
 
-// ahead compares a measure of two arms.
-func (out *Outcome) ahead(key, arm, baseline string) Paired {
-	return paired(out.measure(arm, key).Values, out.measure(baseline, key).Values)
+// compareArms compares a measure of two arms.
+func (out *Outcome) compareArms(key, arm, baseline string) PairedTest {
+	return pairedTest(out.measure(arm, key).Values, out.measure(baseline, key).Values)
 }

@@ -12,10 +12,10 @@ import (
 type cure int
 
 const (
-	asTheyAre cure = iota
-	relabelled
-	dropped
-	corrected
+	keepLabels cure = iota
+	relabel
+	dropWrong
+	knownLabels
 )
 
 // String returns the arm's name.
@@ -25,34 +25,35 @@ func (c cure) String() string {
 
 // retrain is the task that makes a share of the labels wrong, lets clean judge them in folds,
 // applies the cure to scores from 0.5 on, and trains on the result.
-func retrain(n noise, folds int, c cure) *Task {
-	return onData(fmt.Sprintf("labels wrong: %v, then %v (%d folds)", n, c, folds),
+func retrain(n labelNoise, folds int, c cure) *Task {
+	return newMaterialTask(fmt.Sprintf("labels wrong: %v, then %v (%d folds)", n, c, folds),
 		func(ctx context.Context, m *material, opts run.Options) (*run.Result, error) {
-			s, err := m.spoil(ctx, n)
+			s, err := m.addNoise(ctx, n)
 			if err != nil {
 				return nil, err
 			}
-			mended, left, err := s.mend(ctx, c, folds, opts)
+			mended, left, err := s.applyCure(ctx, c, folds, opts)
 			if err != nil {
 				return nil, err
 			}
-			res, err := mended.learn(ctx, opts)
+			res, err := mended.trainOn(ctx, opts)
 			if err != nil {
 				return nil, err
 			}
-			return scored(res, metrics("train", "labels", map[string]float64{"wrong": left})), nil
+			return addScores(res, metrics("train", "labels", map[string]float64{"wrong": left})), nil
 		})
 }
 
-// mend applies the cure to the labels and returns the share of wrong labels among those left.
-func (s *spoiled) mend(ctx context.Context, c cure, folds int, opts run.Options) (*material, float64, error) {
+// applyCure applies the cure to the labels and returns the share of wrong labels among those left.
+func (s *noisyMaterial) applyCure(ctx context.Context, c cure, folds int, opts run.Options) (*material, float64,
+	error) {
 	labels := append([]int64(nil), s.train.Label...)
 	out := make([]bool, len(labels))
 	switch c {
-	case corrected:
+	case knownLabels:
 		copy(labels, s.truth)
-	case relabelled, dropped:
-		parts, err := s.folds(ctx, folds, opts)
+	case relabel, dropWrong:
+		parts, err := s.trainFolds(ctx, folds, opts)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -61,7 +62,7 @@ func (s *spoiled) mend(ctx context.Context, c cure, folds int, opts run.Options)
 			return nil, 0, err
 		}
 		for _, i := range j.Suspects(0.5) {
-			labels[i], out[i] = j.Suggested[i], c == dropped
+			labels[i], out[i] = j.Suggested[i], c == dropWrong
 		}
 	}
 	wrong, kept := 0.0, 0.0
@@ -73,32 +74,33 @@ func (s *spoiled) mend(ctx context.Context, c cure, folds int, opts run.Options)
 			}
 		}
 	}
-	m, err := s.labelled("labels mended", labels, s.classes)
+	m, err := s.withLabels("labels mended", labels, s.classes)
 	if err != nil {
 		return nil, 0, err
 	}
-	m, err = m.without(out)
+	m, err = m.leaveOut(out)
 	return m, wrong / kept, err
 }
 
-// without leaves out training samples by their positions.
-func (m *material) without(out []bool) (*material, error) {
+// leaveOut leaves out training samples by their positions.
+func (m *material) leaveOut(out []bool) (*material, error) {
 	sel, err := m.selected()
 	if err != nil {
 		return nil, err
 	}
-	return m.divided(func(p int) bool { return !out[p] }, sel.Query.Index), nil
+	return m.withSplit(func(p int) bool { return !out[p] }, sel.Query.Index), nil
 }
 
-// mendingHelps adds the statements on training with labels that clean has mended.
-func (e *Experiment) mendingHelps() {
-	for _, c := range []cure{relabelled, dropped} {
+// addMendingClaims adds the statements on training with labels that clean has mended.
+func (e *Experiment) addMendingClaims() {
+	for _, c := range []cure{relabel, dropWrong} {
 		e.Claims = append(e.Claims, Claim{
 			Text: fmt.Sprintf("Training on labels %v raises the Recall@1 of the test.", c),
-			Check: func(_ context.Context, out *Outcome) (string, []Paired) {
+			Check: func(_ context.Context, out *Outcome) (string, []PairedTest) {
 				const key = "test_recall@1"
-				return fmt.Sprintf("%.1f against %.1f", out.mean(c.String(), key), out.mean(asTheyAre.String(), key)),
-					[]Paired{out.ahead(key, c.String(), asTheyAre.String())}
+				return fmt.Sprintf("%.1f against %.1f", out.meanPercent(c.String(), key),
+						out.meanPercent(keepLabels.String(), key)),
+					[]PairedTest{out.compareArms(key, c.String(), keepLabels.String())}
 			},
 		})
 	}

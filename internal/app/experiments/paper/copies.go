@@ -23,8 +23,8 @@ type alteration struct {
 	do   func(im image.Image, rng *rand.Rand) (image.Image, error)
 }
 
-// cutting removes a share of the width and of the height at the edges.
-func cutting(share float64) alteration {
+// cropping removes a share of the width and of the height at the edges.
+func cropping(share float64) alteration {
 	name := fmt.Sprintf("cut by %g %%", 100*share)
 	return alteration{name, func(im image.Image, rng *rand.Rand) (image.Image, error) {
 		b := im.Bounds()
@@ -81,14 +81,14 @@ func (p pictures) Read(_ context.Context, i int, dst *imaging.Image, _ *imaging.
 // findCopies is the task of finding copies of training pictures among all training pictures: by
 // their hashes, and with the pretrained network's neighbours, too.
 func findCopies(of alteration, most int) *Task {
-	return onData(fmt.Sprintf("%d copies %s", most, of.name),
+	return newMaterialTask(fmt.Sprintf("%d copies %s", most, of.name),
 		func(ctx context.Context, m *material, opts run.Options) (*run.Result, error) {
-			scores, err := m.copies(ctx, of, most)
-			return untrained(scores), err
+			scores, err := m.scoreCopies(ctx, of, most)
+			return untrainedResult(scores), err
 		})
 }
 
-func (m *material) copies(ctx context.Context, of alteration, most int) ([]train.Metric, error) {
+func (m *material) scoreCopies(ctx context.Context, of alteration, most int) ([]train.Metric, error) {
 	rng := rand.New(rand.NewPCG(m.cfg.Train.Seed, 0xc09e))
 	n := m.train.Len()
 	original := rng.Perm(n)[:min(most, n/2)] // pictures to copy
@@ -118,7 +118,7 @@ func (m *material) copies(ctx context.Context, of alteration, most int) ([]train
 	for _, c := range copied {
 		prints = append(prints, clean.NewPrint(c))
 	}
-	x, err := m.looks(ctx)
+	x, err := m.untrainedFeatures(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (m *material) copies(ctx context.Context, of alteration, most int) ([]train
 	if err != nil {
 		return nil, err
 	}
-	model, err := imported(ctx, m.cfg.Network.Pretrained, bare(m.cfg.Data))
+	model, err := importNetwork(ctx, m.cfg.Network.Pretrained, pretrainedInput(m.cfg.Data))
 	if err != nil {
 		return nil, err
 	}

@@ -35,18 +35,18 @@ func (d Data) String() string {
 	return "on " + d.On + " instead of " + d.InsteadOf
 }
 
-// of returns d for experiment e. An experiment of our own has no paper's data to replace.
-func (d Data) of(e *Experiment) Data {
+// forExperiment returns d for experiment e. An experiment of our own has no paper's data to replace.
+func (d Data) forExperiment(e *Experiment) Data {
 	if e.Own {
 		d.InsteadOf = ""
 	}
 	return d
 }
 
-// used reports whether the settings o run e on the paper's own complete data: the set was opened by
+// usedData reports whether the settings o run e on the paper's own complete data: the set was opened by
 // its name and not by a path, it has the official number of images, and the classes, labels, split
 // and limits are the experiment's. Data that cannot be shown to be the paper's count as other data.
-func (e *Experiment) used(ctx context.Context, o Options) (Data, error) {
+func (e *Experiment) usedData(ctx context.Context, o Options) (Data, error) {
 	own, err := e.config(&e.Arms[0], o.Seed, nil)
 	if err != nil {
 		return Data{}, err
@@ -68,15 +68,15 @@ func (e *Experiment) used(ctx context.Context, o Options) (Data, error) {
 	case open.Len() != set.Images:
 		d.On, d.InsteadOf = fmt.Sprintf("%d samples in a folder called %s", open.Len(), set.Name), set.Title
 	}
-	if changed := e.changed(&own, &cfg); len(changed) > 0 {
+	if changed := e.changedSettings(&own, &cfg); len(changed) > 0 {
 		d.On += " with " + strings.Join(changed, ", ")
 		d.InsteadOf = cmp.Or(d.InsteadOf, set.Title+" as in the paper")
 	}
-	return d.of(e), nil
+	return d.forExperiment(e), nil
 }
 
-// changed lists the settings (key=value) by which cfg selects other samples or labels than own.
-func (e *Experiment) changed(own, cfg *run.Config) []string {
+// changedSettings lists the settings (key=value) by which cfg selects other samples or labels than own.
+func (e *Experiment) changedSettings(own, cfg *run.Config) []string {
 	of := func(c *run.Config) []string {
 		d := &c.Data
 		s := []string{

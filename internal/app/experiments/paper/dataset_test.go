@@ -14,16 +14,16 @@ import (
 	"github.com/kindred-ml/kindred/internal/test/refdata"
 )
 
-// numbersOf lists the published numbers and gains of an experiment as they would be printed, with
+// publishedNumbers lists the published numbers and gains of an experiment as they would be printed, with
 // the text around them.
-func numbersOf(e *Experiment) []string {
+func publishedNumbers(e *Experiment) []string {
 	var all []string
 	for i, a := range e.Arms {
 		for k := range e.Measures {
-			if p := e.published(i, k); p.known() {
+			if p := e.published(i, k); p.isKnown() {
 				all = append(all, fmt.Sprintf("%.1f", p))
 				if base := e.arm(a.Baseline); base >= 0 {
-					all = append(all, signed(p-e.published(base, k)))
+					all = append(all, formatSigned(p-e.published(base, k)))
 				}
 			}
 		}
@@ -34,14 +34,14 @@ func numbersOf(e *Experiment) []string {
 // TestOtherDataHasNoPublishedNumber runs MNIST's experiment on made-up digits and
 // looks for a published number in every format.
 func TestOtherDataHasNoPublishedNumber(t *testing.T) {
-	home, e := digitsHome(t, 12), Find("mnist")
+	home, e := writeDigits(t, 12), Find("mnist")
 	for i := range e.Arms { // numbers that no run comes to
 		for k := range e.Arms[i].Published {
 			e.Arms[i].Published[k] = 1000.7 + 300*float64(i) + 7*float64(k*k*(i+1))
 		}
 	}
 	o := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: home,
-		Set: append(slices.Clone(tiny), "train.epochs=2", "eval.every=1")}
+		Set: append(slices.Clone(tinyRun), "train.epochs=2", "eval.every=1")}
 	out, err := Reproduce(t.Context(), e, o)
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestOtherDataHasNoPublishedNumber(t *testing.T) {
 		t.Error("one seed marks a number of the page")
 	}
 	for name, text := range other {
-		for _, number := range numbersOf(e) {
+		for _, number := range publishedNumbers(e) {
 			if strings.Contains(text, number) {
 				t.Errorf("%s: %s is the paper's, about other data", name, number)
 			}
@@ -93,7 +93,7 @@ func TestOtherDataHasNoPublishedNumber(t *testing.T) {
 	own := *out
 	own.Data = Data{On: "MNIST"}
 	own.describe()
-	own.check(t.Context())
+	own.judgeClaims(t.Context())
 	for name, text := range formats(&own) {
 		if name != "figure" && !strings.Contains(text, "1000.7") {
 			t.Errorf("%s lacks the published numbers on the paper's own data", name)
@@ -107,7 +107,7 @@ func TestOtherDataHasNoPublishedNumber(t *testing.T) {
 
 // TestUsedData distinguishes the paper's data from other data.
 func TestUsedData(t *testing.T) {
-	home := digitsHome(t, 12)
+	home := writeDigits(t, 12)
 	features := filepath.Join(t.TempDir(), "vectors.npy")
 	var npy bytes.Buffer
 	npy.WriteString("\x93NUMPY\x01\x00\x76\x00")
@@ -151,12 +151,12 @@ func TestUsedData(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d, err := c.e.used(t.Context(), o); err != nil || d.String() != c.want {
+		if d, err := c.e.usedData(t.Context(), o); err != nil || d.String() != c.want {
 			t.Errorf("%v: %q (%v), want %q", c.o.Set, d, err, c.want)
 		}
 	}
 	none := Options{Home: t.TempDir(), Set: []string{"data.name=none"}}
-	if _, err := Find("mnist").used(t.Context(), none); err == nil {
+	if _, err := Find("mnist").usedData(t.Context(), none); err == nil {
 		t.Error("data that are not there are taken for something")
 	}
 }
@@ -170,13 +170,14 @@ func TestOfficialDataIsRecognized(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := e.used(t.Context(), o)
+		d, err := e.usedData(t.Context(), o)
 		// The small scale of table 4 has ten alphabets of thirty.
 		if own := d.InsteadOf == ""; err != nil || own == (name == "omniglot-train") {
 			t.Errorf("%s: %q, %v", name, d, err)
 		}
 	}
-	if d, err := Find("cub").used(t.Context(), Options{Home: home, Set: []string{"data.path=cub100"}}); err != nil ||
+	if d, err := Find("cub").usedData(t.Context(), Options{Home: home,
+		Set: []string{"data.path=cub100"}}); err != nil ||
 		d.String() != "on cub100 instead of CUB-200-2011" {
 		t.Errorf("%q, %v", d, err)
 	}
@@ -190,8 +191,8 @@ func TestNumber(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 	var back []Number
-	if err := json.Unmarshal(text, &back); err != nil || len(back) != 3 || back[0] != 1.5 || back[1].known() ||
-		back[2].known() {
+	if err := json.Unmarshal(text, &back); err != nil || len(back) != 3 || back[0] != 1.5 || back[1].isKnown() ||
+		back[2].isKnown() {
 		t.Errorf("%v, %v", back, err)
 	}
 }
@@ -199,24 +200,24 @@ func TestNumber(t *testing.T) {
 // TestOwnExperimentsSpeakOfNoPaper: an experiment of our own publishes no numbers, so neither its
 // title nor the notes of its table mention a paper, in new outcomes and in kept ones.
 func TestOwnExperimentsSpeakOfNoPaper(t *testing.T) {
-	for _, e := range all() {
+	for _, e := range newExperiments() {
 		if !e.Own {
 			continue
 		}
 		for i, a := range e.Arms {
 			for k, m := range e.Measures {
-				if e.published(i, k).known() {
+				if e.published(i, k).isKnown() {
 					t.Errorf("%s: %s has a published %s", e.Name, a.Name, m.Key)
 				}
 			}
 		}
-		if d := (Data{On: "x", InsteadOf: "y as in the paper"}).of(e); d.String() != "on x" {
+		if d := (Data{On: "x", InsteadOf: "y as in the paper"}).forExperiment(e); d.String() != "on x" {
 			t.Errorf("%s: %q", e.Name, d)
 		}
 	}
 	e := Find("cures-mnist")
-	o := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: digitsHome(t, 12), Arms: []string{"Triplet", "EPS"},
-		Set: append(slices.Clone(tiny), "train.epochs=1", "sample.per_class=4")}
+	o := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: writeDigits(t, 12), Arms: []string{"Triplet", "EPS"},
+		Set: append(slices.Clone(tinyRun), "train.epochs=1", "sample.per_class=4")}
 	out, err := Reproduce(t.Context(), e, o)
 	if err != nil {
 		t.Fatal(err)

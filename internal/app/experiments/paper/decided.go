@@ -12,30 +12,30 @@ import (
 // decideTrials is how often the fine test classes are divided.
 const decideTrials = 4
 
-// judgeDecisions is the task that calibrates on half of a run's fine test classes and measures
+// decisionTask is the task that calibrates on half of a run's fine test classes and measures
 // decisions about the others.
-func judgeDecisions() *Task {
+func decisionTask() *Task {
 	return &Task{
 		Plan: fmt.Sprintf("decisions about fine classes, calibrated on half of them, %d times", decideTrials),
 		Judge: func(ctx context.Context, res *run.Result) (*run.Result, error) {
-			found, err := decisions(ctx, res.Test)
+			found, err := scoreDecisions(ctx, res.Test)
 			if err != nil {
 				return nil, err
 			}
-			return scored(res, found), nil
+			return addScores(res, found), nil
 		},
 	}
 }
 
-// decisions returns means over the trials. If a calibration cannot promise a rate, no pair matches,
+// scoreDecisions returns means over the trials. If a calibration cannot promise a rate, no pair matches,
 // nothing is recognised, and a set holds all classes.
-func decisions(ctx context.Context, e *run.Embedded) ([]train.Metric, error) {
+func scoreDecisions(ctx context.Context, e *run.Embeddings) ([]train.Metric, error) {
 	ask := decide.Ask{FMR: []float64{1e-2, 1e-3}, FPIR: []float64{0.05}, Galleries: []int{20},
 		Coverage: []float64{0.95}}
 	sum := map[string]float64{}
 	add := func(name string, v float64) { sum[name] += v / decideTrials }
 	for seed := range uint64(decideTrials) {
-		t, err := decide.Try(ctx, e.X, e.Fine(), ask, decide.Options{Seed: seed})
+		t, err := decide.Try(ctx, e.X, e.FineLabels(), ask, decide.Options{Seed: seed})
 		if err != nil {
 			return nil, fmt.Errorf("decisions: %w", err)
 		}
@@ -62,8 +62,8 @@ func decisions(ctx context.Context, e *run.Embedded) ([]train.Metric, error) {
 	return metrics(run.TestSet.String(), "decided", sum), nil
 }
 
-// decidesBetter adds the statements that easy positives decide better and that promises are kept.
-func (e *Experiment) decidesBetter() {
+// addDecisionClaims adds the statements that easy positives decide better and that promises are kept.
+func (e *Experiment) addDecisionClaims() {
 	for _, method := range []string{"Trip+SH", "Dist-Margin", "MS"} {
 		easy := "EPS+" + method
 		for _, c := range []struct{ text, key string }{
@@ -72,9 +72,10 @@ func (e *Experiment) decidesBetter() {
 		} {
 			e.Claims = append(e.Claims, Claim{
 				Arms: []string{easy, method}, Text: fmt.Sprintf("%s %s %s.", easy, c.text, method),
-				Check: func(_ context.Context, out *Outcome) (string, []Paired) {
-					return fmt.Sprintf("%.1f against %.1f", out.mean(easy, c.key), out.mean(method, c.key)),
-						[]Paired{out.ahead(c.key, easy, method)}
+				Check: func(_ context.Context, out *Outcome) (string, []PairedTest) {
+					return fmt.Sprintf("%.1f against %.1f", out.meanPercent(easy, c.key),
+							out.meanPercent(method, c.key)),
+						[]PairedTest{out.compareArms(c.key, easy, method)}
 				},
 			})
 		}
@@ -83,11 +84,11 @@ func (e *Experiment) decidesBetter() {
 		e.Claims = append(e.Claims, Claim{
 			Arms: []string{a.Name}, Text: a.Name + " keeps its promise: on new letters less than 1 % of false " +
 				"matches and less than 5 % of strangers let in.",
-			Check: func(_ context.Context, out *Outcome) (string, []Paired) {
+			Check: func(_ context.Context, out *Outcome) (string, []PairedTest) {
 				matches := out.measure(a.Name, "test_decided_false@0.01")
 				let := out.measure(a.Name, "test_decided_strangers@20")
 				return fmt.Sprintf("%.2f and %.1f", matches.Mean, let.Mean),
-					[]Paired{against(matches.Values, 1).negated(), against(let.Values, 5).negated()}
+					[]PairedTest{boundTest(matches.Values, 1).negated(), boundTest(let.Values, 5).negated()}
 			},
 		})
 	}

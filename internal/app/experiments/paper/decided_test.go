@@ -13,8 +13,8 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// lettersOf embeds 120 fine classes of six rows each, with a width.
-func lettersOf(width float64) *run.Embedded {
+// newLetters embeds 120 fine classes of six rows each, with a width.
+func newLetters(width float64) *run.Embeddings {
 	rng := rand.New(rand.NewPCG(1, 1))
 	x, part := matrix.New(720, 6), &data.Part{}
 	var at [6]float64
@@ -33,7 +33,7 @@ func lettersOf(width float64) *run.Embedded {
 	for i := range pos {
 		pos[i] = i
 	}
-	return &run.Embedded{X: x, Part: part, Pos: pos}
+	return &run.Embeddings{X: x, Part: part, Pos: pos}
 }
 
 // TestDecisions: narrow classes have better measures than wide ones, and both keep what is
@@ -41,7 +41,7 @@ func lettersOf(width float64) *run.Embedded {
 func TestDecisions(t *testing.T) {
 	got := map[string][]float64{}
 	for _, width := range []float64{0.1, 0.3} {
-		found, err := decisions(t.Context(), lettersOf(width))
+		found, err := scoreDecisions(t.Context(), newLetters(width))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func TestDecideTakesOmniglotsRuns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plans[i], _, _ = strings.Cut(of.a.plan(&cfg), taskMark)
+			plans[i], _, _ = strings.Cut(of.a.planText(&cfg), taskMark)
 		}
 		if plans[0] != plans[1] {
 			t.Errorf("%s asks for other settings than omniglot's", a.Name)
@@ -111,7 +111,7 @@ func TestDecideTakesOmniglotsRuns(t *testing.T) {
 
 // TestLower: for a measure that is better if it is lower, the lowest arm is ahead.
 func TestLower(t *testing.T) {
-	out := keptRow(t, "decide")
+	out := readKeptRow(t, "decide")
 	marked := 0
 	for k, m := range out.e.Measures {
 		i := out.best()[k]

@@ -22,8 +22,8 @@ const (
 	plainArm     = "Without easy positives"
 )
 
-// Stranger is a row of the table of what kindred train gives if only the data are set.
-type Stranger struct {
+// UnseenDataset is a row of the table of what kindred train gives if only the data are set.
+type UnseenDataset struct {
 	Row    string   // name of the row in the table
 	Set    []string // settings of the data besides the set's name
 	Things string   // what is scored
@@ -35,77 +35,78 @@ type Stranger struct {
 	Recipes bool
 	// Draw, if set, draws a folder of photographs from the training part. kindred train divides that
 	// folder as any other; the whole test part of the set scores it.
-	Draw *drawing
+	Draw *folderSample
 }
 
-// set is the name of the scored set of samples. A drawn folder has a test part of its own, so its
+// setName is the name of the scored set of samples. A drawn folder has a test part of its own, so its
 // scored set has another name.
-func (s *Stranger) set() string {
+func (s *UnseenDataset) setName() string {
 	if s.Draw != nil {
 		return "further"
 	}
 	return "test"
 }
 
-// recall is the key of the measure that a row's statement is about.
-func (s *Stranger) recall() string { return s.set() + "_recall@1" }
+// recallKey is the key of the measure that a row's statement is about.
+func (s *UnseenDataset) recallKey() string { return s.setName() + "_recall@1" }
 
-// experiment returns what the rows of both tables share.
-func (s *Stranger) experiment(name string, set Dataset) *Experiment {
+// newExperiment returns what the rows of both tables share.
+func (s *UnseenDataset) newExperiment(name string, set Dataset) *Experiment {
 	return &Experiment{
 		Name: name, Dataset: set, Own: true,
 		Source:     "kindred, docs/reproduction/defaults.md",
-		About:      s.about() + " " + s.start(),
+		About:      s.describe() + " " + s.describeStart(),
 		Stranger:   s,
 		Pretrained: s.Photos,
 		Tuning: "Only the data are set. The size of the images, the network, the loss, the rate, the length and the " +
 			"validation part are the defaults'.",
 		Base: append([]string{"data.name=" + set.Name}, s.Set...),
 		Scales: []Scale{{"full", "kindred train without settings", nil},
-			{"quick", "a few images of each class for one epoch, to check that everything works", s.quick()}},
-		Fast:     s.quick(),
-		Measures: []Measure{{s.recall(), "R@1", s.Things}, {s.set() + "_map@r", "MAP@R", s.Things}},
+			{"quick", "a few images of each class for one epoch, to check that everything works", s.quickSettings()}},
+		Fast:     s.quickSettings(),
+		Measures: []Measure{{s.recallKey(), "R@1", s.Things}, {s.setName() + "_map@r", "MAP@R", s.Things}},
 	}
 }
 
-// stranger returns the experiment of a row.
-func stranger(name string, set Dataset, s Stranger) *Experiment {
-	e := s.experiment(name, set)
+// newRow returns the experiment of a row.
+func newRow(name string, set Dataset, s UnseenDataset) *Experiment {
+	e := s.newExperiment(name, set)
 	if s.Recipes {
-		s.compare(e)
+		s.makeRecipeRow(e)
 		return e
 	}
 	e.Title = "What the defaults give: " + s.Row
 	e.Tuning += " The arms on positives set only the positives."
 	if s.Labels != "" {
-		e.Measures = append(e.Measures, Measure{s.set() + "_label_recall@1", "R@1", s.Labels})
+		e.Measures = append(e.Measures, Measure{s.setName() + "_label_recall@1", "R@1", s.Labels})
 	}
-	e.Arms = []Arm{{Name: untrainedArm, Task: s.untrained()}}
+	e.Arms = []Arm{{Name: untrainedArm, Task: s.untrainedTask()}}
 	plain := "mine.positives=ms" // of multi-similarity, the loss of pairs of a pretrained start
 	if !s.Photos {
 		plain = "mine.positives=random"
-		e.Arms = append(e.Arms, Arm{Name: pixelsArm, Task: s.pixels()})
+		e.Arms = append(e.Arms, Arm{Name: pixelsArm, Task: s.pixelTask()})
 	}
-	e.Arms = append(e.Arms, Arm{Name: defaultArm, Task: s.train(), Baseline: untrainedArm},
-		Arm{Name: easyArm, Task: s.train(), Set: []string{"mine.positives=easy"}, Baseline: plainArm,
+	e.Arms = append(e.Arms, Arm{Name: defaultArm, Task: s.trainTask(), Baseline: untrainedArm},
+		Arm{Name: easyArm, Task: s.trainTask(), Set: []string{"mine.positives=easy"}, Baseline: plainArm,
 			Alike: defaultArm},
-		Arm{Name: plainArm, Task: s.train(), Set: []string{plain}, Alike: defaultArm})
+		Arm{Name: plainArm, Task: s.trainTask(), Set: []string{plain}, Alike: defaultArm})
 	e.Claims = []Claim{{
 		Text:     "The default is not below the untrained network in R@1 of " + s.Things + ".",
 		Arms:     []string{untrainedArm, defaultArm},
 		NotBelow: true,
-		Check: func(_ context.Context, out *Outcome) (string, []Paired) {
-			gain := out.ahead(s.recall(), defaultArm, untrainedArm)
-			return fmt.Sprintf("R@1 %.1f against %.1f, below in %d of %d seeds", out.mean(defaultArm, s.recall()),
-				out.mean(untrainedArm, s.recall()), out.below(s.recall(), defaultArm, untrainedArm),
-				gain.Gain.N), []Paired{gain}
+		Check: func(_ context.Context, out *Outcome) (string, []PairedTest) {
+			gain := out.compareArms(s.recallKey(), defaultArm, untrainedArm)
+			return fmt.Sprintf("R@1 %.1f against %.1f, below in %d of %d seeds",
+				out.meanPercent(defaultArm, s.recallKey()),
+				out.meanPercent(untrainedArm, s.recallKey()), out.seedsBelow(s.recallKey(), defaultArm, untrainedArm),
+				gain.Gain.N), []PairedTest{gain}
 		},
 	}}
 	return e
 }
 
-// below counts the seeds in which an arm's measure is below that of the baseline.
-func (out *Outcome) below(key, arm, baseline string) int {
+// seedsBelow counts the seeds in which an arm's measure is below that of the baseline.
+func (out *Outcome) seedsBelow(key, arm, baseline string) int {
 	a, b := out.measure(arm, key).Values, out.measure(baseline, key).Values
 	n := 0
 	for i := range min(len(a), len(b)) {
@@ -116,14 +117,14 @@ func (out *Outcome) below(key, arm, baseline string) int {
 	return n
 }
 
-// about says what a row trains on and what is scored.
-func (s *Stranger) about() string {
+// describe says what a row trains on and what is scored.
+func (s *UnseenDataset) describe() string {
 	return fmt.Sprintf("Trained on: %s. The %s of the set's test part are scored: each test image is searched among "+
 		"the others by cosine.", s.trainedOn(), s.Things)
 }
 
 // trainedOn names the labels, and the photos of a drawn folder.
-func (s *Stranger) trainedOn() string {
+func (s *UnseenDataset) trainedOn() string {
 	if s.Draw != nil {
 		return s.Draw.about()
 	}
@@ -133,8 +134,8 @@ func (s *Stranger) trainedOn() string {
 	return "labels of " + s.Things
 }
 
-// start says what a row's untrained network is.
-func (s *Stranger) start() string {
+// describeStart says what a row's untrained network is.
+func (s *UnseenDataset) describeStart() string {
 	if !s.Photos {
 		return "The untrained network is the one that training starts from, with random weights. Raw pixels are its " +
 			"inputs."
@@ -142,8 +143,8 @@ func (s *Stranger) start() string {
 	return "The untrained network is the pretrained one, at its own image size, whatever size training uses."
 }
 
-// quick returns the settings of a run of seconds.
-func (s *Stranger) quick() []string {
+// quickSettings returns the settings of a run of seconds.
+func (s *UnseenDataset) quickSettings() []string {
 	set := []string{"data.train_limit=8", "data.test_limit=6", "train.epochs=1"}
 	if s.Photos {
 		set = append(set, "data.size=64")
@@ -165,17 +166,17 @@ func (e *Experiment) Table() string {
 	return DefaultsTable
 }
 
-// Row is the name of a row without that of its table; "" for other experiments.
-func (e *Experiment) Row() string {
+// RowName is the name of a row without that of its table; "" for other experiments.
+func (e *Experiment) RowName() string {
 	if e.Stranger == nil {
 		return ""
 	}
 	return strings.TrimPrefix(e.Name, e.Table()+"-")
 }
 
-// Fitting returns the settings in set that apply to a row: network.pretrained applies only to
+// ApplicableSettings returns the settings in set that apply to a row: network.pretrained applies only to
 // photographs.
-func (e *Experiment) Fitting(set []string) []string {
+func (e *Experiment) ApplicableSettings(set []string) []string {
 	if e.Stranger == nil || e.Stranger.Photos {
 		return set
 	}

@@ -17,8 +17,8 @@ import (
 // results.
 const DefaultsPage = "defaults.md"
 
-// withRows replaces a folder of a table of many sets by the folders of its rows.
-func withRows(dirs []string) ([]string, error) {
+// expandRows replaces a folder of a table of many sets by the folders of its rows.
+func expandRows(dirs []string) ([]string, error) {
 	var out []string
 	for _, dir := range dirs {
 		rows, err := RowFolders(dir)
@@ -40,8 +40,8 @@ func RowFolders(dir string) ([]string, error) {
 		return nil, nil
 	}
 	var out []string
-	for _, e := range append(Rows(DefaultsTable), Rows(RecipesTable)...) { // which may share names
-		row := filepath.Join(dir, e.Row())
+	for _, e := range append(TableRows(DefaultsTable), TableRows(RecipesTable)...) { // which may share names
+		row := filepath.Join(dir, e.RowName())
 		if slices.Contains(out, row) {
 			continue
 		}
@@ -55,8 +55,8 @@ func RowFolders(dir string) ([]string, error) {
 	return out, nil
 }
 
-// Tables returns the tables of the finished rows below dir as text.
-func Tables(table, dir string) (string, error) {
+// FormatTables returns the tables of the finished rows below dir as text.
+func FormatTables(table, dir string) (string, error) {
 	folders, err := RowFolders(dir)
 	if err != nil {
 		return "", err
@@ -69,7 +69,7 @@ func Tables(table, dir string) (string, error) {
 		}
 		rows = append(rows, out)
 	}
-	tables := []report.Table{defaultsTable(rows), settledTable(rows)}
+	tables := []report.Table{defaultsTable(rows), chosenTable(rows)}
 	if table == RecipesTable {
 		tables = []report.Table{recipesTable(rows), timesTable(rows)}
 	}
@@ -82,11 +82,11 @@ func Tables(table, dir string) (string, error) {
 	return b.String(), nil
 }
 
-// rowsOf returns the outcome of every row of the named table, nil for a missing row. Their statements are judged
+// rowOutcomes returns the outcome of every row of the named table, nil for a missing row. Their statements are judged
 // together.
-func rowsOf(table string, outcomes []*Outcome) []*Outcome {
+func rowOutcomes(table string, outcomes []*Outcome) []*Outcome {
 	var rows []*Outcome
-	for _, e := range Rows(table) {
+	for _, e := range TableRows(table) {
 		k := slices.IndexFunc(outcomes, func(out *Outcome) bool { return out.Experiment == e.Name })
 		if k < 0 {
 			rows = append(rows, nil)
@@ -94,7 +94,7 @@ func rowsOf(table string, outcomes []*Outcome) []*Outcome {
 			rows = append(rows, outcomes[k])
 		}
 	}
-	judgeTogether(rows...)
+	judgeOutcomes(rows...)
 	return rows
 }
 
@@ -103,29 +103,31 @@ func defaultsTable(outcomes []*Outcome) report.Table {
 	t := report.Table{Columns: []report.Column{{Name: "trained on"}, {Name: "data set"}, {Name: "of the test part"},
 		{Name: "raw pixels"}, {Name: "untrained"}, {Name: "default"}, {Name: "gain"}, {Name: "easy"},
 		{Name: "without"}, {Name: "easy over without"}, {Name: "not below untrained"}}}
-	rows := rowsOf(DefaultsTable, outcomes)
-	for i, e := range Defaults() {
+	rows := rowOutcomes(DefaultsTable, outcomes)
+	for i, e := range DefaultRows() {
 		out := rows[i]
 		if out == nil {
-			t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.T(e.Stranger.Row),
-				report.T(e.Dataset.Title), report.T("not run"), report.Blank(), report.Blank(), report.Blank(),
-				report.Blank(), report.Blank(), report.Blank(), report.Blank(), report.Blank()}})
+			t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.TextCell(e.Stranger.Row),
+				report.TextCell(e.Dataset.Title), report.TextCell("not run"), report.BlankCell(),
+				report.BlankCell(), report.BlankCell(),
+				report.BlankCell(), report.BlankCell(), report.BlankCell(), report.BlankCell(), report.BlankCell()}})
 			continue
 		}
 		for k, m := range e.Measures {
-			head := []report.Cell{report.Blank(), report.Blank()}
+			head := []report.Cell{report.BlankCell(), report.BlankCell()}
 			if k == 0 {
-				head = []report.Cell{report.T(e.Stranger.Row), report.T(out.Data.On)}
+				head = []report.Cell{report.TextCell(e.Stranger.Row), report.TextCell(out.Data.On)}
 			}
-			cells := append(head, report.T(m.Name+" of "+m.Group), out.cell(pixelsArm, k), out.cell(untrainedArm, k),
+			cells := append(head, report.TextCell(m.Name+" of "+m.Group), out.cell(pixelsArm, k),
+				out.cell(untrainedArm, k),
 				out.cell(defaultArm, k), out.gain(defaultArm, k), out.cell(easyArm, k), out.cell(plainArm, k),
 				out.gain(easyArm, k))
-			verdict := report.Blank()
+			verdict := report.BlankCell()
 			if k == 0 && len(out.Claims) > 0 {
 				c := out.Claims[0]
-				verdict = report.T(string(c.Verdict))
+				verdict = report.TextCell(string(c.Verdict))
 				if c.Verdict != Holds {
-					verdict = report.T(fmt.Sprintf("%s (%s)", c.Verdict, c.Why))
+					verdict = report.TextCell(fmt.Sprintf("%s (%s)", c.Verdict, c.Why))
 				}
 			}
 			t.Rows = append(t.Rows, report.Row{Cells: append(cells, verdict)})
@@ -138,7 +140,7 @@ func defaultsTable(outcomes []*Outcome) report.Table {
 func (out *Outcome) cell(arm string, measure int) report.Cell {
 	k := out.e.arm(arm)
 	if k < 0 {
-		return report.Blank()
+		return report.BlankCell()
 	}
 	return meanStd(out.Arms[k].Measures[measure].Summary)
 }
@@ -147,16 +149,16 @@ func (out *Outcome) cell(arm string, measure int) report.Cell {
 func (out *Outcome) gain(arm string, measure int) report.Cell {
 	k := out.e.arm(arm)
 	if k < 0 || out.Arms[k].Measures[measure].Gain == nil {
-		return report.Blank()
+		return report.BlankCell()
 	}
-	return report.T(gainText(out.Arms[k].Measures[measure].Gain))
+	return report.TextCell(formatGain(out.Arms[k].Measures[measure].Gain))
 }
 
-// settledTable lists what the default runs chose and how long they took.
-func settledTable(outcomes []*Outcome) report.Table {
+// chosenTable lists what the default runs chose and how long they took.
+func chosenTable(outcomes []*Outcome) report.Table {
 	t := report.Table{Columns: []report.Column{{Name: "trained on"}, {Name: "seeds"}, {Name: "image side, px"},
 		{Name: "epoch kept, of"}, {Name: "positives"}, {Name: "a run"}}}
-	for _, out := range rowsOf(DefaultsTable, outcomes) {
+	for _, out := range rowOutcomes(DefaultsTable, outcomes) {
 		if out == nil || out.e.arm(defaultArm) < 0 {
 			continue
 		}
@@ -173,9 +175,10 @@ func settledTable(outcomes []*Outcome) report.Table {
 			continue
 		}
 		mean := time.Duration(took / float64(len(runs)) * float64(time.Second))
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.T(out.e.Stranger.Row),
-			report.Num(float64(len(out.Seeds)), 0), report.T(once(sizes)), report.T(strings.Join(kept, ", ")),
-			report.T(once(positives)), report.T(report.Duration(mean))}})
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.TextCell(out.e.Stranger.Row),
+			report.NumberCell(float64(len(out.Seeds)), 0), report.TextCell(joinUnique(sizes)),
+			report.TextCell(strings.Join(kept, ", ")),
+			report.TextCell(joinUnique(positives)), report.TextCell(report.FormatDuration(mean))}})
 	}
 	return t
 }
@@ -183,14 +186,14 @@ func settledTable(outcomes []*Outcome) report.Table {
 // gainOver is the gain of an arm over another, or blank if one of them did not run.
 func (out *Outcome) gainOver(key, arm, other string) report.Cell {
 	if out.e.arm(arm) < 0 || out.e.arm(other) < 0 {
-		return report.Blank()
+		return report.BlankCell()
 	}
-	gain := out.ahead(key, arm, other)
-	return report.T(gainText(&gain))
+	gain := out.compareArms(key, arm, other)
+	return report.TextCell(formatGain(&gain))
 }
 
-// once joins texts, or returns one of them if all are equal.
-func once(texts []string) string {
+// joinUnique joins texts, or returns one of them if all are equal.
+func joinUnique(texts []string) string {
 	if len(slices.Compact(slices.Clone(texts))) == 1 {
 		return texts[0]
 	}
@@ -220,31 +223,31 @@ test image is searched among the others by cosine.
 - An arm may run later, in a folder of its own with %[1]s--arm Untrained --arm NAME%[1]s. It is added if the arms that both folders
   have got the same values to the bit.
 `, "`")
-	rows := slices.DeleteFunc(rowsOf(DefaultsTable, outcomes), func(out *Outcome) bool { return out == nil })
+	rows := slices.DeleteFunc(rowOutcomes(DefaultsTable, outcomes), func(out *Outcome) bool { return out == nil })
 	t := defaultsTable(rows)
 	b.WriteString(timedRows(rows))
-	fmt.Fprintf(&b, "\n%s", withoutBlank(columnsOf(t, 0, 1, 2, 3, 4, 5, 6, 10)).Markdown())
+	fmt.Fprintf(&b, "\n%s", withoutBlank(selectColumns(t, 0, 1, 2, 3, 4, 5, 6, 10)).Markdown())
 	if easy := easyRows(t); len(easy.Rows) > 0 {
 		text := "Both arms train a loss of pairs: `easy` sets `mine.positives=easy`, `without` sets `ms` from a " +
 			"pretrained start and `random` from scratch."
 		fmt.Fprintf(&b, "\n## Easy positives\n\n%s\n\n%s", paragraph(text), easy.Markdown())
 	}
-	if settled := settledTable(rows); len(settled.Rows) > 0 {
+	if settled := chosenTable(rows); len(settled.Rows) > 0 {
 		text := "By seed. The time is wall-clock time on two cores that may have had other work."
 		fmt.Fprintf(&b, "\n## The rows, and what their runs chose\n\n%s\n\n%s", paragraph(text),
-			columnsOf(withExperiments(settled), 0, 2, 3, 5, 6).Markdown())
-		for _, e := range Defaults() {
+			selectColumns(withExperiments(settled), 0, 2, 3, 5, 6).Markdown())
+		for _, e := range DefaultRows() {
 			if e.Stranger.Draw != nil && e.Stranger.Draw.heap != "" {
 				fmt.Fprintf(&b, "\n%s", listItem(fmt.Sprintf("`%s` trains on %s.", e.Name, e.Stranger.trainedOn())))
 			}
 		}
 		b.WriteString("\n")
 	}
-	if sets := alsoSet(rows); sets != nil {
+	if sets := furtherSettings(rows); sets != nil {
 		fmt.Fprintf(&b, "\n%s\n", paragraph("Also set: `"+strings.Join(sets, "`; `")+"`."))
 	}
 	for _, out := range rows {
-		if out.quick() {
+		if out.isQuick() {
 			fmt.Fprintf(&b, "\n%s ran in its quick size, which does not show what the defaults give.\n", out.Experiment)
 		}
 	}
@@ -274,15 +277,15 @@ func timedRows(rows []*Outcome) string {
 		which = "Of photographs the rows " + strings.Join(names, "; ")
 	}
 	return listItem(fmt.Sprintf("%s ran with `--set %s`, minutes of two cores from the start of a run to its end. "+
-		"Without it they train longer.", which, once(stated))) + "\n"
+		"Without it they train longer.", which, joinUnique(stated))) + "\n"
 }
 
 // withExperiments adds the name of each row's experiment.
 func withExperiments(t report.Table) report.Table {
 	t.Columns = append(t.Columns, report.Column{Name: "experiment"})
 	for i, r := range t.Rows {
-		k := slices.IndexFunc(Defaults(), func(e *Experiment) bool { return e.Stranger.Row == r.Cells[0].String() })
-		t.Rows[i].Cells = append(r.Cells, report.T(Defaults()[k].Name))
+		k := slices.IndexFunc(DefaultRows(), func(e *Experiment) bool { return e.Stranger.Row == r.Cells[0].String() })
+		t.Rows[i].Cells = append(r.Cells, report.TextCell(DefaultRows()[k].Name))
 	}
 	return t
 }
@@ -290,7 +293,7 @@ func withExperiments(t report.Table) report.Table {
 // easyRows are the lines of the table of the defaults in which easy positives were trained
 // with, and their columns.
 func easyRows(t report.Table) report.Table {
-	easy := columnsOf(t, 0, 2, 7, 8, 9)
+	easy := selectColumns(t, 0, 2, 7, 8, 9)
 	name := ""
 	var kept []report.Row
 	for _, r := range easy.Rows {
@@ -298,7 +301,7 @@ func easyRows(t report.Table) report.Table {
 			name = text
 		}
 		if r.Cells[2].String() != "" {
-			r.Cells[0] = report.T(name)
+			r.Cells[0] = report.TextCell(name)
 			kept = append(kept, r)
 			name = ""
 		}
@@ -307,8 +310,8 @@ func easyRows(t report.Table) report.Table {
 	return easy
 }
 
-// columnsOf is the table with the columns at some positions.
-func columnsOf(t report.Table, at ...int) report.Table {
+// selectColumns is the table with the columns at some positions.
+func selectColumns(t report.Table, at ...int) report.Table {
 	part := report.Table{}
 	for _, k := range at {
 		part.Columns = append(part.Columns, t.Columns[k])
@@ -331,11 +334,11 @@ func withoutBlank(t report.Table) report.Table {
 			at = append(at, k)
 		}
 	}
-	return columnsOf(t, at...)
+	return selectColumns(t, at...)
 }
 
-// alsoSet lists what was set in the rows beyond their data.
-func alsoSet(rows []*Outcome) []string {
+// furtherSettings lists what was set in the rows beyond their data.
+func furtherSettings(rows []*Outcome) []string {
 	var sets []string
 	for _, out := range rows {
 		if set := strings.Join(out.Set, ", "); set != "" && !slices.Contains(sets, set) {
@@ -345,21 +348,21 @@ func alsoSet(rows []*Outcome) []string {
 	return sets
 }
 
-// quick reports whether a row ran in a size that only checks that everything works.
-func (out *Outcome) quick() bool {
+// isQuick reports whether a row ran in a size that only checks that everything works.
+func (out *Outcome) isQuick() bool {
 	return out.Scale != "" && out.Scale != out.e.Scales[0].Name || out.Fast
 }
 
 // remarks say in what a row is not whole, and what else was set.
 func (out *Outcome) remarks() []string {
 	var texts []string
-	if out.quick() {
+	if out.isQuick() {
 		texts = append(texts, "Run in its quick size, which does not show what the defaults give")
 	}
 	if len(out.Set) > 0 {
 		texts = append(texts, fmt.Sprintf("Also set (`%s`)", strings.Join(out.Set, "`, `")))
 	}
-	if left := out.notRun(); left != nil {
+	if left := out.missingArms(); left != nil {
 		texts = append(texts, fmt.Sprintf("Not run (%s)", strings.Join(left, "; ")))
 	}
 	return texts

@@ -22,10 +22,10 @@ type Settled struct {
 	Peer    string  `json:"peer,omitempty"` // the versions of another toolkit that trained
 }
 
-// settled returns what a run of a row of the named table chose.
-func settled(table string, res *run.Result) *Settled {
-	s := &Settled{Size: res.Config.Data.Size, Kept: res.Epoch, Seconds: res.Took.Seconds()}
-	if res.Last().Epoch > 0 { // something was trained
+// chosenByRun returns what a run of a row of the named table chose.
+func chosenByRun(table string, res *run.Result) *Settled {
+	s := &Settled{Size: res.Config.Data.Size, Kept: res.Epoch, Seconds: res.Duration.Seconds()}
+	if res.LastEpoch().Epoch > 0 { // something was trained
 		s.Epochs = len(res.History)
 		s.Positives, _ = res.Config.Mine["positives"].(string)
 	}
@@ -40,10 +40,10 @@ func settled(table string, res *run.Result) *Settled {
 	return s
 }
 
-// alike returns the finished run of the arm a.Alike if it chose by itself the positives that cfg
+// findSimilarRun returns the finished run of the arm a.Alike if it chose by itself the positives that cfg
 // sets; else nil. cfg is the configuration of a with the given plan. Both would train alike, to the
 // bit.
-func (e *Experiment) alike(a *Arm, cfg *run.Config, plan string, o Options) (*Run, error) {
+func (e *Experiment) findSimilarRun(a *Arm, cfg *run.Config, plan string, o Options) (*Run, error) {
 	k := e.arm(a.Alike)
 	if k < 0 {
 		return nil, nil
@@ -60,13 +60,13 @@ func (e *Experiment) alike(a *Arm, cfg *run.Config, plan string, o Options) (*Ru
 	if err != nil {
 		return nil, err
 	}
-	if !samePlan([]byte(r.Plan), other.plan(&wanted)) || r.Settled == nil || r.Settled.Positives == "" ||
+	if !samePlan([]byte(r.Plan), other.planText(&wanted)) || r.Settled == nil || r.Settled.Positives == "" ||
 		r.Settled.Positives != cfg.Mine["positives"] {
 		return nil, nil
 	}
-	r.Arm, r.Folder, r.Plan, r.Took = a.Name, RunFolder(a.Name, seed), plan, 0
+	r.Arm, r.Folder, r.Plan, r.Duration = a.Name, RunFolder(a.Name, seed), plan, 0
 	dir := filepath.Join(o.Dir, r.Folder)
-	if err := vacant(dir); err != nil {
+	if err := checkVacant(dir); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {

@@ -21,13 +21,13 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// briefly shortens the runs of a row.
-var briefly = []string{"train.epochs=1", "sample.batches=3", "data.train_limit=0", "data.test_limit=0"}
+// shortRuns shortens the runs of a row.
+var shortRuns = []string{"train.epochs=1", "sample.batches=3", "data.train_limit=0", "data.test_limit=0"}
 
-// dimDigits is digitsHome with so much noise that not every digit is found.
-func dimDigits(t *testing.T) string {
+// writeNoisyDigits is writeDigits with so much noise that not every digit is found.
+func writeNoisyDigits(t *testing.T) string {
 	t.Helper()
-	home := digitsHome(t, 12)
+	home := writeDigits(t, 12)
 	rng := rand.New(rand.NewPCG(8, 0))
 	for _, side := range []string{"train", "t10k"} {
 		path := filepath.Join(home, "mnist", side+"-images-idx3-ubyte")
@@ -51,8 +51,9 @@ func dimDigits(t *testing.T) string {
 func TestDefaultsRow(t *testing.T) {
 	e := Find("defaults-mnist-parity")
 	dir := t.TempDir()
-	o := Options{Dir: filepath.Join(dir, e.Row()), Seeds: 2, Seed: 3, Home: dimDigits(t),
-		Set: append(slices.Clone(briefly), "data.channels=3", "network.name=conv4", "network.width=4", "network.dim=8")}
+	o := Options{Dir: filepath.Join(dir, e.RowName()), Seeds: 2, Seed: 3, Home: writeNoisyDigits(t),
+		Set: append(slices.Clone(shortRuns), "data.channels=3", "network.name=conv4", "network.width=4",
+			"network.dim=8")}
 	out, err := Reproduce(t.Context(), e, o)
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +73,7 @@ func TestDefaultsRow(t *testing.T) {
 	if u := of(untrainedArm); slices.Equal(u, of(defaultArm)) || slices.Equal(u, of(pixelsArm)) {
 		t.Errorf("untrained %v, pixels %v, default %v", of(untrainedArm), of(pixelsArm), of(defaultArm))
 	}
-	trained := func(dir, arm string) bool { return run.Begun(filepath.Join(dir, RunFolder(arm, 3))) }
+	trained := func(dir, arm string) bool { return run.Exists(filepath.Join(dir, RunFolder(arm, 3))) }
 	if !trained(o.Dir, defaultArm) || trained(o.Dir, easyArm) || !trained(o.Dir, plainArm) {
 		t.Error("the default has easy positives here: its runs are the easy arm's, and no others")
 	}
@@ -128,18 +129,18 @@ func checkDefaultsPage(t *testing.T, dir string, out *Outcome) {
 		strings.Contains(string(main), "by parity") {
 		t.Errorf("the main page links to the table and does not repeat it (%v):\n%s", err, main)
 	}
-	table, err := Tables(DefaultsTable, dir)
+	table, err := FormatTables(DefaultsTable, dir)
 	if err != nil || !strings.Contains(table, "digits by parity") {
 		t.Errorf("%v, %s", err, table)
 	}
-	empty, err := Tables(DefaultsTable, t.TempDir())
-	if err != nil || strings.Count(empty, "not run") != len(Defaults()) {
+	empty, err := FormatTables(DefaultsTable, t.TempDir())
+	if err != nil || strings.Count(empty, "not run") != len(DefaultRows()) {
 		t.Errorf("%v, %s", err, empty)
 	}
 }
 
-// coinsEmbedded are the embeddings of the test part of coinsHome's set.
-func coinsEmbedded(t *testing.T, home string, m *run.Model) *run.Embedded {
+// embedCoins are the embeddings of the test part of writeCoins's set.
+func embedCoins(t *testing.T, home string, m *run.Model) *run.Embeddings {
 	t.Helper()
 	d, err := data.Open(t.Context(), filepath.Join(home, "coins"), data.OpenOptions{})
 	if err != nil {
@@ -156,8 +157,8 @@ func coinsEmbedded(t *testing.T, home string, m *run.Model) *run.Embedded {
 	return e
 }
 
-// coinsHome writes a data folder with a few photographs in the layout of the coins.
-func coinsHome(t *testing.T) string {
+// writeCoins writes a data folder with a few photographs in the layout of the coins.
+func writeCoins(t *testing.T) string {
 	t.Helper()
 	home := t.TempDir()
 	rng := rand.New(rand.NewPCG(5, 0))
@@ -191,7 +192,7 @@ func coinsHome(t *testing.T) string {
 // TestDefaultsUntrainedSize checks that the untrained network sees images of its own size, whatever
 // size training uses, and is scored by its embeddings.
 func TestDefaultsUntrainedSize(t *testing.T) {
-	home := coinsHome(t)
+	home := writeCoins(t)
 	network := filepath.Join("..", "..", "..", "network", "onnxnet", "testdata", "residual.onnx")
 	m, _, err := run.Import(network, "", run.DataConfig{})
 	if err != nil {
@@ -208,7 +209,7 @@ func TestDefaultsUntrainedSize(t *testing.T) {
 		e.Arms[i].Alike = ""
 	}
 	out, err := Reproduce(t.Context(), e, Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: home,
-		Set: append(slices.Clone(briefly), "network.pretrained="+network, fmt.Sprintf("data.size=%d", other),
+		Set: append(slices.Clone(shortRuns), "network.pretrained="+network, fmt.Sprintf("data.size=%d", other),
 			"loss.name=multisimilarity")})
 	if err != nil {
 		t.Fatal(err)
@@ -226,8 +227,8 @@ func TestDefaultsUntrainedSize(t *testing.T) {
 	if got := out.Arms[1].Settled[0]; got.Size != other && (got.Kept != 0 || got.Size != own) || got.Epochs != 1 {
 		t.Errorf("default: %+v", got)
 	}
-	x := coinsEmbedded(t, home, m)
-	rep, err := eval.Evaluate(t.Context(), eval.Set{X: x.X, Labels: [][]int64{x.Fine()}}, nil,
+	x := embedCoins(t, home, m)
+	rep, err := eval.Evaluate(t.Context(), eval.Set{X: x.X, Labels: [][]int64{x.FineLabels()}}, nil,
 		eval.Config{Metrics: []eval.Metric{{Kind: eval.Recall, K: 1}, {Kind: eval.MAPAtR}}, Distance: rank.Cosine})
 	if err != nil {
 		t.Fatal(err)
@@ -245,7 +246,7 @@ func TestDefaultsUntrainedSize(t *testing.T) {
 // TestDrawnFolder checks which photos are drawn from a training part: the given number of each
 // class, all photos of a heap under one name, with the right pictures.
 func TestDrawnFolder(t *testing.T) {
-	d, err := data.Open(t.Context(), filepath.Join(coinsHome(t), "coins"), data.OpenOptions{})
+	d, err := data.Open(t.Context(), filepath.Join(writeCoins(t), "coins"), data.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,8 +254,8 @@ func TestDrawnFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	drawn := &drawing{each: 5, heap: "2c"}
-	first, err := drawn.of(sel.Train, 1)
+	drawn := &folderSample{each: 5, heap: "2c"}
+	first, err := drawn.draw(sel.Train, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,11 +279,11 @@ func TestDrawnFolder(t *testing.T) {
 			t.Errorf("%s has another picture", name)
 		}
 	}
-	same, err := drawn.of(sel.Train, 1)
+	same, err := drawn.draw(sel.Train, 1)
 	if err != nil || !slices.Equal(same.Names, first.Names) {
 		t.Errorf("the same seed drew %v (%v)", same.Names, err)
 	}
-	other, err := drawn.of(sel.Train, 2)
+	other, err := drawn.draw(sel.Train, 2)
 	if err != nil || slices.Equal(other.Names, first.Names) {
 		t.Errorf("another seed drew the same (%v)", err)
 	}
@@ -291,7 +292,7 @@ func TestDrawnFolder(t *testing.T) {
 	if err != nil || !strings.HasPrefix(cut.Split, "images:") {
 		t.Errorf("split %v, %v", cut, err)
 	}
-	heap, err := (&drawing{each: 1, heap: "train"}).of(sel.Train, 1)
+	heap, err := (&folderSample{each: 1, heap: "train"}).draw(sel.Train, 1)
 	if err != nil || heap.Len() != sel.Train.Len() || len(heap.Columns[0].Classes) != 1 {
 		t.Errorf("a heap of all: %+v, %v", heap, err)
 	}
@@ -308,14 +309,14 @@ func TestNotBelow(t *testing.T) {
 		{[]Number{missing, 0, 0}, Undecided},
 	} {
 		out := &Outcome{e: &Experiment{}}
-		tests := []Paired{paired(c.gains, make([]Number, len(c.gains)))}
-		out.add(&Claim{Text: "x", NotBelow: true}, "", tests)
-		judgeTogether(out, nil)
+		tests := []PairedTest{pairedTest(c.gains, make([]Number, len(c.gains)))}
+		out.addClaim(&Claim{Text: "x", NotBelow: true}, "", tests)
+		judgeOutcomes(out, nil)
 		got := out.Claims[0]
 		if got.Verdict != c.want || got.Why == "" {
 			t.Errorf("gains %v: %s (%s), want %s", c.gains, got.Verdict, got.Why, c.want)
 		}
-		if plain, _ := judge(tests); alwaysEqual(tests) && plain != Undecided {
+		if plain, _ := judgeTests(tests); isAlwaysEqual(tests) && plain != Undecided {
 			t.Errorf("a statement of a gain: %s", plain)
 		}
 	}
@@ -325,21 +326,21 @@ func TestNotBelow(t *testing.T) {
 // arms, too, and only photographs start from a pretrained network.
 func TestDefaultsRows(t *testing.T) {
 	set := []string{"network.pretrained=m.onnx", "train.epochs=1"}
-	for _, e := range Defaults() {
+	for _, e := range DefaultRows() {
 		want := set
 		if !e.Stranger.Photos {
 			want = set[1:]
 		}
-		if got := e.Fitting(set); !slices.Equal(got, want) {
+		if got := e.ApplicableSettings(set); !slices.Equal(got, want) {
 			t.Errorf("%s takes %v", e.Name, got)
 		}
-		if Find(e.Name) == nil || e.Row() == "" || "defaults-"+e.Row() != e.Name {
-			t.Errorf("%s, row %q", e.Name, e.Row())
+		if Find(e.Name) == nil || e.RowName() == "" || "defaults-"+e.RowName() != e.Name {
+			t.Errorf("%s, row %q", e.Name, e.RowName())
 		}
-		if part, err := e.only([]string{untrainedArm, defaultArm}); err != nil || len(part.Claims) != 1 {
+		if part, err := e.withArms([]string{untrainedArm, defaultArm}); err != nil || len(part.Claims) != 1 {
 			t.Errorf("%s, %v: %+v", e.Name, err, part)
 		}
-		if part, err := e.only([]string{defaultArm}); err != nil || len(part.Claims) != 0 {
+		if part, err := e.withArms([]string{defaultArm}); err != nil || len(part.Claims) != 0 {
 			t.Errorf("%s, %v: a statement about an arm that does not run", e.Name, err)
 		}
 		set := slices.Clone(e.Base)
@@ -353,12 +354,12 @@ func TestDefaultsRows(t *testing.T) {
 		}
 	}
 	// A kept run of a version without a setting has other defaults.
-	e := Defaults()[2]
+	e := DefaultRows()[2]
 	cfg, err := e.config(&e.Arms[1], 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := e.Arms[1].plan(&cfg)
+	plan := e.Arms[1].planText(&cfg)
 	older := regexp.MustCompile(`(?m)^  patience: .*\n`).ReplaceAllString(plan, "")
 	if older == plan || !samePlan([]byte(plan), plan) || samePlan([]byte(older), plan) {
 		t.Error("a run of other defaults is taken for one of these")
@@ -371,7 +372,7 @@ func TestDefaultsRows(t *testing.T) {
 	if once == plan || samePlan([]byte(once), plan) || !samePlan([]byte(start(once)), start(plan)) {
 		t.Error("views of a default run")
 	}
-	if Find("mnist").Row() != "" || !slices.Equal(Find("mnist").Fitting(set), set) {
+	if Find("mnist").RowName() != "" || !slices.Equal(Find("mnist").ApplicableSettings(set), set) {
 		t.Error("other experiments are no rows")
 	}
 }

@@ -19,7 +19,7 @@ type definition struct {
 	scales        []likeScale
 	arms          []likeArm
 	// sampled, if set, makes it a row of the table of the defaults.
-	sampled *Stranger
+	sampled *UnseenDataset
 
 	// without lists the fields of the like experiment that this one does not have: "none" in the
 	// file.
@@ -146,20 +146,20 @@ func (r *definitionReader) value(n ast.Node) string {
 	case ast.ScalarNode:
 		return n.GetToken().Value
 	}
-	return r.inLine(n)
+	return r.oneLine(n)
 }
 
-// inLine returns a value on one line.
-func (r *definitionReader) inLine(n ast.Node) string {
+// oneLine returns a value on one line.
+func (r *definitionReader) oneLine(n ast.Node) string {
 	var parts []string
 	switch n := n.(type) {
 	case *ast.SequenceNode:
 		for _, v := range n.Values {
-			parts = append(parts, r.inLine(v))
+			parts = append(parts, r.oneLine(v))
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	case *ast.MappingNode, *ast.MappingValueNode:
-		r.Entries(n, "a value", func(key string, _, v ast.Node) { parts = append(parts, key+": "+r.inLine(v)) })
+		r.Entries(n, "a value", func(key string, _, v ast.Node) { parts = append(parts, key+": "+r.oneLine(v)) })
 		return "{" + strings.Join(parts, ", ") + "}"
 	case ast.ScalarNode:
 		if strings.ContainsAny(n.GetToken().Value, ",[]{}#") {
@@ -252,9 +252,9 @@ func (r *definitionReader) arms(n ast.Node) (out []likeArm) {
 }
 
 // row reads the fields of a row of the table of the defaults.
-func (r *definitionReader) row(n ast.Node) *Stranger {
-	var s Stranger
-	var draw drawing
+func (r *definitionReader) row(n ast.Node) *UnseenDataset {
+	var s UnseenDataset
+	var draw folderSample
 	r.Fields(n, "a row", []yamltext.Field{r.Words("name", &s.Row), r.settings("set", &s.Set),
 		r.Words("things", &s.Things), r.Words("labels", &s.Labels), r.Truth("photos", &s.Photos),
 		r.Truth("recipes", &s.Recipes),

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// parsed returns the experiments of a text, with a data set and groups that it can name.
-func parsed(text string) ([]*Experiment, error) {
+// parseExperiments returns the experiments of a text, with a data set and groups that it can name.
+func parseExperiments(text string) ([]*Experiment, error) {
 	d := &definitions{datasets: map[string]Dataset{}, groups: map[string]string{}}
 	const shared = "datasets:\n  set: {title: A set, images: 9}\ngroups:\n  pairs:\n  - [a, b]\n  - [1-5]\n"
 	if err := parseDefinitions("shared.yaml", []byte(shared), d); err != nil {
@@ -47,7 +47,7 @@ arms:
 // TestDefinitions: an experiment has what its file says, in that order, and everything else from
 // the experiment that it is like.
 func TestDefinitions(t *testing.T) {
-	list, err := parsed(first + `---
+	list, err := parseExperiments(first + `---
 name: second
 like: first
 title: Another
@@ -74,7 +74,7 @@ space: none
 		{a.Space.Ranges, []string{"train.lr={low: 0.0001, high: 0.01, log: true}",
 			"loss.distance=[squared, euclidean]"}},
 		{a.Space.Plan, []string{"folds: images:2", "search: random"}},
-		{a.published(0, 0), Number(1.5)}, {a.published(1, 0).known(), false},
+		{a.published(0, 0), Number(1.5)}, {a.published(1, 0).isKnown(), false},
 		{b.Title + b.About, "AnotherTwo lines are one."}, {b.Sweep == nil, true}, {b.Base, a.Base},
 		{b.Scales, []Scale{{"small", "few", []string{"train.epochs=3"}}}},
 		{b.Space.Of + b.Space.Kept + b.Space.Held, "firstAs there.Half."},
@@ -125,7 +125,7 @@ func TestDefinitionErrors(t *testing.T) {
 		{"name: a\narms: [{like: b}]\n", `experiment a: an arm is like "b"`},
 		{"name: a\narms: [{name: b, published: [1]}]\n", "experiment a: arm b: 1 published numbers for 0 measures"},
 	} {
-		if _, err := parsed(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := parseExperiments(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q of\n%s", err, c.want, c.text)
 		}
 	}
@@ -144,19 +144,19 @@ func TestCatalog(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if !slices.Contains(files(), strings.TrimSuffix(e.Name(), ".yaml")) {
+		if !slices.Contains(experimentFileNames(), strings.TrimSuffix(e.Name(), ".yaml")) {
 			t.Errorf("%s is not read", e.Name())
 		}
 	}
-	if len(entries) != len(files()) {
-		t.Errorf("%d files, %d are read", len(entries), len(files()))
+	if len(entries) != len(experimentFileNames()) {
+		t.Errorf("%d files, %d are read", len(entries), len(experimentFileNames()))
 	}
 	if e := Find("none"); e != nil {
 		t.Errorf("%+v", e)
 	}
 	before := Find("omniglot")
 	published := before.Arms[0].Published[0]
-	for _, e := range all() {
+	for _, e := range newExperiments() {
 		if e.Title == "" || e.Source == "" || e.About == "" || e.Tuning == "" || e.Dataset.Images == 0 ||
 			len(e.Measures) == 0 {
 			t.Errorf("%s lacks something: %+v", e.Name, e)
@@ -184,7 +184,7 @@ func FuzzDefinitions(f *testing.F) {
 	f.Add("datasets: {a: {images: 1}}\ngroups: {b: [[1], [2]]}\n")
 	f.Add("name: a\nrow: {name: b, things: c, each: 2, heap: d, photos: true}\ndataset: set\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		list, err := parsed(text)
+		list, err := parseExperiments(text)
 		if err != nil {
 			return
 		}

@@ -12,22 +12,22 @@ import (
 	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
-// digest is a part of a page that quotes the kept results, between two marks with its name.
-type digest struct{ page, name, text string }
+// pageExcerpt is a part of a page that quotes the kept results, between two marks with its name.
+type pageExcerpt struct{ page, name, text string }
 
-func digests(outcomes []*Outcome) []digest {
-	return []digest{
-		{"cures.md", "found", found(outcomes)},
-		{"decisions.md", "collapse", decidedDigest(outcomes)},
-		{"discover.md", "kinds", kindsDigest(outcomes)},
-		{"discover.md", "suspects", suspectsDigest(outcomes)},
+func pageExcerpts(outcomes []*Outcome) []pageExcerpt {
+	return []pageExcerpt{
+		{"cures.md", "found", describeCures(outcomes)},
+		{"decisions.md", "collapse", decisionsExcerpt(outcomes)},
+		{"discover.md", "kinds", kindsExcerpt(outcomes)},
+		{"discover.md", "suspects", suspectsExcerpt(outcomes)},
 	}
 }
 
-// writeDigests updates the digests in the pages of a folder. It skips pages that are missing or
+// writeExcerpts updates the digests in the pages of a folder. It skips pages that are missing or
 // have no marks.
-func writeDigests(folder string, outcomes []*Outcome) error {
-	for _, d := range digests(outcomes) {
+func writeExcerpts(folder string, outcomes []*Outcome) error {
+	for _, d := range pageExcerpts(outcomes) {
 		path := filepath.Join(folder, d.page)
 		text, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -35,7 +35,7 @@ func writeDigests(folder string, outcomes []*Outcome) error {
 		} else if err != nil {
 			return err
 		}
-		if with, ok := d.in(string(text)); ok && with != string(text) {
+		if with, ok := d.insert(string(text)); ok && with != string(text) {
 			if err := writeText(path, with); err != nil {
 				return err
 			}
@@ -44,31 +44,31 @@ func writeDigests(folder string, outcomes []*Outcome) error {
 	return nil
 }
 
-// in returns a page's text with the digest between its marks; false if the text has no marks.
-func (d digest) in(text string) (string, bool) {
+// insert returns a page's text with the digest between its marks; false if the text has no marks.
+func (d pageExcerpt) insert(text string) (string, bool) {
 	begin, end := "<!-- "+d.name+" -->\n", "\n<!-- /"+d.name+" -->"
 	head, rest, ok := strings.Cut(text, begin)
 	_, tail, ok2 := strings.Cut(rest, end)
 	return head + begin + d.text + end + tail, ok && ok2
 }
 
-// kindsDigest is a table of the sub-classes that discover found in the embeddings of its
+// kindsExcerpt is a table of the sub-classes that discover found in the embeddings of its
 // experiments.
-func kindsDigest(outcomes []*Outcome) string {
+func kindsExcerpt(outcomes []*Outcome) string {
 	t := report.Table{Columns: []report.Column{{Name: "data"}, {Name: "trained with"},
 		{Name: "NMI"}, {Name: "gain, p uncorrected"}, {Name: "ARI"}, {Name: "sub-classes found, %"},
 		{Name: "R@1 of sub-classes"}}}
 	for _, out := range outcomes {
-		if !out.of("discover") {
+		if !out.isOfFamily("discover") {
 			continue
 		}
 		for i, a := range out.Arms {
-			gain := report.Blank()
+			gain := report.BlankCell()
 			if b := out.e.arm(a.Baseline); b >= 0 {
 				p := out.compare(i, b, 0)
-				gain = report.T(gainText(&p) + " over " + a.Baseline)
+				gain = report.TextCell(formatGain(&p) + " over " + a.Baseline)
 			}
-			row := []report.Cell{report.T(""), report.T(a.Name)}
+			row := []report.Cell{report.TextCell(""), report.TextCell(a.Name)}
 			if i == 0 {
 				row[0] = out.dataAndSeeds()
 			}
@@ -84,11 +84,11 @@ func kindsDigest(outcomes []*Outcome) string {
 	return strings.TrimSpace(t.Markdown())
 }
 
-// decidedDigest is the table of decisions about classes that training did not know.
-func decidedDigest(outcomes []*Outcome) string {
+// decisionsExcerpt is the table of decisions about classes that training did not know.
+func decisionsExcerpt(outcomes []*Outcome) string {
 	var tables []string
 	for _, out := range outcomes {
-		if out.of("decide") {
+		if out.isOfFamily("decide") {
 			t := out.Table()
 			tables = append(tables, strings.TrimSpace(t.Markdown())+"\n\n"+t.Note)
 		}
@@ -96,31 +96,31 @@ func decidedDigest(outcomes []*Outcome) string {
 	return strings.Join(tables, "\n\n")
 }
 
-// suspectsDigest is a table of the precision of finding wrong labels, for each way of training and
+// suspectsExcerpt is a table of the precision of finding wrong labels, for each way of training and
 // judging, as the mean over the shares of wrong labels. The experiments' own pages also show trimming.
-func suspectsDigest(outcomes []*Outcome) string {
+func suspectsExcerpt(outcomes []*Outcome) string {
 	ways := []string{"at random", "to look-alikes"}
 	t := report.Table{Columns: []report.Column{{Name: "data"}, {Name: "embedding"}}}
 	for _, way := range ways {
-		for _, j := range judges() {
+		for _, j := range labelJudges() {
 			t.Columns = append(t.Columns, report.Column{Name: j.name, Group: way})
 		}
 	}
 	for _, out := range outcomes {
-		if !out.of("clean") {
+		if !out.isOfFamily("clean") {
 			continue
 		}
 		for k, series := range out.series(", " + ways[0]) {
 			if strings.HasPrefix(series, trimmedName) {
 				continue
 			}
-			row := report.Row{Cells: []report.Cell{report.T(""), report.T(series)}}
+			row := report.Row{Cells: []report.Cell{report.TextCell(""), report.TextCell(series)}}
 			if k == 0 {
 				row.Cells[0] = out.dataAndSeeds()
 			}
 			for _, way := range ways {
-				for _, j := range judges() {
-					row.Cells = append(row.Cells, meanStd(out.over(series+", "+way, j.precision())))
+				for _, j := range labelJudges() {
+					row.Cells = append(row.Cells, meanStd(out.seriesMean(series+", "+way, j.precision())))
 				}
 			}
 			t.Rows = append(t.Rows, row)
@@ -135,11 +135,11 @@ func (out *Outcome) dataAndSeeds() report.Cell {
 	if n := len(out.Seeds); n != 1 {
 		seeds = fmt.Sprintf("%d seeds", n)
 	}
-	return report.T(out.Data.On + ", " + seeds)
+	return report.TextCell(out.Data.On + ", " + seeds)
 }
 
-// of reports whether the experiment is the named one or one of its family.
-func (out *Outcome) of(family string) bool {
+// isOfFamily reports whether the experiment is the named one or one of its family.
+func (out *Outcome) isOfFamily(family string) bool {
 	name, _, _ := strings.Cut(out.Experiment, "-")
 	return name == family
 }
@@ -155,8 +155,8 @@ func (out *Outcome) series(ending string) []string {
 	return names
 }
 
-// over is the mean of a measure over the arms of a series, seed by seed.
-func (out *Outcome) over(series, key string) Summary {
+// seriesMean is the mean of a measure over the arms of a series, seed by seed.
+func (out *Outcome) seriesMean(series, key string) Summary {
 	var sum []Number
 	n := Number(0)
 	for i := range out.e.Arms {
@@ -179,4 +179,6 @@ func (out *Outcome) over(series, key string) Summary {
 }
 
 // meanStd returns a summary as a cell.
-func meanStd(s Summary) report.Cell { return report.MeanStd(float64(s.Mean), float64(s.Std), s.N, 1) }
+func meanStd(s Summary) report.Cell {
+	return report.MeanStdCell(float64(s.Mean), float64(s.Std), s.N, 1)
+}

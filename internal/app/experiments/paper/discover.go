@@ -13,15 +13,15 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// kindsFound scores the sub-classes that package discover finds, by the fine classes. Scores are
+// scoreKinds scores the sub-classes that package discover finds, by the fine classes. Scores are
 // means over the classes: normalised mutual information and adjusted Rand index (0 for a class that
 // is not divided), and the number of sub-classes over the number of fine classes.
-func kindsFound(ctx context.Context, e *run.Embedded, set string) ([]train.Metric, error) {
-	res, err := discover.Find(ctx, e.X, e.Label(), discover.Options{Resamples: -1})
+func scoreKinds(ctx context.Context, e *run.Embeddings, set string) ([]train.Metric, error) {
+	res, err := discover.Find(ctx, e.X, e.Labels(), discover.Options{Resamples: -1})
 	if err != nil {
 		return nil, err
 	}
-	fine := e.Fine()
+	fine := e.FineLabels()
 	var nmi, ari, found, there float64
 	n := float64(len(res.Classes))
 	for _, c := range res.Classes {
@@ -45,86 +45,86 @@ func kindsFound(ctx context.Context, e *run.Embedded, set string) ([]train.Metri
 	return metrics(set, "kinds", map[string]float64{"nmi": nmi, "ari": ari, "found": found / there}), nil
 }
 
-// judgeKinds is the task of finding sub-classes in a set that the run scores.
-func judgeKinds(set run.Set) *Task {
+// kindsTask is the task of finding sub-classes in a set that the run scores.
+func kindsTask(set run.Set) *Task {
 	return &Task{
 		Plan:  "kinds of the " + set.String() + " set",
-		Judge: func(ctx context.Context, res *run.Result) (*run.Result, error) { return withKinds(ctx, res, set) },
+		Judge: func(ctx context.Context, res *run.Result) (*run.Result, error) { return addKindScores(ctx, res, set) },
 	}
 }
 
-func withKinds(ctx context.Context, res *run.Result, set run.Set) (*run.Result, error) {
+func addKindScores(ctx context.Context, res *run.Result, set run.Set) (*run.Result, error) {
 	e := res.Test
 	if set == run.SeenSet {
 		e = res.Seen
 	}
-	found, err := kindsFound(ctx, e, set.String())
+	found, err := scoreKinds(ctx, e, set.String())
 	if err != nil {
 		return nil, err
 	}
-	return scored(res, found), nil
+	return addScores(res, found), nil
 }
 
-// refine is the task of training twice with the same settings: on the classes, and then from
+// refineTask is the task of training twice with the same settings: on the classes, and then from
 // scratch on the sub-classes that the first network finds in the training samples. The scores are
 // those of the second network.
-func refine(set run.Set) *Task {
-	return onData("trained again on the kinds found; kinds of the "+set.String()+" set",
+func refineTask(set run.Set) *Task {
+	return newMaterialTask("trained again on the kinds found; kinds of the "+set.String()+" set",
 		func(ctx context.Context, m *material, opts run.Options) (*run.Result, error) {
-			kinds, err := m.kinds(ctx, opts)
+			kinds, err := m.findKinds(ctx, opts)
 			if err != nil {
 				return nil, err
 			}
-			again, err := m.labelled("kinds found", kinds.Kind, kindNumbers(kinds))
+			again, err := m.withLabels("kinds found", kinds.Kind, kindNumbers(kinds))
 			if err != nil {
 				return nil, err
 			}
-			res, err := again.learn(ctx, opts)
+			res, err := again.trainOn(ctx, opts)
 			if err != nil {
 				return nil, err
 			}
 			// The test's labels are still the classes.
-			return withKinds(ctx, res, set)
+			return addKindScores(ctx, res, set)
 		})
 }
 
-// twoLevel is the task of training twice, as refine does, but the second time on the classes, in
+// twoLevelTask is the task of training twice, as refine does, but the second time on the classes, in
 // batches that hold several sub-classes of each.
-func twoLevel(set run.Set, batch ...string) *Task {
-	return onData("trained again in batches of the kinds found, "+strings.Join(batch, ", ")+
+func twoLevelTask(set run.Set, batch ...string) *Task {
+	return newMaterialTask("trained again in batches of the kinds found, "+strings.Join(batch, ", ")+
 		"; kinds of the "+set.String()+" set",
 		func(ctx context.Context, m *material, opts run.Options) (*run.Result, error) {
-			kinds, err := m.kinds(ctx, opts)
+			kinds, err := m.findKinds(ctx, opts)
 			if err != nil {
 				return nil, err
 			}
 			if !slices.ContainsFunc(kinds.Classes, func(c discover.Class) bool { return len(c.Kinds) > 1 }) {
-				res, err := m.learn(ctx, opts) // there is one level alone
+				res, err := m.trainOn(ctx, opts) // there is one level alone
 				if err != nil {
 					return nil, err
 				}
-				return withKinds(ctx, res, set)
+				return addKindScores(ctx, res, set)
 			}
 			again, err := m.hierarchy(kinds, set, batch)
 			if err != nil {
 				return nil, err
 			}
-			res, err := again.learn(ctx, opts)
+			res, err := again.trainOn(ctx, opts)
 			if err != nil {
 				return nil, err
 			}
-			for _, list := range [][]train.Metric{res.Scores, res.Last().Metrics} {
+			for _, list := range [][]train.Metric{res.Scores, res.LastEpoch().Metrics} {
 				for k := range list {
 					if list[k].Set == run.TestSet.String() { // the only one of the hierarchy
 						list[k].Set = set.String()
 					}
 				}
 			}
-			found, err := kindsFound(ctx, res.Test, set.String())
+			found, err := scoreKinds(ctx, res.Test, set.String())
 			if err != nil {
 				return nil, err
 			}
-			return scored(res, found), nil
+			return addScores(res, found), nil
 		})
 }
 
@@ -155,7 +155,7 @@ func (m *material) hierarchy(kinds *discover.Result, set run.Set, batch []string
 	}
 	coarse := *label
 	coarse.Name = "classes"
-	out := m.divided(func(int) bool { return true }, tested.Index)
+	out := m.withSplit(func(int) bool { return true }, tested.Index)
 	for p, i := range m.train.Index {
 		fine.IDs[i] = kinds.Kind[p]
 	}
@@ -165,13 +165,13 @@ func (m *material) hierarchy(kinds *discover.Result, set run.Set, batch []string
 	if err != nil {
 		return nil, err
 	}
-	out.train, err = out.chosen()
+	out.train, err = out.trainingPart()
 	return out, err
 }
 
-// kinds trains on the material and finds the sub-classes of its training samples.
-func (m *material) kinds(ctx context.Context, opts run.Options) (*discover.Result, error) {
-	first, err := m.learn(ctx, quietly(opts))
+// findKinds trains on the material and finds the sub-classes of its training samples.
+func (m *material) findKinds(ctx context.Context, opts run.Options) (*discover.Result, error) {
+	first, err := m.trainOn(ctx, withoutEvents(opts))
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (m *material) kinds(ctx context.Context, opts run.Options) (*discover.Resul
 	if len(e.Pos) != m.train.Len() {
 		return nil, fmt.Errorf("%d of %d samples could not be read", m.train.Len()-len(e.Pos), m.train.Len())
 	}
-	return discover.Find(ctx, e.X, e.Label(), discover.Options{Resamples: -1})
+	return discover.Find(ctx, e.X, e.Labels(), discover.Options{Resamples: -1})
 }
 
 // kindNumbers names sub-classes by their numbers.
@@ -194,18 +194,19 @@ func kindNumbers(res *discover.Result) []string {
 	return names
 }
 
-// kindsAgree adds the statements on the sub-classes found, for arms with random positives, with
+// addKindClaims adds the statements on the sub-classes found, for arms with random positives, with
 // easy positives, and trained again on the sub-classes or in batches of them.
-func (e *Experiment) kindsAgree() {
+func (e *Experiment) addKindClaims() {
 	base, eps, recall := e.Arms[0], e.Arms[1], e.Measures[3]
 	for _, m := range e.Measures[:2] {
 		e.Claims = append(e.Claims, Claim{
 			Text: fmt.Sprintf("With easy positives the sub-classes found agree better with the %s (%s).", recall.Group,
 				m.Name),
 			Arms: []string{eps.Name, base.Name},
-			Check: func(_ context.Context, out *Outcome) (string, []Paired) {
-				return fmt.Sprintf("%.1f against %.1f", out.mean(eps.Name, m.Key), out.mean(base.Name, m.Key)),
-					[]Paired{out.ahead(m.Key, eps.Name, base.Name)}
+			Check: func(_ context.Context, out *Outcome) (string, []PairedTest) {
+				return fmt.Sprintf("%.1f against %.1f", out.meanPercent(eps.Name, m.Key),
+						out.meanPercent(base.Name, m.Key)),
+					[]PairedTest{out.compareArms(m.Key, eps.Name, base.Name)}
 			},
 		})
 	}
@@ -213,9 +214,10 @@ func (e *Experiment) kindsAgree() {
 		e.Claims = append(e.Claims, Claim{
 			Text: fmt.Sprintf("%s raises the Recall@1 of the %s over %s.", a.Name, recall.Group, eps.Name),
 			Arms: []string{a.Name, eps.Name},
-			Check: func(_ context.Context, out *Outcome) (string, []Paired) {
-				return fmt.Sprintf("%.1f against %.1f", out.mean(a.Name, recall.Key), out.mean(eps.Name, recall.Key)),
-					[]Paired{out.ahead(recall.Key, a.Name, eps.Name)}
+			Check: func(_ context.Context, out *Outcome) (string, []PairedTest) {
+				return fmt.Sprintf("%.1f against %.1f", out.meanPercent(a.Name, recall.Key),
+						out.meanPercent(eps.Name, recall.Key)),
+					[]PairedTest{out.compareArms(recall.Key, a.Name, eps.Name)}
 			},
 		})
 	}

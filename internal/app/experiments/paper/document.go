@@ -20,7 +20,7 @@ import (
 func WriteDocument(page string, from ...string) error {
 	folder := keptFolder(page)
 	var finished []*Outcome
-	from, err := withRows(from)
+	from, err := expandRows(from)
 	if err != nil {
 		return err
 	}
@@ -32,16 +32,16 @@ func WriteDocument(page string, from ...string) error {
 		finished = append(finished, out)
 	}
 	for i, out := range finished {
-		if finished[i], err = out.joined(folder); err != nil {
+		if finished[i], err = out.joinKept(folder); err != nil {
 			return err
 		}
 	}
 	for _, out := range finished {
-		if err := out.keep(folder); err != nil {
+		if err := out.writeKept(folder); err != nil {
 			return err
 		}
 	}
-	all, err := keptResults(folder)
+	all, err := readKeptResults(folder)
 	if err != nil {
 		return err
 	}
@@ -50,17 +50,17 @@ func WriteDocument(page string, from ...string) error {
 			filepath.Join(folder, resultsFolder))
 	}
 	for i := range all {
-		if all[i], err = all[i].stoodIn(); err != nil {
+		if all[i], err = all[i].addSubstituteArms(); err != nil {
 			return err
 		}
-		if err := all[i].keepNumbers(folder); err != nil {
+		if err := all[i].writeNumbers(folder); err != nil {
 			return err
 		}
 	}
 	if err := writeText(filepath.Join(folder, DefaultsPage), defaultsPage(all)); err != nil {
 		return err
 	}
-	if err := writeDigests(filepath.Dir(page), all); err != nil {
+	if err := writeExcerpts(filepath.Dir(page), all); err != nil {
 		return err
 	}
 	for _, out := range documentedOutcomes(all) {
@@ -94,12 +94,12 @@ func (out *Outcome) document(page string, all []*Outcome) string {
 	fmt.Fprintf(&b, "# %s\n\n%s\n\n%s\n", out.Title, paragraph(out.introduction(all)), paragraph("Source: "+out.Source+
 		". This page is written by `kindred reproduce document` from ["+out.Experiment+".json]("+out.Experiment+
 		".json); [the page of all experiments](../../"+page+") has the rules."))
-	fmt.Fprintf(&b, "\n%s\n", fenced(out.command()))
+	fmt.Fprintf(&b, "\n%s\n", codeBlock(out.command()))
 	if out.Took > 0 { // experiments that train nothing have no runs to time
 		fmt.Fprintf(&b, "\n%s\n", paragraph(fmt.Sprintf("Training and evaluation took %s.%s",
-			report.Duration(time.Duration(out.Took*float64(time.Second))), out.taken())))
+			report.FormatDuration(time.Duration(out.Took*float64(time.Second))), out.describeCopied())))
 	}
-	if left := out.notRun(); left != nil {
+	if left := out.missingArms(); left != nil {
 		fmt.Fprintf(&b, "\n%s\n", paragraph("Not run: "+strings.Join(left, "; ")+"."))
 	}
 	t := out.narrowTable()
@@ -108,7 +108,7 @@ func (out *Outcome) document(page string, all []*Outcome) string {
 		fmt.Fprintf(&b, "\n![%s](../%s)\n\n%s\n", f.Name, out.figureFile(f), paragraph(f.Caption))
 	}
 	if len(out.Claims) > 0 {
-		fmt.Fprintf(&b, "\n## Statements\n\n%s.\n\n%s", capital(out.tally()), out.statementTable().Markdown())
+		fmt.Fprintf(&b, "\n## Statements\n\n%s.\n\n%s", capitalize(out.tally()), out.statementTable().Markdown())
 	}
 	fmt.Fprintf(&b, "\n## Settings\n\n%s", out.settingsText(all))
 	return b.String()
@@ -121,8 +121,8 @@ const (
 	manyMeasures = 7
 )
 
-// first is the outcome of the experiment in whose section out is shown, or nil.
-func (out *Outcome) first(all []*Outcome) *Outcome {
+// sectionOutcome is the outcome of the experiment in whose section out is shown, or nil.
+func (out *Outcome) sectionOutcome(all []*Outcome) *Outcome {
 	k := slices.IndexFunc(all, func(o *Outcome) bool { return o.Experiment == out.brief().With })
 	if k < 0 {
 		return nil
@@ -132,7 +132,7 @@ func (out *Outcome) first(all []*Outcome) *Outcome {
 
 // introduction says what is compared, and explains the terms unless another page does.
 func (out *Outcome) introduction(all []*Outcome) string {
-	first := out.first(all)
+	first := out.sectionOutcome(all)
 	if s := out.e.Space; first == nil && s != nil {
 		k := slices.IndexFunc(all, func(o *Outcome) bool { return o != out && o.Experiment == s.Of })
 		if k >= 0 {
@@ -155,7 +155,7 @@ func (out *Outcome) narrowTable() report.Table {
 		t = out.sweepTable(true)
 	case out.e.Sweep != nil && n > manyMeasures:
 		t = out.seriesTable()
-	case n <= fewMeasures && !out.published():
+	case n <= fewMeasures && !out.hasPaperData():
 		t = out.gainTable()
 	case n > fewMeasures && len(out.Claims) > 0 || n > manyMeasures:
 		t.Rows = slices.DeleteFunc(t.Rows, func(r report.Row) bool {
@@ -174,8 +174,8 @@ func (out *Outcome) narrowTable() report.Table {
 	return t
 }
 
-// published reports whether the paper's numbers are about the same data.
-func (out *Outcome) published() bool {
+// hasPaperData reports whether the paper's numbers are about the same data.
+func (out *Outcome) hasPaperData() bool {
 	return slices.ContainsFunc(out.Arms, func(a ArmOutcome) bool {
 		return slices.ContainsFunc(a.Measures, func(m MeasureOutcome) bool { return m.Paper != nil })
 	})
@@ -189,7 +189,7 @@ func (out *Outcome) gainTable() report.Table {
 		if a.Baseline != "" && out.e.arm(a.Baseline) >= 0 && !slices.Contains(baselines, a.Baseline) {
 			baselines = append(baselines, a.Baseline)
 		}
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.T(a.Name)}})
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.TextCell(a.Name)}})
 	}
 	head := "gain"
 	if len(baselines) == 1 {
@@ -202,17 +202,17 @@ func (out *Outcome) gainTable() report.Table {
 		}
 		best := out.best()[k]
 		for i, a := range out.Arms {
-			c, gain := meanStd(a.Measures[k].Summary), report.Blank()
+			c, gain := meanStd(a.Measures[k].Summary), report.BlankCell()
 			if best == i {
 				c = c.Marked()
 			}
 			t.Rows[i].Cells = append(t.Rows[i].Cells, c)
 			if g := a.Measures[k].Gain; g != nil && baselines != nil {
-				text := gainText(g)
+				text := formatGain(g)
 				if len(baselines) > 1 && k == 0 {
 					text += " over " + a.Baseline
 				}
-				gain = report.T(text)
+				gain = report.TextCell(text)
 			}
 			if baselines != nil {
 				t.Rows[i].Cells = append(t.Rows[i].Cells, gain)
@@ -222,10 +222,10 @@ func (out *Outcome) gainTable() report.Table {
 	return t
 }
 
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// fenced is a command as a block of Markdown.
-func fenced(command string) string { return "```text\n" + command + "\n```" }
+// codeBlock is a command as a block of Markdown.
+func codeBlock(command string) string { return "```text\n" + command + "\n```" }
 
 // command is the command that gave the outcome.
 func (out *Outcome) command() string {
@@ -252,7 +252,7 @@ func (out *Outcome) command() string {
 // chose, unless another experiment's page does.
 func (out *Outcome) settingsText(all []*Outcome) string {
 	if out.chosen == nil {
-		if first := out.first(all); first != nil && first.Tuning == out.Tuning {
+		if first := out.sectionOutcome(all); first != nil && first.Tuning == out.Tuning {
 			return fmt.Sprintf("As in [%[1]s](%[1]s.md#settings).\n", first.Experiment)
 		}
 		return paragraph(out.Tuning) + "\n"
@@ -271,7 +271,7 @@ func (out *Outcome) settingsText(all []*Outcome) string {
 	}
 	t.Columns = []report.Column{t.Columns[0], t.Columns[1], t.Columns[len(t.Columns)-1]}
 	return t.Markdown() + "\n" + paragraph(out.chosen.origin(s)+" "+s.keptText(out.e)) +
-		"\n\n" + fenced(out.chosen.Command) + "\n"
+		"\n\n" + codeBlock(out.chosen.Command) + "\n"
 }
 
 // statementTable lists the statements with their verdicts, bad news first.
@@ -280,18 +280,18 @@ func (out *Outcome) statementTable() report.Table {
 		{Name: "test"}}}
 	seeds := fmt.Sprintf(", %d seeds", len(out.Seeds))
 	for _, v := range verdicts() {
-		claims, _ := out.judged(v)
+		claims, _ := out.claimsWith(v)
 		for _, c := range claims {
-			t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.T(string(c.Verdict)),
-				report.T(strings.TrimSuffix(c.Text, ".")), report.T(c.Evidence),
-				report.T(strings.TrimSuffix(c.Why, seeds))}})
+			t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.TextCell(string(c.Verdict)),
+				report.TextCell(strings.TrimSuffix(c.Text, ".")), report.TextCell(c.Evidence),
+				report.TextCell(strings.TrimSuffix(c.Why, seeds))}})
 		}
 	}
 	return t
 }
 
-// notRun names the arms of the experiment that out does not have.
-func (out *Outcome) notRun() []string {
+// missingArms names the arms of the experiment that out does not have.
+func (out *Outcome) missingArms() []string {
 	var left []string
 	for _, a := range Find(out.Experiment).Arms {
 		if out.e.arm(a.Name) < 0 {

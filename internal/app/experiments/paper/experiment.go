@@ -46,11 +46,11 @@ type Arm struct {
 	At     float64
 }
 
-// tuned names the arm whose swept settings the arm has.
-func (a *Arm) tuned() string { return cmp.Or(a.Tuned, a.Name) }
+// tunedArm names the arm whose swept settings the arm has.
+func (a *Arm) tunedArm() string { return cmp.Or(a.Tuned, a.Name) }
 
-// searched reports whether Tune searches settings of the arm: it trains, with settings of its own.
-func (a *Arm) searched() bool { return a.Untrained == "" && a.Tuned == "" }
+// isSearched reports whether Tune searches settings of the arm: it trains, with settings of its own.
+func (a *Arm) isSearched() bool { return a.Untrained == "" && a.Tuned == "" }
 
 // Sweep is a figure of measures against a number that differs between the arms.
 type Sweep struct {
@@ -85,7 +85,7 @@ type Claim struct {
 	Arms []string
 	// Check returns the evidence as text and the comparisons that must all support the claim, signed
 	// so that a gain supports it.
-	Check func(context.Context, *Outcome) (evidence string, tests []Paired)
+	Check func(context.Context, *Outcome) (evidence string, tests []PairedTest)
 	// NotBelow tells that the claim holds for equal numbers, too.
 	NotBelow bool
 }
@@ -115,7 +115,7 @@ type Experiment struct {
 	// Sweep, if set, is drawn from the arms' Series and At.
 	Sweep *Sweep
 	// Pictures, if set, draws the report's sections between its figure and its settings.
-	Pictures func(context.Context, *Outcome, *Shown) error
+	Pictures func(context.Context, *Outcome, *Illustrations) error
 	// Fast are the overrides of a run of seconds on a subset.
 	Fast []string
 	// Space is the search space of Tune; nil if Tuning says where the settings come from.
@@ -132,7 +132,7 @@ type Experiment struct {
 	PretrainedScale string
 	// Stranger, if set, makes the experiment a row of a table of many sets. Such a row sets nothing
 	// that a paper would set, not even the split.
-	Stranger *Stranger
+	Stranger *UnseenDataset
 	// Seeds is the number of runs of each arm; 0 means three, the fewest that can decide a
 	// statement.
 	Seeds int
@@ -146,7 +146,7 @@ func (e *Experiment) DefaultSeeds(fast bool) int {
 	if fast {
 		return 1
 	}
-	return cmp.Or(e.Seeds, judgedSeeds)
+	return cmp.Or(e.Seeds, minSeeds)
 }
 
 // published returns the paper's number of an arm for a measure, or NaN.
@@ -175,10 +175,10 @@ func (e *Experiment) scale(name string) (Scale, error) {
 	return Scale{}, fmt.Errorf("experiment %s has no scale %q; it has %s", e.Name, name, strings.Join(names, ", "))
 }
 
-// only returns the experiment with the named arms in its own order, or with all arms if names is
+// withArms returns the experiment with the named arms in its own order, or with all arms if names is
 // empty. It drops baselines that are left out, and claims about arms that are left out or about all
 // arms.
-func (e *Experiment) only(names []string) (*Experiment, error) {
+func (e *Experiment) withArms(names []string) (*Experiment, error) {
 	if len(names) == 0 {
 		return e, nil
 	}
@@ -218,7 +218,7 @@ func (e *Experiment) arm(name string) int {
 // Config returns the settings of the first arm of o.Arms. It returns the error in o.Arms, o.Scale
 // or o.Set.
 func (e *Experiment) Config(o Options) (run.Config, error) {
-	e, err := e.only(o.Arms)
+	e, err := e.withArms(o.Arms)
 	if err != nil {
 		return run.Config{}, err
 	}

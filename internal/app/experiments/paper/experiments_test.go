@@ -35,7 +35,7 @@ func TestExtremePage(t *testing.T) {
 	for i := range e.Arms { // ten classes only
 		e.Arms[i].Set = append(e.Arms[i].Set, "sample.classes=5")
 	}
-	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 1, Jobs: 2, Home: digitsHome(t, 12),
+	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 1, Jobs: 2, Home: writeDigits(t, 12),
 		Set: append(slices.Clone(smallDigits), "eval.train=30")}
 	out, err := Reproduce(t.Context(), e, o)
 	if err != nil {
@@ -95,7 +95,7 @@ func TestSnapshotTriplets(t *testing.T) {
 	}
 	// Points 1 and 2 come nearer to 0, point 3 moves away from all: each of
 	// the three triplets has a nearer positive and a farther negative.
-	row, err := movement("arm", before, at(0, 30, 55, -90))
+	row, err := movementRow("arm", before, at(0, 30, 55, -90))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,8 +153,8 @@ func TestRises(t *testing.T) {
 		{2, 3, Contradicted, "Letters R@1: 70.0 with 2, 60.0 with 3"},
 		{0, 3, Contradicted, "Letters R@1: 40.0 with 0, 50.0 with 1, 70.0 with 2, 60.0 with 3"},
 	} {
-		text, tests := rises(c.lo, c.hi)(t.Context(), out)
-		if v, why := judge(tests); v != c.want || text != c.text {
+		text, tests := checkRises(c.lo, c.hi)(t.Context(), out)
+		if v, why := judgeTests(tests); v != c.want || text != c.text {
 			t.Errorf("from %v to %v: %v (%s), %q", c.lo, c.hi, v, why, text)
 		}
 	}
@@ -172,8 +172,8 @@ var kinds = map[string]string{
 	"cures-mnist": "every cure", "discover-mnist": "kinds found and trained on", "copies": "copies found",
 	"defaults-mnist-parity": "what the defaults give"}
 
-// long are the experiments that take minutes even in their fast size.
-var long = map[string]bool{"mnist-why": true, "omniglot-why": true, "discover": true, "clean": true,
+// longExperiments are the experiments that take minutes even in their fast size.
+var longExperiments = map[string]bool{"mnist-why": true, "omniglot-why": true, "discover": true, "clean": true,
 	"clean-mnist": true, "clean-birds": true, "cleaned-mnist": true, "cleaned-birds": true,
 	// The table of the defaults: coins and digits run; the other rows differ only in their data.
 	"defaults-grocery-class": true, "defaults-grocery-product": true, "defaults-grocery-huge": true,
@@ -199,20 +199,20 @@ func TestDirections(t *testing.T) {
 			continue // birds have no makes and kinds in their place; TestCoarsely runs these
 		}
 		t.Run(name, func(t *testing.T) {
-			if long[name] && asked != "all" {
+			if longExperiments[name] && asked != "all" {
 				t.Skipf("takes minutes; %s=all runs it, and so does kindred reproduce %s --fast", longVariable, name)
 			}
 			if kinds[name] == "" && asked != "all" && asked != "most" {
 				t.Skipf("another is of its kind; %s=most runs it, and so does kindred reproduce %s --fast",
 					longVariable, name)
 			}
-			direction(t, name, home, birds)
+			runFast(t, name, home, birds)
 		})
 	}
 }
 
-// direction runs one experiment in its fast size.
-func direction(t *testing.T, name, home, birds string) {
+// runFast runs one experiment in its fast size.
+func runFast(t *testing.T, name, home, birds string) {
 	e := Find(name)
 	o := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Fast: true, Home: home}
 	switch {
@@ -238,7 +238,7 @@ func direction(t *testing.T, name, home, birds string) {
 	// One seed decides nothing (every verdict is undecided). This checks that the sign is as
 	// expected even in the fast size.
 	ahead := func(key, arm, baseline string) {
-		if a, b := out.mean(arm, key), out.mean(baseline, key); !(a > b) {
+		if a, b := out.meanPercent(arm, key), out.meanPercent(baseline, key); !(a > b) {
 			t.Errorf("%s has %s %.1f, %s %.1f", arm, key, a, baseline, b)
 		}
 	}
@@ -269,7 +269,7 @@ func direction(t *testing.T, name, home, birds string) {
 		ahead("test_recall@1", "EPHN, second order", "EPHN, first order")
 	case "finetune", "finetune-coarse", "finetune-mixed":
 		// One epoch at 64 pixels is worse than the untrained network, which has its own 224.
-		if v := out.mean("Before training", "test_recall@4"); !(v > 0 && v < 100) {
+		if v := out.meanPercent("Before training", "test_recall@4"); !(v > 0 && v < 100) {
 			t.Errorf("before training test_recall@4 is %v", v)
 		}
 	case "cures":
@@ -288,7 +288,7 @@ func direction(t *testing.T, name, home, birds string) {
 func TestPhotoPage(t *testing.T) {
 	e := Find("cub")
 	o := Options{
-		Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: digitsHome(t, 12), Arms: []string{"Dist-Margin", "EPS+Dist-Margin"},
+		Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: writeDigits(t, 12), Arms: []string{"Dist-Margin", "EPS+Dist-Margin"},
 		Set: append(slices.Clone(smallDigits), "sample.classes=5", "sample.per_class=4"),
 	}
 	out, err := Reproduce(t.Context(), e, o)
@@ -315,7 +315,7 @@ func TestPhotoPage(t *testing.T) {
 		t.Error("the page lacks the map")
 	}
 	var names []string
-	for _, f := range out.documented() {
+	for _, f := range out.documentFigures() {
 		names = append(names, f.Name)
 	}
 	if !slices.Equal(names, []string{"classes"}) {

@@ -12,31 +12,31 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// secondOrder adds the statements on the second order of the loss.
-func (e *Experiment) secondOrder() {
+// addSecondOrderClaims adds the statements on the second order of the loss.
+func (e *Experiment) addSecondOrderClaims() {
 	e.Claims = []Claim{{
 		Text: "With hard negatives and n = 2 the second order is ahead of the first.",
-		Check: func(_ context.Context, out *Outcome) (string, []Paired) {
+		Check: func(_ context.Context, out *Outcome) (string, []PairedTest) {
 			const first, second, key = "EPHN, first order, n = 2", "EPHN, second order, n = 2", "test_recall@1"
-			return fmt.Sprintf("R@1 %.1f against %.1f", out.mean(second, key), out.mean(first, key)),
-				[]Paired{out.ahead(key, second, first)}
+			return fmt.Sprintf("R@1 %.1f against %.1f", out.meanPercent(second, key), out.meanPercent(first, key)),
+				[]PairedTest{out.compareArms(key, second, first)}
 		},
 	}, {
 		Text: "With n = 2 the first order collapses: its loss stays at log 2, that of triplets whose positive and " +
 			"negative are equally alike.",
-		Check: collapses("EPHN, first order, n = 2"),
+		Check: checkCollapse("EPHN, first order, n = 2"),
 	}, {
 		Text:  "With n = 2 the first order moves most triplets to the top right, towards the singular point.",
-		Check: mostMove("EPHN, first order, n = 2", field.TopRight),
+		Check: checkMostMove("EPHN, first order, n = 2", field.TopRight),
 	}, {
 		Text:  "With n = 2 the second order moves most triplets to the bottom right.",
-		Check: mostMove("EPHN, second order, n = 2", field.BottomRight),
+		Check: checkMostMove("EPHN, second order, n = 2", field.BottomRight),
 	}}
 }
 
-// extremePictures draws figure 6, and how the triplets moved between snapshots (figure 3), for the
+// drawExtreme draws figure 6, and how the triplets moved between snapshots (figure 3), for the
 // first seed.
-func extremePictures(ctx context.Context, out *Outcome, shown *Shown) error {
+func drawExtreme(ctx context.Context, out *Outcome, shown *Illustrations) error {
 	var blocks []report.Block
 	movements := report.Table{
 		Caption: "Where triplets moved between two snapshots, in per cent of those that moved, first seed",
@@ -66,7 +66,7 @@ func extremePictures(ctx context.Context, out *Outcome, shown *Shown) error {
 			steps.Frames = append(steps.Frames, report.Frame{Name: fmt.Sprintf("epoch %d", s.epoch), Figure: f})
 			panels = append(panels, f)
 			if j > 0 {
-				row, err := movement(arm, snaps[j-1], s)
+				row, err := movementRow(arm, snaps[j-1], s)
 				if err != nil {
 					return err
 				}
@@ -74,7 +74,7 @@ func extremePictures(ctx context.Context, out *Outcome, shown *Shown) error {
 			}
 		}
 		blocks = append(blocks, steps)
-		shown.add(fmt.Sprintf("scatter%d", i+1), steps.Caption, report.Beside(panels...))
+		shown.add(fmt.Sprintf("scatter%d", i+1), steps.Caption, report.PanelRow(panels...))
 	}
 	shown.Sections = append(shown.Sections,
 		report.Section{Title: "Triplets over training", Blocks: append(blocks, movements)})
@@ -125,13 +125,13 @@ func newSnapshot(ctx context.Context, epoch int, x *matrix.Dense, labels []int64
 	return &snapshot{epoch, x, scatter}, err
 }
 
-// moved returns where the triplets of one snapshot were in the next one.
-func moved(before, after *snapshot) (field.Moves, error) {
+// tripletMoves returns where the triplets of one snapshot were in the next one.
+func tripletMoves(before, after *snapshot) (field.Moves, error) {
 	then, err := before.scatter.At(after.x)
 	if err != nil {
 		return field.Moves{}, err
 	}
-	return field.Moved(before.scatter, then), nil
+	return field.CompareMoves(before.scatter, then), nil
 }
 
 // figure draws the triplets.
@@ -139,9 +139,9 @@ func (s *snapshot) figure(title string) report.Triplets {
 	return report.Triplets{Axes: report.Axes{Title: title, X: "S_ap", Y: "S_an"}, AP: s.scatter.AP, AN: s.scatter.AN}
 }
 
-// collapses checks that the loss of the last epoch is within 0.01 of log 2.
-func collapses(arm string) func(context.Context, *Outcome) (string, []Paired) {
-	return func(_ context.Context, out *Outcome) (string, []Paired) {
+// checkCollapse checks that the loss of the last epoch is within 0.01 of log 2.
+func checkCollapse(arm string) func(context.Context, *Outcome) (string, []PairedTest) {
+	return func(_ context.Context, out *Outcome) (string, []PairedTest) {
 		text := "Loss of the last epoch by seed:"
 		var within []Number
 		for _, r := range out.Arms[out.e.arm(arm)].Runs {
@@ -149,14 +149,14 @@ func collapses(arm string) func(context.Context, *Outcome) (string, []Paired) {
 			within = append(within, Number(0.01-math.Abs(loss-math.Ln2)))
 			text += fmt.Sprintf(" %.4f", loss)
 		}
-		return text + fmt.Sprintf("; to be within 0.01 of log 2, %.4f", math.Ln2), []Paired{against(within, 0)}
+		return text + fmt.Sprintf("; to be within 0.01 of log 2, %.4f", math.Ln2), []PairedTest{boundTest(within, 0)}
 	}
 }
 
-// mostMove checks that more triplets move in one direction than in all others together, as the mean
+// checkMostMove checks that more triplets move in one direction than in all others together, as the mean
 // over a run's snapshots, seed by seed.
-func mostMove(arm string, direction field.Direction) func(context.Context, *Outcome) (string, []Paired) {
-	return func(ctx context.Context, out *Outcome) (string, []Paired) {
+func checkMostMove(arm string, direction field.Direction) func(context.Context, *Outcome) (string, []PairedTest) {
+	return func(ctx context.Context, out *Outcome) (string, []PairedTest) {
 		var mean [4]float64 // in per cent, by direction
 		var shares []Number
 		runs := out.Arms[out.e.arm(arm)].Runs
@@ -167,12 +167,12 @@ func mostMove(arm string, direction field.Direction) func(context.Context, *Outc
 			}
 			var own [4]float64
 			for i := 1; i < len(snaps); i++ {
-				m, err := moved(snaps[i-1], snaps[i])
+				m, err := tripletMoves(snaps[i-1], snaps[i])
 				if err != nil {
 					return err.Error(), nil
 				}
 				for d := range own {
-					own[d] += 100 * m.To(field.Direction(d)) / float64(len(snaps)-1)
+					own[d] += 100 * m.Share(field.Direction(d)) / float64(len(snaps)-1)
 				}
 			}
 			shares = append(shares, Number(own[direction]))
@@ -182,16 +182,17 @@ func mostMove(arm string, direction field.Direction) func(context.Context, *Outc
 		}
 		return fmt.Sprintf("Top right %.0f %%, top left %.0f %%, bottom left %.0f %%, bottom right %.0f %% of the "+
 			"movements between snapshots, to be above 50 %%", mean[field.TopRight], mean[field.TopLeft],
-			mean[field.BottomLeft], mean[field.BottomRight]), []Paired{against(shares, 50)}
+			mean[field.BottomLeft], mean[field.BottomRight]), []PairedTest{boundTest(shares, 50)}
 	}
 }
 
-// movement is the row of the table for one step between snapshots.
-func movement(arm string, before, after *snapshot) (report.Row, error) {
-	m, err := moved(before, after)
-	row := report.Row{Cells: []report.Cell{report.T(arm), report.T(fmt.Sprintf("%d to %d", before.epoch, after.epoch))}}
+// movementRow is the row of the table for one step between snapshots.
+func movementRow(arm string, before, after *snapshot) (report.Row, error) {
+	m, err := tripletMoves(before, after)
+	row := report.Row{Cells: []report.Cell{report.TextCell(arm),
+		report.TextCell(fmt.Sprintf("%d to %d", before.epoch, after.epoch))}}
 	for _, d := range field.Directions() {
-		row.Cells = append(row.Cells, report.Num(100*m.To(d), 0))
+		row.Cells = append(row.Cells, report.NumberCell(100*m.Share(d), 0))
 	}
 	return row, err
 }

@@ -15,7 +15,7 @@ import (
 // groupsRule is data.label for groups of related birds.
 func groupsRule(t *testing.T) string {
 	t.Helper()
-	d, err := defined()
+	d, err := parsedDefinitions()
 	if err != nil || d.groups["related birds"] == "" {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestPretrainedIsNamed(t *testing.T) {
 // TestUntrained checks that a run's measures are those of the kept network, and that the arm
 // without training has the scores from before training.
 func TestUntrained(t *testing.T) {
-	r := &Run{Arm: "MS", Seed: 2, Took: 5,
+	r := &Run{Arm: "MS", Seed: 2, Duration: 5,
 		History: []train.Epoch{{Metrics: []train.Metric{{Set: "test", Column: "fine", Name: "recall@1",
 			Value: 0.5}}}},
 		Scores:    []train.Metric{{Set: "test", Column: "fine", Name: "recall@1", Value: 0.75}},
@@ -82,7 +82,7 @@ func TestUntrained(t *testing.T) {
 	}
 	m := Measure{Key: "test_recall@1"}
 	value := func(r *Run) float64 {
-		v, err := r.value(m)
+		v, err := r.measureValue(m)
 		if err != nil {
 			t.Error(err)
 		}
@@ -91,8 +91,8 @@ func TestUntrained(t *testing.T) {
 	if v := value(r); v != 75 {
 		t.Errorf("kept network: %v", v)
 	}
-	u := r.untrained("Before training")
-	if v := value(u); v != 25 || u.Arm != "Before training" || u.Seed != 2 || u.Took != 0 {
+	u := r.asUntrained("Before training")
+	if v := value(u); v != 25 || u.Arm != "Before training" || u.Seed != 2 || u.Duration != 0 {
 		t.Errorf("%v, %+v", v, u)
 	}
 	if v := value(r); v != 75 {

@@ -20,9 +20,9 @@ func RunFolder(arm string, seed uint64) string {
 	return filepath.Join(runsDir, fmt.Sprintf("%s-seed%d", enum.Folder(arm), seed))
 }
 
-// Hold makes or finds the folder of an experiment and locks it for this process until it is
+// LockFolder makes or finds the folder of an experiment and locks it for this process until it is
 // released. The folder must be empty or hold an experiment, so that no other file is replaced.
-func Hold(dir string) (*lock.Held, error) {
+func LockFolder(dir string) (*lock.Held, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
@@ -56,9 +56,9 @@ func checkFolder(dir string) error {
 	return nil
 }
 
-// vacant checks that a run's folder is missing, or empty except for the leftovers of a killed
+// checkVacant checks that a run's folder is missing, or empty except for the leftovers of a killed
 // process.
-func vacant(dir string) error {
+func checkVacant(dir string) error {
 	if err := atomic.Clean(dir); err != nil {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/lock"
 )
 
-// put writes a file that holds its own name.
-func put(t *testing.T, dir, name string) {
+// writeNameFile writes a file that holds its own name.
+func writeNameFile(t *testing.T, dir, name string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, []byte(name), 0o666)); err != nil {
@@ -36,9 +36,9 @@ func TestHold(t *testing.T) {
 	} {
 		dir := filepath.Join(t.TempDir(), "reports", "x")
 		for _, f := range c.files {
-			put(t, dir, f)
+			writeNameFile(t, dir, f)
 		}
-		held, err := Hold(dir)
+		held, err := LockFolder(dir)
 		if c.want != "" {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: error %v does not contain %q", name, err, c.want)
@@ -52,7 +52,7 @@ func TestHold(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		} else {
 			var other *lock.HeldError
-			if _, err := Hold(dir); !errors.As(err, &other) {
+			if _, err := LockFolder(dir); !errors.As(err, &other) {
 				t.Errorf("%s: held twice: %v", name, err)
 			}
 			if err := held.Release(); err != nil {
@@ -70,9 +70,9 @@ func TestHold(t *testing.T) {
 
 // TestNoRunReplacesOtherFiles checks runs that are trained and runs that are copied.
 func TestNoRunReplacesOtherFiles(t *testing.T) {
-	home, e := digitsHome(t, 8), Find("mnist")
+	home, e := writeDigits(t, 8), Find("mnist")
 	o := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Arms: []string{e.Arms[0].Name}, Home: home,
-		Set: append(slices.Clone(tiny), "train.epochs=1")}
+		Set: append(slices.Clone(tinyRun), "train.epochs=1")}
 	if _, err := Reproduce(t.Context(), e, o); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestNoRunReplacesOtherFiles(t *testing.T) {
 		to := o
 		to.Dir, to.Reuse = t.TempDir(), reuse
 		folder := filepath.Join(to.Dir, runsDir, enum.Folder(e.Arms[0].Name)+"-seed1")
-		put(t, folder, "mine.txt")
+		writeNameFile(t, folder, "mine.txt")
 		if _, err := Reproduce(t.Context(), e, to); err == nil ||
 			!strings.Contains(err.Error(), "holds mine.txt and no "+planFile) {
 			t.Errorf("reuse %v: %v", reuse, err)
@@ -92,7 +92,7 @@ func TestNoRunReplacesOtherFiles(t *testing.T) {
 		if err := os.Remove(filepath.Join(folder, "mine.txt")); err != nil {
 			t.Fatal(err)
 		}
-		put(t, folder, ".kindred-0123456789abcdef.tmp")
+		writeNameFile(t, folder, ".kindred-0123456789abcdef.tmp")
 		if _, err := Reproduce(t.Context(), e, to); err != nil {
 			t.Errorf("reuse %v: %v", reuse, err)
 		}

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// found says, in a paragraph for each outcome on cures, which arms are ahead of the baseline, which
+// describeCures says, in a paragraph for each outcome on cures, which arms are ahead of the baseline, which
 // are behind it, and for which no difference is shown, by the first measure. p is corrected for the arms. Arms are not
 // compared with each other, because the same seeds would choose the arms and test them.
-func found(outcomes []*Outcome) string {
+func describeCures(outcomes []*Outcome) string {
 	var b strings.Builder
 	for _, out := range outcomes {
-		if out.of("cures") {
-			b.WriteString(out.found() + "\n\n")
+		if out.isOfFamily("cures") {
+			b.WriteString(out.describeCure() + "\n\n")
 		}
 	}
 	return strings.TrimSpace(b.String())
 }
 
-func (out *Outcome) found() string {
+func (out *Outcome) describeCure() string {
 	m := out.e.Measures[0]
 	order := make([]int, len(out.Arms))
 	for i := range order {
@@ -34,15 +34,15 @@ func (out *Outcome) found() string {
 	for _, i := range order {
 		p = append(p, float64(out.compare(i, base, 0).P))
 	}
-	p, n := correct(p)
+	p, n := correctForMultiple(p)
 	var groups [3][]string
 	for k, i := range order {
 		t := out.compare(i, base, 0)
 		t.P = Number(p[k])
-		v, _ := judge([]Paired{t})
+		v, _ := judgeTests([]PairedTest{t})
 		g := map[Verdict]int{Holds: 0, Contradicted: 1, Undecided: 2}[v]
 		groups[g] = append(groups[g], fmt.Sprintf("%s %.1f (%s, %s)", out.Arms[i].Name, out.Arms[i].Measures[0].Mean,
-			signed(t.Gain.Mean), t.chance("")))
+			formatSigned(t.Gain.Mean), t.describeP("")))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s** (`kindred reproduce %s --scale %s`, %d seeds, %s of %s; p corrected for %d comparisons): "+
@@ -53,7 +53,7 @@ func (out *Outcome) found() string {
 			fmt.Fprintf(&b, " %s: %s.", what, strings.Join(groups[k], "; "))
 		}
 	}
-	if left := out.notRun(); left != nil {
+	if left := out.missingArms(); left != nil {
 		fmt.Fprintf(&b, " Not run: %s.", strings.Join(left, "; "))
 	}
 	return b.String()

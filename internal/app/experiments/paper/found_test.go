@@ -11,17 +11,17 @@ import (
 // TestDigests: the digests in the pages of docs are those of the kept results.
 func TestDigests(t *testing.T) {
 	docs := filepath.Join("..", "..", "..", "..", "docs")
-	all, err := keptResults(filepath.Join(docs, "reproduction"))
+	all, err := readKeptResults(filepath.Join(docs, "reproduction"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range digests(all) {
+	for _, d := range pageExcerpts(all) {
 		page := filepath.Join(docs, d.page)
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		switch want, ok := d.in(string(text)); {
+		switch want, ok := d.insert(string(text)); {
 		case !ok:
 			t.Errorf("%s has no marks of %q", page, d.name)
 		case want != string(text):
@@ -41,7 +41,7 @@ func TestWrittenDigests(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := writeDigests(dir, nil); err != nil {
+	if err := writeExcerpts(dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	read := func(name string) string {
@@ -69,7 +69,7 @@ func TestFound(t *testing.T) {
 	e := Find("cures")
 	out := &Outcome{Experiment: e.Name, Data: Data{On: "Omniglot"}, Scale: "quick", Seeds: []uint64{1, 2, 3}}
 	var err error
-	if out.e, err = e.only([]string{"Triplet", "EPS", "MS", "NCA"}); err != nil {
+	if out.e, err = e.withArms([]string{"Triplet", "EPS", "MS", "NCA"}); err != nil {
 		t.Fatal(err)
 	}
 	for i, v := range [][]Number{{40, 41, 42}, {50, 51.2, 52}, {30, 31.5, 32}, {39, 44, 43}} {
@@ -80,7 +80,7 @@ func TestFound(t *testing.T) {
 		out.Arms = append(out.Arms, a)
 	}
 	out.compute()
-	got := found([]*Outcome{out, {Experiment: "omniglot"}})
+	got := describeCures([]*Outcome{out, {Experiment: "omniglot"}})
 	for _, want := range []string{
 		"Triplet has 41.0.", "Ahead of it: EPS 51.1 (+10.1, p 0.00013).", "Behind it: MS 31.2 (−9.8, p 0.00057).",
 		"No difference to it is shown for: NCA 42.0 (+1.0, p 0.48).", "R@1 of letters; p corrected for 3 comparisons)",
@@ -108,11 +108,11 @@ func TestOver(t *testing.T) {
 	if got := out.series(", at random"); len(got) != 6 || got[1] != "Trip+SH, folds" {
 		t.Errorf("series %q", got)
 	}
-	s := out.over("trimmed, folds, to look-alikes", "train_neighbours_precision")
+	s := out.seriesMean("trimmed, folds, to look-alikes", "train_neighbours_precision")
 	if s.N != 2 || math.Abs(float64(s.Mean)-(200+35./3+3)) > 1e-9 || math.Abs(float64(s.Std)-math.Sqrt(18)) > 1e-9 {
 		t.Errorf("%+v", s)
 	}
-	got := suspectsDigest([]*Outcome{out, {Experiment: "cleaned-mnist"}})
+	got := suspectsExcerpt([]*Outcome{out, {Experiment: "cleaned-mnist"}})
 	if rows := strings.Count(got, "\n"); rows != 5 || strings.Contains(got, "trimmed") ||
 		!strings.Contains(got, "| EPS+Trip+SH | 14.7 ± 4.2 | 214.7 ± 4.2 |") {
 		t.Errorf("%d lines:\n%s", rows, got)

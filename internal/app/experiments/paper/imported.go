@@ -7,8 +7,8 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// imported is the network of a file or folder, read by run.Import unless the caller has read it.
-func imported(ctx context.Context, path string, data run.DataConfig) (*run.Model, error) {
+// importNetwork is the network of a file or folder, read by run.Import unless the caller has read it.
+func importNetwork(ctx context.Context, path string, data run.DataConfig) (*run.Model, error) {
 	path, err := rootfs.Local(ctx, path)
 	if err != nil {
 		return nil, err

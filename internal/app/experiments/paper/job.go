@@ -55,7 +55,7 @@ func (e *Experiment) runs(ctx context.Context, o Options) ([]*Run, error) {
 			far = append(far, j)
 		}
 	}
-	m := &memory{e, o}
+	m := &runCache{e, o}
 	if o.Runner != nil {
 		if _, err := (jobs.Remembering{Memory: m, Runner: o.Runner}).Run(ctx, far); err != nil {
 			return nil, err
@@ -87,17 +87,17 @@ func (e *Experiment) runs(ctx context.Context, o Options) ([]*Run, error) {
 	return runs, g.Wait()
 }
 
-// memory is the folder of an experiment. planFile has what a run was asked for, resultFile its
+// runCache is the folder of an experiment. planFile has what a run was asked for, resultFile its
 // result.
-type memory struct {
+type runCache struct {
 	e *Experiment
 	o Options
 }
 
 const resultFile = "result.json"
 
-// asked returns the settings that a job asks for, and the folder of its run.
-func (m *memory) asked(job jobs.Job) (a *Arm, cfg run.Config, plan, dir string, err error) {
+// jobSettings returns the settings that a job asks for, and the folder of its run.
+func (m *runCache) jobSettings(job jobs.Job) (a *Arm, cfg run.Config, plan, dir string, err error) {
 	var j Job
 	if err = job.Decode(&j); err != nil {
 		return nil, cfg, "", "", err
@@ -110,12 +110,12 @@ func (m *memory) asked(job jobs.Job) (a *Arm, cfg run.Config, plan, dir string, 
 	if cfg, err = m.e.config(a, j.Seed, m.o.settings(a)); err != nil {
 		return nil, cfg, "", "", err
 	}
-	return a, cfg, a.plan(&cfg), filepath.Join(m.o.Dir, RunFolder(a.Name, j.Seed)), nil
+	return a, cfg, a.planText(&cfg), filepath.Join(m.o.Dir, RunFolder(a.Name, j.Seed)), nil
 }
 
 // Recall implements jobs.Memory.
-func (m *memory) Recall(job jobs.Job) ([]byte, error) {
-	_, _, plan, dir, err := m.asked(job)
+func (m *runCache) Recall(job jobs.Job) ([]byte, error) {
+	_, _, plan, dir, err := m.jobSettings(job)
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +148,8 @@ func Result(folder string) ([]byte, error) {
 }
 
 // Keep implements jobs.Memory.
-func (m *memory) Keep(job jobs.Job, output []byte) error {
-	_, _, _, dir, err := m.asked(job)
+func (m *runCache) Keep(job jobs.Job, output []byte) error {
+	_, _, _, dir, err := m.jobSettings(job)
 	if err != nil {
 		return err
 	}
@@ -161,8 +161,8 @@ func (m *memory) Keep(job jobs.Job, output []byte) error {
 }
 
 // train does the run of a job, or takes over a run that would be the same.
-func (m *memory) train(ctx context.Context, t jobs.Task) ([]byte, error) {
-	a, cfg, plan, dir, err := m.asked(t.Job())
+func (m *runCache) train(ctx context.Context, t jobs.Task) ([]byte, error) {
+	a, cfg, plan, dir, err := m.jobSettings(t.Job())
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, cfg *run.Config, plan, 
 	folder := RunFolder(a.Name, seed)
 	var judged Run // one that was taken over to be judged here
 	if _, err := os.Stat(filepath.Join(dir, planFile)); errors.Is(err, os.ErrNotExist) {
-		if r, err := e.alike(a, cfg, plan, o); err != nil || r != nil {
+		if r, err := e.findSimilarRun(a, cfg, plan, o); err != nil || r != nil {
 			return r, err
 		}
 		r, err := e.reuse(a, plan, o.Dir, folder, o.Reuse)
@@ -198,22 +198,23 @@ func (e *Experiment) runArm(ctx context.Context, a *Arm, cfg *run.Config, plan, 
 	if err := writeText(filepath.Join(dir, planFile), plan); err != nil {
 		return nil, err
 	}
-	opts := run.Options{Dir: dir, Resume: run.Begun(dir), Own: []string{planFile, resultFile}, Home: o.Home,
+	opts := run.Options{Dir: dir, Resume: run.Exists(dir), CallerFiles: []string{planFile, resultFile}, Home: o.Home,
 		Weights: o.Weights}
 	if o.Observe != nil {
 		opts.Observe = func(ev train.Event) { o.Observe(a.Name, seed, ev) }
 	}
 	if o.Begin != nil {
-		opts.Begin = func(s run.Setup) { o.Begin(a.Name, seed, s) }
+		opts.OnSetup = func(s run.Setup) { o.Begin(a.Name, seed, s) }
 	}
-	res, err := a.do(ctx, *cfg, opts)
+	res, err := a.runTask(ctx, *cfg, opts)
 	if err != nil {
 		return nil, fmt.Errorf("%s, seed %d: %w", a.Name, seed, err)
 	}
 	r := &Run{Arm: a.Name, Seed: seed, Folder: folder, History: res.History, Scores: res.Scores,
-		Untrained: res.Untrained, Params: res.Params, Took: res.Took + judged.Took, Plan: plan, From: judged.From}
+		Untrained: res.Untrained, Params: res.Params, Duration: res.Duration + judged.Duration, Plan: plan,
+		From: judged.From}
 	if e.Stranger != nil {
-		r.Settled = settled(e.Table(), res)
+		r.Settled = chosenByRun(e.Table(), res)
 	}
 	return r, nil
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// elsewhere does the runs of an experiment in a folder of its own and copies them to the wanted
+// remoteRunner does the runs of an experiment in a folder of its own and copies them to the wanted
 // place, as workers do.
-type elsewhere struct {
+type remoteRunner struct {
 	t         *testing.T
 	e         *Experiment
 	o         Options // of the worker
@@ -24,7 +24,7 @@ type elsewhere struct {
 	forgotten int
 }
 
-func (w *elsewhere) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error) {
+func (w *remoteRunner) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error) {
 	results := make([]jobs.Result, len(list))
 	for i, job := range list {
 		var j Job
@@ -49,7 +49,7 @@ func (w *elsewhere) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, er
 	return results, nil
 }
 
-func (w *elsewhere) Forget(_ context.Context, list []jobs.Job) error {
+func (w *remoteRunner) Forget(_ context.Context, list []jobs.Job) error {
 	w.forgotten += len(list)
 	return nil
 }
@@ -57,8 +57,8 @@ func (w *elsewhere) Forget(_ context.Context, list []jobs.Job) error {
 // TestRunner: runs by a runner equal runs in this process, to the byte except for the times, and
 // runs begun in this process are finished here.
 func TestRunner(t *testing.T) {
-	home, e := digitsHome(t, 8), Find("mnist")
-	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 1, Home: home, Set: append(slices.Clone(tiny), "train.epochs=1")}
+	home, e := writeDigits(t, 8), Find("mnist")
+	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 1, Home: home, Set: append(slices.Clone(tinyRun), "train.epochs=1")}
 	want, err := Reproduce(t.Context(), e, o)
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestRunner(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(far.Dir, RunFolder("Triplet", 2)), 0o777); err != nil { // is begun
 		t.Fatal(err)
 	}
-	w := &elsewhere{t: t, e: e, o: Options{Home: home}, to: far.Dir}
+	w := &remoteRunner{t: t, e: e, o: Options{Home: home}, to: far.Dir}
 	far.Runner = w
 	far.Observe = func(arm string, seed uint64, _ train.Event) {
 		if arm != "Triplet" || seed != 2 {
@@ -101,7 +101,7 @@ func TestKeptRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &memory{e, o}
+	m := &runCache{e, o}
 	a := &e.Arms[0]
 	job, err := e.job(a, 1, o)
 	if err != nil {
@@ -110,7 +110,7 @@ func TestKeptRun(t *testing.T) {
 	if out, err := m.Recall(job); out != nil || err != nil {
 		t.Errorf("of nothing: %s, %v", out, err)
 	}
-	_, _, plan, dir, err := m.asked(job)
+	_, _, plan, dir, err := m.jobSettings(job)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,12 +9,12 @@ import (
 	"slices"
 )
 
-// joined adds to a row of a table of many sets the arms of an earlier result of the same row, kept
+// joinKept adds to a row of a table of many sets the arms of an earlier result of the same row, kept
 // in the folder of a page, that out lacks. So an arm that takes an hour is not repeated to add
 // another one. Both results must have the same data, scale, settings and seeds, and equal values
 // (to the bit) in the arms that both have; otherwise joined returns out. Other experiments are
 // returned as they are.
-func (out *Outcome) joined(folder string) (*Outcome, error) {
+func (out *Outcome) joinKept(folder string) (*Outcome, error) {
 	if out.e.Stranger == nil {
 		return out, nil
 	}
@@ -29,7 +29,7 @@ func (out *Outcome) joined(folder string) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !out.continues(kept) {
+	if !out.canJoin(kept) {
 		return out, nil
 	}
 	arms, claims, took := slices.Clone(out.Arms), slices.Clone(out.Claims), out.Took
@@ -42,7 +42,7 @@ func (out *Outcome) joined(folder string) (*Outcome, error) {
 		}
 	}
 	for _, c := range kept.Claims {
-		if !slices.ContainsFunc(claims, func(have Checked) bool { return have.Text == c.Text }) {
+		if !slices.ContainsFunc(claims, func(have CheckedClaim) bool { return have.Text == c.Text }) {
 			claims = append(claims, c)
 		}
 	}
@@ -53,9 +53,9 @@ func (out *Outcome) joined(folder string) (*Outcome, error) {
 	return more, err
 }
 
-// continues reports whether out can be joined with an earlier result of the same experiment: both
+// canJoin reports whether out can be joined with an earlier result of the same experiment: both
 // have at least one arm in common, and all common arms have equal values.
-func (out *Outcome) continues(kept *Outcome) bool {
+func (out *Outcome) canJoin(kept *Outcome) bool {
 	if out.Data != kept.Data || out.Minutes != kept.Minutes || out.Scale != kept.Scale || out.Fast != kept.Fast ||
 		!slices.Equal(out.Set, kept.Set) || !slices.Equal(out.Seeds, kept.Seeds) {
 		return false
@@ -76,9 +76,9 @@ func (out *Outcome) continues(kept *Outcome) bool {
 	return shared
 }
 
-// stoodIn adds to a row the arms that would have trained as the default did in every seed: those
+// addSubstituteArms adds to a row the arms that would have trained as the default did in every seed: those
 // that set the positives that it chose by itself (Arm.Alike).
-func (out *Outcome) stoodIn() (*Outcome, error) {
+func (out *Outcome) addSubstituteArms() (*Outcome, error) {
 	k := out.e.arm(defaultArm)
 	if out.e.Stranger == nil || k < 0 {
 		return out, nil
@@ -105,10 +105,10 @@ func (out *Outcome) stoodIn() (*Outcome, error) {
 
 // withArms returns out with other arms and the claims about them, in the order of the experiment;
 // path is for messages.
-func (out *Outcome) withArms(path string, arms []ArmOutcome, claims []Checked) (*Outcome, error) {
+func (out *Outcome) withArms(path string, arms []ArmOutcome, claims []CheckedClaim) (*Outcome, error) {
 	whole := Find(out.Experiment)
 	slices.SortFunc(arms, func(a, b ArmOutcome) int { return whole.arm(a.Name) - whole.arm(b.Name) })
-	slices.SortFunc(claims, func(a, b Checked) int { return whole.claim(a.Text) - whole.claim(b.Text) })
+	slices.SortFunc(claims, func(a, b CheckedClaim) int { return whole.claim(a.Text) - whole.claim(b.Text) })
 	more := *out
 	more.Arms, more.Claims = arms, claims
 	text, err := json.Marshal(&more)

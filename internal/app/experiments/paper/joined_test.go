@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// keptRow is the kept result of a row of the table of the defaults.
-func keptRow(t *testing.T, name string) *Outcome {
+// readKeptRow is the kept result of a row of the table of the defaults.
+func readKeptRow(t *testing.T, name string) *Outcome {
 	t.Helper()
 	path := filepath.Join("..", "..", "..", "..", "docs", "reproduction", resultsFolder, name+".json")
 	text, err := os.ReadFile(path)
@@ -22,9 +22,9 @@ func keptRow(t *testing.T, name string) *Outcome {
 	return out
 }
 
-// with returns a copy of out with only the given arms. Easy positives, which a row may lack, are
+// selectArms returns a copy of out with only the given arms. Easy positives, which a row may lack, are
 // made up: the runs of its default, a point better.
-func with(t *testing.T, out *Outcome, names ...string) *Outcome {
+func selectArms(t *testing.T, out *Outcome, names ...string) *Outcome {
 	t.Helper()
 	var arms []ArmOutcome
 	for _, name := range names {
@@ -44,7 +44,7 @@ func with(t *testing.T, out *Outcome, names ...string) *Outcome {
 		arms = append(arms, made)
 	}
 	claims := slices.DeleteFunc(slices.Clone(out.Claims),
-		func(Checked) bool {
+		func(CheckedClaim) bool {
 			return !slices.Contains(names, defaultArm) || !slices.Contains(names, untrainedArm)
 		})
 	made, err := out.withArms("made up", arms, claims)
@@ -66,7 +66,7 @@ func (out *Outcome) names() []string {
 // TestJoined checks that an arm that ran later is added to the kept arms of its row, and replaces
 // them if this program would give others.
 func TestJoined(t *testing.T) {
-	row := keptRow(t, "defaults-grocery-class")
+	row := readKeptRow(t, "defaults-grocery-class")
 	of := &row.Arms[row.e.arm(defaultArm)]
 	of.Settled = slices.Clone(of.Settled)
 	for i := range of.Settled { // as a default with a loss of pairs would
@@ -78,19 +78,19 @@ func TestJoined(t *testing.T) {
 		if err := os.MkdirAll(filepath.Join(folder, resultsFolder), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		if err := out.keepNumbers(folder); err != nil {
+		if err := out.writeNumbers(folder); err != nil {
 			t.Fatal(err)
 		}
 	}
-	later := with(t, row, untrainedArm, easyArm)
-	if out, err := later.joined(folder); err != nil || out != later {
+	later := selectArms(t, row, untrainedArm, easyArm)
+	if out, err := later.joinKept(folder); err != nil || out != later {
 		t.Errorf("nothing is kept: %v, %v", out, err)
 	}
-	first := with(t, row, untrainedArm, defaultArm)
+	first := selectArms(t, row, untrainedArm, defaultArm)
 	first.Took = 100
 	keep(first)
 	later.Took = 10
-	out, err := later.joined(folder)
+	out, err := later.joinKept(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestJoined(t *testing.T) {
 	if out.Took != seconds {
 		t.Errorf("took %v s, want %v", out.Took, seconds)
 	}
-	whole, err := out.stoodIn()
+	whole, err := out.addSubstituteArms()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestJoined(t *testing.T) {
 	if g := whole.measure(easyArm, row.e.Measures[0].Key).Gain; g == nil || g.Gain.Mean < 1.1 || g.Gain.Mean > 1.15 {
 		t.Errorf("easy over without: %+v, want 1 + (0 + 1/8 + 2/8) / 3", g)
 	}
-	if again, err := whole.stoodIn(); err != nil || again != whole {
+	if again, err := whole.addSubstituteArms(); err != nil || again != whole {
 		t.Errorf("done twice: %v, %v", again.names(), err)
 	}
 
@@ -131,14 +131,14 @@ func TestJoined(t *testing.T) {
 			o.Arms[0].Measures[0].Values[2] += 0.1
 		},
 	} {
-		other := with(t, row, untrainedArm, easyArm)
+		other := selectArms(t, row, untrainedArm, easyArm)
 		change(other)
-		if out, err := other.joined(folder); err != nil || out != other {
+		if out, err := other.joinKept(folder); err != nil || out != other {
 			t.Errorf("%s: %q, %v", name, out.names(), err)
 		}
 	}
-	if alone := with(t, row, easyArm); alone != nil {
-		if out, err := alone.joined(folder); err != nil || out != alone {
+	if alone := selectArms(t, row, easyArm); alone != nil {
+		if out, err := alone.joinKept(folder); err != nil || out != alone {
 			t.Errorf("without an arm that both have: %q, %v", out.names(), err)
 		}
 	}
@@ -147,22 +147,22 @@ func TestJoined(t *testing.T) {
 // TestStoodIn checks that the default's runs replace no arm whose positives it did not choose in
 // every seed.
 func TestStoodIn(t *testing.T) {
-	out := with(t, keptRow(t, "defaults-grocery-class"), untrainedArm, defaultArm)
+	out := selectArms(t, readKeptRow(t, "defaults-grocery-class"), untrainedArm, defaultArm)
 	settled := slices.Clone(out.Arms[1].Settled)
 	settled[1].Positives = "easy"
 	out.Arms[1].Settled = settled
-	if got, err := out.stoodIn(); err != nil || got != out {
+	if got, err := out.addSubstituteArms(); err != nil || got != out {
 		t.Errorf("two kinds of positives: %q, %v", got.names(), err)
 	}
 	for i := range settled {
 		settled[i].Positives = "easy"
 	}
-	got, err := out.stoodIn()
+	got, err := out.addSubstituteArms()
 	if err != nil || !slices.Equal(got.names(), []string{untrainedArm, defaultArm, easyArm}) {
 		t.Errorf("easy positives in every seed: %q, %v", got.names(), err)
 	}
 	out.Arms[1].Settled = settled[:2]
-	if got, err := out.stoodIn(); err != nil || got != out {
+	if got, err := out.addSubstituteArms(); err != nil || got != out {
 		t.Errorf("a seed that did not say: %q, %v", got.names(), err)
 	}
 }

@@ -59,7 +59,7 @@ func parseOutcome(path string, text []byte) (*Outcome, error) {
 		return nil, fmt.Errorf("%s has no arm", path)
 	}
 	var err error
-	if out.e, err = out.e.only(arms); err != nil {
+	if out.e, err = out.e.withArms(arms); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	for i := range out.e.Arms {
@@ -67,15 +67,15 @@ func parseOutcome(path string, text []byte) (*Outcome, error) {
 			return nil, other
 		}
 	}
-	if out.chosen, err = out.e.chosen(out.Scale); err != nil {
+	if out.chosen, err = out.e.readTuned(out.Scale); err != nil {
 		return nil, err
 	}
 	for i, a := range out.Arms {
-		if !slices.Equal(a.Chosen, out.chosen.arm(out.e.Arms[i].tuned())) {
+		if !slices.Equal(a.Chosen, out.chosen.arm(out.e.Arms[i].tunedArm())) {
 			return nil, other
 		}
 	}
-	out.Data = out.Data.of(out.e)
+	out.Data = out.Data.forExperiment(out.e)
 	out.describe()
 	out.compute()
 	// The experiment's own claims may need the runs, so their comparisons are kept.
@@ -85,24 +85,24 @@ func parseOutcome(path string, text []byte) (*Outcome, error) {
 		if i >= len(claims) || claims[i].Text != c.Text {
 			return nil, other
 		}
-		out.add(&out.e.Claims[i], claims[i].Evidence, claims[i].Tests)
+		out.addClaim(&out.e.Claims[i], claims[i].Evidence, claims[i].Tests)
 	}
 	out.addGains()
-	judgeTogether(&out)
+	judgeOutcomes(&out)
 	return &out, nil
 }
 
 // resultsFolder is the folder of the kept results, in the folder of a page.
 const resultsFolder = "results"
 
-// keep writes the numbers and the figures of the page, which must outlast the runs, into the folder
+// writeKept writes the numbers and the figures of the page, which must outlast the runs, into the folder
 // of a page. Load must have read out.
-func (out *Outcome) keep(folder string) error {
+func (out *Outcome) writeKept(folder string) error {
 	if err := os.MkdirAll(filepath.Join(folder, resultsFolder), 0o777); err != nil {
 		return err
 	}
 	short := *out
-	short.Figures = out.documented()
+	short.Figures = out.documentFigures()
 	for _, f := range short.Figures {
 		if err := copyFile(filepath.Join(out.o.Dir, f.Name+".png"),
 			filepath.Join(folder, out.figureFile(f))); err != nil {
@@ -113,16 +113,16 @@ func (out *Outcome) keep(folder string) error {
 	for i := range short.Arms {
 		short.Arms[i].Runs = nil
 	}
-	return short.keepNumbers(folder)
+	return short.writeNumbers(folder)
 }
 
-// keepNumbers writes results/NAME.json.
-func (out *Outcome) keepNumbers(folder string) error {
+// writeNumbers writes results/NAME.json.
+func (out *Outcome) writeNumbers(folder string) error {
 	return writeJSON(filepath.Join(folder, resultsFolder, out.Experiment+".json"), out)
 }
 
-// keptResults reads the results in the folder of a page, in the order of Names.
-func keptResults(folder string) ([]*Outcome, error) {
+// readKeptResults reads the results in the folder of a page, in the order of Names.
+func readKeptResults(folder string) ([]*Outcome, error) {
 	dir := filepath.Join(folder, resultsFolder)
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -163,10 +163,10 @@ func keptResults(folder string) ([]*Outcome, error) {
 // figureFile is the name of a figure's file in the folder of a page.
 func (out *Outcome) figureFile(f NamedFigure) string { return out.Experiment + "-" + f.Name + ".png" }
 
-// documented returns the figures of the Markdown page: the experiment's own or, without any, the
+// documentFigures returns the figures of the Markdown page: the experiment's own or, without any, the
 // curves over the epochs. Rows of photographs stay in the report: they are large, and not ours to
 // publish.
-func (out *Outcome) documented() []NamedFigure {
+func (out *Outcome) documentFigures() []NamedFigure {
 	if out.e.Stranger != nil { // a table of many sets
 		return nil
 	}

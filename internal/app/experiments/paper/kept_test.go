@@ -18,8 +18,8 @@ import (
 // TestKeepAndDocument keeps the outcome of a finished experiment and writes the pages from the kept
 // results, without the runs.
 func TestKeepAndDocument(t *testing.T) {
-	home, e := digitsHome(t, 8), Find("mnist")
-	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 1, Home: home, Set: append(slices.Clone(tiny), "train.epochs=1")}
+	home, e := writeDigits(t, 8), Find("mnist")
+	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 1, Home: home, Set: append(slices.Clone(tinyRun), "train.epochs=1")}
 	out, err := Reproduce(t.Context(), e, o)
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestKeepAndDocument(t *testing.T) {
 		"--set 'train.epochs=2'"
 	for text, wants := range map[string][]string{
 		docs[0]: {"## " + out.Title, "instead of MNIST", command, out.e.About,
-			"| Trip+EPS | " + report.Num(float64(out.Arms[1].Measures[0].Mean), 1).String() + " |",
+			"| Trip+EPS | " + report.NumberCell(float64(out.Arms[1].Measures[0].Mean), 1).String() + " |",
 			"[mnist](docs/results/mnist.md): all 6 statements are undecided, on other data than the paper's."},
 		pages[0]: {"# " + out.Title, "instead of MNIST", command, "[the page of all experiments](../../docs.md)",
 			"| Trip+EPS | " + meanStd(out.Arms[1].Measures[0].Summary).String() + " |",
@@ -123,7 +123,7 @@ func damageKept(t *testing.T, folder, path string) {
 	if err := os.WriteFile(alone, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := keptResults(folder); err == nil || !strings.Contains(err.Error(), "alone.md is neither") {
+	if _, err := readKeptResults(folder); err == nil || !strings.Contains(err.Error(), "alone.md is neither") {
 		t.Errorf("a page without results: %v", err)
 	}
 	if err := os.Remove(alone); err != nil {
@@ -132,7 +132,7 @@ func damageKept(t *testing.T, folder, path string) {
 	if err := os.Rename(path, filepath.Join(filepath.Dir(path), "cub.json")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := keptResults(folder); err == nil || !strings.Contains(err.Error(), "mnist.json") {
+	if _, err := readKeptResults(folder); err == nil || !strings.Contains(err.Error(), "mnist.json") {
 		t.Errorf("another name: %v", err)
 	}
 }
@@ -164,10 +164,10 @@ func TestDefaultSeeds(t *testing.T) {
 // TestPartIsATable checks that a part of the arms gives a table, made from finished runs, with the
 // experiment's number of seeds.
 func TestPartIsATable(t *testing.T) {
-	home, e := digitsHome(t, 8), Find("mnist")
+	home, e := writeDigits(t, 8), Find("mnist")
 	e.Seeds = 2
 	o := Options{Dir: t.TempDir(), Seed: 1, Home: home, Arms: []string{"Trip+EPS"},
-		Set: append(slices.Clone(tiny), "train.epochs=1")}
+		Set: append(slices.Clone(tinyRun), "train.epochs=1")}
 	part, err := Reproduce(t.Context(), e, o)
 	if err != nil {
 		t.Fatal(err)
@@ -195,7 +195,7 @@ const reproductionPage = "../../../../docs/reproduction.md"
 // of the kept results, and that the results are as Keep writes them.
 func TestReproductionPage(t *testing.T) {
 	folder := keptFolder(reproductionPage)
-	all, err := keptResults(folder)
+	all, err := readKeptResults(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +299,7 @@ func TestReadmeNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Join(strings.Fields(string(readme)), " ")
-	all, err := keptResults(keptFolder(reproductionPage))
+	all, err := readKeptResults(keptFolder(reproductionPage))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +315,7 @@ func TestReadmeNumbers(t *testing.T) {
 	}
 	gain := func(name, arm, key string) string {
 		k := slices.IndexFunc(all, func(out *Outcome) bool { return out.Experiment == name })
-		return all[k].measure(arm, key).Gain.chance("")
+		return all[k].measure(arm, key).Gain.describeP("")
 	}
 	want := []string{
 		number("mnist", "Triplet", "seen_recall@1") + " with random positives and " +

@@ -14,8 +14,8 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// familiesOf groups classes by the last word of their names: Ivory_Gull is a Gull.
-func familiesOf(names []string) string {
+// groupFamilies groups classes by the last word of their names: Ivory_Gull is a Gull.
+func groupFamilies(names []string) string {
 	members := map[string][]string{}
 	for _, n := range names {
 		family := n[strings.LastIndexByte(n, '_')+1:]
@@ -94,7 +94,7 @@ func TestWhichLabelsAreCoarse(t *testing.T) {
 			name := rule
 			switch rule {
 			case "families":
-				rule = familiesOf(part.FineClasses)
+				rule = groupFamilies(part.FineClasses)
 			case "groups":
 				rule = groupsRule(t)
 			}

@@ -22,7 +22,7 @@ func TestTasksAreOtherRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain, one, other := Arm{}, Arm{Task: &Task{Plan: "one"}}, Arm{Task: &Task{Plan: "another"}}
-	plans := []string{plain.plan(&cfg), one.plan(&cfg), other.plan(&cfg)}
+	plans := []string{plain.planText(&cfg), one.planText(&cfg), other.planText(&cfg)}
 	for i, kept := range plans {
 		for k, plan := range plans {
 			// With a remark, as if the settings had to be read.
@@ -62,7 +62,7 @@ func TestNoise(t *testing.T) {
 	if !slices.Equal(alike[0], []int{1, 2}) || !slices.Equal(alike[2], []int{1, 3}) {
 		t.Errorf("nearest classes %v", alike)
 	}
-	for _, n := range []noise{{0.1, false}, {0.2, true}} {
+	for _, n := range []labelNoise{{0.1, false}, {0.2, true}} {
 		noisy, wrong := n.apply(labels, 5, alike, 3)
 		changed := 0
 		for i, y := range noisy {
@@ -93,7 +93,7 @@ func TestAlterations(t *testing.T) {
 		im.Pix[i] = uint8(i * 7 % 200)
 	}
 	rng := rand.New(rand.NewPCG(1, 1))
-	cut, err := cutting(0.1).do(im, rng)
+	cut, err := cropping(0.1).do(im, rng)
 	if err != nil || cut.Bounds().Size() != image.Pt(90, 72) {
 		t.Errorf("%v, %v", cut.Bounds(), err)
 	}
@@ -117,7 +117,7 @@ func TestLabelExperiments(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains a dozen networks, half a minute")
 	}
-	home := digitsHome(t, 12)
+	home := writeDigits(t, 12)
 	small := append(slices.Clone(smallDigits), "sample.classes=2", "sample.per_class=8")
 	for _, c := range []struct {
 		e    *Experiment
@@ -148,7 +148,7 @@ func TestLabelExperiments(t *testing.T) {
 		}
 		if c.e.Name == "cleaned-mnist" {
 			const key = "train_labels_wrong"
-			w, r := out.mean("wrong labels", key), out.mean("right labels", key)
+			w, r := out.meanPercent("wrong labels", key), out.meanPercent("right labels", key)
 			if r != 0 || math.Abs(w-20) > 1 {
 				t.Errorf("%.1f %% of the labels are wrong, and %.1f %% of the right ones", w, r)
 			}
@@ -176,7 +176,7 @@ func TestTwoLevelsOfOne(t *testing.T) {
 	// One picture of each digit: three of a parity are too few for two kinds.
 	set := append(slices.Clone(smallDigits), "data.label=parity", "data.fine=digit", "data.train_classes=0-5",
 		"data.test_classes=6-9", "data.train_limit=1", "sample.classes=2", "sample.per_class=3")
-	out, err := Reproduce(t.Context(), e, Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: digitsHome(t, 4),
+	out, err := Reproduce(t.Context(), e, Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: writeDigits(t, 4),
 		Arms: []string{"Trip+EPS", last.Name}, Set: set})
 	if err != nil {
 		t.Fatal(err)

@@ -20,8 +20,8 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// noise says how labels are made wrong: a share of them, drawn at random.
-type noise struct {
+// labelNoise says how labels are made wrong: a share of them, drawn at random.
+type labelNoise struct {
 	share float64
 	// alike gives an item the label of one of the two classes whose means are nearest to its own
 	// class's, instead of any other class.
@@ -29,7 +29,7 @@ type noise struct {
 }
 
 // String is "10 % at random" or "10 % to look-alikes".
-func (n noise) String() string {
+func (n labelNoise) String() string {
 	how := "at random"
 	if n.alike {
 		how = "to look-alikes"
@@ -38,7 +38,7 @@ func (n noise) String() string {
 }
 
 // apply changes labels of a number of classes, and returns which.
-func (n noise) apply(labels []int64, classes int, alike [][]int, seed uint64) (noisy []int64, wrong []bool) {
+func (n labelNoise) apply(labels []int64, classes int, alike [][]int, seed uint64) (noisy []int64, wrong []bool) {
 	rng := rand.New(rand.NewPCG(seed, 0x3a6e))
 	noisy, wrong = slices.Clone(labels), make([]bool, len(labels))
 	for _, i := range rng.Perm(len(labels))[:int(math.Round(n.share*float64(len(labels))))] {
@@ -53,11 +53,11 @@ func (n noise) apply(labels []int64, classes int, alike [][]int, seed uint64) (n
 	return noisy, wrong
 }
 
-// looks are the features of training samples before any training: those of the pretrained network,
+// untrainedFeatures are the features of training samples before any training: those of the pretrained network,
 // or the pictures in 16 x 16 greys.
-func (m *material) looks(ctx context.Context) (*matrix.Dense, error) {
+func (m *material) untrainedFeatures(ctx context.Context) (*matrix.Dense, error) {
 	if m.cfg.Network.Pretrained != "" {
-		model, err := imported(ctx, m.cfg.Network.Pretrained, bare(m.cfg.Data))
+		model, err := importNetwork(ctx, m.cfg.Network.Pretrained, pretrainedInput(m.cfg.Data))
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +73,7 @@ func (m *material) looks(ctx context.Context) (*matrix.Dense, error) {
 	for p, i := range m.train.Index {
 		names[p] = m.set.Names[i]
 	}
-	read, err := photo.Of(ctx, m.set, names)
+	read, err := photo.NewReader(ctx, m.set, names)
 	if err != nil {
 		return nil, err
 	}
@@ -92,20 +92,20 @@ func (m *material) looks(ctx context.Context) (*matrix.Dense, error) {
 	return x, nil
 }
 
-// bare prepares pictures for a pretrained network without training.
-func bare(d run.DataConfig) run.DataConfig { return run.DataConfig{Size: d.Size} }
+// pretrainedInput prepares pictures for a pretrained network without training.
+func pretrainedInput(d run.DataConfig) run.DataConfig { return run.DataConfig{Size: d.Size} }
 
-// spoiled is material with wrong labels.
-type spoiled struct {
+// noisyMaterial is material with wrong labels.
+type noisyMaterial struct {
 	*material
 	classes []string
 	truth   []int64 // by position in train
 	wrong   []bool
 }
 
-func (m *material) spoil(ctx context.Context, n noise) (*spoiled, error) {
-	truth, classes := compact(m.train.Label, m.train.LabelClasses)
-	x, err := m.looks(ctx)
+func (m *material) addNoise(ctx context.Context, n labelNoise) (*noisyMaterial, error) {
+	truth, classes := renumberLabels(m.train.Label, m.train.LabelClasses)
+	x, err := m.untrainedFeatures(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -117,12 +117,12 @@ func (m *material) spoil(ctx context.Context, n noise) (*spoiled, error) {
 		y[i] = int(c)
 	}
 	noisy, wrong := n.apply(truth, len(classes), detection.LookAlikes(x, y, len(classes), 2), m.cfg.Train.Seed)
-	out, err := m.labelled("labels with mistakes", noisy, classes)
-	return &spoiled{out, classes, truth, wrong}, err
+	out, err := m.withLabels("labels with mistakes", noisy, classes)
+	return &noisyMaterial{out, classes, truth, wrong}, err
 }
 
-// compact renumbers the occurring labels from 0.
-func compact(labels []int64, names []string) (of []int64, classes []string) {
+// renumberLabels renumbers the occurring labels from 0.
+func renumberLabels(labels []int64, names []string) (of []int64, classes []string) {
 	number := map[int64]int64{}
 	for _, y := range labels {
 		if _, ok := number[y]; !ok {
@@ -134,19 +134,19 @@ func compact(labels []int64, names []string) (of []int64, classes []string) {
 	return of, classes
 }
 
-// judgeOfLabels is a method that finds wrong labels: its name in the keys of scores, and in tables.
-type judgeOfLabels struct{ key, name string }
+// labelJudge is a method that finds wrong labels: its name in the keys of scores, and in tables.
+type labelJudge struct{ key, name string }
 
 // precision is the key of the method's precision.
-func (j judgeOfLabels) precision() string { return "train_" + j.key + "_precision" }
+func (j labelJudge) precision() string { return "train_" + j.key + "_precision" }
 
-// judges are package clean and the methods that it is compared with.
-func judges() []judgeOfLabels {
-	return []judgeOfLabels{{"clean", "clean"}, {"neighbours", "neighbours"}, {"confident", "confident learning"}}
+// labelJudges are package clean and the methods that it is compared with.
+func labelJudges() []labelJudge {
+	return []labelJudge{{"clean", "clean"}, {"neighbours", "neighbours"}, {"confident", "confident learning"}}
 }
 
-// judged scores how well package clean and the other methods find wrong labels.
-func (s *spoiled) judged(ctx context.Context, folds []clean.Fold) ([]train.Metric, error) {
+// scoreJudges scores how well package clean and the other methods find wrong labels.
+func (s *noisyMaterial) scoreJudges(ctx context.Context, folds []clean.Fold) ([]train.Metric, error) {
 	labels := s.train.Label
 	j, err := clean.Labels(ctx, labels, clean.Options{Seed: s.cfg.Train.Seed}, folds...)
 	if err != nil {
@@ -173,28 +173,28 @@ func (s *spoiled) judged(ctx context.Context, folds []clean.Fold) ([]train.Metri
 		"share": j.Wrong})...), nil
 }
 
-// judgeNoise is the task of training on wrong labels and finding them, in the embedding of the
+// noiseTask is the task of training on wrong labels and finding them, in the embedding of the
 // network that was trained on them or, with folds, of networks that were each trained without a
 // part.
-func judgeNoise(n noise, folds int) *Task {
+func noiseTask(n labelNoise, folds int) *Task {
 	plan := "labels wrong: " + n.String()
 	if folds > 0 {
 		plan += fmt.Sprintf(", judged in %d folds", folds)
 	}
-	return onData(plan, func(ctx context.Context, m *material, opts run.Options) (*run.Result, error) {
-		s, err := m.spoil(ctx, n)
+	return newMaterialTask(plan, func(ctx context.Context, m *material, opts run.Options) (*run.Result, error) {
+		s, err := m.addNoise(ctx, n)
 		if err != nil {
 			return nil, err
 		}
 		if folds > 0 {
-			parts, err := s.folds(ctx, folds, opts)
+			parts, err := s.trainFolds(ctx, folds, opts)
 			if err != nil {
 				return nil, err
 			}
-			scores, err := s.judged(ctx, parts)
-			return untrained(scores), err
+			scores, err := s.scoreJudges(ctx, parts)
+			return untrainedResult(scores), err
 		}
-		res, err := s.learn(ctx, opts)
+		res, err := s.trainOn(ctx, opts)
 		if err != nil {
 			return nil, err
 		}
@@ -202,33 +202,33 @@ func judgeNoise(n noise, folds int) *Task {
 		if err != nil {
 			return nil, err
 		}
-		scores, err := s.judged(ctx, []clean.Fold{{X: e.X}})
+		scores, err := s.scoreJudges(ctx, []clean.Fold{{X: e.X}})
 		if err != nil {
 			return nil, err
 		}
-		return scored(res, scores), nil
+		return addScores(res, scores), nil
 	})
 }
 
-// judgeLooks is the task of finding wrong labels in features that saw no label.
-func judgeLooks(n noise) *Task {
-	return onData("labels wrong: "+n.String()+", judged without training",
+// untrainedNoiseTask is the task of finding wrong labels in features that saw no label.
+func untrainedNoiseTask(n labelNoise) *Task {
+	return newMaterialTask("labels wrong: "+n.String()+", judged without training",
 		func(ctx context.Context, m *material, opts run.Options) (*run.Result, error) {
-			s, err := m.spoil(ctx, n)
+			s, err := m.addNoise(ctx, n)
 			if err != nil {
 				return nil, err
 			}
-			x, err := m.looks(ctx)
+			x, err := m.untrainedFeatures(ctx)
 			if err != nil {
 				return nil, err
 			}
-			scores, err := s.judged(ctx, []clean.Fold{{X: x}})
-			return untrained(scores), err
+			scores, err := s.scoreJudges(ctx, []clean.Fold{{X: x}})
+			return untrainedResult(scores), err
 		})
 }
 
-// folds trains n times, each time without one of n parts of every class.
-func (s *spoiled) folds(ctx context.Context, n int, opts run.Options) ([]clean.Fold, error) {
+// trainFolds trains n times, each time without one of n parts of every class.
+func (s *noisyMaterial) trainFolds(ctx context.Context, n int, opts run.Options) ([]clean.Fold, error) {
 	rng := rand.New(rand.NewPCG(s.cfg.Train.Seed, 0xf01d))
 	held := make([]int, s.train.Len())
 	next := map[int64]int{}
@@ -246,10 +246,10 @@ func (s *spoiled) folds(ctx context.Context, n int, opts run.Options) ([]clean.F
 				f.Held, items = append(f.Held, p), append(items, i)
 			}
 		}
-		part := s.divided(func(p int) bool { return held[p] != k }, items)
+		part := s.withSplit(func(p int) bool { return held[p] != k }, items)
 		c := &part.cfg
-		c.Train.Best, c.Eval.Every, c.Eval.Train = "none", c.Train.Length(), 0
-		res, err := part.learn(ctx, quietly(opts))
+		c.Train.Best, c.Eval.Every, c.Eval.Train = "none", c.Train.NumEpochs(), 0
+		res, err := part.trainOn(ctx, withoutEvents(opts))
 		if err != nil {
 			return nil, fmt.Errorf("without fold %d: %w", k+1, err)
 		}
@@ -267,15 +267,16 @@ func (s *spoiled) folds(ctx context.Context, n int, opts run.Options) ([]clean.F
 // wrong labels.
 const trimmedName = "trimmed"
 
-// wrongLabelsFound adds the claims on finding wrong labels; first names the method with random
+// addWrongLabelClaims adds the claims on finding wrong labels; first names the method with random
 // positives.
-func (e *Experiment) wrongLabelsFound(first string) {
+func (e *Experiment) addWrongLabelClaims(first string) {
 	const precision = "train_clean_precision"
-	noises, easy := noises(), "EPS+"+first
+	noises, easy := labelNoises(), "EPS+"+first
 	// over adds a claim that compares two arms or two keys by their means over all noises.
-	over := func(text string, a, b func(n noise) (arm, key string)) {
-		e.Claims = append(e.Claims, Claim{Text: text, Check: func(_ context.Context, out *Outcome) (string, []Paired) {
-			mean := func(of func(n noise) (string, string)) []Number {
+	over := func(text string, a, b func(n labelNoise) (arm, key string)) {
+		e.Claims = append(e.Claims, Claim{Text: text, Check: func(_ context.Context, out *Outcome) (string,
+			[]PairedTest) {
+			mean := func(of func(n labelNoise) (string, string)) []Number {
 				var sum []Number
 				for _, n := range noises {
 					values := out.measure(of(n)).Values
@@ -290,11 +291,11 @@ func (e *Experiment) wrongLabelsFound(first string) {
 			}
 			x, y := mean(a), mean(b)
 			return fmt.Sprintf("mean precision %.1f against %.1f", summarize(x).Mean, summarize(y).Mean),
-				[]Paired{paired(x, y)}
+				[]PairedTest{pairedTest(x, y)}
 		}})
 	}
-	arm := func(name, suffix, key string) func(n noise) (string, string) {
-		return func(n noise) (string, string) { return name + suffix + ", " + n.String(), key }
+	arm := func(name, suffix, key string) func(n labelNoise) (string, string) {
+		return func(n labelNoise) (string, string) { return name + suffix + ", " + n.String(), key }
 	}
 	over("clean finds more wrong labels with easy positives than with random ones.", arm(easy, "", precision),
 		arm(first, "", precision))
@@ -311,7 +312,7 @@ func (e *Experiment) wrongLabelsFound(first string) {
 	}
 }
 
-// noises are the ways in which the experiments make labels wrong.
-func noises() []noise {
-	return []noise{{0.05, false}, {0.1, false}, {0.2, false}, {0.05, true}, {0.1, true}, {0.2, true}}
+// labelNoises are the ways in which the experiments make labels wrong.
+func labelNoises() []labelNoise {
+	return []labelNoise{{0.05, false}, {0.1, false}, {0.2, false}, {0.05, true}, {0.1, true}, {0.2, true}}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// mnistPictures draws the paper's figure 2 for the first seed: both embeddings of the test
+// drawMNIST draws the paper's figure 2 for the first seed: both embeddings of the test
 // pictures, coloured by digit, and their diagnosis.
-func mnistPictures(ctx context.Context, out *Outcome, shown *Shown) error {
+func drawMNIST(ctx context.Context, out *Outcome, shown *Illustrations) error {
 	section := report.Section{Title: "The two embeddings"}
 	album := out.album(ctx)
 	defer album.Close()
@@ -29,7 +29,7 @@ func mnistPictures(ctx context.Context, out *Outcome, shown *Shown) error {
 		var panels []report.Figure
 		for _, a := range out.Arms {
 			r := a.Runs[0]
-			m, err := plane(filepath.Join(out.o.Dir, r.Folder), part.set)
+			m, err := readMap(filepath.Join(out.o.Dir, r.Folder), part.set)
 			if err != nil {
 				return err
 			}
@@ -37,12 +37,12 @@ func mnistPictures(ctx context.Context, out *Outcome, shown *Shown) error {
 			m.Caption = fmt.Sprintf("%s, seed %d: %d test pictures.", a.Name, r.Seed, len(m.X))
 			panels = append(panels, report.Scatter{Axes: report.Axes{Title: m.Title, Bare: true}, X: m.X, Y: m.Y,
 				Class: m.Columns[0].Class, Names: m.Columns[0].Names, Label: true})
-			if err := album.Put(ctx, &m); err != nil {
+			if err := album.AddThumbs(ctx, &m); err != nil {
 				return err
 			}
 			section.Blocks = append(section.Blocks, m)
 		}
-		shown.add(part.file, caption, report.Beside(panels...))
+		shown.add(part.file, caption, report.PanelRow(panels...))
 	}
 	told, err := out.diagnosis(ctx, run.SeenSet,
 		"Test pictures of the digits 0-5, first seed. The classes are even and odd. If a digit is found within its "+
@@ -54,9 +54,9 @@ func mnistPictures(ctx context.Context, out *Outcome, shown *Shown) error {
 	return nil
 }
 
-// plane reads two-dimensional embeddings with their fine labels as a map.
-func plane(folder string, set run.Set) (report.Map, error) {
-	l, err := kept(folder, set)
+// readMap reads two-dimensional embeddings with their fine labels as a map.
+func readMap(folder string, set run.Set) (report.Map, error) {
+	l, err := readKept(folder, set)
 	if err != nil {
 		return report.Map{}, err
 	}
@@ -70,5 +70,5 @@ func plane(folder string, set run.Set) (report.Map, error) {
 	for i := range l.X.Rows {
 		x, y = append(x, float64(l.X.At(i, 0))), append(y, float64(l.X.At(i, 1)))
 	}
-	return maps.Of(l, x, y), nil
+	return maps.NewMap(l, x, y), nil
 }

@@ -33,14 +33,14 @@ func (r *definitionReader) task(n ast.Node) *taskName {
 		r.Number("share", &t.share), r.Truth("alike", &t.alike), r.Count("folds", &t.folds, 1),
 		r.Words("labels", &t.labels), r.Count("copies", &t.copies, 1), r.Count("quality", &t.quality, 1),
 		r.Number("cut", &t.cut), r.Number("brighter", &t.brighter)})
-	if _, err := t.task(); err != nil {
+	if _, err := t.newTask(); err != nil {
 		r.Fail(n, "%v", err)
 	}
 	return &t
 }
 
-// task returns the named task, or nil.
-func (t *taskName) task() (*Task, error) {
+// newTask returns the named task, or nil.
+func (t *taskName) newTask() (*Task, error) {
 	if t == nil {
 		return nil, nil
 	}
@@ -50,31 +50,31 @@ func (t *taskName) task() (*Task, error) {
 	} else if t.on != "" && t.on != run.TestSet.String() {
 		return nil, fmt.Errorf("set %q is not scored: must be test or seen", t.on)
 	}
-	wrong := noise{t.share, t.alike}
+	wrong := labelNoise{t.share, t.alike}
 	switch t.do {
 	case "find kinds":
-		return judgeKinds(set), nil
+		return kindsTask(set), nil
 	case "train on kinds":
-		return refine(set), nil
+		return refineTask(set), nil
 	case "train in batches of kinds":
-		return twoLevel(set, t.batch...), nil
+		return twoLevelTask(set, t.batch...), nil
 	case "find wrong labels":
-		return judgeNoise(wrong, t.folds), nil
+		return noiseTask(wrong, t.folds), nil
 	case "find wrong labels untrained":
-		return judgeLooks(wrong), nil
+		return untrainedNoiseTask(wrong), nil
 	case "train on mended labels":
-		for c := asTheyAre; c <= corrected; c++ {
+		for c := keepLabels; c <= knownLabels; c++ {
 			if c.String() == t.labels {
 				return retrain(wrong, t.folds, c), nil
 			}
 		}
 		return nil, fmt.Errorf("labels: %q is not a cure", t.labels)
 	case "decide":
-		return judgeDecisions(), nil
+		return decisionTask(), nil
 	case "find copies":
 		switch {
 		case t.cut > 0 && t.cut < 1:
-			return findCopies(cutting(t.cut), t.copies), nil
+			return findCopies(cropping(t.cut), t.copies), nil
 		case t.quality > 0:
 			return findCopies(compressing(t.quality), t.copies), nil
 		case t.brighter > 0:

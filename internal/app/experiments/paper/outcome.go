@@ -28,15 +28,15 @@ type Outcome struct {
 	Took       float64      `json:"seconds"`         // of training and evaluation, all runs
 	Taken      int          `json:"taken,omitempty"` // runs copied from other experiments
 	// Minutes is the training time of each run in a row of the table of recipes.
-	Minutes float64   `json:"minutes,omitempty"`
-	Claims  []Checked `json:"claims,omitempty"`
+	Minutes float64        `json:"minutes,omitempty"`
+	Claims  []CheckedClaim `json:"claims,omitempty"`
 	// Figures are the files that Write wrote beside the page.
 	Figures []NamedFigure `json:"figures,omitempty"`
 
 	e *Experiment
 	o Options
 	// chosen is what a sweep chose for the scale, or nil.
-	chosen *Chosen
+	chosen *TunedSettings
 }
 
 // ArmOutcome is the result of one arm over all seeds.
@@ -58,8 +58,8 @@ type MeasureOutcome struct {
 	Values []Number `json:"values,omitempty"` // one per seed
 	Summary
 	// Paper is the published number, if it is about the same data.
-	Paper *Number `json:"paper,omitempty"`
-	Gain  *Paired `json:"gain,omitempty"` // against the baseline
+	Paper *Number     `json:"paper,omitempty"`
+	Gain  *PairedTest `json:"gain,omitempty"` // against the baseline
 }
 
 func newOutcome(ctx context.Context, e *Experiment, runs []*Run, o Options, d Data) (*Outcome, error) {
@@ -75,13 +75,13 @@ func newOutcome(ctx context.Context, e *Experiment, runs []*Run, o Options, d Da
 	var took time.Duration
 	for i := range e.Arms {
 		a := &e.Arms[i]
-		ao := ArmOutcome{Name: a.Name, Chosen: o.chosen.arm(a.tuned())}
+		ao := ArmOutcome{Name: a.Name, Chosen: o.chosen.arm(a.tunedArm())}
 		for _, r := range runs {
 			if r.Arm != a.Name {
 				continue
 			}
 			ao.Runs = append(ao.Runs, r)
-			took += r.Took
+			took += r.Duration
 			if r.Settled != nil {
 				ao.Settled = append(ao.Settled, *r.Settled)
 			}
@@ -92,7 +92,7 @@ func newOutcome(ctx context.Context, e *Experiment, runs []*Run, o Options, d Da
 		for _, m := range e.Measures {
 			mo := MeasureOutcome{Key: m.Key}
 			for _, r := range ao.Runs {
-				v, err := r.value(m)
+				v, err := r.measureValue(m)
 				if err != nil {
 					return nil, err
 				}
@@ -108,7 +108,7 @@ func newOutcome(ctx context.Context, e *Experiment, runs []*Run, o Options, d Da
 	}
 	out.describe()
 	out.compute()
-	out.check(ctx)
+	out.judgeClaims(ctx)
 	return out, nil
 }
 
@@ -125,7 +125,7 @@ func (out *Outcome) describe() {
 		a.Baseline = out.e.Arms[i].Baseline
 		for k := range a.Measures {
 			a.Measures[k].Paper = nil
-			if p := out.e.published(i, k); p.known() && out.Data.InsteadOf == "" {
+			if p := out.e.published(i, k); p.isKnown() && out.Data.InsteadOf == "" {
 				a.Measures[k].Paper = &p
 			}
 		}
@@ -146,7 +146,7 @@ func (out *Outcome) compute() {
 			continue
 		}
 		for k := range out.Arms[i].Measures {
-			p := paired(out.Arms[i].Measures[k].Values, out.Arms[base].Measures[k].Values)
+			p := pairedTest(out.Arms[i].Measures[k].Values, out.Arms[base].Measures[k].Values)
 			out.Arms[i].Measures[k].Gain = &p
 		}
 	}
@@ -167,7 +167,7 @@ func (out *Outcome) Table() report.Table {
 		}
 	}
 	for i, a := range out.Arms {
-		row := report.Row{Cells: []report.Cell{report.T(a.Name)}}
+		row := report.Row{Cells: []report.Cell{report.TextCell(a.Name)}}
 		for k, m := range a.Measures {
 			c := meanStd(m.Summary)
 			if best[k] == i {
@@ -183,15 +183,15 @@ func (out *Outcome) Table() report.Table {
 		if base < 0 {
 			continue
 		}
-		gain := report.Row{Cells: []report.Cell{report.T(gainOver + a.Baseline)}}
+		gain := report.Row{Cells: []report.Cell{report.TextCell(gainOver + a.Baseline)}}
 		for k, m := range a.Measures {
-			gain.Cells = append(gain.Cells, report.T(gainText(m.Gain)))
+			gain.Cells = append(gain.Cells, report.TextCell(formatGain(m.Gain)))
 			if !printed[k] {
 				continue
 			}
-			c := report.Blank()
+			c := report.BlankCell()
 			if b := out.Arms[base].Measures[k]; m.Paper != nil && b.Paper != nil {
-				c = report.Paper(float64(*m.Paper-*b.Paper), 1).Signed()
+				c = report.PublishedCell(float64(*m.Paper-*b.Paper), 1).Signed()
 			}
 			gain.Cells = append(gain.Cells, c)
 		}
@@ -213,7 +213,7 @@ func (out *Outcome) note(marked bool) string {
 	}
 	if marked {
 		note += fmt.Sprintf(" A marked number is ahead of those of all other arms with p < %g, corrected for the "+
-			"number of arms and measures.", level)
+			"number of arms and measures.", significanceLevel)
 	}
 	if out.Data.InsteadOf != "" {
 		note += " The paper's numbers are for other data and are not shown."
@@ -245,7 +245,7 @@ func (out *Outcome) best() []int {
 	for k, m := range out.e.Measures {
 		best[k], p[k] = -1, 1
 		for i := range out.Arms {
-			var tests []Paired
+			var tests []PairedTest
 			for j := range out.Arms {
 				if j == i {
 					continue
@@ -256,13 +256,13 @@ func (out *Outcome) best() []int {
 				}
 				tests = append(tests, gain)
 			}
-			if f := examine(tests); f.verdict == Holds && !math.IsNaN(f.p) {
+			if f := newFinding(tests); f.verdict == Holds && !math.IsNaN(f.p) {
 				best[k], p[k] = i, min(1, f.p*float64(len(tests)))
 			}
 		}
 	}
 	for k, v := range holm.Correct(p) {
-		if v >= level {
+		if v >= significanceLevel {
 			best[k] = -1
 		}
 	}
@@ -271,37 +271,37 @@ func (out *Outcome) best() []int {
 
 // compare tests arm i against arm j. Without values by seed it returns the kept gain of an arm over
 // its baseline, if there is one.
-func (out *Outcome) compare(i, j, measure int) Paired {
+func (out *Outcome) compare(i, j, measure int) PairedTest {
 	a, b := &out.Arms[i].Measures[measure], &out.Arms[j].Measures[measure]
 	switch {
 	case a.Values != nil || b.Values != nil:
-		return paired(a.Values, b.Values)
+		return pairedTest(a.Values, b.Values)
 	case a.Gain != nil && out.Arms[i].Baseline == out.Arms[j].Name:
 		return *a.Gain
 	case b.Gain != nil && out.Arms[j].Baseline == out.Arms[i].Name:
 		return b.Gain.negated()
 	}
-	return Paired{Gain: Summary{Mean: a.Mean - b.Mean, Std: missing, N: min(a.N, b.N)}, P: missing}
+	return PairedTest{Gain: Summary{Mean: a.Mean - b.Mean, Std: missing, N: min(a.N, b.N)}, P: missing}
 }
 
 // paperCell is a published number, or blank.
 func paperCell(v *Number) report.Cell {
 	if v == nil {
-		return report.Blank()
+		return report.BlankCell()
 	}
-	return report.Paper(float64(*v), 1)
+	return report.PublishedCell(float64(*v), 1)
 }
 
-// signed prints a gain as tables do.
-func signed(v Number) string { return report.Num(float64(v), 1).Signed().String() }
+// formatSigned prints a gain as tables do.
+func formatSigned(v Number) string { return report.NumberCell(float64(v), 1).Signed().String() }
 
-func gainText(p *Paired) string {
-	s := signed(p.Gain.Mean)
-	if p.sameInEverySeed() {
+func formatGain(p *PairedTest) string {
+	s := formatSigned(p.Gain.Mean)
+	if p.isConstant() {
 		return s + " (the same in every seed)"
 	}
 	if p.Gain.N > 1 {
-		s += " (" + p.chance("") + ")"
+		s += " (" + p.describeP("") + ")"
 	}
 	return s
 }

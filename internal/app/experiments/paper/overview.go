@@ -32,13 +32,13 @@ func overview(folder string, outcomes []*Outcome) string {
 		fmt.Fprintf(&b, "%s\n", listItem(rule))
 	}
 	var others []string
-	for _, group := range sections(documentedOutcomes(outcomes)) {
+	for _, group := range groupBySection(documentedOutcomes(outcomes)) {
 		if out := group[0]; len(group) == 1 && len(out.Claims) == 0 {
 			others = append(others, fmt.Sprintf("[%[2]s](%[1]s/results/%[2]s.md): %[3]s.", folder, out.Experiment,
 				out.Title))
 			continue
 		}
-		section(&b, folder, group)
+		writeSection(&b, folder, group)
 	}
 	if others != nil {
 		b.WriteString("\n## Experiments without statements\n\n")
@@ -49,8 +49,8 @@ func overview(folder string, outcomes []*Outcome) string {
 	return b.String()
 }
 
-// sections are the outcomes by the section of the page that they stand in.
-func sections(outcomes []*Outcome) [][]*Outcome {
+// groupBySection are the outcomes by the section of the page that they stand in.
+func groupBySection(outcomes []*Outcome) [][]*Outcome {
 	var groups [][]*Outcome
 	for _, out := range outcomes {
 		k := -1
@@ -73,7 +73,7 @@ func (out *Outcome) brief() Brief {
 	return *out.e.Brief
 }
 
-func section(b *strings.Builder, folder string, group []*Outcome) {
+func writeSection(b *strings.Builder, folder string, group []*Outcome) {
 	first := group[0]
 	title := first.Title
 	if len(group) > 1 {
@@ -113,7 +113,7 @@ func overviewTable(group []*Outcome) report.Table {
 		}
 	}
 	for _, name := range names {
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.T(name)}})
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.TextCell(name)}})
 	}
 	add := func(c report.Column, of func(name string) report.Cell) {
 		t.Columns = append(t.Columns, c)
@@ -140,7 +140,7 @@ func overviewTable(group []*Outcome) report.Table {
 					if i := out.e.arm(name); i >= 0 {
 						return paperCell(out.Arms[i].Measures[k].Paper)
 					}
-					return report.Blank()
+					return report.BlankCell()
 				})
 			}
 		}
@@ -198,16 +198,16 @@ func (out *Outcome) briefMeasures(experiments int) []int {
 // briefCell is the mean of a measure of an arm or of a series; blank if out does not have it.
 func (out *Outcome) briefCell(name string, measure, best int) report.Cell {
 	if i := out.e.arm(name); i >= 0 {
-		c := report.Num(float64(out.Arms[i].Measures[measure].Mean), 1)
+		c := report.NumberCell(float64(out.Arms[i].Measures[measure].Mean), 1)
 		if best == i {
 			c = c.Marked()
 		}
 		return c
 	}
 	if slices.ContainsFunc(out.e.Arms, func(a Arm) bool { return a.Series == name }) {
-		return report.Num(float64(out.over(name, out.e.Measures[measure].Key).Mean), 1)
+		return report.NumberCell(float64(out.seriesMean(name, out.e.Measures[measure].Key).Mean), 1)
 	}
-	return report.Blank()
+	return report.BlankCell()
 }
 
 // sweepTable has the first measure: a row per series, a column per value of the figure's axis.
@@ -220,9 +220,9 @@ func (out *Outcome) sweepTable(spread bool) report.Table {
 	}
 	best := out.best()[0]
 	for _, s := range series {
-		row := report.Row{Cells: []report.Cell{report.T(s)}}
+		row := report.Row{Cells: []report.Cell{report.TextCell(s)}}
 		for _, x := range at {
-			c := report.Blank()
+			c := report.BlankCell()
 			if i := slices.IndexFunc(out.e.Arms, func(a Arm) bool { return a.seriesName() == s && a.At == x }); i >= 0 {
 				c = out.briefCell(out.e.Arms[i].Name, 0, best)
 				if spread {
@@ -272,9 +272,9 @@ func (out *Outcome) seriesTable() report.Table {
 	}
 	series, _ := out.sweepAxes()
 	for _, s := range series {
-		row := report.Row{Cells: []report.Cell{report.T(s)}}
+		row := report.Row{Cells: []report.Cell{report.TextCell(s)}}
 		for _, m := range out.e.Measures {
-			row.Cells = append(row.Cells, meanStd(out.over(s, m.Key)))
+			row.Cells = append(row.Cells, meanStd(out.seriesMean(s, m.Key)))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -283,15 +283,15 @@ func (out *Outcome) seriesTable() report.Table {
 
 // tally counts the verdicts in a clause, and says if the data are not the paper's.
 func (out *Outcome) tally() string {
-	text := out.counted()
+	text := out.countVerdicts()
 	if len(out.Claims) > 0 && out.Data.InsteadOf != "" {
 		text += ", on other data than the paper's"
 	}
 	return text
 }
 
-// counted counts the verdicts in a clause.
-func (out *Outcome) counted() string {
+// countVerdicts counts the verdicts in a clause.
+func (out *Outcome) countVerdicts() string {
 	n := len(out.Claims)
 	if n == 0 {
 		return "no statements"
@@ -300,7 +300,7 @@ func (out *Outcome) counted() string {
 		Contradicted: {"is contradicted", "are contradicted"}}
 	var parts []string
 	for _, v := range []Verdict{Holds, Undecided, Contradicted} {
-		claims, _ := out.judged(v)
+		claims, _ := out.claimsWith(v)
 		k := len(claims)
 		switch {
 		case k == 0:
@@ -332,12 +332,12 @@ const paragraphWidth = 120
 var marksBlock = regexp.MustCompile(`^([-+*#>]|\d+[.)])$`)
 
 // paragraph breaks text into lines.
-func paragraph(text string) string { return brokenLines(text, "") }
+func paragraph(text string) string { return wrapLines(text, "") }
 
 // listItem is text as an item of a list.
-func listItem(text string) string { return "- " + brokenLines(text, "  ") }
+func listItem(text string) string { return "- " + wrapLines(text, "  ") }
 
-func brokenLines(text, indent string) string {
+func wrapLines(text, indent string) string {
 	var b strings.Builder
 	length := len(indent)
 	for i, word := range strings.Fields(text) {

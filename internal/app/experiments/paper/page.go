@@ -46,7 +46,7 @@ func (out *Outcome) Write(ctx context.Context) error {
 // page composes the report, and returns the figures that are also files.
 func (out *Outcome) page(ctx context.Context) (report.Page, []NamedFigure, error) {
 	p := report.Page{Title: out.Title, Lead: out.about(), Footer: out.Source}
-	var shown, figures Shown
+	var shown, figures Illustrations
 	if out.e.Pictures != nil {
 		if err := out.e.Pictures(ctx, out, &shown); err != nil {
 			return p, nil, err
@@ -57,14 +57,14 @@ func (out *Outcome) page(ctx context.Context) (report.Page, []NamedFigure, error
 	}
 	if out.e.Sweep != nil {
 		sweep := out.sweep()
-		figures.add("sweep", sweep.Caption, report.Beside(figuresOf(sweep)...))
+		figures.add("sweep", sweep.Caption, report.PanelRow(figuresOf(sweep)...))
 		p.Sections = append(p.Sections, report.Section{Title: "The figure", Blocks: []report.Block{sweep}})
 	}
 	table := report.Section{Title: "Our numbers beside the paper's", Blocks: []report.Block{out.Table()}}
 	if out.e.Own || out.Data.InsteadOf != "" {
 		table.Title = "Our numbers"
 	}
-	if tested := out.tested(); tested != "" {
+	if tested := out.describeTests(); tested != "" {
 		table.Blocks = append(table.Blocks, report.Text(tested))
 	}
 	table.Blocks = append(table.Blocks, out.verdictBlocks()...)
@@ -75,30 +75,30 @@ func (out *Outcome) page(ctx context.Context) (report.Page, []NamedFigure, error
 	curves := out.Curves()
 	figures.Figures = append(figures.Figures, shown.Figures...)
 	if len(curves.Items) > 0 {
-		figures.add(curvesFigure, "Scores over the epochs. "+out.spread(), report.Beside(figuresOf(curves)...))
+		figures.add(curvesFigure, "Scores over the epochs. "+out.describeSeeds(), report.PanelRow(figuresOf(curves)...))
 		p.Sections = append(p.Sections, report.Section{Title: "Over training", Blocks: []report.Block{curves}})
 	}
 	p.Sections = append(p.Sections, report.Section{Title: "Settings and time", Blocks: out.settings()})
 	return p, figures.Figures, nil
 }
 
-// tested says how many images of how many classes each group of measures scores, by the first run
+// describeTests says how many images of how many classes each group of measures scores, by the first run
 // that kept them.
-func (out *Outcome) tested() string {
+func (out *Outcome) describeTests() string {
 	var parts []string
 	for _, m := range out.e.Measures {
 		set, err := run.ParseSet(strings.SplitN(m.Key, "_", 2)[0])
 		if err != nil || len(out.Arms) == 0 {
 			continue
 		}
-		l, err := kept(out.runFolder(out.Arms[0].Name), set)
+		l, err := readKept(out.runFolder(out.Arms[0].Name), set)
 		if err != nil {
 			continue
 		}
 		if l, err = l.Select("label"); err != nil {
 			continue
 		}
-		_, names := maps.Classes(&l.Columns[0])
+		_, names := maps.NumberClasses(&l.Columns[0])
 		part := fmt.Sprintf("%s: %d images of %d classes, the %s set", cmp.Or(m.Group, m.Name), l.X.Rows, len(names),
 			set)
 		if !slices.Contains(parts, part) {
@@ -122,7 +122,7 @@ func figuresOf(f report.Figures) []report.Figure {
 // Curves shows the first measure of every group over the epochs: a curve and a band per arm, and
 // the published numbers as lines.
 func (out *Outcome) Curves() report.Figures {
-	fs := report.Figures{Caption: out.spread()}
+	fs := report.Figures{Caption: out.describeSeeds()}
 	group := ""
 	for k, m := range out.e.Measures {
 		if m.Group == group {
@@ -131,7 +131,7 @@ func (out *Outcome) Curves() report.Figures {
 		group = m.Group
 		f := report.Lines{Axes: report.Axes{Title: m.Group, X: "epoch", Y: m.Name + ", %"}, Marks: true}
 		for _, a := range out.Arms {
-			epochs, runs := a.course(m.Key)
+			epochs, runs := a.scoresByEpoch(m.Key)
 			mean, low, high := report.MeanBand(runs)
 			c := report.Curve{Name: a.Name, X: epochs, Y: mean}
 			if len(runs) > 1 {
@@ -151,9 +151,9 @@ func (out *Outcome) Curves() report.Figures {
 	return fs
 }
 
-// course returns the epochs in which any run scored a measure, and the values there in per cent,
+// scoresByEpoch returns the epochs in which any run scored a measure, and the values there in per cent,
 // NaN for runs that had ended.
-func (a *ArmOutcome) course(key string) (epochs []float64, runs [][]float64) {
+func (a *ArmOutcome) scoresByEpoch(key string) (epochs []float64, runs [][]float64) {
 	for _, r := range a.Runs {
 		for j := range r.History {
 			if _, err := r.History[j].Metric(key); err == nil {
@@ -183,7 +183,7 @@ func (out *Outcome) settings() []report.Block {
 		shared.Items = append(shared.Items, report.Item{Name: "scale " + s.Name, Value: s.About})
 	}
 	for _, s := range slices.Concat(out.e.Base, out.o.scaled, out.o.fast, out.o.Set) {
-		shared.Items = append(shared.Items, item(s))
+		shared.Items = append(shared.Items, settingItem(s))
 	}
 	blocks := []report.Block{shared, report.Text("How the settings were chosen: " + out.Tuning)}
 	if out.chosen != nil {
@@ -192,8 +192,8 @@ func (out *Outcome) settings() []report.Block {
 	arms := report.Settings{Caption: "What the arms change"}
 	for _, a := range out.e.Arms {
 		for i, s := range a.Set {
-			it := item(s)
-			if slices.ContainsFunc(a.Set[i+1:], func(later string) bool { return item(later).Name == it.Name }) {
+			it := settingItem(s)
+			if slices.ContainsFunc(a.Set[i+1:], func(later string) bool { return settingItem(later).Name == it.Name }) {
 				continue
 			}
 			arms.Items = append(arms.Items, report.Item{Name: a.Name, Value: it.Name + " = " + it.Value})
@@ -205,13 +205,14 @@ func (out *Outcome) settings() []report.Block {
 	for _, a := range out.Arms {
 		for _, r := range a.Runs {
 			took.Rows = append(took.Rows, report.Row{Cells: []report.Cell{
-				report.T(a.Name), report.T(fmt.Sprint(r.Seed)), report.T(fmt.Sprint(len(r.History))),
-				report.T(fmt.Sprint(r.Params)), report.T(report.Duration(r.Took)),
+				report.TextCell(a.Name), report.TextCell(fmt.Sprint(r.Seed)),
+				report.TextCell(fmt.Sprint(len(r.History))),
+				report.TextCell(fmt.Sprint(r.Params)), report.TextCell(report.FormatDuration(r.Duration)),
 			}})
 		}
 	}
-	took.Note = "All runs together: " + report.Duration(time.Duration(out.Took*float64(time.Second))) + "." +
-		out.taken()
+	took.Note = "All runs together: " + report.FormatDuration(time.Duration(out.Took*float64(time.Second))) + "." +
+		out.describeCopied()
 	return append(blocks, took)
 }
 
@@ -224,16 +225,16 @@ func (out *Outcome) about() string {
 	return text
 }
 
-// spread says how many seeds the lines of a figure summarise.
-func (out *Outcome) spread() string {
+// describeSeeds says how many seeds the lines of a figure summarise.
+func (out *Outcome) describeSeeds() string {
 	if n := len(out.Seeds); n > 1 {
 		return fmt.Sprintf("Mean and standard deviation of %d seeds.", n)
 	}
 	return "One seed."
 }
 
-// taken says how many runs were copied from other experiments.
-func (out *Outcome) taken() string {
+// describeCopied says how many runs were copied from other experiments.
+func (out *Outcome) describeCopied() string {
 	if out.Taken == 0 {
 		return ""
 	}
@@ -241,8 +242,8 @@ func (out *Outcome) taken() string {
 		"includes their time.", out.Taken, len(out.Arms)*len(out.Seeds))
 }
 
-// item splits key=value.
-func item(set string) report.Item {
+// settingItem splits key=value.
+func settingItem(set string) report.Item {
 	for i := range set {
 		if set[i] == '=' {
 			return report.Item{Name: set[:i], Value: set[i+1:]}

@@ -37,28 +37,28 @@ type Peer struct {
 	Log            io.Writer // what the script prints; nil: nowhere
 }
 
-// compare makes e a row of the table of recipes. Experiment.within adds the tasks of its arms.
-func (s *Stranger) compare(e *Experiment) {
+// makeRecipeRow makes e a row of the table of recipes. Experiment.addRecipeTasks adds the tasks of its arms.
+func (s *UnseenDataset) makeRecipeRow(e *Experiment) {
 	e.Title = "Beside the recipes of others: " + s.Row
 	e.Tuning += " The recipes are those of their toolkits' examples, with the division and the image size of kindred."
-	e.Arms = []Arm{{Name: untrainedArm, Task: s.untrained()}, {Name: kindredArm, Baseline: untrainedArm}}
+	e.Arms = []Arm{{Name: untrainedArm, Task: s.untrainedTask()}, {Name: kindredArm, Baseline: untrainedArm}}
 	for _, r := range recipes() {
 		e.Arms = append(e.Arms, Arm{Name: r.arm, Baseline: untrainedArm})
 		e.Claims = append(e.Claims, Claim{
 			Text: fmt.Sprintf("kindred train is above the recipe %s of %s in R@1 of %s.", r.arm, r.from, s.Things),
 			Arms: []string{kindredArm, r.arm},
-			Check: func(_ context.Context, out *Outcome) (string, []Paired) {
-				ours, theirs := out.mean(kindredArm, s.recall()), out.mean(r.arm, s.recall())
+			Check: func(_ context.Context, out *Outcome) (string, []PairedTest) {
+				ours, theirs := out.meanPercent(kindredArm, s.recallKey()), out.meanPercent(r.arm, s.recallKey())
 				return fmt.Sprintf("R@1 %.1f against %.1f", ours, theirs),
-					[]Paired{out.ahead(s.recall(), kindredArm, r.arm)}
+					[]PairedTest{out.compareArms(s.recallKey(), kindredArm, r.arm)}
 			},
 		})
 	}
 }
 
-// within adds the tasks to the arms of a row of the table of recipes, by the minutes and the script
+// addRecipeTasks adds the tasks to the arms of a row of the table of recipes, by the minutes and the script
 // of o. Other experiments must have neither.
-func (e *Experiment) within(o Options) (*Experiment, error) {
+func (e *Experiment) addRecipeTasks(o Options) (*Experiment, error) {
 	if e.Table() != RecipesTable {
 		if o.Minutes != 0 || o.Peer.Script != "" {
 			return nil, fmt.Errorf("experiment %s has no minutes and no script of a peer: only those of the table %s "+
@@ -75,9 +75,9 @@ func (e *Experiment) within(o Options) (*Experiment, error) {
 	}
 	timed := *e
 	timed.Arms = slices.Clone(e.Arms)
-	plans := &planner{}
+	plans := &configPlanner{}
 	if k := timed.arm(kindredArm); k >= 0 {
-		timed.Arms[k].Task = e.Stranger.within(limit)
+		timed.Arms[k].Task = e.Stranger.limitedTask(limit)
 	}
 	for _, r := range recipes() {
 		k := timed.arm(r.arm)
@@ -88,7 +88,7 @@ func (e *Experiment) within(o Options) (*Experiment, error) {
 			return nil, errors.New("no script that trains by the recipes of others: name it by --peer " +
 				"bench/recipes.py, or leave them out by --arm " + kindredArm)
 		}
-		timed.Arms[k].Task = e.Stranger.peer(r, limit, o.Peer, plans)
+		timed.Arms[k].Task = e.Stranger.peerTask(r, limit, o.Peer, plans)
 	}
 	return &timed, nil
 }

@@ -19,23 +19,25 @@ func recipesTable(outcomes []*Outcome) report.Table {
 	for _, r := range recipes() {
 		t.Columns = append(t.Columns, report.Column{Name: "kindred over " + r.arm})
 	}
-	rows := rowsOf(RecipesTable, outcomes)
-	for i, e := range Rows(RecipesTable) {
+	rows := rowOutcomes(RecipesTable, outcomes)
+	for i, e := range TableRows(RecipesTable) {
 		out := rows[i]
 		if out == nil {
-			cells := []report.Cell{report.T(e.Stranger.Row), report.T(e.Dataset.Title), report.T("not run")}
+			cells := []report.Cell{report.TextCell(e.Stranger.Row), report.TextCell(e.Dataset.Title),
+				report.TextCell("not run")}
 			for len(cells) < len(t.Columns) {
-				cells = append(cells, report.Blank())
+				cells = append(cells, report.BlankCell())
 			}
 			t.Rows = append(t.Rows, report.Row{Cells: cells})
 			continue
 		}
 		for k, m := range e.Measures {
-			cells := []report.Cell{report.Blank(), report.Blank()}
+			cells := []report.Cell{report.BlankCell(), report.BlankCell()}
 			if k == 0 {
-				cells = []report.Cell{report.T(e.Stranger.Row), report.T(out.Data.On)}
+				cells = []report.Cell{report.TextCell(e.Stranger.Row), report.TextCell(out.Data.On)}
 			}
-			cells = append(cells, report.T(m.Name+" of "+m.Group), out.cell(untrainedArm, k), out.cell(kindredArm, k))
+			cells = append(cells, report.TextCell(m.Name+" of "+m.Group), out.cell(untrainedArm, k),
+				out.cell(kindredArm, k))
 			for _, r := range recipes() {
 				cells = append(cells, out.cell(r.arm, k))
 			}
@@ -52,11 +54,11 @@ func recipesTable(outcomes []*Outcome) report.Table {
 func timesTable(outcomes []*Outcome) report.Table {
 	t := report.Table{Columns: []report.Column{{Name: "trained on"}, {Name: "minutes each"}, {Name: "trained by"},
 		{Name: "image side, px"}, {Name: "steps"}, {Name: "epoch kept, of"}, {Name: "a run"}, {Name: "by"}}}
-	for _, out := range rowsOf(RecipesTable, outcomes) {
+	for _, out := range rowOutcomes(RecipesTable, outcomes) {
 		if out == nil {
 			continue
 		}
-		head := []report.Cell{report.T(out.e.Stranger.Row), report.T(fmt.Sprint(out.Minutes))}
+		head := []report.Cell{report.TextCell(out.e.Stranger.Row), report.TextCell(fmt.Sprint(out.Minutes))}
 		for _, a := range out.Arms {
 			if a.Name == untrainedArm || len(a.Settled) == 0 {
 				continue
@@ -70,9 +72,11 @@ func timesTable(outcomes []*Outcome) report.Table {
 				took += s.Seconds
 			}
 			mean := time.Duration(took / float64(len(a.Settled)) * float64(time.Second))
-			t.Rows = append(t.Rows, report.Row{Cells: append(head, report.T(a.Name), report.T(once(sizes)),
-				report.T(once(steps)), report.T(once(kept)), report.T(report.Duration(mean)), report.T(once(peers)))})
-			head = []report.Cell{report.Blank(), report.Blank()}
+			t.Rows = append(t.Rows, report.Row{Cells: append(head, report.TextCell(a.Name),
+				report.TextCell(joinUnique(sizes)),
+				report.TextCell(joinUnique(steps)), report.TextCell(joinUnique(kept)),
+				report.TextCell(report.FormatDuration(mean)), report.TextCell(joinUnique(peers)))})
+			head = []report.Cell{report.BlankCell(), report.BlankCell()}
 		}
 	}
 	return t
@@ -105,7 +109,7 @@ include reading the images. The run ends with an error if the script's embedding
 (cosine below 0.999).
 
 `, "`")
-	rows := slices.DeleteFunc(rowsOf(RecipesTable, outcomes), func(out *Outcome) bool { return out == nil })
+	rows := slices.DeleteFunc(rowOutcomes(RecipesTable, outcomes), func(out *Outcome) bool { return out == nil })
 	t := recipesTable(rows)
 	var left []string
 	t.Rows = slices.DeleteFunc(t.Rows, func(r report.Row) bool {
@@ -127,7 +131,7 @@ include reading the images. The run ends with an error if the script's embedding
 			}
 		}
 		fmt.Fprintf(&b, "\n%s\n\n%s", paragraph("The runs by seed, and how long one took until its network was chosen "+
-			"(recipes: "+strings.Join(peers, "; ")+"):"), columnsOf(times, 0, 1, 2, 3, 4, 5, 6).Markdown())
+			"(recipes: "+strings.Join(peers, "; ")+"):"), selectColumns(times, 0, 1, 2, 3, 4, 5, 6).Markdown())
 	}
 	for _, out := range rows {
 		text := fmt.Sprintf("`%s`: of the statements that kindred train is above a recipe in %s of %s (p corrected "+

@@ -70,27 +70,27 @@ const (
 	testFile   = "test.npy"
 )
 
-// sameNetwork is the smallest allowed cosine between kindred's and a script's embedding of an image
+// minCosine is the smallest allowed cosine between kindred's and a script's embedding of an image
 // before training.
-const sameNetwork = 0.999
+const minCosine = 0.999
 
-// peer is the task of an arm that the script of p trains by a recipe.
-func (s *Stranger) peer(r recipe, limit time.Duration, p Peer, plans *planner) *Task {
-	t := s.task(fmt.Sprintf("trained for %v by the recipe %s of %s", limit, r.name, r.from),
-		func(ctx context.Context, v *visit, opts run.Options) (*run.Result, error) {
+// peerTask is the task of an arm that the script of p trains by a recipe.
+func (s *UnseenDataset) peerTask(r recipe, limit time.Duration, p Peer, plans *configPlanner) *Task {
+	t := s.newTask(fmt.Sprintf("trained for %v by the recipe %s of %s", limit, r.name, r.from),
+		func(ctx context.Context, v *seedRow, opts run.Options) (*run.Result, error) {
 			name := v.cfg.Network.Pretrained
 			if !strings.EqualFold(filepath.Ext(name), ".onnx") {
 				return nil, fmt.Errorf("network.pretrained is %s: the recipes of others need an ONNX file", name)
 			}
-			cfg, err := plans.of(ctx, v, opts)
+			cfg, err := plans.planFor(ctx, v, opts)
 			if err != nil {
 				return nil, err
 			}
-			parts, err := v.division(cfg)
+			parts, err := v.splitByConfig(cfg)
 			if err != nil {
 				return nil, err
 			}
-			m, err := imported(ctx, name, bare(cfg.Data))
+			m, err := importNetwork(ctx, name, pretrainedInput(cfg.Data))
 			if err != nil {
 				return nil, err
 			}
@@ -110,7 +110,7 @@ func (s *Stranger) peer(r recipe, limit time.Duration, p Peer, plans *planner) *
 			if err = errors.Join(err, removePixels(dir)); err != nil {
 				return nil, err
 			}
-			if err := v.sameStart(ctx, dir, m); err != nil {
+			if err := v.checkSameStart(ctx, dir, m); err != nil {
 				return nil, err
 			}
 			said, err := readPeer(dir)
@@ -122,7 +122,7 @@ func (s *Stranger) peer(r recipe, limit time.Duration, p Peer, plans *planner) *
 				res.Scores, err = v.scoreRows(ctx, filepath.Join(dir, testFile))
 				return res, err
 			}
-			if m, err = s.before(ctx, v, opts); err != nil { // at its own image size
+			if m, err = s.untrainedModel(ctx, v, opts); err != nil { // at its own image size
 				return nil, err
 			}
 			res.Config = m.Config
@@ -246,7 +246,7 @@ func readPeer(dir string) (*peerResult, error) {
 
 // result converts the report into the result of a run, without scores.
 func (r *peerResult) result() *run.Result {
-	res := &run.Result{Epoch: r.Kept, Params: r.Parameters, Took: time.Duration(r.Seconds * float64(time.Second)),
+	res := &run.Result{Epoch: r.Kept, Params: r.Parameters, Duration: time.Duration(r.Seconds * float64(time.Second)),
 		Notes: []string{fmt.Sprintf("PyTorch %s, NumPy %s, %d threads", r.Versions["torch"], r.Versions["numpy"],
 			r.Threads)}}
 	for _, e := range r.Epochs {
@@ -258,7 +258,7 @@ func (r *peerResult) result() *run.Result {
 }
 
 // scoreRows scores the embeddings of the test part in a .npy file.
-func (v *visit) scoreRows(ctx context.Context, path string) ([]train.Metric, error) {
+func (v *seedRow) scoreRows(ctx context.Context, path string) ([]train.Metric, error) {
 	x, err := readRows(path, v.test.Len())
 	if err != nil {
 		return nil, err
@@ -266,8 +266,8 @@ func (v *visit) scoreRows(ctx context.Context, path string) ([]train.Metric, err
 	return v.measure(ctx, x, v.test.Fine, v.test.Label)
 }
 
-// sameStart compares the script's embeddings of a few test images before training with those of m.
-func (v *visit) sameStart(ctx context.Context, dir string, m *run.Model) error {
+// checkSameStart compares the script's embeddings of a few test images before training with those of m.
+func (v *seedRow) checkSameStart(ctx context.Context, dir string, m *run.Model) error {
 	const most = 32 // the script writes as many
 	var pos []int
 	for i := range min(most, v.test.Len()) {
@@ -294,9 +294,9 @@ func (v *visit) sameStart(ctx context.Context, dir string, m *run.Model) error {
 		for k, x := range a.Row(i) {
 			cos += float64(x) * float64(b.Row(i)[k])
 		}
-		if cos < sameNetwork {
+		if cos < minCosine {
 			return fmt.Errorf("%s: before training, image %d has cosine %.4f with kindred's embedding, less than %v: "+
-				"the network of the script is not %s", path, i, cos, sameNetwork, v.cfg.Network.Pretrained)
+				"the network of the script is not %s", path, i, cos, minCosine, v.cfg.Network.Pretrained)
 		}
 	}
 	return nil

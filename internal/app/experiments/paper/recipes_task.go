@@ -12,24 +12,24 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// ownTest is how many test images of each class a timed run scores by itself: two, so that each has
+// extraTestImages is how many test images of each class a timed run scores by itself: two, so that each has
 // another of its class.
-const ownTest = 2
+const extraTestImages = 2
 
-// within trains as kindred train does, ends the run after the time limit as kindred train --finish
+// limitedTask trains as kindred train does, ends the run after the time limit as kindred train --finish
 // does, and scores the network in the run folder. The time begins when everything is ready for the
 // first evaluation, as for a peer's script. The recipes do not evaluate the test part while they
-// train, so the run itself scores only ownTest images of each class.
-func (s *Stranger) within(limit time.Duration) *Task {
-	t := s.task(fmt.Sprintf("trained for %v, finished, and the network of the run folder scored", limit),
-		func(ctx context.Context, v *visit, opts run.Options) (*run.Result, error) {
+// train, so the run itself scores only extraTestImages images of each class.
+func (s *UnseenDataset) limitedTask(limit time.Duration) *Task {
+	t := s.newTask(fmt.Sprintf("trained for %v, finished, and the network of the run folder scored", limit),
+		func(ctx context.Context, v *seedRow, opts run.Options) (*run.Result, error) {
 			opts.Dataset = v.own
 			opts.Force, opts.Resume = opts.Resume, false // the time of an interrupted run is not known
 			limited, stop := context.WithCancel(ctx)
 			defer stop()
 			var began time.Time
-			tell := opts.Begin
-			opts.Begin = func(s run.Setup) {
+			tell := opts.OnSetup
+			opts.OnSetup = func(s run.Setup) {
 				if tell != nil {
 					tell(s)
 				}
@@ -44,14 +44,14 @@ func (s *Stranger) within(limit time.Duration) *Task {
 				}
 			}
 			cfg := v.cfg
-			cfg.Data.TestLimit = ownTest
+			cfg.Data.TestLimit = extraTestImages
 			res, err := trainUntil(ctx, limited, cfg, opts)
 			if err != nil {
 				return nil, err
 			}
 			took := time.Since(began)
-			if res, err = v.kept(ctx, res); err == nil {
-				res.Took = took
+			if res, err = v.rescore(ctx, res); err == nil {
+				res.Duration = took
 			}
 			return res, err
 		})
@@ -66,7 +66,7 @@ func trainUntil(ctx, limited context.Context, cfg run.Config, opts run.Options) 
 	if err == nil || ctx.Err() != nil || limited.Err() == nil {
 		return res, err
 	}
-	stopped := (*run.Stopped)(nil)
+	stopped := (*run.StoppedError)(nil)
 	if !errors.As(err, &stopped) || stopped.Epoch == 1 && stopped.Step == 0 {
 		return nil, errors.New("the time ended before the first step: raise --minutes")
 	}
@@ -77,20 +77,20 @@ func trainUntil(ctx, limited context.Context, cfg run.Config, opts run.Options) 
 	if cfg, err = f.Config(); err != nil {
 		return nil, err
 	}
-	opts.Dir, opts.Finish, opts.Force, opts.Begin = stopped.Dir, true, false, nil
+	opts.Dir, opts.Finish, opts.Force, opts.OnSetup = stopped.Dir, true, false, nil
 	return run.Train(ctx, cfg, opts)
 }
 
-// planner remembers what kindred train would choose for the last row and seed: the recipes use its
+// configPlanner remembers what kindred train would choose for the last row and seed: the recipes use its
 // division and image size and need not measure them again.
-type planner struct {
+type configPlanner struct {
 	mu    sync.Mutex
 	asked string // configuration
 	found run.Config
 }
 
-// of returns the configuration of the run of v, with everything that the data decide.
-func (p *planner) of(ctx context.Context, v *visit, opts run.Options) (run.Config, error) {
+// planFor returns the configuration of the run of v, with everything that the data decide.
+func (p *configPlanner) planFor(ctx context.Context, v *seedRow, opts run.Options) (run.Config, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	asked := string(v.cfg.YAML())
@@ -104,8 +104,8 @@ func (p *planner) of(ctx context.Context, v *visit, opts run.Options) (run.Confi
 	return p.found, err
 }
 
-// division divides the samples of v as a run with the complete configuration cfg does.
-func (v *visit) division(cfg run.Config) (*data.Selected, error) {
+// splitByConfig divides the samples of v as a run with the complete configuration cfg does.
+func (v *seedRow) splitByConfig(cfg run.Config) (*data.Selected, error) {
 	parts, err := (&material{set: v.own, cfg: cfg}).selected()
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (v *visit) division(cfg run.Config) (*data.Selected, error) {
 	}
 	own := parts.ValidationGallery == parts.Validation
 	n := cfg.Data.TrainLimit
-	parts.Train, parts.Validation = firstOfEach(parts.Train, n), firstOfEach(parts.Validation, n)
+	parts.Train, parts.Validation = firstPerClass(parts.Train, n), firstPerClass(parts.Validation, n)
 	parts.ValidationGallery = parts.Train
 	if own {
 		parts.ValidationGallery = parts.Validation

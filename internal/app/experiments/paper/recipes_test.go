@@ -80,15 +80,15 @@ const recipesSide = 24
 // by the network before training.
 func recipesOptions(t *testing.T) (Options, *matrix.Dense) {
 	t.Helper()
-	home := coinsHome(t)
+	home := writeCoins(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	network := filepath.Join("..", "..", "..", "network", "onnxnet", "testdata", "residual.onnx")
 	m, _, err := run.Import(network, "", run.DataConfig{Size: recipesSide})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := coinsEmbedded(t, home, m)
-	set := append(slices.Clone(briefly), "network.pretrained="+network, fmt.Sprintf("data.size=%d", recipesSide))
+	e := embedCoins(t, home, m)
+	set := append(slices.Clone(shortRuns), "network.pretrained="+network, fmt.Sprintf("data.size=%d", recipesSide))
 	return Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: home, Minutes: 3, Set: set}, e.X
 }
 
@@ -133,7 +133,7 @@ func TestRecipesRow(t *testing.T) {
 	if out.Minutes != 3 || len(out.Claims) != len(recipes()) {
 		t.Errorf("%v minutes, %d claims", out.Minutes, len(out.Claims))
 	}
-	table, err := Tables(RecipesTable, filepath.Dir(o.Dir))
+	table, err := FormatTables(RecipesTable, filepath.Dir(o.Dir))
 	if err != nil || !strings.Contains(table, "not run") {
 		t.Errorf("%v, %s", err, table)
 	}
@@ -226,7 +226,7 @@ func TestTrainUntil(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(res.History) != 2 || res.History[1].Steps != 2 || len(res.Scores) == 0 {
-		t.Errorf("%d epochs, the last of %d steps, scores %v", len(res.History), res.Last().Steps, res.Scores)
+		t.Errorf("%d epochs, the last of %d steps, scores %v", len(res.History), res.LastEpoch().Steps, res.Scores)
 	}
 	if _, err := run.Load(opts.Dir); err != nil {
 		t.Error(err)

@@ -15,7 +15,7 @@ import (
 // to do the task.
 func (e *Experiment) reuse(a *Arm, plan, dir, folder string, experiments []string) (*Run, error) {
 	to := filepath.Join(dir, folder)
-	if err := vacant(to); err != nil {
+	if err := checkVacant(to); err != nil {
 		return nil, err
 	}
 	r, err := findFinished(experiments, plan, plan, to)

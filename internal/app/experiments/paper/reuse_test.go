@@ -13,9 +13,9 @@ import (
 // TestReuse copies a finished run with the same settings from another folder and trains the missing
 // ones.
 func TestReuse(t *testing.T) {
-	home, e := digitsHome(t, 8), Find("mnist")
+	home, e := writeDigits(t, 8), Find("mnist")
 	e.Space = nil // settings that were chosen go by an arm's name
-	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 1, Home: home, Set: append(slices.Clone(tiny), "train.epochs=1")}
+	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 1, Home: home, Set: append(slices.Clone(tinyRun), "train.epochs=1")}
 	first, err := Reproduce(t.Context(), e, o)
 	if err != nil {
 		t.Fatal(err)
@@ -74,8 +74,8 @@ func TestReuse(t *testing.T) {
 // TestJudgedReuse finds sub-classes in runs of another experiment: nothing is trained, and the
 // scores are those of its own runs.
 func TestJudgedReuse(t *testing.T) {
-	home := digitsHome(t, 12)
-	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 1, Home: home, Set: append(slices.Clone(tiny), "train.epochs=1")}
+	home := writeDigits(t, 12)
+	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 1, Home: home, Set: append(slices.Clone(tinyRun), "train.epochs=1")}
 	if _, err := Reproduce(t.Context(), Find("mnist"), o); err != nil {
 		t.Fatal(err)
 	}

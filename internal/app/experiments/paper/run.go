@@ -47,7 +47,7 @@ type Options struct {
 	// What resolve finds: the settings of the scale, those that a sweep chose, and those of a fast
 	// run.
 	scaled, fast []string
-	chosen       *Chosen
+	chosen       *TunedSettings
 }
 
 // resolve looks up what the options change in e.
@@ -60,14 +60,14 @@ func (o Options) resolve(e *Experiment) (Options, error) {
 	if o.Fast {
 		o.fast = e.Fast
 	}
-	o.chosen, err = e.chosen(s.Name)
+	o.chosen, err = e.readTuned(s.Name)
 	return o, err
 }
 
 // settings returns the settings that come after the arm's Set: the scale's, those that a sweep
 // chose, the arm's changes of them, the fast ones, then o.Set.
 func (o Options) settings(a *Arm) []string {
-	return slices.Concat(o.scaled, o.chosen.arm(a.tuned()), a.Change, o.fast, o.Set)
+	return slices.Concat(o.scaled, o.chosen.arm(a.tunedArm()), a.Change, o.fast, o.Set)
 }
 
 // Run is one finished training.
@@ -81,7 +81,7 @@ type Run struct {
 	Scores    []train.Metric `json:"scores,omitempty"`
 	Untrained []train.Metric `json:"untrained,omitempty"`
 	Params    int            `json:"parameters"`
-	Took      time.Duration  `json:"took_ns"`
+	Duration  time.Duration  `json:"took_ns"`
 	Plan      string         `json:"plan"` // the settings asked for, as YAML
 	// From is the run folder that this one was copied from, or empty.
 	From string `json:"from,omitempty"`
@@ -89,8 +89,8 @@ type Run struct {
 	Settled *Settled `json:"settled,omitempty"`
 }
 
-// value returns a measure of the kept network, in per cent.
-func (r *Run) value(m Measure) (float64, error) {
+// measureValue returns a measure of the kept network, in per cent.
+func (r *Run) measureValue(m Measure) (float64, error) {
 	row := r.History[len(r.History)-1]
 	if r.Scores != nil {
 		row.Metrics = r.Scores
@@ -108,41 +108,41 @@ func (r *Run) value(m Measure) (float64, error) {
 func Reproduce(ctx context.Context, e *Experiment, o Options) (*Outcome, error) {
 	o.Seeds, o.Jobs = cmp.Or(max(o.Seeds, 0), e.DefaultSeeds(o.Fast)), max(o.Jobs, 1)
 	var err error
-	if e, err = e.only(o.Arms); err != nil {
+	if e, err = e.withArms(o.Arms); err != nil {
 		return nil, err
 	}
 	if o, err = o.resolve(e); err != nil {
 		return nil, err
 	}
-	if e, err = e.within(o); err != nil {
+	if e, err = e.addRecipeTasks(o); err != nil {
 		return nil, err
 	}
-	d, err := e.used(ctx, o)
+	d, err := e.usedData(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	oneAtATime(&o)
+	serializeObserve(&o)
 	runs, err := e.runs(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	for k := range runs {
 		if a := &e.Arms[k%len(e.Arms)]; a.Untrained != "" {
-			runs[k] = runs[k-k%len(e.Arms)+e.arm(a.Untrained)].untrained(a.Name)
+			runs[k] = runs[k-k%len(e.Arms)+e.arm(a.Untrained)].asUntrained(a.Name)
 		}
 	}
 	return newOutcome(ctx, e, runs, o, d)
 }
 
-// untrained returns the scores before training of r, as a run of the named arm.
-func (r *Run) untrained(arm string) *Run {
+// asUntrained returns the scores before training of r, as a run of the named arm.
+func (r *Run) asUntrained(arm string) *Run {
 	u := *r
-	u.Arm, u.Scores, u.Took, u.From = arm, r.Untrained, 0, ""
+	u.Arm, u.Scores, u.Duration, u.From = arm, r.Untrained, 0, ""
 	return &u
 }
 
-// oneAtATime serialises the calls of Observe from runs side by side.
-func oneAtATime(o *Options) {
+// serializeObserve serialises the calls of Observe from runs side by side.
+func serializeObserve(o *Options) {
 	var mu sync.Mutex
 	if observe := o.Observe; observe != nil {
 		o.Observe = func(arm string, seed uint64, ev train.Event) {

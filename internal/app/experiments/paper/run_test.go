@@ -18,10 +18,10 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
-// digitsHome writes idx files of made-up digits, n pictures of each class for training and for
+// writeDigits writes idx files of made-up digits, n pictures of each class for training and for
 // testing. Class c has a bright square, with noise, whose place depends on c. It returns the data
 // folder.
-func digitsHome(t *testing.T, n int) string {
+func writeDigits(t *testing.T, n int) string {
 	t.Helper()
 	home := t.TempDir()
 	dir := filepath.Join(home, "mnist")
@@ -60,12 +60,12 @@ func digitsHome(t *testing.T, n int) string {
 	return home
 }
 
-var tiny = []string{"network.name=conv4", "network.width=8", "train.epochs=2", "eval.every=1", "sample.per_class=8",
+var tinyRun = []string{"network.name=conv4", "network.width=8", "train.epochs=2", "eval.every=1", "sample.per_class=8",
 	"data.train_limit=0", "data.test_limit=0"}
 
 func TestReproduceWritesKeepsAndResumes(t *testing.T) {
-	home, e := digitsHome(t, 12), Find("mnist")
-	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 5, Home: home, Set: tiny}
+	home, e := writeDigits(t, 12), Find("mnist")
+	o := Options{Dir: t.TempDir(), Seeds: 2, Seed: 5, Home: home, Set: tinyRun}
 	first, err := Reproduce(t.Context(), e, o)
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestReproduceWritesKeepsAndResumes(t *testing.T) {
 		}
 	}
 
-	sparseCurves(t, first)
+	checkSparseCurves(t, first)
 
 	// A second call trains nothing and returns the same.
 	o.Observe = func(arm string, seed uint64, _ train.Event) { t.Errorf("%s, seed %d was trained again", arm, seed) }
@@ -108,7 +108,7 @@ func TestReproduceWritesKeepsAndResumes(t *testing.T) {
 	}
 
 	// An interrupted run continues to the same numbers.
-	o = Options{Dir: t.TempDir(), Seeds: 1, Seed: 5, Home: home, Set: tiny}
+	o = Options{Dir: t.TempDir(), Seeds: 1, Seed: 5, Home: home, Set: tinyRun}
 	ctx, cancel := context.WithCancel(t.Context())
 	o.Observe = func(arm string, _ uint64, ev train.Event) {
 		if arm == "Trip+EPS" && ev.Stage == train.Stepped && ev.Epoch == 2 {
@@ -133,8 +133,8 @@ func TestReproduceWritesKeepsAndResumes(t *testing.T) {
 	}
 }
 
-// sparseCurves draws an outcome whose first epoch has no scores.
-func sparseCurves(t *testing.T, out *Outcome) {
+// checkSparseCurves draws an outcome whose first epoch has no scores.
+func checkSparseCurves(t *testing.T, out *Outcome) {
 	t.Helper()
 	// Epochs without scores, here the first of two, are no gaps in the curves.
 	for i := range out.Arms {
@@ -180,8 +180,8 @@ func asJSON(t *testing.T, v any) string {
 }
 
 func TestDamagedResultIsNamed(t *testing.T) {
-	home, e := digitsHome(t, 4), Find("mnist")
-	o := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: home, Set: tiny}
+	home, e := writeDigits(t, 4), Find("mnist")
+	o := Options{Dir: t.TempDir(), Seeds: 1, Seed: 1, Home: home, Set: tinyRun}
 	if _, err := Reproduce(t.Context(), e, o); err != nil {
 		t.Fatal(err)
 	}

@@ -19,9 +19,9 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Shown holds an experiment's pictures: sections of its report, and the figures that are also
+// Illustrations holds an experiment's pictures: sections of its report, and the figures that are also
 // files.
-type Shown struct {
+type Illustrations struct {
 	Sections []report.Section
 	Figures  []NamedFigure
 }
@@ -33,7 +33,7 @@ type NamedFigure struct {
 	Figure  report.Figure `json:"-"`
 }
 
-func (s *Shown) add(name, caption string, f report.Figure) {
+func (s *Illustrations) add(name, caption string, f report.Figure) {
 	s.Figures = append(s.Figures, NamedFigure{name, caption, f})
 }
 
@@ -46,8 +46,8 @@ func (out *Outcome) runFolder(arm string) string {
 	return filepath.Join(out.o.Dir, out.Arms[k].Runs[0].Folder)
 }
 
-// kept reads the embeddings of a set of samples that a run kept.
-func kept(folder string, s run.Set) (*embedding.Table, error) {
+// readKept reads the embeddings of a set of samples that a run kept.
+func readKept(folder string, s run.Set) (*embedding.Table, error) {
 	f, err := run.Open(folder)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (out *Outcome) diagnosis(ctx context.Context, set run.Set, lead string, arm
 		if folder == "" {
 			continue
 		}
-		l, err := kept(folder, set)
+		l, err := readKept(folder, set)
 		if err != nil {
 			return report.Section{}, err
 		}
@@ -79,29 +79,29 @@ func (out *Outcome) diagnosis(ctx context.Context, set run.Set, lead string, arm
 		if err != nil {
 			return report.Section{}, fmt.Errorf("%s: %w", arm, err)
 		}
-		ds = append(ds, diagnosisreport.Draw(arm, r))
+		ds = append(ds, diagnosisreport.NewDiagnosis(arm, r))
 	}
 	s := report.Section{Title: "Have the classes collapsed?", Blocks: []report.Block{report.Text(lead)}}
 	for _, part := range report.DiagnosisSections(ds...) {
 		if slices.Contains([]string{"Verdict", "Measures", "Triplets", "Classes"}, part.Title) {
 			for _, b := range part.Blocks {
-				s.Blocks = append(s.Blocks, unmarked(b))
+				s.Blocks = append(s.Blocks, withoutMarks(b))
 			}
 		}
 	}
 	return s, nil
 }
 
-// unmarked returns a block whose table marks no best number: one seed cannot show which arm is
+// withoutMarks returns a block whose table marks no best number: one seed cannot show which arm is
 // better.
-func unmarked(b report.Block) report.Block {
+func withoutMarks(b report.Block) report.Block {
 	t, ok := b.(report.Table)
 	if !ok {
 		return b
 	}
 	t.Rows = slices.Clone(t.Rows)
 	for i := range t.Rows {
-		t.Rows[i].Best = report.None
+		t.Rows[i].Best = report.NoBest
 	}
 	return t
 }
@@ -111,7 +111,7 @@ const queriesFigure = "queries"
 
 // queries shows the same random test queries with their nearest neighbours in
 // the embeddings of each arm, first seed only.
-func (out *Outcome) queries(ctx context.Context, shown *Shown, lead string, arms ...string) error {
+func (out *Outcome) queries(ctx context.Context, shown *Illustrations, lead string, arms ...string) error {
 	d, err := out.open(ctx)
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (out *Outcome) queries(ctx context.Context, shown *Shown, lead string, arms
 		if folder == "" {
 			continue
 		}
-		l, err := kept(folder, run.TestSet)
+		l, err := readKept(folder, run.TestSet)
 		if err != nil {
 			return err
 		}
@@ -132,13 +132,13 @@ func (out *Outcome) queries(ctx context.Context, shown *Shown, lead string, arms
 		}
 		cfg := retrieval.Config{Queries: 6, Seed: out.o.Seed}
 		if d.Source != nil { // not ready features
-			if cfg.Picture, err = photo.Of(ctx, d, l.Files); err != nil {
+			if cfg.Picture, err = photo.NewReader(ctx, d, l.Files); err != nil {
 				return err
 			}
 		}
 		ids, names := l.NamedLabels()
 		cfg.Label = func(i int) string { return names[0][ids[0][i]] }
-		pair, err := retrieval.Choose(ctx, l.X, ids[0], cfg)
+		pair, err := retrieval.ChooseQueries(ctx, l.X, ids[0], cfg)
 		if err != nil {
 			return err
 		}
@@ -165,7 +165,7 @@ const mappedClasses = 10
 
 // maps places the training samples of a few classes in the plane by t-SNE, in
 // each arm's embedding of the first seed.
-func (out *Outcome) maps(ctx context.Context, shown *Shown, lead string, arms ...string) error {
+func (out *Outcome) maps(ctx context.Context, shown *Illustrations, lead string, arms ...string) error {
 	caption := fmt.Sprintf("t-SNE of the first %d training classes, seed %d of %d.", mappedClasses, out.Seeds[0],
 		len(out.Seeds))
 	s := report.Section{Title: "Training classes", Blocks: []report.Block{report.Text(lead)}}
@@ -177,7 +177,7 @@ func (out *Outcome) maps(ctx context.Context, shown *Shown, lead string, arms ..
 		if folder == "" {
 			continue
 		}
-		l, err := kept(folder, run.TrainSet)
+		l, err := readKept(folder, run.TrainSet)
 		if err != nil {
 			return err
 		}
@@ -189,17 +189,17 @@ func (out *Outcome) maps(ctx context.Context, shown *Shown, lead string, arms ..
 		if err != nil {
 			return fmt.Errorf("%s: %w", arm, err)
 		}
-		m := maps.Of(few, at.X, at.Y)
+		m := maps.NewMap(few, at.X, at.Y)
 		m.Title, m.Caption = arm, fmt.Sprintf("%s: %d training samples. %s", arm, len(m.X), caption)
 		panels = append(panels, report.Scatter{Axes: report.Axes{Title: arm, Equal: true, Bare: true}, X: m.X, Y: m.Y,
 			Class: m.Columns[0].Class, Names: m.Columns[0].Names})
-		if err := album.Put(ctx, &m); err != nil {
+		if err := album.AddThumbs(ctx, &m); err != nil {
 			return err
 		}
 		s.Blocks = append(s.Blocks, m)
 	}
 	shown.Sections = append(shown.Sections, s)
-	shown.add("classes", caption, report.Beside(panels...))
+	shown.add("classes", caption, report.PanelRow(panels...))
 	return nil
 }
 

@@ -2,47 +2,47 @@ package paper
 
 import "github.com/kindred-ml/kindred/run"
 
-// state adds what the files lack: the claims, with how they are judged, and the pictures. The
+// addClaims adds what the files lack: the claims, with how they are judged, and the pictures. The
 // claims of the table of the defaults are made with its rows.
-func state(e *Experiment, find func(string) *Experiment) {
+func addClaims(e *Experiment, find func(string) *Experiment) {
 	switch e.Name {
 	case "mnist":
-		e.Pictures = mnistPictures
+		e.Pictures = drawMNIST
 	case "mnist-why":
-		e.below(find("mnist"), "Trip+EPS", "seen_recall@1")
+		e.addAblationClaims(find("mnist"), "Trip+EPS", "seen_recall@1")
 	case "omniglot-why":
-		e.below(find("omniglot"), "EPS+Trip+SH", "test_recall@1")
+		e.addAblationClaims(find("omniglot"), "EPS+Trip+SH", "test_recall@1")
 	case "omniglot-positives":
-		e.moreIsBetter()
+		e.addPositivesClaims()
 	case "omniglot-train":
-		e.fitted()
+		e.addFitClaim()
 	case "trimmed":
-		e.trimsLess()
+		e.addTrimClaim()
 	case "extreme":
-		e.secondOrder()
-		e.Pictures = extremePictures
+		e.addSecondOrderClaims()
+		e.Pictures = drawExtreme
 	case "cars", "cub":
-		e.Pictures = neighboursAndMaps
+		e.Pictures = drawNeighboursAndMaps
 	case "cub-coarse", "cub-mixed", "cars-coarse", "sop-coarse", "inshop-coarse":
-		e.easyFindsMore()
+		e.addRetrievalClaims()
 	case "finetune":
-		e.startsBehind()
+		e.addStartClaims()
 	case "finetune-coarse", "finetune-mixed":
-		e.startsBehind()
-		e.easyAhead(e.Name == "finetune-mixed")
+		e.addStartClaims()
+		e.addEasyClaims(e.Name == "finetune-mixed")
 	case "cures", "cures-birds":
-		e.cures(run.TestSet)
+		e.addCureClaims(run.TestSet)
 	case "cures-mnist":
-		e.cures(run.SeenSet)
+		e.addCureClaims(run.SeenSet)
 	case "discover", "discover-mnist", "discover-birds":
-		e.kindsAgree()
+		e.addKindClaims()
 	case "clean", "clean-birds":
-		e.wrongLabelsFound("Dist-Margin")
+		e.addWrongLabelClaims("Dist-Margin")
 	case "clean-mnist":
-		e.wrongLabelsFound("Trip+SH")
+		e.addWrongLabelClaims("Trip+SH")
 	case "decide":
-		e.decidesBetter()
+		e.addDecisionClaims()
 	case "cleaned-mnist", "cleaned-birds":
-		e.mendingHelps()
+		e.addMendingClaims()
 	}
 }

@@ -15,7 +15,7 @@ type Number float64
 
 // MarshalJSON implements json.Marshaler.
 func (x Number) MarshalJSON() ([]byte, error) {
-	if !x.known() {
+	if !x.isKnown() {
 		return []byte("null"), nil
 	}
 	return json.Marshal(float64(x))
@@ -32,7 +32,7 @@ func (x *Number) UnmarshalJSON(text []byte) error {
 
 var missing = Number(math.NaN())
 
-func (x Number) known() bool { return !math.IsNaN(float64(x)) && !math.IsInf(float64(x), 0) }
+func (x Number) isKnown() bool { return !math.IsNaN(float64(x)) && !math.IsInf(float64(x), 0) }
 
 // Summary is the mean of a measure over seeds, with the standard deviation
 // (n - 1) between them, which is missing for fewer than two seeds.
@@ -54,19 +54,19 @@ func summarize(x []Number) Summary {
 	return s
 }
 
-// Paired is Student's paired t-test of two arms over the same seeds.
-type Paired struct {
+// PairedTest is Student's paired t-test of two arms over the same seeds.
+type PairedTest struct {
 	Gain Summary `json:"gain"` // arm minus baseline
 	// P is the two-sided probability of a gain at least this large in size if there were no
 	// difference. It is missing for fewer than two seeds, and for gains that are equal in all seeds.
 	P Number `json:"p"`
 }
 
-// paired compares an arm with a baseline: values of the same seeds in the same order. If the
+// pairedTest compares an arm with a baseline: values of the same seeds in the same order. If the
 // numbers of values differ, no seeds are paired.
-func paired(arm, baseline []Number) Paired {
+func pairedTest(arm, baseline []Number) PairedTest {
 	r := ttest.Paired(floats(arm), floats(baseline))
-	return Paired{Gain: Summary{Mean: Number(r.Mean), Std: Number(r.Std), N: r.N}, P: Number(r.P)}
+	return PairedTest{Gain: Summary{Mean: Number(r.Mean), Std: Number(r.Std), N: r.N}, P: Number(r.P)}
 }
 
 func floats(x []Number) []float64 {
@@ -77,17 +77,17 @@ func floats(x []Number) []float64 {
 	return v
 }
 
-// against compares values with a bound that they should exceed.
-func against(values []Number, bound float64) Paired {
+// boundTest compares values with a bound that they should exceed.
+func boundTest(values []Number, bound float64) PairedTest {
 	b := make([]Number, len(values))
 	for i := range b {
 		b[i] = Number(bound)
 	}
-	return paired(values, b)
+	return pairedTest(values, b)
 }
 
 // negated is the comparison with the sides exchanged.
-func (p Paired) negated() Paired {
+func (p PairedTest) negated() PairedTest {
 	p.Gain.Mean = -p.Gain.Mean
 	return p
 }

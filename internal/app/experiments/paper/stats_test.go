@@ -10,7 +10,7 @@ import (
 func TestPairedAgainstKnownValues(t *testing.T) {
 	arm := []Number{5, 7, 6, 9, 8}
 	base := []Number{4, 5, 6, 6, 5.75}
-	got := paired(arm, base)
+	got := pairedTest(arm, base)
 	diff := []float64{1, 2, 0, 3, 2.25}
 	var mean, ss float64
 	for _, d := range diff {
@@ -32,7 +32,7 @@ func TestPairedAgainstKnownValues(t *testing.T) {
 		for i := range a {
 			a[i] = Number(d[i] + shift)
 		}
-		if p := paired(a, make([]Number, 5)).P; math.Abs(float64(p)-tc.p) > 1e-5 {
+		if p := pairedTest(a, make([]Number, 5)).P; math.Abs(float64(p)-tc.p) > 1e-5 {
 			t.Errorf("t = %v: p = %v, want %v", tc.t, p, tc.p)
 		}
 	}
@@ -56,16 +56,16 @@ func TestPairedDegenerate(t *testing.T) {
 			0.1, 3},
 		{"no number", []Number{5, nan, 7}, []Number{4, 5, 5}, nan, 3},
 	} {
-		got := paired(tc.arm, tc.base)
-		if got.P.known() || got.Gain.N != tc.n || tc.mean.known() != got.Gain.Mean.known() || tc.mean.known() &&
+		got := pairedTest(tc.arm, tc.base)
+		if got.P.isKnown() || got.Gain.N != tc.n || tc.mean.isKnown() != got.Gain.Mean.isKnown() || tc.mean.isKnown() &&
 			math.Abs(float64(got.Gain.Mean-tc.mean)) > 1e-9 {
 			t.Errorf("%s: %+v", tc.name, got)
 		}
-		if v, why := judge([]Paired{got}); v != Undecided {
+		if v, why := judgeTests([]PairedTest{got}); v != Undecided {
 			t.Errorf("%s: %s (%s)", tc.name, v, why)
 		}
 		text, err := json.Marshal(got)
-		var back Paired
+		var back PairedTest
 		if err == nil {
 			err = json.Unmarshal(text, &back)
 		}

@@ -9,7 +9,7 @@ import (
 // sweep draws every measure of the figure against the number that differs between the arms: a curve
 // with a band for each series.
 func (out *Outcome) sweep() report.Figures {
-	fs := report.Figures{Caption: out.e.Sweep.Caption + " " + out.spread()}
+	fs := report.Figures{Caption: out.e.Sweep.Caption + " " + out.describeSeeds()}
 	for k, m := range out.e.Measures {
 		if of := out.e.Sweep.Measures; of != nil && !slices.Contains(of, m.Key) {
 			continue

@@ -27,10 +27,11 @@ type Task struct {
 	Timed bool
 }
 
-// onData is a task on the data set of a run's configuration.
-func onData(plan string, do func(ctx context.Context, m *material, opts run.Options) (*run.Result, error)) *Task {
+// newMaterialTask is a task on the data set of a run's configuration.
+func newMaterialTask(plan string, do func(ctx context.Context, m *material, opts run.Options) (*run.Result,
+	error)) *Task {
 	return &Task{Plan: plan, Do: func(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
-		m, err := open(ctx, cfg, opts)
+		m, err := openMaterial(ctx, cfg, opts)
 		if err != nil {
 			return nil, err
 		}
@@ -42,8 +43,8 @@ func onData(plan string, do func(ctx context.Context, m *material, opts run.Opti
 // taskMark begins the line of Task.Plan in plan.yaml.
 const taskMark = "# task: "
 
-// plan is the text of plan.yaml.
-func (a *Arm) plan(cfg *run.Config) string {
+// planText is the text of plan.yaml.
+func (a *Arm) planText(cfg *run.Config) string {
 	text := string(cfg.YAML())
 	if a.Task != nil {
 		text += taskMark + a.Task.Plan + "\n"
@@ -51,8 +52,8 @@ func (a *Arm) plan(cfg *run.Config) string {
 	return text
 }
 
-// do does a run of the arm.
-func (a *Arm) do(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
+// runTask does a run of the arm.
+func (a *Arm) runTask(ctx context.Context, cfg run.Config, opts run.Options) (*run.Result, error) {
 	if a.Task == nil {
 		return run.Train(ctx, cfg, opts)
 	}
@@ -69,14 +70,14 @@ func (a *Arm) do(ctx context.Context, cfg run.Config, opts run.Options) (*run.Re
 	}
 	res, err := do(ctx, cfg, opts)
 	if err == nil && !a.Task.Timed {
-		res.Took = time.Since(began) // with the additional trainings
+		res.Duration = time.Since(began) // with the additional trainings
 	}
 	return res, err
 }
 
-// scored adds scores to those of a run's kept network.
-func scored(res *run.Result, more []train.Metric) *run.Result {
-	last := res.Last()
+// addScores adds scores to those of a run's kept network.
+func addScores(res *run.Result, more []train.Metric) *run.Result {
+	last := res.LastEpoch()
 	if res.Scores == nil {
 		res.Scores = last.Metrics
 	}
@@ -85,8 +86,8 @@ func scored(res *run.Result, more []train.Metric) *run.Result {
 	return res
 }
 
-// untrained is the result of a run without training.
-func untrained(scores []train.Metric) *run.Result {
+// untrainedResult is the result of a run without training.
+func untrainedResult(scores []train.Metric) *run.Result {
 	return &run.Result{History: []train.Epoch{{Metrics: scores}}, Scores: scores}
 }
 
@@ -97,14 +98,14 @@ type material struct {
 	train *data.Part    // what cfg trains on
 }
 
-// open opens the data set of a configuration. The caller closes the result.
-func open(ctx context.Context, cfg run.Config, opts run.Options) (*material, error) {
+// openMaterial opens the data set of a configuration. The caller closes the result.
+func openMaterial(ctx context.Context, cfg run.Config, opts run.Options) (*material, error) {
 	d, err := cfg.Data.Open(ctx, opts.Home)
 	if err != nil {
 		return nil, err
 	}
 	m := &material{set: d, cfg: cfg}
-	m.train, err = m.chosen()
+	m.train, err = m.trainingPart()
 	if err != nil {
 		d.Close()
 		return nil, err
@@ -112,17 +113,17 @@ func open(ctx context.Context, cfg run.Config, opts run.Options) (*material, err
 	return m, nil
 }
 
-// chosen is the part that cfg trains on.
-func (m *material) chosen() (*data.Part, error) {
+// trainingPart is the part that cfg trains on.
+func (m *material) trainingPart() (*data.Part, error) {
 	sel, err := m.selected()
 	if err != nil {
 		return nil, err
 	}
-	return firstOfEach(sel.Train, m.cfg.Data.TrainLimit), nil
+	return firstPerClass(sel.Train, m.cfg.Data.TrainLimit), nil
 }
 
-// firstOfEach keeps the first n samples of every fine class; 0 keeps all.
-func firstOfEach(p *data.Part, n int) *data.Part {
+// firstPerClass keeps the first n samples of every fine class; 0 keeps all.
+func firstPerClass(p *data.Part, n int) *data.Part {
 	if n == 0 {
 		return p
 	}
@@ -143,9 +144,9 @@ func (m *material) selected() (*data.Selected, error) {
 		Seed: m.cfg.Train.Seed})
 }
 
-// labelled returns the material with other labels of the training samples: of[p] is the label of
+// withLabels returns the material with other labels of the training samples: of[p] is the label of
 // position p, among classes. Test samples keep their labels, which come after these.
-func (m *material) labelled(name string, of []int64, classes []string) (*material, error) {
+func (m *material) withLabels(name string, of []int64, classes []string) (*material, error) {
 	was, err := m.set.Labels(m.cfg.Data.Label)
 	if err != nil {
 		return nil, err
@@ -157,23 +158,23 @@ func (m *material) labelled(name string, of []int64, classes []string) (*materia
 	for p, i := range m.train.Index {
 		c.IDs[i] = of[p]
 	}
-	return m.with(c)
+	return m.withColumn(c)
 }
 
-// with adds a column and trains on it.
-func (m *material) with(c data.Column) (*material, error) {
+// withColumn adds a column and trains on it.
+func (m *material) withColumn(c data.Column) (*material, error) {
 	set := *m.set
 	set.Columns = append(slices.Clone(set.Columns), c)
 	out := &material{set: &set, cfg: m.cfg}
 	out.cfg.Data.Label = c.Name
 	var err error
-	out.train, err = out.chosen()
+	out.train, err = out.trainingPart()
 	return out, err
 }
 
-// divided returns the material with a split of its own: it trains on the training samples at the
+// withSplit returns the material with a split of its own: it trains on the training samples at the
 // positions p for which train(p) is true, and tests the samples tested.
-func (m *material) divided(train func(p int) bool, tested []int) *material {
+func (m *material) withSplit(train func(p int) bool, tested []int) *material {
 	d := *m.set
 	d.Splits, d.Disjoint = make([]data.Split, d.Len()), false
 	for _, i := range tested {
@@ -190,19 +191,19 @@ func (m *material) divided(train func(p int) bool, tested []int) *material {
 	return out
 }
 
-// learn trains on the material.
-func (m *material) learn(ctx context.Context, opts run.Options) (*run.Result, error) {
+// trainOn trains on the material.
+func (m *material) trainOn(ctx context.Context, opts run.Options) (*run.Result, error) {
 	opts.Dataset = m.set
 	return run.Train(ctx, m.cfg, opts)
 }
 
-// quietly returns the options of an additional training of a run.
-func quietly(opts run.Options) run.Options {
+// withoutEvents returns the options of an additional training of a run.
+func withoutEvents(opts run.Options) run.Options {
 	return run.Options{Home: opts.Home, Weights: opts.Weights}
 }
 
 // embed embeds the training samples with the network of a run.
-func (m *material) embed(ctx context.Context, res *run.Result) (*run.Embedded, error) {
+func (m *material) embed(ctx context.Context, res *run.Result) (*run.Embeddings, error) {
 	model := &run.Model{Config: res.Config, Net: res.Net}
 	if model.Config.Network.Freeze != nil {
 		model.Cache, _ = home.Features() // without a cache they are computed again

@@ -36,9 +36,9 @@ type Space struct {
 	Plan []string
 }
 
-// of returns the space for another experiment that uses the settings of the named one; kept is its
+// forExperiment returns the space for another experiment that uses the settings of the named one; kept is its
 // Kept.
-func (s *Space) of(name, kept string) *Space {
+func (s *Space) forExperiment(name, kept string) *Space {
 	other := *s
 	other.Of, other.Kept = name, kept
 	return &other
@@ -53,7 +53,7 @@ func (s *Space) keptText(e *Experiment) string { return cmp.Or(s.Kept, e.Tuning)
 func (e *Experiment) TunePlan(o Options, trials int) (string, error) {
 	if e.Space == nil {
 		return "", fmt.Errorf("experiment %s has no ranges to search; these experiments have: %s", e.Name,
-			strings.Join(tunable(), ", "))
+			strings.Join(tunableNames(), ", "))
 	}
 	if e.Space.Of != "" {
 		return "", fmt.Errorf("experiment %s has the settings of %s: tune that experiment", e.Name, e.Space.Of)
@@ -77,34 +77,34 @@ func (e *Experiment) TunePlan(o Options, trials int) (string, error) {
 			fmt.Fprintf(&b, "%s  %s: %s\n", indent, key, cmp.Or(value, `""`))
 		}
 	}
-	section("", "set", latest([]string{papersSplit}, e.Base, s.Set, e.Space.Set, o.Set))
+	section("", "set", mergeOverrides([]string{papersSplit}, e.Base, s.Set, e.Space.Set, o.Set))
 	section("", "ranges", e.Space.Ranges)
 	b.WriteString("arms:\n")
 	for i := range e.Arms {
 		a := &e.Arms[i]
-		if !a.searched() {
+		if !a.isSearched() {
 			continue
 		}
 		fmt.Fprintf(&b, "- name: %s\n", a.Name)
 		// A key of the arm's comes before one of the plan's, which is to have the last word
 		// here as in Experiment.config; and one that is searched is not set.
 		searched := slices.Concat(e.Space.Ranges, a.Ranges)
-		section("  ", "set", latest(slices.DeleteFunc(slices.Clone(a.Set), func(set string) bool {
-			return named(set, slices.Concat(s.Set, e.Space.Set, o.Set, searched))
+		section("  ", "set", mergeOverrides(slices.DeleteFunc(slices.Clone(a.Set), func(set string) bool {
+			return hasKey(set, slices.Concat(s.Set, e.Space.Set, o.Set, searched))
 		})))
 		section("  ", "ranges", a.Ranges)
 		if e.Space.Start {
-			section("  ", "start", started(searched, slices.Concat(e.Base, a.Start, a.Set, s.Set)))
+			section("  ", "start", startValues(searched, slices.Concat(e.Base, a.Start, a.Set, s.Set)))
 		}
 	}
 	fmt.Fprintf(&b, "%s\ntrials: %d\nseeds: 0\nseed: %d\n", strings.Join(e.Space.Plan, "\n"), trials, o.Seed)
 	return b.String(), nil
 }
 
-// tunable names the experiments that have ranges of their own, with their scales.
-func tunable() []string {
+// tunableNames names the experiments that have ranges of their own, with their scales.
+func tunableNames() []string {
 	var names []string
-	for _, e := range all() {
+	for _, e := range newExperiments() {
 		if e.Space != nil && e.Space.Of == "" {
 			names = append(names, strings.TrimSpace(e.Name+" "+e.Space.Scale))
 		}
@@ -112,26 +112,26 @@ func tunable() []string {
 	return names
 }
 
-// started returns the values that settings (the last one counts) have for the keys of ranges.
-func started(ranges, set []string) []string {
-	return slices.DeleteFunc(latest(set), func(s string) bool { return !named(s, ranges) })
+// startValues returns the values that settings (the last one counts) have for the keys of ranges.
+func startValues(ranges, set []string) []string {
+	return slices.DeleteFunc(mergeOverrides(set), func(s string) bool { return !hasKey(s, ranges) })
 }
 
-// latest joins overrides and keeps the last one of each key. It drops the keys that a sweep sets
+// mergeOverrides joins overrides and keeps the last one of each key. It drops the keys that a sweep sets
 // itself.
-func latest(sets ...[]string) []string {
+func mergeOverrides(sets ...[]string) []string {
 	all := slices.Concat(sets...)
 	var out []string
 	for i, set := range all {
-		if !named(set, all[i+1:]) && !named(set, []string{"eval.every=", "train.seed="}) {
+		if !hasKey(set, all[i+1:]) && !hasKey(set, []string{"eval.every=", "train.seed="}) {
 			out = append(out, set)
 		}
 	}
 	return out
 }
 
-// named reports whether one of the overrides has the key of set.
-func named(set string, among []string) bool {
+// hasKey reports whether one of the overrides has the key of set.
+func hasKey(set string, among []string) bool {
 	key, _, _ := strings.Cut(set, "=")
 	return slices.ContainsFunc(among, func(s string) bool { return strings.HasPrefix(s, key+"=") })
 }
@@ -151,12 +151,12 @@ const (
 // empty or hold that sweep, which is then continued. tell, if not nil, gets the events of the
 // trials.
 func Tune(ctx context.Context, e *Experiment, o Options, p *sweep.Plan, text string, tell func(sweep.Event)) (
-	*Chosen, *sweep.Outcome, error) {
+	*TunedSettings, *sweep.Outcome, error) {
 	if err := checkTuned(o.Dir); err != nil {
 		return nil, nil, err
 	}
 	dir := filepath.Join(o.Dir, TuneSweep)
-	out, err := sweep.Run(ctx, p, sweep.Options{Dir: dir, Jobs: o.Jobs, Tell: tell,
+	out, err := sweep.Run(ctx, p, sweep.Options{Dir: dir, Jobs: o.Jobs, OnEvent: tell,
 		Local: sweep.Local{Home: o.Home, Weights: o.Weights}})
 	if err != nil {
 		return nil, nil, err
@@ -164,7 +164,7 @@ func Tune(ctx context.Context, e *Experiment, o Options, p *sweep.Plan, text str
 	if err := writeText(filepath.Join(o.Dir, tunePlanFile), text); err != nil {
 		return nil, nil, err
 	}
-	c := newChosen(e, out, o.Set)
+	c := newTunedSettings(e, out, o.Set)
 	return c, out, writeJSON(filepath.Join(o.Dir, ChosenFile), c)
 }
 

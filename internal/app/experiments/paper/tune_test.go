@@ -12,8 +12,8 @@ import (
 	"github.com/kindred-ml/kindred/run/sweep"
 )
 
-// tune runs the sweep of MNIST's settings on made-up digits.
-func tune(t *testing.T, home, dir string) *Chosen {
+// runTune runs the sweep of MNIST's settings on made-up digits.
+func runTune(t *testing.T, home, dir string) *TunedSettings {
 	t.Helper()
 	e := Find("mnist")
 	o := Options{Dir: dir, Seed: 1, Jobs: 2, Home: home, Set: []string{"train.epochs=3", "sample.batches=2",
@@ -36,9 +36,9 @@ func tune(t *testing.T, home, dir string) *Chosen {
 // TestTune chooses settings on made-up digits, and the same settings if the test pictures are
 // noise: the test takes no part.
 func TestTune(t *testing.T) {
-	home, dir := digitsHome(t, 24), t.TempDir()
-	c := tune(t, home, dir)
-	if err := c.fits(Find("mnist")); err != nil {
+	home, dir := writeDigits(t, 24), t.TempDir()
+	c := runTune(t, home, dir)
+	if err := c.checkExperiment(Find("mnist")); err != nil {
 		t.Error(err)
 	}
 	for _, a := range c.Arms {
@@ -69,7 +69,7 @@ func TestTune(t *testing.T) {
 	if err := os.WriteFile(images, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if blind := tune(t, home, t.TempDir()); asJSON(t, blind) != asJSON(t, c) {
+	if blind := runTune(t, home, t.TempDir()); asJSON(t, blind) != asJSON(t, c) {
 		t.Errorf("with another test:\n%s\nnot\n%s", asJSON(t, blind), asJSON(t, c))
 	}
 
@@ -101,7 +101,7 @@ func TestTunePlans(t *testing.T) {
 			t.Errorf("%v\n%s", err, text)
 			continue
 		}
-		trained := slices.DeleteFunc(slices.Clone(e.Arms), func(a Arm) bool { return !a.searched() })
+		trained := slices.DeleteFunc(slices.Clone(e.Arms), func(a Arm) bool { return !a.isSearched() })
 		if p.Seeds != 0 || len(p.Arms) != len(trained) || !strings.Contains(text, "train.weight_decay: 0.25") {
 			t.Errorf("%s: %d seeds, %d arms\n%s", name, p.Seeds, len(p.Arms), text)
 		}
@@ -113,7 +113,7 @@ func TestTunePlans(t *testing.T) {
 				t.Errorf("%s, %s: starts from %v, of %d keys", name, trained[i].Name, p.Arms[i].Start, len(r))
 			}
 			for _, s := range p.Arms[i].Set {
-				if named(s.Key+"=", e.Space.Set) || !named(s.Key+"=", trained[i].Set) {
+				if hasKey(s.Key+"=", e.Space.Set) || !hasKey(s.Key+"=", trained[i].Set) {
 					t.Errorf("%s, %s: sets %s", name, trained[i].Name, s.Key)
 				}
 			}
@@ -137,7 +137,7 @@ func TestChosenSettingsFit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := parseChosen(f.Name(), text)
+		c, err := parseTuned(f.Name(), text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestChosenSettingsFit(t *testing.T) {
 			t.Errorf("%s: of experiment %q, to be called %s, by %s", f.Name(), c.Experiment, c.file(), c.Command)
 			continue
 		}
-		if err := c.fits(e); err != nil {
+		if err := c.checkExperiment(e); err != nil {
 			t.Errorf("%s: %v", f.Name(), err)
 		}
 	}
@@ -154,28 +154,28 @@ func TestChosenSettingsFit(t *testing.T) {
 
 // TestChosenSettingsThatDoNotFit damages settings in all the ways that fits detects.
 func TestChosenSettingsThatDoNotFit(t *testing.T) {
-	good := func() *Chosen {
-		return &Chosen{Experiment: "mnist", Trials: 3, Seed: 1, Arms: []ChosenArm{
+	good := func() *TunedSettings {
+		return &TunedSettings{Experiment: "mnist", Trials: 3, Seed: 1, Arms: []TunedArm{
 			{Name: "Triplet", Set: []string{"train.lr=0.001", "loss.margin=0.2", "loss.distance=squared",
 				"sample.per_class=32"}},
 			{Name: "Trip+EPS", Set: []string{"train.lr=0.01", "loss.margin=1", "loss.distance=euclidean",
 				"sample.per_class=64"}}}}
 	}
-	if err := good().fits(Find("mnist")); err != nil {
+	if err := good().checkExperiment(Find("mnist")); err != nil {
 		t.Fatal(err)
 	}
-	for says, damage := range map[string]func(c *Chosen){
-		"nothing was chosen for arm \"Trip+EPS\"": func(c *Chosen) { c.Arms = c.Arms[:1] },
-		"has no arm \"Other\"":                    func(c *Chosen) { c.Arms[0].Name = "Other" },
-		"train.lr=1 is not in the range":          func(c *Chosen) { c.Arms[0].Set[0] = "train.lr=1" },
-		"sample.per_class=5 is not in the range":  func(c *Chosen) { c.Arms[0].Set[3] = "sample.per_class=5" },
-		"train.clip=1 is not in the range":        func(c *Chosen) { c.Arms[1].Set[1] = "train.clip=1" },
-		"3 settings for 4 ranges":                 func(c *Chosen) { c.Arms[0].Set = c.Arms[0].Set[:3] },
-		"no scale \"huge\": it has one size only": func(c *Chosen) { c.Scale = "huge" },
+	for says, damage := range map[string]func(c *TunedSettings){
+		"nothing was chosen for arm \"Trip+EPS\"": func(c *TunedSettings) { c.Arms = c.Arms[:1] },
+		"has no arm \"Other\"":                    func(c *TunedSettings) { c.Arms[0].Name = "Other" },
+		"train.lr=1 is not in the range":          func(c *TunedSettings) { c.Arms[0].Set[0] = "train.lr=1" },
+		"sample.per_class=5 is not in the range":  func(c *TunedSettings) { c.Arms[0].Set[3] = "sample.per_class=5" },
+		"train.clip=1 is not in the range":        func(c *TunedSettings) { c.Arms[1].Set[1] = "train.clip=1" },
+		"3 settings for 4 ranges":                 func(c *TunedSettings) { c.Arms[0].Set = c.Arms[0].Set[:3] },
+		"no scale \"huge\": it has one size only": func(c *TunedSettings) { c.Scale = "huge" },
 	} {
 		c := good()
 		damage(c)
-		if err := c.fits(Find("mnist")); err == nil || !strings.Contains(err.Error(), says) {
+		if err := c.checkExperiment(Find("mnist")); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %q", err, says)
 		}
 	}
@@ -185,8 +185,9 @@ func TestChosenSettingsThatDoNotFit(t *testing.T) {
 // before the user's.
 func TestChosenSettingsAreTrainedWith(t *testing.T) {
 	e := Find("mnist")
-	o := Options{scaled: []string{"train.lr=0.5", "train.epochs=3"}, Set: []string{"loss.margin=0.7"}, chosen: &Chosen{
-		Arms: []ChosenArm{{Name: "Triplet", Set: []string{"train.lr=0.004", "loss.margin=0.3"}}}}}
+	o := Options{scaled: []string{"train.lr=0.5", "train.epochs=3"}, Set: []string{"loss.margin=0.7"},
+		chosen: &TunedSettings{
+			Arms: []TunedArm{{Name: "Triplet", Set: []string{"train.lr=0.004", "loss.margin=0.3"}}}}}
 	cfg, err := e.config(&e.Arms[0], 1, o.settings(&e.Arms[0]))
 	if err != nil || cfg.Train.LR != 0.004 || cfg.Train.Epochs != 3 || cfg.Loss["margin"] != 0.7 {
 		t.Errorf("%+v, %v, %v", cfg.Train, cfg.Loss, err)
@@ -198,11 +199,11 @@ func TestChosenSettingsAreTrainedWith(t *testing.T) {
 }
 
 // file names the file of c in the folder "chosen", without its ending.
-func (c *Chosen) file() string { return chosenName(c.Experiment, c.Scale) }
+func (c *TunedSettings) file() string { return chosenName(c.Experiment, c.Scale) }
 
-// fits checks that the settings belong to e: every arm has settings whose keys are in its ranges
+// checkExperiment checks that the settings belong to e: every arm has settings whose keys are in its ranges
 // and whose values lie within them.
-func (c *Chosen) fits(e *Experiment) error {
+func (c *TunedSettings) checkExperiment(e *Experiment) error {
 	text, err := e.TunePlan(Options{Scale: c.Scale, Set: c.Set, Seed: c.Seed}, c.Trials)
 	if err != nil {
 		return err
@@ -232,7 +233,7 @@ func (c *Chosen) fits(e *Experiment) error {
 		}
 		for k, r := range ranges {
 			key, value, _ := strings.Cut(set[k], "=")
-			if key != r.Key || !r.Has(value) {
+			if key != r.Key || !r.Contains(value) {
 				errs = append(errs, fmt.Errorf("%s: %s is not in the range of %s", name, set[k], r.Key))
 			}
 		}

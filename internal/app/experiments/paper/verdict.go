@@ -26,8 +26,8 @@ const (
 
 // What a verdict needs: this level, and this many seeds.
 const (
-	level       = ttest.Level
-	judgedSeeds = ttest.MinPairs
+	significanceLevel = ttest.Level
+	minSeeds          = ttest.MinPairs
 )
 
 // finding is what the comparisons of one statement show.
@@ -36,13 +36,13 @@ type finding struct {
 	p       float64 // of the verdict; NaN if none is possible
 	// decisive and weakest are the comparisons that a verdict and its absence are due to. missing is the reason why
 	// there is no verdict, if the numbers or the seeds do not suffice for one.
-	decisive, weakest Paired
+	decisive, weakest PairedTest
 	n, comparisons    int
 	missing           string
 }
 
-// examine examines the comparisons that a statement needs, each signed so that a gain supports it.
-func examine(tests []Paired) finding {
+// newFinding examines the comparisons that a statement needs, each signed so that a gain supports it.
+func newFinding(tests []PairedTest) finding {
 	f := finding{verdict: Holds, p: math.NaN(), comparisons: len(tests)}
 	if len(tests) == 0 {
 		f.missing = "nothing was measured"
@@ -50,15 +50,15 @@ func examine(tests []Paired) finding {
 	}
 	f.n = tests[0].Gain.N
 	for _, t := range tests {
-		if f.n = min(f.n, t.Gain.N); f.n == 0 || !t.Gain.Mean.known() {
+		if f.n = min(f.n, t.Gain.N); f.n == 0 || !t.Gain.Mean.isKnown() {
 			f.missing = "a number is missing"
 			return f
 		}
 	}
-	contrary := Paired{P: 1}
+	contrary := PairedTest{P: 1}
 	f.weakest = tests[0]
 	for _, t := range tests {
-		if t.weaker(f.weakest) {
+		if t.isWeaker(f.weakest) {
 			f.weakest = t
 		}
 		if t.Gain.Mean < 0 && t.P < contrary.P {
@@ -69,8 +69,8 @@ func examine(tests []Paired) finding {
 	switch {
 	case f.n == 1:
 		f.missing = "one seed"
-	case f.n < judgedSeeds:
-		f.missing = fmt.Sprintf("%d seeds, %d are needed", f.n, judgedSeeds)
+	case f.n < minSeeds:
+		f.missing = fmt.Sprintf("%d seeds, %d are needed", f.n, minSeeds)
 	case contrary.P < 1:
 		f.verdict, f.p, f.decisive = Contradicted, min(1, float64(contrary.P)*float64(len(tests))), contrary
 	case f.weakest.Gain.Mean > 0:
@@ -79,10 +79,10 @@ func examine(tests []Paired) finding {
 	return f
 }
 
-// judge judges the comparisons that one statement needs. why has the seeds and the p of the verdict, or what is
+// judgeTests judges the comparisons that one statement needs. why has the seeds and the p of the verdict, or what is
 // missing.
-func judge(tests []Paired) (v Verdict, why string) {
-	f := examine(tests)
+func judgeTests(tests []PairedTest) (v Verdict, why string) {
+	f := newFinding(tests)
 	return f.judge(f.p, 1)
 }
 
@@ -92,7 +92,7 @@ func (f finding) judge(corrected float64, statements int) (v Verdict, why string
 		return Undecided, f.missing
 	}
 	t, where := f.weakest, "weakest"
-	if v = Undecided; corrected < level {
+	if v = Undecided; corrected < significanceLevel {
 		v, t = f.verdict, f.decisive
 		if v == Contradicted {
 			where = "clearest contrary one"
@@ -101,15 +101,15 @@ func (f finding) judge(corrected float64, statements int) (v Verdict, why string
 	if where = fmt.Sprintf(" in the %s of %d comparisons", where, f.comparisons); f.comparisons == 1 {
 		where = ""
 	}
-	why = t.chance(where)
+	why = t.describeP(where)
 	if statements > 1 && !math.IsNaN(corrected) {
-		why += fmt.Sprintf(", corrected %s", Paired{P: Number(corrected)}.chance("")[2:])
+		why += fmt.Sprintf(", corrected %s", PairedTest{P: Number(corrected)}.describeP("")[2:])
 	}
 	return v, why + fmt.Sprintf(", %d seeds", f.n)
 }
 
-// correct corrects p for their number. Those that are not known do not count.
-func correct(p []float64) (corrected []float64, count int) {
+// correctForMultiple corrects p for their number. Those that are not known do not count.
+func correctForMultiple(p []float64) (corrected []float64, count int) {
 	var known []float64
 	for _, v := range p {
 		if !math.IsNaN(v) {
@@ -126,9 +126,9 @@ func correct(p []float64) (corrected []float64, count int) {
 	return corrected, len(known)
 }
 
-// judgeTogether judges all statements of some outcomes, with p corrected for their number. It skips missing outcomes.
-func judgeTogether(outcomes ...*Outcome) {
-	var claims []*Checked
+// judgeOutcomes judges all statements of some outcomes, with p corrected for their number. It skips missing outcomes.
+func judgeOutcomes(outcomes ...*Outcome) {
+	var claims []*CheckedClaim
 	var found []finding
 	var p []float64
 	for _, out := range outcomes {
@@ -137,44 +137,44 @@ func judgeTogether(outcomes ...*Outcome) {
 		}
 		for i := range out.Claims {
 			c := &out.Claims[i]
-			claims, found = append(claims, c), append(found, examine(c.Tests))
+			claims, found = append(claims, c), append(found, newFinding(c.Tests))
 			p = append(p, found[len(found)-1].p)
 		}
 	}
-	corrected, n := correct(p)
+	corrected, n := correctForMultiple(p)
 	for i, c := range claims {
 		c.Verdict, c.Why = found[i].judge(corrected[i], n)
-		if c.notBelow && alwaysEqual(c.Tests) {
+		if c.notBelow && isAlwaysEqual(c.Tests) {
 			c.Verdict, c.Why = Holds, fmt.Sprintf("the same in each of %d seeds", c.Tests[0].Gain.N)
 		}
 	}
 }
 
-// alwaysEqual reports whether all values are equal in every seed, with enough seeds for a verdict.
-func alwaysEqual(tests []Paired) bool {
-	return len(tests) > 0 && !slices.ContainsFunc(tests, func(t Paired) bool {
-		return t.Gain.N < judgedSeeds || t.Gain.Mean != 0 || t.Gain.Std != 0
+// isAlwaysEqual reports whether all values are equal in every seed, with enough seeds for a verdict.
+func isAlwaysEqual(tests []PairedTest) bool {
+	return len(tests) > 0 && !slices.ContainsFunc(tests, func(t PairedTest) bool {
+		return t.Gain.N < minSeeds || t.Gain.Mean != 0 || t.Gain.Std != 0
 	})
 }
 
-// weaker reports whether t supports a statement less than u: a wrong sign less than a right one, an
+// isWeaker reports whether t supports a statement less than u: a wrong sign less than a right one, an
 // unknown p less than a known one, a high p less than a low one.
-func (t Paired) weaker(u Paired) bool {
+func (t PairedTest) isWeaker(u PairedTest) bool {
 	if a, b := t.Gain.Mean > 0, u.Gain.Mean > 0; a != b {
 		return b
 	}
-	if a, b := t.P.known(), u.P.known(); a != b {
+	if a, b := t.P.isKnown(), u.P.isKnown(); a != b {
 		return b
 	}
 	return t.P > u.P
 }
 
-// chance is p as text; where says in which of several comparisons.
-func (t Paired) chance(where string) string {
+// describeP is p as text; where says in which of several comparisons.
+func (t PairedTest) describeP(where string) string {
 	switch {
-	case t.sameInEverySeed():
+	case t.isConstant():
 		return "no p" + where + ", as the gain is the same in every seed"
-	case !t.P.known():
+	case !t.P.isKnown():
 		return "p not known" + where
 	case t.P < 0.0001:
 		return "p < 0.0001" + where
@@ -182,5 +182,5 @@ func (t Paired) chance(where string) string {
 	return fmt.Sprintf("p %#.2g%s", float64(t.P), where)
 }
 
-// sameInEverySeed reports whether the gain does not differ between the seeds, so that it has no p.
-func (t Paired) sameInEverySeed() bool { return !t.P.known() && t.Gain.N > 1 && t.Gain.Std.known() }
+// isConstant reports whether the gain does not differ between the seeds, so that it has no p.
+func (t PairedTest) isConstant() bool { return !t.P.isKnown() && t.Gain.N > 1 && t.Gain.Std.isKnown() }

@@ -8,45 +8,46 @@ import (
 )
 
 func TestJudge(t *testing.T) {
-	test := func(mean, p float64, n int) Paired {
-		return Paired{Gain: Summary{Mean: Number(mean), Std: 1, N: n}, P: Number(p)}
+	test := func(mean, p float64, n int) PairedTest {
+		return PairedTest{Gain: Summary{Mean: Number(mean), Std: 1, N: n}, P: Number(p)}
 	}
 	nan := math.NaN()
 	for _, c := range []struct {
 		name  string
-		tests []Paired
+		tests []PairedTest
 		want  Verdict
 		why   string
 	}{
 		{"nothing", nil, Undecided, "nothing was measured"},
-		{"right sign by chance", []Paired{test(1.2, 0.74, 5)}, Undecided, "p 0.74, 5 seeds"},
-		{"wrong sign by chance", []Paired{test(-0.1, 0.68, 5)}, Undecided, "p 0.68, 5 seeds"},
-		{"holds", []Paired{test(20, 0.00043, 5)}, Holds, "p 0.00043, 5 seeds"},
-		{"tiny p", []Paired{test(20, 1e-9, 3)}, Holds, "p < 0.0001, 3 seeds"},
-		{"contradicted", []Paired{test(-4.1, 0.01, 3)}, Contradicted, "p 0.010, 3 seeds"},
-		{"at the level", []Paired{test(1, 0.05, 3)}, Undecided, "p 0.050, 3 seeds"},
-		{"two seeds for", []Paired{test(16.7, 0.024, 2)}, Undecided, "2 seeds, 3 are needed"},
-		{"two seeds against", []Paired{test(-16.7, 0.001, 2)}, Undecided, "2 seeds, 3 are needed"},
-		{"one seed", []Paired{test(18, nan, 1)}, Undecided, "one seed"},
-		{"no p", []Paired{test(18, nan, 3)}, Undecided, "no p, as the gain is the same in every seed, 3 seeds"},
-		{"no p, against", []Paired{test(-18, nan, 3)}, Undecided,
+		{"right sign by chance", []PairedTest{test(1.2, 0.74, 5)}, Undecided, "p 0.74, 5 seeds"},
+		{"wrong sign by chance", []PairedTest{test(-0.1, 0.68, 5)}, Undecided, "p 0.68, 5 seeds"},
+		{"holds", []PairedTest{test(20, 0.00043, 5)}, Holds, "p 0.00043, 5 seeds"},
+		{"tiny p", []PairedTest{test(20, 1e-9, 3)}, Holds, "p < 0.0001, 3 seeds"},
+		{"contradicted", []PairedTest{test(-4.1, 0.01, 3)}, Contradicted, "p 0.010, 3 seeds"},
+		{"at the level", []PairedTest{test(1, 0.05, 3)}, Undecided, "p 0.050, 3 seeds"},
+		{"two seeds for", []PairedTest{test(16.7, 0.024, 2)}, Undecided, "2 seeds, 3 are needed"},
+		{"two seeds against", []PairedTest{test(-16.7, 0.001, 2)}, Undecided, "2 seeds, 3 are needed"},
+		{"one seed", []PairedTest{test(18, nan, 1)}, Undecided, "one seed"},
+		{"no p", []PairedTest{test(18, nan, 3)}, Undecided, "no p, as the gain is the same in every seed, 3 seeds"},
+		{"no p, against", []PairedTest{test(-18, nan, 3)}, Undecided,
 			"no p, as the gain is the same in every seed, 3 seeds"},
-		{"no gain", []Paired{test(nan, nan, 3)}, Undecided, "a number is missing"},
-		{"no arm", []Paired{test(3, 0.001, 3), paired([]Number{1, 2, 3}, nil)}, Undecided, "a number is missing"},
-		{"all of three", []Paired{test(3, 0.001, 3), test(1, 0.04, 3), test(2, 0.002, 3)}, Holds,
+		{"no gain", []PairedTest{test(nan, nan, 3)}, Undecided, "a number is missing"},
+		{"no arm", []PairedTest{test(3, 0.001, 3), pairedTest([]Number{1, 2, 3}, nil)}, Undecided,
+			"a number is missing"},
+		{"all of three", []PairedTest{test(3, 0.001, 3), test(1, 0.04, 3), test(2, 0.002, 3)}, Holds,
 			"p 0.040 in the weakest of 3 comparisons, 3 seeds"},
-		{"not all of three", []Paired{test(3, 0.001, 3), test(1, 0.3, 3), test(2, 0.002, 3)}, Undecided,
+		{"not all of three", []PairedTest{test(3, 0.001, 3), test(1, 0.3, 3), test(2, 0.002, 3)}, Undecided,
 			"p 0.30 in the weakest of 3 comparisons, 3 seeds"},
-		{"one without p", []Paired{test(3, 0.001, 3), test(1, nan, 3)}, Undecided,
+		{"one without p", []PairedTest{test(3, 0.001, 3), test(1, nan, 3)}, Undecided,
 			"no p in the weakest of 2 comparisons, as the gain is the same in every seed, 3 seeds"},
-		{"one of three against", []Paired{test(3, 0.001, 3), test(-1, 0.01, 3), test(2, 0.002, 3)}, Contradicted,
+		{"one of three against", []PairedTest{test(3, 0.001, 3), test(-1, 0.01, 3), test(2, 0.002, 3)}, Contradicted,
 			"p 0.010 in the clearest contrary one of 3 comparisons, 3 seeds"},
 		{"one of three against, as one of three may be",
-			[]Paired{test(3, 0.001, 3), test(-1, 0.04, 3), test(2, 0.002, 3)}, Undecided,
+			[]PairedTest{test(3, 0.001, 3), test(-1, 0.04, 3), test(2, 0.002, 3)}, Undecided,
 			"p 0.040 in the weakest of 3 comparisons, 3 seeds"},
-		{"fewest seeds count", []Paired{test(3, 0.001, 8), test(3, 0.001, 2)}, Undecided, "2 seeds, 3 are needed"},
+		{"fewest seeds count", []PairedTest{test(3, 0.001, 8), test(3, 0.001, 2)}, Undecided, "2 seeds, 3 are needed"},
 	} {
-		if v, why := judge(c.tests); v != c.want || why != c.why {
+		if v, why := judgeTests(c.tests); v != c.want || why != c.why {
 			t.Errorf("%s: %s (%s), want %s (%s)", c.name, v, why, c.want, c.why)
 		}
 	}
@@ -60,9 +61,9 @@ func TestJudgeTogether(t *testing.T) {
 		to      *Outcome
 		mean, p Number
 	}{{out, 1, 0.01}, {out, -1, 0.02}, {out, 1, missing}, {more, 1, 0.03}} {
-		of.to.add(&Claim{Text: "x"}, "", []Paired{{Gain: Summary{Mean: of.mean, Std: 1, N: 3}, P: of.p}})
+		of.to.addClaim(&Claim{Text: "x"}, "", []PairedTest{{Gain: Summary{Mean: of.mean, Std: 1, N: 3}, P: of.p}})
 	}
-	judgeTogether(out, nil, more)
+	judgeOutcomes(out, nil, more)
 	var got []string
 	for _, c := range append(out.Claims, more.Claims...) {
 		got = append(got, string(c.Verdict)+": "+c.Why)
@@ -72,15 +73,15 @@ func TestJudgeTogether(t *testing.T) {
 		"holds: p 0.030, corrected 0.040, 3 seeds"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	judgeTogether(more) // alone
+	judgeOutcomes(more) // alone
 	if c := more.Claims[0]; c.Why != "p 0.030, 3 seeds" {
 		t.Error(c.Why)
 	}
 }
 
-// epsAgainst is an outcome of MNIST in which EPS has the given gain, seed by seed, in every
+// newEPSOutcome is an outcome of MNIST in which EPS has the given gain, seed by seed, in every
 // measure.
-func epsAgainst(t *testing.T, d Data, gains ...Number) *Outcome {
+func newEPSOutcome(t *testing.T, d Data, gains ...Number) *Outcome {
 	out := &Outcome{Experiment: "mnist", Data: d, e: Find("mnist"),
 		Arms: []ArmOutcome{{Name: "Triplet"}, {Name: "Trip+EPS"}}}
 	for s, g := range gains {
@@ -97,7 +98,7 @@ func epsAgainst(t *testing.T, d Data, gains ...Number) *Outcome {
 	}
 	out.describe()
 	out.compute()
-	out.check(t.Context())
+	out.judgeClaims(t.Context())
 	return out
 }
 
@@ -119,7 +120,7 @@ func TestGainsAreJudged(t *testing.T) {
 		{"no spread", []Number{10, 10, 10}, Undecided, 0},
 		{"no number", []Number{10, nan, 10}, Undecided, 0},
 	} {
-		out := epsAgainst(t, Data{On: "MNIST"}, c.gains...)
+		out := newEPSOutcome(t, Data{On: "MNIST"}, c.gains...)
 		if len(out.Claims) != 6 {
 			t.Fatalf("%d claims, want one for each of the six published gains", len(out.Claims))
 		}
@@ -133,37 +134,37 @@ func TestGainsAreJudged(t *testing.T) {
 		}
 	}
 	// Where the paper sees a loss, a gain speaks against it.
-	out := epsAgainst(t, Data{On: "MNIST"}, 10, 11, 10.5)
+	out := newEPSOutcome(t, Data{On: "MNIST"}, 10, 11, 10.5)
 	for i, a := range out.e.Arms {
 		for k := range a.Published {
 			out.e.Arms[i].Published[k] *= -1
 		}
 	}
-	out.check(t.Context())
+	out.judgeClaims(t.Context())
 	if c := out.Claims[0]; c.Verdict != Contradicted || !strings.Contains(c.Text, "behind") {
 		t.Errorf("%+v", c)
 	}
-	if out := (&Outcome{e: Find("mnist")}); !math.IsNaN(out.mean("none", "x")) {
+	if out := (&Outcome{e: Find("mnist")}); !math.IsNaN(out.meanPercent("none", "x")) {
 		t.Error("an arm that is not there has a mean")
 	}
 	// The lower seeds of two arms that differ little: no arm is marked, although one is highest.
-	if best := epsAgainst(t, Data{On: "MNIST"}, 0.1, -0.1, 0.05).best()[0]; best != -1 {
+	if best := newEPSOutcome(t, Data{On: "MNIST"}, 0.1, -0.1, 0.05).best()[0]; best != -1 {
 		t.Errorf("arm %d is marked", best)
 	}
 }
 
 // TestFewSeeds: with one or two seeds the statements are counted by what the means show, without verdicts.
 func TestFewSeeds(t *testing.T) {
-	claim := func(text string, gains ...Number) Checked {
-		c := Checked{Text: text, Evidence: "E", Verdict: Undecided}
+	claim := func(text string, gains ...Number) CheckedClaim {
+		c := CheckedClaim{Text: text, Evidence: "E", Verdict: Undecided}
 		for _, g := range gains {
-			c.Tests = append(c.Tests, Paired{Gain: Summary{Mean: g, Std: missing, N: 1}, P: missing})
+			c.Tests = append(c.Tests, PairedTest{Gain: Summary{Mean: g, Std: missing, N: 1}, P: missing})
 		}
 		return c
 	}
-	claims := []Checked{claim("up", 1), claim("both", 1, 2), claim("one of two", 1, -1), claim("down", -1),
+	claims := []CheckedClaim{claim("up", 1), claim("both", 1, 2), claim("one of two", 1, -1), claim("down", -1),
 		claim("equal", 0), claim("none"), claim("unknown", 1, missing)}
-	claims = append(claims, Checked{Text: "not below", Evidence: "E", notBelow: true, Tests: claims[4].Tests})
+	claims = append(claims, CheckedClaim{Text: "not below", Evidence: "E", notBelow: true, Tests: claims[4].Tests})
 	out := &Outcome{e: &Experiment{}, Seeds: []uint64{1}, Claims: claims}
 	want := `3 of 8 statements of the paper agree with the numbers of one seed.
   up E.
@@ -185,7 +186,7 @@ So few seeds decide nothing, as a difference may be chance: verdicts need three 
 	if got := out.Statements(); !strings.HasPrefix(got, "1 of 1 statements of the paper agrees with the mean of 2 s") {
 		t.Error(got)
 	}
-	if n, needed := out.DecidingSeeds(); n != judgedSeeds || !needed {
+	if n, needed := out.DecidingSeeds(); n != minSeeds || !needed {
 		t.Errorf("%d seeds, %v", n, needed)
 	}
 	out.Seeds = []uint64{1, 2, 3}

@@ -7,8 +7,8 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// planned returns the configuration of an arm at the usual scale, with seed 1.
-func planned(t *testing.T, e *Experiment, arm string) run.Config {
+// planConfig returns the configuration of an arm at the usual scale, with seed 1.
+func planConfig(t *testing.T, e *Experiment, arm string) run.Config {
 	t.Helper()
 	o, err := Options{}.resolve(e)
 	if err != nil {
@@ -30,7 +30,7 @@ func TestWhyStartsFromTheTable(t *testing.T) {
 		arm     string
 	}{{Find("mnist-why"), Find("mnist"), "Trip+EPS"}, {Find("omniglot-why"), Find("omniglot"), "EPS+Trip+SH"}} {
 		plan := func(e *Experiment, arm string) string {
-			cfg := planned(t, e, arm)
+			cfg := planConfig(t, e, arm)
 			return string(cfg.YAML())
 		}
 		same := plan(c.why, "as chosen")
@@ -59,7 +59,7 @@ func TestChangedSettings(t *testing.T) {
 	of := Find("omniglot")
 	for _, e := range []*Experiment{Find("omniglot-positives"), Find("trimmed")} {
 		for _, a := range e.Arms {
-			got, want := planned(t, e, a.Name), planned(t, of, a.tuned())
+			got, want := planConfig(t, e, a.Name), planConfig(t, of, a.tunedArm())
 			switch {
 			case e.Name == "trimmed" && a.At > 0:
 				if got.Loss["trim"] != a.At {
@@ -73,7 +73,7 @@ func TestChangedSettings(t *testing.T) {
 				got.Sample = want.Sample
 			}
 			if string(got.YAML()) != string(want.YAML()) {
-				t.Errorf("%s, %s:\n%s\nnot those of %s:\n%s", e.Name, a.Name, got.YAML(), a.tuned(), want.YAML())
+				t.Errorf("%s, %s:\n%s\nnot those of %s:\n%s", e.Name, a.Name, got.YAML(), a.tunedArm(), want.YAML())
 			}
 		}
 	}

@@ -20,12 +20,12 @@ import (
 // measures are the names of scores. R of a query is the number of its positives, at most that of the candidates.
 var measures = [...]string{"recall@1", "precision@10", "MAP@R"}
 
-// score has a value of each measure.
-type score [len(measures)]float64
+// scores has a value of each measure.
+type scores [len(measures)]float64
 
-// scoreOf returns the scores of a ranking: hit tells which places have an item of the query's class, which has
+// newScores returns the scores of a ranking: hit tells which places have an item of the query's class, which has
 // positives items.
-func scoreOf(hit []bool, positives int) (s score) {
+func newScores(hit []bool, positives int) (s scores) {
 	found, r := 0, min(positives, len(hit))
 	for place, is := range hit {
 		if !is {
@@ -88,15 +88,15 @@ func (s *settings) choose(t *embedding.Table) (*matrix.Dense, []int64, error) {
 	return x, labels, nil
 }
 
-// scored has the scores of the queries whose classes have another item.
-type scored struct {
+// scoredQueries has the scores of the queries whose classes have another item.
+type scoredQueries struct {
 	methods []method
-	class   []int64   // of each query
-	scores  [][]score // for each method, of each query
+	class   []int64    // of each query
+	scores  [][]scores // for each method, of each query
 }
 
 // search searches each item among the others, and scores every method.
-func (s *settings) search(ctx context.Context, x *matrix.Dense, labels []int64) (*scored, error) {
+func (s *settings) search(ctx context.Context, x *matrix.Dense, labels []int64) (*scoredQueries, error) {
 	k := min(s.candidates, x.Rows-1)
 	near, err := rank.Nearest(ctx, x, nil, k, rank.Options{Distance: s.by})
 	if err != nil {
@@ -106,16 +106,16 @@ func (s *settings) search(ctx context.Context, x *matrix.Dense, labels []int64) 
 	for _, y := range labels {
 		size[y]++
 	}
-	out := &scored{methods: s.methods()}
+	out := &scoredQueries{methods: s.methods()}
 	var queries []int
 	for i, y := range labels {
 		if size[y] > 1 {
 			queries, out.class = append(queries, i), append(out.class, y)
 		}
 	}
-	out.scores = make([][]score, len(out.methods))
+	out.scores = make([][]scores, len(out.methods))
 	for m := range out.scores {
-		out.scores[m] = make([]score, len(queries))
+		out.scores[m] = make([]scores, len(queries))
 	}
 	var mu sync.Mutex
 	var failed error
@@ -138,7 +138,7 @@ func (s *settings) search(ctx context.Context, x *matrix.Dense, labels []int64) 
 			for place, p := range rerank.Order(distance) {
 				hit[place] = labels[row[p]] == labels[i]
 			}
-			out.scores[m][q] = scoreOf(hit, size[labels[i]]-1)
+			out.scores[m][q] = newScores(hit, size[labels[i]]-1)
 		}
 	}); err != nil {
 		return nil, err
@@ -147,12 +147,12 @@ func (s *settings) search(ctx context.Context, x *matrix.Dense, labels []int64) 
 }
 
 // write prints the lines of a file.
-func (r *scored) write(w io.Writer, file string, draws int, seed uint64) {
+func (r *scoredQueries) write(w io.Writer, file string, draws int, seed uint64) {
 	classes := len(slices.Compact(slices.Sorted(slices.Values(r.class))))
 	var p []float64
 	for _, other := range r.scores[1:] {
 		for k := range measures {
-			p = append(p, signFlip(r.class, gains(r.scores[0], other, k), draws, seed))
+			p = append(p, signFlip(r.class, measureGains(r.scores[0], other, k), draws, seed))
 		}
 	}
 	p = holm.Correct(p)
@@ -175,7 +175,7 @@ func (r *scored) write(w io.Writer, file string, draws int, seed uint64) {
 }
 
 // mean returns the mean of a measure over the queries.
-func mean(scores []score, measure int) float64 {
+func mean(scores []scores, measure int) float64 {
 	sum := 0.0
 	for i := range scores {
 		sum += scores[i][measure]

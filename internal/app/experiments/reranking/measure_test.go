@@ -14,23 +14,23 @@ func TestScoreOf(t *testing.T) {
 	for _, c := range []struct {
 		hit       string
 		positives int
-		want      score
+		want      scores
 	}{
-		{"", 3, score{}},
-		{"-----", 3, score{}},
-		{"x", 1, score{1, 0.1, 1}},
-		{"x-x", 2, score{1, 0.2, 0.5}},                        // the second is beyond R
-		{"-xx", 3, score{0, 0.2, (1./2 + 2./3) / 3}},          // precision at each hit
-		{"-xx", 5, score{0, 0.2, (1./2 + 2./3) / 3}},          // R is at most the number of candidates
-		{"xxxxxxxxxxxx", 12, score{1, 1, 1}},                  // precision of the first ten only
-		{"----------xx", 2, score{}},                          // all beyond ten and R
-		{"x---------x-", 11, score{1, 0.1, (1 + 2./11) / 11}}, // the second is in the last place of R
+		{"", 3, scores{}},
+		{"-----", 3, scores{}},
+		{"x", 1, scores{1, 0.1, 1}},
+		{"x-x", 2, scores{1, 0.2, 0.5}},                        // the second is beyond R
+		{"-xx", 3, scores{0, 0.2, (1./2 + 2./3) / 3}},          // precision at each hit
+		{"-xx", 5, scores{0, 0.2, (1./2 + 2./3) / 3}},          // R is at most the number of candidates
+		{"xxxxxxxxxxxx", 12, scores{1, 1, 1}},                  // precision of the first ten only
+		{"----------xx", 2, scores{}},                          // all beyond ten and R
+		{"x---------x-", 11, scores{1, 0.1, (1 + 2./11) / 11}}, // the second is in the last place of R
 	} {
 		hit := make([]bool, len(c.hit))
 		for i := range hit {
 			hit[i] = c.hit[i] == 'x'
 		}
-		got := scoreOf(hit, c.positives)
+		got := newScores(hit, c.positives)
 		for k := range got {
 			if math.Abs(got[k]-c.want[k]) > 1e-12 {
 				t.Errorf("%q of %d: %s is %g, want %g", c.hit, c.positives, measures[k], got[k], c.want[k])

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// gains returns how far a measure of each query is above that of the first search.
-func gains(first, other []score, measure int) []float64 {
+// measureGains returns how far a measure of each query is above that of the first search.
+func measureGains(first, other []scores, measure int) []float64 {
 	out := make([]float64, len(first))
 	for i := range out {
 		out[i] = other[i][measure] - first[i][measure]

@@ -8,22 +8,22 @@ import (
 	"github.com/kindred-ml/kindred/eval"
 )
 
-// fewestGroups is the fewest groups of classes for which an interval is promised if not all groups
+// minGroups is the fewest groups of classes for which an interval is promised if not all groups
 // are detected.
-const fewestGroups = 10
+const minGroups = 10
 
 // tryBootstrap tries bootstrap intervals of retrieval by classes: on average over sets of new
 // classes, drawn alike, they should contain the true value. Classes that are drawn in groups are
 // not independent. Detected groups are left out as one; an interval may miss twice as often there,
-// and nothing is promised for fewer than fewestGroups.
-func tryBootstrap(ctx context.Context, a ask, out func(line)) error {
+// and nothing is promised for fewer than minGroups.
+func tryBootstrap(ctx context.Context, a options, out func(promiseLine)) error {
 	metrics := []eval.Metric{{Kind: eval.Recall, K: 1}, {Kind: eval.MAPAtR}}
-	for _, w := range worlds() {
+	for _, w := range newWorlds() {
 		if !a.world.MatchString(w.name) {
 			continue
 		}
 		for _, sizes := range [][2]int{{10, photos}, {20, photos}, {50, photos}, {50, 20}} {
-			lines, err := w.intervals(ctx, a, sizes[0], sizes[1], metrics)
+			lines, err := w.tryIntervals(ctx, a, sizes[0], sizes[1], metrics)
 			if err != nil {
 				return err
 			}
@@ -35,8 +35,9 @@ func tryBootstrap(ctx context.Context, a ask, out func(line)) error {
 	return nil
 }
 
-// intervals tries the intervals of sets of n classes with items items each.
-func (w *world) intervals(ctx context.Context, a ask, n, items int, metrics []eval.Metric) ([]line, error) {
+// tryIntervals tries the intervals of sets of n classes with items items each.
+func (w *world) tryIntervals(ctx context.Context, a options, n, items int, metrics []eval.Metric) ([]promiseLine,
+	error) {
 	measure := func(trial uint64, resamples int) ([]eval.Value, error) {
 		rng := rand.New(rand.NewPCG(a.seed, trial<<16|uint64(n)<<8|uint64(items)))
 		x, labels := w.draw(rng, equalSizes(n, items))
@@ -47,7 +48,7 @@ func (w *world) intervals(ctx context.Context, a ask, n, items int, metrics []ev
 		}
 		return rep.Columns[0].Values, nil
 	}
-	trials := a.trials(1000)
+	trials := a.numTrials(1000)
 	truth := make([]float64, len(metrics))
 	for trial := range 4 * trials {
 		values, err := measure(uint64(trials+trial), 0)
@@ -58,12 +59,12 @@ func (w *world) intervals(ctx context.Context, a ask, n, items int, metrics []ev
 			truth[k] += v.Value / float64(4*trials)
 		}
 	}
-	lines, widths := make([]line, len(metrics)), make([]float64, len(metrics))
+	lines, widths := make([]promiseLine, len(metrics)), make([]float64, len(metrics))
 	for k, m := range metrics {
-		lines[k] = line{promise: fmt.Sprintf("%s bootstrap 95 %%", m), allowed: 0.05,
+		lines[k] = promiseLine{promise: fmt.Sprintf("%s bootstrap 95 %%", m), allowed: 0.05,
 			world: fmt.Sprintf("%s, %d classes of %d", w.name, n, items)}
 		switch {
-		case w.group > 1 && n < fewestGroups*w.group:
+		case w.group > 1 && n < minGroups*w.group:
 			lines[k].promise, lines[k].allowed = fmt.Sprintf("%s bootstrap (of few groups: no promise)", m), 1
 		case w.group > 1:
 			lines[k].promise, lines[k].allowed = fmt.Sprintf("%s bootstrap 95 %%, of groups", m), 0.1
@@ -76,7 +77,7 @@ func (w *world) intervals(ctx context.Context, a ask, n, items int, metrics []ev
 		}
 		for k, v := range values {
 			in := v.ByClass
-			lines[k].count(max(0, in.Low-truth[k], truth[k]-in.High), 0)
+			lines[k].addTrial(max(0, in.Low-truth[k], truth[k]-in.High), 0)
 			widths[k] += (in.High - in.Low) / float64(trials)
 		}
 	}

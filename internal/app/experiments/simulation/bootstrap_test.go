@@ -11,10 +11,10 @@ func TestTryBootstrap(t *testing.T) {
 		t.Skip("ranks some thousand sets")
 	}
 	lines := 0
-	ask := ask{scale: 0.02, seed: 5, world: regexp.MustCompile("^(hard|super)$")}
-	err := tryBootstrap(t.Context(), ask, func(l line) {
+	ask := options{scale: 0.02, seed: 5, world: regexp.MustCompile("^(hard|super)$")}
+	err := tryBootstrap(t.Context(), ask, func(l promiseLine) {
 		lines++
-		if l.trials != 20 || !l.holds() {
+		if l.trials != 20 || !l.agrees() {
 			t.Errorf("%+v", l)
 		}
 	})

@@ -15,8 +15,8 @@ import (
 // sureScore is the score from which a suspect is called nearly certain.
 const sureScore = 0.9
 
-// noise says how labels are made wrong: a share of them, each to another label by the rule to.
-type noise struct {
+// labelNoise says how labels are made wrong: a share of them, each to another label by the rule to.
+type labelNoise struct {
 	share float64
 	to    target
 }
@@ -33,7 +33,7 @@ const (
 	halfDefault  target = "half to one default label, half at random"
 )
 
-func (n noise) String() string {
+func (n labelNoise) String() string {
 	if n.share == 0 {
 		return "no label wrong"
 	}
@@ -41,7 +41,7 @@ func (n noise) String() string {
 }
 
 // apply changes labels of the rows of x, and returns which. Of two near copies at most one is changed.
-func (n noise) apply(rng *rand.Rand, x *matrix.Dense, labels []int64, copies bool) (noisy []int64, wrong []bool) {
+func (n labelNoise) apply(rng *rand.Rand, x *matrix.Dense, labels []int64, copies bool) (noisy []int64, wrong []bool) {
 	noisy, wrong = slices.Clone(labels), make([]bool, len(labels))
 	near := nearestClasses(x, labels)
 	classes := int64(len(near))
@@ -106,18 +106,18 @@ func nearestClasses(x *matrix.Dense, labels []int64) []int64 {
 	return out
 }
 
-// pairsApart draws classes in pairs whose centres are apart standard deviations of their items from
+// drawPairs draws classes in pairs whose centres are apart standard deviations of their items from
 // each other.
-func pairsApart(deviations, spread float64) func(rng *rand.Rand) func(c int, into []float64) {
+func drawPairs(deviations, spread float64) func(rng *rand.Rand) func(c int, into []float64) {
 	return func(rng *rand.Rand) func(int, []float64) {
 		first := make([]float64, worldDim)
 		return func(c int, into []float64) {
 			if c%2 == 0 {
-				normal(rng, first, 1)
+				fillNormal(rng, first, 1)
 				copy(into, first)
 				return
 			}
-			normal(rng, into, 1)
+			fillNormal(rng, into, 1)
 			var length float64
 			for _, v := range into {
 				length += v * v
@@ -157,7 +157,7 @@ func (w *cleanWorld) draw(rng *rand.Rand, sizes []int) (*matrix.Dense, []int64) 
 // cleanWorlds are the worlds of all promises, and some in which right labels look wrong.
 func cleanWorlds() []cleanWorld {
 	var out []cleanWorld
-	for _, w := range worlds() {
+	for _, w := range newWorlds() {
 		out = append(out, cleanWorld{world: w})
 	}
 	with := func(name, says string, change func(w *cleanWorld)) {
@@ -166,12 +166,12 @@ func cleanWorlds() []cleanWorld {
 		change(&w)
 		out = append(out, w)
 	}
-	with("heavy 5", "items of t with 5 degrees", func(w *cleanWorld) { w.tails = student(5) })
+	with("heavy 5", "items of t with 5 degrees", func(w *cleanWorld) { w.tails = studentDivisor(5) })
 	with("heavy hard", "spread 0.7, items of t with 3 degrees",
-		func(w *cleanWorld) { w.tails, w.spread = student(3), always(0.7) })
+		func(w *cleanWorld) { w.tails, w.spread = studentDivisor(3), constant(0.7) })
 	for _, apart := range []float64{1.2, 2, 3} {
 		with(fmt.Sprintf("pairs %g", apart), fmt.Sprintf("pairs of classes %g deviations apart", apart),
-			func(w *cleanWorld) { w.centre = pairsApart(apart, 0.35) })
+			func(w *cleanWorld) { w.centre = drawPairs(apart, 0.35) })
 	}
 	with("copies", "every item with a near copy", func(w *cleanWorld) { w.copies = true })
 	with("broad", "one class in ten with a spread of 1", func(w *cleanWorld) {
@@ -186,8 +186,8 @@ func cleanWorlds() []cleanWorld {
 	return out
 }
 
-// accused counts the suspects of some sets.
-type accused struct {
+// suspectCounts counts the suspects of some sets.
+type suspectCounts struct {
 	sets, alarmed   int // alarmed: sets with a suspect from sureScore on whose label is right
 	sure, sureWrong int // suspects from sureScore on, and how many have a wrong label
 	half, halfWrong int // suspects from 0.5 on, and how many have a wrong label
@@ -196,7 +196,7 @@ type accused struct {
 	average         float64 // sum of the average precisions
 }
 
-func (a *accused) add(j *clean.Judged, wrong []bool) {
+func (a *suspectCounts) add(j *clean.Judged, wrong []bool) {
 	a.sets++
 	right := 0
 	for i, s := range j.Score {
@@ -242,15 +242,15 @@ func averagePrecision(score []float64, wrong []bool) float64 {
 	return sum / max(hits, 1)
 }
 
-func tryClean(ctx context.Context, a ask, out func(line)) error {
-	noises := []noise{{}}
+func tryClean(ctx context.Context, a options, out func(promiseLine)) error {
+	noises := []labelNoise{{}}
 	for to, shares := range map[target][]float64{anyClass: {0.02, 0.05, 0.1, 0.2}, nearestClass: {0.05, 0.1, 0.2},
 		oneDefault: {0.01, 0.05, 0.1, 0.2}, twoDefaults: {0.05}, newDefault: {0.05}, halfDefault: {0.05}} {
 		for _, share := range shares {
-			noises = append(noises, noise{share, to})
+			noises = append(noises, labelNoise{share, to})
 		}
 	}
-	slices.SortFunc(noises, func(a, b noise) int {
+	slices.SortFunc(noises, func(a, b labelNoise) int {
 		return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.share, b.share))
 	})
 	shapes := [][]int{equalSizes(5, 60), equalSizes(10, 60), equalSizes(20, 20), equalSizes(40, 10), equalSizes(100, 5),
@@ -262,9 +262,9 @@ func tryClean(ctx context.Context, a ask, out func(line)) error {
 			if !a.world.MatchString(w.name) && !a.world.MatchString(name) {
 				continue
 			}
-			var got accused
+			var got suspectCounts
 			for s, sizes := range shapes {
-				for t := range a.trials(sets) {
+				for t := range a.numTrials(sets) {
 					rng := rand.New(rand.NewPCG(a.seed, uint64(1000*t+10*s+k)))
 					if err := got.try(ctx, &w, n, rng, sizes); err != nil {
 						return err
@@ -281,11 +281,11 @@ func tryClean(ctx context.Context, a ask, out func(line)) error {
 }
 
 // tryAlone looks for suspects where each class has one item, so that nothing can be judged.
-func tryAlone(ctx context.Context, a ask, out func(line)) error {
-	l := line{promise: "clean: no suspect and nothing odd", world: "alone, classes of one item", allowed: 0.05}
-	w := worlds()[0]
+func tryAlone(ctx context.Context, a options, out func(promiseLine)) error {
+	l := promiseLine{promise: "clean: no suspect and nothing odd", world: "alone, classes of one item", allowed: 0.05}
+	w := newWorlds()[0]
 	for _, n := range []int{2, 5, 12, 100} {
-		for t := range a.trials(40) {
+		for t := range a.numTrials(40) {
 			x, labels := w.draw(rand.New(rand.NewPCG(a.seed, uint64(1000*t+n))), equalSizes(n, 1))
 			j, err := clean.Labels(ctx, labels, clean.Options{}, clean.Fold{X: x})
 			if err != nil {
@@ -307,7 +307,7 @@ func tryAlone(ctx context.Context, a ask, out func(line)) error {
 	return nil
 }
 
-func (a *accused) try(ctx context.Context, w *cleanWorld, n noise, rng *rand.Rand, sizes []int) error {
+func (a *suspectCounts) try(ctx context.Context, w *cleanWorld, n labelNoise, rng *rand.Rand, sizes []int) error {
 	x, labels := w.draw(rng, sizes)
 	noisy, wrong := n.apply(rng, x, labels, w.copies)
 	j, err := clean.Labels(ctx, noisy, clean.Options{}, clean.Fold{X: x})
@@ -319,15 +319,16 @@ func (a *accused) try(ctx context.Context, w *cleanWorld, n noise, rng *rand.Ran
 }
 
 // report returns a line with the share of right suspects; its note says what was found.
-func (a *accused) report(world string, none bool, out func(line)) {
+func (a *suspectCounts) report(world string, none bool, out func(promiseLine)) {
 	if none {
-		out(line{promise: "clean: no suspect of 0.9 or more if no label is wrong", world: world, allowed: 0.1,
+		out(promiseLine{promise: "clean: no suspect of 0.9 or more if no label is wrong", world: world, allowed: 0.1,
 			trials: a.sets, broken: a.alarmed, mean: float64(a.sure) / float64(a.sets),
 			note: fmt.Sprintf("%d from 0.5", a.half)})
 		return
 	}
 	found := func(n int) float64 { return float64(n) / float64(max(a.wrong, 1)) }
-	out(line{promise: "clean: a suspect of 0.9 or more has a wrong label", world: world, allowed: 0.15, trials: a.sure,
+	out(promiseLine{promise: "clean: a suspect of 0.9 or more has a wrong label", world: world, allowed: 0.15,
+		trials: a.sure,
 		broken: a.sure - a.sureWrong, mean: a.claimed / float64(max(a.sure, 1)),
 		note: fmt.Sprintf("found %.3f from 0.9, %.3f from 0.5 (%.2f right); average precision %.3f", found(a.sureWrong),
 			found(a.halfWrong), float64(a.halfWrong)/float64(max(a.half, 1)), a.average/float64(a.sets))})

@@ -14,13 +14,14 @@ import (
 func TestTryClean(t *testing.T) {
 	for _, world := range []string{"^alone$", "^pairs 1.2$"} {
 		var lines, trials int
-		err := tryClean(t.Context(), ask{scale: 0.001, seed: 3, world: regexp.MustCompile(world)}, func(l line) {
-			lines++
-			trials += l.trials
-			if !l.holds() {
-				t.Errorf("%+v", l)
-			}
-		})
+		err := tryClean(t.Context(), options{scale: 0.001, seed: 3, world: regexp.MustCompile(world)},
+			func(l promiseLine) {
+				lines++
+				trials += l.trials
+				if !l.agrees() {
+					t.Errorf("%+v", l)
+				}
+			})
 		if want := map[string]int{"^alone$": 1, "^pairs 1.2$": 15}[world]; err != nil || lines != want || trials == 0 {
 			t.Errorf("%s: %d lines of %d trials, %v", world, lines, trials, err)
 		}
@@ -29,16 +30,17 @@ func TestTryClean(t *testing.T) {
 
 // Labels are made wrong at the rate, to the classes of the target.
 func TestNoise(t *testing.T) {
-	w := worlds()[0]
+	w := newWorlds()[0]
 	x, labels := w.draw(rand.New(rand.NewPCG(1, 1)), equalSizes(6, 200))
 	near := nearestClasses(x, labels)
 	for _, c := range []struct {
-		noise
+		labelNoise
 		labels int // number of labels that wrong items have
 		least  int64
-	}{{noise{}, 0, 0}, {noise{0.1, anyClass}, 6, 0}, {noise{0.1, nearestClass}, len(unique(near)), 0},
-		{noise{0.1, oneDefault}, 1, 0}, {noise{0.1, twoDefaults}, 2, 0}, {noise{0.1, newDefault}, 1, 6},
-		{noise{0.1, halfDefault}, 6, 0}} {
+	}{{labelNoise{}, 0, 0}, {labelNoise{0.1, anyClass}, 6, 0},
+		{labelNoise{0.1, nearestClass}, len(uniqueLabels(near)), 0},
+		{labelNoise{0.1, oneDefault}, 1, 0}, {labelNoise{0.1, twoDefaults}, 2, 0}, {labelNoise{0.1, newDefault}, 1, 6},
+		{labelNoise{0.1, halfDefault}, 6, 0}} {
 		noisy, wrong := c.apply(rand.New(rand.NewPCG(2, 1)), x, labels, false)
 		var to []int64
 		for i, y := range noisy {
@@ -49,9 +51,9 @@ func TestNoise(t *testing.T) {
 				to = append(to, y)
 			}
 		}
-		if n := float64(len(to)); n < 900*c.share || n > 1400*c.share || len(unique(to)) != c.labels ||
+		if n := float64(len(to)); n < 900*c.share || n > 1400*c.share || len(uniqueLabels(to)) != c.labels ||
 			len(to) > 0 && slices.Min(to) < c.least {
-			t.Errorf("%s: %g changed, to %v", c, n, unique(to))
+			t.Errorf("%s: %g changed, to %v", c, n, uniqueLabels(to))
 		}
 		noisy, wrong = c.apply(rand.New(rand.NewPCG(2, 1)), x, labels, true)
 		for i := 1; i < len(noisy); i += 2 {
@@ -60,12 +62,14 @@ func TestNoise(t *testing.T) {
 			}
 		}
 	}
-	if s := (noise{0.05, nearestClass}).String(); !strings.Contains(s, "5 % to the nearest") {
+	if s := (labelNoise{0.05, nearestClass}).String(); !strings.Contains(s, "5 % to the nearest") {
 		t.Error(s)
 	}
 }
 
-func unique(labels []int64) []int64 { return slices.Compact(slices.Sorted(slices.Values(labels))) }
+func uniqueLabels(labels []int64) []int64 {
+	return slices.Compact(slices.Sorted(slices.Values(labels)))
+}
 
 // The precision counts down to each wrong label.
 func TestAveragePrecision(t *testing.T) {

@@ -15,13 +15,13 @@ import (
 const photos = 6
 
 // tryMatches tries false-match rates on as many new classes as the calibration had.
-func tryMatches(ctx context.Context, a ask, out func(line)) error {
-	for _, w := range worlds() {
+func tryMatches(ctx context.Context, a options, out func(promiseLine)) error {
+	for _, w := range newWorlds() {
 		if !a.world.MatchString(w.name) {
 			continue
 		}
 		for _, n := range []int{20, 50, 100, 200} {
-			lines, err := w.matches(ctx, a, n, []float64{1e-2, 1e-3})
+			lines, err := w.tryRates(ctx, a, n, []float64{1e-2, 1e-3})
 			if err != nil {
 				return err
 			}
@@ -33,21 +33,21 @@ func tryMatches(ctx context.Context, a ask, out func(line)) error {
 	return nil
 }
 
-// matches tries rates with calibrations on n classes, on new classes of equal sizes and of sizes like theirs.
-func (w *world) matches(ctx context.Context, a ask, n int, rates []float64) ([]line, error) {
+// tryRates tries rates with calibrations on n classes, on new classes of equal sizes and of sizes like theirs.
+func (w *world) tryRates(ctx context.Context, a options, n int, rates []float64) ([]promiseLine, error) {
 	of := []string{""}
 	if w.sizes != nil {
 		of = []string{", new ones of equal sizes", ", new ones of such sizes"}
 	}
-	var lines []line
+	var lines []promiseLine
 	for _, kind := range of {
 		for _, rate := range rates {
-			lines = append(lines, line{promise: fmt.Sprintf("FMR %g", rate), allowed: 0.05,
+			lines = append(lines, promiseLine{promise: fmt.Sprintf("FMR %g", rate), allowed: 0.05,
 				world: fmt.Sprintf("%s, %d classes%s", w.name, n, kind)})
 		}
 	}
 	matched := make([]float64, len(lines))
-	for trial := range a.trials(max(20, 10_000/n)) {
+	for trial := range a.numTrials(max(20, 10_000/n)) {
 		rng := rand.New(rand.NewPCG(a.seed, uint64(trial)<<16|uint64(n)))
 		x, labels := w.draw(rng, w.drawSizes(rng, n))
 		c, err := decide.Calibrate(ctx, x, labels, decide.Options{})
@@ -64,7 +64,7 @@ func (w *world) matches(ctx context.Context, a ask, n int, rates []float64) ([]l
 					lines[k].refused++
 					continue
 				}
-				lines[k].count(falseMatches(x, labels, t.Distance), rate)
+				lines[k].addTrial(falseMatchShare(x, labels, t.Distance), rate)
 				matched[k] += t.TrueMatch
 			}
 			sizes = w.drawSizes(rng, n)
@@ -78,9 +78,9 @@ func (w *world) matches(ctx context.Context, a ask, n int, rates []float64) ([]l
 	return lines, nil
 }
 
-// falseMatches is the share of pairs of different classes within a distance. Each class counts for at most as many
+// falseMatchShare is the share of pairs of different classes within a distance. Each class counts for at most as many
 // photos as the median class has.
-func falseMatches(x *matrix.Dense, labels []int64, within float64) float64 {
+func falseMatchShare(x *matrix.Dense, labels []int64, within float64) float64 {
 	count := make(map[int64]float64)
 	for _, y := range labels {
 		count[y]++

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-func worldOf(t *testing.T, name string) *world {
-	for _, w := range worlds() {
+func findWorld(t *testing.T, name string) *world {
+	for _, w := range newWorlds() {
 		if w.name == name {
 			return &w
 		}
@@ -17,24 +17,25 @@ func worldOf(t *testing.T, name string) *world {
 // TestPromisesOfDecide tries the cases that were broken in at least a fifth of the trials by bounds
 // that ignore the single gallery, or that classes lie in groups.
 func TestPromisesOfDecide(t *testing.T) {
-	var lines []line
+	var lines []promiseLine
 	for _, e := range []struct {
 		world    string
 		classes  int
 		gallery  int
 		fraction float64
 	}{{"equal", 100, 20, 0.1}, {"super", 50, 10, 0.05}, {"tiers", 20, 100, 0.03}} {
-		l, err := worldOf(t, e.world).strangers(t.Context(), ask{scale: e.fraction, seed: 1}, e.classes, e.gallery)
+		l, err := findWorld(t, e.world).tryGalleries(t.Context(), options{scale: e.fraction, seed: 1}, e.classes,
+			e.gallery)
 		if err != nil {
 			t.Fatal(err)
 		}
 		lines = append(lines, l)
 	}
-	more, err := worldOf(t, "tiers").matches(t.Context(), ask{scale: 0.12, seed: 1}, 20, []float64{1e-2})
+	more, err := findWorld(t, "tiers").tryRates(t.Context(), options{scale: 0.12, seed: 1}, 20, []float64{1e-2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := worldOf(t, "tiers").matches(t.Context(), ask{scale: 0.2, seed: 1}, 50, []float64{1e-2})
+	again, err := findWorld(t, "tiers").tryRates(t.Context(), options{scale: 0.2, seed: 1}, 50, []float64{1e-2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func TestPromisesOfDecide(t *testing.T) {
 // TestLabelsOfGroups: the probability of a label is near the right share if strangers belong to other
 // groups than the gallery's classes. In the calibration they do not.
 func TestLabelsOfGroups(t *testing.T) {
-	l, err := worldOf(t, "super").labels(t.Context(), ask{scale: 0.2, seed: 1}, 50, 50, false)
+	l, err := findWorld(t, "super").tryLabelSize(t.Context(), options{scale: 0.2, seed: 1}, 50, 50, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ type kindsSetting struct {
 // kindsWorlds are the worlds of all promises, and classes of one mode in other shapes.
 func kindsWorlds() []kindsWorld {
 	var out []kindsWorld
-	for _, w := range worlds() {
+	for _, w := range newWorlds() {
 		out = append(out, kindsWorld{world: w})
 	}
 	equal := out[0].world
@@ -61,12 +61,12 @@ func kindsWorlds() []kindsWorld {
 	// Of all shapes with one mode, a line is the hardest to tell from two modes by a test for gaps.
 	add("line", "uniform along a line, a tenth as thick", func(*rand.Rand) shape {
 		return func(rng *rand.Rand, into []float64) {
-			normal(rng, into, 0.1)
+			fillNormal(rng, into, 0.1)
 			into[0] += math.Sqrt(3) * (2*rng.Float64() - 1)
 		}
 	})
 	add("peak", "normal times a lognormal of 1 for each item", func(*rand.Rand) shape {
-		return func(rng *rand.Rand, into []float64) { normal(rng, into, math.Exp(rng.NormFloat64())) }
+		return func(rng *rand.Rand, into []float64) { fillNormal(rng, into, math.Exp(rng.NormFloat64())) }
 	})
 	add("long", "normal in ellipsoids of their own, axes 3 times a lognormal of 1, and uniform along the first",
 		func(rng *rand.Rand) shape {
@@ -84,7 +84,7 @@ func kindsWorlds() []kindsWorld {
 	for _, c := range curves {
 		add(c.name, c.says+", 5 % thick", func(*rand.Rand) shape {
 			return func(rng *rand.Rand, into []float64) {
-				normal(rng, into, 0.05)
+				fillNormal(rng, into, 0.05)
 				for k, v := range c.at(rng.Float64(), rng.Float64()) {
 					into[k] += v
 				}
@@ -112,9 +112,12 @@ var curves = []struct {
 		a := 3 * math.Pi * (u - 0.5)
 		return [3]float64{math.Sin(a), math.Copysign(1-math.Cos(a), a)}
 	}},
-	{"ends", "a line, three times as dense at its ends", func(u, _ float64) [3]float64 { return [3]float64{dense(u)} }},
+	{"ends", "a line, three times as dense at its ends", func(u,
+		_ float64) [3]float64 {
+		return [3]float64{densePlace(u)}
+	}},
 	{"poles", "an arc of 288 degrees, three times as dense at its ends", func(u, _ float64) [3]float64 {
-		return circle(0.4*dense(u), 1, 0)
+		return circle(0.4*densePlace(u), 1, 0)
 	}},
 	{"torus", "radii 1 and 0.4", func(u, v float64) [3]float64 {
 		return circle(u, 1+0.4*math.Cos(2*math.Pi*v), 0.4*math.Sin(2*math.Pi*v))
@@ -134,8 +137,8 @@ func circle(turns, radius, height float64) [3]float64 {
 	return [3]float64{radius * cos, radius * sin, height}
 }
 
-// dense turns a uniform number into a place from -1 to 1 with a density of (1 + 2 x^2) 3/10, by Newton's steps.
-func dense(u float64) float64 {
+// densePlace turns a uniform number into a place from -1 to 1 with a density of (1 + 2 x^2) 3/10, by Newton's steps.
+func densePlace(u float64) float64 {
 	x := 2*u - 1
 	for range 20 {
 		x -= (0.3*(x+2*x*x*x/3) + 0.5 - u) / (0.3 * (1 + 2*x*x))
@@ -143,15 +146,15 @@ func dense(u float64) float64 {
 	return x
 }
 
-// clear reports whether sub-classes are normal clouds, so that their standard deviation says how
+// hasNormalKinds reports whether sub-classes are normal clouds, so that their standard deviation says how
 // clear the gaps between them are.
-func (w *kindsWorld) clear() bool { return w.shape == nil && w.name != "heavy" }
+func (w *kindsWorld) hasNormalKinds() bool { return w.shape == nil && w.name != "heavy" }
 
-// alike gives all classes the same number of items.
-func alike(n int) func(*rand.Rand, int) int { return func(*rand.Rand, int) int { return n } }
+// equalSize gives all classes the same number of items.
+func equalSize(n int) func(*rand.Rand, int) int { return func(*rand.Rand, int) int { return n } }
 
-// larger gives three classes of four 20 items, and the fourth a multiple of that.
-func larger(times float64) func(*rand.Rand, int) int {
+// oneLarger gives three classes of four 20 items, and the fourth a multiple of that.
+func oneLarger(times float64) func(*rand.Rand, int) int {
 	return func(_ *rand.Rand, c int) int {
 		if c%4 == 3 {
 			return int(20 * times)
@@ -166,16 +169,17 @@ func anySize(rng *rand.Rand, _ int) int { return int(2 * math.Pow(150, rng.Float
 // oneKind are the settings of classes without sub-classes.
 func oneKind() []kindsSetting {
 	return []kindsSetting{
-		{name: "40 classes of 20", classes: 40, sizes: alike(20)},
-		{name: "20 classes of 40", classes: 20, sizes: alike(40)},
-		{name: "20 classes of 80", classes: 20, sizes: alike(80)},
-		{name: "40 classes of 20, ten 1.25 times as large", classes: 40, sizes: larger(1.25)},
-		{name: "40 classes of 20, ten 1.5 times as large", classes: 40, sizes: larger(1.5)},
+		{name: "40 classes of 20", classes: 40, sizes: equalSize(20)},
+		{name: "20 classes of 40", classes: 20, sizes: equalSize(40)},
+		{name: "20 classes of 80", classes: 20, sizes: equalSize(80)},
+		{name: "40 classes of 20, ten 1.25 times as large", classes: 40, sizes: oneLarger(1.25)},
+		{name: "40 classes of 20, ten 1.5 times as large", classes: 40, sizes: oneLarger(1.5)},
 		{name: "60 classes of 2 to 300", classes: 60, sizes: anySize},
-		{name: "5 classes of 100", classes: 5, sizes: alike(100)},
-		{name: "10 classes of 60, two of four kinds 14 apart", classes: 10, sizes: alike(60), several: 2, kinds: 4,
+		{name: "5 classes of 100", classes: 5, sizes: equalSize(100)},
+		{name: "10 classes of 60, two of four kinds 14 apart", classes: 10, sizes: equalSize(60), several: 2, kinds: 4,
 			apart: 14},
-		{name: "40 classes of 30, ten of three kinds 14 apart", classes: 40, sizes: alike(30), several: 10, kinds: 3,
+		{name: "40 classes of 30, ten of three kinds 14 apart", classes: 40, sizes: equalSize(30), several: 10,
+			kinds: 3,
 			apart: 14},
 	}
 }
@@ -186,10 +190,10 @@ func severalKinds() []kindsSetting {
 	var out []kindsSetting
 	for _, apart := range []float64{6, 8, 10, 14} {
 		for _, s := range []kindsSetting{
-			{name: "10 classes of 60, two of four kinds", classes: 10, sizes: alike(60), several: 2, kinds: 4},
-			{name: "40 classes of 20, ten of two kinds", classes: 40, sizes: alike(20), several: 10, kinds: 2},
-			{name: "40 classes of 30, ten of three kinds", classes: 40, sizes: alike(30), several: 10, kinds: 3},
-			{name: "40 classes of 60, ten of six kinds", classes: 40, sizes: alike(60), several: 10, kinds: 6},
+			{name: "10 classes of 60, two of four kinds", classes: 10, sizes: equalSize(60), several: 2, kinds: 4},
+			{name: "40 classes of 20, ten of two kinds", classes: 40, sizes: equalSize(20), several: 10, kinds: 2},
+			{name: "40 classes of 30, ten of three kinds", classes: 40, sizes: equalSize(30), several: 10, kinds: 3},
+			{name: "40 classes of 60, ten of six kinds", classes: 40, sizes: equalSize(60), several: 10, kinds: 6},
 		} {
 			s.apart = apart
 			s.name = fmt.Sprintf("%s %g apart", s.name, apart)
@@ -204,7 +208,7 @@ func (w *kindsWorld) drawKinds(rng *rand.Rand, s *kindsSetting) (x *matrix.Dense
 	var rows [][]float64
 	next := w.centre(rng)
 	centre, item := make([]float64, worldDim), make([]float64, worldDim)
-	var draw shape = func(rng *rand.Rand, into []float64) { normal(rng, into, 1) }
+	var draw shape = func(rng *rand.Rand, into []float64) { fillNormal(rng, into, 1) }
 	for c := range s.classes {
 		next(c, centre)
 		if w.shape != nil {
@@ -215,7 +219,7 @@ func (w *kindsWorld) drawKinds(rng *rand.Rand, s *kindsSetting) (x *matrix.Dense
 		if c < s.several {
 			places = nil
 			for range s.kinds {
-				places = append(places, direction(rng, s.apart*spread/math.Sqrt2))
+				places = append(places, randomDirection(rng, s.apart*spread/math.Sqrt2))
 			}
 		}
 		for i := range s.sizes(rng, c) {
@@ -237,11 +241,11 @@ func (w *kindsWorld) drawKinds(rng *rand.Rand, s *kindsSetting) (x *matrix.Dense
 	return x, labels
 }
 
-// direction returns a vector of a given length in a random direction. Two of them are on average
+// randomDirection returns a vector of a given length in a random direction. Two of them are on average
 // sqrt(2) times that length apart.
-func direction(rng *rand.Rand, length float64) []float64 {
+func randomDirection(rng *rand.Rand, length float64) []float64 {
 	out := make([]float64, worldDim)
-	normal(rng, out, 1)
+	fillNormal(rng, out, 1)
 	var square float64
 	for _, v := range out {
 		square += v * v
@@ -257,7 +261,7 @@ const kindsSets = 25
 
 // tryDiscover tries what discover says of classes without sub-classes, and how many classes with
 // several it finds.
-func tryDiscover(ctx context.Context, ask ask, out func(line)) error {
+func tryDiscover(ctx context.Context, ask options, out func(promiseLine)) error {
 	for k, w := range kindsWorlds() {
 		if !ask.world.MatchString(w.name) {
 			continue
@@ -269,7 +273,7 @@ func tryDiscover(ctx context.Context, ask ask, out func(line)) error {
 			}
 			out(one)
 		}
-		if !w.clear() {
+		if !w.hasNormalKinds() {
 			continue
 		}
 		for i, s := range severalKinds() {
@@ -285,18 +289,19 @@ func tryDiscover(ctx context.Context, ask ask, out func(line)) error {
 
 // judge counts the classes without sub-classes that are divided, and those with several that are
 // not.
-func (w *kindsWorld) judge(ctx context.Context, ask *ask, s *kindsSetting, stream uint64) (one, several line,
+func (w *kindsWorld) judge(ctx context.Context, ask *options, s *kindsSetting, stream uint64) (one, several promiseLine,
 	err error) {
 	world := w.name + " (" + w.says + "), " + s.name
-	one = line{promise: "discover: a class without sub-classes is divided", world: world, allowed: 0.05}
-	several = line{promise: "discover: a class with several sub-classes is left whole", world: world, allowed: 0.1}
+	one = promiseLine{promise: "discover: a class without sub-classes is divided", world: world, allowed: 0.05}
+	several = promiseLine{promise: "discover: a class with several sub-classes is left whole", world: world,
+		allowed: 0.1}
 	switch {
 	case s.apart < 8:
 		several.allowed = 0.5
 	case s.apart < 10:
 		several.allowed = 0.3
 	}
-	for range ask.trials(kindsSets) {
+	for range ask.numTrials(kindsSets) {
 		rng := rand.New(rand.NewPCG(ask.seed, stream))
 		stream += 1 << 32 // a set of its own
 		x, labels := w.drawKinds(rng, s)

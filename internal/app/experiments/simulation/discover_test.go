@@ -9,7 +9,7 @@ import (
 // are found as often as before, and nearly all that are far apart. The test tries a few of the
 // worlds, with few sets each.
 func TestDiscover(t *testing.T) {
-	ask := &ask{scale: 0.08, seed: 1} // of 25 sets two
+	ask := &options{scale: 0.08, seed: 1} // of 25 sets two
 	at := map[string]kindsWorld{}
 	for _, w := range kindsWorlds() {
 		at[w.name] = w
@@ -72,16 +72,17 @@ func TestDiscover(t *testing.T) {
 // A line of the table has as many trials as there are classes without sub-classes, or with several.
 func TestTryDiscover(t *testing.T) {
 	lines := map[string]int{}
-	err := tryDiscover(t.Context(), ask{scale: 0.01, seed: 1, world: regexp.MustCompile("^peak$")}, func(l line) {
-		lines[l.promise]++
-		if l.trials+l.refused == 0 || !l.holds() {
-			t.Errorf("%+v", l)
-		}
-	})
+	err := tryDiscover(t.Context(), options{scale: 0.01, seed: 1, world: regexp.MustCompile("^peak$")},
+		func(l promiseLine) {
+			lines[l.promise]++
+			if l.trials+l.refused == 0 || !l.agrees() {
+				t.Errorf("%+v", l)
+			}
+		})
 	if err != nil || len(lines) != 1 || lines["discover: a class without sub-classes is divided"] != len(oneKind()) {
 		t.Errorf("%v, %v", lines, err)
 	}
-	few := &ask{scale: 0.01, seed: 7}
+	few := &options{scale: 0.01, seed: 7}
 	w, s := kindsWorlds()[0], severalKinds()[0]
 	if one, several, err := w.judge(t.Context(), few, &s, 3); err != nil ||
 		one.trials != s.classes-s.several || several.trials != s.several {

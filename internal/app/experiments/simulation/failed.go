@@ -14,20 +14,20 @@ import (
 // tryFailed tries false-match rates where some photos of the calibration and of the new classes have failed, such as
 // of a lens cap. Failed photos are left out of the calibration, and the promise is about pairs of other photos. One
 // line counts the sets without failed photos of which one is left out.
-func tryFailed(ctx context.Context, a ask, out func(line)) error {
-	for _, w := range worlds() {
+func tryFailed(ctx context.Context, a options, out func(promiseLine)) error {
+	for _, w := range newWorlds() {
 		if !a.world.MatchString(w.name) {
 			continue
 		}
-		lost := line{promise: "failed photos: none found where there is none", world: w.name, allowed: 0.01}
+		lost := promiseLine{promise: "failed photos: none found where there is none", world: w.name, allowed: 0.01}
 		for _, n := range []int{26, 40} {
 			for _, uneven := range []bool{false, true} {
-				l := line{promise: "FMR 0.001 without failed photos", allowed: 0.05,
+				l := promiseLine{promise: "FMR 0.001 without failed photos", allowed: 0.05,
 					world: fmt.Sprintf("%s, %d classes, 3 %% of each failed", w.name, n)}
 				if uneven {
 					l.world = fmt.Sprintf("%s, %d classes, 5 %% of them with 40 %% of the failed photos", w.name, n)
 				}
-				if err := w.failed(ctx, a, n, uneven, &l, &lost); err != nil {
+				if err := w.tryFailedPhotos(ctx, a, n, uneven, &l, &lost); err != nil {
 					return err
 				}
 				out(l)
@@ -41,16 +41,16 @@ func tryFailed(ctx context.Context, a ask, out func(line)) error {
 // failedItems is the number of photos of a class in the sets with failed photos.
 const failedItems = 24
 
-func (w *world) failed(ctx context.Context, a ask, n int, uneven bool, l, lost *line) error {
+func (w *world) tryFailedPhotos(ctx context.Context, a options, n int, uneven bool, l, lost *promiseLine) error {
 	missed := 0
-	for trial := range a.trials(100) {
+	for trial := range a.numTrials(100) {
 		rng := rand.New(rand.NewPCG(a.seed, uint64(trial)<<16|uint64(n)))
 		x, labels := w.draw(rng, equalSizes(n, failedItems))
 		none, err := clean.Failed(ctx, x, labels, rank.Euclidean)
 		if err != nil {
 			return err
 		}
-		lost.count(float64(len(none)), 0)
+		lost.addTrial(float64(len(none)), 0)
 		bad := spoilPhotos(rng, x, labels, n, uneven)
 		found, err := clean.Failed(ctx, x, labels, rank.Euclidean)
 		if err != nil {
@@ -62,7 +62,7 @@ func (w *world) failed(ctx context.Context, a ask, n int, uneven bool, l, lost *
 				missed--
 			}
 		}
-		x, labels = kept(x, labels, found)
+		x, labels = keptRows(x, labels, found)
 		c, err := decide.Calibrate(ctx, x, labels, decide.Options{})
 		if err != nil {
 			return err
@@ -73,7 +73,7 @@ func (w *world) failed(ctx context.Context, a ask, n int, uneven bool, l, lost *
 			continue
 		}
 		y, of := w.draw(rng, equalSizes(n, photos))
-		l.count(falseMatches(y, of, t.Distance), 1e-3)
+		l.addTrial(falseMatchShare(y, of, t.Distance), 1e-3)
 	}
 	l.note = fmt.Sprintf("%d failed photos missed", missed)
 	return nil
@@ -83,7 +83,7 @@ func (w *world) failed(ctx context.Context, a ask, n int, uneven bool, l, lost *
 // classes have 40 % of them.
 func spoilPhotos(rng *rand.Rand, x *matrix.Dense, labels []int64, n int, uneven bool) map[int]bool {
 	middle, bad := make([]float64, x.Cols), map[int]bool{}
-	normal(rng, middle, 1)
+	fillNormal(rng, middle, 1)
 	few := int64(max(n/20, 1))
 	for i, c := range labels {
 		share := 0.03
@@ -103,8 +103,8 @@ func spoilPhotos(rng *rand.Rand, x *matrix.Dense, labels []int64, n int, uneven 
 	return bad
 }
 
-// kept returns the rows that are not left out.
-func kept(x *matrix.Dense, labels []int64, out []int) (*matrix.Dense, []int64) {
+// keptRows returns the rows that are not left out.
+func keptRows(x *matrix.Dense, labels []int64, out []int) (*matrix.Dense, []int64) {
 	leave := map[int]bool{}
 	for _, i := range out {
 		leave[i] = true
@@ -116,5 +116,5 @@ func kept(x *matrix.Dense, labels []int64, out []int) (*matrix.Dense, []int64) {
 			rows, of = append(rows, i), append(of, c)
 		}
 	}
-	return rowsOf(x, rows), of
+	return selectRows(x, rows), of
 }

@@ -16,8 +16,8 @@ import (
 // gallery's classes, and the stated probabilities are compared with the outcomes. The error of one
 // gallery is its ECE; a calibration breaks its promise if the ECE of its gallery exceeds the
 // printed one by more than 0.05.
-func tryLabels(ctx context.Context, a ask, out func(line)) error {
-	for _, w := range worlds() {
+func tryLabels(ctx context.Context, a options, out func(promiseLine)) error {
+	for _, w := range newWorlds() {
 		if !a.world.MatchString(w.name) {
 			continue
 		}
@@ -29,7 +29,7 @@ func tryLabels(ctx context.Context, a ask, out func(line)) error {
 					if g > n || g == 10 && !mixed {
 						continue
 					}
-					l, err := w.labels(ctx, a, n, g, mixed)
+					l, err := w.tryLabelSize(ctx, a, n, g, mixed)
 					if err != nil {
 						return err
 					}
@@ -62,18 +62,18 @@ func (b *bins) ece() float64 {
 	return sum / all
 }
 
-// labels tries one size of calibration and gallery. If mixed is set, strangers may belong to the
+// tryLabelSize tries one size of calibration and gallery. If mixed is set, strangers may belong to the
 // groups of the gallery's classes.
-func (w *world) labels(ctx context.Context, a ask, n, g int, mixed bool) (line, error) {
+func (w *world) tryLabelSize(ctx context.Context, a options, n, g int, mixed bool) (promiseLine, error) {
 	others := "other groups"
 	if mixed {
 		others = "any group"
 	}
-	l := line{promise: "label probability", allowed: 0.05,
+	l := promiseLine{promise: "label probability", allowed: 0.05,
 		world: fmt.Sprintf("%s, %d classes, gallery of %d, strangers of %s", w.name, n, g, others)}
 	var said float64
 	var pooled bins
-	for trial := range a.trials(max(20, 2_000/n)) {
+	for trial := range a.numTrials(max(20, 2_000/n)) {
 		rng := rand.New(rand.NewPCG(a.seed, uint64(trial)<<16|uint64(n)))
 		x, labels := w.draw(rng, equalSizes(n, photos))
 		c, err := decide.Calibrate(ctx, x, labels, decide.Options{})
@@ -88,19 +88,19 @@ func (w *world) labels(ctx context.Context, a ask, n, g int, mixed bool) (line, 
 			}
 			in[class] = true
 		}
-		one, err := w.identified(ctx, c, rng, in, &pooled)
+		one, err := w.identify(ctx, c, rng, in, &pooled)
 		if err != nil {
 			return l, err
 		}
-		l.count(one.ece(), c.Score.Reliability.ECE+0.05)
+		l.addTrial(one.ece(), c.Score.Reliability.ECE+0.05)
 	}
 	l.note = fmt.Sprintf("printed %.3f, all trials together %.3f", said/float64(l.trials), pooled.ece())
 	return l, nil
 }
 
-// identified draws len(in) classes. Half of the photos of the classes that are in form the gallery;
+// identify draws len(in) classes. Half of the photos of the classes that are in form the gallery;
 // the others, and as many photos of strangers, are identified.
-func (w *world) identified(ctx context.Context, c *decide.Calibration, rng *rand.Rand, in []bool,
+func (w *world) identify(ctx context.Context, c *decide.Calibration, rng *rand.Rand, in []bool,
 	pooled *bins) (one bins, err error) {
 	x, labels := w.draw(rng, equalSizes(len(in), 2*photos))
 	var gallery, probes []int
@@ -119,7 +119,7 @@ func (w *world) identified(ctx context.Context, c *decide.Calibration, rng *rand
 	if err != nil {
 		return one, err
 	}
-	said, err := s.said(ctx, d, x, probes)
+	said, err := s.decideRows(ctx, d, x, probes)
 	if err != nil {
 		return one, err
 	}
@@ -139,7 +139,7 @@ func (w *world) identified(ctx context.Context, c *decide.Calibration, rng *rand
 	return one, nil
 }
 
-func rowsOf(x *matrix.Dense, rows []int) *matrix.Dense {
+func selectRows(x *matrix.Dense, rows []int) *matrix.Dense {
 	out := matrix.New(len(rows), x.Cols)
 	for k, i := range rows {
 		copy(out.Row(k), x.Row(i))

@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// line is one promise, tried in one world.
-type line struct {
+// promiseLine is one promise, tried in one world.
+type promiseLine struct {
 	promise string  // text of the promise
 	world   string  // name of the world, with the numbers of classes and items
 	allowed float64 // the share of trials that may break it
@@ -22,8 +22,8 @@ type line struct {
 	note    string
 }
 
-// count adds a trial that measured a rate, which was promised to be at most promised.
-func (l *line) count(measured, promised float64) {
+// addTrial adds a trial that measured a rate, which was promised to be at most promised.
+func (l *promiseLine) addTrial(measured, promised float64) {
 	l.trials++
 	l.mean += (measured - l.mean) / float64(l.trials)
 	l.worst = max(l.worst, measured)
@@ -33,7 +33,7 @@ func (l *line) count(measured, promised float64) {
 }
 
 // interval is Clopper and Pearson's 95 % interval of the share of broken trials.
-func (l *line) interval() (lo, hi float64) {
+func (l *promiseLine) interval() (lo, hi float64) {
 	k, n := float64(l.broken), float64(l.trials)
 	hi = 1
 	if k > 0 {
@@ -45,8 +45,8 @@ func (l *line) interval() (lo, hi float64) {
 	return lo, hi
 }
 
-// holds reports whether the trials agree with the promise.
-func (l *line) holds() bool {
+// agrees reports whether the trials agree with the promise.
+func (l *promiseLine) agrees() bool {
 	if l.trials == 0 {
 		return true
 	}
@@ -57,21 +57,21 @@ func (l *line) holds() bool {
 const header = "| promise | world | trials | broken | 95 % interval | may be | measured: mean | worst | refused | |\n" +
 	"| --- | --- | ---: | ---: | --- | ---: | ---: | ---: | ---: | --- |\n"
 
-func (l *line) write(w io.Writer) error {
+func (l *promiseLine) write(w io.Writer) error {
 	lo, hi := l.interval()
 	verdict := "holds"
-	if !l.holds() {
+	if !l.agrees() {
 		verdict = "**broken**"
 	}
 	if l.note != "" {
 		verdict += ": " + l.note
 	}
 	_, err := fmt.Fprintf(w, "| %s | %s | %d | %d | %.3f to %.3f | %.3g | %s | %s | %d | %s |\n", l.promise, l.world,
-		l.trials, l.broken, lo, hi, l.allowed, number(l.mean), number(l.worst), l.refused, verdict)
+		l.trials, l.broken, lo, hi, l.allowed, formatNumber(l.mean), formatNumber(l.worst), l.refused, verdict)
 	return err
 }
 
-func number(v float64) string {
+func formatNumber(v float64) string {
 	if v == 0 || math.IsNaN(v) {
 		return strings.TrimSpace(fmt.Sprint(v))
 	}

@@ -21,11 +21,11 @@ type section struct {
 	name string
 	// try calls out with every line as soon as it is known. scale multiplies the numbers of trials;
 	// 1 gives those of make promises.
-	try func(ctx context.Context, ask ask, out func(line)) error
+	try func(ctx context.Context, ask options, out func(promiseLine)) error
 }
 
-// ask holds the options of a section.
-type ask struct {
+// options holds the options of a section.
+type options struct {
 	scale float64
 	seed  uint64
 	world *regexp.Regexp // matches the names of worlds
@@ -33,8 +33,8 @@ type ask struct {
 	embeddings string
 }
 
-// trials returns n times the scale, at least 1.
-func (a *ask) trials(n int) int { return max(1, int(a.scale*float64(n)+0.5)) }
+// numTrials returns n times the scale, at least 1.
+func (a *options) numTrials(n int) int { return max(1, int(a.scale*float64(n)+0.5)) }
 
 func sections() []section {
 	return []section{
@@ -61,7 +61,7 @@ func main() {
 func run(ctx context.Context, args []string, w io.Writer) error {
 	flags := flag.NewFlagSet("promises", flag.ContinueOnError)
 	only := flags.String("only", "", "sections to try, separated by commas (default all): "+
-		strings.Join(names(), ", "))
+		strings.Join(sectionNames(), ", "))
 	world := flags.String("world", "", "regular expression of the worlds to try (default all)")
 	embeddings := flags.String("embeddings", "", "embeddings of photographs with labels, for the section photographs")
 	scale := flags.Float64("scale", 1, "factor for the numbers of trials")
@@ -73,7 +73,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	wanted := names()
+	wanted := sectionNames()
 	if *only != "" {
 		wanted = strings.Split(*only, ",")
 	}
@@ -82,13 +82,13 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	}
 	broken := 0
 	for _, name := range wanted {
-		s, err := find(name)
+		s, err := findSection(name)
 		if err != nil {
 			return err
 		}
 		var failed error
-		err = s.try(ctx, ask{*scale, *seed, match, *embeddings}, func(l line) {
-			if !l.holds() {
+		err = s.try(ctx, options{*scale, *seed, match, *embeddings}, func(l promiseLine) {
+			if !l.agrees() {
 				broken++
 			}
 			if err := l.write(w); err != nil && failed == nil {
@@ -96,7 +96,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 			}
 		})
 		if err != nil || failed != nil {
-			return fmt.Errorf("%s: %w", name, firstOf(err, failed))
+			return fmt.Errorf("%s: %w", name, firstError(err, failed))
 		}
 	}
 	if broken > 0 {
@@ -105,7 +105,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	return nil
 }
 
-func firstOf(errs ...error) error {
+func firstError(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
 			return err
@@ -114,7 +114,7 @@ func firstOf(errs ...error) error {
 	return nil
 }
 
-func names() []string {
+func sectionNames() []string {
 	var out []string
 	for _, s := range sections() {
 		out = append(out, s.name)
@@ -122,11 +122,11 @@ func names() []string {
 	return out
 }
 
-func find(name string) (*section, error) {
+func findSection(name string) (*section, error) {
 	for _, s := range sections() {
 		if s.name == name {
 			return &s, nil
 		}
 	}
-	return nil, fmt.Errorf("no section %q: the sections are %s", name, strings.Join(names(), ", "))
+	return nil, fmt.Errorf("no section %q: the sections are %s", name, strings.Join(sectionNames(), ", "))
 }

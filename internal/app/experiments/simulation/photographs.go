@@ -13,7 +13,7 @@ import (
 // tryPhotographs tries the share of strangers that get a label on the embeddings of photographs. Half of the classes
 // calibrate with up to 30 photos each. Twenty others form the gallery with 15 each, and their remaining photos are
 // known; the photos of the classes left are strangers. Distances are cosines. Without embeddings nothing is tried.
-func tryPhotographs(ctx context.Context, a ask, out func(line)) error {
+func tryPhotographs(ctx context.Context, a options, out func(promiseLine)) error {
 	if a.embeddings == "" {
 		return nil
 	}
@@ -40,7 +40,7 @@ func tryPhotographs(ctx context.Context, a ask, out func(line)) error {
 			2*(gallery+decide.FewestStrangers))
 	}
 	t := newTries(fmt.Sprintf("photographs, %d classes, gallery of %d", half, gallery))
-	for draw := range a.trials(10) {
+	for draw := range a.numTrials(10) {
 		rng := rand.New(rand.NewPCG(a.seed, uint64(draw)))
 		s := split{by: rank.Cosine}
 		var rows []int
@@ -61,7 +61,7 @@ func tryPhotographs(ctx context.Context, a ask, out func(line)) error {
 				}
 			}
 		}
-		c, err := decide.Calibrate(ctx, rowsOf(e.X, rows), labels, decide.Options{Distance: rank.Cosine})
+		c, err := decide.Calibrate(ctx, selectRows(e.X, rows), labels, decide.Options{Distance: rank.Cosine})
 		if err != nil {
 			return err
 		}
@@ -69,6 +69,6 @@ func tryPhotographs(ctx context.Context, a ask, out func(line)) error {
 			return err
 		}
 	}
-	out(t.done())
+	out(t.finish())
 	return nil
 }

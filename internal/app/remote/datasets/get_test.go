@@ -22,8 +22,8 @@ import (
 	"time"
 )
 
-// content is the four files of a two-image set.
-func content() map[string][]byte {
+// newFiles is the four files of a two-image set.
+func newFiles() map[string][]byte {
 	images := append([]byte{0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 1}, 7, 9)
 	labels := append([]byte{0, 0, 8, 1, 0, 0, 0, 2}, 0, 1)
 	return map[string][]byte{
@@ -32,18 +32,18 @@ func content() map[string][]byte {
 	}
 }
 
-func tiny() Set {
+func tinySet() Set {
 	s := Set{Name: "tiny", Home: "http://example.org/tiny", Place: "the four files"}
 	for _, name := range []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
 		"t10k-labels-idx1-ubyte"} {
-		b := content()[name]
+		b := newFiles()[name]
 		sum := sha256.Sum256(b)
 		s.Files = append(s.Files, File{Name: name, Bytes: int64(len(b)), SHA256: hex.EncodeToString(sum[:])})
 	}
 	return s
 }
 
-func gz(b []byte) []byte {
+func compress(b []byte) []byte {
 	var buf bytes.Buffer
 	w := gzip.NewWriter(&buf)
 	w.Write(b)
@@ -51,19 +51,19 @@ func gz(b []byte) []byte {
 	return buf.Bytes()
 }
 
-func getter(t *testing.T, sets ...Set) *Getter {
+func newGetter(t *testing.T, sets ...Set) *Getter {
 	dir := t.TempDir()
 	return &Getter{Home: filepath.Join(dir, "home"), Installed: filepath.Join(dir, "usr"), Sets: sets,
 		ConnectTimeout: 30 * time.Second, StallTimeout: 30 * time.Second, ToolTimeout: 30 * time.Second,
 		Progress: func(line string) { t.Log(line) }}
 }
 
-func fill(t *testing.T, dir string) {
+func fillFolder(t *testing.T, dir string) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, b := range content() {
+	for name, b := range newFiles() {
 		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -71,20 +71,20 @@ func fill(t *testing.T, dir string) {
 }
 
 func TestGetPresentAndInstalled(t *testing.T) {
-	g := getter(t, tiny())
-	fill(t, filepath.Join(g.Installed, "tiny"))
+	g := newGetter(t, tinySet())
+	fillFolder(t, filepath.Join(g.Installed, "tiny"))
 	r, err := g.Get(t.Context(), "tiny")
 	if err != nil || r.Way != "installed" || r.Path != filepath.Join(g.Installed, "tiny") || len(r.Files) != 4 {
 		t.Fatalf("%+v %v", r, err)
 	}
-	fill(t, filepath.Join(g.Home, "tiny"))
+	fillFolder(t, filepath.Join(g.Home, "tiny"))
 	if r, err = g.Get(t.Context(), "tiny"); err != nil || r.Way != "present" {
 		t.Fatalf("%+v %v", r, err)
 	}
 }
 
-// mirror serves what serve returns for a file's name.
-func mirror(t *testing.T, serve func(w http.ResponseWriter, name string)) string {
+// newMirror serves what serve returns for a file's name.
+func newMirror(t *testing.T, serve func(w http.ResponseWriter, name string)) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		serve(w, strings.TrimSuffix(filepath.Base(r.URL.Path), ".gz"))
 	}))
@@ -94,24 +94,24 @@ func mirror(t *testing.T, serve func(w http.ResponseWriter, name string)) string
 
 func TestGetGoesOnToTheNextMirror(t *testing.T) {
 	hang := make(chan struct{})
-	silent := mirror(t, func(w http.ResponseWriter, _ string) { <-hang })
-	stalls := mirror(t, func(w http.ResponseWriter, _ string) {
+	silent := newMirror(t, func(w http.ResponseWriter, _ string) { <-hang })
+	stalls := newMirror(t, func(w http.ResponseWriter, _ string) {
 		w.Write([]byte{1})
 		w.(http.Flusher).Flush()
 		<-hang
 	})
 	t.Cleanup(func() { close(hang) }) // before the servers close
-	missing := mirror(t, func(w http.ResponseWriter, _ string) { w.WriteHeader(404) })
-	wrong := mirror(t, func(w http.ResponseWriter, name string) {
-		b := content()[name]
+	missing := newMirror(t, func(w http.ResponseWriter, _ string) { w.WriteHeader(404) })
+	wrong := newMirror(t, func(w http.ResponseWriter, name string) {
+		b := newFiles()[name]
 		b[len(b)-1]++
-		w.Write(gz(b))
+		w.Write(compress(b))
 	})
-	page := mirror(t, func(w http.ResponseWriter, _ string) { w.Write([]byte("<html>blocked</html>")) })
-	good := mirror(t, func(w http.ResponseWriter, name string) { w.Write(gz(content()[name])) })
+	page := newMirror(t, func(w http.ResponseWriter, _ string) { w.Write([]byte("<html>blocked</html>")) })
+	good := newMirror(t, func(w http.ResponseWriter, name string) { w.Write(compress(newFiles()[name])) })
 
 	const soon = 300 * time.Millisecond
-	set := tiny()
+	set := tinySet()
 	for _, c := range []struct {
 		bases          []string
 		connect, stall time.Duration
@@ -123,10 +123,10 @@ func TestGetGoesOnToTheNextMirror(t *testing.T) {
 			[]string{"refused", "404", "SHA-256", "gzip header"}},
 	} {
 		set.Bases = c.bases
-		g := getter(t, set)
+		g := newGetter(t, set)
 		g.ConnectTimeout, g.StallTimeout = cmp.Or(c.connect, g.ConnectTimeout), cmp.Or(c.stall, g.StallTimeout)
 		_, err := g.Get(t.Context(), "tiny")
-		var u *Unavailable
+		var u *UnavailableError
 		if !errors.As(err, &u) {
 			t.Fatal(err)
 		}
@@ -142,9 +142,9 @@ func TestGetGoesOnToTheNextMirror(t *testing.T) {
 
 	// A damaged file that is already there is replaced.
 	set.Bases = []string{missing, good}
-	g := getter(t, set)
+	g := newGetter(t, set)
 	folder := filepath.Join(g.Home, "tiny")
-	fill(t, folder)
+	fillFolder(t, folder)
 	if err := os.WriteFile(filepath.Join(folder, "train-labels-idx1-ubyte"), []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -160,9 +160,9 @@ func TestGetGoesOnToTheNextMirror(t *testing.T) {
 // A transfer is told in bytes, and one that breaks off goes on where it stopped.
 func TestGetTellsAndResumes(t *testing.T) {
 	broken, resumed := false, ""
-	good := mirror(t, func(w http.ResponseWriter, name string) { w.Write(gz(content()[name])) })
+	good := newMirror(t, func(w http.ResponseWriter, name string) { w.Write(compress(newFiles()[name])) })
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		b := gz(content()[strings.TrimSuffix(filepath.Base(r.URL.Path), ".gz")])
+		b := compress(newFiles()[strings.TrimSuffix(filepath.Base(r.URL.Path), ".gz")])
 		w.Header().Set("ETag", `"1"`)
 		if !broken { // the first file
 			broken = true
@@ -180,9 +180,9 @@ func TestGetTellsAndResumes(t *testing.T) {
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(b))
 	}))
 	t.Cleanup(s.Close)
-	set := tiny()
+	set := tinySet()
 	set.Bases = []string{s.URL + "/", good}
-	g := getter(t, set)
+	g := newGetter(t, set)
 	told := map[string]int64{}
 	g.Bytes = func(name string, done, total int64) {
 		if told[name] = done; done > total {
@@ -195,15 +195,15 @@ func TestGetTellsAndResumes(t *testing.T) {
 	if resumed == "" {
 		t.Error("nothing was resumed")
 	}
-	for name, b := range content() {
-		if told[name+".gz"] != int64(len(gz(b))) {
+	for name, b := range newFiles() {
+		if told[name+".gz"] != int64(len(compress(b))) {
 			t.Errorf("%s: told of %d bytes", name, told[name+".gz"])
 		}
 	}
 }
 
-// tarball packs files in order; a name that ends in " -> X" becomes a link.
-func tarball(t testing.TB, files ...[2]string) []byte {
+// newTarball packs files in order; a name that ends in " -> X" becomes a link.
+func newTarball(t testing.TB, files ...[2]string) []byte {
 	var buf bytes.Buffer
 	zw := gzip.NewWriter(&buf)
 	tw := tar.NewWriter(zw)
@@ -226,15 +226,15 @@ func tarball(t testing.TB, files ...[2]string) []byte {
 
 func TestGetArchive(t *testing.T) {
 	var files [][2]string
-	for name, b := range content() {
+	for name, b := range newFiles() {
 		files = append(files, [2]string{"tiny-1.0/" + name, string(b)})
 	}
 	files = append(files, [2]string{"tiny-1.0/escape -> /etc", ""})
-	archive := tarball(t, files...)
+	archive := newTarball(t, files...)
 	sum := md5.Sum(archive)
-	base := mirror(t, func(w http.ResponseWriter, _ string) { w.Write(archive) })
+	base := newMirror(t, func(w http.ResponseWriter, _ string) { w.Write(archive) })
 	set := Set{Name: "tiny", Archives: []Archive{{base + "tiny.tar.gz", hex.EncodeToString(sum[:])}}}
-	g := getter(t, set)
+	g := newGetter(t, set)
 	r, err := g.Get(t.Context(), "tiny")
 	if err != nil {
 		t.Fatal(err)
@@ -244,7 +244,7 @@ func TestGetArchive(t *testing.T) {
 	}
 
 	set.Archives[0].MD5 = strings.Repeat("0", 32)
-	g = getter(t, set)
+	g = newGetter(t, set)
 	if _, err := g.Get(t.Context(), "tiny"); err == nil ||
 		!strings.Contains(err.Error(), "MD5 is "+hex.EncodeToString(sum[:])) {
 		t.Errorf("%v", err)
@@ -263,7 +263,7 @@ func TestUnpackStaysInside(t *testing.T) {
 			t.Fatal(err)
 		}
 		archive := filepath.Join(dir, "a.tgz")
-		if err := os.WriteFile(archive, tarball(t, files...), 0o644); err != nil {
+		if err := os.WriteFile(archive, newTarball(t, files...), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if err := unpack(t.Context(), archive, dir, nil); err == nil ||
@@ -289,18 +289,18 @@ func fakeTools(t *testing.T, scripts map[string]string) {
 
 func TestGetNpm(t *testing.T) {
 	var files [][2]string
-	for name, b := range content() {
+	for name, b := range newFiles() {
 		files = append(files, [2]string{"package/data/" + name, string(b)})
 	}
 	files = append(files, [2]string{"package/index.js", "process.exit(1)"})
 	ready := filepath.Join(t.TempDir(), "ready.tgz")
-	if err := os.WriteFile(ready, tarball(t, files...), 0o644); err != nil {
+	if err := os.WriteFile(ready, newTarball(t, files...), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	fakeTools(t, map[string]string{"npm": fmt.Sprintf("[ \"$1 $2\" = 'pack tiny@1.0' ] && cp %s tiny-1.0.tgz", ready)})
-	set := tiny()
+	set := tinySet()
 	set.Npm = "tiny@1.0"
-	g := getter(t, set)
+	g := newGetter(t, set)
 	r, err := g.Get(t.Context(), "tiny")
 	if err != nil || r.Way != "npm pack tiny@1.0" {
 		t.Fatalf("%+v %v", r, err)
@@ -312,9 +312,9 @@ func TestGetNpm(t *testing.T) {
 
 func TestGetToolFailures(t *testing.T) {
 	fakeTools(t, map[string]string{"npm": "sleep 30", "apt-get": "echo E: no such package >&2; exit 100"})
-	set := tiny()
+	set := tinySet()
 	set.Npm, set.Debian = "tiny@1.0", "dataset-tiny"
-	g := getter(t, set)
+	g := newGetter(t, set)
 	g.ToolTimeout = 200 * time.Millisecond // apt-get may take longer, too
 	_, err := g.Get(t.Context(), "tiny")
 	if err == nil || !strings.Contains(err.Error(), "npm gave no result within 200ms") ||
@@ -322,16 +322,16 @@ func TestGetToolFailures(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	fakeTools(t, map[string]string{"npm": "exit 1"})
-	_, err = getter(t, set).Get(t.Context(), "tiny")
+	_, err = newGetter(t, set).Get(t.Context(), "tiny")
 	if err == nil || !strings.Contains(err.Error(), "npm") || !strings.Contains(err.Error(), "E: no such package") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestGetOfflineAndUnknown(t *testing.T) {
-	set := tiny()
+	set := tinySet()
 	set.Bases = []string{"http://127.0.0.1:1/"}
-	g := getter(t, set)
+	g := newGetter(t, set)
 	g.Offline = true
 	if _, err := g.Get(t.Context(), "tiny"); err == nil || strings.Contains(err.Error(), "127.0.0.1") {
 		t.Errorf("%v", err)
@@ -398,9 +398,9 @@ func FuzzUnpack(f *testing.F) {
 		}
 		return out
 	}
-	f.Add(plain(tarball(f, [2]string{"a/b", "x"}, [2]string{"c", "y"})))
-	f.Add(plain(tarball(f, [2]string{"../evil", "x"})))
-	f.Add(plain(tarball(f, [2]string{"link -> ..", ""}, [2]string{"link/x", "x"})))
+	f.Add(plain(newTarball(f, [2]string{"a/b", "x"}, [2]string{"c", "y"})))
+	f.Add(plain(newTarball(f, [2]string{"../evil", "x"})))
+	f.Add(plain(newTarball(f, [2]string{"link -> ..", ""}, [2]string{"link/x", "x"})))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		base := t.TempDir()
 		dir, archive := filepath.Join(base, "in"), filepath.Join(base, "a.tgz")

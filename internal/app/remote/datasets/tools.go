@@ -28,11 +28,11 @@ func (g *Getter) npm(ctx context.Context, set Set, dir string) error {
 	if err := g.tool(ctx, work, env, "npm", "pack", set.Npm, "--silent"); err != nil {
 		return err
 	}
-	tarball, err := only(work, "*.tgz")
+	tarball, err := onlyMatch(work, "*.tgz")
 	if err != nil {
 		return err
 	}
-	return unpack(ctx, tarball, dir, set.fileOf)
+	return unpack(ctx, tarball, dir, set.fileName)
 }
 
 // debian takes the set's files from a Debian package without installing it.
@@ -47,7 +47,7 @@ func (g *Getter) debian(ctx context.Context, set Set, dir string) error {
 		"Acquire::https::Timeout=15", "-o", "Acquire::Retries=0", "download", set.Debian); err != nil {
 		return err
 	}
-	deb, err := only(work, "*.deb")
+	deb, err := onlyMatch(work, "*.deb")
 	if err != nil {
 		return err
 	}
@@ -58,15 +58,15 @@ func (g *Getter) debian(ctx context.Context, set Set, dir string) error {
 		if err != nil || !e.Type().IsRegular() {
 			return err
 		}
-		if name := set.fileOf(filepath.ToSlash(p)); name != "" {
+		if name := set.fileName(filepath.ToSlash(p)); name != "" {
 			return os.Rename(p, filepath.Join(dir, name))
 		}
 		return nil
 	})
 }
 
-// fileOf returns the name under which the file at p belongs to the set, or "".
-func (s *Set) fileOf(p string) string {
+// fileName returns the name under which the file at p belongs to the set, or "".
+func (s *Set) fileName(p string) string {
 	name := path.Base(p)
 	if slices.ContainsFunc(s.Files, func(f File) bool { return name == f.Name || name == f.Name+".gz" }) {
 		return name
@@ -74,7 +74,7 @@ func (s *Set) fileOf(p string) string {
 	return ""
 }
 
-func only(dir, pattern string) (string, error) {
+func onlyMatch(dir, pattern string) (string, error) {
 	found, err := filepath.Glob(filepath.Join(dir, pattern))
 	if err != nil {
 		return "", err

@@ -87,7 +87,7 @@ func writeEntry(ctx context.Context, root *os.Root, name string, r io.Reader) er
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(w, download.Stoppable(ctx, r)); err != nil {
+	if _, err := io.Copy(w, download.NewContextReader(ctx, r)); err != nil {
 		w.Close()
 		return err
 	}

@@ -13,24 +13,24 @@ import (
 // A workroom is a temporary folder in the data folder, with a file beside it that
 // its process holds the lock of: .kindred-fetch-1234 and .kindred-fetch-1234.lock.
 // The lock ends with the process, however that ends.
-type workroom struct {
+type tempFolder struct {
 	dir  string
 	held *os.File
 }
 
 const (
-	workroomPrefix = ".kindred-fetch-"
-	lockSuffix     = ".lock"
+	tempPrefix = ".kindred-fetch-"
+	lockSuffix = ".lock"
 )
 
-// newWorkroom makes an empty folder in home.
-func newWorkroom(home string) (*workroom, error) {
+// newTempFolder makes an empty folder in home.
+func newTempFolder(home string) (*tempFolder, error) {
 	for {
-		f, err := os.CreateTemp(home, workroomPrefix+"*"+lockSuffix)
+		f, err := os.CreateTemp(home, tempPrefix+"*"+lockSuffix)
 		if err != nil {
 			return nil, err
 		}
-		w := &workroom{f.Name()[:len(f.Name())-len(lockSuffix)], f}
+		w := &tempFolder{f.Name()[:len(f.Name())-len(lockSuffix)], f}
 		switch ok, err := lock.File(f); {
 		case errors.Is(err, errors.ErrUnsupported): // then nobody removes it
 		case err != nil:
@@ -49,7 +49,7 @@ func newWorkroom(home string) (*workroom, error) {
 }
 
 // remove removes the folder, and its lock last.
-func (w *workroom) remove() {
+func (w *tempFolder) remove() {
 	os.RemoveAll(w.dir)
 	if runtime.GOOS == "windows" { // which removes no open file
 		w.held.Close()
@@ -58,10 +58,10 @@ func (w *workroom) remove() {
 	w.held.Close()
 }
 
-// sweep removes the workrooms in the data folder whose processes were killed, and
+// removeAbandoned removes the workrooms in the data folder whose processes were killed, and
 // none of a living one.
-func (g *Getter) sweep() error {
-	locks, err := filepath.Glob(filepath.Join(g.Home, workroomPrefix+"*"+lockSuffix))
+func (g *Getter) removeAbandoned() error {
+	locks, err := filepath.Glob(filepath.Join(g.Home, tempPrefix+"*"+lockSuffix))
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (g *Getter) sweep() error {
 			f.Close()
 			continue
 		}
-		(&workroom{path[:len(path)-len(lockSuffix)], f}).remove()
+		(&tempFolder{path[:len(path)-len(lockSuffix)], f}).remove()
 	}
 	return nil
 }

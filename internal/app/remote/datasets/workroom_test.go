@@ -17,7 +17,7 @@ const childHome = "KINDRED_FETCH_TEST_HOME"
 
 func TestMain(m *testing.M) {
 	if home := os.Getenv(childHome); home != "" {
-		set := tiny()
+		set := tinySet()
 		set.Bases = []string{os.Getenv(childHome + "_URL")}
 		g := Getter{Home: home, Sets: []Set{set}, Installed: home, Progress: func(string) { fmt.Println("at work") }}
 		_, err := g.Get(context.Background(), "tiny")
@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// names lists a folder.
-func names(t *testing.T, dir string) []string {
+// listNames lists a folder.
+func listNames(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -45,17 +45,17 @@ func names(t *testing.T, dir string) []string {
 // works in is not.
 func TestKilledDownload(t *testing.T) {
 	began, hang := make(chan struct{}, 10), make(chan struct{})
-	slow := mirror(t, func(w http.ResponseWriter, _ string) {
+	slow := newMirror(t, func(w http.ResponseWriter, _ string) {
 		w.Write([]byte{1})
 		w.(http.Flusher).Flush()
 		began <- struct{}{}
 		<-hang
 	})
 	t.Cleanup(func() { close(hang) })
-	good := mirror(t, func(w http.ResponseWriter, name string) { w.Write(gz(content()[name])) })
-	set := tiny()
+	good := newMirror(t, func(w http.ResponseWriter, name string) { w.Write(compress(newFiles()[name])) })
+	set := tinySet()
 	set.Bases = []string{good}
-	g := getter(t, set)
+	g := newGetter(t, set)
 	if err := os.MkdirAll(g.Home, 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -76,31 +76,31 @@ func TestKilledDownload(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-began
-	if err := g.sweep(); err != nil {
+	if err := g.removeAbandoned(); err != nil {
 		t.Fatal(err)
 	}
-	if left := names(t, g.Home); len(left) != 2 {
+	if left := listNames(t, g.Home); len(left) != 2 {
 		t.Errorf("while it downloads: %v", left)
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	if left := names(t, g.Home); len(left) != 2 {
+	if left := listNames(t, g.Home); len(left) != 2 {
 		t.Errorf("it left %v: the test shows nothing", left)
 	}
 	if _, err := g.Get(t.Context(), "tiny"); err != nil {
 		t.Fatal(err)
 	}
-	if left := names(t, g.Home); len(left) != 1 || left[0] != "tiny" {
+	if left := listNames(t, g.Home); len(left) != 1 || left[0] != "tiny" {
 		t.Errorf("left %v", left)
 	}
 	// Others' files stay.
-	other := filepath.Join(g.Home, workroomPrefix+"1")
+	other := filepath.Join(g.Home, tempPrefix+"1")
 	if err := os.Mkdir(other, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := g.sweep(); err != nil || len(names(t, g.Home)) != 2 {
-		t.Errorf("left %v, %v", names(t, g.Home), err)
+	if err := g.removeAbandoned(); err != nil || len(listNames(t, g.Home)) != 2 {
+		t.Errorf("left %v, %v", listNames(t, g.Home), err)
 	}
 }

@@ -26,13 +26,13 @@ import (
 
 // The decoder: libheif 1.18.2 with libde265 1.0.15, as the Go module distributes them.
 const (
-	Home    = "https://github.com/gen2brain/heic"
-	License = "LGPL-3.0"
-	module  = "github.com/gen2brain/heic@v0.4.9"
-	member  = "lib/heif.wasm.gz" // in the module
-	address = Home + "/raw/v0.4.9/" + member
-	most    = 16 << 20 // bytes of it, compressed or not
-	sum     = "04e7804a4ef20096660ac9347face433661b3c06e4da825c2dac15c06f101657"
+	Home         = "https://github.com/gen2brain/heic"
+	License      = "LGPL-3.0"
+	module       = "github.com/gen2brain/heic@v0.4.9"
+	moduleMember = "lib/heif.wasm.gz" // in the module
+	moduleURL    = Home + "/raw/v0.4.9/" + moduleMember
+	maxModule    = 16 << 20 // bytes of it, compressed or not
+	moduleDigest = "04e7804a4ef20096660ac9347face433661b3c06e4da825c2dac15c06f101657"
 )
 
 // Getter fetches the decoder.
@@ -58,15 +58,15 @@ type Result struct {
 // Check returns an error if something is at a decoder's path that cannot be read, such as a folder. No file is not an
 // error.
 func Check(path string) error {
-	_, err := read(path)
+	_, err := readDecoder(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-// read reads the decoder at a path.
-func read(path string) ([]byte, error) {
+// readDecoder reads the decoder at a path.
+func readDecoder(path string) ([]byte, error) {
 	b, err := fileinfo.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("the decoder cannot be read: %w; remove what is there, then run "+
@@ -82,15 +82,15 @@ func (g *Getter) Get(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := read(path)
+	b, err := readDecoder(path)
 	switch {
-	case err == nil && digest(b) == sum:
-		return &Result{path, "present", sum}, nil
+	case err == nil && hexDigest(b) == moduleDigest:
+		return &Result{path, "present", moduleDigest}, nil
 	case err == nil && g.Offline:
 		return nil, fmt.Errorf("the decoder %s has the SHA-256 %s in place of %s: it is damaged or another one, and "+
-			"fetching is off (offline): leave --offline out to replace it", path, digest(b), sum)
+			"fetching is off (offline): leave --offline out to replace it", path, hexDigest(b), moduleDigest)
 	case err == nil:
-		g.say("%s has the SHA-256 %s in place of %s: it is replaced", path, digest(b), sum)
+		g.report("%s has the SHA-256 %s in place of %s: it is replaced", path, hexDigest(b), moduleDigest)
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	case g.Offline:
@@ -99,11 +99,11 @@ func (g *Getter) Get(ctx context.Context) (*Result, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, err
 	}
-	way := cmp.Or(g.From, address)
-	g.say("fetching the decoder for HEIC (libheif and libde265, %s) from %s", License, way)
+	way := cmp.Or(g.From, moduleURL)
+	g.report("fetching the decoder for HEIC (libheif and libde265, %s) from %s", License, way)
 	code, first := g.download(ctx, way, path+".gz")
 	if first != nil && g.From == "" && ctx.Err() == nil {
-		g.say("%v", first)
+		g.report("%v", first)
 		way = module
 		code, err = g.fromModule(ctx)
 	} else {
@@ -113,16 +113,17 @@ func (g *Getter) Get(ctx context.Context) (*Result, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		return nil, fmt.Errorf("the decoder was not fetched: %w; to provide it yourself, unpack %s to %s", err, address,
+		return nil, fmt.Errorf("the decoder was not fetched: %w; to provide it yourself, unpack %s to %s", err,
+			moduleURL,
 			path)
 	}
 	if err := atomic.WriteFile(path, atomic.Bytes(code)); err != nil {
 		return nil, err
 	}
-	return &Result{path, way, sum}, nil
+	return &Result{path, way, moduleDigest}, nil
 }
 
-func (g *Getter) say(format string, args ...any) {
+func (g *Getter) report(format string, args ...any) {
 	if g.Progress != nil {
 		g.Progress(fmt.Sprintf(format, args...))
 	}
@@ -130,10 +131,11 @@ func (g *Getter) say(format string, args ...any) {
 
 // download fetches the compressed module from an address, by a file that is removed again.
 func (g *Getter) download(ctx context.Context, from, file string) (code []byte, err error) {
-	f := download.File{URL: from, Path: file, Most: most, Given: g.From != "", Check: func(path string) error {
-		code, err = unpack(path)
-		return err
-	}}
+	f := download.File{URL: from, Path: file, MaxBytes: maxModule, IsUserURL: g.From != "",
+		Check: func(path string) error {
+			code, err = unpack(path)
+			return err
+		}}
 	if err := g.Client.Get(ctx, f); err != nil {
 		return nil, err
 	}
@@ -149,7 +151,7 @@ func (g *Getter) fromModule(ctx context.Context) ([]byte, error) {
 	defer os.RemoveAll(dir)
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	g.say("trying go mod download %s", module)
+	g.report("trying go mod download %s", module)
 	run := func(args ...string) ([]byte, error) {
 		cmd := exec.CommandContext(ctx, "go", args...)
 		cmd.Dir = dir
@@ -168,7 +170,7 @@ func (g *Getter) fromModule(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return unpack(filepath.Join(string(cache), filepath.FromSlash(module), filepath.FromSlash(member)))
+	return unpack(filepath.Join(string(cache), filepath.FromSlash(module), filepath.FromSlash(moduleMember)))
 }
 
 // unpack reads the compressed module and checks it.
@@ -181,17 +183,17 @@ func unpack(path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: not a gzip file: %w", path, err)
 	}
-	code, err := budget.ReadWithin("the decoder", z, most)
+	code, err := budget.ReadWithin("the decoder", z, maxModule)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if d := digest(code); d != sum {
-		return nil, fmt.Errorf("%s: another file: its content has the SHA-256 %s in place of %s", path, d, sum)
+	if d := hexDigest(code); d != moduleDigest {
+		return nil, fmt.Errorf("%s: another file: its content has the SHA-256 %s in place of %s", path, d, moduleDigest)
 	}
 	return code, nil
 }
 
-func digest(b []byte) string {
+func hexDigest(b []byte) string {
 	d := sha256.Sum256(b)
 	return hex.EncodeToString(d[:])
 }

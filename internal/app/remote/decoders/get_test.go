@@ -40,7 +40,7 @@ func TestGet(t *testing.T) {
 	if _, err := get(true); err == nil || !strings.Contains(err.Error(), "offline") {
 		t.Error(err)
 	}
-	served = compressed(t, []byte("another file"))
+	served = compressModule(t, []byte("another file"))
 	if _, err := get(false); err == nil || !strings.Contains(err.Error(), "its content has the SHA-256") ||
 		!strings.Contains(err.Error(), "to provide it yourself") {
 		t.Error(err)
@@ -48,19 +48,19 @@ func TestGet(t *testing.T) {
 	if heic.Present() {
 		t.Error("a decoder is there after a failure")
 	}
-	served = compressed(t, code)
+	served = compressModule(t, code)
 	r, err := get(false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(r.Path)
-	if err != nil || !bytes.Equal(got, code) || r.SHA256 != sum || !heic.Present() {
+	if err != nil || !bytes.Equal(got, code) || r.SHA256 != moduleDigest || !heic.Present() {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("%v, %v", entries, err)
 	}
-	if r, err := get(true); err != nil || r.Way != "present" || r.SHA256 != sum {
+	if r, err := get(true); err != nil || r.Way != "present" || r.SHA256 != moduleDigest {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if err := os.WriteFile(r.Path, code[:len(code)-1], 0o666); err != nil {
@@ -104,13 +104,13 @@ func TestGetOverADamagedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := (&Getter{Offline: true}).Get(t.Context())
-	if err == nil || !strings.Contains(err.Error(), digest([]byte("half"))) {
+	if err == nil || !strings.Contains(err.Error(), hexDigest([]byte("half"))) {
 		t.Error(err)
 	}
 	asked := false
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked = true
-		w.Write(compressed(t, []byte("another file")))
+		w.Write(compressModule(t, []byte("another file")))
 	}))
 	defer server.Close()
 	if _, err := (&Getter{From: server.URL + "/heif.wasm.gz"}).Get(t.Context()); err == nil || !asked {
@@ -118,7 +118,7 @@ func TestGetOverADamagedFile(t *testing.T) {
 	}
 }
 
-func compressed(t *testing.T, code []byte) []byte {
+func compressModule(t *testing.T, code []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)

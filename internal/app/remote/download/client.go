@@ -44,45 +44,45 @@ type File struct {
 	// Bytes is its size, if that is known: any other is an error before the
 	// transfer.
 	Bytes int64
-	// Most bounds the size where that is not known exactly. A server that announces or
+	// MaxBytes bounds the size where that is not known exactly. A server that announces or
 	// sends more is an error, which leaves nothing on the disk. 0 bounds nothing but
 	// what comes from servers that do not announce a size, at 16 GiB.
-	Most int64
-	// Given says that the address is a user's and not one of the program's, whose servers
+	MaxBytes int64
+	// IsUserURL says that the address is a user's and not one of the program's, whose servers
 	// may send on to those that hold their files. It is the place that was named, and a
 	// redirection to another host is an error.
-	Given bool
+	IsUserURL bool
 	// Check, if set, examines the whole file before it gets its name.
 	Check func(path string) error
 }
 
-// Unreachable says that a server could not be asked.
-type Unreachable struct {
+// UnreachableError says that a server could not be asked.
+type UnreachableError struct {
 	Host string
 	Err  error
 }
 
-func (u *Unreachable) Error() string { return u.Host + " cannot be reached: " + u.Err.Error() }
-func (u *Unreachable) Unwrap() error { return u.Err }
+func (u *UnreachableError) Error() string { return u.Host + " cannot be reached: " + u.Err.Error() }
+func (u *UnreachableError) Unwrap() error { return u.Err }
 
-// Status says that a server answered with something other than the file.
-type Status struct {
+// StatusError says that a server answered with something other than the file.
+type StatusError struct {
 	URL  string
 	Code int
 	Text string // "404 Not Found"
 }
 
-func (s *Status) Error() string { return fmt.Sprintf("%s: the server answers %s", s.URL, s.Text) }
+func (s *StatusError) Error() string { return fmt.Sprintf("%s: the server answers %s", s.URL, s.Text) }
 
-// passing tells the answers that may be others in a moment.
-func (s *Status) passing() bool {
+// isTemporary tells the answers that may be others in a moment.
+func (s *StatusError) isTemporary() bool {
 	return s.Code >= 500 || s.Code == http.StatusTooManyRequests || s.Code == http.StatusRequestTimeout
 }
 
-// final is an error that another attempt would not change.
-type final struct{ error }
+// finalError is an error that another attempt would not change.
+type finalError struct{ error }
 
-func (f final) Unwrap() error { return f.error }
+func (f finalError) Unwrap() error { return f.error }
 
 // Get downloads f. After an error, f.Path is as it was; what has arrived stays
 // under its name with .part for the next call, unless it is what is wrong, or the server
@@ -122,12 +122,12 @@ func (c *Client) fill(ctx context.Context, f File, part *part) error {
 		return nil // a call that ended before it could check
 	}
 	pause := cmp.Or(c.Pause, time.Second)
-	client := c.http(f.Given)
+	client := c.http(f.IsUserURL)
 	defer client.CloseIdleConnections()
 	for idle := 1; ; idle++ {
 		before := part.size
 		err := c.attempt(ctx, client, f, part)
-		var done final
+		var done finalError
 		if ctx.Err() != nil {
 			return ctx.Err()
 		} else if err == nil || errors.As(err, &done) {
@@ -153,7 +153,7 @@ func (c *Client) attempt(ctx context.Context, client *http.Client, f File, part 
 	defer cancel(nil)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, f.URL, nil)
 	if err != nil {
-		return final{err}
+		return finalError{err}
 	}
 	if part.size > 0 && part.tag != "" {
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", part.size))
@@ -171,28 +171,29 @@ func (c *Client) attempt(ctx context.Context, client *http.Client, f File, part 
 			return errors.Join(fmt.Errorf("%s: %w", f.URL, err), part.restart(""))
 		}
 	case http.StatusOK:
-		if err := part.restart(tag(resp.Header)); err != nil {
-			return final{err}
+		if err := part.restart(contentTag(resp.Header)); err != nil {
+			return finalError{err}
 		}
 		total = max(0, resp.ContentLength)
 	case http.StatusRequestedRangeNotSatisfiable:
 		if resp.Header.Get("Content-Range") == fmt.Sprintf("bytes */%d", part.size) {
 			return nil // all of it was here
 		}
-		return errors.Join(&Status{f.URL, resp.StatusCode, resp.Status}, part.restart(""))
+		return errors.Join(&StatusError{f.URL, resp.StatusCode, resp.Status}, part.restart(""))
 	default:
-		s := &Status{f.URL, resp.StatusCode, resp.Status}
-		if s.passing() {
+		s := &StatusError{f.URL, resp.StatusCode, resp.Status}
+		if s.isTemporary() {
 			return s
 		}
-		return final{s}
+		return finalError{s}
 	}
 	if f.Bytes > 0 && total > 0 && total != f.Bytes {
-		return final{fmt.Errorf("%s: the server's file has %d bytes, the official one %d", f.URL, total, f.Bytes)}
+		return finalError{fmt.Errorf("%s: the server's file has %d bytes, the official one %d", f.URL, total, f.Bytes)}
 	}
-	if f.Most > 0 && total > f.Most {
-		return final{errors.Join(fmt.Errorf("%s: the server's file has %d bytes, and at most %d are expected", f.URL,
-			total, f.Most), part.restart(""))}
+	if f.MaxBytes > 0 && total > f.MaxBytes {
+		return finalError{errors.Join(fmt.Errorf("%s: the server's file has %d bytes, and at most %d are expected",
+			f.URL,
+			total, f.MaxBytes), part.restart(""))}
 	}
 	return c.receive(ctx, cancel, resp.Body, f, part, total)
 }
@@ -204,18 +205,18 @@ func (c *Client) receive(ctx context.Context, cancel context.CancelCauseFunc, bo
 	stalled := fmt.Errorf("%s: no data for %v", f.URL, wait)
 	timer := time.AfterFunc(wait, func() { cancel(stalled) })
 	defer timer.Stop()
-	most := cmp.Or(f.Bytes, total, f.Most, maxBytes)
+	most := cmp.Or(f.Bytes, total, f.MaxBytes, maxBytes)
 	buf := make([]byte, 256<<10)
 	for {
 		n, err := body.Read(buf)
 		if n > 0 {
 			timer.Reset(wait)
 			if part.size+int64(n) > most {
-				return final{errors.Join(fmt.Errorf("%s: more than the %s of the file arrive", f.URL,
+				return finalError{errors.Join(fmt.Errorf("%s: more than the %s of the file arrive", f.URL,
 					budget.Format(most)), part.restart(""))}
 			}
 			if e := part.write(buf[:n], cmp.Or(c.step, durableStep)); e != nil {
-				return final{e}
+				return finalError{e}
 			}
 			if c.Progress != nil {
 				c.Progress(part.size, total)
@@ -243,13 +244,13 @@ func (c *Client) unreachable(u *url.URL, err error, part *part) error {
 	if errors.As(err, &outer) { // which repeats the address
 		err = outer.Err
 	}
-	if done := (final{}); errors.As(err, &done) { // it was reached
-		return final{fmt.Errorf("%s: %w", u.Redacted(), err)}
+	if done := (finalError{}); errors.As(err, &done) { // it was reached
+		return finalError{fmt.Errorf("%s: %w", u.Redacted(), err)}
 	}
-	e := &Unreachable{u.Hostname(), err}
+	e := &UnreachableError{u.Hostname(), err}
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" && !part.moved {
-		return final{e}
+		return finalError{e}
 	}
 	return e
 }
@@ -267,28 +268,28 @@ func (c *Client) http(given bool) *http.Client {
 		},
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			if len(via) >= 10 {
-				return final{errors.New("redirected ten times")}
+				return finalError{errors.New("redirected ten times")}
 			}
-			return Redirected(via[len(via)-1].URL, req.URL, given)
+			return CheckRedirect(via[len(via)-1].URL, req.URL, given)
 		},
 	}
 }
 
-// Redirected returns an error unless a server at from may send on to another address: never
+// CheckRedirect returns an error unless a server at from may send on to another address: never
 // from a protected connection to an open one, to another host only over a protected one, and
-// not at all if the first address was given, as File.Given says.
-func Redirected(from, to *url.URL, given bool) error {
+// not at all if the first address was given, as File.IsUserURL says.
+func CheckRedirect(from, to *url.URL, given bool) error {
 	safe, same := to.Scheme == "https", from.Hostname() == to.Hostname()
 	switch {
 	case from.Scheme == "https" && !safe:
-		return final{fmt.Errorf("redirected to %s, which is not https", to.Redacted())}
+		return finalError{fmt.Errorf("redirected to %s, which is not https", to.Redacted())}
 	case from.Host == to.Host, same && safe:
 		return nil
 	case given:
-		return final{fmt.Errorf("redirected to %s, on another host: give that address if it is the one you mean",
+		return finalError{fmt.Errorf("redirected to %s, on another host: give that address if it is the one you mean",
 			to.Redacted())}
 	case !same && !safe:
-		return final{fmt.Errorf("redirected to %s, on another host and not https", to.Redacted())}
+		return finalError{fmt.Errorf("redirected to %s, on another host and not https", to.Redacted())}
 	}
 	return nil
 }
@@ -303,9 +304,9 @@ func contentRange(text string, from int64) (int64, error) {
 	return total, nil
 }
 
-// tag returns what tells this state of the file from others: a strong ETag, else
+// contentTag returns what tells this state of the file from others: a strong ETag, else
 // the time of its last change, else "".
-func tag(h http.Header) string {
+func contentTag(h http.Header) string {
 	if etag := h.Get("ETag"); etag != "" && etag[0] == '"' {
 		return etag
 	}

@@ -38,8 +38,8 @@ func serve(t *testing.T, content []byte, instead func(w http.ResponseWriter, r *
 	return s
 }
 
-// cut answers with the first n bytes of b, announced as all of it.
-func cut(w http.ResponseWriter, b []byte, n int) bool {
+// writeCut answers with the first n bytes of b, announced as all of it.
+func writeCut(w http.ResponseWriter, b []byte, n int) bool {
 	w.Header().Set("ETag", `"one"`)
 	w.Header().Set("Content-Length", fmt.Sprint(len(b)))
 	w.Write(b[:n])
@@ -47,11 +47,11 @@ func cut(w http.ResponseWriter, b []byte, n int) bool {
 	panic(http.ErrAbortHandler)
 }
 
-func client() *Client {
+func newClient() *Client {
 	return &Client{Connect: 30 * time.Second, Stall: 30 * time.Second, Pause: time.Millisecond}
 }
 
-func text(n int) []byte {
+func newText(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
 		b[i] = byte(i*i>>5 ^ i)
@@ -59,8 +59,8 @@ func text(n int) []byte {
 	return b
 }
 
-// holds compares a file with what it must hold, and the names beside it.
-func holds(t *testing.T, path string, want []byte, beside ...string) {
+// checkFile compares a file with what it must hold, and the names beside it.
+func checkFile(t *testing.T, path string, want []byte, beside ...string) {
 	t.Helper()
 	got, err := os.ReadFile(path)
 	if want != nil && (err != nil || !bytes.Equal(got, want)) {
@@ -82,11 +82,11 @@ func holds(t *testing.T, path string, want []byte, beside ...string) {
 }
 
 func TestGet(t *testing.T) {
-	want := text(600_000)
+	want := newText(600_000)
 	s := serve(t, want, nil)
 	path := filepath.Join(t.TempDir(), "f")
 	var told []int64
-	c := client()
+	c := newClient()
 	c.Progress = func(done, total int64) {
 		if told = append(told, done); total != int64(len(want)) {
 			t.Errorf("of %d", total)
@@ -100,7 +100,7 @@ func TestGet(t *testing.T) {
 	if err != nil || checked != path+".part" {
 		t.Fatal(checked, err)
 	}
-	holds(t, path, want)
+	checkFile(t, path, want)
 	if len(told) == 0 || !slices.IsSorted(told) || told[len(told)-1] != int64(len(want)) {
 		t.Errorf("told %v", told)
 	}
@@ -108,49 +108,49 @@ func TestGet(t *testing.T) {
 
 // A transfer that breaks off goes on where it stopped.
 func TestResumeInOneCall(t *testing.T) {
-	want := text(600_000)
+	want := newText(600_000)
 	s := serve(t, want, func(w http.ResponseWriter, _ *http.Request, n int) bool {
-		return n == 1 && cut(w, want, 100_000)
+		return n == 1 && writeCut(w, want, 100_000)
 	})
 	path := filepath.Join(t.TempDir(), "f")
-	if err := client().Get(t.Context(), File{URL: s.URL, Path: path}); err != nil {
+	if err := newClient().Get(t.Context(), File{URL: s.URL, Path: path}); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, path, want)
+	checkFile(t, path, want)
 	if len(s.ranges) != 2 || s.ranges[0] != "" || s.ranges[1] != "bytes=100000-" {
 		t.Errorf("asked for %q", s.ranges)
 	}
 }
 
-// arrived writes a part, of which so many bytes are durable.
-func arrived(path string, content []byte, durable int) {
+// writePart writes a part, of which so many bytes are durable.
+func writePart(path string, content []byte, durable int) {
 	os.WriteFile(path+".part", content, 0o666)
 	os.WriteFile(path+".part.tag", fmt.Appendf(nil, "\"one\"\n%d", durable), 0o666)
 }
 
 func TestResumeInALaterCall(t *testing.T) {
-	want := text(600_000)
+	want := newText(600_000)
 	for _, c := range []struct {
 		name   string
 		change func(s *server, path string)
 		ranges []string // of the second call
 	}{
 		{"as it was", func(*server, string) {}, []string{"bytes=100000-"}},
-		{"changed meanwhile", func(s *server, _ string) { s.etag, s.content = `"two"`, text(700_000) },
+		{"changed meanwhile", func(s *server, _ string) { s.etag, s.content = `"two"`, newText(700_000) },
 			[]string{"bytes=100000-"}}, // answered with all of it
 		{"tag lost", func(_ *server, path string) { os.Remove(path + ".part.tag") }, []string{""}},
 		{"tag damaged", func(_ *server, path string) { os.WriteFile(path+".part.tag", []byte("a\nb"), 0o666) },
 			[]string{""}},
 		{"another beginning", func(_ *server, path string) { os.WriteFile(path+".part", make([]byte, 100_000), 0o666) },
 			[]string{"bytes=100000-", ""}},
-		{"all of it here", func(s *server, path string) { arrived(path, s.content, 600_000) },
+		{"all of it here", func(s *server, path string) { writePart(path, s.content, 600_000) },
 			[]string{"bytes=600000-"}},
-		{"more than all", func(s *server, path string) { arrived(path, make([]byte, 700_000), 700_000) },
+		{"more than all", func(s *server, path string) { writePart(path, make([]byte, 700_000), 700_000) },
 			[]string{"bytes=700000-", ""}},
 		{"not all durable", func(s *server, path string) {
-			arrived(path, append(bytes.Clone(s.content[:90_000]), make([]byte, 9000)...), 90_000)
+			writePart(path, append(bytes.Clone(s.content[:90_000]), make([]byte, 9000)...), 90_000)
 		}, []string{"bytes=90000-"}},
-		{"less than was durable", func(s *server, path string) { arrived(path, s.content[:50_000], 100_000) },
+		{"less than was durable", func(s *server, path string) { writePart(path, s.content[:50_000], 100_000) },
 			[]string{"bytes=50000-"}},
 		{"a tag of an earlier version", func(_ *server, path string) {
 			os.WriteFile(path+".part.tag", []byte(`"one"`), 0o666)
@@ -159,7 +159,7 @@ func TestResumeInALaterCall(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			broken := true
 			s := serve(t, want, func(w http.ResponseWriter, _ *http.Request, _ int) bool {
-				return broken && cut(w, want, 100_000)
+				return broken && writeCut(w, want, 100_000)
 			})
 			path := filepath.Join(t.TempDir(), "f")
 			check := func(p string) error {
@@ -169,16 +169,17 @@ func TestResumeInALaterCall(t *testing.T) {
 				return nil
 			}
 			f := File{URL: s.URL, Path: path, Check: check}
-			if err := client().Get(t.Context(), f); err == nil || !strings.Contains(err.Error(), "after 100000 bytes") {
+			if err := newClient().Get(t.Context(), f); err == nil ||
+				!strings.Contains(err.Error(), "after 100000 bytes") {
 				t.Fatal(err)
 			}
-			holds(t, path, nil, ".part", ".part.tag")
+			checkFile(t, path, nil, ".part", ".part.tag")
 			broken, s.ranges = false, nil
 			c.change(s, path)
-			if err := client().Get(t.Context(), f); err != nil {
+			if err := newClient().Get(t.Context(), f); err != nil {
 				t.Fatal(err)
 			}
-			holds(t, path, s.content)
+			checkFile(t, path, s.content)
 			if !slices.Equal(s.ranges, c.ranges) {
 				t.Errorf("asked for %q, want %q", s.ranges, c.ranges)
 			}
@@ -188,7 +189,7 @@ func TestResumeInALaterCall(t *testing.T) {
 
 // What cannot be the file is an error that says why, and nothing is left of it.
 func TestWrongContent(t *testing.T) {
-	want := text(1000)
+	want := newText(1000)
 	s := serve(t, want, nil)
 	chunked := serve(t, want, func(w http.ResponseWriter, _ *http.Request, _ int) bool {
 		w.(http.Flusher).Flush()
@@ -221,25 +222,25 @@ func TestWrongContent(t *testing.T) {
 		{File{URL: chunked.URL, Bytes: 999}, "more than the 999 B of the file arrive"},
 		{File{URL: chunked.URL, Bytes: 1001}, "the server ended after 1000 of 1001 bytes"},
 		{File{URL: tagged.URL, Bytes: 1001}, "the server ended after 1000 of 1001 bytes"},
-		{File{URL: s.URL, Most: 999}, "the server's file has 1000 bytes, and at most 999 are expected"},
-		{File{URL: chunked.URL, Most: 999}, "more than the 999 B of the file arrive"},
-		{File{URL: endless.URL, Most: 1 << 20}, "more than the 1 MiB of the file arrive"},
+		{File{URL: s.URL, MaxBytes: 999}, "the server's file has 1000 bytes, and at most 999 are expected"},
+		{File{URL: chunked.URL, MaxBytes: 999}, "more than the 999 B of the file arrive"},
+		{File{URL: endless.URL, MaxBytes: 1 << 20}, "more than the 1 MiB of the file arrive"},
 	} {
 		c.f.Path = filepath.Join(t.TempDir(), "f")
 		os.WriteFile(c.f.Path, []byte("old"), 0o666)
-		if err := client().Get(t.Context(), c.f); err == nil || !strings.Contains(err.Error(), c.says) {
+		if err := newClient().Get(t.Context(), c.f); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v: want %q", err, c.says)
 		}
 		if c.f.URL == tagged.URL { // it may go on
-			holds(t, c.f.Path, []byte("old"), ".part", ".part.tag")
+			checkFile(t, c.f.Path, []byte("old"), ".part", ".part.tag")
 			continue
 		}
-		holds(t, c.f.Path, []byte("old"))
+		checkFile(t, c.f.Path, []byte("old"))
 	}
 }
 
 func TestAnswers(t *testing.T) {
-	want := text(1000)
+	want := newText(1000)
 	for _, c := range []struct {
 		codes []int
 		tries int
@@ -258,7 +259,7 @@ func TestAnswers(t *testing.T) {
 			return true
 		})
 		path := filepath.Join(t.TempDir(), "f")
-		err := client().Get(t.Context(), File{URL: s.URL, Path: path})
+		err := newClient().Get(t.Context(), File{URL: s.URL, Path: path})
 		if c.says == "" != (err == nil) || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v: %v", c.codes, err)
 		}
@@ -266,23 +267,23 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%v: asked %d times", c.codes, len(s.ranges))
 		}
 		if c.says != "" {
-			holds(t, path, nil)
+			checkFile(t, path, nil)
 		}
 	}
 }
 
 func TestRedirections(t *testing.T) {
-	want := text(600_000)
+	want := newText(600_000)
 	s := serve(t, want, func(w http.ResponseWriter, _ *http.Request, n int) bool {
-		return n == 1 && cut(w, want, 100_000)
+		return n == 1 && writeCut(w, want, 100_000)
 	})
 	r := httptest.NewServer(http.RedirectHandler(s.URL, http.StatusFound))
 	defer r.Close()
 	path := filepath.Join(t.TempDir(), "f")
-	if err := client().Get(t.Context(), File{URL: r.URL, Path: path}); err != nil {
+	if err := newClient().Get(t.Context(), File{URL: r.URL, Path: path}); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, path, want)
+	checkFile(t, path, want)
 	if len(s.ranges) != 2 || s.ranges[1] != "bytes=100000-" {
 		t.Errorf("asked for %q", s.ranges)
 	}
@@ -292,7 +293,7 @@ func TestRedirections(t *testing.T) {
 		http.Redirect(w, r, loop.URL, http.StatusFound)
 	}))
 	defer loop.Close()
-	if err := client().Get(t.Context(), File{URL: loop.URL, Path: path}); err == nil ||
+	if err := newClient().Get(t.Context(), File{URL: loop.URL, Path: path}); err == nil ||
 		!strings.Contains(err.Error(), "redirected ten times") {
 		t.Error(err)
 	}
@@ -322,7 +323,7 @@ func TestRedirectedTo(t *testing.T) {
 		for given, want := range map[bool]bool{false: c.own, true: c.given} {
 			from, _ := http.NewRequest("GET", c.from, nil)
 			to, _ := http.NewRequest("GET", c.to, nil)
-			err := client().http(given).CheckRedirect(to, []*http.Request{from})
+			err := newClient().http(given).CheckRedirect(to, []*http.Request{from})
 			if (err == nil) != want || err != nil && !strings.Contains(err.Error(), c.to) {
 				t.Errorf("%s to %s, given %v: %v", c.from, c.to, given, err)
 			}
@@ -334,9 +335,9 @@ func TestRedirectedTo(t *testing.T) {
 	here := httptest.NewServer(http.RedirectHandler(there.URL, http.StatusFound))
 	defer here.Close()
 	path := filepath.Join(t.TempDir(), "f")
-	c := client()
+	c := newClient()
 	c.Pause = time.Minute
-	err := c.Get(t.Context(), File{URL: here.URL, Path: path, Given: true})
+	err := c.Get(t.Context(), File{URL: here.URL, Path: path, IsUserURL: true})
 	if err == nil || !strings.Contains(err.Error(), here.URL+": redirected to "+there.URL) || asked > 0 {
 		t.Errorf("%v; asked %d times", err, asked)
 	}
@@ -345,19 +346,19 @@ func TestRedirectedTo(t *testing.T) {
 // Without a network the answer is there at once.
 func TestUnreachable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
-	c := client()
+	c := newClient()
 	c.Pause = time.Minute
 	err := c.Get(t.Context(), File{URL: "http://127.0.0.1:1/f", Path: path})
-	var u *Unreachable
+	var u *UnreachableError
 	if !errors.As(err, &u) || u.Host != "127.0.0.1" || strings.Contains(err.Error(), "\n") {
 		t.Error(err)
 	}
-	holds(t, path, nil)
+	checkFile(t, path, nil)
 }
 
 func TestStall(t *testing.T) {
 	hang := make(chan struct{})
-	s := serve(t, text(1000), func(w http.ResponseWriter, _ *http.Request, _ int) bool {
+	s := serve(t, newText(1000), func(w http.ResponseWriter, _ *http.Request, _ int) bool {
 		w.Header().Set("ETag", `"one"`)
 		w.Header().Set("Content-Length", "1000")
 		w.Write([]byte{1})
@@ -366,7 +367,7 @@ func TestStall(t *testing.T) {
 		return true
 	})
 	t.Cleanup(func() { close(hang) }) // before the server closes
-	c := client()
+	c := newClient()
 	c.Tries, c.Stall = 1, 300*time.Millisecond
 	path := filepath.Join(t.TempDir(), "f")
 	if err := c.Get(t.Context(), File{URL: s.URL, Path: path}); err == nil ||
@@ -376,7 +377,7 @@ func TestStall(t *testing.T) {
 }
 
 func TestStopKeepsWhatArrived(t *testing.T) {
-	want := text(600_000)
+	want := newText(600_000)
 	hang := make(chan struct{})
 	s := serve(t, want, func(w http.ResponseWriter, r *http.Request, n int) bool {
 		if n > 1 {
@@ -391,36 +392,36 @@ func TestStopKeepsWhatArrived(t *testing.T) {
 	})
 	t.Cleanup(func() { close(hang) })
 	ctx, cancel := context.WithCancel(t.Context())
-	c := client()
+	c := newClient()
 	c.Stall = time.Minute
 	c.Progress = func(int64, int64) { cancel() }
 	path := filepath.Join(t.TempDir(), "f")
 	if err := c.Get(ctx, File{URL: s.URL, Path: path}); err != context.Canceled {
 		t.Fatal(err)
 	}
-	holds(t, path, nil, ".part", ".part.tag")
-	if err := client().Get(t.Context(), File{URL: s.URL, Path: path}); err != nil {
+	checkFile(t, path, nil, ".part", ".part.tag")
+	if err := newClient().Get(t.Context(), File{URL: s.URL, Path: path}); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, path, want)
+	checkFile(t, path, want)
 	if s.ranges[1] != "bytes=1000-" {
 		t.Errorf("asked for %q", s.ranges)
 	}
 }
 
 func TestOneProcessAtATime(t *testing.T) {
-	s := serve(t, text(1000), nil)
+	s := serve(t, newText(1000), nil)
 	path := filepath.Join(t.TempDir(), "f")
-	held, err := openPart(client().files, path)
+	held, err := openPart(newClient().files, path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := client().Get(t.Context(), File{URL: s.URL, Path: path}); err == nil ||
+	if err := newClient().Get(t.Context(), File{URL: s.URL, Path: path}); err == nil ||
 		!strings.Contains(err.Error(), "is being downloaded by another process") {
 		t.Error(err)
 	}
 	held.close()
-	if err := client().Get(t.Context(), File{URL: s.URL, Path: path}); err != nil {
+	if err := newClient().Get(t.Context(), File{URL: s.URL, Path: path}); err != nil {
 		t.Error(err)
 	}
 }

@@ -118,7 +118,7 @@ func (p *part) restart(tag string) error {
 	}
 	p.size, p.durable, p.tag, p.resumed = 0, 0, tag, false
 	if tag != "" {
-		return p.mark()
+		return p.writeTag()
 	}
 	// For good, before anything of another file is written.
 	if err := p.files.Remove(p.tagPath()); err != nil {
@@ -127,21 +127,21 @@ func (p *part) restart(tag string) error {
 	return p.files.SyncFolder(filepath.Dir(p.tagPath()))
 }
 
-// mark writes the tag and what is durable.
-func (p *part) mark() error {
+// writeTag writes the tag and what is durable.
+func (p *part) writeTag() error {
 	return p.files.Write(p.tagPath(), func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s\n%d", p.tag, p.durable)
 		return err
 	})
 }
 
-// keep makes what has arrived durable, for a later call to go on from.
-func (p *part) keep() error {
+// sync makes what has arrived durable, for a later call to go on from.
+func (p *part) sync() error {
 	if err := p.Sync(); err != nil {
 		return err
 	}
 	p.durable = p.size
-	return p.mark()
+	return p.writeTag()
 }
 
 func (p *part) tagPath() string {
@@ -155,7 +155,7 @@ func (p *part) write(b []byte, step int64) error {
 	p.size += int64(n)
 	p.moved = true
 	if err == nil && p.tag != "" && p.size-p.durable >= step {
-		err = p.keep()
+		err = p.sync()
 	}
 	return err
 }
@@ -189,7 +189,7 @@ func (p *part) close() {
 		return
 	}
 	if p.size > p.durable {
-		_ = p.keep() // without it, less is there to go on from
+		_ = p.sync() // without it, less is there to go on from
 	}
 	p.File.Close()
 }

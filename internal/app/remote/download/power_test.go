@@ -32,14 +32,14 @@ func TestPowerLoss(t *testing.T) {
 	}
 	looked := 0
 	for seed := uint64(1); looked < states && !t.Failed(); seed++ {
-		looked += powerLoss(t, seed, min(500, states-looked))
+		looked += tryPowerLoss(t, seed, min(500, states-looked))
 	}
 	t.Logf("%d states", looked)
 }
 
-// changing is a server whose file is replaced by others, told apart by their tags, and
+// changingServer is a server whose file is replaced by others, told apart by their tags, and
 // that breaks off.
-type changing struct {
+type changingServer struct {
 	versions [][]byte
 
 	mu   sync.Mutex
@@ -47,13 +47,13 @@ type changing struct {
 	most int // bytes before the connection breaks; 0: it does not
 }
 
-func (c *changing) set(now, most int) {
+func (c *changingServer) set(now, most int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now, c.most = now, most
 }
 
-func (c *changing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (c *changingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	now, most := c.now, c.most
 	c.mu.Unlock()
@@ -80,8 +80,8 @@ func (c *changing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Write(whole[from:])
 }
 
-// at is the version that a file holds, -1 without a file.
-func (c *changing) at(path string) (version int, err error) {
+// versionAt is the version that a file holds, -1 without a file.
+func (c *changingServer) versionAt(path string) (version int, err error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return -1, nil
@@ -94,10 +94,10 @@ func (c *changing) at(path string) (version int, err error) {
 	return -1, fmt.Errorf("%d bytes of no version (%v)", len(b), err)
 }
 
-// powerLoss records some calls, and looks at up to so many states.
-func powerLoss(t *testing.T, seed uint64, states int) (looked int) {
+// tryPowerLoss records some calls, and looks at up to so many states.
+func tryPowerLoss(t *testing.T, seed uint64, states int) (looked int) {
 	rng := rand.New(rand.NewPCG(seed, 7))
-	site := &changing{}
+	site := &changingServer{}
 	for range 3 {
 		b := make([]byte, 2000+rng.IntN(2000))
 		for i := range b {
@@ -127,7 +127,7 @@ func powerLoss(t *testing.T, seed uint64, states int) (looked int) {
 			t.Fatal(err)
 		}
 	}
-	disk.Complete()
+	disk.CheckComplete()
 	pick := rand.New(rand.NewPCG(seed, 8))
 	disk.States(seed, 4, func(s *powertest.State) bool {
 		if pick.IntN(2) == 0 {
@@ -144,14 +144,14 @@ func powerLoss(t *testing.T, seed uint64, states int) (looked int) {
 		s.Write(t, dir)
 		path := filepath.Join(dir, "f")
 		place := fmt.Sprintf("seed %d, after step %d of %d", seed, s.Steps, disk.Steps())
-		if k, err := site.at(path); err != nil || k < least {
+		if k, err := site.versionAt(path); err != nil || k < least {
 			t.Errorf("%s: version %d is there, %d was got: %v", place, k, least, err)
 		}
 		now := len(site.versions) - 1 - pick.IntN(2)
 		site.set(now, 0)
 		again := Client{Tries: 1, files: atomic.Files{Trace: func(atomic.Step) {}}}
 		err := again.Get(t.Context(), File{URL: server.URL, Path: path})
-		if k, e := site.at(path); err != nil || e != nil || k != now {
+		if k, e := site.versionAt(path); err != nil || e != nil || k != now {
 			t.Errorf("%s: got version %d, want %d: %v, %v", place, k, now, err, e)
 		}
 		return looked < states && !t.Failed()

@@ -5,15 +5,15 @@ import (
 	"io"
 )
 
-// Stoppable is r until ctx ends: then reading is ctx's error.
-func Stoppable(ctx context.Context, r io.Reader) io.Reader { return stoppable{ctx, r} }
+// NewContextReader is r until ctx ends: then reading is ctx's error.
+func NewContextReader(ctx context.Context, r io.Reader) io.Reader { return contextReader{ctx, r} }
 
-type stoppable struct {
+type contextReader struct {
 	ctx context.Context
 	r   io.Reader
 }
 
-func (s stoppable) Read(b []byte) (int, error) {
+func (s contextReader) Read(b []byte) (int, error) {
 	if err := s.ctx.Err(); err != nil {
 		return 0, err
 	}

@@ -10,7 +10,7 @@ import (
 
 func TestStoppable(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	r := Stoppable(ctx, strings.NewReader("xy"))
+	r := NewContextReader(ctx, strings.NewReader("xy"))
 	if n, err := r.Read(make([]byte, 1)); n != 1 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}

@@ -20,44 +20,44 @@ import (
 
 // blob is a file elsewhere.
 type blob struct {
-	name   string // its address, for messages
-	size   int64  // -1: not known
-	most   int64  // that is read whole; 0: what fits into the memory
-	etag   string // without quotes; "": none that tells contents apart
-	state  state  // of the file when it was listed
+	name   string       // its address, for messages
+	size   int64        // -1: not known
+	most   int64        // that is read whole; 0: what fits into the memory
+	etag   string       // without quotes; "": none that tells contents apart
+	state  contentState // of the file when it was listed
 	ranges bool
 	// get asks for n bytes from an offset, or for all with n < 0, once. It returns
 	// the MD5 of the whole in hexadecimal, where the server tells it.
 	get func(ctx context.Context, b *blob, from, n int64) (body io.ReadCloser, md5 string, err error)
 }
 
-// lasting is an error that another attempt would not change.
-type lasting struct{ error }
+// permanentError is an error that another attempt would not change.
+type permanentError struct{ error }
 
-func (l lasting) Unwrap() error { return l.error }
+func (l permanentError) Unwrap() error { return l.error }
 
-// ofFile is an error of one file, which says nothing of others at the same place.
-type ofFile struct{ error }
+// fileError is an error of one file, which says nothing of others at the same place.
+type fileError struct{ error }
 
-func (o ofFile) Unwrap() error { return o.error }
+func (o fileError) Unwrap() error { return o.error }
 
 // errChanged is why files are not read on.
 var errChanged = errors.New("it has changed since it was listed: start the command again")
 
-// state is what tells one content of a file from another.
-type state struct {
+// contentState is what tells one content of a file from another.
+type contentState struct {
 	etag     string // also a weak one; without quotes
 	modified string // Last-Modified
 }
 
-// stateOf takes the state from the header of an answer.
-func stateOf(h http.Header) state {
-	return state{strings.Trim(strings.TrimPrefix(h.Get("ETag"), "W/"), `"`), h.Get("Last-Modified")}
+// stateFromHeader takes the state from the header of an answer.
+func stateFromHeader(h http.Header) contentState {
+	return contentState{strings.Trim(strings.TrimPrefix(h.Get("ETag"), "W/"), `"`), h.Get("Last-Modified")}
 }
 
-// same tells whether an answer is of the file in the state s. Servers that know nothing
+// isSame tells whether an answer is of the file in the state s. Servers that know nothing
 // of If-Match give what they have.
-func (s state) same(now state) bool {
+func (s contentState) isSame(now contentState) bool {
 	if s.etag != "" && now.etag != "" {
 		return s.etag == now.etag
 	}
@@ -67,8 +67,8 @@ func (s state) same(now state) bool {
 // check compares the header of an answer with what is known of the file, and its range
 // with the n bytes from an offset that were asked for; n < 0 asks for all.
 func (b *blob) check(h http.Header, from, n int64) error {
-	if !b.state.same(stateOf(h)) {
-		return lasting{errChanged}
+	if !b.state.isSame(stateFromHeader(h)) {
+		return permanentError{errChanged}
 	}
 	if n < 0 {
 		return nil
@@ -80,7 +80,7 @@ func (b *blob) check(h http.Header, from, n int64) error {
 		return fmt.Errorf("the server answers with the range %.80q instead of the bytes %d to %d", text, from,
 			from+n-1)
 	case r.total >= 0 && b.size >= 0 && r.total != b.size:
-		return lasting{errChanged}
+		return permanentError{errChanged}
 	}
 	return nil
 }
@@ -114,16 +114,16 @@ func parseContentRange(text string) (contentRange, bool) {
 	return r, r.first <= r.last && (r.total < 0 || r.last < r.total)
 }
 
-// tries is how often a part is asked for, with a pause that doubles from pauseFirst;
+// tries is how often a part is asked for, with a pause that doubles from firstPause;
 // stall bounds a whole answer, with a second for every 100 KB.
 const (
-	tries      = 5
-	pauseFirst = 200 * time.Millisecond
-	stall      = 30 * time.Second
+	maxTries     = 5
+	firstPause   = 200 * time.Millisecond
+	stallTimeout = 30 * time.Second
 )
 
-// whole reads the blob.
-func (b *blob) whole(ctx context.Context) ([]byte, error) {
+// readAll reads the blob.
+func (b *blob) readAll(ctx context.Context) ([]byte, error) {
 	if b.most > 0 && b.size > b.most {
 		return nil, b.tooLarge()
 	}
@@ -144,12 +144,12 @@ func (b *blob) tooLarge() error {
 // read reads n bytes from an offset, or all with n < 0, in as many attempts as it
 // takes.
 func (b *blob) read(ctx context.Context, from, n int64) ([]byte, error) {
-	for k, wait := 1, pauseFirst; ; k, wait = k+1, 2*wait {
-		content, err := b.once(ctx, from, n)
-		var last lasting
-		if err == nil || k == tries || errors.As(err, &last) || ctx.Err() != nil {
+	for k, wait := 1, firstPause; ; k, wait = k+1, 2*wait {
+		content, err := b.readOnce(ctx, from, n)
+		var last permanentError
+		if err == nil || k == maxTries || errors.As(err, &last) || ctx.Err() != nil {
 			if err != nil {
-				err = b.failed(ctx, err)
+				err = b.completeError(ctx, err)
 			}
 			return content, err
 		}
@@ -161,10 +161,10 @@ func (b *blob) read(ctx context.Context, from, n int64) ([]byte, error) {
 	}
 }
 
-// failed completes an error. But for what the server says of this one file, it is that
+// completeError completes an error. But for what the server says of this one file, it is that
 // of the source.
-func (b *blob) failed(ctx context.Context, err error) error {
-	var one ofFile
+func (b *blob) completeError(ctx context.Context, err error) error {
+	var one fileError
 	alone := errors.As(err, &one) || ctx.Err() != nil
 	if over := (*budget.Error)(nil); errors.As(err, &over) {
 		alone = true
@@ -176,12 +176,12 @@ func (b *blob) failed(ctx context.Context, err error) error {
 	return &data.SourceError{Err: err}
 }
 
-func (b *blob) once(ctx context.Context, from, n int64) ([]byte, error) {
+func (b *blob) readOnce(ctx context.Context, from, n int64) ([]byte, error) {
 	want := n
 	if n < 0 {
 		want = b.size
 	}
-	ctx, cancel := context.WithTimeout(ctx, stall+time.Duration(max(0, want)/100_000)*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, stallTimeout+time.Duration(max(0, want)/100_000)*time.Second)
 	defer cancel()
 	body, sum, err := b.get(ctx, b, from, n)
 	if err != nil {
@@ -197,10 +197,10 @@ func (b *blob) once(ctx context.Context, from, n int64) ([]byte, error) {
 		}
 		content, err := budget.ReadAll(b.name, body)
 		if b.most > 0 && int64(len(content)) > b.most {
-			return nil, lasting{b.tooLarge()}
+			return nil, permanentError{b.tooLarge()}
 		}
 		if over := (*budget.Error)(nil); errors.As(err, &over) {
-			err = lasting{err}
+			err = permanentError{err}
 		}
 		return content, err
 	}
@@ -211,27 +211,27 @@ func (b *blob) once(ctx context.Context, from, n int64) ([]byte, error) {
 	if n < 0 { // a server need not announce how much there is by now
 		switch more, err := io.ReadFull(body, make([]byte, 1)); {
 		case more > 0:
-			return nil, lasting{errChanged}
+			return nil, permanentError{errChanged}
 		case !errors.Is(err, io.EOF):
 			return nil, fmt.Errorf("the transfer broke off: %w", err)
 		}
 	}
 	if got := md5.Sum(content); n < 0 && sum != "" && hex.EncodeToString(got[:]) != sum {
-		return nil, ofFile{fmt.Errorf("the received data have the MD5 %x instead of %s", got, sum)}
+		return nil, fileError{fmt.Errorf("the received data have the MD5 %x instead of %s", got, sum)}
 	}
 	return content, nil
 }
 
-// likeMD5 tells ETags that may be the content's MD5.
-func likeMD5(etag string) bool {
+// isLikeMD5 tells ETags that may be the content's MD5.
+func isLikeMD5(etag string) bool {
 	return len(etag) == 2*md5.Size && strings.Trim(etag, "0123456789abcdef") == ""
 }
 
-// window reads ranges of a blob in blocks; a pool keeps some of them.
-type window struct {
+// blockReader reads ranges of a blob in blocks; a pool keeps some of them.
+type blockReader struct {
 	ctx  context.Context // ends all reads, as the interface passes none
 	b    *blob
-	pool *pool
+	pool *blockCache
 }
 
 const (
@@ -239,15 +239,15 @@ const (
 	maxBlocks  = 32
 )
 
-// pool keeps the last blocks of all files that share it.
-type pool struct {
+// blockCache keeps the last blocks of all files that share it.
+type blockCache struct {
 	mu     sync.Mutex
-	blocks map[blockAt]*block
-	order  []blockAt // in which they came
+	blocks map[blockKey]*block
+	order  []blockKey // in which they came
 }
 
-// blockAt is the k-th block of a blob.
-type blockAt struct {
+// blockKey is the k-th block of a blob.
+type blockKey struct {
 	b *blob
 	k int64
 }
@@ -260,7 +260,7 @@ type block struct {
 }
 
 // ReadAt reads from as many blocks as it takes.
-func (w *window) ReadAt(p []byte, off int64) (int, error) {
+func (w *blockReader) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, fmt.Errorf("%s: read at %d", w.b.name, off)
 	}
@@ -281,8 +281,8 @@ func (w *window) ReadAt(p []byte, off int64) (int, error) {
 
 // get returns a block, asked for unless it is there. One that did not come is asked for
 // again the next time.
-func (p *pool) get(ctx context.Context, b *blob, k int64) ([]byte, error) {
-	at := blockAt{b, k}
+func (p *blockCache) get(ctx context.Context, b *blob, k int64) ([]byte, error) {
+	at := blockKey{b, k}
 	e := p.entry(at)
 	e.once.Do(func() {
 		e.b, e.err = b.read(ctx, k*blockBytes, min(blockBytes, b.size-k*blockBytes))
@@ -292,21 +292,21 @@ func (p *pool) get(ctx context.Context, b *blob, k int64) ([]byte, error) {
 		defer p.mu.Unlock()
 		if p.blocks[at] == e {
 			delete(p.blocks, at)
-			p.order = slices.DeleteFunc(p.order, func(o blockAt) bool { return o == at })
+			p.order = slices.DeleteFunc(p.order, func(o blockKey) bool { return o == at })
 		}
 		return nil, &data.SourceError{Err: e.err} // without a part of it, an archive or a shard cannot be read
 	}
 	return e.b, nil
 }
 
-func (p *pool) entry(at blockAt) *block {
+func (p *blockCache) entry(at blockKey) *block {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if e, ok := p.blocks[at]; ok {
 		return e
 	}
 	if p.blocks == nil {
-		p.blocks = map[blockAt]*block{}
+		p.blocks = map[blockKey]*block{}
 	}
 	if len(p.order) == maxBlocks {
 		delete(p.blocks, p.order[0])

@@ -18,16 +18,16 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 )
 
-// careless is a server that knows nothing of If-Match and gives, once it has changed,
+// carelessServer is a server that knows nothing of If-Match and gives, once it has changed,
 // what there is then.
-type careless struct {
+type carelessServer struct {
 	before, after []byte
 	changed       atomic.Bool
 	// header changes that of an answer, before and after.
 	header func(h http.Header, changed bool)
 }
 
-func (c *careless) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (c *carelessServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	changed, content := c.changed.Load(), c.before
 	if changed {
 		content = c.after
@@ -46,7 +46,7 @@ func twoBlocks(t *testing.T, all map[string][]byte) []byte {
 	for i := range noise {
 		noise[i] = byte(rng.Uint32())
 	}
-	z := zipped(t, all)
+	z := newZip(t, all)
 	end := bytes.LastIndex(z, []byte("PK\x05\x06"))
 	list := int(z[end+16]) | int(z[end+17])<<8 | int(z[end+18])<<16
 	out := slices.Concat(z[:list], noise, z[list:])
@@ -58,7 +58,7 @@ func twoBlocks(t *testing.T, all map[string][]byte) []byte {
 // TestArchiveThatChanges: an archive that changes between two ranges is an error of all
 // of it that says so, by whatever the server tells of it; one that does not is none.
 func TestArchiveThatChanges(t *testing.T) {
-	all := pictures(t)
+	all := newPictures(t)
 	before := twoBlocks(t, all)
 	other := bytes.Clone(before)
 	for i := range 2000 { // of the pictures
@@ -86,7 +86,7 @@ func TestArchiveThatChanges(t *testing.T) {
 		"made weak":     {before, set("ETag", `"a"`, `W/"a"`), ""},
 		"no ETag later": {before, set("ETag", `"a"`, ""), ""},
 	} {
-		s := &careless{before: before, after: c.after, header: c.header}
+		s := &carelessServer{before: before, after: c.after, header: c.header}
 		server := httptest.NewServer(s)
 		d, err := Open(t.Context(), server.URL+"/set.zip", data.OpenOptions{})
 		if err != nil {
@@ -107,7 +107,7 @@ func TestArchiveThatChanges(t *testing.T) {
 // TestWrongRange: bytes of another place than was asked for are none, even where they
 // are as many.
 func TestWrongRange(t *testing.T) {
-	content := twoBlocks(t, pictures(t))
+	content := twoBlocks(t, newPictures(t))
 	shifted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var first, last int
 		if n, _ := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &first, &last); n == 2 && first > 0 {
@@ -131,14 +131,14 @@ func TestWrongRange(t *testing.T) {
 // announces nothing, is not read as its beginning, nor is a part that nobody asked for.
 func TestWholeFile(t *testing.T) {
 	u := &url.URL{Scheme: "https", Host: "host", Path: "/a.png"}
-	for want, s := range map[string]*says{
+	for want, s := range map[string]*fixedTransport{
 		"it has changed since it was listed": {200, http.Header{}, -1, []byte("abcdef")},
 		"with a part of the file":            {206, http.Header{"Content-Range": {"bytes 0-4/9"}}, 5, []byte("abcde")},
 		"":                                   {200, http.Header{}, -1, []byte("abcde")},
 	} {
 		b := (&web{&http.Client{Transport: s}}).blob(u)
 		b.size = 5
-		content, err := b.whole(t.Context())
+		content, err := b.readAll(t.Context())
 		if want == "" && (err != nil || string(content) != "abcde") ||
 			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %q, %v", want, content, err)
@@ -149,8 +149,8 @@ func TestWholeFile(t *testing.T) {
 // TestDamagedEntry: the CRC-32 of an entry is compared with that of its content, which
 // is all that tells another picture from it. The other entries can still be read.
 func TestDamagedEntry(t *testing.T) {
-	all := pictures(t)
-	content := zipped(t, all)
+	all := newPictures(t)
+	content := newZip(t, all)
 	// The CRC-32 stands in the list of entries, 30 bytes before the name.
 	content[bytes.LastIndex(content, []byte("class0/0.png"))-30] ^= 1
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -21,7 +21,7 @@ type files struct {
 	files  map[string]*blob
 	dirs   map[string][]fs.DirEntry
 	beside func(name string) *blob // finds a file that is not listed; nil without such files
-	pool   pool                    // of blocks of shards
+	pool   blockCache              // of blocks of shards
 	used   int64                   // bytes of memory, about
 }
 
@@ -33,8 +33,8 @@ const listShare = 2
 // times.
 const fileMemory, nameCopies = 400, 3
 
-// take counts the memory of one more file.
-func (f *files) take(name int) error {
+// countMemory counts the memory of one more file.
+func (f *files) countMemory(name int) error {
 	f.used += fileMemory + nameCopies*int64(name)
 	if limit := budget.Limit(); f.used > limit/listShare {
 		return &budget.Error{What: fmt.Sprintf("%s: a list of more than %d files (name fewer files, for example by "+
@@ -52,7 +52,7 @@ func (f *files) add(name string, b *blob) error {
 	if f.files[name] != nil {
 		return nil
 	}
-	if err := f.take(len(name)); err != nil {
+	if err := f.countMemory(len(name)); err != nil {
 		return err
 	}
 	f.files[name] = b
@@ -63,7 +63,7 @@ func (f *files) add(name string, b *blob) error {
 		if known {
 			return nil
 		}
-		if err := f.take(len(dir)); err != nil {
+		if err := f.countMemory(len(dir)); err != nil {
 			return err
 		}
 		entry.name, entry.size, entry.dir = path.Base(dir), 0, true
@@ -88,7 +88,7 @@ func (f *files) Open(name string) (fs.File, error) {
 	if isShard(name) {
 		return f.openShard(name, b)
 	}
-	content, err := b.whole(f.ctx)
+	content, err := b.readAll(f.ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -12,15 +12,15 @@ import (
 	"github.com/kindred-ml/kindred/internal/test/budgettest"
 )
 
-// says is a transport that has one answer to everything.
-type says struct {
+// fixedTransport is a transport that has one answer to everything.
+type fixedTransport struct {
 	status int
 	header http.Header
 	length int64 // Content-Length; -1: none
 	body   []byte
 }
 
-func (s *says) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *fixedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{Status: http.StatusText(s.status), StatusCode: s.status, Header: s.header,
 		ContentLength: s.length, Body: io.NopCloser(bytes.NewReader(s.body)), Request: r}, nil
 }
@@ -45,7 +45,7 @@ func FuzzAnswers(f *testing.F) {
 		if n < 0 {
 			from = 0
 		}
-		s := &says{status, http.Header{}, length, body}
+		s := &fixedTransport{status, http.Header{}, length, body}
 		for name, value := range map[string]string{"Content-Range": span, "ETag": etag, "Last-Modified": modified} {
 			if value != "" {
 				s.header.Set(name, value)
@@ -54,10 +54,13 @@ func FuzzAnswers(f *testing.F) {
 		u := &url.URL{Scheme: "https", Host: "host", Path: "/set.zip"}
 		w := &web{&http.Client{Transport: s}}
 		b := w.blob(u)
-		b.size, b.etag, b.state = max(size, -1), "a", state{etag: "a", modified: "Mon, 02 Jan 2006 15:04:05 GMT"}
+		b.size, b.etag, b.state = max(size, -1), "a", contentState{etag: "a", modified: "Mon, 02 Jan 2006 15:04:05 GMT"}
 		var content []byte
 		var err error
-		budgettest.Bounded(t, len(body)+int(max(n, 0)), func() { content, err = b.once(context.Background(), from, n) })
+		budgettest.CheckBounded(t, len(body)+int(max(n, 0)), func() {
+			content,
+				err = b.readOnce(context.Background(), from, n)
+		})
 		if err != nil {
 			if len(err.Error()) > 1000+len(span) {
 				t.Fatalf("%d bytes of message", len(err.Error()))

@@ -25,9 +25,9 @@ const (
 	leastKeys  = 10
 )
 
-// listings watches over what a server answers about a bucket, as far as its client does not:
+// listingGuard watches over what a server answers about a bucket, as far as its client does not:
 // an answer without end, and pages without end.
-type listings struct {
+type listingGuard struct {
 	http.RoundTripper
 	stop  context.CancelCauseFunc // of the listing
 	token string                  // of the last page
@@ -36,21 +36,21 @@ type listings struct {
 }
 
 // CloseIdleConnections closes those that no request is on.
-func (l *listings) CloseIdleConnections() {
+func (l *listingGuard) CloseIdleConnections() {
 	if t, ok := l.RoundTripper.(*http.Transport); ok {
 		t.CloseIdleConnections()
 	}
 }
 
 // RoundTrip has a request answered. Those for objects have no parameters, and are left alone.
-func (l *listings) RoundTrip(req *http.Request) (*http.Response, error) {
+func (l *listingGuard) RoundTrip(req *http.Request) (*http.Response, error) {
 	q := req.URL.Query()
 	if len(q) == 0 {
 		return l.RoundTripper.RoundTrip(req)
 	}
 	page, token := q.Get("list-type") != "" && l.stop != nil, q.Get("continuation-token")
 	if page && l.pages > 0 && token == l.token {
-		return nil, l.end(fmt.Errorf("the server names page %d of the list as its own next page", l.pages))
+		return nil, l.endListing(fmt.Errorf("the server names page %d of the list as its own next page", l.pages))
 	}
 	resp, err := l.RoundTripper.RoundTrip(req)
 	if err != nil {
@@ -60,7 +60,8 @@ func (l *listings) RoundTrip(req *http.Request) (*http.Response, error) {
 		l.token = token
 		if l.pages++; l.pages > sparePages+l.keys/leastKeys {
 			resp.Body.Close()
-			return nil, l.end(fmt.Errorf("the server has sent a list of %d pages with no more than %d keys", l.pages,
+			return nil, l.endListing(fmt.Errorf("the server has sent a list of %d pages with no more than %d keys",
+				l.pages,
 				l.keys))
 		}
 	}
@@ -68,9 +69,9 @@ func (l *listings) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// end ends a listing for good: an error alone would have the client ask again.
-func (l *listings) end(err error) error {
-	err = lasting{err}
+// endListing ends a listing for good: an error alone would have the client ask again.
+func (l *listingGuard) endListing(err error) error {
+	err = permanentError{err}
 	if l.stop != nil {
 		l.stop(err)
 	}
@@ -80,7 +81,7 @@ func (l *listings) end(err error) error {
 // answer is the body of an answer in XML.
 type answer struct {
 	io.ReadCloser
-	of          *listings
+	of          *listingGuard
 	bytes, tags int // that are left
 }
 
@@ -89,7 +90,7 @@ func (a *answer) Read(b []byte) (int, error) {
 	a.bytes -= n
 	// A tag of a few bytes becomes an object of hundreds.
 	if a.tags -= bytes.Count(b[:n], []byte("<")); a.bytes < 0 || a.tags < 0 {
-		return 0, a.of.end(fmt.Errorf("the server's answer is larger than a page of %d keys can be", pageKeys))
+		return 0, a.of.endListing(fmt.Errorf("the server's answer is larger than a page of %d keys can be", pageKeys))
 	}
 	return n, err
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/test/budgettest"
 )
 
-// peak is the most memory that is in use while f runs.
-func peak(f func()) int64 {
+// peakMemory is the most memory that is in use while f runs.
+func peakMemory(f func()) int64 {
 	var most atomic.Uint64
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
@@ -47,29 +47,29 @@ func peak(f func()) int64 {
 	return int64(most.Load())
 }
 
-// begin is that of a page, and next names the page after it.
-const begin = `<?xml version="1.0"?><ListBucketResult>`
+// pageStart is that of a page, and next names the page after it.
+const pageStart = `<?xml version="1.0"?><ListBucketResult>`
 
-func next(token any) string {
+func nextToken(token any) string {
 	return fmt.Sprintf("<IsTruncated>true</IsTruncated><NextContinuationToken>%v</NextContinuationToken>"+
 		"</ListBucketResult>", token)
 }
 
-func contents(key any) string {
+func pageKey(key any) string {
 	return fmt.Sprintf(`<Contents><Key>%v</Key><ETag>"d41d8cd98f00b204e9800998ecf8427e"</ETag><Size>1</Size></Contents>`,
 		key)
 }
 
-// lies are answers of servers that make whoever asks wait or swell, by what they do. write
+// lyingAnswers are answers of servers that make whoever asks wait or swell, by what they do. write
 // returns false when the asker is gone.
-func lies() map[string]struct {
+func lyingAnswers() map[string]struct {
 	answer func(page int, write func(string) bool)
 	want   string // in the error; "": of the memory
 } {
 	full := func(page int, key string) string {
 		var b strings.Builder
 		for k := range 1000 {
-			b.WriteString(contents(fmt.Sprintf(key, page, k)))
+			b.WriteString(pageKey(fmt.Sprintf(key, page, k)))
 		}
 		return b.String()
 	}
@@ -79,15 +79,15 @@ func lies() map[string]struct {
 		want   string
 	}
 	once := func(page func(int) string) func(int, func(string) bool) {
-		return func(n int, write func(string) bool) { write(begin + page(n)) }
+		return func(n int, write func(string) bool) { write(pageStart + page(n)) }
 	}
 	turn := func(key string) func(int, func(string) bool) {
-		return once(func(n int) string { return full(n, key) + next(n) })
+		return once(func(n int) string { return full(n, key) + nextToken(n) })
 	}
 	endless := func(start, more string) func(int, func(string) bool) {
 		more = strings.Repeat(more, 1+(64<<10)/len(more))
 		return func(_ int, write func(string) bool) {
-			for ok := write(begin + start); ok; ok = write(more) {
+			for ok := write(pageStart + start); ok; ok = write(more) {
 			}
 		}
 	}
@@ -95,15 +95,17 @@ func lies() map[string]struct {
 		"keys without end":             {turn("a/%09d-%d.png"), ""},
 		"marks of folders without end": {turn("a/%09d-%d/"), ""},
 		"folders without end":          {turn("a/%d/%d/b/c/d/e/f/1.png"), ""},
-		"the same page again":          {once(func(int) string { return contents("a/1.png") + next("x") }), "twice"},
-		"the same token again": {once(func(page int) string { return contents(page) + next("x") }),
+		"the same page again": {once(func(int) string { return pageKey("a/1.png") + nextToken("x") }),
+			"twice"},
+		"the same token again": {once(func(page int) string { return pageKey(page) + nextToken("x") }),
 			"own next page"},
-		"empty pages, one name": {once(func(int) string { return next("x") }), "its own next page"},
-		"empty pages":           {once(func(page int) string { return next(page) }), "no more than 0 keys"},
-		"a key a page": {once(func(page int) string { return contents(page) + next(page) }),
+		"empty pages, one name": {once(func(int) string { return nextToken("x") }), "its own next page"},
+		"empty pages":           {once(func(page int) string { return nextToken(page) }), "no more than 0 keys"},
+		"a key a page": {once(func(page int) string { return pageKey(page) + nextToken(page) }),
 			"with no more than"},
-		"pages in turns":             {once(func(page int) string { return contents(page%2) + next(page) }), "twice"},
-		"a long key":                 {once(func(int) string { return contents(longKey) + next(1) }), "1025 bytes"},
+		"pages in turns": {once(func(page int) string { return pageKey(page%2) + nextToken(page) }),
+			"twice"},
+		"a long key":                 {once(func(int) string { return pageKey(longKey) + nextToken(1) }), "1025 bytes"},
 		"a text without end":         {endless("<Contents><Key>", "x"), "larger than a page"},
 		"spaces without end":         {endless("", " "), "larger than a page"},
 		"a tag without end":          {endless("<", "x"), "larger than a page"},
@@ -120,8 +122,8 @@ func lies() map[string]struct {
 func TestListingsEnd(t *testing.T) {
 	const limit = 64 << 20
 	budgettest.Limit(t, limit)
-	base := peak(func() {})
-	for name, lie := range lies() {
+	base := peakMemory(func() {})
+	for name, lie := range lyingAnswers() {
 		page := 0
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			page++
@@ -134,7 +136,7 @@ func TestListingsEnd(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 		var err error
 		begun := time.Now()
-		most := peak(func() { _, err = Open(ctx, "s3://bucket/a", data.OpenOptions{}) })
+		most := peakMemory(func() { _, err = Open(ctx, "s3://bucket/a", data.OpenOptions{}) })
 		t.Logf("%s: %d pages, %v, %s: %v", name, page, time.Since(begun).Round(time.Millisecond),
 			budget.Format(most-base), err)
 		var over *budget.Error
@@ -162,7 +164,7 @@ func TestLongAnswers(t *testing.T) {
 		status int
 		text   string
 	}{
-		`parsing time "\xc3`: {200, begin + "<Contents><Key>a/b</Key><LastModified>" + long +
+		`parsing time "\xc3`: {200, pageStart + "<Contents><Key>a/b</Key><LastModified>" + long +
 			"</LastModified></Contents>" +
 			"</ListBucketResult>"},
 		"no credentials": {403, "<Error><Code>AccessDenied</Code><Message>" + long + "</Message></Error>"},
@@ -185,7 +187,7 @@ func TestLongAnswers(t *testing.T) {
 			t.Errorf("%s: %.800v", want, err)
 			continue
 		}
-		if lasts := errors.As(err, new(lasting)); lasts != (c.status >= 400) {
+		if lasts := errors.As(err, new(permanentError)); lasts != (c.status >= 400) {
 			t.Errorf("%v lasts: %v", err, lasts)
 		}
 	}
@@ -199,7 +201,7 @@ func TestListingStops(t *testing.T) {
 		if page++; page == 3 {
 			stop()
 		}
-		fmt.Fprint(w, begin+contents(fmt.Sprintf("a/c/%d.png", page))+next(page))
+		fmt.Fprint(w, pageStart+pageKey(fmt.Sprintf("a/c/%d.png", page))+nextToken(page))
 	}))
 	defer s.Close()
 	t.Setenv("AWS_ENDPOINT_URL_S3", s.URL)
@@ -213,7 +215,7 @@ func TestListingStops(t *testing.T) {
 func TestWebListsEnd(t *testing.T) {
 	const limit = 64 << 20
 	budgettest.Limit(t, limit)
-	base := peak(func() {})
+	base := peakMemory(func() {})
 	for name, line := range map[string]string{
 		"lines without end": "a/%d.png\n", "folders": "a/%d/b/c/d/1.png\n", "shards": "s-%d-{0..9}.tar\n",
 		"one line": "x", "comments": "# %d\n",
@@ -234,7 +236,7 @@ func TestWebListsEnd(t *testing.T) {
 			}
 		}))
 		var err error
-		most := peak(func() { _, err = Open(t.Context(), s.URL+"/list.txt", data.OpenOptions{}) })
+		most := peakMemory(func() { _, err = Open(t.Context(), s.URL+"/list.txt", data.OpenOptions{}) })
 		var over *budget.Error
 		if !errors.As(err, &over) || !strings.Contains(err.Error(), "list.txt") || asked > 10 {
 			t.Errorf("%s, %d times asked: %v", name, asked, err)

@@ -39,8 +39,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/zipfile"
 )
 
-// Is tells whether a data set is named by an address of a kind that Open knows.
-func Is(what string) bool {
+// IsAddress tells whether a data set is named by an address of a kind that Open knows.
+func IsAddress(what string) bool {
 	return slices.ContainsFunc([]string{"s3://", "https://", "http://"}, func(scheme string) bool {
 		return strings.HasPrefix(what, scheme)
 	})
@@ -48,14 +48,14 @@ func Is(what string) bool {
 
 // Open is data.Open for addresses, too. The end of ctx also ends what is read from the data set later.
 func Open(ctx context.Context, what string, o data.OpenOptions) (*data.Dataset, error) {
-	if !Is(what) {
+	if !IsAddress(what) {
 		return data.Open(ctx, what, o)
 	}
 	u, err := url.Parse(what)
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("%.200q is not an address: want s3://BUCKET/PREFIX or https://HOST/PATH", what)
 	}
-	name := setName(u)
+	name := nameOfSet(u)
 	var files fs.FS
 	if u.Scheme == "s3" {
 		files, err = openS3(ctx, u)
@@ -68,8 +68,8 @@ func Open(ctx context.Context, what string, o data.OpenOptions) (*data.Dataset, 
 	return data.OpenFS(ctx, files, name, o)
 }
 
-// setName is the name of the set at an address, of a pattern what stands before its braces.
-func setName(u *url.URL) string {
+// nameOfSet is the name of the set at an address, of a pattern what stands before its braces.
+func nameOfSet(u *url.URL) string {
 	where, _, pattern := strings.Cut(u.Path, "{")
 	if pattern {
 		where = strings.TrimRight(where, "-_./0123456789")
@@ -106,7 +106,7 @@ func openWeb(ctx context.Context, u *url.URL) (fs.FS, error) {
 		return s, nil
 	}
 	b.most = budget.Limit() / textShare
-	text, err := b.whole(ctx)
+	text, err := b.readAll(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func openWeb(ctx context.Context, u *url.URL) (fs.FS, error) {
 				return nil, fmt.Errorf("%s:%d: %w", u.Redacted(), n, err)
 			}
 			for _, name := range more {
-				if err := s.take(len(name)); err != nil {
+				if err := s.countMemory(len(name)); err != nil {
 					return nil, err
 				}
 			}
@@ -161,7 +161,7 @@ func openZip(ctx context.Context, b *blob) (fs.FS, error) {
 		return nil, fmt.Errorf("%s: the server does not support ranges, or does not give the file's size, which an "+
 			"archive needs: download it", b.name)
 	}
-	z, err := zipfile.NewReader(&window{ctx, b, new(pool)}, b.size)
+	z, err := zipfile.NewReader(&blockReader{ctx, b, new(blockCache)}, b.size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.name, err)
 	}

@@ -107,8 +107,8 @@ func (b *bucket) list(w http.ResponseWriter, r *http.Request) {
 	xml.NewEncoder(w).Encode(out)
 }
 
-// pictures are those of a set of two classes, by their paths.
-func pictures(t *testing.T) map[string][]byte {
+// newPictures are those of a set of two classes, by their paths.
+func newPictures(t *testing.T) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}
 	for i := range 8 {
@@ -126,8 +126,8 @@ func pictures(t *testing.T) map[string][]byte {
 	return all
 }
 
-// folder writes the pictures to a folder and opens that.
-func folder(t *testing.T, all map[string][]byte) *data.Dataset {
+// openFolder writes the pictures to a folder and opens that.
+func openFolder(t *testing.T, all map[string][]byte) *data.Dataset {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "set")
 	for name, b := range all {
@@ -146,8 +146,8 @@ func folder(t *testing.T, all map[string][]byte) *data.Dataset {
 	return d
 }
 
-// alike compares samples, labels and pixels.
-func alike(t *testing.T, got, want *data.Dataset) {
+// checkSame compares samples, labels and pixels.
+func checkSame(t *testing.T, got, want *data.Dataset) {
 	t.Helper()
 	a, b := got.All(), want.All()
 	if !slices.Equal(got.Names, want.Names) || !slices.Equal(a.Fine, b.Fine) ||
@@ -176,7 +176,7 @@ func serveS3(t *testing.T, b *bucket) {
 	t.Setenv("HOME", t.TempDir())
 }
 
-func zipped(t *testing.T, all map[string][]byte) []byte {
+func newZip(t *testing.T, all map[string][]byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -198,9 +198,9 @@ func zipped(t *testing.T, all map[string][]byte) []byte {
 // TestS3: a prefix and an archive give what a folder gives, through lists of several
 // pages and servers that fail now and then; the cache asks for each object once.
 func TestS3(t *testing.T) {
-	all := pictures(t)
-	want := folder(t, all)
-	b := &bucket{objects: map[string][]byte{"other/x.png": nil, "deep/set/": {}, "deep/set.zip": zipped(t, all)},
+	all := newPictures(t)
+	want := openFolder(t, all)
+	b := &bucket{objects: map[string][]byte{"other/x.png": nil, "deep/set/": {}, "deep/set.zip": newZip(t, all)},
 		page: 3}
 	for name, content := range all {
 		b.objects["deep/set/"+name] = content
@@ -213,7 +213,7 @@ func TestS3(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}
-			alike(t, d, want)
+			checkSame(t, d, want)
 		}
 	}
 	d, err := Open(t.Context(), "s3://bucket/deep/set", data.OpenOptions{})
@@ -225,14 +225,14 @@ func TestS3(t *testing.T) {
 	if err != nil || b.asked != len(all) {
 		t.Fatalf("%d requests for %d pictures, %v", b.asked, len(all), err)
 	}
-	alike(t, cached, want)
+	checkSame(t, cached, want)
 	if err := cached.Close(); err != nil || b.asked != len(all) {
 		t.Errorf("%d requests, %v", b.asked, err)
 	}
 }
 
 func TestS3Errors(t *testing.T) {
-	all := pictures(t)
+	all := newPictures(t)
 	b := &bucket{objects: all}
 	serveS3(t, b)
 	open := func(what string) error {
@@ -277,14 +277,14 @@ func TestS3Errors(t *testing.T) {
 
 // TestWeb: a list, a manifest and an archive on a web server give what a folder gives.
 func TestWeb(t *testing.T) {
-	all := pictures(t)
-	want := folder(t, all)
+	all := newPictures(t)
+	want := openFolder(t, all)
 	list, manifest := "# a list\n", "path,label\n"
 	for name := range all {
 		list += name + "\n"
 		manifest += name + "," + filepath.Dir(name) + "\n"
 	}
-	served := map[string][]byte{"/d/set.zip": zipped(t, all), "/d/list.txt": []byte(list), "/d/m.csv": []byte(manifest),
+	served := map[string][]byte{"/d/set.zip": newZip(t, all), "/d/list.txt": []byte(list), "/d/m.csv": []byte(manifest),
 		"/d/bad.txt": []byte("../x.png\n"), "/d/empty.txt": nil}
 	for name, b := range all {
 		served["/d/"+name] = b
@@ -313,7 +313,7 @@ func TestWeb(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		alike(t, d, want)
+		checkSame(t, d, want)
 	}
 	d, err := Open(t.Context(), s.URL+"/d/m.csv", data.OpenOptions{})
 	if err != nil {
@@ -336,8 +336,8 @@ func TestWeb(t *testing.T) {
 	}
 }
 
-// shardsOf packs pictures into two tar files, with their classes.
-func shardsOf(t *testing.T, all map[string][]byte) map[string][]byte {
+// packShards packs pictures into two tar files, with their classes.
+func packShards(t *testing.T, all map[string][]byte) map[string][]byte {
 	t.Helper()
 	var b [2]bytes.Buffer
 	out := map[string][]byte{}
@@ -367,9 +367,9 @@ func shardsOf(t *testing.T, all map[string][]byte) map[string][]byte {
 // TestShards: shards elsewhere, by a prefix, a pattern, a list and alone, give the pictures that
 // a folder gives; every block of them is asked for once, for all of their images.
 func TestShards(t *testing.T) {
-	all := pictures(t)
-	want := folder(t, all)
-	shards := shardsOf(t, all)
+	all := newPictures(t)
+	want := openFolder(t, all)
+	shards := packShards(t, all)
 	b := &bucket{objects: map[string][]byte{"s/list.txt": []byte("x")}}
 	served := map[string][]byte{"/d/list.txt": []byte("set-{000..001}.tar\n")}
 	for name, content := range shards {

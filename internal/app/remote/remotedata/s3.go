@@ -21,7 +21,7 @@ type s3 struct {
 	core   minio.Core
 	bucket string
 	known  bool // there are credentials
-	pages  *listings
+	pages  *listingGuard
 }
 
 // openS3 opens an archive, or the objects below a prefix.
@@ -65,18 +65,18 @@ func (s *s3) list(ctx context.Context, u *url.URL, prefix string) (fs.FS, error)
 		s.pages.keys++
 		name := strings.TrimPrefix(info.Key, prefix)
 		if len(info.Key) > maxKey || len(info.ETag) > maxKey {
-			return nil, lasting{fmt.Errorf("%s: the server lists a key of %d bytes with an ETag of %d: neither has "+
+			return nil, permanentError{fmt.Errorf("%s: the server lists a key of %d bytes with an ETag of %d: neither has "+
 				"more than %d", u, len(info.Key), len(info.ETag), maxKey)}
 		}
 		if !fs.ValidPath(name) || name == "." || strings.HasSuffix(info.Key, "/") {
 			// The mark of a folder: lists of nothing else have an end, too.
-			if err := f.take(len(name)); err != nil {
+			if err := f.countMemory(len(name)); err != nil {
 				return nil, err
 			}
 			continue
 		}
 		if f.files[name] != nil {
-			return nil, lasting{fmt.Errorf("%s: the server lists %.200q twice", u, info.Key)}
+			return nil, permanentError{fmt.Errorf("%s: the server lists %.200q twice", u, info.Key)}
 		}
 		if err := f.add(name, s.blob(info)); err != nil {
 			return nil, err
@@ -114,8 +114,8 @@ func newS3(bucket string) (*s3, error) {
 	if err != nil {
 		return nil, fmt.Errorf("s3://%s: %w", bucket, err)
 	}
-	pages := &listings{RoundTripper: t}
-	c, err := minio.New(endpoint, &minio.Options{Creds: creds, Secure: secure, MaxRetries: tries, Transport: pages,
+	pages := &listingGuard{RoundTripper: t}
+	c, err := minio.New(endpoint, &minio.Options{Creds: creds, Secure: secure, MaxRetries: maxTries, Transport: pages,
 		Region: cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"))})
 	if err != nil {
 		return nil, fmt.Errorf("s3://%s: %w", bucket, err)
@@ -126,7 +126,7 @@ func newS3(bucket string) (*s3, error) {
 // blob is an object as it was listed.
 func (s *s3) blob(info minio.ObjectInfo) *blob {
 	etag, key := strings.Trim(info.ETag, `"`), info.Key
-	return &blob{name: "s3://" + s.bucket + "/" + key, size: info.Size, etag: etag, state: state{etag: etag},
+	return &blob{name: "s3://" + s.bucket + "/" + key, size: info.Size, etag: etag, state: contentState{etag: etag},
 		ranges: true, get: func(ctx context.Context, b *blob, from, n int64) (io.ReadCloser, string, error) {
 			return s.get(ctx, key, b, from, n)
 		}}
@@ -136,12 +136,12 @@ func (s *s3) get(ctx context.Context, key string, b *blob, from, n int64) (io.Re
 	var o minio.GetObjectOptions
 	if n >= 0 {
 		if err := o.SetRange(from, from+n-1); err != nil {
-			return nil, "", lasting{err}
+			return nil, "", permanentError{err}
 		}
 	}
 	if b.etag != "" {
 		if err := o.SetMatchETag(b.etag); err != nil {
-			return nil, "", lasting{err}
+			return nil, "", permanentError{err}
 		}
 	}
 	body, info, header, err := s.core.GetObject(ctx, s.bucket, key, o)
@@ -150,7 +150,7 @@ func (s *s3) get(ctx context.Context, key string, b *blob, from, n int64) (io.Re
 	}
 	if n < 0 && info.Size != b.size {
 		body.Close()
-		return nil, "", lasting{errChanged}
+		return nil, "", permanentError{errChanged}
 	}
 	if err := b.check(header, from, n); err != nil {
 		body.Close()
@@ -158,47 +158,47 @@ func (s *s3) get(ctx context.Context, key string, b *blob, from, n int64) (io.Re
 	}
 	// The ETag is the content's MD5 but for uploads in parts and keys of one's own.
 	sum, kept := "", header.Get("X-Amz-Server-Side-Encryption")
-	if likeMD5(b.etag) && (kept == "" || kept == "AES256") &&
+	if isLikeMD5(b.etag) && (kept == "" || kept == "AES256") &&
 		header.Get("X-Amz-Server-Side-Encryption-Customer-Algorithm") == "" {
 		sum = b.etag
 	}
 	return body, sum, nil
 }
 
-// mostSaid bounds the bytes of an error of the client. It may quote what the server answers, which
+// maxErrorText bounds the bytes of an error of the client. It may quote what the server answers, which
 // is as long as the server likes: a time that cannot be parsed is quoted whole, twice.
-const mostSaid = 400
+const maxErrorText = 400
 
-// brief is an error that prints only its beginning and its end.
-type brief struct{ error }
+// briefError is an error that prints only its beginning and its end.
+type briefError struct{ error }
 
-func (b *brief) Error() string {
+func (b *briefError) Error() string {
 	text := b.error.Error()
-	begin, end := text[:mostSaid*3/4], text[len(text)-mostSaid/4:]
-	return fmt.Sprintf("%s ... (%d bytes) ... %s", strings.ToValidUTF8(begin, ""), len(text)-mostSaid,
+	begin, end := text[:maxErrorText*3/4], text[len(text)-maxErrorText/4:]
+	return fmt.Sprintf("%s ... (%d bytes) ... %s", strings.ToValidUTF8(begin, ""), len(text)-maxErrorText,
 		strings.ToValidUTF8(end, ""))
 }
 
-func (b *brief) Unwrap() error { return b.error }
+func (b *briefError) Unwrap() error { return b.error }
 
 // explain names the way out of a refusal, and tells errors that may pass. All errors of the client
 // go through it.
 func (s *s3) explain(where string, err error) error {
 	r := minio.ToErrorResponse(err)
-	if len(err.Error()) > mostSaid {
-		err = &brief{err}
+	if len(err.Error()) > maxErrorText {
+		err = &briefError{err}
 	}
 	if where != "" {
 		err = fmt.Errorf("%s: %w", where, err)
 	}
 	switch {
 	case r.StatusCode == 403 && !s.known || r.Code == "AccessDenied" && !s.known:
-		return lasting{fmt.Errorf("%w: no credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "+
+		return permanentError{fmt.Errorf("%w: no credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "+
 			"have them in ~/.aws/credentials", err)}
 	case r.StatusCode == 412 || r.Code == "PreconditionFailed":
-		return lasting{errors.Join(errChanged, err)}
+		return permanentError{errors.Join(errChanged, err)}
 	case r.StatusCode >= 400 && r.StatusCode < 500 && r.StatusCode != 408 && r.StatusCode != 429:
-		return lasting{ofFile{err}}
+		return permanentError{fileError{err}}
 	}
 	return err
 }

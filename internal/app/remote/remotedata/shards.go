@@ -39,12 +39,12 @@ func (f *files) openShard(name string, b *blob) (fs.File, error) {
 			"shard needs: download it", b.name)
 	}
 	return &shard{entry{name: path.Base(name), size: b.size},
-		io.NewSectionReader(&window{f.ctx, b, &f.pool}, 0, b.size)}, nil
+		io.NewSectionReader(&blockReader{f.ctx, b, &f.pool}, 0, b.size)}, nil
 }
 
 // openShards opens the shards of an address, which may be a pattern.
 func (w *web) openShards(ctx context.Context, u *url.URL) (fs.FS, error) {
-	dir, names, err := spelledOut(u.Path)
+	dir, names, err := expandBraces(u.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +54,9 @@ func (w *web) openShards(ctx context.Context, u *url.URL) (fs.FS, error) {
 	return f, w.addShards(ctx, f, &above, names)
 }
 
-// spelledOut cuts a path into the folder before its first brace, and what it stands for below
+// expandBraces cuts a path into the folder before its first brace, and what it stands for below
 // that.
-func spelledOut(p string) (dir string, names []string, err error) {
+func expandBraces(p string) (dir string, names []string, err error) {
 	before, _, _ := strings.Cut(p, "{")
 	dir = before[:strings.LastIndexByte(before, '/')+1]
 	names, err = braces.Expand(p[len(dir):])
@@ -71,15 +71,15 @@ func spelledOut(p string) (dir string, names []string, err error) {
 	return dir, names, nil
 }
 
-// asked is how many shards a server is asked for at once, which takes a round trip each.
-const asked = 8
+// maxRequests is how many shards a server is asked for at once, which takes a round trip each.
+const maxRequests = 8
 
-// each calls fn for every name, several at once, and returns the error of the first that has
+// forEach calls fn for every name, several at once, and returns the error of the first that has
 // one.
-func each[T any](names []string, fn func(name string) (T, error)) ([]T, error) {
+func forEach[T any](names []string, fn func(name string) (T, error)) ([]T, error) {
 	out, errs := make([]T, len(names)), make([]error, len(names))
 	var wait sync.WaitGroup
-	room := make(chan struct{}, asked)
+	room := make(chan struct{}, maxRequests)
 	for i, n := range names {
 		room <- struct{}{}
 		wait.Go(func() {
@@ -93,7 +93,7 @@ func each[T any](names []string, fn func(name string) (T, error)) ([]T, error) {
 
 // addShards asks for the sizes of shards below an address, and adds them.
 func (w *web) addShards(ctx context.Context, f *files, above *url.URL, names []string) error {
-	blobs, err := each(names, func(name string) (*blob, error) { return w.head(ctx, above.JoinPath(name)) })
+	blobs, err := forEach(names, func(name string) (*blob, error) { return w.head(ctx, above.JoinPath(name)) })
 	if err != nil {
 		return err
 	}
@@ -107,12 +107,12 @@ func (w *web) addShards(ctx context.Context, f *files, above *url.URL, names []s
 
 // openShards opens the objects that a pattern, or a key, names.
 func (s *s3) openShards(ctx context.Context, u *url.URL) (fs.FS, error) {
-	dir, names, err := spelledOut(strings.TrimPrefix(u.Path, "/"))
+	dir, names, err := expandBraces(strings.TrimPrefix(u.Path, "/"))
 	if err != nil {
 		return nil, err
 	}
 	f := newFiles(ctx, u.String())
-	blobs, err := each(names, func(name string) (*blob, error) {
+	blobs, err := forEach(names, func(name string) (*blob, error) {
 		info, err := s.core.StatObject(ctx, s.bucket, dir+name, minio.StatObjectOptions{})
 		if err != nil {
 			return nil, s.explain("s3://"+s.bucket+"/"+dir+name, err)

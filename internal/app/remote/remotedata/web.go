@@ -21,11 +21,11 @@ func newWeb() *web {
 	t.MaxIdleConnsPerHost, t.ResponseHeaderTimeout, t.DisableCompression = 16, 15*time.Second, true
 	return &web{&http.Client{Transport: t, CheckRedirect: func(req *http.Request, via []*http.Request) error {
 		if len(via) >= 10 {
-			return lasting{errors.New("redirected ten times")}
+			return permanentError{errors.New("redirected ten times")}
 		}
 		// Hosts of data sets have them on others, as repositories of models and releases do.
-		if err := download.Redirected(via[len(via)-1].URL, req.URL, false); err != nil {
-			return lasting{err}
+		if err := download.CheckRedirect(via[len(via)-1].URL, req.URL, false); err != nil {
+			return permanentError{err}
 		}
 		return nil
 	}}}
@@ -43,19 +43,19 @@ func (w *web) blob(u *url.URL) *blob {
 // head asks what is to be known of a file.
 func (w *web) head(ctx context.Context, u *url.URL) (*blob, error) {
 	b := w.blob(u)
-	for k, wait := 1, pauseFirst; ; k, wait = k+1, 2*wait {
+	for k, wait := 1, firstPause; ; k, wait = k+1, 2*wait {
 		resp, err := w.ask(ctx, http.MethodHead, u, nil)
-		var last lasting
+		var last permanentError
 		switch {
 		case err == nil:
 			resp.Body.Close()
 			b.size, b.ranges = resp.ContentLength, resp.Header.Get("Accept-Ranges") == "bytes"
-			b.state = stateOf(resp.Header)
+			b.state = stateFromHeader(resp.Header)
 			if tag := resp.Header.Get("ETag"); strings.HasPrefix(tag, `"`) { // a strong one
 				b.etag = strings.Trim(tag, `"`)
 			}
 			return b, nil
-		case errors.As(err, &last) || k == tries || ctx.Err() != nil:
+		case errors.As(err, &last) || k == maxTries || ctx.Err() != nil:
 			return nil, fmt.Errorf("%s: %w", b.name, err)
 		}
 		select {
@@ -80,16 +80,17 @@ func (w *web) get(ctx context.Context, u *url.URL, b *blob, from, n int64) (io.R
 	}
 	if n >= 0 && resp.StatusCode != http.StatusPartialContent {
 		resp.Body.Close()
-		return nil, "", lasting{errors.New("the server does not support ranges of a file: download it")}
+		return nil, "", permanentError{errors.New("the server does not support ranges of a file: download it")}
 	}
 	if n < 0 && resp.StatusCode == http.StatusPartialContent {
 		resp.Body.Close()
-		return nil, "", lasting{ofFile{errors.New("the server answers with a part of the file instead of the whole " +
-			"file")}}
+		return nil, "",
+			permanentError{fileError{errors.New("the server answers with a part of the file instead of the whole " +
+				"file")}}
 	}
 	if n < 0 && resp.ContentLength >= 0 && b.size >= 0 && resp.ContentLength != b.size {
 		resp.Body.Close()
-		return nil, "", lasting{errChanged}
+		return nil, "", permanentError{errChanged}
 	}
 	if err := b.check(resp.Header, from, n); err != nil {
 		resp.Body.Close()
@@ -102,7 +103,7 @@ func (w *web) get(ctx context.Context, u *url.URL, b *blob, from, n int64) (io.R
 func (w *web) ask(ctx context.Context, method string, u *url.URL, header http.Header) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), nil)
 	if err != nil {
-		return nil, lasting{err}
+		return nil, permanentError{err}
 	}
 	if header != nil {
 		req.Header = header
@@ -118,11 +119,11 @@ func (w *web) ask(ctx context.Context, method string, u *url.URL, header http.He
 	case c == http.StatusOK || c == http.StatusPartialContent:
 		return resp, nil
 	case c == http.StatusPreconditionFailed:
-		err = lasting{errChanged}
+		err = permanentError{errChanged}
 	case c >= 500 || c == http.StatusTooManyRequests || c == http.StatusRequestTimeout:
 		err = fmt.Errorf("the server answers %s", resp.Status)
 	default:
-		err = lasting{ofFile{fmt.Errorf("the server answers %s", resp.Status)}}
+		err = permanentError{fileError{fmt.Errorf("the server answers %s", resp.Status)}}
 	}
 	resp.Body.Close()
 	return nil, err

@@ -25,9 +25,9 @@ func Home(dir string) (string, error) {
 }
 
 // Find returns the entry called name. The error names the nearest, and all.
-func Find(name string) (Entry, error) { return find(Catalog(), name) }
+func Find(name string) (Entry, error) { return findEntry(Catalog(), name) }
 
-func find(all []Entry, name string) (Entry, error) {
+func findEntry(all []Entry, name string) (Entry, error) {
 	const most = 64 // bytes of a name that are looked at
 	if len(name) > most {
 		name = name[:most] + "..."
@@ -51,19 +51,19 @@ func (e *Entry) Path(home string) string { return filepath.Join(home, e.File) }
 // done again for every run; 'kindred weights get' does.
 func (e *Entry) Cached(home string) bool {
 	st, err := os.Stat(e.Path(home))
-	return err == nil && st.Mode().IsRegular() && e.fits(st.Size())
+	return err == nil && st.Mode().IsRegular() && e.matchesSize(st.Size())
 }
 
-// fits tells whether a file of n bytes can be the entry's.
-func (e *Entry) fits(n int64) bool {
+// matchesSize tells whether a file of n bytes can be the entry's.
+func (e *Entry) matchesSize(n int64) bool {
 	if e.Exact {
 		return n == e.Bytes
 	}
-	return n > e.Bytes-e.Bytes/50 && n <= e.most()
+	return n > e.Bytes-e.Bytes/50 && n <= e.maxBytes()
 }
 
-// most is the size of the largest file that can be the entry's.
-func (e *Entry) most() int64 {
+// maxBytes is the size of the largest file that can be the entry's.
+func (e *Entry) maxBytes() int64 {
 	if e.Exact {
 		return e.Bytes
 	}
@@ -78,19 +78,19 @@ func Cached(home string) []Entry {
 	return list
 }
 
-// start is the network that training on photographs begins with: small enough to be
+// startName is the network that training on photographs begins with: small enough to be
 // fetched and fine-tuned on two cores without asking (14 MB; a training image of 128
 // pixels takes 16 ms of one core). mobilenet_v3_small is 4 MB less and a fifth of
 // the arithmetic (0.057 against 0.3 billion multiply-adds at 224 pixels), but 4.2
 // points behind on ImageNet, with 576 features instead of 1280.
-const start = "mobilenet_v2"
+const startName = "mobilenet_v2"
 
-// Start chooses the pretrained network with which training on photographs begins
+// DefaultStart chooses the pretrained network with which training on photographs begins
 // when nobody names one: the usual one, or, if that is not in the cache folder
 // home and others are, the smallest of those. cached tells whether its file is
 // there or has to be fetched.
-func Start(home string) (e Entry, cached bool) {
-	e, err := Find(start)
+func DefaultStart(home string) (e Entry, cached bool) {
+	e, err := Find(startName)
 	if err != nil {
 		panic("weights: " + err.Error()) // a test looks it up
 	}

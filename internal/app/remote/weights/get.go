@@ -55,20 +55,20 @@ type Digest struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Unavailable reports weights that are not here and could not be fetched.
-type Unavailable struct {
+// UnavailableError reports weights that are not here and could not be fetched.
+type UnavailableError struct {
 	Entry Entry
 	Path  string
 	Err   error
 }
 
-func (u *Unavailable) Error() string {
+func (u *UnavailableError) Error() string {
 	return fmt.Sprintf("weights %s are not in the cache and were not fetched: %v; to provide them yourself, put %s "+
 		"at %s",
 		u.Entry.Name, u.Err, u.Entry.URL, u.Path)
 }
 
-func (u *Unavailable) Unwrap() error { return u.Err }
+func (u *UnavailableError) Unwrap() error { return u.Err }
 
 // errOffline is why nothing was fetched where fetching is off.
 var errOffline = errors.New("fetching is off (offline)")
@@ -79,7 +79,7 @@ func (g *Getter) Get(ctx context.Context, name string) (*Result, error) {
 	if g.Entries == nil {
 		g.Entries = Catalog()
 	}
-	e, err := find(g.Entries, name)
+	e, err := findEntry(g.Entries, name)
 	if err != nil {
 		return nil, err
 	}
@@ -93,38 +93,38 @@ func (g *Getter) Get(ctx context.Context, name string) (*Result, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case !errors.Is(err, os.ErrNotExist):
-		g.say("%v: it is fetched again", err)
+		g.report("%v: it is fetched again", err)
 	}
 	r.Way = cmp.Or(g.From, e.URL)
 	if strings.HasSuffix(r.Way, "/") {
 		r.Way += e.File
 	}
 	if g.Offline {
-		return nil, &Unavailable{e, r.Path, errOffline}
+		return nil, &UnavailableError{e, r.Path, errOffline}
 	}
 	if err := os.MkdirAll(g.Home, 0o777); err != nil {
 		return nil, err
 	}
-	file := download.File{URL: r.Way, Path: r.Path, Given: g.From != "", Check: func(path string) error {
+	file := download.File{URL: r.Way, Path: r.Path, IsUserURL: g.From != "", Check: func(path string) error {
 		r.Found, err = e.check(ctx, path)
 		return err
 	}}
-	if file.Most = e.most(); e.Exact {
+	if file.MaxBytes = e.maxBytes(); e.Exact {
 		file.Bytes = e.Bytes
 	}
-	g.say("%s: %s from %s", e.Name, budget.Format(e.Bytes), r.Way)
+	g.report("%s: %s from %s", e.Name, budget.Format(e.Bytes), r.Way)
 	begun := time.Now()
 	err = g.Client.Get(ctx, file)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	} else if err != nil {
-		return nil, &Unavailable{e, r.Path, err}
+		return nil, &UnavailableError{e, r.Path, err}
 	}
-	g.say("%s: done in %v", e.Name, time.Since(begun).Round(100*time.Millisecond))
+	g.report("%s: done in %v", e.Name, time.Since(begun).Round(100*time.Millisecond))
 	return r, nil
 }
 
-func (g *Getter) say(format string, args ...any) {
+func (g *Getter) report(format string, args ...any) {
 	if g.Progress != nil {
 		g.Progress(fmt.Sprintf(format, args...))
 	}
@@ -140,7 +140,7 @@ func (e *Entry) check(ctx context.Context, path string) (Digest, error) {
 	}
 	defer f.Close()
 	name := filepath.Base(path)
-	if d.Bytes = size; !e.fits(d.Bytes) {
+	if d.Bytes = size; !e.matchesSize(d.Bytes) {
 		about := "about "
 		if e.Exact {
 			about = ""
@@ -148,7 +148,7 @@ func (e *Entry) check(ctx context.Context, path string) (Digest, error) {
 		return d, fmt.Errorf("%s has %d bytes, the official file %s%d", name, d.Bytes, about, e.Bytes)
 	}
 	sum := sha256.New()
-	if _, err := io.Copy(sum, download.Stoppable(ctx, f)); err != nil {
+	if _, err := io.Copy(sum, download.NewContextReader(ctx, f)); err != nil {
 		return d, err
 	}
 	d.SHA256 = hex.EncodeToString(sum.Sum(nil))

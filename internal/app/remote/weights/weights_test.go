@@ -85,8 +85,8 @@ func TestHome(t *testing.T) {
 	}
 }
 
-// put makes a file of the entry's size in a cache folder.
-func put(t *testing.T, home, name string) {
+// writeEntry makes a file of the entry's size in a cache folder.
+func writeEntry(t *testing.T, home, name string) {
 	t.Helper()
 	e, err := Find(name)
 	if err != nil {
@@ -103,19 +103,19 @@ func put(t *testing.T, home, name string) {
 
 func TestStart(t *testing.T) {
 	home := t.TempDir()
-	if e, cached := Start(home); e.Name != start || cached {
+	if e, cached := DefaultStart(home); e.Name != startName || cached {
 		t.Errorf("nothing cached: %s %v", e.Name, cached)
 	}
-	put(t, home, "resnet50")
-	put(t, home, "resnet18")
-	if e, cached := Start(home); e.Name != "resnet18" || !cached {
+	writeEntry(t, home, "resnet50")
+	writeEntry(t, home, "resnet18")
+	if e, cached := DefaultStart(home); e.Name != "resnet18" || !cached {
 		t.Errorf("others cached: %s %v", e.Name, cached)
 	}
-	put(t, home, start)
-	if e, cached := Start(home); e.Name != start || !cached {
+	writeEntry(t, home, startName)
+	if e, cached := DefaultStart(home); e.Name != startName || !cached {
 		t.Errorf("the usual one cached: %s %v", e.Name, cached)
 	}
-	if list := Cached(home); len(list) != 3 || list[0].Name != start || list[2].Name != "resnet50" {
+	if list := Cached(home); len(list) != 3 || list[0].Name != startName || list[2].Name != "resnet50" {
 		t.Errorf("cached: %v", list)
 	}
 	e, err := Find("resnet18")
@@ -127,8 +127,8 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// content is a small file of weights.
-func content(t *testing.T) []byte {
+// newContent is a small file of weights.
+func newContent(t *testing.T) []byte {
 	var b bytes.Buffer
 	f := safetensors.File{Tensors: []safetensors.Tensor{safetensors.Float32("w", []int{300}, make([]float32, 300))}}
 	if err := f.Write(&b); err != nil {
@@ -137,10 +137,10 @@ func content(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// getter knows the weights "small", with a digest, and "loose", without, which lie
+// newGetter knows the weights "small", with a digest, and "loose", without, which lie
 // at the address of a server.
-func getter(t *testing.T, address string) *Getter {
-	b := content(t)
+func newGetter(t *testing.T, address string) *Getter {
+	b := newContent(t)
 	sum := sha256.Sum256(b)
 	small := Entry{Name: "small", URL: address, File: "small.pth", Bytes: int64(len(b)), Exact: true,
 		SHA256: hex.EncodeToString(sum[:])}
@@ -156,7 +156,7 @@ func serve(t *testing.T, h http.HandlerFunc) string {
 	return s.URL
 }
 
-func whole(b []byte) http.HandlerFunc {
+func serveWhole(b []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", `"1"`)
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(b))
@@ -164,9 +164,9 @@ func whole(b []byte) http.HandlerFunc {
 }
 
 func TestGet(t *testing.T) {
-	b := content(t)
-	address := serve(t, whole(b))
-	g := getter(t, address)
+	b := newContent(t)
+	address := serve(t, serveWhole(b))
+	g := newGetter(t, address)
 	for name, checked := range map[string]string{"small": "sha256", "loose": "contents"} {
 		r, err := g.Get(t.Context(), name)
 		if err != nil || r.Way != address || r.Checked != checked || r.Found.Bytes != int64(len(b)) ||
@@ -202,13 +202,13 @@ func TestGet(t *testing.T) {
 }
 
 func TestGetFromElsewhere(t *testing.T) {
-	b := content(t)
+	b := newContent(t)
 	asked := ""
 	mirror := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		asked = r.URL.Path
-		whole(b)(w, r)
+		serveWhole(b)(w, r)
 	})
-	g := getter(t, "http://127.0.0.1:1/")
+	g := newGetter(t, "http://127.0.0.1:1/")
 	g.From = mirror + "/weights/"
 	if r, err := g.Get(t.Context(), "small"); err != nil || asked != "/weights/small.pth" || r.Way != mirror+asked {
 		t.Errorf("%+v %v, asked for %s", r, err, asked)
@@ -222,7 +222,7 @@ func TestGetFromElsewhere(t *testing.T) {
 // Every way in which a file cannot be had is one line that names it, its address
 // and its place, and leaves no file under its name.
 func TestGetFailures(t *testing.T) {
-	b := content(t)
+	b := newContent(t)
 	bad := bytes.Clone(b)
 	bad[len(bad)-1]++
 	page := bytes.Repeat([]byte("<html>blocked</html>"), len(b)/20+1)[:len(b)]
@@ -231,24 +231,24 @@ func TestGetFailures(t *testing.T) {
 		address       string
 		says          string
 	}{
-		{"wrong checksum", "small", serve(t, whole(bad)), "SHA-256 is"},
-		{"another size", "small", serve(t, whole(b[:1000])), "the server's file has 1000 bytes, the official one"},
+		{"wrong checksum", "small", serve(t, serveWhole(bad)), "SHA-256 is"},
+		{"another size", "small", serve(t, serveWhole(b[:1000])), "the server's file has 1000 bytes, the official one"},
 		{"truncated", "small", serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", fmt.Sprint(len(b)))
 			w.Write(b[:1000])
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
 		}), "after 1000 bytes"},
-		{"truncated, size unknown", "loose", serve(t, whole(b[:600])),
+		{"truncated, size unknown", "loose", serve(t, serveWhole(b[:600])),
 			"has 600 bytes, the official file about"},
 		{"not there", "small", serve(t, http.NotFound), "404 Not Found"},
-		{"a page instead", "loose", serve(t, whole(page)), "is not a file of weights"},
+		{"a page instead", "loose", serve(t, serveWhole(page)), "is not a file of weights"},
 		{"no network", "small", "http://127.0.0.1:1/f", "127.0.0.1 cannot be reached"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g := getter(t, c.address)
+			g := newGetter(t, c.address)
 			r, err := g.Get(t.Context(), c.weights)
-			var u *Unavailable
+			var u *UnavailableError
 			if !errors.As(err, &u) || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%+v %v, want %q", r, err, c.says)
 			}
@@ -264,7 +264,7 @@ func TestGetFailures(t *testing.T) {
 			}
 		})
 	}
-	g := getter(t, "http://127.0.0.1:1/f")
+	g := newGetter(t, "http://127.0.0.1:1/f")
 	g.Offline = true
 	if _, err := g.Get(t.Context(), "small"); err == nil ||
 		!strings.Contains(err.Error(), "fetching is off (offline)") {
@@ -272,7 +272,7 @@ func TestGetFailures(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := g.Get(ctx, "small"); !errors.Is(err, context.Canceled) && !errors.As(err, new(*Unavailable)) {
+	if _, err := g.Get(ctx, "small"); !errors.Is(err, context.Canceled) && !errors.As(err, new(*UnavailableError)) {
 		t.Error(err)
 	}
 }
@@ -282,7 +282,7 @@ func TestGetFailures(t *testing.T) {
 func TestGetFromLyingMirror(t *testing.T) {
 	for name, length := range map[string]string{"small": "", "loose": "", "loose, announced": "67108864"} {
 		sent := 0
-		g := getter(t, serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		g := newGetter(t, serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("ETag", `"1"`)
 			if length != "" {
 				w.Header().Set("Content-Length", length)
@@ -310,7 +310,7 @@ func TestGetFromLyingMirror(t *testing.T) {
 // A download that broke off is taken up by the next call, through a redirection
 // too.
 func TestGetResumes(t *testing.T) {
-	b := content(t)
+	b := newContent(t)
 	var ranges []string
 	broken := true
 	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -326,9 +326,9 @@ func TestGetResumes(t *testing.T) {
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
 		}
-		whole(b)(w, r)
+		serveWhole(b)(w, r)
 	})
-	g := getter(t, address)
+	g := newGetter(t, address)
 	g.Client.Tries = 1
 	if _, err := g.Get(t.Context(), "small"); err == nil {
 		t.Fatal("a broken download is taken for whole")

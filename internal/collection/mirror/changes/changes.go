@@ -97,13 +97,13 @@ type Plan struct {
 	have  int
 }
 
-// Empty reports whether have equals want.
-func (p *Plan) Empty() bool {
+// IsEmpty reports whether have equals want.
+func (p *Plan) IsEmpty() bool {
 	return p.Counts[Same]+p.Counts[Unread]+p.Counts[Refused]+p.Counts[Held] == len(p.Changes)
 }
 
-// DefaultMost is the share of the photos of have up to which photos are removed without a decision.
-const DefaultMost = 0.1
+// DefaultMaxRemovals is the share of the photos of have up to which photos are removed without a decision.
+const DefaultMaxRemovals = 0.1
 
 // TooMany reports whether more than a share of the photos of have would be removed.
 func (p *Plan) TooMany(most float64) bool {
@@ -122,27 +122,27 @@ func (p *Plan) Hold(which func(from int) bool) {
 	}
 }
 
-// Settled reports whether the size and time of a file prove that its content is that of h.
-func (w *File) Settled(h *File) bool {
+// IsUnchanged reports whether the size and time of a file prove that its content is that of h.
+func (w *File) IsUnchanged(h *File) bool {
 	return h.Digest != "" && w.Modified != "" && w.Modified == h.Modified && w.Size == h.Size &&
 		w.Part == h.Part
 }
 
-// Unsure lists the indexes in want of files whose digests Compare needs: all files except those with unchanged
+// NeedDigest lists the indexes in want of files whose digests Compare needs: all files except those with unchanged
 // sizes and times, and those that are Refused already.
-func Unsure(have, want []File) []int {
-	at := places(have)
+func NeedDigest(have, want []File) []int {
+	at := indexByID(have)
 	var out []int
 	for i := range want {
-		if h, ok := at[want[i].ID]; !want[i].Refused && (!ok || !want[i].Settled(&have[h])) {
+		if h, ok := at[want[i].ID]; !want[i].Refused && (!ok || !want[i].IsUnchanged(&have[h])) {
 			out = append(out, i)
 		}
 	}
 	return out
 }
 
-// places returns the index of each id.
-func places(files []File) map[string]int {
+// indexByID returns the index of each id.
+func indexByID(files []File) map[string]int {
 	at := make(map[string]int, len(files))
 	for i := range files {
 		at[files[i].ID] = i
@@ -154,7 +154,7 @@ func places(files []File) map[string]int {
 // occurs twice in a listing.
 func Compare(have, want []File) (*Plan, error) {
 	for _, files := range [][]File{have, want} {
-		at := places(files)
+		at := indexByID(files)
 		for i := range files {
 			if at[files[i].ID] != i {
 				return nil, fmt.Errorf("%q is listed twice", files[i].ID)
@@ -165,17 +165,17 @@ func Compare(have, want []File) (*Plan, error) {
 	for i := range c.free {
 		c.free[i] = true
 	}
-	at := places(have)
+	at := indexByID(have)
 	for i := range want {
 		h, ok := at[want[i].ID]
 		if !ok {
 			h = -1
 		}
-		c.of[i] = c.inPlace(h, i)
+		c.of[i] = c.compareSameID(h, i)
 	}
-	c.follow()
-	c.followBoxes()
-	return c.plan(), nil
+	c.matchMoved()
+	c.matchMovedBoxes()
+	return c.makePlan(), nil
 }
 
 // comparison is a plan being made.
@@ -185,8 +185,8 @@ type comparison struct {
 	free       []bool   // for each photo in have: its content is not found yet
 }
 
-// inPlace compares a wanted file i with the photo h of the same id; h is -1 without one.
-func (c *comparison) inPlace(h, i int) Change {
+// compareSameID compares a wanted file i with the photo h of the same id; h is -1 without one.
+func (c *comparison) compareSameID(h, i int) Change {
 	w := &c.want[i]
 	out := Change{Kind: Added, From: h, To: i, Like: -1}
 	if h < 0 {
@@ -197,7 +197,7 @@ func (c *comparison) inPlace(h, i int) Change {
 	switch {
 	case w.Unread:
 		out.Kind = Unread
-	case !w.Settled(f) && (f.Digest == "" || f.Digest != w.Digest):
+	case !w.IsUnchanged(f) && (f.Digest == "" || f.Digest != w.Digest):
 		out.Kind = Changed
 		return out
 	case f.Path != "" && f.Path != w.Path:
@@ -211,9 +211,9 @@ func (c *comparison) inPlace(h, i int) Change {
 	return out
 }
 
-// follow searches for contents that are no longer at their places. It pairs photos of equal content in the order
+// matchMoved searches for contents that are no longer at their places. It pairs photos of equal content in the order
 // of their ids, those with the same file name first.
-func (c *comparison) follow() {
+func (c *comparison) matchMoved() {
 	gone, come := map[string][]int{}, map[string][]int{}
 	for h, free := range c.free {
 		if d := c.have[h].Digest; free && d != "" {
@@ -247,23 +247,23 @@ func (c *comparison) follow() {
 		for _, i := range to {
 			name := path.Base(c.want[i].ID)
 			if list := named[name]; len(list) > 0 {
-				c.take(list[0], i)
+				c.recordMove(list[0], i)
 				named[name] = list[1:]
 			}
 		}
 		from = slices.DeleteFunc(from, func(h int) bool { return !c.free[h] })
 		for _, i := range to {
 			if c.of[i].Kind != Moved && len(from) > 0 {
-				c.take(from[0], i)
+				c.recordMove(from[0], i)
 				from = from[1:]
 			}
 		}
 	}
 }
 
-// followBoxes finds boxes that were drawn anew: the only missing part of a picture is the only new one. The item keeps
-// its other columns.
-func (c *comparison) followBoxes() {
+// matchMovedBoxes finds boxes that were drawn anew: the only missing part of a picture is the only new one.
+// The item keeps its other columns.
+func (c *comparison) matchMovedBoxes() {
 	gone, come := map[string][]int{}, map[string][]int{}
 	for h, free := range c.free {
 		if path := c.have[h].Path; free && path != "" {
@@ -283,14 +283,14 @@ func (c *comparison) followBoxes() {
 	}
 }
 
-// take records that a wanted file is a photo that was moved.
-func (c *comparison) take(h, i int) {
+// recordMove records that a wanted file is a photo that was moved.
+func (c *comparison) recordMove(h, i int) {
 	c.free[h] = false
 	c.of[i] = Change{Kind: Moved, From: h, To: i, Like: -1, Relabelled: c.have[h].Labels != c.want[i].Labels}
 }
 
-// plan makes the plan.
-func (c *comparison) plan() *Plan {
+// makePlan makes the plan.
+func (c *comparison) makePlan() *Plan {
 	p := &Plan{have: len(c.have)}
 	embedded := map[string]bool{}
 	for i, change := range c.of {

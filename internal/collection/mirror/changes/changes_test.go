@@ -14,10 +14,10 @@ import (
 // embedded, note what a person has written.
 type photo struct{ path, labels, stamp, digest, vector, note string }
 
-// drawn lists files with few names, contents and classes, so that everything happens: ids
+// randomFiles lists files with few names, contents and classes, so that everything happens: ids
 // that stay, contents that move, copies, swaps. How a file is called says nothing about
 // its content. A time is never used for two contents.
-func drawn(rng *rand.Rand, tag string, folder string) []File {
+func randomFiles(rng *rand.Rand, tag string, folder string) []File {
 	var out []File
 	for _, id := range rng.Perm(20)[:rng.IntN(15)] {
 		content := rng.IntN(12)
@@ -48,11 +48,11 @@ func TestCompareIsAMap(t *testing.T) {
 	seen := map[Kind]int{}
 	for round := range 20_000 {
 		folder := "/photos/"
-		have := drawn(rng, "have", folder)
+		have := randomFiles(rng, "have", folder)
 		if rng.IntN(10) == 0 {
 			folder = "/elsewhere/"
 		}
-		want := drawn(rng, "want", folder)
+		want := randomFiles(rng, "want", folder)
 		if rng.IntN(20) == 0 {
 			want = slices.Clone(have)
 		}
@@ -70,7 +70,7 @@ func TestCompareIsAMap(t *testing.T) {
 			want[i].Refused = early && slices.Contains(bad, want[i].Digest)
 		}
 		looked := slices.Clone(want) // without digests that are not asked for
-		unsure := Unsure(have, want)
+		unsure := NeedDigest(have, want)
 		for i := range looked {
 			if !slices.Contains(unsure, i) && !looked[i].Refused {
 				looked[i].Digest = ""
@@ -82,7 +82,7 @@ func TestCompareIsAMap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, embedded := applied(t, p, have, want, index)
+		got, embedded := applyPlan(t, p, have, want, index)
 		fail := func(format string, args ...any) {
 			t.Helper()
 			t.Fatalf("round %d: %s\nhave %+v\nwant %+v\nplan %+v", round, fmt.Sprintf(format, args...), have, want, p)
@@ -90,7 +90,7 @@ func TestCompareIsAMap(t *testing.T) {
 		if embedded != p.Embed {
 			fail("%d embedded, %d planned", embedded, p.Embed)
 		}
-		if fault := wanted(got, index, want); fault != "" {
+		if fault := describeDifference(got, index, want); fault != "" {
 			fail("%s", fault)
 		}
 		notes := map[string]bool{}
@@ -104,8 +104,8 @@ func TestCompareIsAMap(t *testing.T) {
 			seen[Kind(k)] += n
 		}
 		unread := slices.ContainsFunc(want, func(w File) bool { return w.Digest == "" })
-		if p.Empty() != maps.Equal(got, index) && !unread {
-			fail("empty: %v", p.Empty())
+		if p.IsEmpty() != maps.Equal(got, index) && !unread {
+			fail("empty: %v", p.IsEmpty())
 		}
 	}
 	for k := Same; k <= Refused; k++ {
@@ -115,8 +115,8 @@ func TestCompareIsAMap(t *testing.T) {
 	}
 }
 
-// wanted says how an index differs from what is wanted of it, "" if it does not.
-func wanted(got, index map[string]photo, want []File) string {
+// describeDifference says how an index differs from what is wanted of it, "" if it does not.
+func describeDifference(got, index map[string]photo, want []File) string {
 	expect := 0
 	for _, w := range want {
 		it, there := got[w.ID]
@@ -133,9 +133,9 @@ func wanted(got, index map[string]photo, want []File) string {
 				return fmt.Sprintf("%s cannot be read and is there", w.ID)
 			}
 			continue
-		case w.Refused && !holds(index, func(_ string, p photo) bool { return p.digest == w.Digest }):
+		case w.Refused && !anyItem(index, func(_ string, p photo) bool { return p.digest == w.Digest }):
 			// Its item stays, unless that content is at another place now.
-			moved := was && holds(got, func(id string, p photo) bool { return p.note == old.note && id != w.ID })
+			moved := was && anyItem(got, func(id string, p photo) bool { return p.note == old.note && id != w.ID })
 			if there != (was && !moved) || there && it != old {
 				return fmt.Sprintf("%s is no picture, and is %+v, was %+v", w.ID, it, old)
 			}
@@ -158,7 +158,7 @@ func wanted(got, index map[string]photo, want []File) string {
 	return ""
 }
 
-func holds(items map[string]photo, is func(id string, p photo) bool) bool {
+func anyItem(items map[string]photo, is func(id string, p photo) bool) bool {
 	for id, p := range items {
 		if is(id, p) {
 			return true
@@ -169,8 +169,8 @@ func holds(items map[string]photo, is func(id string, p photo) bool) bool {
 
 func stamp(f File) string { return fmt.Sprint(f.Size, " ", f.Modified, " ", f.Part) }
 
-// applied does what a plan says with an index, and counts what is embedded.
-func applied(t *testing.T, p *Plan, have, want []File, index map[string]photo) (map[string]photo, int) {
+// applyPlan does what a plan says with an index, and counts what is embedded.
+func applyPlan(t *testing.T, p *Plan, have, want []File, index map[string]photo) (map[string]photo, int) {
 	t.Helper()
 	out, fresh := map[string]photo{}, map[string]bool{}
 	embedded := 0
@@ -243,12 +243,12 @@ func TestRenamedClass(t *testing.T) {
 		f.ID, f.Labels = strings.Replace(f.ID, "cat", "Cat", 1), "Cat"
 		want = append(want, f)
 	}
-	if got := Unsure(have, want); len(got) != 40 {
+	if got := NeedDigest(have, want); len(got) != 40 {
 		t.Fatal(got)
 	}
 	slices.Reverse(want)
 	p, err := Compare(have, want)
-	if err != nil || p.Counts[Moved] != 40 || p.Embed != 0 || p.TooMany(DefaultMost) {
+	if err != nil || p.Counts[Moved] != 40 || p.Embed != 0 || p.TooMany(DefaultMaxRemovals) {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	for _, c := range p.Changes {
@@ -266,7 +266,8 @@ func TestTooMany(t *testing.T) {
 	}
 	for removed, many := range []bool{false, false, false, true} {
 		p, err := Compare(have, have[removed:])
-		if err != nil || p.Counts[Removed] != removed || p.TooMany(DefaultMost) != many || p.Empty() != (removed == 0) {
+		if err != nil || p.Counts[Removed] != removed || p.TooMany(DefaultMaxRemovals) != many ||
+			p.IsEmpty() != (removed == 0) {
 			t.Errorf("%d: %+v, %v", removed, p, err)
 		}
 	}
@@ -275,14 +276,14 @@ func TestTooMany(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	p.Hold(func(from int) bool { return from != 2 })
-	if p.Counts[Held] != 5 || p.Counts[Removed] != 1 || p.TooMany(0.1) || p.Empty() {
+	if p.Counts[Held] != 5 || p.Counts[Removed] != 1 || p.TooMany(0.1) || p.IsEmpty() {
 		t.Errorf("%+v", p)
 	}
 	p.Hold(func(int) bool { return true })
-	if p.Counts[Held] != 6 || p.TooMany(0) || !p.Empty() {
+	if p.Counts[Held] != 6 || p.TooMany(0) || !p.IsEmpty() {
 		t.Errorf("%+v", p)
 	}
-	if p, err := Compare(nil, nil); err != nil || p.TooMany(DefaultMost) || !p.Empty() {
+	if p, err := Compare(nil, nil); err != nil || p.TooMany(DefaultMaxRemovals) || !p.IsEmpty() {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
@@ -297,7 +298,7 @@ func TestTwiceAndAgain(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
-		have, want := drawn(rng, "have", ""), drawn(rng, "want", "")
+		have, want := randomFiles(rng, "have", ""), randomFiles(rng, "want", "")
 		p, err1 := Compare(have, want)
 		q, err2 := Compare(have, want)
 		if err1 != nil || err2 != nil || !reflect.DeepEqual(p, q) {

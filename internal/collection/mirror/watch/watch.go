@@ -27,36 +27,36 @@ type Options struct {
 	Except string
 	// Now, if set, asks for a round at once.
 	Now <-chan struct{}
-	// Told, if set, is called with the reason why the system does not report changes.
-	Told func(error)
+	// OnChange, if set, is called with the reason why the system does not report changes.
+	OnChange func(error)
 }
 
-// Follow calls round, and again after each change in a folder, until ctx ends (which is not an error) or round
+// Watch calls round, and again after each change in a folder, until ctx ends (which is not an error) or round
 // returns an error. If place is a file, it follows the file's folder.
-func Follow(ctx context.Context, place string, opt Options, round func(context.Context) error) error {
+func Watch(ctx context.Context, place string, opt Options, round func(context.Context) error) error {
 	if opt.Quiet <= 0 {
 		opt.Quiet = time.Second
 	}
 	if opt.Every <= 0 {
 		opt.Every = time.Minute
 	}
-	events, stop, err := notify(place, opt.Except) // start before the first round, so that no change is missed
-	if err != nil && opt.Told != nil {
-		opt.Told(err)
+	events, stop, err := startNotify(place, opt.Except) // start before the first round, so that no change is missed
+	if err != nil && opt.OnChange != nil {
+		opt.OnChange(err)
 	}
 	defer stop()
 	for {
 		if err := round(ctx); err != nil {
 			return err
 		}
-		if !wait(ctx, events, opt) {
+		if !waitForRound(ctx, events, opt) {
 			return nil
 		}
 	}
 }
 
-// wait returns true when it is time for a round, false when ctx has ended.
-func wait(ctx context.Context, events <-chan struct{}, opt Options) bool {
+// waitForRound returns true when it is time for a round, false when ctx has ended.
+func waitForRound(ctx context.Context, events <-chan struct{}, opt Options) bool {
 	every := time.NewTimer(opt.Every)
 	defer every.Stop()
 	var quiet, late <-chan time.Time
@@ -79,8 +79,8 @@ func wait(ctx context.Context, events <-chan struct{}, opt Options) bool {
 	}
 }
 
-// notify asks the system to report changes. The channel is nil with an error.
-func notify(place, except string) (events <-chan struct{}, stop func(), err error) {
+// startNotify asks the system to report changes. The channel is nil with an error.
+func startNotify(place, except string) (events <-chan struct{}, stop func(), err error) {
 	nothing := func() {}
 	if st, err := os.Stat(place); err == nil && !st.IsDir() {
 		place = filepath.Dir(place)

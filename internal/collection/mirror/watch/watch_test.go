@@ -32,8 +32,8 @@ func TestFollow(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	opt := Options{Quiet: 5 * time.Millisecond, Every: 20 * time.Second, Told: func(err error) { t.Skip(err) }}
-	err := Follow(ctx, dir, opt, func(context.Context) error {
+	opt := Options{Quiet: 5 * time.Millisecond, Every: 20 * time.Second, OnChange: func(err error) { t.Skip(err) }}
+	err := Watch(ctx, dir, opt, func(context.Context) error {
 		if next < len(steps) {
 			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(steps[next]))); err == nil {
 				next++
@@ -56,8 +56,8 @@ func TestLooks(t *testing.T) {
 	told := 0
 	enough := errors.New("enough")
 	rounds := 0
-	err := Follow(t.Context(), filepath.Join(t.TempDir(), "nothing"), Options{Every: time.Millisecond,
-		Told: func(error) { told++ }}, func(context.Context) error {
+	err := Watch(t.Context(), filepath.Join(t.TempDir(), "nothing"), Options{Every: time.Millisecond,
+		OnChange: func(error) { told++ }}, func(context.Context) error {
 		if rounds++; rounds == 3 {
 			return enough
 		}
@@ -83,13 +83,13 @@ func TestQuiet(t *testing.T) {
 			}
 		}
 	}()
-	if !wait(t.Context(), events, opt) {
+	if !waitForRound(t.Context(), events, opt) {
 		t.Error("no round")
 	}
 	close(stop)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if wait(ended, nil, opt) {
+	if waitForRound(ended, nil, opt) {
 		t.Error("a round after the end")
 	}
 }
@@ -101,7 +101,7 @@ func TestExcept(t *testing.T) {
 	if err := os.Mkdir(ix, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	events, stop, err := notify(dir, ix)
+	events, stop, err := startNotify(dir, ix)
 	if err != nil {
 		t.Skip(err)
 	}

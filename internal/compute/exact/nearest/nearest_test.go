@@ -215,7 +215,7 @@ func TestWithin(t *testing.T) {
 func TestSearchStops(t *testing.T) {
 	x := random(rand.New(rand.NewPCG(5, 6)), 100*Block, 3, 0)
 	parts := []Part{{X: x, Codes: Encode(exact.Dot, x, 3)}}
-	ctxtest.Stops(t, 5, func(ctx context.Context) error {
+	ctxtest.CheckStops(t, 5, func(ctx context.Context) error {
 		q := &Query{X: x[:3], K: 5, Allowed: [][]uint64{all(100 * Block)}}
 		return Search(ctx, exact.Dot, 3, parts, []*Query{q}, byRow)
 	})

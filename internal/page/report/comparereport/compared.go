@@ -34,7 +34,8 @@ func Write(c *sweep.Comparison, dir, command string) error {
 	}
 	for name, write := range map[string]func(io.Writer) error{
 		"compare.tex": func(w io.Writer) error {
-			_, err := io.WriteString(w, "% needs \\usepackage{booktabs}\n"+Scores(c).LaTeX()+"\n"+Tests(c).LaTeX())
+			_, err := io.WriteString(w,
+				"% needs \\usepackage{booktabs}\n"+ScoreTable(c).LaTeX()+"\n"+TestTable(c).LaTeX())
 			return err
 		},
 		"scores.csv": func(w io.Writer) error { return writeScores(w, c) },
@@ -47,47 +48,47 @@ func Write(c *sweep.Comparison, dir, command string) error {
 	return nil
 }
 
-// metrics returns the columns that all arms have: that of the tests first.
-func metrics(c *sweep.Comparison) []string {
+// commonMetrics returns the columns that all arms have: that of the tests first.
+func commonMetrics(c *sweep.Comparison) []string {
 	out := []string{c.Column()}
 	for _, s := range c.Arms[0].Scores {
 		if s.Metric == c.Column() {
 			continue
 		}
-		if !slices.ContainsFunc(c.Arms, func(a sweep.Compared) bool { _, ok := a.Score(s.Metric); return !ok }) {
+		if !slices.ContainsFunc(c.Arms, func(a sweep.ComparedArm) bool { _, ok := a.Mean(s.Metric); return !ok }) {
 			out = append(out, s.Metric)
 		}
 	}
 	return out
 }
 
-// unit returns the factor, the number of decimals and the name of the unit of a column.
-func unit(column string) (factor float64, digits int, name string) {
-	if runs.Percent(column) {
+// metricUnit returns the factor, the number of decimals and the name of the unit of a column.
+func metricUnit(column string) (factor float64, digits int, name string) {
+	if runs.IsPercent(column) {
 		return 100, 1, ", %"
 	}
 	return 1, 4, ""
 }
 
-// title returns the name of a column in words: "recall@1, %".
-func title(column string) string {
-	_, _, name := unit(column)
+// metricTitle returns the name of a column in words: "recall@1, %".
+func metricTitle(column string) string {
+	_, _, name := metricUnit(column)
 	return strings.ReplaceAll(strings.TrimPrefix(column, "test_"), "_", " ") + name
 }
 
-// Scores returns the table of the scores: a row for each arm.
-func Scores(c *sweep.Comparison) report.Table {
+// ScoreTable returns the table of the scores: a row for each arm.
+func ScoreTable(c *sweep.Comparison) report.Table {
 	t := report.Table{Caption: "Scores", Columns: []report.Column{{Name: "arm"}}, Note: scoreNote(c)}
-	for _, m := range metrics(c) {
-		t.Columns = append(t.Columns, report.Column{Name: title(m)})
+	for _, m := range commonMetrics(c) {
+		t.Columns = append(t.Columns, report.Column{Name: metricTitle(m)})
 	}
 	for i := range c.Arms {
 		a := &c.Arms[i]
-		row := report.Row{Cells: []report.Cell{report.Name(a.Name)}}
-		for _, m := range metrics(c) {
-			s, _ := a.Score(m)
-			factor, digits, _ := unit(m)
-			cell := report.MeanStd(factor*s.Mean, factor*s.Std, s.N, digits)
+		row := report.Row{Cells: []report.Cell{report.NameCell(a.Name)}}
+		for _, m := range commonMetrics(c) {
+			s, _ := a.Mean(m)
+			factor, digits, _ := metricUnit(m)
+			cell := report.MeanStdCell(factor*s.Mean, factor*s.Std, s.N, digits)
 			if a.Best && m == c.Column() {
 				cell = cell.Marked()
 			}
@@ -109,19 +110,19 @@ func scoreNote(c *sweep.Comparison) string {
 		note += fmt.Sprintf("; the score of a seed is the mean over %d folds of the training part", c.Folds)
 	}
 	note += "."
-	if slices.ContainsFunc(c.Arms, func(a sweep.Compared) bool { return a.Best }) {
+	if slices.ContainsFunc(c.Arms, func(a sweep.ComparedArm) bool { return a.Best }) {
 		return note + " The marked arm is ahead of each other arm by the tests."
 	}
 	return note + " No arm is marked, as none is ahead of each other arm by the tests."
 }
 
-// Tests returns the table of the tests: a row for every two arms.
-func Tests(c *sweep.Comparison) report.Table {
-	factor, digits, name := unit(c.Column())
+// TestTable returns the table of the tests: a row for every two arms.
+func TestTable(c *sweep.Comparison) report.Table {
+	factor, digits, name := metricUnit(c.Column())
 	if factor == 100 {
 		name = ", points"
 	}
-	t := report.Table{Caption: "Differences in " + title(c.Column()), Columns: []report.Column{{Name: "arm"},
+	t := report.Table{Caption: "Differences in " + metricTitle(c.Column()), Columns: []report.Column{{Name: "arm"},
 		{Name: "minus"}, {Name: "gain" + name}, {Name: "p"}, {Name: "p (Holm)"}, {Name: "seeds to decide"},
 		{Name: "verdict"}},
 		Note: fmt.Sprintf("Student's paired t-test over %d seeds, two-sided; p (Holm) is corrected for %s. "+
@@ -133,30 +134,31 @@ func Tests(c *sweep.Comparison) report.Table {
 		if a.Std != nil {
 			std = *a.Std
 		}
-		verdict, needed := Verdict(a), report.Blank()
-		if a.Needed > 0 {
-			verdict, needed = a.Verdict, report.Num(float64(a.Needed), 0)
+		verdict, needed := VerdictText(a), report.BlankCell()
+		if a.SeedsNeeded > 0 {
+			verdict, needed = a.Verdict, report.NumberCell(float64(a.SeedsNeeded), 0)
 		}
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Name(a.Arm), report.Name(a.Other),
-			report.MeanStd(factor*a.Gain, factor*std, a.N, digits).Signed(), probability(a.P), probability(a.Corrected),
-			needed, report.T(verdict)}})
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.NameCell(a.Arm), report.NameCell(a.Other),
+			report.MeanStdCell(factor*a.Gain, factor*std, a.N, digits).Signed(), probabilityCell(a.P),
+			probabilityCell(a.Corrected),
+			needed, report.TextCell(verdict)}})
 	}
 	return t
 }
 
-// probability returns p as a cell.
-func probability(p *float64) report.Cell {
+// probabilityCell returns p as a cell.
+func probabilityCell(p *float64) report.Cell {
 	switch {
 	case p == nil:
-		return report.Blank()
+		return report.BlankCell()
 	case *p < 0.0001:
-		return report.T("< 0.0001")
+		return report.TextCell("< 0.0001")
 	}
-	return report.Num(*p, 4)
+	return report.NumberCell(*p, 4)
 }
 
-// Verdict returns the verdict of a test in words.
-func Verdict(t *sweep.ArmTest) string {
+// VerdictText returns the verdict of a test in words.
+func VerdictText(t *sweep.ArmTest) string {
 	switch t.Verdict {
 	case sweep.Ahead:
 		return t.Arm + " is ahead"
@@ -168,11 +170,11 @@ func Verdict(t *sweep.ArmTest) string {
 
 // Figure draws the metric of the tests: a bar for each arm.
 func Figure(c *sweep.Comparison) report.Figure {
-	factor, _, _ := unit(c.Column())
-	f := report.Bars{Axes: report.Axes{Y: title(c.Column()), Width: max(260, 70*float64(len(c.Arms)))},
+	factor, _, _ := metricUnit(c.Column())
+	f := report.Bars{Axes: report.Axes{Y: metricTitle(c.Column()), Width: max(260, 70*float64(len(c.Arms)))},
 		Series: []string{""}, Values: [][]float64{nil}, Err: [][]float64{nil}}
 	for i := range c.Arms {
-		s, _ := c.Arms[i].Score(c.Column())
+		s, _ := c.Arms[i].Mean(c.Column())
 		f.Groups = append(f.Groups, c.Arms[i].Name)
 		f.Values[0], f.Err[0] = append(f.Values[0], factor*s.Mean), append(f.Err[0], factor*s.Std)
 	}
@@ -188,10 +190,10 @@ func Page(c *sweep.Comparison, command string) report.Page {
 		if t.Verdict != sweep.Undecided {
 			decided++
 		}
-		finding.Reasons = append(finding.Reasons, t.Arm+" and "+t.Other+": "+Verdict(t)+".")
+		finding.Reasons = append(finding.Reasons, t.Arm+" and "+t.Other+": "+VerdictText(t)+".")
 	}
 	finding.Text = fmt.Sprintf("%d of %d differences are decided.", decided, len(c.Tests))
-	if k := slices.IndexFunc(c.Arms, func(a sweep.Compared) bool { return a.Best }); k >= 0 {
+	if k := slices.IndexFunc(c.Arms, func(a sweep.ComparedArm) bool { return a.Best }); k >= 0 {
 		finding.Text, finding.Tone = c.Arms[k].Name+" is ahead of each other arm.", report.Good
 	}
 	where := "the test part"
@@ -200,23 +202,23 @@ func Page(c *sweep.Comparison, command string) report.Page {
 	}
 	page := report.Page{Title: "Arms compared", Lead: fmt.Sprintf("%d arms, %d seeds each, scored on %s. Pairs are "+
 		"the runs of the same seed.", len(c.Arms), len(c.Arms[0].Runs), where), Sections: []report.Section{
-		{Title: "Result", Blocks: []report.Block{finding, Scores(c), report.Figures{Items: []report.Captioned{{
+		{Title: "Result", Blocks: []report.Block{finding, ScoreTable(c), report.Figures{Items: []report.Captioned{{
 			Figure: Figure(c), Caption: "Mean and standard deviation over the seeds."}}}, report.Code(command)}},
-		{Title: "Tests", Blocks: []report.Block{Tests(c)}}, {Title: "Seeds", Blocks: []report.Block{seeds(c)}}}}
+		{Title: "Tests", Blocks: []report.Block{TestTable(c)}}, {Title: "Seeds", Blocks: []report.Block{seedTable(c)}}}}
 	return page
 }
 
-// seeds returns the table of the metric of the tests: a row for each seed.
-func seeds(c *sweep.Comparison) report.Table {
-	factor, digits, _ := unit(c.Column())
-	t := report.Table{Caption: title(c.Column()), Columns: []report.Column{{Name: "seed"}}}
+// seedTable returns the table of the metric of the tests: a row for each seed.
+func seedTable(c *sweep.Comparison) report.Table {
+	factor, digits, _ := metricUnit(c.Column())
+	t := report.Table{Caption: metricTitle(c.Column()), Columns: []report.Column{{Name: "seed"}}}
 	for i := range c.Arms {
 		t.Columns = append(t.Columns, report.Column{Name: c.Arms[i].Name, Named: true})
 	}
 	for k, r := range c.Arms[0].Runs {
-		row := report.Row{Cells: []report.Cell{report.T(fmt.Sprint(r.Seed))}}
+		row := report.Row{Cells: []report.Cell{report.TextCell(fmt.Sprint(r.Seed))}}
 		for i := range c.Arms {
-			row.Cells = append(row.Cells, report.Num(factor*c.Arms[i].Runs[k].Metrics[c.Column()], digits))
+			row.Cells = append(row.Cells, report.NumberCell(factor*c.Arms[i].Runs[k].Metrics[c.Column()], digits))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -230,7 +232,7 @@ func writeScores(w io.Writer, c *sweep.Comparison) error {
 	for _, a := range c.Arms {
 		for _, r := range a.Runs {
 			for _, m := range slices.Sorted(maps.Keys(r.Metrics)) {
-				rows = append(rows, []string{a.Name, fmt.Sprint(r.Seed), m, full(r.Metrics[m])})
+				rows = append(rows, []string{a.Name, fmt.Sprint(r.Seed), m, formatExact(r.Metrics[m])})
 			}
 		}
 	}
@@ -245,18 +247,18 @@ func writeTests(w io.Writer, c *sweep.Comparison) error {
 		if v == nil {
 			return ""
 		}
-		return full(*v)
+		return formatExact(*v)
 	}
 	for _, t := range c.Tests {
 		needed := ""
-		if t.Needed > 0 {
-			needed = fmt.Sprint(t.Needed)
+		if t.SeedsNeeded > 0 {
+			needed = fmt.Sprint(t.SeedsNeeded)
 		}
-		rows = append(rows, []string{t.Arm, t.Other, c.Column(), full(t.Gain), optional(t.Std), fmt.Sprint(t.N),
+		rows = append(rows, []string{t.Arm, t.Other, c.Column(), formatExact(t.Gain), optional(t.Std), fmt.Sprint(t.N),
 			optional(t.P), optional(t.Corrected), t.Verdict, needed})
 	}
 	return out.WriteAll(rows)
 }
 
-// full prints a number so that it reads back with all bits.
-func full(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+// formatExact prints a number so that it reads back with all bits.
+func formatExact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -13,8 +13,8 @@ import (
 	"github.com/kindred-ml/kindred/run/sweep"
 )
 
-// made compares three arms with given scores by seed.
-func made(t *testing.T, scores map[string][]float64) *sweep.Comparison {
+// newComparison compares three arms with given scores by seed.
+func newComparison(t *testing.T, scores map[string][]float64) *sweep.Comparison {
 	t.Helper()
 	p, err := sweep.ParseComparison("plan.yaml", []byte(fmt.Sprintf(`
 set: {data.name: rows, train.epochs: 1}
@@ -24,7 +24,7 @@ seeds: %d
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := sweep.Compare(t.Context(), p, sweep.Options{Dir: t.TempDir(), Runner: sweep.By(
+	c, err := sweep.Compare(t.Context(), p, sweep.Options{Dir: t.TempDir(), Runner: sweep.RunnerFunc(
 		func(_ context.Context, j sweep.Job) (sweep.Result, error) {
 			arm, seed, _ := strings.Cut(j.Name, "/seed")
 			var k int
@@ -39,12 +39,12 @@ seeds: %d
 	return c
 }
 
-func words(s string) string { return strings.Join(strings.Fields(s), " ") }
+func joinWords(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // TestWrite: the numbers are those of scipy 1.10.1 (stats.ttest_rel, std with ddof=1), as in the tests of package
 // sweep.
 func TestWrite(t *testing.T) {
-	c := made(t, map[string][]float64{"50---b-": {0.611, 0.624, 0.598}, "ms": {0.587, 0.601, 0.589},
+	c := newComparison(t, map[string][]float64{"50---b-": {0.611, 0.624, 0.598}, "ms": {0.587, 0.601, 0.589},
 		"arc-face": {0.604, 0.619, 0.601}})
 	dir := t.TempDir()
 	if err := Write(c, dir, "kindred compare plan.yaml --out x"); err != nil {
@@ -74,7 +74,7 @@ func TestWrite(t *testing.T) {
 	}
 	rows, err := csv.NewReader(strings.NewReader(read("tests.csv"))).ReadAll()
 	if err != nil || len(rows) != 4 || strings.Join(rows[3], ",") != "arc_face,MS,test_recall@1,0.01566666666666668,"+
-		"0.0032145502536643214,3,"+full(*c.Tests[2].P)+","+full(*c.Tests[2].Corrected)+",ahead," {
+		"0.0032145502536643214,3,"+formatExact(*c.Tests[2].P)+","+formatExact(*c.Tests[2].Corrected)+",ahead," {
 		t.Errorf("%q, %v", rows, err)
 	}
 	rows, err = csv.NewReader(strings.NewReader(read("scores.csv"))).ReadAll()
@@ -95,9 +95,9 @@ func TestWrite(t *testing.T) {
 
 // TestBest: an arm is marked if it is ahead of each other one, and the text of the table says why none is.
 func TestBest(t *testing.T) {
-	c := made(t, map[string][]float64{"50---b-": {0.5, 0.51, 0.49, 0.5}, "ms": {0.701, 0.712, 0.688, 0.702},
+	c := newComparison(t, map[string][]float64{"50---b-": {0.5, 0.51, 0.49, 0.5}, "ms": {0.701, 0.712, 0.688, 0.702},
 		"arc-face": {0.4, 0.41, 0.4, 0.39}})
-	if got := Scores(c).LaTeX(); !strings.Contains(got, `MS & \textbf{70.1 $\pm$ 1.0}`) || strings.Count(got,
+	if got := ScoreTable(c).LaTeX(); !strings.Contains(got, `MS & \textbf{70.1 $\pm$ 1.0}`) || strings.Count(got,
 		"textbf") != 1 {
 		t.Error(got)
 	}
@@ -105,11 +105,11 @@ func TestBest(t *testing.T) {
 	if err != nil || !strings.Contains(string(page), "MS is ahead of each other arm.") {
 		t.Error(err)
 	}
-	one := made(t, map[string][]float64{"50---b-": {0.5}, "ms": {0.9}, "arc-face": {0.4}})
-	if got := words(Tests(one).String()); !strings.Contains(got, "MS 50% <b> +40.0 3 undecided") {
+	one := newComparison(t, map[string][]float64{"50---b-": {0.5}, "ms": {0.9}, "arc-face": {0.4}})
+	if got := joinWords(TestTable(one).String()); !strings.Contains(got, "MS 50% <b> +40.0 3 undecided") {
 		t.Error(got)
 	}
-	if got := Scores(one).String(); strings.Contains(got, "*") || !strings.Contains(got, "One seed.") {
+	if got := ScoreTable(one).String(); strings.Contains(got, "*") || !strings.Contains(got, "One seed.") {
 		t.Error(got)
 	}
 	if _, err := json.Marshal(one); err != nil {

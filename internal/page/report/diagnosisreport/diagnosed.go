@@ -11,8 +11,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
-// Draw lays out one diagnosis under the model's name.
-func Draw(name string, r *diagnose.Result) report.Diagnosis {
+// NewDiagnosis lays out one diagnosis under the model's name.
+func NewDiagnosis(name string, r *diagnose.Result) report.Diagnosis {
 	d := report.Diagnosis{Name: name, Verdict: r.Verdict.Text, Reasons: r.Verdict.Reasons}
 	d.About = fmt.Sprintf("%d items of %d classes in %d dimensions, %s distance", r.Rows, len(r.Classes), r.Dim,
 		r.Distance)

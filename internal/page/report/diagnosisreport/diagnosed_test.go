@@ -21,7 +21,7 @@ func TestDraw(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := Draw("model", r)
+	d := NewDiagnosis("model", r)
 	if d.Name != "model" || d.Verdict != r.Verdict.Text || len(d.Measures) != len(r.Measures()) {
 		t.Errorf("%+v", d)
 	}
@@ -44,7 +44,7 @@ func TestDraw(t *testing.T) {
 	for state, tone := range map[diagnose.State]report.Tone{diagnose.Structured: report.Good,
 		diagnose.Collapsed: report.Bad, "": report.Neutral} {
 		r.Verdict.State = state
-		if d := Draw("", r); d.Tone != tone {
+		if d := NewDiagnosis("", r); d.Tone != tone {
 			t.Errorf("%q has tone %v, want %v", state, d.Tone, tone)
 		}
 	}

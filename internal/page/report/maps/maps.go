@@ -9,18 +9,18 @@ import (
 	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
-// most is the largest number of items on a page: with names of 40 letters about ten
+// maxItems is the largest number of items on a page: with names of 40 letters about ten
 // megabytes. Of a larger set every k-th item is shown.
-const most = 150_000
+const maxItems = 150_000
 
-// Of returns the map of a set whose row i has the coordinates (x[i], y[i]).
-func Of(set *embedding.Table, x, y []float64) report.Map {
-	m := report.Map{Step: (len(x) + most - 1) / most}
-	m.X, m.Y = every(x, m.Step), every(y, m.Step)
-	m.Names = every(set.ItemNames(), m.Step)
+// NewMap returns the map of a set whose row i has the coordinates (x[i], y[i]).
+func NewMap(set *embedding.Table, x, y []float64) report.Map {
+	m := report.Map{Step: (len(x) + maxItems - 1) / maxItems}
+	m.X, m.Y = takeEvery(x, m.Step), takeEvery(y, m.Step)
+	m.Names = takeEvery(set.ItemNames(), m.Step)
 	for i := range set.Columns {
-		class, names := Classes(&set.Columns[i])
-		column := report.MapColumn{Name: set.Columns[i].Name, Class: every(class, m.Step), Names: names}
+		class, names := NumberClasses(&set.Columns[i])
+		column := report.MapColumn{Name: set.Columns[i].Name, Class: takeEvery(class, m.Step), Names: names}
 		m.Columns = append(m.Columns, column)
 	}
 	if m.Step > 1 {
@@ -29,9 +29,9 @@ func Of(set *embedding.Table, x, y []float64) report.Map {
 	return m
 }
 
-// Classes numbers a column's labels from 0, in the order of the labels, and names
+// NumberClasses numbers a column's labels from 0, in the order of the labels, and names
 // them.
-func Classes(c *embedding.Column) (class []int, names []string) {
+func NumberClasses(c *embedding.Column) (class []int, names []string) {
 	ids, texts := embedding.Unify(c)
 	if texts == nil {
 		return report.Classes(ids[0], nil)
@@ -43,8 +43,8 @@ func Classes(c *embedding.Column) (class []int, names []string) {
 	return report.Classes(ids[0], named)
 }
 
-// every returns every step-th value; nil for nil.
-func every[T any](in []T, step int) []T {
+// takeEvery returns every step-th value; nil for nil.
+func takeEvery[T any](in []T, step int) []T {
 	if in == nil || step <= 1 {
 		return in
 	}

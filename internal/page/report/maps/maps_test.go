@@ -11,7 +11,7 @@ func TestOf(t *testing.T) {
 	set := &embedding.Table{Files: []string{"a.jpg", "b.jpg", "c.jpg"},
 		Columns: []embedding.Column{
 			embedding.NewColumn("kind", []string{"tern", "gull", "tern"}), {Name: "n", IDs: []int64{7, 5, 7}}}}
-	m := Of(set, []float64{1, 2, 3}, []float64{4, 5, 6})
+	m := NewMap(set, []float64{1, 2, 3}, []float64{4, 5, 6})
 	if m.Step != 1 || m.Caption != "" || m.Names[2] != "c.jpg" || len(m.Columns) != 2 {
 		t.Fatalf("%+v", m)
 	}
@@ -22,8 +22,8 @@ func TestOf(t *testing.T) {
 		}
 	}
 	// More than a page should hold: every k-th, and the page says so.
-	n := 2*most + 1
-	large := Of(&embedding.Table{}, make([]float64, n), make([]float64, n))
+	n := 2*maxItems + 1
+	large := NewMap(&embedding.Table{}, make([]float64, n), make([]float64, n))
 	if large.Step != 3 || len(large.X) != (n+2)/3 || !strings.Contains(large.Caption, "of 300001 items") {
 		t.Errorf("step %d, %d items, caption %q", large.Step, len(large.X), large.Caption)
 	}

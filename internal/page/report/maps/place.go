@@ -18,8 +18,8 @@ import (
 // directions of largest variance.
 var Methods = [...]string{"tsne", "tsne-exact", "pca"}
 
-// Placed is embeddings placed in the plane, and how that was done.
-type Placed struct {
+// Projection is embeddings placed in the plane, and how that was done.
+type Projection struct {
 	Method     string    `json:"method"`
 	Rows       int       `json:"rows"`
 	Sample     int       `json:"sample,omitempty"` // number of rows placed by t-SNE, if it did not place all
@@ -34,11 +34,11 @@ type Placed struct {
 	Y          []float64 `json:"-"`
 }
 
-// Place computes the map by one of Methods. Method pca uses only the seed of cfg, and
+// Project computes the map by one of Methods. Method pca uses only the seed of cfg, and
 // tsne-exact uses no sample.
-func Place(ctx context.Context, x *matrix.Dense, method string, cfg projection.Sampled) (*Placed, error) {
+func Project(ctx context.Context, x *matrix.Dense, method string, cfg projection.Sampled) (*Projection, error) {
 	start := time.Now()
-	p := &Placed{Method: method, Rows: x.Rows, Dimensions: x.Cols, Seed: cfg.Seed}
+	p := &Projection{Method: method, Rows: x.Rows, Dimensions: x.Cols, Seed: cfg.Seed}
 	switch method {
 	case "pca":
 		c, err := projection.PCA(ctx, x, 2)
@@ -70,7 +70,7 @@ func Place(ctx context.Context, x *matrix.Dense, method string, cfg projection.S
 }
 
 // Settings returns the settings with which the map was made.
-func (p *Placed) Settings() []report.Item {
+func (p *Projection) Settings() []report.Item {
 	items := []report.Item{
 		{Name: "method", Value: p.Method},
 		{Name: "rows", Value: strconv.Itoa(p.Rows)},
@@ -92,11 +92,11 @@ func (p *Placed) Settings() []report.Item {
 			Value: fmt.Sprintf("%.1f %% of the variance", 100*e)})
 	}
 	return append(items,
-		report.Item{Name: "time", Value: report.Duration(time.Duration(p.Seconds * float64(time.Second)))})
+		report.Item{Name: "time", Value: report.FormatDuration(time.Duration(p.Seconds * float64(time.Second)))})
 }
 
 // Page returns the page of a map that Of made of these coordinates.
-func (p *Placed) Page(m report.Map) report.Page {
+func (p *Projection) Page(m report.Map) report.Page {
 	lead := "Each mark is one embedding. t-SNE keeps neighbours together; the sizes of groups and the distances " +
 		"between them mean little."
 	if p.KL == nil {

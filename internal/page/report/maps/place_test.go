@@ -21,7 +21,7 @@ func TestPlace(t *testing.T) {
 	}
 	set := &embedding.Table{X: x, Columns: []embedding.Column{{Name: "n", IDs: make([]int64, 30)}}}
 	for _, method := range Methods {
-		p, err := Place(context.Background(), x, method,
+		p, err := Project(context.Background(), x, method,
 			projection.Sampled{TSNE: projection.TSNE{Seed: 3, Iterations: 20}})
 		if err != nil {
 			t.Fatalf("%s: %v", method, err)
@@ -40,7 +40,7 @@ func TestPlace(t *testing.T) {
 		if got := strings.Join(names, " "); got != want {
 			t.Errorf("%s: %s", method, got)
 		}
-		m := Of(set, p.X, p.Y)
+		m := NewMap(set, p.X, p.Y)
 		if page := p.Page(m); page.Title != "Map of 30 embeddings" || !strings.Contains(page.Lead, lead) {
 			t.Errorf("%s: %+v", method, page)
 		}
@@ -52,7 +52,7 @@ func TestPlace(t *testing.T) {
 			t.Errorf("%s: panels without a column", method)
 		}
 	}
-	if _, err := Place(context.Background(), x, "umap", projection.Sampled{}); err == nil {
+	if _, err := Project(context.Background(), x, "umap", projection.Sampled{}); err == nil {
 		t.Error("umap is a method")
 	}
 }
@@ -65,7 +65,7 @@ func TestPlaceSample(t *testing.T) {
 		x.Data[i] = float32(rng.NormFloat64())
 	}
 	for method, want := range map[string]int{"tsne": 12, "tsne-exact": 0, "pca": 0} {
-		p, err := Place(context.Background(), x, method,
+		p, err := Project(context.Background(), x, method,
 			projection.Sampled{TSNE: projection.TSNE{Iterations: 20}, Rows: 12})
 		if err != nil || p.Sample != want || len(p.X) != 30 {
 			t.Errorf("%s: a sample of %d, %d rows, %v", method, p.Sample, len(p.X), err)

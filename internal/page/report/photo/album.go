@@ -34,10 +34,10 @@ func (a *Album) Close() error {
 	return a.Data.Close()
 }
 
-// Put gives a map the thumbnails of its items, and adds to its caption how many are
+// AddThumbs gives a map the thumbnails of its items, and adds to its caption how many are
 // missing. It does not change a map of items without names or of a set without
 // photos. The only error is ctx.Err().
-func (a *Album) Put(ctx context.Context, m *report.Map) error {
+func (a *Album) AddThumbs(ctx context.Context, m *report.Map) error {
 	if a.Data == nil || a.Data.Source == nil || m.Names == nil {
 		return nil
 	}
@@ -48,7 +48,7 @@ func (a *Album) Put(ctx context.Context, m *report.Map) error {
 			most = max(most-a.spent, time.Millisecond)
 		}
 		begun := time.Now()
-		thumbs, missing, err := Thumbs(ctx, a.Data, m.Names, most)
+		thumbs, missing, err := ReadThumbs(ctx, a.Data, m.Names, most)
 		if err != nil {
 			return err
 		}

@@ -20,14 +20,14 @@ func Links(page, root string, names []string) func(i int) string {
 		if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
 			return ""
 		}
-		return report.Link(page, path)
+		return report.RelativeLink(page, path)
 	}
 }
 
-// Root returns the folder that holds the items of a data set, if they are files. The
+// RootFolder returns the folder that holds the items of a data set, if they are files. The
 // set is given by its folder, a manifest in it, or a name in the folder home. Root is ""
 // for an address, which has no files on this machine.
-func Root(what, home string) string {
+func RootFolder(what, home string) string {
 	if strings.Contains(what, "://") {
 		return ""
 	}
@@ -40,11 +40,11 @@ func Root(what, home string) string {
 	return what
 }
 
-// Folder returns the Folder of a report.Map on that page: the address of root, if the
+// PhotoFolder returns the Folder of a report.Map on that page: the address of root, if the
 // items are files below it.
-func Folder(page, root string, names []string) string {
+func PhotoFolder(page, root string, names []string) string {
 	if len(names) == 0 || filepath.IsAbs(filepath.FromSlash(names[0])) || Links(page, root, names)(0) == "" {
 		return ""
 	}
-	return report.Link(page, root) + "/"
+	return report.RelativeLink(page, root) + "/"
 }

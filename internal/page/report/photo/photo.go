@@ -16,27 +16,27 @@ import (
 // Reader returns the picture of an item.
 type Reader func(i int) (image.Image, error)
 
-// largest is the longest side of the pictures that readers return. No page or figure
+// maxSide is the longest side of the pictures that readers return. No page or figure
 // shows more, and hundreds of such pictures fit in memory.
-const largest = 512
+const maxSide = 512
 
-// Of returns a Reader of the items with the given names in the data set, as Named does.
-func Of(ctx context.Context, d *data.Dataset, names []string) (Reader, error) {
-	named, err := Named(ctx, d)
+// NewReader returns a Reader of the items with the given names in the data set, as Named does.
+func NewReader(ctx context.Context, d *data.Dataset, names []string) (Reader, error) {
+	named, err := NewNameReader(ctx, d)
 	return func(i int) (image.Image, error) { return named(names[i]) }, err
 }
 
-// Named returns a function that reads items by their names in the data set (embedding.Item), until ctx ends.
+// NewNameReader returns a function that reads items by their names in the data set (embedding.Item), until ctx ends.
 // Only one goroutine may use it.
 //
 // A data set of features is an error, because it has no pictures. The function fails for a
 // name that the data set does not have and for a file that cannot be read.
-func Named(ctx context.Context, d *data.Dataset) (func(name string) (image.Image, error), error) {
+func NewNameReader(ctx context.Context, d *data.Dataset) (func(name string) (image.Image, error), error) {
 	if d.Source == nil {
 		return nil, fmt.Errorf("data set %s holds features, not pictures", d.Name)
 	}
 	index := d.Rows()
-	r := newReader(largest)
+	r := newReader(maxSide)
 	return func(name string) (image.Image, error) {
 		at, ok := index[name]
 		if !ok {
@@ -45,13 +45,14 @@ func Named(ctx context.Context, d *data.Dataset) (func(name string) (image.Image
 		if err := d.Image(ctx, at, &r.photo, &r.dec); err != nil {
 			return nil, err
 		}
-		return r.shown(), nil
+		return r.reduced(), nil
 	}, nil
 }
 
-// Files returns a Reader of items that are files, or parts of them, until ctx ends. Only one goroutine may use it.
-func Files(ctx context.Context, items ...embedding.Item) Reader {
-	r := newReader(largest)
+// NewFileReader returns a Reader of items that are files, or parts of them, until ctx ends. Only one
+// goroutine may use it.
+func NewFileReader(ctx context.Context, items ...embedding.Item) Reader {
+	r := newReader(maxSide)
 	return func(i int) (image.Image, error) {
 		it := items[i]
 		b, err := fileinfo.ReadFile(it.Path)
@@ -68,7 +69,7 @@ func Files(ctx context.Context, items ...embedding.Item) Reader {
 			}
 			r.photo.Crop(in)
 		}
-		return r.shown(), nil
+		return r.reduced(), nil
 	}
 }
 
@@ -84,23 +85,23 @@ func newReader(side int) *reader {
 	return &reader{side: side, resize: imaging.Resizer{Filter: imaging.Bicubic}}
 }
 
-// shown returns the photo, reduced if it is too large.
-func (r *reader) shown() image.Image {
+// reduced returns the photo, reduced if it is too large.
+func (r *reader) reduced() image.Image {
 	w, h := r.photo.W, r.photo.H
 	long := max(w, h)
 	if long <= r.side {
 		im := r.photo
 		r.photo = imaging.Image{} // the picture now owns its pixels
-		return standard(&im)
+		return standardImage(&im)
 	}
 	var small imaging.Image
 	whole := imaging.Box{X1: float64(w), Y1: float64(h)}
 	r.resize.Resize(&small, &r.photo, whole, max(1, w*r.side/long), max(1, h*r.side/long))
-	return standard(&small)
+	return standardImage(&small)
 }
 
-// standard converts to the standard library's pictures.
-func standard(im *imaging.Image) image.Image {
+// standardImage converts to the standard library's pictures.
+func standardImage(im *imaging.Image) image.Image {
 	box := image.Rect(0, 0, im.W, im.H)
 	if im.C == 1 {
 		return &image.Gray{Pix: im.Pix, Stride: im.W, Rect: box}

@@ -16,8 +16,8 @@ import (
 	"github.com/kindred-ml/kindred/embedding"
 )
 
-// folder writes a set of two classes with a large, a small and a broken picture.
-func folder(t *testing.T) (dir string, d *data.Dataset) {
+// writeFolder writes a set of two classes with a large, a small and a broken picture.
+func writeFolder(t *testing.T) (dir string, d *data.Dataset) {
 	t.Helper()
 	dir = t.TempDir()
 	for name, size := range map[string]image.Point{"a/large.png": {900, 300}, "b/small.png": {20, 10}} {
@@ -50,10 +50,10 @@ func folder(t *testing.T) (dir string, d *data.Dataset) {
 }
 
 func TestReadersReduce(t *testing.T) {
-	dir, d := folder(t)
+	dir, d := writeFolder(t)
 	ctx := context.Background()
 	names := []string{"a/large.png", "b/small.png", "b/broken.png", "c/none.png"}
-	ofSet, err := Of(ctx, d, names)
+	ofSet, err := NewReader(ctx, d, names)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestReadersReduce(t *testing.T) {
 	for _, n := range names {
 		files = append(files, embedding.Item{Path: filepath.Join(dir, filepath.FromSlash(n))})
 	}
-	for what, read := range map[string]Reader{"set": ofSet, "files": Files(ctx, files...)} {
+	for what, read := range map[string]Reader{"set": ofSet, "files": NewFileReader(ctx, files...)} {
 		for i, want := range []image.Point{{512, 170}, {20, 10}} {
 			im, err := read(i)
 			if err != nil || im.Bounds().Size() != want {
@@ -88,29 +88,29 @@ func TestReadersReduce(t *testing.T) {
 }
 
 func TestThumbs(t *testing.T) {
-	_, d := folder(t)
+	_, d := writeFolder(t)
 	names := []string{"b/small.png", "nowhere.png", "b/broken.png", "a/large.png"}
-	th, missing, err := Thumbs(context.Background(), d, names, 0)
+	th, missing, err := ReadThumbs(context.Background(), d, names, 0)
 	if err != nil || missing != 2 || th.Side() != 96 {
 		t.Fatalf("%d missing, side %d, %v", missing, th.Side(), err)
 	}
-	if th, _, err := Thumbs(context.Background(), d, make([]string, 40_000), 0); th != nil || err != nil {
+	if th, _, err := ReadThumbs(context.Background(), d, make([]string, 40_000), 0); th != nil || err != nil {
 		t.Errorf("40,000 thumbnails: %v, %v", th, err)
 	}
-	th, missing, err = Thumbs(context.Background(), d, names, time.Nanosecond)
+	th, missing, err = ReadThumbs(context.Background(), d, names, time.Nanosecond)
 	if err != nil || missing != 4 || th == nil {
 		t.Errorf("without time: %d missing, %v", missing, err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	if _, _, err := Thumbs(ctx, d, []string{"b/small.png"}, 0); err == nil {
+	if _, _, err := ReadThumbs(ctx, d, []string{"b/small.png"}, 0); err == nil {
 		t.Error("does not stop")
 	}
 }
 
 func TestSpreadTakesEachOnce(t *testing.T) {
 	for _, n := range []int{0, 1, 63, 64, 1000} {
-		order := spread(n)
+		order := spreadOrder(n)
 		sorted := slices.Sorted(slices.Values(order))
 		for i, v := range sorted {
 			if i != v {
@@ -124,7 +124,7 @@ func TestSpreadTakesEachOnce(t *testing.T) {
 }
 
 func TestLinks(t *testing.T) {
-	dir, _ := folder(t)
+	dir, _ := writeFolder(t)
 	page := filepath.Join(dir, "out", "page.html")
 	names := []string{"a/large.png", "b/none.png", filepath.ToSlash(filepath.Join(dir, "b", "small.png"))}
 	link := Links(page, dir, names)
@@ -133,10 +133,10 @@ func TestLinks(t *testing.T) {
 			t.Errorf("item %d: %q, want %q", i, got, want)
 		}
 	}
-	if got := Folder(page, dir, names); got != "../" {
+	if got := PhotoFolder(page, dir, names); got != "../" {
 		t.Errorf("folder %q", got)
 	}
-	if got := Folder(page, filepath.Join(dir, "a.zip"), names); got != "" {
+	if got := PhotoFolder(page, filepath.Join(dir, "a.zip"), names); got != "" {
 		t.Errorf("folder of an archive: %q", got)
 	}
 }

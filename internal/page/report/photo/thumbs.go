@@ -11,14 +11,14 @@ import (
 	"github.com/kindred-ml/kindred/internal/page/report"
 )
 
-// Thumbs reads the thumbnails of items by their names in the data set. It returns nil
+// ReadThumbs reads the thumbnails of items by their names in the data set. It returns nil
 // if the map has too many items for a page with photos. missing counts the items
 // without a thumbnail: items that the set does not have, photos that cannot be read
 // and, if most is not 0, photos that were not read in that time. The latter are spread
 // evenly over the items.
 //
 // Errors are a data set of features, which has no photos, and ctx.Err(), wrapped.
-func Thumbs(ctx context.Context, d *data.Dataset, names []string, most time.Duration) (thumbs *report.Thumbs,
+func ReadThumbs(ctx context.Context, d *data.Dataset, names []string, most time.Duration) (thumbs *report.Thumbs,
 	missing int, err error) {
 	if d.Source == nil {
 		return nil, 0, fmt.Errorf("data set %s holds features, not photos", d.Name)
@@ -40,7 +40,7 @@ func Thumbs(ctx context.Context, d *data.Dataset, names []string, most time.Dura
 	}
 	defer stop()
 	pictures := make([]image.Image, len(names))
-	order := spread(len(names))
+	order := spreadOrder(len(names))
 	err = par.ForContext(work, len(names), 16, func(from, to int) {
 		r := newReader(side)
 		for _, i := range order[from:to] {
@@ -62,9 +62,9 @@ func Thumbs(ctx context.Context, d *data.Dataset, names []string, most time.Dura
 	return thumbs, missing, nil
 }
 
-// spread orders 0..n-1 so that every prefix is spread over the whole range: every
+// spreadOrder orders 0..n-1 so that every prefix is spread over the whole range: every
 // 64th number, then their neighbours, and so on.
-func spread(n int) []int {
+func spreadOrder(n int) []int {
 	const step = 64
 	out := make([]int, 0, n)
 	for first := range min(step, n) {
@@ -80,5 +80,5 @@ func (r *reader) read(ctx context.Context, d *data.Dataset, i int) image.Image {
 	if err := d.Image(ctx, i, &r.photo, &r.dec); err != nil || r.photo.W == 0 || r.photo.H == 0 {
 		return nil
 	}
-	return r.shown()
+	return r.reduced()
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/serve/api"
 )
 
-// Found holds query photos and the photos found nearest to them.
-type Found struct {
+// Results holds query photos and the photos found nearest to them.
+type Results struct {
 	Queries *lookup.Set
 	Gallery lookup.Gallery
 	Info    *lookup.Info // of Gallery
@@ -23,14 +23,14 @@ type Found struct {
 }
 
 // Page returns the page, and its rows as a figure.
-func (f *Found) Page(found []api.Answer) (page report.Page, rows report.Retrieval, err error) {
+func (f *Results) Page(found []api.Answer) (page report.Page, rows report.Retrieval, err error) {
 	for i := range found {
-		q := report.Query{}
+		q := report.RetrievalRow{}
 		if q.Item, err = f.Query(f.Queries.Picture(i)); err != nil {
 			return page, rows, err
 		}
 		if a := &found[i]; len(a.Itself) > 0 {
-			q.Item.Distance = "this very picture: " + lookup.ItselfText(a.Itself, a.ItselfLabels)
+			q.Item.Distance = "this very picture: " + lookup.FormatSelf(a.Itself, a.ItselfLabels)
 		}
 		for k := range found[i].Neighbours {
 			n := &found[i].Neighbours[k]
@@ -38,9 +38,9 @@ func (f *Found) Page(found []api.Answer) (page report.Page, rows report.Retrieva
 			if err != nil {
 				return page, rows, err
 			}
-			p.Distance = lookup.DistanceText(f.Info.Distance, n.Distance)
+			p.Distance = lookup.FormatDistance(f.Info.Distance, n.Distance)
 			if n.Same != nil {
-				p.Distance = lookup.SameText(n, f.Info.Distance.String(), *n.Same)
+				p.Distance = lookup.FormatProbability(n, f.Info.Distance.String(), *n.Same)
 			}
 			q.Neighbours = append(q.Neighbours, p)
 		}

@@ -38,12 +38,12 @@ func TestFoundPage(t *testing.T) {
 	items := &embedding.Table{X: matrix.New(3, 1), Files: []string{here, damaged, filepath.Join(dir, "gone.png")},
 		Columns: []embedding.Column{embedding.NewColumn("label", []string{"a", "b", "c"})}}
 	var told []string
-	f := &Found{Queries: &lookup.Set{Table: &embedding.Table{X: matrix.New(1, 1), Files: []string{"query.png"}}},
+	f := &Results{Queries: &lookup.Set{Table: &embedding.Table{X: matrix.New(1, 1), Files: []string{"query.png"}}},
 		Gallery: &lookup.Table{Set: &lookup.Set{Table: items, Data: d}}, By: "the network", Least: 0.9,
 		Info: &lookup.Info{Items: 3}}
 	shown := func(ctx context.Context) {
 		tell := func(name string, _ error) { told = append(told, name) }
-		f.Query = Shown(ctx, filepath.Join(dir, "search.html"), tell)
+		f.Query = PictureReader(ctx, filepath.Join(dir, "search.html"), tell)
 		f.Item = f.Query
 	}
 	shown(t.Context())
@@ -82,7 +82,7 @@ func TestFoundPage(t *testing.T) {
 
 // A set of features has no pictures, which is an error of the whole page.
 func TestShownOfFeatures(t *testing.T) {
-	show := Shown(t.Context(), "page.html", func(string, error) { t.Error("told") })
+	show := PictureReader(t.Context(), "page.html", func(string, error) { t.Error("told") })
 	if _, err := show(lookup.Picture{Data: &data.Dataset{Name: "rows"}}); err == nil ||
 		!strings.Contains(err.Error(), "holds features, not pictures") {
 		t.Error(err)

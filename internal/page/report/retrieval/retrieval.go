@@ -29,12 +29,12 @@ type Config struct {
 	Picture photo.Reader
 	// Label returns the name of an item's class; by default it is the class's number.
 	// Name returns the name of an item, such as its file, and Link the address of the
-	// whole photo (see report.Link). Both may be nil.
+	// whole photo (see report.RelativeLink). Both may be nil.
 	Label, Name, Link func(i int) string
 }
 
-// Pair holds the rows of random queries and of the worst ones.
-type Pair struct {
+// QueryRows holds the rows of random queries and of the worst ones.
+type QueryRows struct {
 	Random, Worst report.Retrieval
 	// RandomItems and WorstItems are the same queries as row numbers.
 	RandomItems, WorstItems []Ranked
@@ -51,13 +51,13 @@ type Ranked struct {
 	Value []float64
 }
 
-// Choose ranks the rows of x among each other and returns the rows to show. The worst
+// ChooseQueries ranks the rows of x among each other and returns the rows to show. The worst
 // queries have the highest rank of their nearest item with the same label; ties go by
 // index. An item whose label no other item has is not a query.
 //
 // Errors are fewer than two items, labels that do not match x, no label with two
 // items, values that are not finite, and a picture that fails.
-func Choose(ctx context.Context, x *matrix.Dense, labels []int64, cfg Config) (*Pair, error) {
+func ChooseQueries(ctx context.Context, x *matrix.Dense, labels []int64, cfg Config) (*QueryRows, error) {
 	if x.Rows < 2 {
 		return nil, fmt.Errorf("retrieval: %d items have no neighbours", x.Rows)
 	}
@@ -94,7 +94,7 @@ func Choose(ctx context.Context, x *matrix.Dense, labels []int64, cfg Config) (*
 
 	ask := matrix.New(2*n, x.Cols)
 	index := make([]int, 2*n)
-	out := &Pair{}
+	out := &QueryRows{}
 	for i := range n {
 		index[i], index[n+i] = random[i].index, worst[i].index
 		copy(ask.Row(i), x.Row(random[i].index))
@@ -107,8 +107,8 @@ func Choose(ctx context.Context, x *matrix.Dense, labels []int64, cfg Config) (*
 		return nil, err
 	}
 	for i, q := range index {
-		items := cfg.others(q, nb.Row[i*nb.K:(i+1)*nb.K], nb.Value[i*nb.K:(i+1)*nb.K])
-		row, err := cfg.row(items, labels)
+		items := cfg.leaveOutSelf(q, nb.Row[i*nb.K:(i+1)*nb.K], nb.Value[i*nb.K:(i+1)*nb.K])
+		row, err := cfg.newRow(items, labels)
 		if err != nil {
 			return nil, err
 		}
@@ -124,8 +124,8 @@ func Choose(ctx context.Context, x *matrix.Dense, labels []int64, cfg Config) (*
 	return out, nil
 }
 
-// others returns the query q with its neighbours; the query itself is left out by index.
-func (c *Config) others(q int, near []int32, values []float64) Ranked {
+// leaveOutSelf returns the query q with its neighbours; the query itself is left out by index.
+func (c *Config) leaveOutSelf(q int, near []int32, values []float64) Ranked {
 	out := Ranked{Query: q}
 	for k, j := range near {
 		if int(j) != q && len(out.Row) < c.Neighbours {
@@ -135,22 +135,22 @@ func (c *Config) others(q int, near []int32, values []float64) Ranked {
 	return out
 }
 
-// row returns a query with its neighbours as pictures.
-func (c *Config) row(items Ranked, labels []int64) (report.Query, error) {
+// newRow returns a query with its neighbours as pictures.
+func (c *Config) newRow(items Ranked, labels []int64) (report.RetrievalRow, error) {
 	item, err := c.picture(items.Query, labels)
 	if err != nil {
-		return report.Query{}, err
+		return report.RetrievalRow{}, err
 	}
-	out := report.Query{Item: item}
+	out := report.RetrievalRow{Item: item}
 	for k, j := range items.Row {
 		p, err := c.picture(int(j), labels)
 		if err != nil {
-			return report.Query{}, err
+			return report.RetrievalRow{}, err
 		}
-		p.Distance = Distance(c.Distance, items.Value[k])
-		p.Match = report.Wrong
+		p.Distance = FormatDistance(c.Distance, items.Value[k])
+		p.Match = report.WrongMatch
 		if labels[j] == labels[items.Query] {
-			p.Match = report.Right
+			p.Match = report.RightMatch
 		}
 		out.Neighbours = append(out.Neighbours, p)
 	}
@@ -179,6 +179,8 @@ func (c *Config) picture(i int, labels []int64) (report.Picture, error) {
 	return p, nil
 }
 
-// Distance returns the text for the value of a neighbour from rank.Nearest: the
+// FormatDistance returns the text for the value of a neighbour from rank.Nearest: the
 // Euclidean distance, the cosine or the product.
-func Distance(d rank.Distance, value float64) string { return lookup.DistanceText(d, d.From(value)) }
+func FormatDistance(d rank.Distance, value float64) string {
+	return lookup.FormatDistance(d, d.From(value))
+}

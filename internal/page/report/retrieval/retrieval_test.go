@@ -14,14 +14,14 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// line places items on a line at the given positions.
-func line(at ...float32) *matrix.Dense { return matrix.Of(len(at), 1, at) }
+// newLine places items on a line at the given positions.
+func newLine(at ...float32) *matrix.Dense { return matrix.Of(len(at), 1, at) }
 
-func labelsOf(q report.Query) string {
+func queryLabels(q report.RetrievalRow) string {
 	s := q.Item.Label + ":"
 	for _, n := range q.Neighbours {
 		mark := "-"
-		if n.Match == report.Right {
+		if n.Match == report.RightMatch {
 			mark = "+"
 		}
 		s += " " + n.Label + mark
@@ -31,17 +31,17 @@ func labelsOf(q report.Query) string {
 
 func TestChooseWorst(t *testing.T) {
 	// Item 4 (label 1) lies among label 2: its nearest own item is fifth.
-	x := line(0, 1, 2, 3, 20, 19, 21, 22, 25)
+	x := newLine(0, 1, 2, 3, 20, 19, 21, 22, 25)
 	labels := []int64{1, 1, 1, 1, 1, 2, 2, 2, 3}
 	name := func(i int) string { return fmt.Sprint("i", i) }
-	p, err := Choose(context.Background(), x, labels, Config{Queries: 2, Neighbours: 3, Label: name})
+	p, err := ChooseQueries(context.Background(), x, labels, Config{Queries: 2, Neighbours: 3, Label: name})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := labelsOf(p.Worst.Rows[0]); got != "i4: i5- i6- i7-" || p.FirstRight[0] != 5 {
+	if got := queryLabels(p.Worst.Rows[0]); got != "i4: i5- i6- i7-" || p.FirstRight[0] != 5 {
 		t.Errorf("worst %q, first right at %v", got, p.FirstRight)
 	}
-	if got := labelsOf(p.Worst.Rows[1]); got != "i5: i4- i6+ i7+" || p.FirstRight[1] != 2 {
+	if got := queryLabels(p.Worst.Rows[1]); got != "i5: i4- i6+ i7+" || p.FirstRight[1] != 2 {
 		t.Errorf("second worst %q, first right at %v", got, p.FirstRight)
 	}
 	for _, r := range p.Random.Rows {
@@ -56,15 +56,15 @@ func TestChooseWorst(t *testing.T) {
 
 func TestChooseLeavesSelfOutByIndex(t *testing.T) {
 	// Duplicates at distance 0: the query's own row is left out, not the first.
-	x := line(5, 5, 5, 9)
-	p, err := Choose(context.Background(), x, []int64{1, 1, 1, 1},
+	x := newLine(5, 5, 5, 9)
+	p, err := ChooseQueries(context.Background(), x, []int64{1, 1, 1, 1},
 		Config{Queries: 4, Neighbours: 2, Label: func(i int) string { return fmt.Sprint(i) }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range append(p.Random.Rows, p.Worst.Rows...) {
 		if len(r.Neighbours) != 2 {
-			t.Errorf("%q", labelsOf(r))
+			t.Errorf("%q", queryLabels(r))
 		}
 		for _, n := range r.Neighbours {
 			if n.Label == r.Item.Label {
@@ -81,7 +81,7 @@ func TestChooseSeed(t *testing.T) {
 		at = append(at, float32(i))
 	}
 	pick := func(seed uint64) string {
-		p, err := Choose(context.Background(), line(at...), labels,
+		p, err := ChooseQueries(context.Background(), newLine(at...), labels,
 			Config{Queries: 3, Seed: seed, Label: func(i int) string { return fmt.Sprint(i) }})
 		if err != nil {
 			t.Fatal(err)
@@ -102,21 +102,29 @@ func TestChooseRefuses(t *testing.T) {
 	ctx := context.Background()
 	boom := errors.New("boom")
 	for want, f := range map[string]func() error{
-		"no neighbours":    func() error { _, err := Choose(ctx, line(1), []int64{1}, Config{}); return err },
-		"1 labels for 2":   func() error { _, err := Choose(ctx, line(1, 2), []int64{1}, Config{}); return err },
-		"shares its label": func() error { _, err := Choose(ctx, line(1, 2), []int64{1, 2}, Config{}); return err },
+		"no neighbours": func() error { _, err := ChooseQueries(ctx, newLine(1), []int64{1}, Config{}); return err },
+		"1 labels for 2": func() error {
+			_, err := ChooseQueries(ctx, newLine(1, 2), []int64{1},
+				Config{})
+			return err
+		},
+		"shares its label": func() error {
+			_, err := ChooseQueries(ctx, newLine(1, 2), []int64{1, 2},
+				Config{})
+			return err
+		},
 		"-1 queries": func() error {
 			_,
-				err := Choose(ctx, line(1, 2), []int64{1, 1}, Config{Queries: -1})
+				err := ChooseQueries(ctx, newLine(1, 2), []int64{1, 1}, Config{Queries: -1})
 			return err
 		},
 		"NaN": func() error {
 			_,
-				err := Choose(ctx, line(1, float32(math.NaN())), []int64{1, 1}, Config{})
+				err := ChooseQueries(ctx, newLine(1, float32(math.NaN())), []int64{1, 1}, Config{})
 			return err
 		},
 		"picture of item": func() error {
-			_, err := Choose(ctx, line(1, 2), []int64{1, 1},
+			_, err := ChooseQueries(ctx, newLine(1, 2), []int64{1, 1},
 				Config{Picture: func(int) (image.Image, error) { return nil, boom }})
 			return err
 		},
@@ -133,8 +141,8 @@ func TestChooseStops(t *testing.T) {
 	for i := range labels {
 		x.Row(i)[0], labels[i] = float32(i), int64(i%20)
 	}
-	ctxtest.Stops(t, 50, func(ctx context.Context) error {
-		_, err := Choose(ctx, x, labels, Config{})
+	ctxtest.CheckStops(t, 50, func(ctx context.Context) error {
+		_, err := ChooseQueries(ctx, x, labels, Config{})
 		return err
 	})
 }

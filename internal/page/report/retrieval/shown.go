@@ -12,10 +12,10 @@ import (
 	"github.com/kindred-ml/kindred/internal/page/report/photo"
 )
 
-// Shown returns a function for a page in a file, which returns the link and the picture of a photo. A photo that
-// does not exist any more has no link. unread is called for the first photo that cannot be read. A name that is not
-// a file has no picture, without a call of unread.
-func Shown(ctx context.Context, file string, unread func(name string, err error)) func(p lookup.Picture) (
+// PictureReader returns a function for a page in a file, which returns the link and the picture of a photo.
+// A photo that does not exist any more has no link. unread is called for the first photo that cannot be
+// read. A name that is not a file has no picture, without a call of unread.
+func PictureReader(ctx context.Context, file string, unread func(name string, err error)) func(p lookup.Picture) (
 	report.Picture, error) {
 	told := false
 	var set *data.Dataset
@@ -25,10 +25,10 @@ func Shown(ctx context.Context, file string, unread func(name string, err error)
 		st, missing := os.Stat(p.Name)
 		here := missing == nil && st.Mode().IsRegular()
 		if here {
-			out.Link = report.Link(file, p.Name)
+			out.Link = report.RelativeLink(file, p.Name)
 		}
 		if p.Data != nil && p.Data != set {
-			if named, err = photo.Named(ctx, p.Data); err != nil {
+			if named, err = photo.NewNameReader(ctx, p.Data); err != nil {
 				return out, err
 			}
 			set = p.Data
@@ -38,7 +38,7 @@ func Shown(ctx context.Context, file string, unread func(name string, err error)
 		case p.Data != nil:
 			img, err = named(p.Sample)
 		case here:
-			img, err = photo.Files(ctx, embedding.Item{Path: p.Name, Region: p.Region})(0)
+			img, err = photo.NewFileReader(ctx, embedding.Item{Path: p.Name, Region: p.Region})(0)
 		default:
 			return out, ctx.Err()
 		}

@@ -9,13 +9,13 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// scoredOn lists the classes on which the group's runs were scored. It has several entries
+// scoredClasses lists the classes on which the group's runs were scored. It has several entries
 // if seeds draw different classes for the test. names are the classes of the first run. A
 // run whose labels cannot be read is left out.
-func (g *Group) scoredOn(set run.Set, names []string) []string {
-	lists := []string{classList(names)}
+func (g *Group) scoredClasses(set run.Set, names []string) []string {
+	lists := []string{joinClasses(names)}
 	for _, r := range g.Runs[1:] {
-		_, labels := r.Files(set)
+		_, labels := r.EmbeddingFiles(set)
 		t, err := embedding.Formats{}.ReadLabels(labels)
 		if err == nil {
 			t, err = t.Select()
@@ -23,18 +23,20 @@ func (g *Group) scoredOn(set run.Set, names []string) []string {
 		if err != nil {
 			continue
 		}
-		_, names := maps.Classes(&t.Columns[0])
-		lists = append(lists, classList(names))
+		_, names := maps.NumberClasses(&t.Columns[0])
+		lists = append(lists, joinClasses(names))
 	}
 	slices.Sort(lists)
 	return slices.Compact(lists)
 }
 
-func classList(names []string) string { return fmt.Sprintf("%q", slices.Sorted(slices.Values(names))) }
+func joinClasses(names []string) string {
+	return fmt.Sprintf("%q", slices.Sorted(slices.Values(names)))
+}
 
-// comparable reports whether the groups' scores of a set are of the same classes. A set
+// hasSameClasses reports whether the groups' scores of a set are of the same classes. A set
 // without kept embeddings comes from the test's split and is treated like the test.
-func (c *Comparison) comparable(set string) bool {
+func (c *Comparison) hasSameClasses(set string) bool {
 	of := func(g *Group) []string {
 		if list, ok := g.classes[set]; ok {
 			return list

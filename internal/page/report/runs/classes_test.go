@@ -17,9 +17,9 @@ func TestNoBestAcrossClasses(t *testing.T) {
 		return names
 	}
 	load := func(name string, epochs, seed, first int) *Run {
-		dir := folder(t, name, fmt.Sprintf("data: {path: gone}\ntrain: {epochs: %d, seed: %d}\n", epochs, seed),
+		dir := writeFolder(t, name, fmt.Sprintf("data: {path: gone}\ntrain: {epochs: %d, seed: %d}\n", epochs, seed),
 			"epoch,loss,test_recall@1,validation_recall@1\n1,2,0.2,0.3\n")
-		keep(t, dir+"/", list(first), 1)
+		writeEmbeddings(t, dir+"/", list(first), 1)
 		r, err := Load(dir)
 		if err != nil {
 			t.Fatal(err)
@@ -33,12 +33,12 @@ func TestNoBestAcrossClasses(t *testing.T) {
 		best report.Best
 	}{
 		"the same":            {[]*Run{a, b}, report.Highest},
-		"other classes":       {[]*Run{a, other}, report.None},
-		"a seed of others":    {[]*Run{a, again, b}, report.None},
-		"the other way round": {[]*Run{b, a, again}, report.None},
+		"other classes":       {[]*Run{a, other}, report.NoBest},
+		"a seed of others":    {[]*Run{a, again, b}, report.NoBest},
+		"the other way round": {[]*Run{b, a, again}, report.NoBest},
 	} {
 		all := Compare(c.runs)
-		if err := all.Look(t.Context(), View{}); err != nil {
+		if err := all.ReadEmbeddings(t.Context(), PageOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if len(all.Groups) != 2 || len(all.Unseen) == 0 {
@@ -47,7 +47,7 @@ func TestNoBestAcrossClasses(t *testing.T) {
 		tables := all.Scores()
 		for _, table := range tables[:len(tables)-1] {
 			last := table.Columns[len(table.Columns)-1]
-			if last.Best != c.best || strings.Contains(table.Note, "different classes") != (c.best == report.None) {
+			if last.Best != c.best || strings.Contains(table.Note, "different classes") != (c.best == report.NoBest) {
 				t.Errorf("%s: %s marks %v: %s", name, table.Caption, last.Best, table.Note)
 			}
 		}

@@ -24,7 +24,7 @@ type Group struct {
 	Runs []*Run
 
 	sizes   map[string]size     // sizes of the sets whose embeddings the first run kept
-	classes map[string][]string // see scoredOn
+	classes map[string][]string // see scoredClasses
 }
 
 // Comparison is a set of runs, grouped.
@@ -47,7 +47,7 @@ func Compare(runs []*Run) *Comparison {
 	for i, r := range runs {
 		value[i] = map[string]string{}
 		for _, s := range r.Config {
-			value[i][s.Key] = spelt(s)
+			value[i][s.Key] = settingValue(s)
 			if s.Key != seedKey && !slices.Contains(keys, s.Key) {
 				keys = append(keys, s.Key)
 			}
@@ -76,8 +76,8 @@ func Compare(runs []*Run) *Comparison {
 		}
 		c.Groups[g].Runs = append(c.Groups[g].Runs, r)
 	}
-	telling := c.arrange(func(g *Group, k string) string { return value[slices.Index(runs, g.Runs[0])][k] })
-	c.name(telling)
+	telling := c.orderDiffering(func(g *Group, k string) string { return value[slices.Index(runs, g.Runs[0])][k] })
+	c.nameGroups(telling)
 	return c
 }
 
@@ -108,8 +108,8 @@ func (c *Comparison) Metrics() []string {
 // scores returns the scores of the networks that the runs ended with.
 func (g *Group) scores(column string) []float64 { return g.values((*Run).Score, column) }
 
-// last returns the runs' last values of a column.
-func (g *Group) last(column string) []float64 { return g.values((*Run).Last, column) }
+// lastValues returns the runs' last values of a column.
+func (g *Group) lastValues(column string) []float64 { return g.values((*Run).LastValue, column) }
 
 func (g *Group) values(of func(r *Run, column string) (float64, error), column string) []float64 {
 	var out []float64
@@ -121,8 +121,8 @@ func (g *Group) values(of func(r *Run, column string) (float64, error), column s
 	return out
 }
 
-// Percent reports whether a column's values are shares, which are shown in per cent.
-func Percent(column string) bool {
+// IsPercent reports whether a column's values are shares, which are shown in per cent.
+func IsPercent(column string) bool {
 	return slices.ContainsFunc([]string{"recall", "precision", "map"}, func(w string) bool {
 		return strings.Contains(column, w)
 	})
@@ -135,18 +135,18 @@ func (c *Comparison) Scores() []report.Table {
 	metrics := c.Metrics()
 	for len(metrics) > 0 {
 		set, label, _ := splitMetric(metrics[0])
-		t := report.Table{Caption: capital(c.measured(set)), Columns: []report.Column{{Name: "run"}}}
+		t := report.Table{Caption: capitalize(c.describeSet(set)), Columns: []report.Column{{Name: "run"}}}
 		if label != "" {
 			t.Caption += ", by " + label
 		}
-		sizes := c.sizes(set)
+		sizes := c.hasDifferentSizes(set)
 		if sizes {
-			items := c.Groups[0].Runs[0].items()
+			items := c.Groups[0].Runs[0].itemWord()
 			t.Columns = append(t.Columns, report.Column{Name: items}, report.Column{Name: "classes"})
 		}
 		best := report.Highest
-		if !c.comparable(set) {
-			best = report.None
+		if !c.hasSameClasses(set) {
+			best = report.NoBest
 		}
 		var here, rest []string
 		for _, m := range metrics {
@@ -155,13 +155,13 @@ func (c *Comparison) Scores() []report.Table {
 				rest = append(rest, m)
 				continue
 			}
-			if here = append(here, m); Percent(m) {
+			if here = append(here, m); IsPercent(m) {
 				name += ", %"
 			}
 			t.Columns = append(t.Columns, report.Column{Name: name, Best: best})
 		}
 		for _, g := range c.Groups {
-			row := report.Row{Cells: []report.Cell{report.Name(g.Name)}}
+			row := report.Row{Cells: []report.Cell{report.NameCell(g.Name)}}
 			if sizes {
 				row.Cells = append(row.Cells, g.sizes[set].cells()...)
 			}
@@ -170,41 +170,41 @@ func (c *Comparison) Scores() []report.Table {
 			}
 			t.Rows = append(t.Rows, row)
 		}
-		if before, ok := c.untrained(here); ok && !sizes {
+		if before, ok := c.untrainedRow(here); ok && !sizes {
 			t.Rows = append(t.Rows, before)
 		}
 		switch {
-		case len(t.Rows) > 1 && best == report.None:
+		case len(t.Rows) > 1 && best == report.NoBest:
 			t.Note = "No number is marked: the runs are scored on different classes, and some classes are easier."
 		case len(t.Rows) > 1:
 			t.Note = "A marked number is the highest of its measure. This is not a test of a difference."
 		}
 		out, metrics = append(out, t), rest
 	}
-	return append(out, c.times())
+	return append(out, c.timeTable())
 }
 
 // scoreCell returns a cell with the scores of a column.
 func scoreCell(column string, values []float64) report.Cell {
-	if !Percent(column) {
-		return report.Samples(values, 4)
+	if !IsPercent(column) {
+		return report.SampleCell(values, 4)
 	}
 	for i := range values {
 		values[i] *= 100
 	}
-	return report.Samples(values, 1)
+	return report.SampleCell(values, 1)
 }
 
-// untrained returns the row of scores before training, for a single run that has them.
-func (c *Comparison) untrained(columns []string) (row report.Row, ok bool) {
+// untrainedRow returns the row of scores before training, for a single run that has them.
+func (c *Comparison) untrainedRow(columns []string) (row report.Row, ok bool) {
 	if len(c.Groups) != 1 || len(c.Groups[0].Runs) != 1 {
 		return row, false
 	}
-	row.Cells = []report.Cell{report.T("before training, at its own image size")}
+	row.Cells = []report.Cell{report.TextCell("before training, at its own image size")}
 	for _, m := range columns {
 		v, has := c.Groups[0].Runs[0].kept.untrained[m]
 		if !has {
-			row.Cells = append(row.Cells, report.Blank())
+			row.Cells = append(row.Cells, report.BlankCell())
 			continue
 		}
 		ok = true
@@ -221,23 +221,24 @@ func splitMetric(m string) (set, label, name string) {
 	return set, label, m[i+1:]
 }
 
-// measured returns the name of a set and, if all groups kept the same set, its size.
-func (c *Comparison) measured(set string) string {
+// describeSet returns the name of a set and, if all groups kept the same set, its size.
+func (c *Comparison) describeSet(set string) string {
 	first, known := c.Groups[0].sizes[set]
-	if !known || c.sizes(set) {
-		return about(set)
+	if !known || c.hasDifferentSizes(set) {
+		return describeSetName(set)
 	}
-	return fmt.Sprintf("%s, %d %s of %d classes", about(set), first.items, c.Groups[0].Runs[0].items(), first.classes)
+	return fmt.Sprintf("%s, %d %s of %d classes", describeSetName(set), first.items, c.Groups[0].Runs[0].itemWord(),
+		first.classes)
 }
 
-// sizes reports whether the groups' sets have different sizes, so that the table needs
+// hasDifferentSizes reports whether the groups' sets have different sizes, so that the table needs
 // them.
-func (c *Comparison) sizes(set string) bool {
+func (c *Comparison) hasDifferentSizes(set string) bool {
 	return slices.ContainsFunc(c.Groups, func(g Group) bool { return g.sizes[set] != c.Groups[0].sizes[set] })
 }
 
-// items returns the word for a run's samples.
-func (r *Run) items() string {
+// itemWord returns the word for a run's samples.
+func (r *Run) itemWord() string {
 	switch filepath.Ext(r.setting("data.path")) {
 	case ".npy", ".npz", ".safetensors", ".parquet": // ready features
 		return "items"
@@ -245,29 +246,30 @@ func (r *Run) items() string {
 	return "images"
 }
 
-// severalSeeds reports whether a group has several runs.
-func (c *Comparison) severalSeeds() bool {
+// hasSeveralSeeds reports whether a group has several runs.
+func (c *Comparison) hasSeveralSeeds() bool {
 	return slices.ContainsFunc(c.Groups, func(g Group) bool { return len(g.Runs) > 1 })
 }
 
-// times returns the table of epochs and times.
-func (c *Comparison) times() report.Table {
+// timeTable returns the table of epochs and times.
+func (c *Comparison) timeTable() report.Table {
 	t := report.Table{
 		Caption: "Training",
 		Columns: []report.Column{{Name: "run"}, {Name: "epochs"}, {Name: "best epoch"}, {Name: "loss"}, {Name: "time"}},
 		Note:    "Scores and loss are those of the last epoch.",
 	}
-	seeds := c.severalSeeds()
+	seeds := c.hasSeveralSeeds()
 	if seeds {
 		t.Columns = slices.Insert(t.Columns, 1, report.Column{Name: "seeds"})
 	}
-	best, kept := c.best()
+	best, kept := c.bestColumn()
 	if kept {
 		t.Note = fmt.Sprintf("Scores are of the network that was kept: %s. Epoch 0 is the network before training, "+
 			"with a computed layer (wccn) if its samples allow it; a pretrained network is kept unless validation "+
-			"shows that training improved it. The loss is of the last epoch.", c.first().chosen().Rule(named(best)))
+			"shows that training improved it. The loss is of the last epoch.",
+			c.firstBestRun().bestRule().Rule(metricName(best)))
 	} else if best != "" {
-		t.Note += fmt.Sprintf(" The best epoch is the one with the highest %s.", named(best))
+		t.Note += fmt.Sprintf(" The best epoch is the one with the highest %s.", metricName(best))
 	}
 	for i := range c.Groups {
 		g := &c.Groups[i]
@@ -279,16 +281,17 @@ func (c *Comparison) times() report.Table {
 				epochs = append(epochs, e)
 			}
 		}
-		clock := report.Blank()
+		clock := report.BlankCell()
 		if !math.IsNaN(seconds) {
-			clock = report.T(report.Duration(time.Duration(seconds * float64(time.Second))))
+			clock = report.TextCell(report.FormatDuration(time.Duration(seconds * float64(time.Second))))
 		}
-		row := report.Row{Cells: []report.Cell{report.Name(g.Name)}}
+		row := report.Row{Cells: []report.Cell{report.NameCell(g.Name)}}
 		if seeds {
-			row.Cells = append(row.Cells, report.Num(float64(len(g.Runs)), 0))
+			row.Cells = append(row.Cells, report.NumberCell(float64(len(g.Runs)), 0))
 		}
 		t.Rows = append(t.Rows, report.Row{Cells: append(row.Cells,
-			report.Samples(g.last("epoch"), 0), report.Samples(epochs, 0), report.Samples(g.last("loss"), 4), clock)})
+			report.SampleCell(g.lastValues("epoch"), 0), report.SampleCell(epochs, 0),
+			report.SampleCell(g.lastValues("loss"), 4), clock)})
 	}
 	if seeds {
 		t.Note += " Runs that differ only in the seed are one row: mean ± standard deviation, and mean time."
@@ -296,16 +299,16 @@ func (c *Comparison) times() report.Table {
 	return t
 }
 
-// differences returns the table of settings in which the groups differ.
-func (c *Comparison) differences() report.Table {
+// differenceTable returns the table of settings in which the groups differ.
+func (c *Comparison) differenceTable() report.Table {
 	t := report.Table{Columns: []report.Column{{Name: "setting"}}}
 	for _, g := range c.Groups {
 		t.Columns = append(t.Columns, report.Column{Name: g.Name, Named: true})
 	}
 	for _, k := range c.Differ {
-		row := report.Row{Cells: []report.Cell{report.T(k)}}
+		row := report.Row{Cells: []report.Cell{report.TextCell(k)}}
 		for _, g := range c.Groups {
-			row.Cells = append(row.Cells, report.T(g.Runs[0].setting(k)))
+			row.Cells = append(row.Cells, report.TextCell(g.Runs[0].setting(k)))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -357,7 +360,7 @@ func (c *Comparison) curves(column, title string, before func(r *Run) float64,
 // figures draws Recall@1 of every set, the loss and the share of active tuples.
 func (c *Comparison) figures() []report.Captioned {
 	var out []report.Captioned
-	best, kept := c.best()
+	best, kept := c.bestColumn()
 	mark := "best"
 	if kept {
 		mark = "kept"
@@ -369,7 +372,7 @@ func (c *Comparison) figures() []report.Captioned {
 			return
 		}
 		only := c.Groups[0].Runs[0]
-		if (column == best || kept && Percent(column)) && len(c.Groups) == 1 && len(c.Groups[0].Runs) == 1 {
+		if (column == best || kept && IsPercent(column)) && len(c.Groups) == 1 && len(c.Groups[0].Runs) == 1 {
 			if e := only.best(best); e >= 0 {
 				l.Refs = append(l.Refs, report.Ref{Name: fmt.Sprintf("%s: %.0f", mark, e), At: e, Vertical: true})
 			}
@@ -385,10 +388,10 @@ func (c *Comparison) figures() []report.Captioned {
 			name += " by " + label
 		}
 		title, unit := set+" "+name, 1.0
-		if Percent(m) {
+		if IsPercent(m) {
 			title, unit = title+", %", 100
 		}
-		add(m, title, capital(name)+" on the "+c.measured(set)+".", func(r *Run) float64 {
+		add(m, title, capitalize(name)+" on the "+c.describeSet(set)+".", func(r *Run) float64 {
 			if v, ok := r.kept.untrained[m]; ok {
 				return unit * v
 			}
@@ -426,7 +429,7 @@ func (c *Comparison) Page() (report.Page, error) {
 		scores.Blocks = append(scores.Blocks, t)
 	}
 	training := report.Section{Title: "Training", Blocks: []report.Block{report.Figures{Items: c.figures()}}}
-	if v, ok := c.idle(); ok {
+	if v, ok := c.idleVerdict(); ok {
 		training.Blocks = append([]report.Block{v}, training.Blocks...)
 	}
 	p.Sections = append(p.Sections, scores, training)
@@ -444,7 +447,7 @@ func (c *Comparison) Page() (report.Page, error) {
 func (c *Comparison) settings() (report.Section, error) {
 	s := report.Section{Title: "Settings"}
 	if len(c.Differ) > 0 {
-		s.Blocks = append(s.Blocks, c.differences())
+		s.Blocks = append(s.Blocks, c.differenceTable())
 	}
 	defaults, err := run.Default().Settings()
 	if err != nil {
@@ -486,12 +489,12 @@ func (r *Run) summary() string {
 	if from := cmp.Or(r.setting("data.path"), r.setting("data.name")); from != "" {
 		parts = append(parts, "trained on "+filepath.Base(from))
 	}
-	if e, err := r.Last("epoch"); err == nil {
+	if e, err := r.LastValue("epoch"); err == nil {
 		word := "epochs"
 		if e == 1 {
 			word = "epoch"
 		}
 		parts = append(parts, fmt.Sprintf("%.0f %s", e, word))
 	}
-	return capital(strings.Join(parts, ", ")) + "."
+	return capitalize(strings.Join(parts, ", ")) + "."
 }

@@ -21,10 +21,10 @@ type outcome struct {
 	keys              []string
 }
 
-// outcomeOf reads the outcome from the checkpoint. Without a checkpoint, the epoch
+// readOutcome reads the outcome from the checkpoint. Without a checkpoint, the epoch
 // follows from the metric of the configuration and the table, by training's rule: of
 // equal scores the first counts.
-func outcomeOf(r *Run) outcome {
+func readOutcome(r *Run) outcome {
 	var o outcome
 	if c, err := r.Checkpoint(); err == nil {
 		o.scores, o.untrained = map[string]float64{}, map[string]float64{}
@@ -62,12 +62,12 @@ func (r *Run) Score(column string) (float64, error) {
 			return r.Values[column][at], nil
 		}
 	}
-	return r.Last(column)
+	return r.LastValue(column)
 }
 
 // Metrics lists the scores of epochs, and the scores that only the kept network has.
 func (r *Run) Metrics() []string {
-	out := r.Table.Metrics()
+	out := r.EpochTable.Metrics()
 	for _, k := range r.kept.keys {
 		if !slices.Contains(out, k) {
 			out = append(out, k)
@@ -79,7 +79,7 @@ func (r *Run) Metrics() []string {
 // bestEpoch returns the epoch with a run's highest value of a column, by the rule of
 // its configuration; 0 if no epoch has a value.
 func (r *Run) bestEpoch(column string) float64 {
-	at, top, by := 0.0, math.Inf(-1), r.chosen()
+	at, top, by := 0.0, math.Inf(-1), r.bestRule()
 	var scores []float64
 	for i, v := range r.Values[column] {
 		if math.IsNaN(v) || i >= len(r.Values["epoch"]) {
@@ -97,13 +97,13 @@ func (r *Run) bestEpoch(column string) float64 {
 	return at
 }
 
-// chosen returns how the run's epoch was chosen; zero if its configuration cannot be read.
-func (r *Run) chosen() train.Best {
+// bestRule returns how the run's epoch was chosen; zero if its configuration cannot be read.
+func (r *Run) bestRule() train.Best {
 	cfg, err := r.Folder.Config()
 	if err != nil {
 		return train.Best{}
 	}
-	return cfg.Best()
+	return cfg.BestRule()
 }
 
 // best returns the epoch that a run kept. If it kept its last, best returns the epoch
@@ -118,8 +118,8 @@ func (r *Run) best(column string) float64 {
 	return -1
 }
 
-// first returns the first run that kept its best epoch, or nil.
-func (c *Comparison) first() *Run {
+// firstBestRun returns the first run that kept its best epoch, or nil.
+func (c *Comparison) firstBestRun() *Run {
 	for _, g := range c.Groups {
 		for _, r := range g.Runs {
 			if r.kept.metric != "" {
@@ -130,11 +130,11 @@ func (c *Comparison) first() *Run {
 	return nil
 }
 
-// best returns the column by which an epoch is the best: the column by which the runs
+// bestColumn returns the column by which an epoch is the best: the column by which the runs
 // kept one (then kept is true), else Recall@1 of the validation set, else of the first
 // set that was scored; "" without any of these.
-func (c *Comparison) best() (column string, kept bool) {
-	if r := c.first(); r != nil {
+func (c *Comparison) bestColumn() (column string, kept bool) {
+	if r := c.firstBestRun(); r != nil {
 		return r.kept.metric, true
 	}
 	for _, m := range c.Metrics() {
@@ -149,11 +149,11 @@ func (c *Comparison) best() (column string, kept bool) {
 	return column, false
 }
 
-// named returns a metric in words: "recall@1 by coarse on the test set".
-func named(column string) string {
+// metricName returns a metric in words: "recall@1 by coarse on the test set".
+func metricName(column string) string {
 	set, label, name := splitMetric(column)
 	if label != "" {
 		name += " by " + label
 	}
-	return name + " on the " + about(set)
+	return name + " on the " + describeSetName(set)
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// features writes ready features of six classes, whose labels are noise: training
+// writeFeatures writes ready features of six classes, whose labels are noise: training
 // on them makes nothing better, so that the epoch that is kept is not the last.
-func features(t *testing.T) string {
+func writeFeatures(t *testing.T) string {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 4))
 	x := matrix.New(240, 8)
@@ -46,7 +46,7 @@ func features(t *testing.T) string {
 // A run that keeps its best epoch is shown with that epoch's scores, as training
 // recorded them, and with those before training.
 func TestKeptEpoch(t *testing.T) {
-	cfg, err := run.Parse("", nil, "data.path="+features(t), "network.dim=4", "train.epochs=6", "train.lr=0.3",
+	cfg, err := run.Parse("", nil, "data.path="+writeFeatures(t), "network.dim=4", "train.epochs=6", "train.lr=0.3",
 		"data.validation=images:0.3", "train.best=validation_recall@1", "train.patience=0", "eval.keep=true")
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestKeptEpoch(t *testing.T) {
 			t.Errorf("%s is %g (%v), the network that was kept has %g", m.Key(), v, err, m.Value)
 		}
 	}
-	html := page(t, Compare([]*Run{r}))
+	html := pageHTML(t, Compare([]*Run{r}))
 	for _, want := range []string{fmt.Sprintf("kept: %d", res.Epoch), "Scores are of the network that was kept",
 		"highest recall@1 on the validation set", "before training"} {
 		if !strings.Contains(html, want) {

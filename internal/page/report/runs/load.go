@@ -14,7 +14,7 @@ type Run struct {
 	// Config holds the resolved settings in the file's order.
 	Config []run.Setting
 	// Table has the numbers of every epoch.
-	*run.Table
+	*run.EpochTable
 	// Seconds is the time that the run took; NaN if unknown.
 	Seconds float64
 
@@ -32,10 +32,10 @@ func Load(dir string) (*Run, error) {
 	if r.Config, err = f.Settings(); err != nil {
 		return nil, err
 	}
-	if r.Table, err = f.History(); err != nil {
+	if r.EpochTable, err = f.History(); err != nil {
 		return nil, err
 	}
-	r.kept = outcomeOf(r)
+	r.kept = readOutcome(r)
 	times, err := f.Timing()
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil

@@ -19,9 +19,9 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// View holds the options of Look. With the zero value, data sets that are known by
+// PageOptions holds the options of Look. With the zero value, data sets that are known by
 // name have no photos.
-type View struct {
+type PageOptions struct {
 	Home string // the folder of data sets known by name
 	// Data, if set, is the present place of the runs' data set.
 	Data string
@@ -32,26 +32,26 @@ type View struct {
 }
 
 const (
-	// mapped is the largest number of items on a run's map.
-	mapped = 3000
-	// placedMaps is the largest number of maps that are placed by t-SNE, which takes
+	// maxMapItems is the largest number of items on a run's map.
+	maxMapItems = 3000
+	// maxTSNEMaps is the largest number of maps that are placed by t-SNE, which takes
 	// seconds. With more maps, all show the two directions of largest variance.
-	placedMaps = 6
-	// photoTime is the longest time for reading the photos of a page.
-	photoTime = 15 * time.Second
-	// shownQueries is the number of queries shown before and after training.
-	shownQueries = 6
+	maxTSNEMaps = 6
+	// maxPhotoTime is the longest time for reading the photos of a page.
+	maxPhotoTime = 15 * time.Second
+	// numShownQueries is the number of queries shown before and after training.
+	numShownQueries = 6
 )
 
-// Look reads the embeddings that the first run of every group kept. It counts the items,
+// ReadEmbeddings reads the embeddings that the first run of every group kept. It counts the items,
 // makes maps, and finds the neighbours of a few items before and after training, if the
 // run kept both embeddings. Photos come from the run's data set, if it can be opened.
-func (c *Comparison) Look(ctx context.Context, v View) error {
-	kept := map[run.Set][]*kept{}
+func (c *Comparison) ReadEmbeddings(ctx context.Context, v PageOptions) error {
+	kept := map[run.Set][]*keptSet{}
 	n := 0
 	for _, set := range run.Sets() {
 		for i := range c.Groups {
-			k, err := c.Groups[i].embedded(set)
+			k, err := c.Groups[i].readKept(set)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			} else if err != nil {
@@ -72,19 +72,19 @@ func (c *Comparison) Look(ctx context.Context, v View) error {
 		if set == run.GallerySet { // scored, and no set of its own
 			continue
 		}
-		s := report.Section{Title: "Map of the " + about(set.String())}
+		s := report.Section{Title: "Map of the " + describeSetName(set.String())}
 		for _, k := range kept[set] {
-			m, err := k.draw(ctx, v, n <= placedMaps)
+			m, err := k.newMap(ctx, v, n <= maxTSNEMaps)
 			if err != nil {
 				return err
 			}
 			if len(c.Groups) == 1 {
 				m.Title = ""
 			}
-			if err := p.open(k.run).Put(ctx, &m); err != nil {
+			if err := p.open(k.run).AddThumbs(ctx, &m); err != nil {
 				return err
 			}
-			m.Folder = photo.Folder(v.Page, p.root(k.run), m.Names)
+			m.Folder = photo.PhotoFolder(v.Page, p.root(k.run), m.Names)
 			s.Blocks = append(s.Blocks, m)
 		}
 		if len(s.Blocks) > 0 {
@@ -93,7 +93,7 @@ func (c *Comparison) Look(ctx context.Context, v View) error {
 	}
 	s := report.Section{}
 	for _, k := range kept[run.TestSet] {
-		rows, err := k.neighbours(ctx, v, &p, len(c.Groups) > 1)
+		rows, err := k.neighbourBlocks(ctx, v, &p, len(c.Groups) > 1)
 		if err != nil {
 			return err
 		}
@@ -109,16 +109,16 @@ func (c *Comparison) Look(ctx context.Context, v View) error {
 	return nil
 }
 
-// kept is a set of samples whose embeddings a group's first run kept.
-type kept struct {
+// keptSet is a set of samples whose embeddings a group's first run kept.
+type keptSet struct {
 	group *Group
 	run   *Run
 	set   run.Set
 	table *embedding.Table // labels that are shown
 }
 
-// embedded reads the embeddings of a set that the group's first run kept, and notes the size.
-func (g *Group) embedded(set run.Set) (*kept, error) {
+// readKept reads the embeddings of a set that the group's first run kept, and notes the size.
+func (g *Group) readKept(set run.Set) (*keptSet, error) {
 	r := g.Runs[0]
 	t, err := r.Embeddings(set)
 	if err != nil {
@@ -130,16 +130,16 @@ func (g *Group) embedded(set run.Set) (*kept, error) {
 	if g.sizes == nil {
 		g.sizes, g.classes = map[string]size{}, map[string][]string{}
 	}
-	_, names := maps.Classes(&t.Columns[0])
+	_, names := maps.NumberClasses(&t.Columns[0])
 	g.sizes[set.String()] = size{t.X.Rows, len(names)}
-	g.classes[set.String()] = g.scoredOn(set, names)
-	return &kept{g, r, set, t}, nil
+	g.classes[set.String()] = g.scoredClasses(set, names)
+	return &keptSet{g, r, set, t}, nil
 }
 
-// draw places a set in the plane: by its own coordinates if it has two dimensions, by
+// newMap places a set in the plane: by its own coordinates if it has two dimensions, by
 // t-SNE, or along the directions of largest variance.
-func (k *kept) draw(ctx context.Context, v View, tsne bool) (report.Map, error) {
-	t, step := maps.Sample(k.table, mapped)
+func (k *keptSet) newMap(ctx context.Context, v PageOptions, tsne bool) (report.Map, error) {
+	t, step := maps.Sample(k.table, maxMapItems)
 	var x, y []float64
 	how := ""
 	switch {
@@ -165,18 +165,18 @@ func (k *kept) draw(ctx context.Context, v View, tsne bool) (report.Map, error) 
 		}
 		how = fmt.Sprintf("the two directions of largest variance, %.0f %% of it", 100*(p.Explained[0]+p.Explained[1]))
 	}
-	m := maps.Of(t, x, y)
+	m := maps.NewMap(t, x, y)
 	m.Title, m.Step, m.File = k.group.Name, step, k.set.String()
 	shown := fmt.Sprintf("all %d", k.table.X.Rows)
 	if step > 1 {
 		shown = fmt.Sprintf("%d of %d", t.X.Rows, k.table.X.Rows)
 	}
-	m.Caption = fmt.Sprintf("%s: %s %s, %s.", capital(about(k.set.String())), shown, k.run.items(), how)
+	m.Caption = fmt.Sprintf("%s: %s %s, %s.", capitalize(describeSetName(k.set.String())), shown, k.run.itemWord(), how)
 	return m, nil
 }
 
-// neighbours shows the neighbours of a few queries before and after training, and the worst queries after it.
-func (k *kept) neighbours(ctx context.Context, v View, p *photos, named bool) ([]report.Block, error) {
+// neighbourBlocks shows the neighbours of a few queries before and after training, and the worst queries after it.
+func (k *keptSet) neighbourBlocks(ctx context.Context, v PageOptions, p *photos, named bool) ([]report.Block, error) {
 	snaps, err := k.run.Snapshots(k.set)
 	if err != nil || k.table.Files == nil {
 		return nil, err
@@ -185,24 +185,25 @@ func (k *kept) neighbours(ctx context.Context, v View, p *photos, named bool) ([
 	if d == nil || d.Source == nil { // the data set is missing, or has features only
 		return nil, nil
 	}
-	look, err := photo.Of(ctx, d, k.table.ItemNames())
+	look, err := photo.NewReader(ctx, d, k.table.ItemNames())
 	if err != nil {
 		return nil, err
 	}
 	ids, names := k.table.NamedLabels()
-	cfg := retrieval.Config{Queries: shownQueries, Neighbours: 4, Seed: v.Seed, Picture: look,
+	cfg := retrieval.Config{Queries: numShownQueries, Neighbours: 4, Seed: v.Seed, Picture: look,
 		Label: func(i int) string { return names[0][ids[0][i]] },
 		Name:  func(i int) string { return k.table.RowName(i) },
 		Link:  photo.Links(v.Page, p.root(k.run), k.table.Files)}
 	var out []report.Block
 	var worst report.Retrieval
 	add := func(when string, t *embedding.Table) error {
-		pair, err := retrieval.Choose(ctx, t.X, ids[0], cfg)
+		pair, err := retrieval.ChooseQueries(ctx, t.X, ids[0], cfg)
 		if err != nil {
 			return fmt.Errorf("%s: %w", k.run.Dir(), err)
 		}
 		pair.Random.Caption = fmt.Sprintf("%s: %d random queries (first) and their nearest neighbours in the %s, "+
-			"%d %s of %d classes.", when, len(pair.Random.Rows), about(k.set.String()), t.X.Rows, k.run.items(),
+			"%d %s of %d classes.", when, len(pair.Random.Rows), describeSetName(k.set.String()), t.X.Rows,
+			k.run.itemWord(),
 			len(names[0]))
 		if named {
 			pair.Random.Caption = k.group.Name + ". " + pair.Random.Caption
@@ -235,7 +236,7 @@ func (k *kept) neighbours(ctx context.Context, v View, p *photos, named bool) ([
 // photos opens the data sets of runs, each once.
 type photos struct {
 	ctx    context.Context
-	view   View
+	view   PageOptions
 	opened []openedSet
 	failed []error
 }
@@ -263,13 +264,13 @@ func (p *photos) open(r *Run) *photo.Album {
 	if err != nil {
 		d = nil
 		if p.view.Data == "" {
-			err = run.Moved(err, r.Dir())
+			err = run.ExplainMissingData(err, r.Dir())
 		}
 		if cfg.Data.Path+cfg.Data.Name != "" { // a set that a program passed has no place
 			p.failed = append(p.failed, err)
 		}
 	}
-	album := &photo.Album{Data: d, Time: photoTime}
+	album := &photo.Album{Data: d, Time: maxPhotoTime}
 	p.opened = append(p.opened, openedSet{cfg.Data, album})
 	return album
 }
@@ -286,7 +287,7 @@ func (p *photos) root(r *Run) string {
 	if err != nil {
 		return ""
 	}
-	return photo.Root(cmp.Or(p.view.Data, cfg.Data.Path, cfg.Data.Name), p.view.Home)
+	return photo.RootFolder(cmp.Or(p.view.Data, cfg.Data.Path, cfg.Data.Name), p.view.Home)
 }
 
 // size is the number of items and of classes of a set.
@@ -295,13 +296,13 @@ type size struct{ items, classes int }
 // cells returns the size as cells of a table, blank if it is unknown.
 func (s size) cells() []report.Cell {
 	if s == (size{}) {
-		return []report.Cell{report.Blank(), report.Blank()}
+		return []report.Cell{report.BlankCell(), report.BlankCell()}
 	}
-	return []report.Cell{report.Num(float64(s.items), 0), report.Num(float64(s.classes), 0)}
+	return []report.Cell{report.NumberCell(float64(s.items), 0), report.NumberCell(float64(s.classes), 0)}
 }
 
-// about returns the description of a set of samples.
-func about(set string) string {
+// describeSetName returns the description of a set of samples.
+func describeSetName(set string) string {
 	switch set {
 	case "seen":
 		return "test samples of the training classes"
@@ -309,7 +310,7 @@ func about(set string) string {
 	return set + " set"
 }
 
-func capital(s string) string {
+func capitalize(s string) string {
 	if s == "" {
 		return s
 	}

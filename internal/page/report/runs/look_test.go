@@ -16,8 +16,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// birds writes a folder of 3 classes with 6 pictures each, and returns their names.
-func birds(t *testing.T) (dir string, names []string) {
+// writeBirds writes a folder of 3 classes with 6 pictures each, and returns their names.
+func writeBirds(t *testing.T) (dir string, names []string) {
 	t.Helper()
 	dir = t.TempDir()
 	for i := range 18 {
@@ -40,9 +40,9 @@ func birds(t *testing.T) (dir string, names []string) {
 	return dir, names
 }
 
-// keep writes embeddings of the pictures into a run's folder; spread moves the
+// writeEmbeddings writes embeddings of the pictures into a run's folder; spread moves the
 // items of a class apart.
-func keep(t *testing.T, stem string, names []string, spread float32) {
+func writeEmbeddings(t *testing.T, stem string, names []string, spread float32) {
 	t.Helper()
 	x := matrix.New(len(names), 3)
 	labels := "path,label\n"
@@ -65,23 +65,24 @@ func keep(t *testing.T, stem string, names []string, spread float32) {
 //
 // Long: one run is looked at with its data set, beside another run, and without it.
 func TestLook(t *testing.T) {
-	data, names := birds(t)
+	data, names := writeBirds(t)
 	config := fmt.Sprintf("data: {path: %q}\nnetwork: {name: conv4}\ntrain: {epochs: 3, seed: 1}\n"+
 		"loss: {name: triplet, margin: 0.3}\n", data)
-	dir := folder(t, "looked", config,
+	dir := writeFolder(t, "looked", config,
 		"epoch,loss,tuples,active,test_recall@1\n1,2,10,5,0.2\n2,1,10,5,0.9\n3,1,10,5,0.5\n")
-	keep(t, dir+"/", names, 1)
-	keep(t, dir+"/snapshots/0000_test_", names, 30)
-	keep(t, dir+"/snapshots/0003_test_", names, 1)
+	writeEmbeddings(t, dir+"/", names, 1)
+	writeEmbeddings(t, dir+"/snapshots/0000_test_", names, 30)
+	writeEmbeddings(t, dir+"/snapshots/0003_test_", names, 1)
 	r, err := Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := Compare([]*Run{r})
-	if err := c.Look(context.Background(), View{Page: filepath.Join(dir, "report.html"), Seed: 1}); err != nil {
+	if err := c.ReadEmbeddings(context.Background(), PageOptions{Page: filepath.Join(dir, "report.html"),
+		Seed: 1}); err != nil {
 		t.Fatal(err)
 	}
-	html := page(t, c)
+	html := pageHTML(t, c)
 	for what, want := range map[string]string{
 		"the size of the set":     "Test set, 18 images of 3 classes",
 		"what a curve is of":      "Recall@1 on the test set, 18 images of 3 classes.",
@@ -113,15 +114,15 @@ func TestLook(t *testing.T) {
 		t.Errorf("%d wrong neighbours before and %d after", strings.Count(before, "✗"), strings.Count(after, "✗"))
 	}
 	// Beside a run with another test set, each tells the size of its own.
-	other := folder(t, "other", strings.Replace(config, "epochs: 3", "epochs: 5", 1),
+	other := writeFolder(t, "other", strings.Replace(config, "epochs: 3", "epochs: 5", 1),
 		"epoch,loss,test_recall@1\n1,2,0.2\n")
-	keep(t, other+"/", names[:12], 1)
+	writeEmbeddings(t, other+"/", names[:12], 1)
 	second, err := Load(other)
 	if err != nil {
 		t.Fatal(err)
 	}
 	both := Compare([]*Run{r, second})
-	if err := both.Look(context.Background(), View{}); err != nil {
+	if err := both.ReadEmbeddings(context.Background(), PageOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	s := both.Scores()[0].String()
@@ -133,15 +134,15 @@ func TestLook(t *testing.T) {
 		t.Fatal(err)
 	}
 	c = Compare([]*Run{r})
-	if err := c.Look(context.Background(), View{Page: filepath.Join(dir, "report.html")}); err != nil {
+	if err := c.ReadEmbeddings(context.Background(), PageOptions{Page: filepath.Join(dir, "report.html")}); err != nil {
 		t.Fatal(err)
 	}
-	if html = page(t, c); strings.Contains(html, `id="thumbs`) || strings.Contains(html, "Before training") {
+	if html = pageHTML(t, c); strings.Contains(html, `id="thumbs`) || strings.Contains(html, "Before training") {
 		t.Error("a page without photos")
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	if err := Compare([]*Run{r}).Look(ctx, View{}); err == nil {
+	if err := Compare([]*Run{r}).ReadEmbeddings(ctx, PageOptions{}); err == nil {
 		t.Error("Look does not stop")
 	}
 }

@@ -10,20 +10,20 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// paths are the settings whose values are paths, which can be spelt in several ways.
-var paths = []string{"data.path", "data.labels", "network.pretrained"}
+// pathSettings are the settings whose values are paths, which can be spelt in several ways.
+var pathSettings = []string{"data.path", "data.labels", "network.pretrained"}
 
-// spelt returns the value of a setting, and of a path the place that it leads to.
-func spelt(s run.Setting) string {
-	if slices.Contains(paths, s.Key) {
-		return placeOf(s.Value)
+// settingValue returns the value of a setting, and of a path the place that it leads to.
+func settingValue(s run.Setting) string {
+	if slices.Contains(pathSettings, s.Key) {
+		return resolvePath(s.Value)
 	}
 	return s.Value
 }
 
-// placeOf returns the place that a path leads to, however it is spelt. A text that is no path on this machine is
+// resolvePath returns the place that a path leads to, however it is spelt. A text that is no path on this machine is
 // returned unchanged.
-func placeOf(path string) string {
+func resolvePath(path string) string {
 	if path == "" || strings.Contains(path, "://") {
 		return path
 	}
@@ -37,18 +37,18 @@ func placeOf(path string) string {
 	return full
 }
 
-// first are the settings that names of groups use before others.
-var first = []string{"loss.name", "network.name", "network.pretrained", "data.name", "data.path"}
+// firstSettings are the settings that names of groups use before others.
+var firstSettings = []string{"loss.name", "network.name", "network.pretrained", "data.name", "data.path"}
 
-// arrange moves the keys of Differ that tell the groups apart to the front, and returns them. A key that follows from
-// those before it, such as the miner from the loss, tells nothing.
-func (c *Comparison) arrange(value func(g *Group, key string) string) []string {
+// orderDiffering moves the keys of Differ that tell the groups apart to the front, and returns them. A key
+// that follows from those before it, such as the miner from the loss, tells nothing.
+func (c *Comparison) orderDiffering(value func(g *Group, key string) string) []string {
 	keys := slices.Clone(c.Differ)
 	rank := func(k string) int {
-		if i := slices.Index(first, k); i >= 0 {
+		if i := slices.Index(firstSettings, k); i >= 0 {
 			return i
 		}
-		return len(first)
+		return len(firstSettings)
 	}
 	slices.SortStableFunc(keys, func(a, b string) int { return rank(a) - rank(b) })
 	var telling, rest []string
@@ -70,9 +70,9 @@ func (c *Comparison) arrange(value func(g *Group, key string) string) []string {
 	return telling
 }
 
-// name names the groups: by the folder of the only run, if no other group has one of that name, or by the telling
+// nameGroups names the groups: by the folder of the only run, if no other group has one of that name, or by the telling
 // settings.
-func (c *Comparison) name(telling []string) {
+func (c *Comparison) nameGroups(telling []string) {
 	folders := map[string]int{}
 	for _, g := range c.Groups {
 		if len(g.Runs) == 1 {
@@ -82,7 +82,7 @@ func (c *Comparison) name(telling []string) {
 	for i := range c.Groups {
 		g := &c.Groups[i]
 		if g.Name = g.Runs[0].Name(); len(g.Runs) > 1 || folders[g.Name] > 1 {
-			g.Name = g.told(telling)
+			g.Name = g.settingsName(telling)
 		}
 	}
 	used := map[string]int{}
@@ -94,8 +94,8 @@ func (c *Comparison) name(telling []string) {
 	}
 }
 
-// told returns the telling settings of a group in words, such as "arcface, lr 0.01".
-func (g *Group) told(telling []string) string {
+// settingsName returns the telling settings of a group in words, such as "arcface, lr 0.01".
+func (g *Group) settingsName(telling []string) string {
 	var parts []string
 	for _, k := range telling {
 		section, word, _ := strings.Cut(k, ".")
@@ -107,7 +107,7 @@ func (g *Group) told(telling []string) string {
 			parts = append(parts, "no "+word)
 		case word == "name":
 			parts = append(parts, v)
-		case slices.Contains(paths, k):
+		case slices.Contains(pathSettings, k):
 			parts = append(parts, word+" "+filepath.Base(v))
 		default:
 			parts = append(parts, word+" "+v)
@@ -122,11 +122,12 @@ func (g *Group) told(telling []string) string {
 // optNames is the option of the names of rows.
 const optNames option.Option = "runs.View.Names"
 
-// rename gives the groups the names of a user. Each has the form RUN=NAME, where RUN is the folder of one of the runs.
-func (c *Comparison) rename(names []string) error {
+// renameGroups gives the groups the names of a user. Each has the form RUN=NAME, where RUN is the folder of
+// one of the runs.
+func (c *Comparison) renameGroups(names []string) error {
 	given := map[int]string{}
 	for _, text := range names {
-		at, name := c.named(text)
+		at, name := c.parseName(text)
 		switch {
 		case at < 0:
 			return option.Errorf("%s %q: want RUN=NAME, where RUN is the folder of a run that is compared", optNames,
@@ -150,15 +151,16 @@ func (c *Comparison) rename(names []string) error {
 	return nil
 }
 
-// named returns the group that a text RUN=NAME is about, or -1, and the name. Either may contain further equals signs.
-func (c *Comparison) named(text string) (group int, name string) {
+// parseName returns the group that a text RUN=NAME is about, or -1, and the name. Either may contain further
+// equals signs.
+func (c *Comparison) parseName(text string) (group int, name string) {
 	for at, r := range text {
 		if r != '=' {
 			continue
 		}
-		dir := placeOf(text[:at])
+		dir := resolvePath(text[:at])
 		for i, g := range c.Groups {
-			if slices.ContainsFunc(g.Runs, func(r *Run) bool { return dir == placeOf(r.Dir()) }) {
+			if slices.ContainsFunc(g.Runs, func(r *Run) bool { return dir == resolvePath(r.Dir()) }) {
 				return i, text[at+1:]
 			}
 		}

@@ -3,7 +3,7 @@ package runs
 import "context"
 
 // Write compares the runs in the given folders and writes the page to v.Page.
-func Write(ctx context.Context, dirs []string, v View) (*Comparison, error) {
+func Write(ctx context.Context, dirs []string, v PageOptions) (*Comparison, error) {
 	var all []*Run
 	for _, d := range dirs {
 		r, err := Load(d)
@@ -13,10 +13,10 @@ func Write(ctx context.Context, dirs []string, v View) (*Comparison, error) {
 		all = append(all, r)
 	}
 	c := Compare(all)
-	if err := c.rename(v.Names); err != nil {
+	if err := c.renameGroups(v.Names); err != nil {
 		return nil, err
 	}
-	if err := c.Look(ctx, v); err != nil {
+	if err := c.ReadEmbeddings(ctx, v); err != nil {
 		return nil, err
 	}
 	page, err := c.Page()

@@ -11,8 +11,8 @@ import (
 	"github.com/kindred-ml/kindred/run/sweep"
 )
 
-// lit is the number of the best trials that stand out in the figures.
-const lit = 5
+// maxHighlighted is the number of the best trials that stand out in the figures.
+const maxHighlighted = 5
 
 // Page returns the page of a sweep.
 func Page(out *sweep.Outcome, command string) report.Page {
@@ -21,40 +21,40 @@ func Page(out *sweep.Outcome, command string) report.Page {
 		Title: "Settings chosen on validation classes",
 		Lead: fmt.Sprintf("Each arm could try %d settings (%s, stop %s) and train them for %d epochs on each of %s, "+
 			"made from the training part; a trial's score is the mean of %s over the folds. The choice did not use "+
-			"the test: %s.", p.Trials, p.Search, p.Stop, p.Budget, folds(p), p.Metric, tested(p)),
-		Sections: []report.Section{{Title: "Winners", Blocks: []report.Block{winners(out), report.Code(command)}}},
+			"the test: %s.", p.Trials, p.Search, p.Stop, p.Budget, foldText(p), p.Metric, testText(p)),
+		Sections: []report.Section{{Title: "Winners", Blocks: []report.Block{winnerTable(out), report.Code(command)}}},
 	}
 	if len(out.Failed) > 0 {
-		page.Sections = append(page.Sections, failed(out))
+		page.Sections = append(page.Sections, failedSection(out))
 	}
 	if len(out.Arms) > 1 {
 		page.Sections = append(page.Sections, report.Section{Title: "The best so far", Blocks: []report.Block{
-			race(out)}})
+			raceFigures(out)}})
 	}
 	for i := range out.Arms {
-		page.Sections = append(page.Sections, arm(out, i))
+		page.Sections = append(page.Sections, armSection(out, i))
 	}
 	return page
 }
 
-// folds returns the number of folds on which a trial is scored.
-func folds(p *sweep.Plan) string {
-	if p.Scored() == p.Folds {
+// foldText returns the number of folds on which a trial is scored.
+func foldText(p *sweep.Plan) string {
+	if p.NumScoredFolds() == p.Folds {
 		return fmt.Sprintf("%d folds", p.Folds)
 	}
-	return fmt.Sprintf("%d of %d folds", p.Scored(), p.Folds)
+	return fmt.Sprintf("%d of %d folds", p.NumScoredFolds(), p.Folds)
 }
 
-// tested returns how the winners were tested.
-func tested(p *sweep.Plan) string {
+// testText returns how the winners were tested.
+func testText(p *sweep.Plan) string {
 	if p.Seeds == 0 {
 		return "the winners are not tested"
 	}
 	return fmt.Sprintf("the winners were trained on the whole training part with %d seeds and tested once", p.Seeds)
 }
 
-// winners returns the table of the arms.
-func winners(out *sweep.Outcome) report.Table {
+// winnerTable returns the table of the arms.
+func winnerTable(out *sweep.Outcome) report.Table {
 	p := out.Plan
 	t := report.Table{Columns: []report.Column{{Name: "arm"}, {Name: p.Metric, Group: "validation"},
 		{Name: p.Metric, Group: "test"}, {Name: "trials"}, {Name: "epochs spent"}, {Name: "time"}, {Name: "winner"}},
@@ -63,33 +63,35 @@ func winners(out *sweep.Outcome) report.Table {
 			"trials.", p.Seeds, p.Budget)}
 	for i := range out.Arms {
 		a := &out.Arms[i]
-		test := report.Blank()
+		test := report.BlankCell()
 		for _, s := range a.Test {
 			if s.Metric == p.Column() {
-				test = report.MeanStd(100*s.Mean, 100*s.Std, s.N, 1)
+				test = report.MeanStdCell(100*s.Mean, 100*s.Std, s.N, 1)
 			}
 		}
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Name(a.Name),
-			report.Num(100*a.Best().Score, 1), test, report.Num(float64(len(a.Trials)), 0),
-			report.Num(float64(a.Spent), 0), report.T(report.Duration(time.Duration(a.Seconds * 1e9))),
-			report.T(settings(a.Best()))}})
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.NameCell(a.Name),
+			report.NumberCell(100*a.BestTrial().Score, 1), test, report.NumberCell(float64(len(a.Trials)), 0),
+			report.NumberCell(float64(a.Spent), 0),
+			report.TextCell(report.FormatDuration(time.Duration(a.Seconds * 1e9))),
+			report.TextCell(settingsText(a.BestTrial()))}})
 	}
 	return t
 }
 
-// failed returns the section of the trials that failed, with their errors.
-func failed(out *sweep.Outcome) report.Section {
+// failedSection returns the section of the trials that failed, with their errors.
+func failedSection(out *sweep.Outcome) report.Section {
 	t := report.Table{Columns: []report.Column{{Name: "arm"}, {Name: "trial"}, {Name: "to epoch"}, {Name: "error"}},
 		Note: "The winners are the best of the other trials; one of these trials might have been better."}
 	for _, f := range out.Failed {
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.Name(f.Arm), report.Num(float64(f.Trial), 0),
-			report.Num(float64(f.Until), 0), report.T(f.Error)}})
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.NameCell(f.Arm),
+			report.NumberCell(float64(f.Trial), 0),
+			report.NumberCell(float64(f.Until), 0), report.TextCell(f.Error)}})
 	}
 	return report.Section{Title: "Trials that failed", Blocks: []report.Block{t}}
 }
 
-// settings returns a trial's settings in words.
-func settings(t *sweep.Trial) string {
+// settingsText returns a trial's settings in words.
+func settingsText(t *sweep.Trial) string {
 	var out []string
 	for _, s := range t.Set {
 		out = append(out, s.Key+" "+strings.Trim(s.Value, `"`))
@@ -97,8 +99,8 @@ func settings(t *sweep.Trial) string {
 	return strings.Join(out, ", ")
 }
 
-// race draws, for every arm, the best score so far against the epochs spent.
-func race(out *sweep.Outcome) report.Figures {
+// raceFigures draws, for every arm, the best score so far against the epochs spent.
+func raceFigures(out *sweep.Outcome) report.Figures {
 	f := report.Lines{Axes: report.Axes{X: "epochs spent, on each fold", Y: "best " + out.Plan.Metric + " so far, %",
 		Width: 480}}
 	for i := range out.Arms {
@@ -118,19 +120,20 @@ func race(out *sweep.Outcome) report.Figures {
 		"trial that was stopped counts with the score that it had."}}}
 }
 
-// arm returns the section of one arm.
-func arm(out *sweep.Outcome, i int) report.Section {
+// armSection returns the section of one arm.
+func armSection(out *sweep.Outcome, i int) report.Section {
 	a := &out.Arms[i]
 	s := report.Section{Title: a.Name}
-	ranks := a.Ranked()
+	ranks := a.RankedTrials()
 	s.Blocks = append(s.Blocks, report.Text(fmt.Sprintf("Trial %d of %d won, with %s.", a.Winner, len(a.Trials),
-		settings(a.Best()))), parallel(out, i, ranks), report.Figures{Items: []report.Captioned{importance(out, i),
-		curves(out, ranks)}}, trials(out, i, ranks))
+		settingsText(a.BestTrial()))), parallelFigures(out, i, ranks),
+		report.Figures{Items: []report.Captioned{importanceFigure(out, i),
+			curveFigure(out, ranks)}}, trialTable(out, i, ranks))
 	return s
 }
 
-// parallel draws every trial as a line through its settings.
-func parallel(out *sweep.Outcome, i int, ranked []*sweep.Trial) report.Figures {
+// parallelFigures draws every trial as a line through its settings.
+func parallelFigures(out *sweep.Outcome, i int, ranked []*sweep.Trial) report.Figures {
 	f := report.Parallel{Title: "Settings and scores of all trials"}
 	scores := report.ParallelAxis{Name: out.Plan.Metric}
 	low, high := 1.0, 0.0
@@ -142,7 +145,7 @@ func parallel(out *sweep.Outcome, i int, ranked []*sweep.Trial) report.Figures {
 	for k, r := range out.Ranges(i) {
 		a := report.ParallelAxis{Name: r.Key, Ticks: r.Ticks()}
 		for _, t := range ranked {
-			a.At = append(a.At, r.Where(t.Set[k].Value))
+			a.At = append(a.At, r.PlaceOf(t.Set[k].Value))
 			a.Values = append(a.Values, strings.Trim(t.Set[k].Value, `"`))
 		}
 		f.Axes = append(f.Axes, a)
@@ -155,15 +158,17 @@ func parallel(out *sweep.Outcome, i int, ranked []*sweep.Trial) report.Figures {
 		}
 		scores.At = append(scores.At, at)
 		scores.Values = append(scores.Values, fmt.Sprintf("%.1f after %d epochs", 100*t.Score, t.Epochs))
-		f.Lines = append(f.Lines, report.ParallelLine{Name: fmt.Sprintf("trial %d", t.Number), Quiet: k >= lit})
+		f.Lines = append(f.Lines, report.ParallelLine{Name: fmt.Sprintf("trial %d", t.Number),
+			Quiet: k >= maxHighlighted})
 	}
 	f.Axes = append(f.Axes, scores)
 	return report.Figures{Items: []report.Captioned{{Figure: f, Caption: fmt.Sprintf("Each line is a trial. It goes "+
-		"through its settings to its score. The best %d are in colour; point at any other.", min(lit, len(ranked)))}}}
+		"through its settings to its score. The best %d are in colour; point at any other.",
+		min(maxHighlighted, len(ranked)))}}}
 }
 
-// importance draws the share of the scores' variance that each range explains.
-func importance(out *sweep.Outcome, i int) report.Captioned {
+// importanceFigure draws the share of the scores' variance that each range explains.
+func importanceFigure(out *sweep.Outcome, i int) report.Captioned {
 	f := report.Bars{Axes: report.Axes{Y: "share of the variance", YRange: report.Range{Max: 1}}, Series: []string{""},
 		Values: [][]float64{nil}}
 	for _, im := range out.Importance(i) {
@@ -176,11 +181,11 @@ func importance(out *sweep.Outcome, i int) report.Captioned {
 		"Settings are judged one at a time, so effects of combinations are not seen."}
 }
 
-// curves draws the trials' scores by epoch.
-func curves(out *sweep.Outcome, ranked []*sweep.Trial) report.Captioned {
+// curveFigure draws the trials' scores by epoch.
+func curveFigure(out *sweep.Outcome, ranked []*sweep.Trial) report.Captioned {
 	f := report.Lines{Axes: report.Axes{X: "epoch", Y: out.Plan.Metric + ", %", WholeX: true}, Marks: true}
 	for k, t := range ranked {
-		c := report.Curve{Name: fmt.Sprintf("trial %d", t.Number), Quiet: k >= lit}
+		c := report.Curve{Name: fmt.Sprintf("trial %d", t.Number), Quiet: k >= maxHighlighted}
 		for _, s := range t.Scores {
 			c.X, c.Y = append(c.X, float64(s.Epoch)), append(c.Y, 100*s.Value)
 		}
@@ -190,21 +195,21 @@ func curves(out *sweep.Outcome, ranked []*sweep.Trial) report.Captioned {
 		"of trials that were stopped."}
 }
 
-// trials returns the table of all trials, the best first.
-func trials(out *sweep.Outcome, i int, ranked []*sweep.Trial) report.Table {
+// trialTable returns the table of all trials, the best first.
+func trialTable(out *sweep.Outcome, i int, ranked []*sweep.Trial) report.Table {
 	t := report.Table{Columns: []report.Column{{Name: "trial"}, {Name: out.Plan.Metric}, {Name: "epochs"}}}
 	for _, r := range out.Ranges(i) {
 		t.Columns = append(t.Columns, report.Column{Name: r.Key})
 	}
 	for _, tr := range ranked {
-		score := report.Num(100*tr.Score, 1)
+		score := report.NumberCell(100*tr.Score, 1)
 		if tr.Failed != "" {
-			score = report.T("failed")
+			score = report.TextCell("failed")
 		}
-		row := report.Row{Cells: []report.Cell{report.Num(float64(tr.Number), 0), score,
-			report.Num(float64(tr.Epochs), 0)}}
+		row := report.Row{Cells: []report.Cell{report.NumberCell(float64(tr.Number), 0), score,
+			report.NumberCell(float64(tr.Epochs), 0)}}
 		for _, s := range tr.Set {
-			row.Cells = append(row.Cells, report.T(strings.Trim(s.Value, `"`)))
+			row.Cells = append(row.Cells, report.TextCell(strings.Trim(s.Value, `"`)))
 		}
 		t.Rows = append(t.Rows, row)
 	}

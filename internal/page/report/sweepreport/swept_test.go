@@ -8,9 +8,9 @@ import (
 	"github.com/kindred-ml/kindred/run/sweep"
 )
 
-// done is the outcome of a made-up sweep: the higher the rate the better, and the
+// newOutcome is the outcome of a made-up sweep: the higher the rate the better, and the
 // last trial failed.
-func done(t *testing.T, trials int) *sweep.Outcome {
+func newOutcome(t *testing.T, trials int) *sweep.Outcome {
 	t.Helper()
 	p, err := sweep.ParsePlan("plan.yaml", []byte(`
 set: {data.name: "a <b>", train.epochs: 3}
@@ -44,7 +44,7 @@ arms: [{name: "one <i>"}, {name: two}]
 
 func TestPage(t *testing.T) {
 	for _, n := range []int{1, 2, 8} {
-		html, err := Page(done(t, n), "kindred sweep plan.yaml --out x").HTML()
+		html, err := Page(newOutcome(t, n), "kindred sweep plan.yaml --out x").HTML()
 		if err != nil {
 			t.Fatal(err)
 		}

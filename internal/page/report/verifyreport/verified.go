@@ -24,7 +24,7 @@ func Page(rep *eval.Report, command string) (report.Page, bool) {
 			continue
 		}
 		page.Sections = append(page.Sections, report.Section{Title: "By " + c.Name, Blocks: []report.Block{
-			scores(c), curves(c)}})
+			scoreTable(c), curveFigures(c)}})
 	}
 	if len(page.Sections) == 0 {
 		return page, false
@@ -34,35 +34,36 @@ func Page(rep *eval.Report, command string) (report.Page, bool) {
 	return page, true
 }
 
-// scores returns the table of the metrics.
-func scores(c *eval.Column) report.Table {
+// scoreTable returns the table of the metrics.
+func scoreTable(c *eval.Column) report.Table {
 	t := report.Table{Columns: []report.Column{{Name: "metric"}, {Name: "value"}, {Name: "threshold"},
 		{Name: "FMR or FPIR"}, {Name: "interval"}},
 		Note: fmt.Sprintf("%d genuine and %d impostor pairs.", c.Pairs.Genuine(), c.Pairs.Impostor())}
 	for _, v := range c.Values {
-		threshold, rate, between := report.Blank(), report.Blank(), report.Blank()
+		threshold, rate, between := report.BlankCell(), report.BlankCell(), report.BlankCell()
 		if v.Decision != nil {
-			threshold = report.T(v.Decision.Text(6))
-			rate = report.T(fmt.Sprintf("%.3g", v.Decision.Rate))
+			threshold = report.TextCell(v.Decision.Text(6))
+			rate = report.TextCell(fmt.Sprintf("%.3g", v.Decision.Rate))
 		}
 		if b := v.ByClass; b != nil {
-			between = report.T(fmt.Sprintf("%.4f to %.4f", b.Low, b.High))
+			between = report.TextCell(fmt.Sprintf("%.4f to %.4f", b.Low, b.High))
 			t.Note = fmt.Sprintf("%d genuine and %d impostor pairs. Intervals: %g %% of %d resamples of classes.",
 				c.Pairs.Genuine(), c.Pairs.Impostor(), 100*b.Confidence, b.Resamples)
 		}
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.T(v.Metric.String()), report.Num(v.Value, 4),
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.TextCell(v.Metric.String()),
+			report.NumberCell(v.Value, 4),
 			threshold, rate, between}})
 	}
 	return t
 }
 
-// points is the largest number of thresholds of a curve.
-const points = 400
+// maxPoints is the largest number of thresholds of a curve.
+const maxPoints = 400
 
-// curves returns the figures: DET, ROC and the distances.
-func curves(c *eval.Column) report.Figures {
+// curveFigures returns the figures: DET, ROC and the distances.
+func curveFigures(c *eval.Column) report.Figures {
 	var fmr, fnmr, tar []float64
-	for _, r := range c.Pairs.Curve(points) {
+	for _, r := range c.Pairs.Curve(maxPoints) {
 		fmr, fnmr, tar = append(fmr, r.FMR), append(fnmr, r.FNMR), append(tar, r.TAR())
 	}
 	eer, _ := c.Pairs.EER()
@@ -77,29 +78,30 @@ func curves(c *eval.Column) report.Figures {
 		{Figure: det, Caption: "Detection error tradeoff: lower and further left is better. Rates of 0 have no place " +
 			"on these axes."},
 		{Figure: roc, Caption: "Receiver operating characteristic: higher is better."},
-		{Figure: distances(c.Pairs), Caption: "The share of genuine and of impostor pairs by distance. Where the " +
-			"curves overlap, no threshold is right for all."},
+		{Figure: distanceFigure(c.Pairs),
+			Caption: "The share of genuine and of impostor pairs by distance. Where the " +
+				"curves overlap, no threshold is right for all."},
 	}}
 }
 
-// bins is the number of bins of distances in the figure.
-const bins = 60
+// numBins is the number of bins of distances in the figure.
+const numBins = 60
 
-// distances returns the figure of the distances of genuine and impostor pairs.
-func distances(c *eval.Counts) report.Lines {
+// distanceFigure returns the figure of the distances of genuine and impostor pairs.
+func distanceFigure(c *eval.Counts) report.Lines {
 	low, high := math.Inf(1), math.Inf(-1)
 	for d := range c.All() {
 		low, high = min(low, d), max(high, d)
 	}
-	width := (high - low) / bins
+	width := (high - low) / numBins
 	width = cmp.Or(width, 1)
 	var x, genuine, impostor []float64
-	for b := range bins {
+	for b := range numBins {
 		x = append(x, low+(float64(b)+0.5)*width)
 		genuine, impostor = append(genuine, 0), append(impostor, 0)
 	}
 	for d, s := range c.All() {
-		b := min(int((d-low)/width), bins-1)
+		b := min(int((d-low)/width), numBins-1)
 		genuine[b] += float64(s.Genuine) / float64(c.Genuine())
 		impostor[b] += float64(s.Impostor) / float64(c.Impostor())
 	}

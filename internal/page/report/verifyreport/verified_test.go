@@ -9,15 +9,15 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// points1 makes five rows of two classes on a line.
-func points1(v ...float32) eval.Set {
+// newLineSet makes five rows of two classes on a line.
+func newLineSet(v ...float32) eval.Set {
 	return eval.Set{X: matrix.Of(len(v), 1, v), Labels: [][]int64{{1, 1, 2, 2, 2}}}
 }
 
 func TestPage(t *testing.T) {
 	for name, s := range map[string]eval.Set{
-		"overlapping": points1(0, 1, 0.5, 3, 4), "apart": points1(0, 1, 9, 10, 10.5),
-		"one point": points1(1, 1, 1, 1, 1),
+		"overlapping": newLineSet(0, 1, 0.5, 3, 4), "apart": newLineSet(0, 1, 9, 10, 10.5),
+		"one point": newLineSet(1, 1, 1, 1, 1),
 	} {
 		metrics, err := eval.ParseMetrics("recall@1,eer,fnmr@fmr=0.01,auc")
 		if err != nil {
@@ -54,7 +54,7 @@ func TestNoPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rep, err := eval.Evaluate(t.Context(), points1(0, 1, 2, 3, 4), nil, eval.Config{Metrics: metrics})
+	rep, err := eval.Evaluate(t.Context(), newLineSet(0, 1, 2, 3, 4), nil, eval.Config{Metrics: metrics})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestDistances(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, k := range distances(counts).Curves {
+		for _, k := range distanceFigure(counts).Curves {
 			var sum float64
 			for i, y := range k.Y {
 				sum += y

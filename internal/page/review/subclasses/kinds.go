@@ -52,9 +52,9 @@ type Kind struct {
 // New names the sub-classes found in the items s. Classes are ordered by P, and classes of
 // equal P by the stability of their sub-classes.
 func New(s *review.Subjects, method discover.Method, res *discover.Result) *Report {
-	classes := surestFirst(res.Classes)
+	classes := sortBySureness(res.Classes)
 	r := &Report{Items: len(s.Labels), Method: method.String(), Verdict: res.Verdict.String(),
-		verdict: res.Verdict, names: names(s, classes)}
+		verdict: res.Verdict, names: subclassNames(s, classes)}
 	for _, c := range classes {
 		class := Class{Label: s.ClassName(c.Label), P: c.P, Silhouette: c.Silhouette, Stability: c.Stability}
 		for _, k := range c.Kinds {
@@ -73,15 +73,15 @@ func New(s *review.Subjects, method discover.Method, res *discover.Result) *Repo
 	return r
 }
 
-func surestFirst(classes []discover.Class) []discover.Class {
+func sortBySureness(classes []discover.Class) []discover.Class {
 	return slices.SortedStableFunc(slices.Values(classes), func(a, b discover.Class) int {
 		return cmp.Or(cmp.Compare(a.P, b.P), cmp.Compare(b.Stability, a.Stability))
 	})
 }
 
-// names returns the name of every item's sub-class: the class and a number, or only the
+// subclassNames returns the name of every item's sub-class: the class and a number, or only the
 // class if it is not divided.
-func names(s *review.Subjects, classes []discover.Class) []string {
+func subclassNames(s *review.Subjects, classes []discover.Class) []string {
 	taken := map[string]bool{}
 	for _, c := range classes {
 		taken[s.ClassName(c.Label)] = true
@@ -134,14 +134,14 @@ func (r *Report) Manifest(s *review.Subjects) [][]string {
 	return s.Manifest(func(i int) string { return r.names[i] }, s.Label, nil)
 }
 
-// Nothing returns a message that no class is divided, with advice; "" if a class is divided.
-func (r *Report) Nothing() string {
+// UndividedMessage returns a message that no class is divided, with advice; "" if a class is divided.
+func (r *Report) UndividedMessage() string {
 	if r.Kinds > len(r.Classes) {
 		return ""
 	}
 	v := &r.verdict
 	if v.Tested == 0 {
-		return capital(v.String()) + ". Take more photos of each class."
+		return capitalize(v.String()) + ". Take more photos of each class."
 	}
 	out := fmt.Sprintf("No class has sub-classes: %s.", v.String())
 	if v.Level < 0.3 {
@@ -153,10 +153,10 @@ func (r *Report) Nothing() string {
 	return out
 }
 
-func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+func capitalize(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// shown is the largest number of sub-classes that the page asks about.
-const shown = 400
+// maxShown is the largest number of sub-classes that the page asks about.
+const maxShown = 400
 
 // Page returns the page that asks about every sub-class of the divided classes.
 func (r *Report) Page(ctx context.Context, s *review.Subjects) (*review.Page, error) {
@@ -171,7 +171,7 @@ func (r *Report) Page(ctx context.Context, s *review.Subjects) (*review.Page, er
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			if len(p.Cards) == shown {
+			if len(p.Cards) == maxShown {
 				left++
 				continue
 			}
@@ -181,13 +181,13 @@ func (r *Report) Page(ctx context.Context, s *review.Subjects) (*review.Page, er
 					"in the middle, then the items that differ most.", enum.Count(kind.Items, "item"),
 					100*kind.Stability)}
 			for _, i := range slices.Concat([]int{kind.exemplar}, kind.different) {
-				card.Pictures = append(card.Pictures, s.Shot(i, s.Name(i)))
+				card.Pictures = append(card.Pictures, s.PictureOf(i, s.Name(i)))
 			}
 			p.Cards = append(p.Cards, card)
 		}
 	}
 	if divided == 0 {
-		p.Lead = r.Nothing()
+		p.Lead = r.UndividedMessage()
 		return p, nil
 	}
 	p.Lead = fmt.Sprintf("%s; %d divided, the surest first. A sub-class that is split off becomes a class in the "+

@@ -14,7 +14,7 @@ func TestSurestFirst(t *testing.T) {
 	classes := []discover.Class{{Label: 1, P: 0.5, Stability: 1}, {Label: 2, P: 0.025, Stability: 0.7},
 		{Label: 3, P: 0.025, Stability: 0.9}, {Label: 4, P: 0.001, Stability: 0.6}}
 	var got []int64
-	for _, c := range surestFirst(classes) {
+	for _, c := range sortBySureness(classes) {
 		got = append(got, c.Label)
 	}
 	if !slices.Equal(got, []int64{4, 3, 2, 1}) || classes[0].Label != 1 {
@@ -78,7 +78,7 @@ func TestNothing(t *testing.T) {
 	} {
 		r := New(s, discover.Ward, &discover.Result{Verdict: c.verdict, Classes: whole})
 		p, err := r.Page(t.Context(), s)
-		if err != nil || p.Lead != c.want || r.Nothing() != c.want {
+		if err != nil || p.Lead != c.want || r.UndividedMessage() != c.want {
 			t.Errorf("%q, %v, want %q", p.Lead, err, c.want)
 		}
 	}

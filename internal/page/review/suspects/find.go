@@ -79,8 +79,8 @@ type Options struct {
 	Prints []*clean.Print
 	// Judged holds the defects of the pictures, nil if they were not examined. Together
 	// says which of them were taken together.
-	Judged   *quality.Judged
-	Together *quality.Together
+	Judged   *quality.Scores
+	Together *quality.Bursts
 	// Compared, if set, is called with the number of pictures that have been compared.
 	Compared func(done, total int)
 }
@@ -89,13 +89,13 @@ type Options struct {
 func Find(ctx context.Context, s *review.Subjects, x *matrix.Dense, o Options) (*Report, error) {
 	r := &Report{Items: len(s.Labels), Folds: len(o.Folds), Pictures: o.Prints != nil, Suspects: []Suspect{},
 		Overlaps: []Overlap{}, Confused: []Confusion{}}
-	if err := r.labels(ctx, s, x, o); err != nil {
+	if err := r.findWrongLabels(ctx, s, x, o); err != nil {
 		return nil, err
 	}
-	if err := r.copies(ctx, s, x, o); err != nil {
+	if err := r.findCopies(ctx, s, x, o); err != nil {
 		return nil, err
 	}
-	r.defects(s, o)
+	r.findDefects(s, o)
 	odd, err := clean.Outliers(ctx, x, 0, 0.05)
 	if err != nil {
 		return nil, err
@@ -128,8 +128,8 @@ func Find(ctx context.Context, s *review.Subjects, x *matrix.Dense, o Options) (
 	return r, nil
 }
 
-// labels suspects labels that the neighbours contradict.
-func (r *Report) labels(ctx context.Context, s *review.Subjects, x *matrix.Dense, o Options) error {
+// findWrongLabels suspects labels that the neighbours contradict.
+func (r *Report) findWrongLabels(ctx context.Context, s *review.Subjects, x *matrix.Dense, o Options) error {
 	folds := o.Folds
 	if len(folds) == 0 {
 		folds = []clean.Fold{{X: x}}
@@ -152,9 +152,9 @@ func (r *Report) labels(ctx context.Context, s *review.Subjects, x *matrix.Dense
 	return nil
 }
 
-// defects suspects pictures that are blurred, dark and so on, and pictures that were taken
+// findDefects suspects pictures that are blurred, dark and so on, and pictures that were taken
 // together with a picture on the other side of the split.
-func (r *Report) defects(s *review.Subjects, o Options) {
+func (r *Report) findDefects(s *review.Subjects, o Options) {
 	if o.Judged == nil {
 		return
 	}
@@ -180,9 +180,9 @@ func (r *Report) defects(s *review.Subjects, o Options) {
 	}
 }
 
-// copies suspects pictures that are copies, each beside the picture that it resembles most,
+// findCopies suspects pictures that are copies, each beside the picture that it resembles most,
 // and pictures of one grey.
-func (r *Report) copies(ctx context.Context, s *review.Subjects, x *matrix.Dense, o Options) error {
+func (r *Report) findCopies(ctx context.Context, s *review.Subjects, x *matrix.Dense, o Options) error {
 	if o.Prints == nil {
 		return nil
 	}

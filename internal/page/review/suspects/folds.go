@@ -11,13 +11,13 @@ import (
 	"github.com/kindred-ml/kindred/run"
 )
 
-// Folds trains cfg n times on the items of set that s lists, each time without one part
+// CrossFit trains cfg n times on the items of set that s lists, each time without one part
 // of every class, and embeds all items. A network that was trained on a wrong label would
 // confirm it. begin is called with the number of the next fold, from 1. Folds sets
 // opts.Dataset.
-func Folds(ctx context.Context, s *review.Subjects, set *data.Dataset, cfg run.Config, n int, seed uint64,
+func CrossFit(ctx context.Context, s *review.Subjects, set *data.Dataset, cfg run.Config, n int, seed uint64,
 	opts run.Options, begin func(k int)) ([]clean.Fold, error) {
-	held := deal(s.Labels, n, seed)
+	held := assignFolds(s.Labels, n, seed)
 	cfg.Data.Split, cfg.Data.TrainClasses, cfg.Data.TestClasses, cfg.Data.Validation = "official", "", "", "none"
 	cfg.Train.Best, cfg.Eval.Every, cfg.Eval.Train, cfg.Eval.Keep = "none", cfg.Train.Epochs, 0, false
 	var out []clean.Fold
@@ -55,8 +55,8 @@ func Folds(ctx context.Context, s *review.Subjects, set *data.Dataset, cfg run.C
 	return out, nil
 }
 
-// deal gives every item one of n folds and divides each class as evenly as possible.
-func deal(labels []int64, n int, seed uint64) []int {
+// assignFolds gives every item one of n folds and divides each class as evenly as possible.
+func assignFolds(labels []int64, n int, seed uint64) []int {
 	rng := rand.New(rand.NewPCG(seed, 0xf01d))
 	next := map[int64]int{}
 	out := make([]int, len(labels))

@@ -14,9 +14,9 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// clouds are two classes of 40 items far apart: item 3 has the other's label, item 50 lies
+// newClouds are two classes of 40 items far apart: item 3 has the other's label, item 50 lies
 // far from everything, and the picture of 7 is that of 60.
-func clouds() (*review.Subjects, *matrix.Dense, []*clean.Print) {
+func newClouds() (*review.Subjects, *matrix.Dense, []*clean.Print) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	s := &review.Subjects{Names: map[int64]string{0: "cat", 1: "lynx"}}
 	x := matrix.New(80, 4)
@@ -45,7 +45,7 @@ func clouds() (*review.Subjects, *matrix.Dense, []*clean.Print) {
 
 // TestAlone: an item that is alone in its class is far from all others by nature, and no suspect for it.
 func TestAlone(t *testing.T) {
-	s, x, _ := clouds()
+	s, x, _ := newClouds()
 	s.Labels[50], s.Names[2] = 2, "bear"
 	r, err := Find(t.Context(), s, x, Options{Least: 0.5, Neighbours: 15, Seed: 1})
 	if err != nil || r.Outliers != 0 || r.Alone != 1 {
@@ -59,7 +59,7 @@ func TestAlone(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	s, x, prints := clouds()
+	s, x, prints := newClouds()
 	r, err := Find(t.Context(), s, x, Options{Least: 0.5, Neighbours: 15, Seed: 1, Prints: prints})
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestFind(t *testing.T) {
 	if of["label"] != "03.jpg " || of["copy"] != "60.jpg " || of["odd"] != "50.jpg " {
 		t.Errorf("%q", of)
 	}
-	if r.Items != 80 || r.Labels != 1 || r.Duplicates != 1 || r.Outliers != 1 || !r.Pictures || r.Copies() != "1" {
+	if r.Items != 80 || r.Labels != 1 || r.Duplicates != 1 || r.Outliers != 1 || !r.Pictures || r.CopyCount() != "1" {
 		t.Errorf("%+v", r)
 	}
 	if k := slices.IndexFunc(r.Suspects, func(s Suspect) bool { return s.beside == 7 }); k < 0 ||
@@ -96,7 +96,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	if r, err = Find(t.Context(), s, x, Options{Least: 0.5, Neighbours: 15, Seed: 1}); err != nil || r.Pictures ||
-		r.Duplicates != 0 || r.Copies() != "not searched" {
+		r.Duplicates != 0 || r.CopyCount() != "not searched" {
 		t.Errorf("without pictures: %v, %+v", err, r)
 	}
 }
@@ -107,7 +107,7 @@ func TestDeal(t *testing.T) {
 	for i := range labels {
 		labels[i] = int64(i % 7)
 	}
-	got := deal(labels, 3, 5)
+	got := assignFolds(labels, 3, 5)
 	count := map[[2]int64]int{}
 	for i, k := range got {
 		count[[2]int64{labels[i], int64(k)}]++
@@ -119,7 +119,7 @@ func TestDeal(t *testing.T) {
 			}
 		}
 	}
-	if !slices.Equal(got, deal(labels, 3, 5)) || slices.Equal(got, deal(labels, 3, 6)) {
+	if !slices.Equal(got, assignFolds(labels, 3, 5)) || slices.Equal(got, assignFolds(labels, 3, 6)) {
 		t.Error("the seed does not decide")
 	}
 }

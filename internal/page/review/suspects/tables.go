@@ -42,8 +42,8 @@ func (r *Report) Manifest(s *review.Subjects, drop bool) [][]string {
 	return s.Manifest(label, nil, keep)
 }
 
-// Copies returns the number of copies as text.
-func (r *Report) Copies() string {
+// CopyCount returns the number of copies as text.
+func (r *Report) CopyCount() string {
 	if !r.Pictures {
 		return "not searched"
 	}

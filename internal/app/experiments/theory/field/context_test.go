@@ -9,7 +9,7 @@ import (
 )
 
 func TestLongFunctionsStop(t *testing.T) {
-	ctxtest.Stops(t, 40, func(ctx context.Context) error {
+	ctxtest.CheckStops(t, 40, func(ctx context.Context) error {
 		_, err := Map(ctx, FirstOrder(), Config{Gamma: 0.5}, 0, 40)
 		return err
 	})
@@ -19,7 +19,7 @@ func TestLongFunctionsStop(t *testing.T) {
 		labels[i], anchors[i] = int64(i%4), i
 		e.Row(i)[0], e.Row(i)[1] = 1, float32(i)
 	}
-	ctxtest.Stops(t, 200/8, func(ctx context.Context) error {
+	ctxtest.CheckStops(t, 200/8, func(ctx context.Context) error {
 		_, err := Nearest(ctx, e, labels, anchors)
 		return err
 	})

@@ -35,7 +35,7 @@ func points(f func(sap, san, gamma, rate float64)) {
 
 func TestPlaceHasItsSimilarities(t *testing.T) {
 	points(func(sap, san, gamma, _ float64) {
-		a, p, n := Place(sap, san, gamma)
+		a, p, n := PlaceTriplet(sap, san, gamma)
 		for _, v := range []Vec{a, p, n} {
 			near(t, "norm", dot(v, v), 1, 1e-12)
 		}
@@ -59,7 +59,7 @@ func TestClosedFormsAgreeWithVectors(t *testing.T) {
 					return
 				}
 			}
-			gap, gan := Direct(l, c, sap, san)
+			gap, gan := DirectChange(l, c, sap, san)
 			near(t, l.Name+" S_ap", gap, ap, 1e-10)
 			near(t, l.Name+" S_an", gan, an, 1e-10)
 		})
@@ -73,7 +73,7 @@ func TestPrintedSecondOrderEquationsAreWrong(t *testing.T) {
 	w, v := 1-sap, san
 	b := rate * sigmoid(san*san/2-sap+sap*sap/2)
 	spn := sap*san + gamma*sine(sap)*sine(san)
-	a, p, n := Place(sap, san, gamma)
+	a, p, n := PlaceTriplet(sap, san, gamma)
 	a = add(add(a, b*w, p), -b*v, n)
 	p, n = add(p, b*w, Vec{1, 0, 0}), add(n, -b*v, Vec{1, 0, 0})
 	near(t, "corrected 23", dot(a, p), (1+w*w*b*b)*sap+2*w*b-v*b*spn-w*v*b*b*san, 1e-12)
@@ -110,7 +110,7 @@ func TestTangentStepIsGradientDescent(t *testing.T) {
 	for range 500 {
 		sap, san, g := 2*rng.Float64()-1, 2*rng.Float64()-1, 2*rng.Float64()-1
 		c := Config{Rate: 1e-5, Gamma: g, Tangent: true}
-		dp, dn := Direct(FirstOrder(), c, sap, san)
+		dp, dn := DirectChange(FirstOrder(), c, sap, san)
 		if dp-dn < -1e-15 {
 			t.Fatalf("at (%g, %g), gamma %g: S_ap - S_an fell by %g", sap, san, g, dn-dp)
 		}
@@ -122,8 +122,8 @@ func TestFreeAndTangentStepsAgreeForSmallRates(t *testing.T) {
 	for _, l := range []Loss{FirstOrder(), SecondOrder(), Vanilla()} {
 		points(func(sap, san, gamma, _ float64) {
 			const r = 1e-5
-			a, b := Direct(l, Config{Rate: r, Gamma: gamma}, sap, san)
-			c, d := Direct(l, Config{Rate: r, Gamma: gamma, Tangent: true}, sap, san)
+			a, b := DirectChange(l, Config{Rate: r, Gamma: gamma}, sap, san)
+			c, d := DirectChange(l, Config{Rate: r, Gamma: gamma, Tangent: true}, sap, san)
 			near(t, l.Name, a, c, 100*r*r)
 			near(t, l.Name, b, d, 100*r*r)
 		})
@@ -132,7 +132,7 @@ func TestFreeAndTangentStepsAgreeForSmallRates(t *testing.T) {
 
 func TestEntanglement(t *testing.T) {
 	c := Config{Gamma: 0.5}
-	dp, dn := Direct(FirstOrder(), c, 0.6, 0.3)
+	dp, dn := DirectChange(FirstOrder(), c, 0.6, 0.3)
 	c.Entangle = 0.4
 	tp, tn := Change(FirstOrder(), c, 0.6, 0.3)
 	q := math.Sqrt(0.18)
@@ -206,7 +206,7 @@ func TestSharesOfKnownGrid(t *testing.T) {
 
 func TestOfLibraryLoss(t *testing.T) {
 	for _, euclid := range []bool{false, true} {
-		l, err := Of("triplet", loss.Triplet{Euclidean: euclid})
+		l, err := FromLoss("triplet", loss.Triplet{Euclidean: euclid})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -109,8 +109,8 @@ func (s Scatter) MeanGamma() float64 {
 	return sum / float64(max(n, 1))
 }
 
-// Right returns the share of triplets with S_ap > S_an, NaN for none.
-func (s Scatter) Right() float64 {
+// CorrectShare returns the share of triplets with S_ap > S_an, NaN for none.
+func (s Scatter) CorrectShare() float64 {
 	n := 0
 	for k := range s.AP {
 		if s.AP[k] > s.AN[k] {

@@ -54,7 +54,7 @@ func sigmoid(z float64) float64 {
 	return 1 / (1 + math.Exp(-z))
 }
 
-// Of makes a Loss of one of package loss, by evaluating its derivatives for one
+// FromLoss makes a Loss of one of package loss, by evaluating its derivatives for one
 // anchor with one positive and one negative. Losses that read Euclidean
 // distances have no derivative at S = 1; they are taken at a distance of at
 // least 1e-6. A learned number, such as the margin loss's beta, has its starting
@@ -62,7 +62,7 @@ func sigmoid(z float64) float64 {
 //
 // It is an error if the loss compares samples with proxies or class weights, or
 // needs more of a batch than an anchor with its positive and negative.
-func Of(name string, l loss.Loss) (Loss, error) {
+func FromLoss(name string, l loss.Loss) (Loss, error) {
 	m := l.Traits().Measure
 	f, err := derivatives(l)
 	if err != nil {

@@ -39,10 +39,10 @@ type Moves struct {
 	BottomRight float64 `json:"bottom_right"`
 }
 
-// To returns the share of one direction.
-func (m Moves) To(d Direction) float64 { return *m.to(d) }
+// Share returns the share of one direction.
+func (m Moves) Share(d Direction) float64 { return *m.shareOf(d) }
 
-func (m *Moves) to(d Direction) *float64 {
+func (m *Moves) shareOf(d Direction) *float64 {
 	switch d {
 	case TopRight:
 		return &m.TopRight
@@ -54,10 +54,10 @@ func (m *Moves) to(d Direction) *float64 {
 	return &m.BottomRight
 }
 
-// Moved compares the same triplets before and after. A triplet has moved if one of
+// CompareMoves compares the same triplets before and after. A triplet has moved if one of
 // its similarities changed; one that stayed counts as risen, so that no movement
 // along an edge of the diagram is taken for one that a loss wants.
-func Moved(before, after Scatter) Moves {
+func CompareMoves(before, after Scatter) Moves {
 	var m Moves
 	n := 0.0
 	for k := range before.AP {
@@ -66,10 +66,10 @@ func Moved(before, after Scatter) Moves {
 			continue
 		}
 		n++
-		*m.to(direction(dp, dn))++
+		*m.shareOf(direction(dp, dn))++
 	}
 	for _, d := range Directions() {
-		*m.to(d) /= max(n, 1)
+		*m.shareOf(d) /= max(n, 1)
 	}
 	return m
 }

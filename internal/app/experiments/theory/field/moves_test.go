@@ -14,21 +14,21 @@ func TestMoved(t *testing.T) {
 	after := Scatter{AP: []float64{1, 1, -1, -1, 0, 0.5, -0.5, 0}, AN: []float64{1, -1, 1, -1, 0, 0, 0, -0.5}}
 	for k, want := range []Direction{TopRight, BottomRight, TopLeft, BottomLeft, 99, TopRight, TopLeft, BottomRight} {
 		one := Scatter{AP: after.AP[k : k+1], AN: after.AN[k : k+1]}
-		m := Moved(Scatter{AP: still.AP[:1], AN: still.AN[:1]}, one)
+		m := CompareMoves(Scatter{AP: still.AP[:1], AN: still.AN[:1]}, one)
 		for _, d := range Directions() {
 			share := 0.0
 			if d == want {
 				share = 1
 			}
-			if m.To(d) != share {
+			if m.Share(d) != share {
 				t.Errorf("triplet %d: %+v, want %v", k, m, want)
 			}
 		}
 	}
-	if m := Moved(still, after); m != (Moves{2. / 7, 2. / 7, 1. / 7, 2. / 7}) {
+	if m := CompareMoves(still, after); m != (Moves{2. / 7, 2. / 7, 1. / 7, 2. / 7}) {
 		t.Errorf("%+v", m)
 	}
-	if m := Moved(Scatter{}, Scatter{}); m != (Moves{}) {
+	if m := CompareMoves(Scatter{}, Scatter{}); m != (Moves{}) {
 		t.Errorf("of none: %+v", m)
 	}
 	b, err := json.Marshal(Moves{TopRight: 0.5, BottomLeft: 0.5})

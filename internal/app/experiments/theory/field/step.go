@@ -76,9 +76,9 @@ func add(a Vec, s float64, b Vec) Vec { return Vec{a[0] + s*b[0], a[1] + s*b[1],
 
 func unit(a Vec) Vec { return add(Vec{}, 1/math.Sqrt(dot(a, a)), a) }
 
-// Place returns unit vectors with the given similarities and gamma: three
+// PlaceTriplet returns unit vectors with the given similarities and gamma: three
 // dimensions hold any triplet.
-func Place(sap, san, gamma float64) (a, p, n Vec) {
+func PlaceTriplet(sap, san, gamma float64) (a, p, n Vec) {
 	tp, tn := sine(sap), sine(san)
 	return Vec{1, 0, 0}, Vec{sap, tp, 0}, Vec{san, gamma * tn, math.Sqrt(max(0, 1-gamma*gamma)) * tn}
 }
@@ -120,17 +120,17 @@ func Move(l Loss, c Config, a, p, n Vec) (a2, p2, n2 Vec) {
 	return unit(add(a, r, da)), unit(add(p, r, dp)), unit(add(n, r, dn))
 }
 
-// Direct returns the changes of S_ap and S_an in one step without
+// DirectChange returns the changes of S_ap and S_an in one step without
 // entanglement. The similarities are those of unit vectors, in [-1, 1].
-func Direct(l Loss, c Config, sap, san float64) (dap, dan float64) {
-	a, p, n := Place(sap, san, c.Gamma)
+func DirectChange(l Loss, c Config, sap, san float64) (dap, dan float64) {
+	a, p, n := PlaceTriplet(sap, san, c.Gamma)
 	a, p, n = Move(l, c, a, p, n)
 	return dot(a, p) - sap, dot(a, n) - san
 }
 
 // Change returns the changes of S_ap and S_an in one step with entanglement.
 func Change(l Loss, c Config, sap, san float64) (dap, dan float64) {
-	dap, dan = Direct(l, c, sap, san)
+	dap, dan = DirectChange(l, c, sap, san)
 	k := c.Entangle * c.Rule.Q(sap, san)
 	return dap + k*dan, dan + k*dap
 }

@@ -29,7 +29,7 @@ func Certificate(d Distances, m Multipliers) float64 {
 		lap.SetSym(j, j, lap.At(j, j)+w)
 		lap.SetSym(i, j, lap.At(i, j)-w)
 	}
-	far, near := sorted(m.Far), sorted(m.Near)
+	far, near := sortWeights(m.Far), sortWeights(m.Near)
 	for _, w := range far {
 		add(w.i, w.j, w.w)
 	}
@@ -80,18 +80,18 @@ func Certificate(d Distances, m Multipliers) float64 {
 	return lo
 }
 
-type weighted struct {
+type weightedPair struct {
 	i, j int
 	w    float64
 }
 
-// sorted lists weights in a fixed order, so that sums have the same bits.
-func sorted(m map[[2]int]float64) []weighted {
-	var out []weighted
+// sortWeights lists weights in a fixed order, so that sums have the same bits.
+func sortWeights(m map[[2]int]float64) []weightedPair {
+	var out []weightedPair
 	for k, w := range m {
-		out = append(out, weighted{k[0], k[1], w})
+		out = append(out, weightedPair{k[0], k[1], w})
 	}
-	slices.SortFunc(out, func(a, b weighted) int {
+	slices.SortFunc(out, func(a, b weightedPair) int {
 		if a.i != b.i {
 			return a.i - b.i
 		}

@@ -52,11 +52,11 @@ func collapseOf(ctx context.Context, n, dim, classes, iterations int, seed uint6
 	best := f.With(dim, make([]float64, n*dim))
 	least := w
 	consider := func(g Set) error {
-		g, err := repaired(ctx, d, g)
+		g, err := repairAndScale(ctx, d, g)
 		if err != nil {
 			return err
 		}
-		if v, _, _ := Iso(d, g.Distances()); v < least {
+		if v, _, _ := IsometryDistance(d, g.Distances()); v < least {
 			least, best = v, g
 		}
 		return nil
@@ -66,7 +66,7 @@ func collapseOf(ctx context.Context, n, dim, classes, iterations int, seed uint6
 			return Collapse{}, err
 		}
 	}
-	apart, err := spread(ctx, f, d)
+	apart, err := separateClasses(ctx, f, d)
 	if err != nil {
 		return Collapse{}, err
 	}
@@ -115,7 +115,7 @@ func refine(ctx context.Context, d Distances, g Set, w float64, iterations int) 
 			return g, err
 		}
 		g.distances(dg)
-		worst, _, _ := Iso(d, dg)
+		worst, _, _ := IsometryDistance(d, dg)
 		if worst == 0 {
 			break
 		}
@@ -133,7 +133,7 @@ func refine(ctx context.Context, d Distances, g Set, w float64, iterations int) 
 		for k := range weight {
 			weight[k] /= total
 		}
-		push(dg, g.Class, weight)
+		addPenalty(dg, g.Class, weight)
 		clear(grad)
 		for i := range n {
 			a := g.Row(i)
@@ -162,9 +162,9 @@ func refine(ctx context.Context, d Distances, g Set, w float64, iterations int) 
 	return g, nil
 }
 
-// push adds the penalty's derivative: for each anchor whose farthest positive
+// addPenalty adds the penalty's derivative: for each anchor whose farthest positive
 // is beyond its nearest negative, those two distances.
-func push(d Distances, class []int, weight []float64) {
+func addPenalty(d Distances, class []int, weight []float64) {
 	n := d.N
 	k := 4 / float64(n)
 	for a := range n {
@@ -187,14 +187,14 @@ func push(d Distances, class []int, weight []float64) {
 	}
 }
 
-// spread returns keep*f plus an offset for each class, along axes that are
+// separateClasses returns keep*f plus an offset for each class, along axes that are
 // perpendicular where there are enough dimensions, as small as makes the
 // result TS; keep is the one of a few that ends nearest to f.
 //
 // With offsets m u_c the squared distances are keep² D² + 2 keep m
 // (f_i - f_j).(u_c - u_d) + m² |u_c - u_d|², so trying many is cheap.
 // Its only error is that of ctx.
-func spread(ctx context.Context, f Set, d Distances) (Set, error) {
+func separateClasses(ctx context.Context, f Set, d Distances) (Set, error) {
 	n, t := f.N(), f.classes()
 	u := make([]float64, t*f.Dim)
 	for c := range t {
@@ -248,14 +248,14 @@ func spread(ctx context.Context, f Set, d Distances) (Set, error) {
 				return f, err
 			}
 			mid := (lo + hi) / 2
-			if distances(keep, mid); Separated(dg, f.Class, 0) {
+			if distances(keep, mid); IsSeparated(dg, f.Class, 0) {
 				hi = mid
 			} else {
 				lo = mid
 			}
 		}
 		distances(keep, hi)
-		if e, _, _ := Iso(d, dg); e < best {
+		if e, _, _ := IsometryDistance(d, dg); e < best {
 			bestKeep, bestM, best = keep, hi*(1+1e-9), e
 		}
 	}

@@ -51,7 +51,7 @@ func NearestHaus(ctx context.Context, f Set, o Options) (Nearest, error) {
 		if g, err = Repair(ctx, g); err != nil {
 			return Nearest{}, err
 		}
-		if v, _, _, _ := Haus(f, g); v < out.Found {
+		if v, _, _, _ := HausdorffDistance(f, g); v < out.Found {
 			out.Found, out.G = v, g
 		}
 	}
@@ -86,7 +86,7 @@ func descendHaus(ctx context.Context, f, g Set, w float64, steps int) (Set, erro
 		}
 		g.distances(dg)
 		clear(grad)
-		v, at, to, inF := Haus(f, g)
+		v, at, to, inF := HausdorffDistance(f, g)
 		l, _ := Hardest(dg, g.Class)
 		if m := v + 4*l; m < best {
 			best = m
@@ -103,7 +103,7 @@ func descendHaus(ctx context.Context, f, g Set, w float64, steps int) (Set, erro
 			}
 		}
 		clear(weight)
-		push(dg, g.Class, weight)
+		addPenalty(dg, g.Class, weight)
 		for i := range n {
 			for j := range n {
 				q := weight[i*n+j] * float64(n) // push divides by n

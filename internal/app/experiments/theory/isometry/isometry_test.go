@@ -57,19 +57,19 @@ func TestHardestByTriplets(t *testing.T) {
 func TestIsoAndHaus(t *testing.T) {
 	f := Set{Dim: 2, X: []float64{0, 0, 3, 0, 0, 4}, Class: []int{0, 0, 1}}
 	g := f.With(2, []float64{0, 1, 3, 0, 0, 4})
-	v, i, j := Iso(f.Distances(), g.Distances())
+	v, i, j := IsometryDistance(f.Distances(), g.Distances())
 	if near(t, "d_iso", v, 1, 1e-12); i != 0 || j != 2 {
 		t.Errorf("pair %d, %d", i, j)
 	}
-	w, _, _, _ := Haus(f, g)
+	w, _, _, _ := HausdorffDistance(f, g)
 	near(t, "d_haus", w, 1, 1e-12)
 	// Swapping the points of a class changes d_haus by nothing.
 	h := f.With(2, []float64{3, 0, 0, 0, 0, 4})
-	w, _, _, _ = Haus(f, h)
+	w, _, _, _ = HausdorffDistance(f, h)
 	near(t, "d_haus of a swap", w, 0, 0)
 	// The image of f may be farther from g's than the other way round.
 	a := Set{Dim: 1, X: []float64{0, 5, 9}, Class: []int{0, 0, 1}}
-	w, at, to, inF := Haus(a, a.With(1, []float64{0, 0, 9}))
+	w, at, to, inF := HausdorffDistance(a, a.With(1, []float64{0, 0, 9}))
 	if w != 5 || at != 1 || to != 0 || !inF {
 		t.Errorf("%g at %d to %d, in f %v", w, at, to, inF)
 	}
@@ -79,13 +79,13 @@ func TestRepairSeparates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 1))
 	for range 60 {
 		f := randomSet(rng, 2+rng.IntN(10), 1+rng.IntN(4), 2+rng.IntN(2))
-		if g := must(Repair(context.Background(), f)); !Separated(g.Distances(), g.Class, 0) {
+		if g := must(Repair(context.Background(), f)); !IsSeparated(g.Distances(), g.Class, 0) {
 			l, _ := Hardest(g.Distances(), g.Class)
 			t.Errorf("repaired set has L_HN %g", l)
 		}
 	}
 	f := Set{Dim: 2, X: []float64{1, 1, 1, 1, 1, 1, 1, 1}, Class: []int{0, 0, 1, 1}}
-	if g := must(Repair(context.Background(), f)); !Separated(g.Distances(), g.Class, 0) {
+	if g := must(Repair(context.Background(), f)); !IsSeparated(g.Distances(), g.Class, 0) {
 		t.Error("points in one place")
 	}
 }
@@ -99,8 +99,8 @@ func lineByGrid(f Set, lo, hi float64, cells int) float64 {
 	fill = func(i int) {
 		if i == len(x) {
 			g := f.With(1, x).Distances()
-			if Separated(g, f.Class, 1e-12) {
-				v, _, _ := Iso(d, g)
+			if IsSeparated(g, f.Class, 1e-12) {
+				v, _, _ := IsometryDistance(d, g)
 				best = min(best, v)
 			}
 			return
@@ -126,9 +126,9 @@ func TestLineAgainstGrid(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			v, _, _ := Iso(f.Distances(), g.Distances())
+			v, _, _ := IsometryDistance(f.Distances(), g.Distances())
 			near(t, "the arrangement's error", v, exact, 1e-8)
-			if !Separated(g.Distances(), class, 1e-8) {
+			if !IsSeparated(g.Distances(), class, 1e-8) {
 				t.Error("not separated")
 			}
 			grid := lineByGrid(f, -2, 4, 24) // steps of 1/4
@@ -150,7 +150,7 @@ func TestSearchAndCertificateBracketTheExactValue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		flat := widen(f, 2) // the same points in the plane: g has more room
+		flat := setDim(f, 2) // the same points in the plane: g has more room
 		plane := must(NearestTS(context.Background(), flat, Options{Seed: uint64(k)}))
 		if plane.Found > exact+1e-7 {
 			continue // a local minimum: allowed, but see below
@@ -175,10 +175,10 @@ func TestCertificateIsTightWithRoom(t *testing.T) {
 		if r.Found-r.Lower > 1e-6*max(1, r.Found) || r.Lower > r.Found+1e-9 {
 			t.Errorf("%d points: found %.9g, lower %.9g", n, r.Found, r.Lower)
 		}
-		if !Separated(r.G.Distances(), r.G.Class, 0) {
+		if !IsSeparated(r.G.Distances(), r.G.Class, 0) {
 			t.Error("not separated")
 		}
-		v, _, _ := Iso(f.Distances(), r.G.Distances())
+		v, _, _ := IsometryDistance(f.Distances(), r.G.Distances())
 		near(t, "found", r.Found, v, 0)
 	}
 }
@@ -255,7 +255,7 @@ func TestTwoFar(t *testing.T) {
 			t.Fatal(err)
 		}
 		near(t, "d_iso", v, 1.5, 1e-7)
-		if !Separated(g.Distances(), g.Class, 1e-7) {
+		if !IsSeparated(g.Distances(), g.Class, 1e-7) {
 			t.Error("not separated")
 		}
 	}
@@ -346,12 +346,12 @@ func TestHausdorffNearest(t *testing.T) {
 	for k := range 20 {
 		f := randomSet(rng, 3+rng.IntN(5), 1+rng.IntN(2), 2)
 		r := must(NearestHaus(context.Background(), f, Options{Seed: uint64(k)}))
-		v, _, _, _ := Haus(f, r.G)
+		v, _, _, _ := HausdorffDistance(f, r.G)
 		near(t, "found", r.Found, v, 0)
 		if r.Lower > r.Found+1e-9 {
 			t.Errorf("bound %g above found %g", r.Lower, r.Found)
 		}
-		if !Separated(r.G.Distances(), r.G.Class, 0) {
+		if !IsSeparated(r.G.Distances(), r.G.Class, 0) {
 			t.Error("not separated")
 		}
 	}

@@ -71,13 +71,13 @@ func nearestTS(ctx context.Context, f Set, o Options) (Nearest, error) {
 	w := d.Diameter()
 	out.Found = w
 	out.G = f.With(dim, make([]float64, f.N()*dim)) // all in one place
-	base := widen(f, dim)
+	base := setDim(f, dim)
 	for k := range starts {
 		g := base.With(dim, append([]float64(nil), base.X...))
 		var err error
 		switch {
 		case k == 0:
-			g, err = repaired(ctx, d, g)
+			g, err = repairAndScale(ctx, d, g)
 		case k > 1:
 			// Classes drawn apart in random directions, with a smaller or
 			// larger disturbance: many sets have no good arrangement nearby.
@@ -91,7 +91,7 @@ func nearestTS(ctx context.Context, f Set, o Options) (Nearest, error) {
 					g.Row(i)[j] += shift[c*dim+j] + noise*rng.NormFloat64()
 				}
 			}
-			g, err = repaired(ctx, d, g)
+			g, err = repairAndScale(ctx, d, g)
 		}
 		if err != nil {
 			return out, err
@@ -109,18 +109,18 @@ func nearestTS(ctx context.Context, f Set, o Options) (Nearest, error) {
 		if l := Certificate(d, mult); l > out.Lower {
 			out.Lower = l
 		}
-		if g, err = repaired(ctx, d, g); err != nil {
+		if g, err = repairAndScale(ctx, d, g); err != nil {
 			return out, err
 		}
-		if v, _, _ := Iso(d, g.Distances()); v < out.Found {
+		if v, _, _ := IsometryDistance(d, g.Distances()); v < out.Found {
 			out.Found, out.G = v, g
 		}
 	}
 	return out, nil
 }
 
-// repaired is g made TS and then scaled to f's distances d.
-func repaired(ctx context.Context, d Distances, g Set) (Set, error) {
+// repairAndScale is g made TS and then scaled to f's distances d.
+func repairAndScale(ctx context.Context, d Distances, g Set) (Set, error) {
 	g, err := Repair(ctx, g)
 	if err != nil {
 		return g, err
@@ -128,8 +128,8 @@ func repaired(ctx context.Context, d Distances, g Set) (Set, error) {
 	return rescale(d, g), nil
 }
 
-// widen appends zero coordinates, or drops those beyond dim.
-func widen(f Set, dim int) Set {
+// setDim appends zero coordinates, or drops those beyond dim.
+func setDim(f Set, dim int) Set {
 	x := make([]float64, f.N()*dim)
 	for i := range f.N() {
 		copy(x[i*dim:(i+1)*dim], f.Row(i))
@@ -158,7 +158,7 @@ const penalty = 8
 
 func (c *climb) merit(g Set) float64 {
 	d := g.Distances()
-	e, _, _ := Iso(c.d, d)
+	e, _, _ := IsometryDistance(c.d, d)
 	v, _ := Hardest(d, c.class)
 	return e + penalty*v
 }
@@ -200,13 +200,13 @@ type linear struct {
 	reach float64 // what the radius allows two distances to change
 	lp    lp.Problem
 	// pairs and order are what the rows of lp are about: first pairs, then order.
-	pairs []far
+	pairs []farPair
 	order []Triplet
 }
 
-// far is a pair of points whose distance differs much from what it should be, by
+// farPair is a pair of points whose distance differs much from what it should be, by
 // side times more.
-type far struct{ i, j, side int }
+type farPair struct{ i, j, side int }
 
 // step solves the linearised problem around g.
 func (c *climb) step(ctx context.Context, g Set, radius float64) (Set, Multipliers, error) {
@@ -251,7 +251,7 @@ func (l *linear) grad(r *lp.Row, i, j int, s float64) {
 // boundError adds rows by which the change of no distance exceeds variable ve, for
 // those that may come near the largest.
 func (l *linear) boundError(ve int) {
-	worst, _, _ := Iso(l.c.d, l.dg)
+	worst, _, _ := IsometryDistance(l.c.d, l.dg)
 	for i := range l.g.N() {
 		for j := range i {
 			diff := l.dg.At(i, j) - l.c.d.At(i, j)
@@ -262,7 +262,7 @@ func (l *linear) boundError(ve int) {
 				r := lp.Row{Idx: []int{ve}, Val: []float64{1}, B: float64(side) * diff}
 				l.grad(&r, i, j, -float64(side))
 				l.lp.Rows = append(l.lp.Rows, r)
-				l.pairs = append(l.pairs, far{i, j, side})
+				l.pairs = append(l.pairs, farPair{i, j, side})
 			}
 		}
 	}

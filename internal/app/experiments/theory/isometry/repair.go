@@ -6,9 +6,9 @@ import (
 	"math"
 )
 
-// Separated says whether distances d are triplet-separated, allowing a
+// IsSeparated says whether distances d are triplet-separated, allowing a
 // violation of slack.
-func Separated(d Distances, class []int, slack float64) bool {
+func IsSeparated(d Distances, class []int, slack float64) bool {
 	v, _ := Hardest(d, class)
 	return v <= slack
 }
@@ -39,7 +39,7 @@ func Contract(f Set, keep float64) Set {
 // answer; it is found by bisection, to 1e-12 of the contraction. It looks at ctx
 // in each of the 40 steps and returns ctx.Err(), wrapped, once that is done.
 func Repair(ctx context.Context, f Set) (Set, error) {
-	if Separated(f.Distances(), f.Class, 0) {
+	if IsSeparated(f.Distances(), f.Class, 0) {
 		return f, nil
 	}
 	lo, hi := 0.0, 1.0
@@ -48,7 +48,7 @@ func Repair(ctx context.Context, f Set) (Set, error) {
 			return f, fmt.Errorf("isometry: contracting the classes of %d points: %w", f.N(), err)
 		}
 		mid := (lo + hi) / 2
-		if Separated(Contract(f, mid).Distances(), f.Class, 0) {
+		if IsSeparated(Contract(f, mid).Distances(), f.Class, 0) {
 			lo = mid
 		} else {
 			hi = mid

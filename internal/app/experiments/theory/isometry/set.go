@@ -123,9 +123,9 @@ func Hardest(d Distances, class []int) (float64, Triplet) {
 	return max(0, worst), at
 }
 
-// Iso returns d_iso(f, g), the largest difference of a distance in f and the
+// IsometryDistance returns d_iso(f, g), the largest difference of a distance in f and the
 // same in g, and the pair where it is.
-func Iso(f, g Distances) (worst float64, i, j int) {
+func IsometryDistance(f, g Distances) (worst float64, i, j int) {
 	for a := range f.N {
 		for b := range a {
 			if v := math.Abs(f.At(a, b) - g.At(a, b)); v > worst {
@@ -136,10 +136,10 @@ func Iso(f, g Distances) (worst float64, i, j int) {
 	return worst, i, j
 }
 
-// Haus returns d_haus(f, g): the Hausdorff distance between the images of a
+// HausdorffDistance returns d_haus(f, g): the Hausdorff distance between the images of a
 // class, the largest over the classes. f and g have the same classes and
 // dimension. at and to are the points that attain it, at in f if inF.
-func Haus(f, g Set) (worst float64, at, to int, inF bool) {
+func HausdorffDistance(f, g Set) (worst float64, at, to int, inF bool) {
 	side := func(u, v Set, first bool) {
 		for i := range u.N() {
 			near, best := -1, math.Inf(1)

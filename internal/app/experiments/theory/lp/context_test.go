@@ -23,7 +23,7 @@ func TestSolveStops(t *testing.T) {
 		}
 		p.Rows = append(p.Rows, r)
 	}
-	ctxtest.Stops(t, 10, func(ctx context.Context) error {
+	ctxtest.CheckStops(t, 10, func(ctx context.Context) error {
 		_, err := p.Solve(ctx, math.Inf(1))
 		return err
 	})

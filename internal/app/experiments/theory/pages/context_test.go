@@ -10,7 +10,7 @@ import (
 )
 
 func TestFieldStops(t *testing.T) {
-	ctxtest.Stops(t, 50, func(ctx context.Context) error {
+	ctxtest.CheckStops(t, 50, func(ctx context.Context) error {
 		_, err := Field(ctx, FieldOptions{Losses: []string{"first"}, Gammas: []float64{0.5}, Entangle: []float64{0.4},
 			Grid: 20}, t.TempDir(), func(string, int, int) {})
 		return err
@@ -29,11 +29,11 @@ func TestLongStagesStop(t *testing.T) {
 			return err
 		},
 		"claims": func(ctx context.Context) error {
-			_, err := noiseFirst(ctx, r, func(stage string) error { return stopped(ctx, stage) })
+			_, err := noiseFirst(ctx, r, func(stage string) error { return stageError(ctx, stage) })
 			return err
 		},
 		"conditions": func(ctx context.Context) error {
-			return noiseCases(ctx, r, NoiseOptions{}, func(stage string) error { return stopped(ctx, stage) })
+			return noiseCases(ctx, r, NoiseOptions{}, func(stage string) error { return stageError(ctx, stage) })
 		},
 		"isometry": func(ctx context.Context) error {
 			_, err := Isometry(ctx, IsometryOptions{}, t.TempDir(), quiet)
@@ -45,11 +45,11 @@ func TestLongStagesStop(t *testing.T) {
 		},
 	} {
 		for _, at := range []int{0, 1, 100, 1500} {
-			ctx := ctxtest.After(at)
+			ctx := ctxtest.NewCountdown(at)
 			if err := compute(ctx); !errors.Is(err, context.Canceled) {
 				t.Errorf("%s, cancelled after %d looks: error %v", name, at, err)
 			}
-			if more := ctx.Looks() - at; more > 20 {
+			if more := ctx.Calls() - at; more > 20 {
 				t.Errorf("%s, cancelled after %d looks: went on for %d more", name, at, more)
 			}
 		}

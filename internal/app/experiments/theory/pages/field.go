@@ -59,14 +59,14 @@ func FieldLoss(name string) (field.Loss, error) {
 	if err != nil {
 		return field.Loss{}, fmt.Errorf("%w; and first, second, vanilla as in the paper's figures", err)
 	}
-	return field.Of(name, o.Loss)
+	return field.FromLoss(name, o.Loss)
 }
 
 // Field computes and writes everything of kindred theory field. Once ctx is done it
 // returns ctx.Err(), wrapped.
 func Field(ctx context.Context, o FieldOptions, dir string, progress Progress) (*FieldResult, error) {
 	start := time.Now()
-	o.fill()
+	o.setDefaults()
 	var losses []field.Loss
 	for _, name := range o.Losses {
 		l, err := FieldLoss(name)
@@ -83,7 +83,7 @@ func Field(ctx context.Context, o FieldOptions, dir string, progress Progress) (
 	d := fieldDrawing{o: o, out: out, tick: func(stage string) error {
 		done++
 		progress(stage, done, total)
-		return stopped(ctx, stage)
+		return stageError(ctx, stage)
 	}}
 	r := &d.result
 	*r = FieldResult{Rate: o.Config.Rate, Rule: o.Config.Rule.String(), Tangent: o.Config.Tangent}
@@ -115,8 +115,8 @@ func Field(ctx context.Context, o FieldOptions, dir string, progress Progress) (
 	return r, nil
 }
 
-// fill sets what was left to the defaults.
-func (o *FieldOptions) fill() {
+// setDefaults sets what was left to the defaults.
+func (o *FieldOptions) setDefaults() {
 	if len(o.Losses) == 0 {
 		o.Losses = []string{"first", "second", "vanilla"}
 	}
@@ -155,7 +155,7 @@ func (d *fieldDrawing) loss(ctx context.Context, l field.Loss) error {
 			}
 			side = append(side, heatMap(fmt.Sprintf("S_ap, γ %g, p %g", g, p), coarse, coarse.AP))
 			up = append(up, heatMap(fmt.Sprintf("S_an, γ %g, p %g", g, p), coarse, coarse.AN))
-			v, err := vectors(ctx, fmt.Sprintf("%s, γ %g, p %g", l.Name, g, p), l, c)
+			v, err := vectorFigure(ctx, fmt.Sprintf("%s, γ %g, p %g", l.Name, g, p), l, c)
 			if err != nil {
 				return err
 			}
@@ -249,7 +249,7 @@ func fieldArrows(ctx context.Context, l field.Loss, c field.Config, lo float64, 
 	return report.FitArrows(a, 0.95*(1-lo)/float64(cells), 0.4), nil
 }
 
-func vectors(ctx context.Context, title string, l field.Loss, c field.Config) (report.Figure, error) {
+func vectorFigure(ctx context.Context, title string, l field.Loss, c field.Config) (report.Figure, error) {
 	arrows, err := fieldArrows(ctx, l, c, 0, 16)
 	return report.Field{Axes: report.Axes{Title: title, X: "S_ap", Y: "S_an", Equal: true,
 		XRange: report.Range{Min: 0, Max: 1}, YRange: report.Range{Min: 0, Max: 1}, Width: 300, Height: 330},
@@ -292,18 +292,20 @@ func fieldPage(r *FieldResult, o FieldOptions, maps, fields []report.Captioned) 
 		{Name: "both rise", Group: "share of its corner [0.8, 1]²"}}}
 	worst := map[string]float64{}
 	for _, s := range r.Shares {
-		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.T(s.Loss), report.T(fmt.Sprint(s.Gamma)),
-			report.T(fmt.Sprint(s.Entangle)),
-			report.Num(s.All.PositiveAway, 3), report.Num(s.All.NegativeNear, 3), report.Num(s.All.ToCorner, 3),
-			report.Num(s.Corner.PositiveAway, 3), report.Num(s.Corner.NegativeNear, 3),
-			report.Num(s.Corner.ToCorner, 3)}})
+		t.Rows = append(t.Rows, report.Row{Cells: []report.Cell{report.TextCell(s.Loss),
+			report.TextCell(fmt.Sprint(s.Gamma)),
+			report.TextCell(fmt.Sprint(s.Entangle)),
+			report.NumberCell(s.All.PositiveAway, 3), report.NumberCell(s.All.NegativeNear, 3),
+			report.NumberCell(s.All.ToCorner, 3),
+			report.NumberCell(s.Corner.PositiveAway, 3), report.NumberCell(s.Corner.NegativeNear, 3),
+			report.NumberCell(s.Corner.ToCorner, 3)}})
 		worst[s.Loss] = max(worst[s.Loss], s.Corner.ToCorner)
 	}
 	blocks := []report.Block{
 		report.Text("A step goes the wrong way where the positive becomes less similar to the anchor (S_ap falls) or " +
 			"the negative more similar (S_an rises). Where both rise, triplets drift to (1, 1) and all points become " +
 			"one. This is the problem with hard negatives early in training."),
-		one(sharesFigure(r, o), "Shares of the area, by cell centres of a 200 x 200 grid."),
+		oneFigure(sharesFigure(r, o), "Shares of the area, by cell centres of a 200 x 200 grid."),
 	}
 	first, second := worst["first order"], worst["second order"]
 	if first > 0 && second > 0 {

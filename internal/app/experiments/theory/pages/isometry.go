@@ -145,13 +145,13 @@ func collapseCells() []collapseCell {
 	return out
 }
 
-func extremeOf(t isometry.Trial) ExtremeSet {
+func newExtremeSet(t isometry.Trial) ExtremeSet {
 	return ExtremeSet{t.F.Dim, t.F.X, t.F.Class, t.Loss, t.Found, t.Lower, t.Factor()}
 }
 
 func (r *IsometryResult) extremes(trials []isometry.Trial) {
 	low, _, violation := isometry.Extremes(trials)
-	r.Smallest, r.Violation = extremeOf(low), violation
+	r.Smallest, r.Violation = newExtremeSet(low), violation
 	for dim := 1; dim <= 4; dim++ {
 		var of []isometry.Trial
 		for _, t := range trials {
@@ -160,7 +160,7 @@ func (r *IsometryResult) extremes(trials []isometry.Trial) {
 			}
 		}
 		if _, high, _ := isometry.Extremes(of); high.Loss > 0 {
-			r.Largest = append(r.Largest, extremeOf(high))
+			r.Largest = append(r.Largest, newExtremeSet(high))
 		}
 	}
 	for _, t := range trials {
@@ -234,9 +234,9 @@ func (r *IsometryResult) toyFigure(ctx context.Context, seed uint64) (report.Fig
 		return nil, nil, err
 	}
 	g := alignTo(f, iso.G)
-	h, _, _, _ := isometry.Haus(f, haus.G)
-	fh, _, _, _ := isometry.Haus(f, g)
-	hi, _, _ := isometry.Iso(d, haus.G.Distances())
+	h, _, _, _ := isometry.HausdorffDistance(f, haus.G)
+	fh, _, _, _ := isometry.HausdorffDistance(f, g)
+	hi, _, _ := isometry.IsometryDistance(d, haus.G.Distances())
 	r.Toy = map[string]float64{"l_hn": iso.Loss, "d_iso": iso.Found, "d_iso_lower": iso.Lower, "d_haus": h,
 		"d_haus_lower": haus.Lower, "d_haus_of_d_iso's": fh, "d_iso_of_d_haus's": hi}
 	axes := func(title string) report.Axes {

@@ -15,8 +15,9 @@ func isometryPage(r *IsometryResult, toy, factors, curve, maps report.Figure) re
 			"to any other. Theorem 3 of the isometric approximation paper says that the hardest triplet's loss, " +
 			"L_HN, and the distance to the nearest TS arrangement, d_iso(f, TS), bound each other within a factor of " +
 			"2. Half of this is true.",
-		Sections: []report.Section{toySection(r, toy), lowerHalf(r, factors), upperHalf(r, curve), collapse(r, maps)},
-		Footer:   "kindred theory isometry",
+		Sections: []report.Section{toySection(r, toy), lowerSection(r, factors), upperSection(r, curve),
+			collapseSection(r, maps)},
+		Footer: "kindred theory isometry",
 	}
 }
 
@@ -25,7 +26,7 @@ func toySection(r *IsometryResult, toy report.Figure) report.Section {
 		report.Text("Seven points in the plane. L_HN is the loss of the hardest triplet: how much farther " +
 			"from the anchor the farthest point of its class is than the nearest point of another class. " +
 			"d_iso compares all distances before and after, d_haus the positions of the points."),
-		one(toy, "Arrows lead from f to the nearest TS arrangement found, rotated to match f."),
+		oneFigure(toy, "Arrows lead from f to the nearest TS arrangement found, rotated to match f."),
 		report.Settings{Items: []report.Item{
 			{Name: "L_HN", Value: fmt.Sprintf("%.4f", r.Toy["l_hn"])},
 			{Name: "d_iso(f, TS)",
@@ -40,7 +41,7 @@ func toySection(r *IsometryResult, toy report.Figure) report.Section {
 	}}
 }
 
-func lowerHalf(r *IsometryResult, factors report.Figure) report.Section {
+func lowerSection(r *IsometryResult, factors report.Figure) report.Section {
 	return report.Section{Title: "Theorem 3: the lower half", Blocks: []report.Block{
 		report.Text("L_HN / 2 <= d_iso(f, TS): two distances that differ by L_HN must become equal, so one " +
 			"of them changes by at least half of that. It holds for every set tried, and most sets attain " +
@@ -49,19 +50,20 @@ func lowerHalf(r *IsometryResult, factors report.Figure) report.Section {
 			"violated by more than %.1g; the smallest factor is %.4f.", r.Sets, r.Violation, r.Smallest.Factor),
 			Reasons: []string{fmt.Sprintf("For %d of them the arrangement found is proved to be the nearest: "+
 				"its error and the lower bound agree to 1e-6.", r.Certified)}},
-		one(factors, "The number of sets with each factor. 0.5 is the smallest possible."),
+		oneFigure(factors, "The number of sets with each factor. 0.5 is the smallest possible."),
 	}}
 }
 
-func upperHalf(r *IsometryResult, curve report.Figure) report.Section {
+func upperSection(r *IsometryResult, curve report.Figure) report.Section {
 	largest := report.Table{Columns: []report.Column{{Name: "dimensions"}, {Name: "points"}, {Name: "L_HN"},
 		{Name: "d_iso at least"}, {Name: "d_iso found"}, {Name: "found / L_HN"}, {Name: "the set, class by class"}},
 		Note: "On the line the value is exact. Elsewhere the true value lies between the two columns; the lower " +
 			"bound holds in any number of dimensions."}
 	row := func(e ExtremeSet) {
-		largest.Rows = append(largest.Rows, report.Row{Cells: []report.Cell{report.T(fmt.Sprint(e.Dim)),
-			report.T(fmt.Sprint(len(e.Class))), report.Num(e.Loss, 4), report.Num(e.Lower, 4), report.Num(e.Found, 4),
-			report.Num(e.Factor, 3), report.T(describe(e))}})
+		largest.Rows = append(largest.Rows, report.Row{Cells: []report.Cell{report.TextCell(fmt.Sprint(e.Dim)),
+			report.TextCell(fmt.Sprint(len(e.Class))), report.NumberCell(e.Loss, 4), report.NumberCell(e.Lower, 4),
+			report.NumberCell(e.Found, 4),
+			report.NumberCell(e.Factor, 3), report.TextCell(describeSet(e))}})
 	}
 	for _, e := range r.Largest {
 		row(e)
@@ -86,13 +88,13 @@ func upperHalf(r *IsometryResult, curve report.Figure) report.Section {
 			"With points far away in every direction, each a class of its own, they cannot: from some of " +
 			"these a move by 1/sqrt(s) appears as a change of distance of that size. Hence d_iso / L_HN " +
 			"grows like sqrt(s)."),
-		one(curve, "The proved lower bound on the factor. The distance of the far points goes to infinity."),
+		oneFigure(curve, "The proved lower bound on the factor. The distance of the far points goes to infinity."),
 		report.Verdict{Tone: report.Bad, Text: fmt.Sprintf("The upper inequality fails from s = %d, in %d "+
 			"dimensions.", r.BreaksAt, 2*r.BreaksAt-2)},
 	}}
 }
 
-func collapse(r *IsometryResult, maps report.Figure) report.Section {
+func collapseSection(r *IsometryResult, maps report.Figure) report.Section {
 	least := 1.0
 	for _, c := range r.Collapse {
 		least = min(least, c.Ratio)
@@ -101,9 +103,10 @@ func collapse(r *IsometryResult, maps report.Figure) report.Section {
 		{Name: "at least"}, {Name: "within classes"}}}
 	for _, c := range r.Collapse {
 		if c.N == 72 || c.N == 1800 {
-			cases.Rows = append(cases.Rows, report.Row{Cells: []report.Cell{report.T(fmt.Sprintf("%d points, %d "+
-				"dimensions", c.N, c.Dim)), report.T(fmt.Sprint(c.Classes)), report.Num(c.Ratio, 2),
-				report.Num(c.AtLeast, 2), report.Num(c.Own, 2)}})
+			cases.Rows = append(cases.Rows,
+				report.Row{Cells: []report.Cell{report.TextCell(fmt.Sprintf("%d points, %d "+
+					"dimensions", c.N, c.Dim)), report.TextCell(fmt.Sprint(c.Classes)), report.NumberCell(c.Ratio, 2),
+					report.NumberCell(c.AtLeast, 2), report.NumberCell(c.Own, 2)}})
 		}
 	}
 	return report.Section{Title: "Does the nearest arrangement collapse?", Blocks: []report.Block{
@@ -113,7 +116,7 @@ func collapse(r *IsometryResult, maps report.Figure) report.Section {
 			"starred, with 18 classes of 4 and 45 of 40) and the nearest arrangement found. As no diameter " +
 			"can shrink by more than the error, 1 - d_iso / diameter is a lower bound on the ratio for the " +
 			"nearest arrangement itself, whether or not it was found."),
-		one(maps, "1 is the diameter of the data. Empty cells were not computed."),
+		oneFigure(maps, "1 is the diameter of the data. Empty cells were not computed."),
 		cases,
 		report.Verdict{Text: fmt.Sprintf("The arrangement as a whole does not collapse: the smallest "+
 			"diameter ratio found is %.2f. What shrinks, for many points in few dimensions, is each single "+
@@ -124,8 +127,8 @@ func collapse(r *IsometryResult, maps report.Figure) report.Section {
 	}}
 }
 
-// describe lists a set's points by class.
-func describe(e ExtremeSet) string {
+// describeSet lists a set's points by class.
+func describeSet(e ExtremeSet) string {
 	var parts []string
 	for c := range slices.Max(e.Class) + 1 {
 		var pts []string

@@ -70,7 +70,7 @@ type snapshot struct {
 // snapshots lists the checkpoints of the options.
 func (o LiveOptions) snapshots() ([]snapshot, error) {
 	if o.Run != "" {
-		return o.kept()
+		return o.keptSnapshots()
 	}
 	if len(o.Embeddings) < 2 {
 		return nil, errors.New("need a run folder, or at least two files of embeddings")
@@ -92,8 +92,8 @@ func (o LiveOptions) open(path string) (*embedding.Table, error) {
 	return embedding.Formats{}.Label(t, o.Labels)
 }
 
-// kept lists what the run kept of the set asked for, or of the first by name.
-func (o LiveOptions) kept() ([]snapshot, error) {
+// keptSnapshots lists what the run kept of the set asked for, or of the first by name.
+func (o LiveOptions) keptSnapshots() ([]snapshot, error) {
 	f, err := run.Open(o.Run)
 	if err != nil {
 		return nil, err
@@ -163,13 +163,13 @@ func Live(ctx context.Context, o LiveOptions, dir string, progress Progress) (*L
 		return nil, err
 	}
 	r := &LiveResult{Loss: l.Name, set: snaps[0].set}
-	f := following{o: o, loss: l, config: field.Config{Entangle: o.Entangle}, result: r, first: snaps[0].path}
+	f := liveState{o: o, loss: l, config: field.Config{Entangle: o.Entangle}, result: r, first: snaps[0].path}
 	for k, s := range snaps {
 		if err := f.add(ctx, s); err != nil {
 			return nil, err
 		}
 		progress("checkpoints", k+1, len(snaps))
-		if err := stopped(ctx, s.name); err != nil {
+		if err := stageError(ctx, s.name); err != nil {
 			return nil, err
 		}
 	}
@@ -177,7 +177,7 @@ func Live(ctx context.Context, o LiveOptions, dir string, progress Progress) (*L
 		f.rows); err != nil {
 		return nil, err
 	}
-	frames, err := film(ctx, l, f.config, r.Frames, f.scatters)
+	frames, err := liveFrames(ctx, l, f.config, r.Frames, f.scatters)
 	if err != nil {
 		return nil, err
 	}
@@ -195,8 +195,8 @@ func Live(ctx context.Context, o LiveOptions, dir string, progress Progress) (*L
 	return r, nil
 }
 
-// following is the checkpoints read so far.
-type following struct {
+// liveState is the checkpoints read so far.
+type liveState struct {
 	o      LiveOptions
 	loss   field.Loss
 	config field.Config
@@ -210,7 +210,7 @@ type following struct {
 }
 
 // add reads the next checkpoint.
-func (f *following) add(ctx context.Context, s snapshot) error {
+func (f *liveState) add(ctx context.Context, s snapshot) error {
 	x, y, err := s.load(f.o.Column)
 	if err != nil {
 		return err
@@ -229,7 +229,7 @@ func (f *following) add(ctx context.Context, s snapshot) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.path, err)
 		}
-		r.Frames[k-1].Moves = field.Moved(last, now)
+		r.Frames[k-1].Moves = field.CompareMoves(last, now)
 		r.Frames[k-1].Agree, _ = field.Agreement(last, now, f.loss, f.config)
 	}
 	scatter, err := field.Nearest(ctx, x, f.labels, f.anchors)
@@ -245,14 +245,14 @@ func (f *following) add(ctx context.Context, s snapshot) error {
 	}
 	f.scatters = append(f.scatters, scatter)
 	r.Anchors, r.Samples = len(scatter.Anchor), x.Rows
-	r.Frames = append(r.Frames, LiveFrame{Name: s.name, Right: scatter.Right(), AP: mean(scatter.AP),
+	r.Frames = append(r.Frames, LiveFrame{Name: s.name, Right: scatter.CorrectShare(), AP: mean(scatter.AP),
 		AN: mean(scatter.AN), Gamma: scatter.MeanGamma()})
 	return nil
 }
 
-// film draws every checkpoint on the same part of the square: from where nearly
+// liveFrames draws every checkpoint on the same part of the square: from where nearly
 // all triplets of all checkpoints begin up to (1, 1).
-func film(ctx context.Context, l field.Loss, c field.Config, names []LiveFrame,
+func liveFrames(ctx context.Context, l field.Loss, c field.Config, names []LiveFrame,
 	scatters []field.Scatter) ([]report.Frame, error) {
 	var all []float64
 	for _, s := range scatters {
@@ -301,13 +301,17 @@ func livePage(r *LiveResult, frames []report.Frame) report.Page {
 		Note: "Agreement: mean cosine between a triplet's movement and the field's arrow at its position, with its " +
 			"own γ. 1 is perfect, 0 is chance."}
 	for i, f := range r.Frames {
-		cells := []report.Cell{report.T(f.Name), report.Num(100*f.Right, 1), report.Num(f.AP, 3), report.Num(f.AN, 3),
-			report.Num(f.Gamma, 3)}
+		cells := []report.Cell{report.TextCell(f.Name), report.NumberCell(100*f.Right, 1),
+			report.NumberCell(f.AP, 3), report.NumberCell(f.AN, 3),
+			report.NumberCell(f.Gamma, 3)}
 		if i+1 < len(r.Frames) {
-			cells = append(cells, report.Num(100*f.Moves.BottomRight, 1), report.Num(100*f.Moves.TopRight, 1),
-				report.Num(100*f.Moves.BottomLeft, 1), report.Num(100*f.Moves.TopLeft, 1), report.Num(f.Agree, 2))
+			cells = append(cells, report.NumberCell(100*f.Moves.BottomRight, 1),
+				report.NumberCell(100*f.Moves.TopRight, 1),
+				report.NumberCell(100*f.Moves.BottomLeft, 1), report.NumberCell(100*f.Moves.TopLeft, 1),
+				report.NumberCell(f.Agree, 2))
 		} else {
-			cells = append(cells, report.Blank(), report.Blank(), report.Blank(), report.Blank(), report.Blank())
+			cells = append(cells, report.BlankCell(), report.BlankCell(), report.BlankCell(), report.BlankCell(),
+				report.BlankCell())
 		}
 		t.Rows = append(t.Rows, report.Row{Cells: cells})
 	}

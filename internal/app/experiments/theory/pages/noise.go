@@ -96,7 +96,7 @@ func Noise(ctx context.Context, o NoiseOptions, dir string, progress Progress) (
 	tick := func(stage string) error {
 		done++
 		progress(stage, done, total)
-		return stopped(ctx, stage)
+		return stageError(ctx, stage)
 	}
 	var pictures []report.Figure
 	for _, l := range noiseLosses {
@@ -122,7 +122,7 @@ func Noise(ctx context.Context, o NoiseOptions, dir string, progress Progress) (
 			r.Minima = append(r.Minima,
 				NoiseMinimum{l.String(), p, best.Value, best.Widest(), noise.Modes(m, best.Distances, 0.5), mean, se})
 			if p == 0.85 && l.Kind != noise.Contrastive && o.Dim == 2 {
-				pictures = append(pictures, arrangement(m, best.Points, fmt.Sprintf("%s, p = %g", l, p)))
+				pictures = append(pictures, arrangementFigure(m, best.Points, fmt.Sprintf("%s, p = %g", l, p)))
 			}
 			if err := tick("minimising"); err != nil {
 				return nil, err
@@ -215,7 +215,7 @@ func noiseCases(ctx context.Context, r *NoiseResult, o NoiseOptions, tick func(s
 	return nil
 }
 
-func arrangement(m noise.Model, p noise.Points, title string) report.Figure {
+func arrangementFigure(m noise.Model, p noise.Points, title string) report.Figure {
 	s := report.Scatter{Axes: report.Axes{Title: title, Equal: true, Width: 250, Height: 230}, Radius: 3.2}
 	for i := range p.N() {
 		s.X, s.Y = append(s.X, p.Row(i)[0]), append(s.Y, p.Row(i)[1])

@@ -11,8 +11,8 @@ func noisePage(r *NoiseResult, o NoiseOptions, diam, modes, far, weights report.
 	return report.Page{Title: "Label noise and class collapse",
 		Lead: "Expected losses under label noise as exact sums, the arrangements that minimise them, and the " +
 			"conditions under which the theorems of Levi et al. 2021 hold.",
-		Sections: []report.Section{noiseCollapses(r, o, diam, pictures), conditions(r), twoModes(r, modes),
-			farPositives(far, weights), {Title: "All minima", Blocks: []report.Block{allMinima(r, o)}}},
+		Sections: []report.Section{noiseCollapses(r, o, diam, pictures), conditionSection(r), modesSection(r, modes),
+			farSection(far, weights), {Title: "All minima", Blocks: []report.Block{minimaTable(r, o)}}},
 		Footer: "kindred theory noise"}
 }
 
@@ -35,7 +35,7 @@ func noiseCollapses(r *NoiseResult, o NoiseOptions, diam report.Figure, pictures
 			"every class shrinks to one point as soon as labels are sometimes wrong, p < 1. Without noise, p = " +
 			"1, the triplet and margin losses allow a class any width up to a limit. With easy positives (EPS) " +
 			"classes stay wide."),
-		one(diam, fmt.Sprintf("Widest class at the best minimum found, against p: %d classes of %d points in %d "+
+		oneFigure(diam, fmt.Sprintf("Widest class at the best minimum found, against p: %d classes of %d points in %d "+
 			"dimensions.", r.Classes, r.PerClass, r.Dim)),
 		report.Verdict{Text: fmt.Sprintf("Of %d minima at p < 1, %d are collapsed (below 1e-3 of the margin) and "+
 			"%d keep wide classes.", len(r.Minima)-len(noiseLosses), collapsed, wide),
@@ -44,18 +44,19 @@ func noiseCollapses(r *NoiseResult, o NoiseOptions, diam report.Figure, pictures
 	}}
 	if len(pictures) > 0 {
 		section.Blocks = append(section.Blocks,
-			one(report.Panels{Figures: pictures, Columns: 2},
+			oneFigure(report.Panels{Figures: pictures, Columns: 2},
 				"The arrangements themselves. A collapsed class is a single mark that hides the others."))
 	}
 	return section
 }
 
-func conditions(r *NoiseResult) report.Section {
+func conditionSection(r *NoiseResult) report.Section {
 	cases := report.Table{Columns: []report.Column{{Name: "case"}, {Name: "widest class (margins)"},
 		{Name: "what happens"}}}
 	for _, c := range r.Cases {
 		cases.Rows = append(cases.Rows,
-			report.Row{Cells: []report.Cell{report.T(c.Case), report.Num(c.Diameter, 3), report.T(c.Says)}})
+			report.Row{Cells: []report.Cell{report.TextCell(c.Case), report.NumberCell(c.Diameter, 3),
+				report.TextCell(c.Says)}})
 	}
 	return report.Section{Title: "What the theorems need and do not say", Blocks: []report.Block{
 		report.Text("The proofs are correct for each anchor's terms taken alone; whether all anchors can reach " +
@@ -71,7 +72,7 @@ func conditions(r *NoiseResult) report.Section {
 	}}
 }
 
-func twoModes(r *NoiseResult, modes report.Figure) report.Section {
+func modesSection(r *NoiseResult, modes report.Figure) report.Section {
 	first := report.Table{
 		Columns: []report.Column{{Name: "classes"}, {Name: "p"},
 			{Name: "triplet", Group: "two modes cost less from n ="},
@@ -80,18 +81,18 @@ func twoModes(r *NoiseResult, modes report.Figure) report.Section {
 			"neighbours are, a point of that rank or beyond is pushed to beta + alpha.",
 	}
 	for _, f := range r.First {
-		cells := []report.Cell{report.T(fmt.Sprint(f.Classes)), report.T(fmt.Sprint(f.P))}
+		cells := []report.Cell{report.TextCell(fmt.Sprint(f.Classes)), report.TextCell(fmt.Sprint(f.P))}
 		for _, n := range []int{f.Triplet, f.Margin} {
 			if n == 0 {
-				cells = append(cells, report.T("–"))
+				cells = append(cells, report.TextCell("–"))
 			} else {
-				cells = append(cells, report.Num(float64(n), 0))
+				cells = append(cells, report.NumberCell(float64(n), 0))
 			}
 		}
 		if f.Rank < 0 {
-			cells = append(cells, report.T("> 5000"))
+			cells = append(cells, report.TextCell("> 5000"))
 		} else {
-			cells = append(cells, report.Num(float64(f.Rank+1), 0))
+			cells = append(cells, report.NumberCell(float64(f.Rank+1), 0))
 		}
 		first.Rows = append(first.Rows, report.Row{Cells: cells})
 	}
@@ -104,12 +105,12 @@ func twoModes(r *NoiseResult, modes report.Figure) report.Section {
 			"for its positive.\n\nClaim 2, for the margin loss, holds with beta held at alpha. With beta free, " +
 			"as in theorem 2, the pushing terms outnumber the one pulling term so much that beta is best below " +
 			"every distance, at -alpha, where two modes gain nothing."),
-		one(modes, "What two modes save per point, triplet loss with EPS. Above 0 they cost less."),
+		oneFigure(modes, "What two modes save per point, triplet loss with EPS. Above 0 they cost less."),
 		first,
 	}}
 }
 
-func farPositives(far, weights report.Figure) report.Section {
+func farSection(far, weights report.Figure) report.Section {
 	return report.Section{Title: "Claims 3 and 4: far positives are pushed away", Blocks: []report.Block{
 		report.Text("With EPS a point pulls the anchor only if no nearer point shares the anchor's label. The " +
 			"farther down the list a point is, the less likely this is, while the chance that the two labels " +
@@ -118,22 +119,23 @@ func farPositives(far, weights report.Figure) report.Section {
 			"the other class, then the two classes alternate: with p = 0.95 the first point of the anchor's own " +
 			"class, although ninth, is still pulled; with p = 0.7 none is.\n\nClaim 4 says the same of the " +
 			"triplet loss, and its M also depends on p and on which points are near."),
-		figures("", report.Captioned{Figure: far, Caption: "Where each neighbour settles, alpha = beta = 1."},
+		figureBlock("", report.Captioned{Figure: far, Caption: "Where each neighbour settles, alpha = beta = 1."},
 			report.Captioned{Figure: weights, Caption: "Chance that the neighbour is the easy positive (pull), " +
 				"and that the labels differ (push)."}),
 	}}
 }
 
-func allMinima(r *NoiseResult, o NoiseOptions) report.Table {
+func minimaTable(r *NoiseResult, o NoiseOptions) report.Table {
 	minima := report.Table{Columns: []report.Column{{Name: "loss"}, {Name: "p"}, {Name: "expected loss"},
 		{Name: "drawn"}, {Name: "widest class"}, {Name: "groups"}},
 		Note: fmt.Sprintf("Drawn: mean ± standard error over %d labellings. The largest deviation from the exact "+
 			"value is %.1f standard errors.", max(o.Draws, 1), r.WorstZ)}
 	for _, m := range r.Minima {
 		minima.Rows = append(minima.Rows,
-			report.Row{Cells: []report.Cell{report.T(m.Loss), report.T(fmt.Sprint(m.P)), report.Num(m.Value, 5),
-				report.T(fmt.Sprintf("%.5f ± %.5f", m.Drawn, m.StdErr)), report.Num(m.Diameter, 4),
-				report.T(fmt.Sprint(m.Groups))}})
+			report.Row{Cells: []report.Cell{report.TextCell(m.Loss), report.TextCell(fmt.Sprint(m.P)),
+				report.NumberCell(m.Value, 5),
+				report.TextCell(fmt.Sprintf("%.5f ± %.5f", m.Drawn, m.StdErr)), report.NumberCell(m.Diameter, 4),
+				report.TextCell(fmt.Sprint(m.Groups))}})
 	}
 	return minima
 }

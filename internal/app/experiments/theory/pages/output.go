@@ -81,16 +81,16 @@ func (f *folder) table(name string, header []string, rows [][]any) error {
 
 func (f *folder) page(p report.Page) error { return p.WriteFile(f.path("index.html")) }
 
-func figures(caption string, f ...report.Captioned) report.Figures {
+func figureBlock(caption string, f ...report.Captioned) report.Figures {
 	return report.Figures{Items: f, Caption: caption}
 }
 
-func one(f report.Figure, caption string) report.Figures {
-	return figures("", report.Captioned{Figure: f, Caption: caption})
+func oneFigure(f report.Figure, caption string) report.Figures {
+	return figureBlock("", report.Captioned{Figure: f, Caption: caption})
 }
 
-// stopped returns ctx.Err() with what was under way.
-func stopped(ctx context.Context, stage string) error {
+// stageError returns ctx.Err() with what was under way.
+func stageError(ctx context.Context, stage string) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", stage, err)
 	}

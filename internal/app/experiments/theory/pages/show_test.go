@@ -51,8 +51,8 @@ func checkFiles(t *testing.T, o Output) {
 	}
 }
 
-// progressOf returns a callback that checks that progress is made and ends.
-func progressOf(t *testing.T) (Progress, func()) {
+// newProgress returns a callback that checks that progress is made and ends.
+func newProgress(t *testing.T) (Progress, func()) {
 	last, all := 0, 1
 	return func(stage string, done, total int) {
 			if done <= last || done > total || stage == "" {
@@ -66,8 +66,8 @@ func progressOf(t *testing.T) (Progress, func()) {
 		}
 }
 
-// same runs a command twice and compares its JSON without times and folders.
-func same(t *testing.T, run func(dir string) (any, *Output)) {
+// checkSame runs a command twice and compares its JSON without times and folders.
+func checkSame(t *testing.T, run func(dir string) (any, *Output)) {
 	t.Helper()
 	var first string
 	for k := range 2 {
@@ -87,7 +87,7 @@ func same(t *testing.T, run func(dir string) (any, *Output)) {
 }
 
 func TestNoise(t *testing.T) {
-	p, end := progressOf(t)
+	p, end := newProgress(t)
 	r, err := Noise(context.Background(), NoiseOptions{PerClass: 3, Restarts: 1, Draws: 100, Seed: 2}, t.TempDir(), p)
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestIsometry(t *testing.T) {
 	if testing.Short() {
 		t.Skip("computes the map of collapse")
 	}
-	p, end := progressOf(t)
+	p, end := newProgress(t)
 	r, err := Isometry(context.Background(), IsometryOptions{Random: 60, Searches: 3, Steps: 5, Iterations: 2, Seed: 2},
 		t.TempDir(), p)
 	if err != nil {
@@ -130,8 +130,8 @@ func TestIsometry(t *testing.T) {
 }
 
 func TestField(t *testing.T) {
-	same(t, func(dir string) (any, *Output) {
-		p, end := progressOf(t)
+	checkSame(t, func(dir string) (any, *Output) {
+		p, end := newProgress(t)
 		r, err := Field(context.Background(), FieldOptions{Losses: []string{"second", "triplet", "multisimilarity"},
 			Gammas: []float64{0.5}, Entangle: []float64{0.4}, Grid: 40, Seed: 2}, dir, p)
 		if err != nil {
@@ -246,7 +246,7 @@ func TestLive(t *testing.T) {
 	var byRun string
 	for k, o := range []LiveOptions{{Run: run},
 		{Embeddings: files, Labels: strings.Replace(files[0], "embeddings.npy", "labels.csv", 1)}} {
-		p, end := progressOf(t)
+		p, end := newProgress(t)
 		r, err := Live(context.Background(), o, t.TempDir(), p)
 		if err != nil {
 			t.Fatal(err)
