@@ -212,8 +212,7 @@ func checkViews(cfg *Config, o *objective.Options, p *population) error {
 				"set sample.views=2 and data.augment")
 		case c.Name == balanced && c.PerClass == 1 || p.singletons == p.classes:
 			return errors.New("loss.name: a loss keeps the samples of a class apart, but batches hold one sample of " +
-				"each " +
-				"class: set sample.per_class to 2 or more, and use labels with as many samples")
+				"each class: set sample.per_class to 2 or more, and use labels with as many samples")
 		}
 	}
 	return nil

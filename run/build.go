@@ -192,8 +192,8 @@ func (t *trainingStage) fitMemory(spec *nn.Spec) (err error) {
 		}
 		if smaller.check() == nil {
 			t.memory = smaller
-			t.addNote("train.chunk is %d: batches go through the network in pieces, because whole batches would exceed "+
-				"the memory limit; results differ from those of whole batches by rounding", c.Chunk)
+			t.addNote("train.chunk is %d: batches go through the network in pieces, because whole batches would "+
+				"exceed the memory limit; results differ from those of whole batches by rounding", c.Chunk)
 			return nil
 		}
 	}
@@ -336,8 +336,7 @@ func (t *trainingStage) useEngine() error {
 	switch {
 	case t.features != nil:
 		return fmt.Errorf("network.freeze=%s: only the embedding layer is trained, and this engine trains whole "+
-			"networks: use "+
-			"kindred train", wholeBody)
+			"networks: use kindred train", wholeBody)
 	case t.cfg.Network.LoRA.Rank > 0:
 		return errors.New("network.lora: this engine trains whole networks: use kindred train")
 	case t.opts.Ranks != nil:

@@ -99,9 +99,8 @@ func (f *Folder) Config(overrides ...string) (Config, error) {
 func (f *Folder) configText() ([]byte, error) {
 	text, err := yamltext.ReadFile(f.ConfigPath())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, newMissingError("%s is not the folder of a run, because it has no %s: give a folder that kindred train "+
-			"has "+
-			"written", f.dir, configFile)
+		return nil, newMissingError("%s is not the folder of a run, because it has no %s: "+
+			"give a folder that kindred train has written", f.dir, configFile)
 	}
 	return text, err
 }

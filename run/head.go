@@ -192,8 +192,7 @@ func (t *trainingStage) setIdentityHead() error {
 	n := t.cfg.Network.Dim
 	if w == nil || len(w.Value) != n*n {
 		return fmt.Errorf("network.head is %s: network.dim must equal the number of features; leave network.dim "+
-			"out, or "+
-			"set network.head to %s", identityHead, pcaHead)
+			"out, or set network.head to %s", identityHead, pcaHead)
 	}
 	clear(w.Value)
 	for i := range n {

@@ -222,8 +222,7 @@ func loadSaved(path string, data DataConfig) (m *Model, notes []string, err erro
 	d := &cfg.Data
 	if in.H != in.W || d.Size != 0 && d.Size != in.H || d.Channels != 0 && d.Channels != in.C {
 		return nil, nil, fmt.Errorf("the network in %s takes images of %s, but they are prepared as squares with "+
-			"data.size "+
-			"%d and data.channels %d (0: the network's own)", dir, in, d.Size, d.Channels)
+			"data.size %d and data.channels %d (0: the network's own)", dir, in, d.Size, d.Channels)
 	}
 	d.Size, d.Channels, d.Chroma = in.H, in.C, cmp.Or(d.Chroma, meta["chroma"])
 	said := onnxnet.Preparation{Pixels: meta["pixels"], Fit: meta["fit"], Resample: meta["resample"],

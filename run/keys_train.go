@@ -313,8 +313,7 @@ var evalKeys = []key{
 	{
 		Name: "eval.metrics", Pointer: func(c *Config) any { return &c.Eval.Metrics },
 		Help: "further metrics after the last epoch, with the names of kindred eval; fine:nmi or label:nmi+30 for " +
-			"one " +
-			"column of labels",
+			"one column of labels",
 		Checks: []check{func(v any, _ []string, bad report) {
 			for _, m := range v.([]string) {
 				if _, _, err := parseMetric(m); err != nil {

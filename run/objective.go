@@ -91,8 +91,7 @@ func idleReason(s *train.Sums, o *objective.Options) string {
 		cause = "no sample had a negative in its batch: draw more classes in a batch (sample.classes)"
 	case s.Tuples == 0 && s.NoPositive >= s.Samples:
 		cause = "no sample had a positive in its batch: draw more samples of a class (sample.per_class), or use " +
-			"coarser " +
-			"labels (data.label)"
+			"coarser labels (data.label)"
 	case s.Tuples == 0 && s.NoCandidate > 0 && (o.Mine.PositiveRange != mine.Range{} ||
 		o.Mine.NegativeRange != mine.Range{}):
 		cause = fmt.Sprintf("%d times no candidate was within the range of distances: widen mine.positives_from and "+

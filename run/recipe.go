@@ -98,8 +98,7 @@ func (c *Config) adoptNetworkInput(net *onnxnet.Network) (onnxnet.Preparation, [
 	notes := net.Notes
 	if c.Data.Size == 0 && in.H != in.W {
 		return said, nil, fmt.Errorf("network.pretrained: %s takes images of %d x %d, which are not square: set "+
-			"data.size to the side of "+
-			"square images", c.Network.Pretrained, in.H, in.W)
+			"data.size to the side of square images", c.Network.Pretrained, in.H, in.W)
 	}
 	if c.Data.Channels != 0 && c.Data.Channels != in.C {
 		return said, nil, fmt.Errorf("data.channels is %d, but %s takes %d", c.Data.Channels, c.Network.Pretrained,

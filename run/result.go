@@ -252,8 +252,7 @@ func (t *trainer) verdict(r *train.Result) string {
 	}
 	if name := t.missingDefault; name != "" {
 		random := fmt.Sprintf("this run started from random weights, because no pretrained network could be "+
-			"fetched: on "+
-			"photographs a pretrained start helps more than any other setting. Get one with "+
+			"fetched: on photographs a pretrained start helps more than any other setting. Get one with "+
 			"'kindred weights get %s' on a machine with internet access, or name a file with "+
 			"network.pretrained, and train again", name)
 		return strings.TrimSuffix(random+"; "+says, "; ")
@@ -279,8 +278,7 @@ func (t *trainer) compareWithUntrained(r *train.Result) string {
 	after, err := train.MetricOf(r.Metrics, key)
 	if err == nil && after < before {
 		return fmt.Sprintf("the trained network is worse than the features that it started from (%s %.4f, and %.4f "+
-			"at %d px): "+
-			"leave network.dim out, which keeps the features unchanged; %s", key, after, before, t.side,
+			"at %d px): leave network.dim out, which keeps the features unchanged; %s", key, after, before, t.side,
 			t.suggestRemedies(r))
 	}
 	if n := len(r.History); r.Epoch == n && n == t.cfg.Train.Epochs && !t.hasDefaultLength() {

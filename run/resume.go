@@ -73,8 +73,8 @@ func (t *trainer) noteRateChange(o train.Origin) error {
 	case c.Epochs < before:
 		how = "lower"
 	}
-	t.addNote("train.schedule is %s: the learning rate now falls to 0 over %d epochs, and not over %d, so it goes on %s "+
-		"than before", c.Schedule, c.Epochs, before, how)
+	t.addNote("train.schedule is %s: the learning rate now falls to 0 over %d epochs, and not over %d, so it goes on "+
+		"%s than before", c.Schedule, c.Epochs, before, how)
 	return nil
 }
 
@@ -116,8 +116,7 @@ func (t *trainer) nothingToFinishError() error {
 func (t *trainer) checkConfig(o train.Origin) error {
 	if o.Settings == "" {
 		return fmt.Errorf("%s: the checkpoint lacks the configuration that it was trained with, because a version "+
-			"that was "+
-			"never released wrote it: start the run again in another folder", t.opts.Dir)
+			"that was never released wrote it: start the run again in another folder", t.opts.Dir)
 	}
 	now, err := t.record.configText()
 	if err != nil {

@@ -41,6 +41,7 @@ type calibrateFlags struct {
 	forceNetwork bool
 }
 
+// newCalibrate returns the command calibrate. Long: its help and its flags are most of it.
 func newCalibrate(a *app) *cobra.Command {
 	var f calibrateFlags
 	cmd := &cobra.Command{
@@ -282,8 +283,8 @@ func (f *calibrateFlags) checkAct(act string) error {
 }
 
 // open reads or embeds the photos to calibrate on, and leaves out failed ones.
-func (f *calibrateFlags) open(ctx context.Context, a *app, of calibrationSource, arg,
-	file string) (*calibrate.Photos, error) {
+func (f *calibrateFlags) open(ctx context.Context, a *app, of calibrationSource,
+	arg, file string) (*calibrate.Photos, error) {
 	f.setOptions(a)
 	s, err := f.openSet(ctx, a, of, arg, file)
 	if err != nil {
@@ -293,8 +294,8 @@ func (f *calibrateFlags) open(ctx context.Context, a *app, of calibrationSource,
 }
 
 // openSet reads or embeds the photos to calibrate on.
-func (f *calibrateFlags) openSet(ctx context.Context, a *app, of calibrationSource, arg,
-	file string) (*calibrate.Photos, error) {
+func (f *calibrateFlags) openSet(ctx context.Context, a *app, of calibrationSource,
+	arg, file string) (*calibrate.Photos, error) {
 	switch of {
 	case fileSource:
 		t, err := a.readLabelled(arg, f.labels, columnList(f.opt.Column), f.opt.Strict)
@@ -341,8 +342,8 @@ func (f *calibrateFlags) crossFit(ctx context.Context, a *app, arg, keep string)
 	}
 	if stopped := (*run.StoppedError)(nil); errors.As(err, &stopped) {
 		return nil, resumableError{error: err, command: f.commandLine(arg),
-			where: fmt.Sprintf("fold %d of %d, %s; what is "+
-				"trained is kept in %s", fold, f.opt.Folds, stopped.Stopped.Where(), escape.Name(keep))}
+			where: fmt.Sprintf("fold %d of %d, %s; what is trained is kept in %s",
+				fold, f.opt.Folds, stopped.Stopped.Where(), escape.Name(keep))}
 	}
 	return s, err
 }
@@ -404,8 +405,8 @@ func (f *calibrateFlags) setOptions(a *app) {
 
 // copyCalibration copies a network's calibration to where the network's export or index looks for it. A calibration
 // of another network is not copied, and a remark says so.
-func (a *app) copyCalibration(of *calibrations.Distances, to string, as embedding.Network) (*decide.Calibration,
-	error) {
+func (a *app) copyCalibration(of *calibrations.Distances, to string, as embedding.Network) (
+	*decide.Calibration, error) {
 	c, err := of.CopyTo(to, as)
 	var unfit *calibrations.UnfitError
 	if errors.As(err, &unfit) {

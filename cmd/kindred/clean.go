@@ -146,8 +146,8 @@ func runClean(ctx context.Context, a *app, f *cleanFlags, arg string) error {
 }
 
 // findSuspects looks for every sort of suspect.
-func (f *cleanFlags) findSuspects(ctx context.Context, a *app, r *itemsource.Items, arg string) (*suspects.Report,
-	error) {
+func (f *cleanFlags) findSuspects(ctx context.Context, a *app, r *itemsource.Items, arg string) (
+	*suspects.Report, error) {
 	o := suspects.Options{Least: f.least, Neighbours: f.neighbours, Seed: a.seed}
 	if f.folds > 0 {
 		var bar *progress.Bar

@@ -131,8 +131,7 @@ func TestEmbedWritesWhatTheNameSays(t *testing.T) {
 func TestEmbedWithoutLabels(t *testing.T) {
 	dir, tmp := writePhotos(t), t.TempDir()
 	runProgram(t, "train --data "+dir+" --out "+tmp+"/run --set train.epochs=1 --set network.name=mlp --set "+
-		"network.width=8 "+
-		"--set data.split=images:0.3")
+		"network.width=8 --set data.split=images:0.3")
 	one := filepath.Join(dir, "c0")
 	files, err := filepath.Glob(filepath.Join(one, "*.png"))
 	if err != nil || len(files) < 2 {

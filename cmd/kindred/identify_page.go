@@ -252,8 +252,8 @@ func (s *identifySheet) describeSet(vote *api.Vote) string {
 }
 
 // newRow returns a photo with the neighbours that voted and the text about their votes.
-func (s *identifySheet) newRow(i int, voters []api.Neighbour, label string) (report.RetrievalRow, string,
-	error) {
+func (s *identifySheet) newRow(i int, voters []api.Neighbour, label string) (
+	report.RetrievalRow, string, error) {
 	var row report.RetrievalRow
 	var err error
 	if row.Item, err = s.query(s.queries.Picture(i)); err != nil {

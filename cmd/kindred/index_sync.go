@@ -305,8 +305,7 @@ func (f *syncFlags) network(x *index.Index) (*run.Model, error) {
 	}
 	if !is.IsSame(have.Network) {
 		return nil, fmt.Errorf("%s is not the network that made the embeddings of %s, or it prepares photos "+
-			"differently: "+
-			"restore the folder from a backup, or make the index again", x.NetworkDir(), x.Dir())
+			"differently: restore the folder from a backup, or make the index again", x.NetworkDir(), x.Dir())
 	}
 	return f.model, nil
 }

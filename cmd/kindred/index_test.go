@@ -51,8 +51,7 @@ func TestIndexOfPhotos(t *testing.T) {
 	if added.Added.Added != 18 || added.Items != 18 {
 		t.Fatalf("%+v", added)
 	}
-	kindredJSON(t, &added, "index", "add", ix, "--data", dir)
-	if added.Skipped != 18 || added.Added.Added != 0 {
+	if kindredJSON(t, &added, "index", "add", ix, "--data", dir); added.Skipped != 18 || added.Added.Added != 0 {
 		t.Errorf("again: %+v", added)
 	}
 	// The folder alone is enough, and says what kindred search does of the photos.

@@ -62,8 +62,8 @@ func (f *lookupFlags) OpenStore(ctx context.Context, address string) (store.Stor
 }
 
 // OpenPhotos opens a data set.
-func (f *lookupFlags) OpenPhotos(ctx context.Context, path string, m *run.Model, strict bool) (*data.Dataset, string,
-	error) {
+func (f *lookupFlags) OpenPhotos(ctx context.Context, path string, m *run.Model, strict bool) (
+	*data.Dataset, string, error) {
 	return (&photoFlags{path, f.dataDir, f.outside}).openFor(ctx, m, strict)
 }
 

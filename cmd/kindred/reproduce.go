@@ -234,8 +234,8 @@ func withSeeds(args []string, n int) []string {
 }
 
 // reproduce runs an experiment and writes its folder.
-func reproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options, queued *queueFlags) (*paper.Outcome,
-	error) {
+func reproduce(cmd *cobra.Command, a *app, e *paper.Experiment, o paper.Options, queued *queueFlags) (
+	*paper.Outcome, error) {
 	held, err := paper.LockFolder(o.Dir)
 	if err != nil {
 		return nil, err

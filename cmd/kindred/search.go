@@ -314,8 +314,8 @@ func (f *searchFlags) calibrationFlag(cmd *cobra.Command) string {
 
 // newQueries returns the queries, with the photos among them, which the caller closes. Photos come first, as
 // the page has them.
-func (f *searchFlags) newQueries(ctx context.Context, source *lookup.Source) (photos *lookup.Set, list []lookup.Query,
-	err error) {
+func (f *searchFlags) newQueries(ctx context.Context, source *lookup.Source) (
+	photos *lookup.Set, list []lookup.Query, err error) {
 	photos = &lookup.Set{}
 	if paths := lookup.SinglePhotos(f.phrases); len(paths) > 0 {
 		if photos, list, err = source.EmbedPhotos(ctx, paths, ""); err != nil {

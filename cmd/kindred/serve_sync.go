@@ -53,8 +53,8 @@ func (a *app) startFollowing(ctx context.Context, x *index.Index, dir string, ev
 }
 
 // compareLogged compares once, logs the result and returns it.
-func (f *syncFlags) compareLogged(ctx context.Context, a *app, x *index.Index, log *slog.Logger) (out serve.Comparison,
-	err error) {
+func (f *syncFlags) compareLogged(ctx context.Context, a *app, x *index.Index, log *slog.Logger) (
+	out serve.Comparison, err error) {
 	set, p, err := f.compare(ctx, a, x)
 	if err != nil {
 		return out, err

@@ -115,8 +115,8 @@ func (f *storeFlags) rules(store bool) []flagRule {
 
 // ensure opens the store at an address, or makes it for vectors of a length. It prints what precision
 // the store loses.
-func (f *storeFlags) ensure(ctx context.Context, a *app, url string, dim int, distance, network string) (*remoteStore,
-	error) {
+func (f *storeFlags) ensure(ctx context.Context, a *app, url string, dim int, distance, network string) (
+	*remoteStore, error) {
 	database, name, err := splitStore(url)
 	if err != nil {
 		return nil, err

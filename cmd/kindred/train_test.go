@@ -19,8 +19,8 @@ import (
 )
 
 // shortRun is a run of milliseconds; append to it.
-const shortRun = "train --data features.npy --set network.name=linear --set network.dim=3 --set sample.batches=4 --set " +
-	"train.epochs=2 "
+const shortRun = "train --data features.npy --set network.name=linear --set network.dim=3 --set sample.batches=4 " +
+	"--set train.epochs=2 "
 
 func TestTrainSaysWhereItWrites(t *testing.T) {
 	makeFeatureSet(t)

@@ -14,8 +14,8 @@ import (
 )
 
 // newValidation answers --trials and --check of the calibration of arg.
-func (f *calibrateFlags) newValidation(ctx context.Context, a *app, arg string, opt decide.Options) (decide.Ask,
-	error) {
+func (f *calibrateFlags) newValidation(ctx context.Context, a *app, arg string, opt decide.Options) (
+	decide.Ask, error) {
 	ask := decide.Ask{FMR: f.fmr, FPIR: []float64{0.05}, Galleries: []int{20, 200, 658}, Coverage: []float64{0.9, 0.95}}
 	if f.seen == "" {
 		return ask, nil
@@ -149,8 +149,8 @@ func (f *calibrateFlags) fits(a *app, c *decide.Calibration, file string, t *emb
 }
 
 // openNew reads or embeds the photos to compare with a calibration. The table has no columns if there are no labels.
-func (f *calibrateFlags) openNew(ctx context.Context, a *app, of calibrationSource, arg string) (*embedding.Table,
-	*calibrations.Distances, error) {
+func (f *calibrateFlags) openNew(ctx context.Context, a *app, of calibrationSource, arg string) (
+	*embedding.Table, *calibrations.Distances, error) {
 	look := lookupFlags{a: a, dataDir: f.photos.dataDir, outside: f.photos.outside, spec: lookup.Spec{Labels: f.labels,
 		Column: f.opt.Column, Strict: f.opt.Strict}}
 	switch {

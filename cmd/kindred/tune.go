@@ -91,8 +91,7 @@ then 1, or 0 with --allow-failed.`,
 	fs := newFlags(cmd)
 	fs.IntVar(&trials, "trials", 12, "number of trials of each arm")
 	fs.text(&o.Dir, "out", "", "folder of the results (default reports/NAME-tune)", completeFolders)
-	fs.text(&o.Scale, "scale", "",
-		"size of the experiment to choose settings for; default: the one that has ranges",
+	fs.text(&o.Scale, "scale", "", "size of the experiment to choose settings for; default: the one that has ranges",
 		completeOfExperiment(scaleNames))
 	fs.jobs(&o.Jobs)
 	fs.repeated(&o.Set, "set", "change a setting of all trials, as in kindred train: section.key=value",

@@ -179,7 +179,8 @@ func FormatRatios(records []*Record) []byte {
 			cell := ""
 			if part := r.latestRecord(c.name); part != nil {
 				x := part.find(c.name)
-				cell = fmt.Sprintf("**%s** (%s ms), %s", formatFactor(x.Ratio), formatDigits(x.MedianMS), part.peerNames(x))
+				cell = fmt.Sprintf("**%s** (%s ms), %s",
+					formatFactor(x.Ratio), formatDigits(x.MedianMS), part.peerNames(x))
 				if part != r {
 					cell += ", " + part.Taken
 				}

@@ -89,7 +89,7 @@ func TestFlagsOfOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown, err := os.ReadFile(filepath.Join("..", "..", "..", "cmd", "kindred", "options_test.go"))
+	shown, err := os.ReadFile(filepath.Join("..", "..", "..", "cmd", "kindred", "flag_names_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}

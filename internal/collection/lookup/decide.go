@@ -181,8 +181,8 @@ func VotingNeighbours(near []api.Neighbour) []decide.Neighbour {
 
 // decideTogether decides about all queries as photos of one thing. Items that are one of them have no vote about the
 // others either.
-func decideTogether(ctx context.Context, g Gallery, d *decide.Decider, queries []Query, opt DecideOptions) (Decision,
-	error) {
+func decideTogether(ctx context.Context, g Gallery, d *decide.Decider, queries []Query, opt DecideOptions) (
+	Decision, error) {
 	n := len(queries)
 	q, near, itself := Decision{}, make([][]api.Neighbour, n), map[string]string{}
 	q.Query, q.Photos = queries[0].Name, n

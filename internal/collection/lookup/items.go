@@ -142,8 +142,8 @@ func (g *Items) Measures(ctx context.Context, says *decide.Calibration, _ float6
 }
 
 // Measure reads every item once; count has the number of items with each label, as returned by Counts.
-func (g *Items) Measure(ctx context.Context, says *decide.Calibration, count map[string]int) (*decide.Measures,
-	error) {
+func (g *Items) Measure(ctx context.Context, says *decide.Calibration, count map[string]int) (
+	*decide.Measures, error) {
 	return g.measure(ctx, says, count, nil)
 }
 

@@ -268,8 +268,7 @@ func spectrumFigure(d Diagnosis) []Figure {
 // of the worst classes, for each model.
 func classBlocks(ds []Diagnosis) []Block {
 	blocks := figureBlocks(ds, describeSets(ds)+"One mark per class. Above the dashed line the nearest other class is "+
-		"farther away than "+
-		"the class's own members are from each other, on average.", func(d Diagnosis) []Figure {
+		"farther away than the class's own members are from each other, on average.", func(d Diagnosis) []Figure {
 		if len(d.Classes) == 0 {
 			return nil
 		}
@@ -348,6 +347,5 @@ func clusterBlocks(ds []Diagnosis) []Block {
 	return []Block{Figures{Items: []Captioned{{Figure: l}},
 		Caption: describeSets(ds) +
 			"Normalised mutual information of the clusters with the labels. If it still grows " +
-			"beyond one " +
-			"cluster per class, classes consist of several groups."}}
+			"beyond one cluster per class, classes consist of several groups."}}
 }

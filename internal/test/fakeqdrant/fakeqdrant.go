@@ -87,8 +87,8 @@ type collections struct {
 	s *Server
 }
 
-func (c *collections) Create(_ context.Context, r *qdrant.CreateCollection) (*qdrant.CollectionOperationResponse,
-	error) {
+func (c *collections) Create(_ context.Context, r *qdrant.CreateCollection) (
+	*qdrant.CollectionOperationResponse, error) {
 	if _, ok := c.s.collections[r.GetCollectionName()]; ok {
 		return nil, status.Errorf(codes.AlreadyExists, "Collection `%s` already exists!", r.GetCollectionName())
 	}
@@ -104,8 +104,8 @@ func (c *collections) CollectionExists(_ context.Context,
 	return &qdrant.CollectionExistsResponse{Result: &qdrant.CollectionExists{Exists: ok}}, nil
 }
 
-func (c *collections) Get(_ context.Context, r *qdrant.GetCollectionInfoRequest) (*qdrant.GetCollectionInfoResponse,
-	error) {
+func (c *collections) Get(_ context.Context, r *qdrant.GetCollectionInfoRequest) (
+	*qdrant.GetCollectionInfoResponse, error) {
 	in, err := c.s.find(r.GetCollectionName())
 	if err != nil {
 		return nil, err

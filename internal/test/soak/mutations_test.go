@@ -107,8 +107,7 @@ func TestMutations(t *testing.T) {
 			return err
 		}},
 		mutations.Reader{Name: "names in safetensors", Valid: []string{`["a.jpg", "b.jpg"]`},
-			Read: file("t.safetensors",
-				func(path string) error { return readNames(path) })},
+			Read: file("t.safetensors", readNames)},
 		mutations.Reader{Name: "run.yaml",
 			Valid: []string{"data: {name: mnist, size: 32}\nnetwork: {name: resnet18, dim: 64}\n" +
 				"loss: {name: triplet, margin: 0.2}\ntrain: {epochs: 3, lr: 1e-3}\neval: {recall: [1, 2]}\n",
@@ -214,12 +213,12 @@ var decoders = map[string]string{
 	"internal/database/weaviate/http.go":         "answer of Weaviate",
 	"internal/database/weaviate/weaviate.go":     "answer of Weaviate",
 	"internal/app/cli/customloss/own.go":         "identity of a loss",
-	"sweep/memory.go":                            "state of a sweep",
-	"sweep/parse.go":                             "sweep plan",
-	"sweep/samedata.go":                          "data of a sweep",
-	"sweep/sweep.go":                             "plan of a sweep",
+	"run/sweep/result_cache.go":                  "state of a sweep",
+	"run/sweep/parse.go":                         "sweep plan",
+	"run/sweep/data_check.go":                    "data of a sweep",
+	"run/sweep/sweep.go":                         "plan of a sweep",
 	"train/checkpoint.go":                        "state of a checkpoint",
-	"words/config.go":                            "configuration of a text tower",
+	"internal/network/textencoder/config.go":     "configuration of a text tower",
 	"internal/app/remote/remotedata/s3.go":       "listing of S3",
 }
 

@@ -90,8 +90,8 @@ func NumberLabels(o *objective.Options, b *Batch) (err error) {
 
 // Step runs an objective once, on the batch's proxies if it has some, and returns the report with the
 // gradient with respect to the embeddings. w and o are what the objective was made from.
-func (w *LossSettings) Step(ctx context.Context, obj *objective.Objective, o *objective.Options, b *Batch) (*Report,
-	*matrix.Dense, error) {
+func (w *LossSettings) Step(ctx context.Context, obj *objective.Objective, o *objective.Options, b *Batch) (
+	*Report, *matrix.Dense, error) {
 	if b.Proxies != nil {
 		for i := range b.Proxies.Rows {
 			copy(obj.Params()[0].Value[i*b.X.Cols:], b.Proxies.Row(i))

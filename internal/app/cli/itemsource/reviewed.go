@@ -139,8 +139,8 @@ func manifestColumns(d *data.Dataset, judged string) []embedding.Column {
 }
 
 // chooseSamples returns the samples that a run trains or tests on, with the split of each.
-func chooseSamples(ctx context.Context, d *data.Dataset, cfg *run.Config) (part *data.Part, splits []string,
-	err error) {
+func chooseSamples(ctx context.Context, d *data.Dataset, cfg *run.Config) (
+	part *data.Part, splits []string, err error) {
 	c := &cfg.Data
 	label, fine := c.LabelColumns(d)
 	sel, err := d.SelectContext(ctx, data.Selection{Label: label, Fine: fine, Split: c.Split,

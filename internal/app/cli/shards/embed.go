@@ -103,8 +103,8 @@ func WholeBatches(m *run.Model, rows int) int {
 // Embed returns the embeddings of p, whose samples are in the order of the set, as those of Model.EmbedPart. It also
 // returns the jobs, whose results the caller removes after writing its own. digests has a digest of each sample's
 // content, or is nil: then results of an earlier call are used even if the content of a sample has changed since.
-func (s *SharedDataset) Embed(ctx context.Context, p *data.Part, digests []string) (*run.Embeddings, []jobs.Job,
-	error) {
+func (s *SharedDataset) Embed(ctx context.Context, p *data.Part, digests []string) (
+	*run.Embeddings, []jobs.Job, error) {
 	var list []jobs.Job
 	for from := 0; from < p.Len(); from += s.Rows {
 		to := min(p.Len(), from+s.Rows)

@@ -36,8 +36,8 @@ func tryBootstrap(ctx context.Context, a options, out func(promiseLine)) error {
 }
 
 // tryIntervals tries the intervals of sets of n classes with items items each.
-func (w *world) tryIntervals(ctx context.Context, a options, n, items int, metrics []eval.Metric) ([]promiseLine,
-	error) {
+func (w *world) tryIntervals(ctx context.Context, a options, n, items int, metrics []eval.Metric) (
+	[]promiseLine, error) {
 	measure := func(trial uint64, resamples int) ([]eval.Value, error) {
 		rng := rand.New(rand.NewPCG(a.seed, trial<<16|uint64(n)<<8|uint64(items)))
 		x, labels := w.draw(rng, equalSizes(n, items))

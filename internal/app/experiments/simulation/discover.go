@@ -289,8 +289,8 @@ func tryDiscover(ctx context.Context, ask options, out func(promiseLine)) error 
 
 // judge counts the classes without sub-classes that are divided, and those with several that are
 // not.
-func (w *kindsWorld) judge(ctx context.Context, ask *options, s *kindsSetting, stream uint64) (one, several promiseLine,
-	err error) {
+func (w *kindsWorld) judge(ctx context.Context, ask *options, s *kindsSetting, stream uint64) (
+	one, several promiseLine, err error) {
 	world := w.name + " (" + w.says + "), " + s.name
 	one = promiseLine{promise: "discover: a class without sub-classes is divided", world: world, allowed: 0.05}
 	several = promiseLine{promise: "discover: a class with several sub-classes is left whole", world: world,

@@ -156,8 +156,8 @@ func (s *split) decide(ctx context.Context, d *decide.Decider, x *matrix.Dense, 
 }
 
 // decideRows decides about rows. Without a Decider only Nearest is set.
-func (s *split) decideRows(ctx context.Context, d *decide.Decider, x *matrix.Dense, rows []int) ([]decide.Decision,
-	error) {
+func (s *split) decideRows(ctx context.Context, d *decide.Decider, x *matrix.Dense, rows []int) (
+	[]decide.Decision, error) {
 	const voters = 32
 	k := min(voters, len(s.gallery))
 	near, err := rank.Nearest(ctx, selectRows(x, rows), selectRows(x, s.gallery), k, rank.Options{Distance: s.by})

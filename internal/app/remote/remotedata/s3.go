@@ -65,8 +65,8 @@ func (s *s3) list(ctx context.Context, u *url.URL, prefix string) (fs.FS, error)
 		s.pages.keys++
 		name := strings.TrimPrefix(info.Key, prefix)
 		if len(info.Key) > maxKey || len(info.ETag) > maxKey {
-			return nil, permanentError{fmt.Errorf("%s: the server lists a key of %d bytes with an ETag of %d: neither has "+
-				"more than %d", u, len(info.Key), len(info.ETag), maxKey)}
+			return nil, permanentError{fmt.Errorf("%s: the server lists a key of %d bytes with an ETag of %d: neither "+
+				"has more than %d", u, len(info.Key), len(info.ETag), maxKey)}
 		}
 		if !fs.ValidPath(name) || name == "." || strings.HasSuffix(info.Key, "/") {
 			// The mark of a folder: lists of nothing else have an end, too.
@@ -193,8 +193,8 @@ func (s *s3) explain(where string, err error) error {
 	}
 	switch {
 	case r.StatusCode == 403 && !s.known || r.Code == "AccessDenied" && !s.known:
-		return permanentError{fmt.Errorf("%w: no credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "+
-			"have them in ~/.aws/credentials", err)}
+		return permanentError{fmt.Errorf("%w: no credentials were found: set AWS_ACCESS_KEY_ID and "+
+			"AWS_SECRET_ACCESS_KEY, or have them in ~/.aws/credentials", err)}
 	case r.StatusCode == 412 || r.Code == "PreconditionFailed":
 		return permanentError{errors.Join(errChanged, err)}
 	case r.StatusCode >= 400 && r.StatusCode < 500 && r.StatusCode != 408 && r.StatusCode != 429:

@@ -18,8 +18,8 @@ import (
 // evenly over the items.
 //
 // Errors are a data set of features, which has no photos, and ctx.Err(), wrapped.
-func ReadThumbs(ctx context.Context, d *data.Dataset, names []string, most time.Duration) (thumbs *report.Thumbs,
-	missing int, err error) {
+func ReadThumbs(ctx context.Context, d *data.Dataset, names []string, most time.Duration) (
+	thumbs *report.Thumbs, missing int, err error) {
 	if d.Source == nil {
 		return nil, 0, fmt.Errorf("data set %s holds features, not photos", d.Name)
 	}

@@ -123,8 +123,8 @@ func (s *scoredSet) embedAll(ctx context.Context, net train.Network, batch int) 
 }
 
 // scoreAll scores sets by a network, with the metrics of cfg for an epoch or for the last one.
-func scoreAll(ctx context.Context, sets []*scoredSet, net train.Network, cfg *Config, last bool) ([]train.Metric,
-	error) {
+func scoreAll(ctx context.Context, sets []*scoredSet, net train.Network, cfg *Config, last bool) (
+	[]train.Metric, error) {
 	metrics, err := cfg.epochMetrics(last)
 	if err != nil {
 		return nil, err

@@ -147,8 +147,8 @@ func (s *startStage) selectGroups(ctx context.Context, by data.Selection) (*data
 	sel, err := s.data.SelectContext(ctx, by)
 	switch {
 	case errors.Is(err, data.ErrTogether), err == nil && 2*sel.Kept.Whole > sel.Kept.Classes:
-		s.addNote("data.group is %s: bursts are divided, because most classes consist of one burst (data.group=%s keeps "+
-			"them together)", data.GroupNone, data.GroupFound)
+		s.addNote("data.group is %s: bursts are divided, because most classes consist of one burst (data.group=%s "+
+			"keeps them together)", data.GroupNone, data.GroupFound)
 		by.Group = data.GroupNone
 		return s.data.SelectContext(ctx, by)
 	case err == nil && sel.Kept.Groups > 0:

@@ -89,7 +89,8 @@ func TestNamesBySettings(t *testing.T) {
 		}
 	}
 	c := Compare(all)
-	if got := groupNames(c); got != "triplet, width 0.1 | triplet, width 0.01 | arcface, width 0.1 | arcface, width 0.01" {
+	const want = "triplet, width 0.1 | triplet, width 0.01 | arcface, width 0.1 | arcface, width 0.01"
+	if got := groupNames(c); got != want {
 		t.Error(got)
 	}
 	if got := fmt.Sprint(c.Differ); got != "[loss.name network.width network.pretrained train.lr]" {

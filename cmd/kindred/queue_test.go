@@ -33,8 +33,8 @@ import (
 // trainNetwork is a run of a second on the pictures of photos, in the folder "run".
 func trainNetwork(t *testing.T, photos string) {
 	t.Helper()
-	runProgram(t, "train --data "+photos+" --out run --set train.epochs=1 --set network.name=mlp --set network.width=8 "+
-		"--set data.split=images:0.3")
+	runProgram(t, "train --data "+photos+" --out run --set train.epochs=1 --set network.name=mlp --set "+
+		"network.width=8 --set data.split=images:0.3")
 }
 
 func checkSame(t *testing.T, a, b string) {

@@ -45,8 +45,8 @@ func retrain(n labelNoise, folds int, c cure) *Task {
 }
 
 // applyCure applies the cure to the labels and returns the share of wrong labels among those left.
-func (s *noisyMaterial) applyCure(ctx context.Context, c cure, folds int, opts run.Options) (*material, float64,
-	error) {
+func (s *noisyMaterial) applyCure(ctx context.Context, c cure, folds int, opts run.Options) (
+	*material, float64, error) {
 	labels := append([]int64(nil), s.train.Label...)
 	out := make([]bool, len(labels))
 	switch c {
