@@ -131,7 +131,7 @@ func caution(asIs, wrong []float64, classes int) float64 {
 	for i := range wrong {
 		given[len(asIs)+i] = true
 	}
-	_, area := detection.Ranked(slices.Concat(asIs, wrong), given)
+	_, area := detection.PrecisionAndArea(slices.Concat(asIs, wrong), given)
 	// Some of the actual labels are wrong, and no score separates these from the wrong labels given here.
 	_, ratios := pools(asIs, wrong)
 	share := bound(ratios, len(asIs), 0)

@@ -153,7 +153,7 @@ func TestPeers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for peer, score := range map[string][]float64{"neighbours": neighbours, "confident": confident} {
-			if _, area := detection.Ranked(score, wrong); area < 0.97 {
+			if _, area := detection.PrecisionAndArea(score, wrong); area < 0.97 {
 				t.Errorf("%s, %s: area under the ROC curve %.3f", peer, name, area)
 			}
 		}

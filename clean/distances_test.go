@@ -12,7 +12,7 @@ import (
 )
 
 // line has a row of one coordinate for each place.
-func line(places ...float32) *matrix.Dense { return matrix.Of(len(places), 1, places) }
+func line(places ...float32) *matrix.Dense { return matrix.FromSlice(len(places), 1, places) }
 
 // nearestOf are the k rows nearest to row i, by sorting all.
 func nearestOf(x *matrix.Dense, i, k int) (rows []int, distance []float64) {

@@ -36,7 +36,7 @@ func TestFailed(t *testing.T) {
 					names = append(names, l+1+k)
 				}
 			}
-			return matrix.Of(len(names), 12, rows), names
+			return matrix.FromSlice(len(names), 12, rows), names
 		}, 0, 0},
 	} {
 		for _, distance := range []rank.Distance{rank.Euclidean, rank.Cosine} {

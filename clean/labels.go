@@ -124,7 +124,7 @@ func Labels(ctx context.Context, labels []int64, opt Options, folds ...Fold) (*J
 		return nil, err
 	}
 	rng := rand.New(rand.NewPCG(opt.Seed, 0xc1ea))
-	wrong := injected(y, len(ids), detection.LookAlikes(parts[0].x, y, len(ids), alikes), rng)
+	wrong := injected(y, len(ids), detection.ConfusableClasses(parts[0].x, y, len(ids), alikes), rng)
 	trust := slices.Repeat([]float64{1}, n)
 	out := &Judged{Neighbours: opt.Neighbours, Suggested: make([]int64, n), Votes: make([]int, n),
 		Agree: make([]int, n)}

@@ -17,12 +17,12 @@ func TestLookalikeClasses(t *testing.T) {
 	x := line(0, 2, 10, 12, 3, 8, 17, 20) // means of 1, 11, 3, 8, 17 and 20
 	y := []int{0, 0, 1, 1, 2, 3, 4, 5}
 	want := [][]int{{2, 3, 1}, {3, 4, 2}, {0, 3, 1}, {1, 2, 0}, {5, 1, 3}, {4, 1, 3}}
-	for c, got := range detection.LookAlikes(x, y, 6, alikes) {
+	for c, got := range detection.ConfusableClasses(x, y, 6, alikes) {
 		if !slices.Equal(got, want[c]) {
 			t.Errorf("class %d: %v, want %v", c, got, want[c])
 		}
 	}
-	for c, got := range detection.LookAlikes(line(0, 5, 5), []int{0, 1, 2}, 3, alikes) {
+	for c, got := range detection.ConfusableClasses(line(0, 5, 5), []int{0, 1, 2}, 3, alikes) {
 		if want := [][]int{{1, 2}, {2, 0}, {1, 0}}[c]; !slices.Equal(got, want) {
 			t.Errorf("of three, class %d: %v, want %v", c, got, want)
 		}

@@ -55,7 +55,7 @@ func TestMislabels(t *testing.T) {
 						t.Fatal(err)
 					}
 					for k, score := range [][]float64{j.Raw, neighbours, confident} {
-						p, a := detection.Ranked(score, wrong)
+						p, a := detection.PrecisionAndArea(score, wrong)
 						sum[k][0] += p / seeds
 						sum[k][1] += a / seeds
 					}
@@ -89,7 +89,7 @@ func TestMislabels(t *testing.T) {
 // changed changes labels: to any other, or to one of the two nearest classes.
 func changed(x *matrix.Dense, labels []int64, kind string, rate float64, seed uint64) (noisy []int64, wrong []bool) {
 	y, ids := dense(labels)
-	alike := detection.LookAlikes(x, y, len(ids), alikes)
+	alike := detection.ConfusableClasses(x, y, len(ids), alikes)
 	rng := rand.New(rand.NewPCG(seed, 77))
 	noisy, wrong = slices.Clone(labels), make([]bool, len(labels))
 	for i := range noisy {

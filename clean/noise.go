@@ -84,7 +84,7 @@ func probabilities(ctx context.Context, parts []*part, y []int, classes int, tru
 		}
 	}
 	// With few classes most would be look-alikes, and q would cover all labels.
-	m.alike = detection.LookAlikes(parts[0].x, y, classes, min(alikes, (classes-1)/3))
+	m.alike = detection.ConfusableClasses(parts[0].x, y, classes, min(alikes, (classes-1)/3))
 	if m.scale = m.scales(); m.scale != nil {
 		for i, s := range m.seen {
 			if len(s) > 1 {

@@ -146,7 +146,7 @@ func TestProbabilitiesOfCopies(t *testing.T) {
 		x.Row(i)[i/20], y[i] = 1, int64(i/20)
 	}
 	for name, scale := range map[string]float32{"copies": 1, "zero": 0} {
-		all := matrix.Of(60, 3, slices.Clone(x.Data))
+		all := matrix.FromSlice(60, 3, slices.Clone(x.Data))
 		for i := range all.Data {
 			all.Data[i] *= scale
 		}

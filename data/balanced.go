@@ -36,21 +36,21 @@ type SamplerState struct {
 	Epoch int `json:"epoch"`
 }
 
-// epochs is the common part of samplers.
-type epochs struct {
+// epochCounter is the common part of samplers.
+type epochCounter struct {
 	size    int // number of samples in a batch, without views
 	batches int // number of batches in an epoch
 	epoch   int // number of the next epoch
 }
 
 // Batches returns the number of batches in an epoch.
-func (e *epochs) Batches() int { return e.batches }
+func (e *epochCounter) Batches() int { return e.batches }
 
 // State returns the number of the next epoch.
-func (e *epochs) State() SamplerState { return SamplerState{e.epoch} }
+func (e *epochCounter) State() SamplerState { return SamplerState{e.epoch} }
 
 // Restore continues from s.
-func (e *epochs) Restore(s SamplerState) error {
+func (e *epochCounter) Restore(s SamplerState) error {
 	if s.Epoch < 0 {
 		return fmt.Errorf("sampling: state of epoch %d", s.Epoch)
 	}
@@ -75,7 +75,7 @@ func (e *epochs) Restore(s SamplerState) error {
 //
 // The batches of an epoch depend only on the seed and the epoch's number.
 type Balanced struct {
-	epochs
+	epochCounter
 	cfg     BalancedConfig
 	classes [][]int // indices by class, classes by ascending label
 	sizes   []int   // of the classes
@@ -93,8 +93,8 @@ func NewBalanced(labels []int64, cfg BalancedConfig) (*Balanced, error) {
 		return nil, fmt.Errorf("sampling: classes %d, per_class %d, batches %d, views %d: none may be negative",
 			cfg.Classes, cfg.PerClass, cfg.Batches, cfg.Views)
 	}
-	if cfg.Views > mostViews {
-		return nil, fmt.Errorf("sampling: views is %d: must be at most %d", cfg.Views, mostViews)
+	if cfg.Views > maxViews {
+		return nil, fmt.Errorf("sampling: views is %d: must be at most %d", cfg.Views, maxViews)
 	}
 	b := &Balanced{cfg: cfg}
 	at := map[int64]int{}
@@ -137,8 +137,8 @@ func NewBalanced(labels []int64, cfg BalancedConfig) (*Balanced, error) {
 // batchSize is the approximate number of rows in a batch by default.
 const batchSize = 128
 
-// mostViews keeps a typing mistake from filling the memory.
-const mostViews = 1024
+// maxViews keeps a typing mistake from filling the memory.
+const maxViews = 1024
 
 // resolve fills in the defaults for classes of the given sizes.
 func (c *BalancedConfig) resolve(sizes []int) {
@@ -149,16 +149,16 @@ func (c *BalancedConfig) resolve(sizes []int) {
 		if c.Classes > 0 {
 			most = max(2, samples/c.Classes)
 		}
-		c.PerClass = min(max(2, usualSize(sizes)), most)
+		c.PerClass = min(max(2, medianSize(sizes)), most)
 	}
 	if c.Classes == 0 {
 		c.Classes = min(max(2, samples/c.PerClass), len(sizes))
 	}
 }
 
-// usualSize returns the median of the sizes above 1, the lower one of two; 0 if no size is
+// medianSize returns the median of the sizes above 1, the lower one of two; 0 if no size is
 // above 1.
-func usualSize(sizes []int) int {
+func medianSize(sizes []int) int {
 	var several []int
 	for _, n := range sizes {
 		if n > 1 {
@@ -189,7 +189,7 @@ func (b *Balanced) Epoch() [][]int {
 	classes := b.dealer(rng)
 	samples := make([]*rounds, len(b.classes))
 	out := make([][]int, b.batches)
-	parts := share{sizes: b.sizes, each: b.cfg.PerClass, rng: rng}
+	parts := allocation{sizes: b.sizes, perGroup: b.cfg.PerClass, rng: rng}
 	var dealt, picks []int
 	for k := range out {
 		batch := make([]int, 0, b.size)
@@ -204,13 +204,13 @@ func (b *Balanced) Epoch() [][]int {
 				batch = append(batch, b.classes[c][p])
 			}
 		}
-		out[k] = repeated(batch, b.cfg.Views)
+		out[k] = repeatViews(batch, b.cfg.Views)
 	}
 	return out
 }
 
-// repeated lists every sample of a batch once for each view.
-func repeated(batch []int, views int) []int {
+// repeatViews lists every sample of a batch once for each view.
+func repeatViews(batch []int, views int) []int {
 	if views == 1 {
 		return batch
 	}

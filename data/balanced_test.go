@@ -212,7 +212,7 @@ func TestViews(t *testing.T) {
 			t.Errorf("%d views: %+v, want %+v", views, s.Config(), want)
 		}
 	}
-	for _, views := range []int{-1, mostViews + 1, 1 << 40} {
+	for _, views := range []int{-1, maxViews + 1, 1 << 40} {
 		if _, err := NewBalanced(y, BalancedConfig{Views: views}); err == nil {
 			t.Errorf("%d views: no error", views)
 		}

@@ -364,7 +364,7 @@ func FuzzLists(f *testing.F) {
 // memory is a tree for fuzzing.
 type memory layoutFiles
 
-func (m memory) where() string        { return "memory" }
+func (m memory) location() string     { return "memory" }
 func (m memory) has(name string) bool { return m[name] != nil }
 
 func (m memory) digest(_ string, buf []byte) (string, []byte, error) { return "", buf, nil }

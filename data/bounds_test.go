@@ -24,28 +24,32 @@ func TestSeedsKeepTheirMeaning(t *testing.T) {
 			t.Errorf("sample seed of %v: %#x, want %#x", at, got, want)
 		}
 	}
-	if got := folds(10, 3, 1); !slices.Equal(got, []int{0, 1, 2, 0, 2, 1, 1, 0, 2, 0}) {
+	if got := dealFolds(10, 3, 1); !slices.Equal(got, []int{0, 1, 2, 0, 2, 1, 1, 0, 2, 0}) {
 		t.Errorf("folds %v", got)
 	}
 	d := toy(2, 6)
-	if got := fmt.Sprint(heldOut(t, d, 0.34,
+	if got := fmt.Sprint(holdOutRoles(t, d, 0.34,
 		7)); got != "[train train test test train train train train train train test test]" {
 		t.Errorf("held out %s", got)
 	}
 }
 
-const most = 1 << 24 // of coordinates
+const maxCoordinate = 1 << 24 // of coordinates
 
 // Boxes of manifests: coordinates from 0 to just below 2^24, and an area.
 func TestManifestBoxes(t *testing.T) {
 	for box, want := range map[string]string{
 		"0,0,1,1": "(0,0)-(1,1)", "1.9,2.2,3.1,4": "(1,2)-(3,4)", ",,,": "(0,0)-(0,0)",
-		fmt.Sprintf("0,0,%d,%d", most-1, most-1): "(0,0)-(16777215,16777215)",
-		fmt.Sprintf("0,0,%d,1", most):            "is not a coordinate",
-		fmt.Sprintf("0,%d,1,1", most):            "is not a coordinate", "-1,0,1,1": "is not a coordinate",
-		"0,nan,1,1": "is not a coordinate",
-		"1,0,1,1":   "has no area", "0,1,1,1": "has no area", "2,0,1,1": "has no area", "0,2,1,1": "has no area",
-		"0,0,1,": "has no area", ",0,1,1": "has no area", "0,,,": "has no area",
+		fmt.Sprintf("0,0,%d,%d", maxCoordinate-1, maxCoordinate-1): "(0,0)-(16777215,16777215)",
+		fmt.Sprintf("0,0,%d,1", maxCoordinate):                     "is not a coordinate",
+		fmt.Sprintf("0,%d,1,1", maxCoordinate):                     "is not a coordinate",
+		"-1,0,1,1":                                                 "is not a coordinate",
+		"0,nan,1,1":                                                "is not a coordinate",
+		"1,0,1,1":                                                  "has no area",
+		"0,1,1,1":                                                  "has no area",
+		"2,0,1,1":                                                  "has no area",
+		"0,2,1,1":                                                  "has no area",
+		"0,0,1,":                                                   "has no area", ",0,1,1": "has no area", "0,,,": "has no area",
 	} {
 		dir := layoutFiles{"manifest.csv": []byte("path,label,x_1,y_1,x_2,y_2\na.png,x," + box + "\n")}.folder(t)
 		d, err := Open(t.Context(), dir, OpenOptions{})
@@ -73,14 +77,14 @@ func TestCUBBoxes(t *testing.T) {
 	}
 	for line, want := range map[string]image.Rectangle{
 		"1 0 0 1 1": image.Rect(0, 0, 1, 1), "1 1.5 2.5 3 4": image.Rect(1, 2, 4, 6),
-		"1 10, 20, 30, 40":                image.Rect(10, 20, 40, 60),
-		fmt.Sprintf("1 %d 0 1 1", most-1): image.Rect(most-1, 0, most, 1),
+		"1 10, 20, 30, 40":                         image.Rect(10, 20, 40, 60),
+		fmt.Sprintf("1 %d 0 1 1", maxCoordinate-1): image.Rect(maxCoordinate-1, 0, maxCoordinate, 1),
 	} {
 		if got, err := boxes(line); err != nil || got[0] != want || !got[1].Empty() || len(got) != 4 {
 			t.Errorf("%s: %v, %v", line, got, err)
 		}
 	}
-	for _, line := range []string{fmt.Sprintf("1 %d 0 1 1", most), "1 -1 0 1 1", "1 0 0 x 1", "1 0 0 1",
+	for _, line := range []string{fmt.Sprintf("1 %d 0 1 1", maxCoordinate), "1 -1 0 1 1", "1 0 0 x 1", "1 0 0 1",
 		"1 0 0 1 1 1"} {
 		if _, err := boxes(line); err == nil || !strings.Contains(err.Error(), "bounding_boxes.txt:1") {
 			t.Errorf("%s: %v", line, err)
@@ -100,15 +104,16 @@ func TestCarsBounds(t *testing.T) {
 	}
 	for row, want := range map[string]image.Rectangle{
 		"a.png,1,1,1,1,1": image.Rect(0, 0, 1, 1), "a.png,0,2,3,4,0": image.Rect(-1, 1, 3, 4),
-		fmt.Sprintf("a.png,1,1,%d,%d,1", most, most): image.Rect(0, 0, most, most),
+		fmt.Sprintf("a.png,1,1,%d,%d,1", maxCoordinate, maxCoordinate): image.Rect(0, 0, maxCoordinate, maxCoordinate),
 	} {
 		if got, err := box(row); err != nil || got != want {
 			t.Errorf("%s: %v, %v", row, got, err)
 		}
 	}
 	for row, want := range map[string]string{
-		fmt.Sprintf("a.png,1,1,%d,1,1", most+1): "is not a coordinate", "a.png,-1,1,1,1,1": "is not a coordinate",
-		"'',1,1,1,1,1": "no file name", "a.png,1,1,1,1,x": "class:",
+		fmt.Sprintf("a.png,1,1,%d,1,1", maxCoordinate+1): "is not a coordinate",
+		"a.png,-1,1,1,1,1": "is not a coordinate",
+		"'',1,1,1,1,1":     "no file name", "a.png,1,1,1,1,x": "class:",
 	} {
 		if _, err := box(row); err == nil || !strings.Contains(err.Error(), "anno_train.csv:1: ") ||
 			!strings.Contains(err.Error(), want) {
@@ -156,7 +161,7 @@ func TestColumns(t *testing.T) {
 			t.Errorf("%d is %s", s, s)
 		}
 	}
-	if got := halves(&toy(5, 1).Columns[0]); !slices.Equal(got, []Split{Train, Train, Test, Test, Test}) {
+	if got := splitClassesInHalf(&toy(5, 1).Columns[0]); !slices.Equal(got, []Split{Train, Train, Test, Test, Test}) {
 		t.Errorf("%v", got)
 	}
 }
@@ -177,12 +182,12 @@ func TestCheck(t *testing.T) {
 					t.Errorf("%s: no panic", name)
 				}
 			}()
-			d.check()
+			d.mustBeConsistent()
 		}()
 	}
 	d := toy(2, 2)
 	d.Splits, d.ImageSplits, d.Boxes = make([]Split, 4), make([]Split, 4), make([]image.Rectangle, 4)
-	d.check()
+	d.mustBeConsistent()
 }
 
 // A box is cut to the image, and one beside it is an error.

@@ -153,7 +153,7 @@ func TestArchiveEntryTakesItsSize(t *testing.T) {
 		t.Fatal(err)
 	}
 	budgettest.Limit(t, size)
-	for where, from := range map[string]tree{"a file": local, "a file system": system{r, "x.zip"}} {
+	for where, from := range map[string]tree{"a file": local, "a file system": fsTree{r, "x.zip"}} {
 		for _, name := range []string{"a/deflated.png", "a/stored.png"} {
 			var content []byte
 			n := budgettest.Allocated(func() { content, err = from.read(name, nil) })

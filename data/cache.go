@@ -82,7 +82,7 @@ func (d *Dataset) Cache(ctx context.Context, opt CacheOptions) (*Dataset, error)
 	out := *d
 	out.Source = newCached(d, file)
 	out.Boxes = nil
-	return out.check(), nil
+	return out.mustBeConsistent(), nil
 }
 
 // CacheHome returns the folder for image caches: kindred/images in the user's
@@ -96,7 +96,7 @@ func CacheHome() (string, error) {
 }
 
 // Cache replaces the data set of all parts of s by a cached one; see Dataset.Cache.
-func (s *Selected) Cache(ctx context.Context, opt CacheOptions) error {
+func (s *Parts) Cache(ctx context.Context, opt CacheOptions) error {
 	cached := make(map[*Dataset]*Dataset)
 	for _, p := range []*Part{s.Train, s.Validation, s.Query, s.Gallery, s.Seen} {
 		if p == nil {
@@ -183,8 +183,8 @@ func (d *Dataset) pack(ctx context.Context, w *imagepack.Writer, opt CacheOption
 		for k := range n {
 			im := &images[k]
 			if errs[k] != nil {
-				if opt.Strict || Ends(errs[k]) {
-					return asUnreadable(errs[k])
+				if opt.Strict || IsFatal(errs[k]) {
+					return asUnreadableError(errs[k])
 				}
 				im = new(imaging.Image)
 			}
@@ -218,15 +218,15 @@ func (t *packer) load(ctx context.Context, d *Dataset, i, side int, out *imaging
 	return nil
 }
 
-// cached is a Source of packed images.
-type cached struct {
+// cachedSource is a Source of packed images.
+type cachedSource struct {
 	d       *Dataset
 	file    *imagepack.File
 	w, h, c int
 }
 
-func newCached(d *Dataset, file *imagepack.File) *cached {
-	s := &cached{d: d, file: file}
+func newCached(d *Dataset, file *imagepack.File) *cachedSource {
+	s := &cachedSource{d: d, file: file}
 	for i := range file.Len() {
 		w, h, c := file.Shape(i)
 		switch {
@@ -244,9 +244,9 @@ func newCached(d *Dataset, file *imagepack.File) *cached {
 	return s
 }
 
-func (s *cached) Shape() (w, h, c int) { return s.w, s.h, s.c }
+func (s *cachedSource) Shape() (w, h, c int) { return s.w, s.h, s.c }
 
-func (s *cached) Read(ctx context.Context, i int, dst *imaging.Image, dec *imaging.Decoder) error {
+func (s *cachedSource) Read(ctx context.Context, i int, dst *imaging.Image, dec *imaging.Decoder) error {
 	w, h, c := s.file.Shape(i)
 	if c == 0 { // reading the file again gives the error
 		if err := s.d.Source.Read(ctx, i, dst, dec); err != nil {
@@ -262,4 +262,4 @@ func (s *cached) Read(ctx context.Context, i int, dst *imaging.Image, dec *imagi
 }
 
 // Close closes the cache file and the original set.
-func (s *cached) Close() error { return errors.Join(s.file.Close(), s.d.Close()) }
+func (s *cachedSource) Close() error { return errors.Join(s.file.Close(), s.d.Close()) }

@@ -22,14 +22,14 @@ type carsFile struct {
 	split Split
 }
 
-// carsForm is one of the forms in which Cars-196 circulates.
-type carsForm struct {
+// carsVariant is one of the forms in which Cars-196 circulates.
+type carsVariant struct {
 	mark string
 	read func(t tree) (cars []carsFile, classes []string, err error)
 }
 
-func carsForms() []carsForm {
-	return []carsForm{
+func carsVariants() []carsVariant {
+	return []carsVariant{
 		{"cars_annos.mat", readCarsSingle},
 		{"devkit/cars_train_annos.mat", func(t tree) ([]carsFile, []string,
 			error) {
@@ -42,7 +42,7 @@ func carsForms() []carsForm {
 }
 
 func isCars(_ context.Context, t tree) bool {
-	return slices.ContainsFunc(carsForms(), func(f carsForm) bool { return t.has(f.mark) })
+	return slices.ContainsFunc(carsVariants(), func(f carsVariant) bool { return t.has(f.mark) })
 }
 
 // openCars reads Cars-196 in one of its forms: the single cars_annos.mat with car_ims/, the
@@ -51,21 +51,22 @@ func isCars(_ context.Context, t tree) bool {
 // and cardatasettest.csv with headers). The official split is the metric-learning one: classes
 // 1-98 train, 99-196 test. If the classes have names, a second column has the make of each car.
 func openCars(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
-	form := slices.IndexFunc(carsForms(), func(f carsForm) bool { return t.has(f.mark) })
-	cars, classes, err := carsForms()[form].read(t)
+	form := slices.IndexFunc(carsVariants(), func(f carsVariant) bool { return t.has(f.mark) })
+	cars, classes, err := carsVariants()[form].read(t)
 	if err != nil {
 		return nil, err
 	}
 	if len(cars) == 0 {
-		return nil, fmt.Errorf("%s: lists no image", path.Join(t.where(), carsForms()[form].mark))
+		return nil, fmt.Errorf("%s: lists no image", path.Join(t.location(), carsVariants()[form].mark))
 	}
 	b := newBuilder("cars", name, opt)
 	d := b.d
 	labels := make([]int64, len(cars))
 	find := newFinder(t)
 	for i, c := range cars {
-		if err := b.listed(t, find.path(c, classes)); err != nil {
-			return nil, fmt.Errorf("%s: annotation %d: %w", path.Join(t.where(), carsForms()[form].mark), i+1, err)
+		if err := b.addListed(t, find.path(c, classes)); err != nil {
+			return nil, fmt.Errorf("%s: annotation %d: %w", path.Join(t.location(), carsVariants()[form].mark), i+1,
+				err)
 		}
 		labels[i] = c.class
 		d.ImageSplits = append(d.ImageSplits, c.split)
@@ -73,10 +74,10 @@ func openCars(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset
 			d.Boxes = append(d.Boxes, c.box)
 		}
 	}
-	column := columnOfNumbers("class", labels)
+	column := newNumberColumn("class", labels)
 	column.useNames(append([]string{""}, classes...))
 	d.Columns, d.Fine, d.Train = []Column{column}, "class", "class"
-	d.Splits, d.Disjoint = halves(&d.Columns[0]), true
+	d.Splits, d.Disjoint = splitClassesInHalf(&d.Columns[0]), true
 	if len(classes) > 0 {
 		makes := make([]string, len(cars))
 		for i, id := range d.Columns[0].IDs {
@@ -84,7 +85,7 @@ func openCars(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset
 		}
 		d.Columns = append(d.Columns, NewColumn("make", makes))
 	}
-	return d.check(), nil
+	return d.mustBeConsistent(), nil
 }
 
 // carMake returns the make in the name of a class such as "Aston Martin V8 Vantage Coupe 2012":
@@ -142,7 +143,7 @@ func readMat(t tree, name string) (map[string]*matfile.Array, error) {
 	}
 	arrays, err := matfile.Read(b)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path.Join(t.where(), name), err)
+		return nil, fmt.Errorf("%s: %w", path.Join(t.location(), name), err)
 	}
 	return arrays, nil
 }
@@ -165,7 +166,7 @@ func readCarsSingle(t tree) ([]carsFile, []string, error) {
 			return Train, err
 		})
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path.Join(t.where(), name), err)
+		return nil, nil, fmt.Errorf("%s: %w", path.Join(t.location(), name), err)
 	}
 	return cars, classes, nil
 }
@@ -189,7 +190,8 @@ func readCarsDevkit(t tree, dir string) ([]carsFile, []string, error) {
 		files = append(files, tests[i])
 	} else {
 		return nil, nil,
-			fmt.Errorf("%s: the classes of the test images are missing: add cars_test_annos_withlabels.mat", t.where())
+			fmt.Errorf("%s: the classes of the test images are missing: add cars_test_annos_withlabels.mat",
+				t.location())
 	}
 	for i, name := range files {
 		arrays, err := readMat(t, name)
@@ -200,7 +202,7 @@ func readCarsDevkit(t tree, dir string) ([]carsFile, []string, error) {
 		side, err := annotations(arrays["annotations"], "fname",
 			func(func(string) (float64, error)) (Split, error) { return role, nil })
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", path.Join(t.where(), name), err)
+			return nil, nil, fmt.Errorf("%s: %w", path.Join(t.location(), name), err)
 		}
 		cars = append(cars, side...)
 	}
@@ -277,7 +279,7 @@ func readCarsPlainCSV(t tree) ([]carsFile, []string, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		for _, line := range lines(text) {
+		for _, line := range textLines(text) {
 			classes = append(classes, strings.Trim(line, `"`))
 		}
 	}

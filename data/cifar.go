@@ -30,7 +30,7 @@ func openCIFAR100(_ context.Context, t tree, name string, _ OpenOptions) (*Datas
 		if err != nil {
 			return nil, err
 		}
-		file := path.Join(t.where(), half)
+		file := path.Join(t.location(), half)
 		if len(b) == 0 || len(b)%cifarRecord != 0 {
 			return nil, fmt.Errorf("%s: %d bytes are not a whole number of records of %d: truncated, or not "+
 				"CIFAR-100's binary version", file, len(b), cifarRecord)
@@ -57,7 +57,7 @@ func openCIFAR100(_ context.Context, t tree, name string, _ OpenOptions) (*Datas
 		}
 		source.add(pix)
 	}
-	d.Columns = []Column{columnOfNumbers("coarse", coarse), columnOfNumbers("fine", fine)}
+	d.Columns = []Column{newNumberColumn("coarse", coarse), newNumberColumn("fine", fine)}
 	for i, file := range []string{"coarse_label_names.txt", "fine_label_names.txt"} {
 		if !t.has(file) {
 			continue
@@ -67,11 +67,11 @@ func openCIFAR100(_ context.Context, t tree, name string, _ OpenOptions) (*Datas
 			return nil, err
 		}
 		var names []string
-		for _, line := range lines(text) {
+		for _, line := range textLines(text) {
 			names = append(names, line)
 		}
 		d.Columns[i].useNames(names)
 	}
 	d.Coarse, d.Fine, d.Train = "coarse", "fine", "coarse"
-	return d.disjoint().check(), nil
+	return d.setDisjoint().mustBeConsistent(), nil
 }

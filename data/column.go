@@ -56,9 +56,9 @@ func NewColumn(name string, classes []string) Column {
 	return c
 }
 
-// columnOfNumbers makes a column from arbitrary integer labels. The value of a class is its name
+// newNumberColumn makes a column from arbitrary integer labels. The value of a class is its name
 // and its number.
-func columnOfNumbers(name string, values []int64) Column {
+func newNumberColumn(name string, values []int64) Column {
 	c := Column{Name: name, IDs: make([]int64, len(values))}
 	seen := make(map[int64]int64)
 	for _, v := range values {

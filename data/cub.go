@@ -24,7 +24,7 @@ func openCUB(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset,
 		return nil, err
 	}
 	if len(images) == 0 {
-		return nil, fmt.Errorf("%s: lists no image", path.Join(t.where(), "images.txt"))
+		return nil, fmt.Errorf("%s: lists no image", path.Join(t.location(), "images.txt"))
 	}
 	labels, err := readPairMap(t, "image_class_labels.txt")
 	if err != nil {
@@ -39,20 +39,21 @@ func openCUB(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset,
 	for i, im := range images {
 		class, ok := labels[im.key]
 		if !ok {
-			return nil, at(t, "images.txt", im.line, "image %s has no line in image_class_labels.txt", im.key)
+			return nil, lineError(t, "images.txt", im.line, "image %s has no line in image_class_labels.txt", im.key)
 		}
 		if classes[i], ok = classNames[class]; !ok {
-			return nil, at(t, "images.txt", im.line, "image %s is of class %s, which classes.txt does not name", im.key,
+			return nil, lineError(t, "images.txt", im.line,
+				"image %s is of class %s, which classes.txt does not name", im.key,
 				class)
 		}
-		if err := b.listed(t, path.Join("images", im.value)); err != nil {
-			return nil, at(t, "images.txt", im.line, "%w", err)
+		if err := b.addListed(t, path.Join("images", im.value)); err != nil {
+			return nil, lineError(t, "images.txt", im.line, "%w", err)
 		}
 	}
 	d := b.d
 	d.Columns = []Column{NewColumn("class", classes)}
 	d.Fine, d.Train = "class", "class"
-	d.Splits, d.Disjoint = halves(&d.Columns[0]), true
+	d.Splits, d.Disjoint = splitClassesInHalf(&d.Columns[0]), true
 	if t.has("train_test_split.txt") {
 		isTrain, err := readPairMap(t, "train_test_split.txt")
 		if err != nil {
@@ -71,12 +72,12 @@ func openCUB(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset,
 			return nil, err
 		}
 	}
-	return d.check(), nil
+	return d.mustBeConsistent(), nil
 }
 
-// halves returns the papers' class-disjoint split: the first half of the classes (rounded down)
+// splitClassesInHalf returns the papers' class-disjoint split: the first half of the classes (rounded down)
 // trains, and the rest tests.
-func halves(c *Column) []Split {
+func splitClassesInHalf(c *Column) []Split {
 	out := make([]Split, len(c.IDs))
 	for i, id := range c.IDs {
 		out[i] = Test
@@ -87,31 +88,31 @@ func halves(c *Column) []Split {
 	return out
 }
 
-// pair is a line "key value".
-type pair struct {
+// keyValue is a line "key value".
+type keyValue struct {
 	line       int
 	key, value string
 }
 
-func readPairs(t tree, name string) ([]pair, error) {
+func readPairs(t tree, name string) ([]keyValue, error) {
 	text, err := readText(t, name)
 	if err != nil {
 		return nil, err
 	}
-	var out []pair
+	var out []keyValue
 	seen := make(map[string]int)
-	for n, line := range lines(text) {
+	for n, line := range textLines(text) {
 		key, value, ok := strings.Cut(line, " ")
 		key = strings.TrimSuffix(key, ",")
 		value = strings.TrimSpace(value)
 		if !ok || key == "" || value == "" {
-			return nil, at(t, name, n, "expected an id and a value, found %q", line)
+			return nil, lineError(t, name, n, "expected an id and a value, found %q", line)
 		}
 		if first, twice := seen[key]; twice {
-			return nil, at(t, name, n, "id %s is already on line %d", key, first)
+			return nil, lineError(t, name, n, "id %s is already on line %d", key, first)
 		}
 		seen[key] = n
-		out = append(out, pair{n, key, value})
+		out = append(out, keyValue{n, key, value})
 	}
 	return out, nil
 }
@@ -128,7 +129,7 @@ func readPairMap(t tree, name string) (map[string]string, error) {
 	return m, nil
 }
 
-func readCUBBoxes(t tree, images []pair) ([]image.Rectangle, error) {
+func readCUBBoxes(t tree, images []keyValue) ([]image.Rectangle, error) {
 	const name = "bounding_boxes.txt"
 	pairs, err := readPairs(t, name)
 	if err != nil {
@@ -139,11 +140,11 @@ func readCUBBoxes(t tree, images []pair) ([]image.Rectangle, error) {
 		var v [4]float64
 		parts := strings.Fields(strings.ReplaceAll(p.value, ",", " "))
 		if len(parts) != 4 {
-			return nil, at(t, name, p.line, "expected x y width height, found %q", p.value)
+			return nil, lineError(t, name, p.line, "expected x y width height, found %q", p.value)
 		}
 		for k, s := range parts {
 			if v[k], err = strconv.ParseFloat(s, 64); err != nil || !(v[k] >= 0 && v[k] < 1<<24) {
-				return nil, at(t, name, p.line, "%q is not a coordinate", s)
+				return nil, lineError(t, name, p.line, "%q is not a coordinate", s)
 			}
 		}
 		boxes[p.key] = image.Rect(int(v[0]), int(v[1]), int(v[0]+v[2]), int(v[1]+v[3]))

@@ -39,15 +39,15 @@ type Dataset struct {
 	// Levels describes class folders of two levels; nil without them.
 	Levels *Levels
 
-	// Several has all labels of every sample if the set allows several labels for a sample; else
+	// MultiLabel has all labels of every sample if the set allows several labels for a sample; else
 	// nil.
-	Several *Several
+	MultiLabel *MultiLabel
 
 	// Group is the column that OpenOptions.Group named; else nil.
 	Group *Column
-	// Others are the columns of a manifest that nothing else of the set came from, as texts, if OpenOptions.Others asks
-	// for them.
-	Others []embedding.Column
+	// OtherColumns are the columns of a manifest that nothing else of the set came from, as texts, if
+	// OpenOptions.OtherColumns asks for them.
+	OtherColumns []embedding.Column
 
 	// Splits holds every sample's role in the official split. It is nil without one.
 	Splits []Split
@@ -153,9 +153,9 @@ func (d *Dataset) Column(name string) (*Column, error) {
 	return nil, fmt.Errorf("data set %s has no label column %q; it has %s", d.Name, name, strings.Join(known, ", "))
 }
 
-// check panics unless d is consistent, because an inconsistent set is a bug of its reader.
-func (d *Dataset) check() *Dataset {
-	if err := d.consistent(); err != nil {
+// mustBeConsistent panics unless d is consistent, because an inconsistent set is a bug of its reader.
+func (d *Dataset) mustBeConsistent() *Dataset {
+	if err := d.checkLengths(); err != nil {
 		panic("data: layout " + d.Layout + ": " + err.Error())
 	}
 	return d

@@ -26,7 +26,7 @@ func isFeatures(path string) bool {
 }
 
 // openFeatures reads a set of ready features, one row for each sample, and their labels.
-// OpenOptions.Labels is a file that embedding.Read knows, matched by embedding.Table.With. If it is
+// OpenOptions.Labels is a file that embedding.Read knows, matched by embedding.Table.WithLabels. If it is
 // empty, the labels are in the file of features or in a file beside it: NAME.labels.csv or .npy,
 // labels.csv or labels.npy. OpenOptions.Formats adds formats to those of package embedding, such
 // as internal/parquet.
@@ -36,17 +36,17 @@ func isFeatures(path string) bool {
 // gallery or val. Rows that lack one of these labels, or a label that the options ask for, are
 // left out.
 func openFeatures(ctx context.Context, path string, opt OpenOptions) (*Dataset, error) {
-	files, labels, in := embedding.Formats(opt.Formats), opt.Labels, tables{rootfs.Of(ctx)}
+	files, labels, in := embedding.Formats(opt.Formats), opt.Labels, tables{rootfs.FromContext(ctx)}
 	t, err := files.ReadFS(in, path)
 	if err != nil {
-		return nil, fileinfo.Want(err, path, "a file of embeddings, as kindred embed writes it")
+		return nil, fileinfo.WithHint(err, path, "a file of embeddings, as kindred embed writes it")
 	}
 	if t.X == nil {
 		return nil, fmt.Errorf("%s holds labels but no features", path)
 	}
 	from := t
 	if labels == "" && len(t.Columns) == 0 {
-		if labels, err = in.labelsBeside(path); err != nil {
+		if labels, err = in.findLabels(path); err != nil {
 			return nil, cmp.Or(t.CheckLabel(), err)
 		}
 	}
@@ -54,7 +54,7 @@ func openFeatures(ctx context.Context, path string, opt OpenOptions) (*Dataset, 
 		if from, err = files.ReadLabelsFS(in, labels); err != nil {
 			return nil, err
 		}
-		if from, err = t.With(from); err != nil {
+		if from, err = t.WithLabels(from); err != nil {
 			return nil, err
 		}
 	} else {
@@ -69,18 +69,18 @@ func openFeatures(ctx context.Context, path string, opt OpenOptions) (*Dataset, 
 			}
 		}
 	}
-	if err := d.takeTable(from, opt.Columns, labels); err != nil {
+	if err := d.addTable(from, opt.Columns, labels); err != nil {
 		return nil, err
 	}
-	return d.disjoint().check(), nil
+	return d.setDisjoint().mustBeConsistent(), nil
 }
 
-// takeTable makes samples from the rows of a table. asked names further columns to read.
-func (d *Dataset) takeTable(t *embedding.Table, asked []string, labels string) error {
+// addTable makes samples from the rows of a table. asked names further columns to read.
+func (d *Dataset) addTable(t *embedding.Table, asked []string, labels string) error {
 	if err := t.CheckLabel(); err != nil {
 		return err
 	}
-	if err := d.nameRoles(t.ColumnNames(), labels); err != nil {
+	if err := d.chooseLabelColumns(t.ColumnNames(), labels); err != nil {
 		return err
 	}
 	named := *t
@@ -102,12 +102,12 @@ func (d *Dataset) takeTable(t *embedding.Table, asked []string, labels string) e
 			continue
 		}
 		if c.Text != nil {
-			d.Columns = append(d.Columns, columnOfValues(c.Name, c.Text))
+			d.Columns = append(d.Columns, newValueColumn(c.Name, c.Text))
 		} else {
-			d.Columns = append(d.Columns, columnOfNumbers(c.Name, c.IDs))
+			d.Columns = append(d.Columns, newNumberColumn(c.Name, c.IDs))
 		}
 	}
-	if err := d.legible(); err != nil {
+	if err := d.checkNames(); err != nil {
 		return fmt.Errorf("%s: %w", labels, err)
 	}
 	return nil
@@ -118,9 +118,9 @@ type tables struct{ in *rootfs.Roots }
 
 func (t tables) Open(path string) (fs.File, error) { return t.in.Open(path) }
 
-// labelsBeside finds the labels of a file of features.
-func (t tables) labelsBeside(path string) (string, error) {
-	beside, missing := embedding.LabelsBeside(path)
+// findLabels finds the labels of a file of features.
+func (t tables) findLabels(path string) (string, error) {
+	beside, missing := embedding.FindLabels(path)
 	if missing == nil || !errors.Is(missing, fs.ErrNotExist) {
 		return beside, missing
 	}
@@ -141,18 +141,18 @@ func (d *Dataset) readSplits(text []string) error {
 	}
 	roles := make([]Split, len(text))
 	for i, s := range text {
-		role, ok := splitNamed(s)
+		role, ok := splitByName(s)
 		if !ok {
 			return fmt.Errorf("row %d: unknown split %q: must be train, test, query, gallery or val", i, s)
 		}
 		roles[i] = role
 	}
-	d.settle(roles)
+	d.setSplits(roles)
 	return nil
 }
 
-// nameRoles chooses the columns for scoring and training by their names.
-func (d *Dataset) nameRoles(names []string, labels string) error {
+// chooseLabelColumns chooses the columns for scoring and training by their names.
+func (d *Dataset) chooseLabelColumns(names []string, labels string) error {
 	names = slices.DeleteFunc(names, func(n string) bool { return n == "split" })
 	for _, n := range []string{"fine", "label"} {
 		if d.Fine == "" && slices.Contains(names, n) {

@@ -32,7 +32,7 @@ func writeFeatures(t *testing.T, x *matrix.Dense, labels, text string) (dir, pat
 }
 
 func TestOpenFeatures(t *testing.T) {
-	x := matrix.Of(4, 2, []float32{1, 2, 3, 4, 5, 6, 7, 8})
+	x := matrix.FromSlice(4, 2, []float32{1, 2, 3, 4, 5, 6, 7, 8})
 	_, path := writeFeatures(t, x, "labels.csv",
 		"path,label,coarse,split\na.jpg,wren,song,train\nb.jpg,owl,prey,train\n"+
 			"c.jpg,wren,song,test\nd.jpg,kite,prey,test\n")
@@ -63,9 +63,9 @@ func TestOpenFeatures(t *testing.T) {
 
 // Labels in a file of their own go to the features of the same name.
 func TestFeaturesAreMatchedByName(t *testing.T) {
-	_, csv := writeFeatures(t, matrix.Of(1, 1, []float32{0}), "labels.csv",
+	_, csv := writeFeatures(t, matrix.FromSlice(1, 1, []float32{0}), "labels.csv",
 		"id,path,label,split\n2,c.jpg,kite,test\n0,a.jpg,wren,train\n1,b.jpg,owl,train\n")
-	of, err := embedding.NewTable(matrix.Of(3, 1, []float32{0, 1, 2}), []string{"a.jpg", "b.jpg", "c.jpg"}, nil)
+	of, err := embedding.NewTable(matrix.FromSlice(3, 1, []float32{0, 1, 2}), []string{"a.jpg", "b.jpg", "c.jpg"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,8 +86,8 @@ func TestFeaturesAreMatchedByName(t *testing.T) {
 }
 
 func TestOpenFeaturesErrors(t *testing.T) {
-	x := matrix.Of(2, 1, []float32{1, 2})
-	nan := matrix.Of(2, 1, []float32{1, float32(math.NaN())})
+	x := matrix.FromSlice(2, 1, []float32{1, 2})
+	nan := matrix.FromSlice(2, 1, []float32{1, float32(math.NaN())})
 	for name, c := range map[string]struct {
 		x            *matrix.Dense
 		labels, text string

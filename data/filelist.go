@@ -14,5 +14,5 @@ func ListFiles(name string, paths []string, boxes []image.Rectangle) *Dataset {
 		b.add(folder{}, filepath.ToSlash(p))
 	}
 	b.d.Boxes = boxes
-	return b.d.check()
+	return b.d.mustBeConsistent()
 }

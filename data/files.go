@@ -38,13 +38,13 @@ func (f *files) Read(ctx context.Context, i int, dst *imaging.Image, dec *imagin
 	}
 	dec.Buffer = content
 	if err := dec.Decode(ctx, dst, content); err != nil {
-		return fmt.Errorf("%s: %w", path.Join(at.tree.where(), at.name), err)
+		return fmt.Errorf("%s: %w", path.Join(at.tree.location(), at.name), err)
 	}
 	return nil
 }
 
 // sourceOf returns the source of all images of a tree, in its order.
-func sourceOf(t *sharded) *files {
+func sourceOf(t *shardedTree) *files {
 	f := &files{list: make([]file, len(t.names))}
 	for i, n := range t.names {
 		f.list[i] = file{t, n}
@@ -118,37 +118,38 @@ func newBuilder(layout, name string, opt OpenOptions) *builder {
 	return &builder{&Dataset{Name: name, Layout: layout, Source: f}, f, opt.Outside}
 }
 
-// listed appends the sample that a file of t lists by name. A name that leads outside is refused:
+// addListed appends the sample that a file of t lists by name. A name that leads outside is refused:
 // in an archive always, in a folder unless the options allow it.
-func (b *builder) listed(t tree, name string) error {
+func (b *builder) addListed(t tree, name string) error {
 	name = filepath.ToSlash(name)
 	if filepath.IsLocal(filepath.FromSlash(name)) && !path.IsAbs(name) {
-		b.add(t, inTree(t, name))
+		b.add(t, findInTree(t, name))
 		return nil
 	}
-	if why := illegible(name); why != "" {
+	if why := unwritableReason(name); why != "" {
 		return fmt.Errorf("the name %q %s", name, why)
 	}
-	switch f, ok := onDisk(t); {
+	switch f, ok := asFolder(t); {
 	case !ok:
-		return fmt.Errorf("%s leads outside the archive %s", name, t.where())
+		return fmt.Errorf("%s leads outside the archive %s", name, t.location())
 	case !b.outside:
-		if in, err := inside(f, name); err == nil {
-			b.add(t, inTree(t, in))
+		if in, err := relativePath(f, name); err == nil {
+			b.add(t, findInTree(t, in))
 			return nil
 		}
-		return option.Errorf("%s leads outside the data set's folder %s: %s permits that", name, t.where(), optOutside)
+		return option.Errorf("%s leads outside the data set's folder %s: %s permits that", name, t.location(),
+			optOutside)
 	case path.IsAbs(name) || filepath.IsAbs(name):
-		b.add(folder{}, inTree(folder{}, name))
+		b.add(folder{}, findInTree(folder{}, name))
 	default:
 		f.in = nil // name is a whole path
-		b.add(f, inTree(f, name))
+		b.add(f, findInTree(f, name))
 	}
 	return nil
 }
 
-// inside returns the path in a folder of a file with the given whole path.
-func inside(f folder, name string) (string, error) {
+// relativePath returns the path in a folder of a file with the given whole path.
+func relativePath(f folder, name string) (string, error) {
 	root, err := filepath.Abs(f.dir)
 	if err != nil {
 		return "", err
@@ -164,10 +165,10 @@ func inside(f folder, name string) (string, error) {
 	return filepath.ToSlash(in), nil
 }
 
-// onDisk returns t as a folder, if it is one.
-func onDisk(t tree) (folder, bool) {
+// asFolder returns t as a folder, if it is one.
+func asFolder(t tree) (folder, bool) {
 	if s, ok := t.(subtree); ok {
-		f, ok := onDisk(s.tree)
+		f, ok := asFolder(s.tree)
 		return folder{f.path(s.dir), f.in}, ok
 	}
 	f, ok := t.(folder)
@@ -181,15 +182,15 @@ func (b *builder) add(t tree, name string) {
 }
 
 // isImageName reports whether folder layouts take a file for an image.
-func isImageName(name string) bool { return imaging.Reads(name) }
+func isImageName(name string) bool { return imaging.IsReadableName(name) }
 
 // isImage is isImageName for a file of t. If the decoder for a name is missing, the content of a file in a folder
 // decides: phones and programs also give JPEG files the name of a HEIC file.
 func isImage(t tree, name string) bool {
-	if isImageName(name) || !imaging.LacksDecoder(name) {
+	if isImageName(name) || !imaging.NeedsDecoder(name) {
 		return isImageName(name)
 	}
-	f, ok := onDisk(t)
+	f, ok := asFolder(t)
 	if !ok {
 		return false
 	}
@@ -200,5 +201,5 @@ func isImage(t tree, name string) bool {
 	defer file.Close()
 	head := make([]byte, 64)
 	n, err := io.ReadFull(file, head)
-	return (err == nil || errors.Is(err, io.ErrUnexpectedEOF)) && imaging.ReadsContent(head[:n])
+	return (err == nil || errors.Is(err, io.ErrUnexpectedEOF)) && imaging.IsReadable(head[:n])
 }

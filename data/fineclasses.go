@@ -6,9 +6,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/classname"
 )
 
-// divideFine makes a fine class that occurs in several coarse classes as many classes, named COARSE/FINE as in folders:
-// in a set with both labels, both identify a fine class. A note names the first one.
-func (d *Dataset) divideFine() {
+// splitSharedFineClasses makes a fine class that occurs in several coarse classes as many classes, named
+// COARSE/FINE as in folders: in a set with both labels, both identify a fine class. A note names the first one.
+func (d *Dataset) splitSharedFineClasses() {
 	if d.Coarse == "" || d.Fine == "" || d.Coarse == d.Fine {
 		return
 	}
@@ -38,18 +38,18 @@ func (d *Dataset) divideFine() {
 	names := make([]string, len(fine.IDs))
 	for i, f := range fine.IDs {
 		if names[i] = fine.Classes[f]; several[f] {
-			names[i] = classname.Within(coarse.Classes[coarse.IDs[i]], names[i])
+			names[i] = classname.Qualify(coarse.Classes[coarse.IDs[i]], names[i])
 		}
 	}
 	*fine = NewColumn(fine.Name, names)
-	d.disjoint()
+	d.setDisjoint()
 	d.Notes = append(d.Notes, fmt.Sprintf("column %s has classes of one name in several classes of column %s "+
-		"(%s%s): they are different classes, called %s/%s", fine.Name, coarse.Name, first, andMore(n-1), coarse.Name,
+		"(%s%s): they are different classes, called %s/%s", fine.Name, coarse.Name, first, moreSuffix(n-1), coarse.Name,
 		fine.Name))
 }
 
-// andMore says how many more there are, for a message.
-func andMore(n int) string {
+// moreSuffix says how many more there are, for a message.
+func moreSuffix(n int) string {
 	if n == 0 {
 		return ""
 	}

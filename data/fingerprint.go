@@ -25,7 +25,7 @@ type Fingerprint struct {
 // Fingerprint returns the fingerprint of a set.
 func (d *Dataset) Fingerprint() Fingerprint {
 	f := Fingerprint{Samples: d.Len()}
-	f.Names = summed(func(h hash.Hash) {
+	f.Names = hexDigest(func(h hash.Hash) {
 		for i, name := range d.Names {
 			fmt.Fprintf(h, "%q", name)
 			if d.Boxes != nil {
@@ -34,23 +34,23 @@ func (d *Dataset) Fingerprint() Fingerprint {
 		}
 	})
 	if d.Columns != nil {
-		f.Labels = summed(func(h hash.Hash) {
+		f.Labels = hexDigest(func(h hash.Hash) {
 			for _, c := range d.Columns {
 				fmt.Fprintf(h, "%q%q", c.Name, c.Classes)
-				put(h, c.IDs...)
+				hashInts(h, c.IDs...)
 			}
-			if d.Several != nil {
-				fmt.Fprintf(h, "%q", d.Several.Classes)
-				for _, ids := range d.Several.Sets {
-					put(h, append(ids[:len(ids):len(ids)], -1)...)
+			if d.MultiLabel != nil {
+				fmt.Fprintf(h, "%q", d.MultiLabel.Classes)
+				for _, ids := range d.MultiLabel.Sets {
+					hashInts(h, append(ids[:len(ids):len(ids)], -1)...)
 				}
 			}
 		})
 	}
 	if d.Splits != nil {
-		f.Split = summed(func(h hash.Hash) {
+		f.Split = hexDigest(func(h hash.Hash) {
 			for _, s := range d.Splits {
-				put(h, int64(s))
+				hashInts(h, int64(s))
 			}
 		})
 	}
@@ -59,17 +59,17 @@ func (d *Dataset) Fingerprint() Fingerprint {
 		for i := range rows {
 			rows[i] = i
 		}
-		f.Features = d.FeaturesOf(rows)
+		f.Features = d.FeaturesDigest(rows)
 	}
 	return f
 }
 
-// FeaturesOf returns a digest of some rows of ready features; "" for a set without features.
-func (d *Dataset) FeaturesOf(rows []int) string {
+// FeaturesDigest returns a digest of some rows of ready features; "" for a set without features.
+func (d *Dataset) FeaturesDigest(rows []int) string {
 	if d.Features == nil {
 		return ""
 	}
-	return summed(func(h hash.Hash) {
+	return hexDigest(func(h hash.Hash) {
 		var b []byte
 		for _, i := range rows {
 			b = b[:0]
@@ -81,13 +81,13 @@ func (d *Dataset) FeaturesOf(rows []int) string {
 	})
 }
 
-func summed(write func(h hash.Hash)) string {
+func hexDigest(write func(h hash.Hash)) string {
 	h := sha256.New()
 	write(h)
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-func put(h hash.Hash, numbers ...int64) {
+func hashInts(h hash.Hash, numbers ...int64) {
 	var b [8]byte
 	for _, n := range numbers {
 		binary.LittleEndian.PutUint64(b[:], uint64(n))
@@ -95,8 +95,8 @@ func put(h hash.Hash, numbers ...int64) {
 	}
 }
 
-// Changed describes how a set differs from the one that it was; "" if it does not.
-func (f Fingerprint) Changed(was Fingerprint) string {
+// DescribeChange describes how a set differs from the one that it was; "" if it does not.
+func (f Fingerprint) DescribeChange(was Fingerprint) string {
 	if f.Samples != was.Samples {
 		return fmt.Sprintf("there are %d samples and there were %d", f.Samples, was.Samples)
 	}

@@ -12,9 +12,9 @@ import (
 func TestFingerprint(t *testing.T) {
 	set := func(change func(d *Dataset)) Fingerprint {
 		d := &Dataset{Names: []string{"a", "b", "c"}, Columns: []Column{NewColumn("label", []string{"x", "y", "x"})},
-			Splits: []Split{Train, Test, Test}, Features: matrix.Of(3, 1, []float32{1, 2, 3}),
-			Boxes:   make([]image.Rectangle, 3),
-			Several: &Several{Sets: [][]int64{{0}, {0, 1}, nil}, Classes: []string{"p", "q"}}}
+			Splits: []Split{Train, Test, Test}, Features: matrix.FromSlice(3, 1, []float32{1, 2, 3}),
+			Boxes:      make([]image.Rectangle, 3),
+			MultiLabel: &MultiLabel{Sets: [][]int64{{0}, {0, 1}, nil}, Classes: []string{"p", "q"}}}
 		change(d)
 		return d.Fingerprint()
 	}
@@ -27,9 +27,9 @@ func TestFingerprint(t *testing.T) {
 			d.Columns[0] = NewColumn("label", []string{"x", "y", "y"})
 		},
 		"labels changed": func(d *Dataset) { d.Columns[0].Classes[0] = "z" },
-		"abels changed":  func(d *Dataset) { d.Several.Sets[1] = []int64{1} },
+		"abels changed":  func(d *Dataset) { d.MultiLabel.Sets[1] = []int64{1} },
 		"bels changed": func(d *Dataset) {
-			d.Several.Sets[1], d.Several.Sets[2] = []int64{0}, []int64{1}
+			d.MultiLabel.Sets[1], d.MultiLabel.Sets[2] = []int64{0}, []int64{1}
 		},
 		"the split changed":                func(d *Dataset) { d.Splits[0] = Test },
 		"the features changed":             func(d *Dataset) { d.Features.Row(2)[0] = 4 },
@@ -38,7 +38,7 @@ func TestFingerprint(t *testing.T) {
 			d.Names, d.Features, d.Boxes = d.Names[:2], d.Features.RowRange(0, 2), d.Boxes[:2]
 		},
 	} {
-		have := set(change).Changed(same)
+		have := set(change).DescribeChange(same)
 		if !strings.HasSuffix(have, want) || (want == "") != (have == "") {
 			t.Errorf("%q, want %q", have, want)
 		}

@@ -58,7 +58,7 @@ func TestFlattened(t *testing.T) {
 		}
 	}
 	var got []string
-	for _, left := range d.Unread(l.Stats()) {
+	for _, left := range d.AllLeftOut(l.Stats()) {
 		got = append(got, left.String())
 	}
 	slices.Sort(got)

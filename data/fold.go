@@ -17,9 +17,9 @@ func parseFold(text string) (k, n int, ok bool) {
 	return k, n, ok
 }
 
-// fold makes a fold of the training part the test. The original test is in neither part, so that
+// applyFold makes a fold of the training part the test. The original test is in neither part, so that
 // settings can be chosen by the scores of folds. why explains the division.
-func (s *Selected) fold(ctx context.Context, rule string, seed uint64, kept *keeper) (
+func (s *Parts) applyFold(ctx context.Context, rule string, seed uint64, kept *grouper) (
 	why func() string, err error) {
 	kind, arg, named := strings.Cut(rule, ":")
 	if !named {
@@ -34,21 +34,21 @@ func (s *Selected) fold(ctx context.Context, rule string, seed uint64, kept *kee
 	var of []int // the fold of every position
 	switch {
 	case kind == "images":
-		groups, err := kept.within(ctx, s.Train)
+		groups, err := kept.partGroups(ctx, s.Train)
 		if err != nil {
 			return nil, err
 		}
 		unit, of = "images of every class", s.dealImages(n, seed, groups)
-	case s.labelsShared():
+	case s.sharesLabels():
 		of = s.dealClasses(n, seed)
 	default:
-		unit, of = "labels", dealt(s.Train.Label, nil, n, seed)
+		unit, of = "labels", dealValues(s.Train.Label, nil, n, seed)
 	}
 	if err := s.checkFolds(of, n, unit); err != nil {
 		more := ""
-		if kept.kept.Groups > 0 {
+		if kept.counts.Groups > 0 {
 			more = fmt.Sprintf("; data.group=%s, which keeps %s in %s together, may be the reason", kept.rule,
-				inImages(kept.kept.Samples), enum.Count(kept.kept.Groups, "group"))
+				formatImages(kept.counts.Samples), enum.Count(kept.counts.Groups, "group"))
 		}
 		return nil, fmt.Errorf("fold %q of the training part, by %s: %w%s", rule, unit, err, more)
 	}
@@ -65,14 +65,15 @@ func (s *Selected) fold(ctx context.Context, rule string, seed uint64, kept *kee
 	s.Gallery = s.Query
 	return func() string {
 		return fmt.Sprintf("fold %d of %d of the training part, dealt by %s, replaces the test (%s of %s), "+
-			"which is not used; the rest trains (%s of %s)", k, n, unit, inImages(s.Query.Len()),
-			inClasses(len(s.Query.classes())), inImages(s.Train.Len()), inClasses(len(s.Train.classes())))
+			"which is not used; the rest trains (%s of %s)", k, n, unit, formatImages(s.Query.Len()),
+			formatClasses(len(s.Query.fineClassSet())), formatImages(s.Train.Len()),
+			formatClasses(len(s.Train.fineClassSet())))
 	}, nil
 }
 
-// labelsShared reports whether the test has training labels, as with digits trained by parity.
+// sharesLabels reports whether the test has training labels, as with digits trained by parity.
 // Then training has not seen some classes, but has seen all labels.
-func (s *Selected) labelsShared() bool {
+func (s *Parts) sharesLabels() bool {
 	trained := map[int64]bool{}
 	for _, y := range s.Train.Label {
 		trained[y] = true
@@ -81,17 +82,17 @@ func (s *Selected) labelsShared() bool {
 }
 
 // dealClasses deals fine classes to the folds, and spreads the classes of each label evenly.
-func (s *Selected) dealClasses(n int, seed uint64) []int {
+func (s *Parts) dealClasses(n int, seed uint64) []int {
 	label := map[int64]int64{}
 	for pos, id := range s.Train.Fine {
 		label[id] = s.Train.Label[pos]
 	}
-	return dealt(s.Train.Fine, label, n, seed)
+	return dealValues(s.Train.Fine, label, n, seed)
 }
 
-// dealt deals the different values at random into n folds whose sizes differ by at most one.
+// dealValues deals the different values at random into n folds whose sizes differ by at most one.
 // Values with the same mark are dealt one after the other.
-func dealt(values []int64, mark map[int64]int64, n int, seed uint64) []int {
+func dealValues(values []int64, mark map[int64]int64, n int, seed uint64) []int {
 	ids := slices.Clone(values)
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
@@ -111,7 +112,7 @@ func dealt(values []int64, mark map[int64]int64, n int, seed uint64) []int {
 
 // dealImages deals the images of every class. A group goes to the fold with the fewest images of
 // the group's classes.
-func (s *Selected) dealImages(n int, seed uint64, groups []int) []int {
+func (s *Parts) dealImages(n int, seed uint64, groups []int) []int {
 	members := map[int64][]int{}
 	var ids []int64
 	for pos, id := range s.Train.Fine {
@@ -126,7 +127,7 @@ func (s *Selected) dealImages(n int, seed uint64, groups []int) []int {
 			groups[pos] = pos
 		}
 	}
-	together := membersOf(groups)
+	together := groupMembers(groups)
 	rng := rand.New(rand.NewPCG(seed, 0xf01d1a6e))
 	of := make([]int, s.Train.Len())
 	for pos := range of {
@@ -168,7 +169,7 @@ func (s *Selected) dealImages(n int, seed uint64, groups []int) []int {
 
 // checkFolds returns an error if the folds cannot be used to choose settings: in a fold of one
 // class every neighbour is right for every network.
-func (s *Selected) checkFolds(of []int, n int, unit string) error {
+func (s *Parts) checkFolds(of []int, n int, unit string) error {
 	for f := range n {
 		classes, pairs := map[int64]int{}, 0
 		rest := map[int64]bool{}
@@ -181,12 +182,12 @@ func (s *Selected) checkFolds(of []int, n int, unit string) error {
 				pairs++
 			}
 		}
-		have := inClasses(len(s.Train.classes()))
+		have := formatClasses(len(s.Train.fineClassSet()))
 		switch {
 		case len(classes) < 2:
 			return fmt.Errorf("fold %d has %s, but needs two or more, because with one class every neighbour is "+
 				"right; there "+
-				"are %s in all: take fewer folds", f+1, inClasses(len(classes)), have)
+				"are %s in all: take fewer folds", f+1, formatClasses(len(classes)), have)
 		case pairs == 0:
 			return fmt.Errorf("fold %d has no class with two images, so no image has a right neighbour: take fewer "+
 				"folds", f+1)

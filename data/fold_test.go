@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// kinds is a set of 12 classes of 4 images in groups of two, the first six of the
+// kindsDataset is a set of 12 classes of 4 images in groups of two, the first six of the
 // classes to train on.
-func kinds() *Dataset {
+func kindsDataset() *Dataset {
 	d := toy(12, 4)
 	var group []string
 	for _, id := range d.Columns[0].IDs {
@@ -30,7 +30,7 @@ func TestFold(t *testing.T) {
 		{"labels shared", Selection{Split: "classes", Label: "parity"}, 3, 8},
 		{"images", Selection{Split: "images:0.25"}, 2, 18},
 	} {
-		whole, err := kinds().Select(c.s)
+		whole, err := kindsDataset().Select(c.s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func TestFold(t *testing.T) {
 			s := c.s
 			s.Fold = strings.Repeat("images:", map[string]int{"images": 1}[c.name]) + string(rune('1'+k)) + "/" +
 				string(rune('0'+c.n))
-			got, err := kinds().Select(s)
+			got, err := kindsDataset().Select(s)
 			if err != nil {
 				t.Fatalf("%s: %v", c.name, err)
 			}
@@ -53,10 +53,10 @@ func TestFold(t *testing.T) {
 			if got.Gallery != got.Query || got.Seen != nil || !strings.Contains(got.Why, "replaces the test") {
 				t.Errorf("%s: %+v", c.name, got)
 			}
-			if n := got.shared(); n > 0 && c.name != "images" {
+			if n := got.sharedClasses(); n > 0 && c.name != "images" {
 				t.Errorf("%s: %d classes on both sides", c.name, n)
 			}
-			if c.name == "labels apart" && got.labelsShared() {
+			if c.name == "labels apart" && got.sharesLabels() {
 				t.Errorf("%s: a label on both sides", c.name)
 			}
 			if c.name == "labels shared" && len(slices.Compact(slices.Sorted(slices.Values(got.Query.Label)))) != 2 {
@@ -70,7 +70,7 @@ func TestFold(t *testing.T) {
 		}
 	}
 	// A validation part is cut off what is left.
-	got, err := kinds().Select(Selection{Split: "classes", Fold: "1/2", Validation: "images:0.3"})
+	got, err := kindsDataset().Select(Selection{Split: "classes", Fold: "1/2", Validation: "images:0.3"})
 	if err != nil || got.Validation.Len() != 3 || got.Train.Len() != 9 || got.Query.Len() != 12 {
 		t.Errorf("fold with validation: %+v, %v", got, err)
 	}
@@ -85,7 +85,7 @@ func TestFoldRefused(t *testing.T) {
 		{"group", "1/4", "fold 4 has 0 classes"}, {"group", "1/3", ""},
 	} {
 		s := Selection{Split: "classes", Label: c.label, Fold: c.fold}
-		_, err := kinds().Select(s)
+		_, err := kindsDataset().Select(s)
 		if c.want == "" {
 			if err != nil {
 				t.Errorf("%v: %v", s, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/classname"
 )
 
-// found is the result of a walk through the files of a set.
-type found struct {
+// imageList is the result of a walk through the files of a set.
+type imageList struct {
 	names []string // images in folders
 	loose []string // images at the top
 	left  []LeftOut
@@ -21,16 +21,16 @@ type found struct {
 
 // findImages lists the images of t. Images at the top are in loose, and are not counted as left
 // out.
-func findImages(ctx context.Context, t tree) (*found, error) {
-	f := new(found)
+func findImages(ctx context.Context, t tree) (*imageList, error) {
+	f := new(imageList)
 	err := t.walk(ctx, func(file, why string) error {
 		switch {
 		case why != "":
 			f.left = countLeftOut(f.left, why, file)
 		case !isImage(t, file):
-			f.left = countLeftOut(f.left, notAnImage(file), file)
-		case illegible(file) != "":
-			f.left = countLeftOut(f.left, unnamable(file), file)
+			f.left = countLeftOut(f.left, notImageReason(file), file)
+		case unwritableReason(file) != "":
+			f.left = countLeftOut(f.left, unwritableNameReason(file), file)
 		case !strings.Contains(file, "/"):
 			f.loose = append(f.loose, file)
 		default:
@@ -54,15 +54,15 @@ func openFolders(ctx context.Context, t tree, name string, opt OpenOptions) (*Da
 		return nil, err
 	}
 	if len(f.names)+len(f.loose) == 0 {
-		return nil, fmt.Errorf("%s: no known layout of a data set, and no images in class folders%s", t.where(),
-			sayLeftOut(f.left))
+		return nil, fmt.Errorf("%s: no known layout of a data set, and no images in class folders%s", t.location(),
+			leftOutSentence(f.left))
 	}
-	p := new(placed)
+	p := new(folderLayout)
 	if len(f.names) > 0 {
-		p = place(f.names)
+		p = findSplitFolders(f.names)
 	}
 	if len(f.loose)+len(p.loose) > len(p.names) {
-		return f.flat(t, p, name, opt)
+		return f.openFlat(t, p, name, opt)
 	}
 	b := newBuilder("folders", name, opt)
 	d := b.d
@@ -75,15 +75,15 @@ func openFolders(ctx context.Context, t tree, name string, opt OpenOptions) (*Da
 	}
 	d.labelByFolder(p.dirs)
 	d.Notes = d.remarks()
-	d.settle(p.roles)
-	return d.disjoint().check(), nil
+	d.setSplits(p.roles)
+	return d.setDisjoint().mustBeConsistent(), nil
 }
 
 // outsideClasses is the reason for leaving out images at the top of a folder of classes.
 const outsideClasses = "at the top, outside any class folder (move them into a folder, if they belong to the set)"
 
-// flat makes a set of all images without labels, if most images are at the top.
-func (f *found) flat(t tree, p *placed, name string, opt OpenOptions) (*Dataset, error) {
+// openFlat makes a set of all images without labels, if most images are at the top.
+func (f *imageList) openFlat(t tree, p *folderLayout, name string, opt OpenOptions) (*Dataset, error) {
 	where, why := fmt.Sprintf("%d images and no folders", len(f.loose)), ""
 	switch {
 	case len(f.names) > 0 && len(p.names) > 0:
@@ -98,7 +98,7 @@ func (f *found) flat(t tree, p *placed, name string, opt OpenOptions) (*Dataset,
 	if !opt.Unlabelled {
 		return nil, fmt.Errorf("%s: %s, so the set has no classes: put the images of each class into a "+
 			"separate folder, or list them in a manifest (kindred search and kindred embed need no classes)",
-			t.where(), where)
+			t.location(), where)
 	}
 	b := newBuilder("files", name, opt)
 	for _, file := range slices.Concat(f.loose, f.names) {
@@ -108,11 +108,11 @@ func (f *found) flat(t tree, p *placed, name string, opt OpenOptions) (*Dataset,
 	if why != "" {
 		b.d.Notes = []string{where + why}
 	}
-	return b.d.check(), nil
+	return b.d.mustBeConsistent(), nil
 }
 
-// sayLeftOut returns a list of what was left out, to be appended to a sentence.
-func sayLeftOut(left []LeftOut) string {
+// leftOutSentence returns a list of what was left out, to be appended to a sentence.
+func leftOutSentence(left []LeftOut) string {
 	said := ""
 	for _, l := range left {
 		said += "; " + l.String()
@@ -120,10 +120,10 @@ func sayLeftOut(left []LeftOut) string {
 	return said
 }
 
-// unwrapped returns the paths without the folders that all images have in common: archives are
+// trimCommonFolders returns the paths without the folders that all images have in common: archives are
 // often wrapped in a folder with their own name, and a single class is of no use. A year is kept,
 // because it may be part of a date, which remarks look for.
-func unwrapped(dirs []string) []string {
+func trimCommonFolders(dirs []string) []string {
 	if len(dirs) == 0 {
 		return nil
 	}
@@ -132,8 +132,8 @@ func unwrapped(dirs []string) []string {
 		parts[i] = strings.Split(dir, "/")
 		shortest = min(shortest, len(parts[i]))
 	}
-	outer := min(common(parts), shortest-1) // keep the last folder of an image
-	if i := slices.IndexFunc(parts[0][:outer], ofYear.MatchString); i >= 0 {
+	outer := min(commonFolders(parts), shortest-1) // keep the last folder of an image
+	if i := slices.IndexFunc(parts[0][:outer], yearFolder.MatchString); i >= 0 {
 		outer = i
 	}
 	inner := make([]string, len(dirs))
@@ -164,7 +164,7 @@ func cleanFolders(dirs []string) []string {
 
 // labelByFolder makes the label columns from the folders of the samples.
 func (d *Dataset) labelByFolder(dirs []string) {
-	dirs = cleanFolders(unwrapped(dirs))
+	dirs = cleanFolders(trimCommonFolders(dirs))
 	fine := NewColumn("class", dirs)
 	if slices.ContainsFunc(dirs, func(dir string) bool { return strings.Count(dir, "/") != 1 }) {
 		d.Columns, d.Fine, d.Train = []Column{fine}, "class", "class"
@@ -180,10 +180,10 @@ func (d *Dataset) labelByFolder(dirs []string) {
 	d.Coarse, d.Fine, d.Train = coarseName, fineName, d.Levels.Label
 }
 
-// disjoint sets d.Disjoint from the splits, if they have both sides.
-func (d *Dataset) disjoint() *Dataset {
+// setDisjoint sets d.Disjoint from the splits, if they have both sides.
+func (d *Dataset) setDisjoint() *Dataset {
 	fine, err := d.Column(fineName)
-	sides := sidesOf(d.Splits)
+	sides := allRolesIn(d.Splits)
 	if err != nil || sides&Train == 0 || sides&Test == 0 {
 		return d
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 )
 
-// sound checks what every data set that opens must hold.
-func sound(t *testing.T, d *Dataset) {
+// checkDataset checks what every data set that opens must hold.
+func checkDataset(t *testing.T, d *Dataset) {
 	t.Helper()
 	if d.Len() == 0 {
 		t.Fatal("no samples and no error")
@@ -28,7 +28,7 @@ func sound(t *testing.T, d *Dataset) {
 		}
 		return
 	}
-	if err := d.legible(); err == nil {
+	if err := d.checkNames(); err == nil {
 		summary(t, d)
 	}
 }
@@ -48,7 +48,7 @@ func FuzzCars(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			sound(t, d)
+			checkDataset(t, d)
 			for _, name := range d.Names {
 				if !filepath.IsLocal(name) {
 					t.Fatalf("%q leads outside", name)
@@ -68,7 +68,7 @@ func FuzzCIFAR(f *testing.F) {
 		if err != nil {
 			return
 		}
-		sound(t, d)
+		checkDataset(t, d)
 		if d.Len()*cifarRecord != len(train)+len(test) {
 			t.Fatalf("%d records of %d bytes", d.Len(), len(train)+len(test))
 		}
@@ -93,7 +93,7 @@ func FuzzOmniglot(f *testing.F) {
 			return
 		}
 		if d, err := openOmniglot(t.Context(), m, "fuzz", OpenOptions{}); err == nil {
-			sound(t, d)
+			checkDataset(t, d)
 		}
 	})
 }
@@ -108,7 +108,7 @@ func FuzzManifestInArchive(f *testing.F) {
 		if err != nil {
 			return
 		}
-		sound(t, d)
+		checkDataset(t, d)
 		for _, at := range d.Source.(*files).list {
 			if !filepath.IsLocal(at.name) {
 				t.Fatalf("%q leads outside", at.name)

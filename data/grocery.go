@@ -60,7 +60,7 @@ func openGrocery(_ context.Context, t tree, name string, opt OpenOptions) (*Data
 			if fineNames[f] == "" || coarseNames[c] == "" {
 				return fmt.Errorf("class %d or coarse class %d is not in classes.csv", f, c)
 			}
-			if err := b.listed(t, strings.TrimSpace(row[0])); err != nil {
+			if err := b.addListed(t, strings.TrimSpace(row[0])); err != nil {
 				return err
 			}
 			fine, coarse = append(fine, f), append(coarse, c)
@@ -72,9 +72,9 @@ func openGrocery(_ context.Context, t tree, name string, opt OpenOptions) (*Data
 		}
 	}
 	if len(fine) == 0 {
-		return nil, fmt.Errorf("%s: train.txt and test.txt list no image", t.where())
+		return nil, fmt.Errorf("%s: train.txt and test.txt list no image", t.location())
 	}
-	d.Columns = []Column{columnOfNumbers("coarse", coarse), columnOfNumbers("fine", fine)}
+	d.Columns = []Column{newNumberColumn("coarse", coarse), newNumberColumn("fine", fine)}
 	for i, names := range []map[int64]string{coarseNames, fineNames} {
 		c := &d.Columns[i]
 		for id, n := range c.Numbers {
@@ -82,5 +82,5 @@ func openGrocery(_ context.Context, t tree, name string, opt OpenOptions) (*Data
 		}
 	}
 	d.Coarse, d.Fine, d.Train = "coarse", "fine", "coarse"
-	return d.disjoint().check(), nil
+	return d.setDisjoint().mustBeConsistent(), nil
 }

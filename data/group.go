@@ -21,13 +21,13 @@ const (
 	GroupPlace  = "place"
 )
 
-// ErrTogether is wrapped by the error of a division that fails because every class is a single
+// ErrInseparable is wrapped by the error of a division that fails because every class is a single
 // group.
-var ErrTogether = errors.New("photos that were taken together cannot be divided")
+var ErrInseparable = errors.New("photos that were taken together cannot be divided")
 
-// Kept counts the groups that divisions by images kept on one side. It is zero if there was no
+// GroupCounts counts the groups that divisions by images kept on one side. It is zero if there was no
 // such division or no group.
-type Kept struct {
+type GroupCounts struct {
 	// Groups is the number of groups of two or more samples, Samples the number of samples in
 	// them, and Largest the size of the largest group.
 	Groups, Samples, Largest int
@@ -36,15 +36,15 @@ type Kept struct {
 	Whole, Classes int
 }
 
-// keeper finds which samples belong together when a division first needs it.
-type keeper struct {
-	rule string
-	d    *Dataset
-	fine *Column
-	of   []int  // the group of each sample, named by one of its samples; nil before it is needed
-	why  string // why pictures were not compared
-	kept Kept
-	said bool
+// grouper finds which samples belong together when a division first needs it.
+type grouper struct {
+	rule     string
+	d        *Dataset
+	fine     *Column
+	groupOf  []int  // the group of each sample, named by one of its samples; nil before it is needed
+	why      string // why pictures were not compared
+	counts   GroupCounts
+	reported bool
 }
 
 // checkGroup returns an error for an unknown rule.
@@ -53,19 +53,19 @@ func (d *Dataset) checkGroup(rule string) error {
 	case "", GroupNone, GroupFound, GroupFolder:
 		return nil
 	}
-	if d.groupsByFile(rule) {
+	if d.usesEXIF(rule) {
 		return nil
 	}
 	_, err := d.groupColumn(rule)
 	return err
 }
 
-// groupsByFile reports whether a rule uses the EXIF data of photographs.
-func (d *Dataset) groupsByFile(rule string) bool {
+// usesEXIF reports whether a rule uses the EXIF data of photographs.
+func (d *Dataset) usesEXIF(rule string) bool {
 	switch rule {
 	case GroupTaken, GroupCamera, GroupPlace:
 		_, err := d.groupColumn(rule)
-		return err != nil && d.Files()
+		return err != nil && d.HasLocalFiles()
 	}
 	return false
 }
@@ -85,13 +85,13 @@ func (d *Dataset) groupColumn(name string) (*Column, error) {
 
 // groups returns the group of every sample, or nil if every sample is a separate group. among are
 // the samples to be divided.
-func (k *keeper) groups(ctx context.Context, among []int) ([]int, error) {
-	if k.rule == "" || k.rule == GroupNone || k.of != nil {
-		return k.of, nil
+func (k *grouper) groups(ctx context.Context, among []int) ([]int, error) {
+	if k.rule == "" || k.rule == GroupNone || k.groupOf != nil {
+		return k.groupOf, nil
 	}
-	k.of = make([]int, k.d.Len())
-	for i := range k.of {
-		k.of[i] = i
+	k.groupOf = make([]int, k.d.Len())
+	for i := range k.groupOf {
+		k.groupOf[i] = i
 	}
 	values := make([]string, len(among)) // "" if unknown
 	switch k.rule {
@@ -105,11 +105,11 @@ func (k *keeper) groups(ctx context.Context, among []int) ([]int, error) {
 			return nil, err
 		}
 		for pos, first := range found {
-			k.of[among[pos]] = among[first]
+			k.groupOf[among[pos]] = among[first]
 		}
 		k.why = why
 		k.count(among)
-		return k.of, nil
+		return k.groupOf, nil
 	case GroupFolder:
 		for pos, i := range among {
 			values[pos] = path.Dir(k.d.Names[i])
@@ -125,25 +125,25 @@ func (k *keeper) groups(ctx context.Context, among []int) ([]int, error) {
 			if _, ok := first[v]; !ok {
 				first[v] = i
 			}
-			k.of[i] = first[v]
+			k.groupOf[i] = first[v]
 		}
 	}
 	k.count(among)
-	return k.of, nil
+	return k.groupOf, nil
 }
 
 // read sets the values from a column or from the files' EXIF data. It is an error if all are
 // empty.
-func (k *keeper) read(ctx context.Context, among []int, values []string) error {
+func (k *grouper) read(ctx context.Context, among []int, values []string) error {
 	var of func(pos int) string
 	source := "the column is empty"
-	if k.d.groupsByFile(k.rule) {
+	if k.d.usesEXIF(k.rule) {
 		p := &Part{Data: k.d, Index: among}
-		photos, err := p.Photographs(ctx)
+		photos, err := p.EXIF(ctx)
 		if err != nil {
 			return err
 		}
-		of = func(pos int) string { return photographed(k.rule, &photos[pos]) }
+		of = func(pos int) string { return groupValue(k.rule, &photos[pos]) }
 		source = "no file has it"
 	} else {
 		c, err := k.d.groupColumn(k.rule)
@@ -154,19 +154,19 @@ func (k *keeper) read(ctx context.Context, among []int, values []string) error {
 	}
 	empty := true
 	for pos := range among {
-		if v := of(pos); !missing(v) {
+		if v := of(pos); !isMissing(v) {
 			values[pos], empty = v, false
 		}
 	}
 	if empty {
 		return fmt.Errorf("group %q: %s for all %s to divide; %s divides without groups", k.rule, source,
-			inImages(len(among)), GroupNone)
+			formatImages(len(among)), GroupNone)
 	}
 	return nil
 }
 
-// missing reports whether v is one of the words that programs write for a missing value.
-func missing(v string) bool {
+// isMissing reports whether v is one of the words that programs write for a missing value.
+func isMissing(v string) bool {
 	switch strings.ToLower(strings.TrimSpace(v)) {
 	case "", "nan", "na", "n/a", "null", "none":
 		return true
@@ -175,22 +175,22 @@ func missing(v string) bool {
 }
 
 // count counts the groups.
-func (k *keeper) count(among []int) {
+func (k *grouper) count(among []int) {
 	size := map[int]int{}
 	for _, i := range among {
-		size[k.of[i]]++
+		size[k.groupOf[i]]++
 	}
 	for _, n := range size {
 		if n > 1 {
-			k.kept.Groups++
-			k.kept.Samples += n
-			k.kept.Largest = max(k.kept.Largest, n)
+			k.counts.Groups++
+			k.counts.Samples += n
+			k.counts.Largest = max(k.counts.Largest, n)
 		}
 	}
 }
 
-// within returns the group of each position of a part, named by one of the positions.
-func (k *keeper) within(ctx context.Context, p *Part) ([]int, error) {
+// partGroups returns the group of each position of a part, named by one of the positions.
+func (k *grouper) partGroups(ctx context.Context, p *Part) ([]int, error) {
 	of, err := k.groups(ctx, p.Index)
 	if of == nil || err != nil {
 		return nil, err
@@ -208,21 +208,21 @@ func (k *keeper) within(ctx context.Context, p *Part) ([]int, error) {
 	return out, nil
 }
 
-// divided notes how many of the classes with enough samples a division left whole.
-func (k *keeper) divided(whole, classes int) {
-	if k.of != nil {
-		k.kept.Whole, k.kept.Classes = max(k.kept.Whole, whole), max(k.kept.Classes, classes)
+// noteDivision notes how many of the classes with enough samples a division left whole.
+func (k *grouper) noteDivision(whole, classes int) {
+	if k.groupOf != nil {
+		k.counts.Whole, k.counts.Classes = max(k.counts.Whole, whole), max(k.counts.Classes, classes)
 	}
 }
 
-// say returns what a division kept together, after a semicolon, or "". It says so only once.
-func (k *keeper) say(whole int) string {
-	if k.of == nil || k.said {
+// keptMessage returns what a division kept together, after a semicolon, or "". It says so only once.
+func (k *grouper) keptMessage(whole int) string {
+	if k.groupOf == nil || k.reported {
 		return ""
 	}
-	k.said = true
+	k.reported = true
 	text := ""
-	if k.kept.Groups > 0 {
+	if k.counts.Groups > 0 {
 		what := "groups of data.group=" + k.rule
 		switch k.rule {
 		case GroupFound:
@@ -230,7 +230,7 @@ func (k *keeper) say(whole int) string {
 		case GroupFolder:
 			what = "folders"
 		}
-		text = fmt.Sprintf("; %s in %d %s stay on one side", inImages(k.kept.Samples), k.kept.Groups, what)
+		text = fmt.Sprintf("; %s in %d %s stay on one side", formatImages(k.counts.Samples), k.counts.Groups, what)
 	}
 	if whole > 0 {
 		text += fmt.Sprintf("; %s not divided (a single group)",
@@ -242,8 +242,8 @@ func (k *keeper) say(whole int) string {
 	return text
 }
 
-// together returns the error of a division that held nothing out.
-func (k *keeper) together(classes int) error {
+// inseparableError returns the error of a division that held nothing out.
+func (k *grouper) inseparableError(classes int) error {
 	return fmt.Errorf("%w: with data.group=%s each of the %s is a single group; data.group=%s divides without "+
-		"groups, and data.split=classes divides by classes", ErrTogether, k.rule, inClasses(classes), GroupNone)
+		"groups, and data.split=classes divides by classes", ErrInseparable, k.rule, formatClasses(classes), GroupNone)
 }

@@ -13,30 +13,30 @@ import (
 	"testing"
 )
 
-// heldOut holds out images of the first column's classes, each by itself.
-func heldOut(t *testing.T, d *Dataset, f float64, seed uint64) []Split {
+// holdOutRoles holds out images of the first column's classes, each by itself.
+func holdOutRoles(t *testing.T, d *Dataset, f float64, seed uint64) []Split {
 	t.Helper()
-	k := &keeper{d: d, fine: &d.Columns[0]}
-	roles, err := k.heldOutImages(t.Context(), f, seed)
+	k := &grouper{d: d, fine: &d.Columns[0]}
+	roles, err := k.holdOutImages(t.Context(), f, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return roles
 }
 
-// grouped adds a column "session" with the given values.
-func grouped(d *Dataset, of func(sample int) string) *Dataset {
+// withGroups adds a column "session" with the given values.
+func withGroups(d *Dataset, of func(sample int) string) *Dataset {
 	values := make([]string, d.Len())
 	for i := range values {
 		values[i] = of(i)
 	}
 	c := NewColumn("session", values)
 	d.Group = &c
-	return d.check()
+	return d.mustBeConsistent()
 }
 
-// divisions are all that divide by images.
-func divisions(seed uint64) []Selection {
+// allSelections are all that divide by images.
+func allSelections(seed uint64) []Selection {
 	return []Selection{
 		{Split: "images:0.2", Seed: seed}, {Split: "images:0.5", Validation: "images:0.3", Seed: seed},
 		{Split: "images:0.2", Validation: "as-test:0.2", Seed: seed},
@@ -55,7 +55,7 @@ func TestGroupsStayTogether(t *testing.T) {
 		d := sizes(12, 20, 7, 9, 30, 15)
 		across := seed%2 == 1 // groups that classes share
 		n := 8 + rng.IntN(20)
-		grouped(d, func(i int) string {
+		withGroups(d, func(i int) string {
 			switch g := rng.IntN(n); {
 			case g == 0:
 				return []string{"", "NaN"}[rng.IntN(2)]
@@ -65,7 +65,7 @@ func TestGroupsStayTogether(t *testing.T) {
 				return fmt.Sprint(d.Columns[0].IDs[i], "/", g)
 			}
 		})
-		for _, s := range divisions(seed) {
+		for _, s := range allSelections(seed) {
 			if across && strings.HasPrefix(s.Split, "both") {
 				continue // whose classes are apart whatever they share
 			}
@@ -95,7 +95,7 @@ func TestGroupsStayTogether(t *testing.T) {
 				}
 				for _, i := range p.Index {
 					g := d.Group.IDs[i]
-					if missing(d.Group.Classes[g]) {
+					if isMissing(d.Group.Classes[g]) {
 						continue
 					}
 					if was, ok := side[g]; ok && was != k {
@@ -111,8 +111,8 @@ func TestGroupsStayTogether(t *testing.T) {
 // TestGroupsOfOne divide as no groups do, to the last sample.
 func TestGroupsOfOne(t *testing.T) {
 	for seed := range uint64(20) {
-		d := grouped(sizes(12, 20, 7, 9, 30, 15, 1, 2), strconv.Itoa)
-		for _, s := range divisions(seed) {
+		d := withGroups(sizes(12, 20, 7, 9, 30, 15, 1, 2), strconv.Itoa)
+		for _, s := range allSelections(seed) {
 			plain, err1 := d.Select(s)
 			s.Group = "session"
 			got, err2 := d.Select(s)
@@ -125,8 +125,8 @@ func TestGroupsOfOne(t *testing.T) {
 					t.Errorf("%+v: part %d is another", s, k)
 				}
 			}
-			if got.Kept.Groups != 0 || got.Why != plain.Why || got.ValidationWhy != plain.ValidationWhy {
-				t.Errorf("%+v: %+v, %q", s, got.Kept, got.Why)
+			if got.GroupCounts.Groups != 0 || got.Why != plain.Why || got.ValidationWhy != plain.ValidationWhy {
+				t.Errorf("%+v: %+v, %q", s, got.GroupCounts, got.Why)
 			}
 		}
 	}
@@ -162,7 +162,7 @@ func TestGroupShares(t *testing.T) {
 				return strconv.Itoa(k)
 			}
 			d := sizes(n, n)
-			grouped(d, func(i int) string { return fmt.Sprint(i/n, of(i)) })
+			withGroups(d, func(i int) string { return fmt.Sprint(i/n, of(i)) })
 			got, err := d.Select(Selection{Split: fmt.Sprint("images:", c.f), Group: "session", Seed: seed})
 			if err != nil {
 				t.Fatal(c.name, err)
@@ -179,7 +179,7 @@ func TestGroupShares(t *testing.T) {
 // TestGroupsDegenerate: classes that are one group, nothing but these, empty columns and
 // columns that are not there.
 func TestGroupsDegenerate(t *testing.T) {
-	d := grouped(sizes(6, 6, 6, 6), func(i int) string {
+	d := withGroups(sizes(6, 6, 6, 6), func(i int) string {
 		if i < 6 {
 			return "a"
 		}
@@ -189,14 +189,14 @@ func TestGroupsDegenerate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if counts(got.Train)[0] != 6 || counts(got.Query)[0] != 0 || got.Kept != (Kept{10, 24, 6, 1, 4}) ||
+	if counts(got.Train)[0] != 6 || counts(got.Query)[0] != 0 || got.GroupCounts != (GroupCounts{10, 24, 6, 1, 4}) ||
 		!strings.HasSuffix(got.Why, "; 24 images in 10 groups of data.group=session stay on one side; 1 class is not "+
 			"divided (a single group)") {
-		t.Errorf("%v, %v, %+v: %s", counts(got.Train), counts(got.Query), got.Kept, got.Why)
+		t.Errorf("%v, %v, %+v: %s", counts(got.Train), counts(got.Query), got.GroupCounts, got.Why)
 	}
-	whole := grouped(sizes(6, 6), func(i int) string { return strconv.Itoa(i / 6) })
-	one := grouped(sizes(6, 6), func(int) string { return "shop" })
-	empty := grouped(sizes(6, 6), func(i int) string { return []string{"", "nan"}[i%2] })
+	whole := withGroups(sizes(6, 6), func(i int) string { return strconv.Itoa(i / 6) })
+	one := withGroups(sizes(6, 6), func(int) string { return "shop" })
+	empty := withGroups(sizes(6, 6), func(i int) string { return []string{"", "nan"}[i%2] })
 	for _, c := range []struct {
 		d        *Dataset
 		s        Selection
@@ -213,7 +213,7 @@ func TestGroupsDegenerate(t *testing.T) {
 		{one, Selection{Split: "classes", Group: "sesion"}, false, []string{`"sesion"`}},
 	} {
 		_, err := c.d.Select(c.s)
-		if err == nil || errors.Is(err, ErrTogether) != c.together {
+		if err == nil || errors.Is(err, ErrInseparable) != c.together {
 			t.Errorf("%+v: %v", c.s, err)
 			continue
 		}
@@ -265,8 +265,8 @@ func TestGroupByManifest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Query.Len() != 9 || got.Kept.Largest < 3 {
-			t.Errorf("%s: %d test, %+v", rule, got.Query.Len(), got.Kept)
+		if got.Query.Len() != 9 || got.GroupCounts.Largest < 3 {
+			t.Errorf("%s: %d test, %+v", rule, got.Query.Len(), got.GroupCounts)
 		}
 		if rule == "shop" { // one of four, the same in all classes
 			for pos, i := range got.Query.Index {

@@ -30,7 +30,7 @@ type HierarchyConfig struct {
 // class is too small, further coarse classes fill the batch. The batches of an epoch depend only
 // on the seed and the epoch's number.
 type Hierarchical struct {
-	epochs
+	epochCounter
 	cfg    HierarchyConfig
 	coarse [][][]int // samples by coarse class and fine class
 	sizes  [][]int   // of the fine classes
@@ -48,8 +48,8 @@ func NewHierarchical(coarse, fine []int64, cfg HierarchyConfig) (*Hierarchical, 
 		return nil, fmt.Errorf("sampling: coarse %d, fine %d, per_class %d, batches %d, views %d: none may be negative",
 			cfg.Coarse, cfg.Fine, cfg.PerClass, cfg.Batches, cfg.Views)
 	}
-	if cfg.Views > mostViews {
-		return nil, fmt.Errorf("sampling: views is %d: must be at most %d", cfg.Views, mostViews)
+	if cfg.Views > maxViews {
+		return nil, fmt.Errorf("sampling: views is %d: must be at most %d", cfg.Views, maxViews)
 	}
 	h := &Hierarchical{cfg: cfg}
 	order := make([]int, len(coarse))
@@ -127,10 +127,10 @@ func (h *Hierarchical) Epoch() [][]int {
 		}
 	}
 	out := make([][]int, h.batches)
-	among := share{sizes: h.totals, each: h.cfg.Fine * h.cfg.PerClass, rng: rng}
-	within := make([]share, len(h.coarse))
+	among := allocation{sizes: h.totals, perGroup: h.cfg.Fine * h.cfg.PerClass, rng: rng}
+	within := make([]allocation, len(h.coarse))
 	for c := range within {
-		within[c] = share{sizes: h.sizes[c], each: h.cfg.PerClass, rng: rng}
+		within[c] = allocation{sizes: h.sizes[c], perGroup: h.cfg.PerClass, rng: rng}
 	}
 	var dealt, picks []int
 	for k := range out {
@@ -148,7 +148,7 @@ func (h *Hierarchical) Epoch() [][]int {
 				}
 			}
 		}
-		out[k] = repeated(batch, h.cfg.Views)
+		out[k] = repeatViews(batch, h.cfg.Views)
 	}
 	return out
 }

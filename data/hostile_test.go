@@ -112,7 +112,7 @@ func TestLoaderIsDeterministic(t *testing.T) {
 	}
 	run := func(workers, ahead, epoch int, seed uint64) (out []float32) {
 		ld := newLoader(t, p, LoaderConfig{Image: imaging.Config{Width: 16, Height: 16, Augment: augment}, Seed: seed,
-			Workers: workers, Ahead: ahead})
+			Workers: workers, Prefetch: ahead})
 		s := ld.Epoch(t.Context(), epoch, batches)
 		defer s.Close()
 		for {

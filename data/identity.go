@@ -81,7 +81,7 @@ func (d Digest) IsFile(content [sha256.Size]byte) bool {
 func (d *Dataset) Item(i int) embedding.Item {
 	it := embedding.Item{Path: d.Names[i]}
 	if d.Boxes != nil {
-		it.Region = embedding.RegionOf(d.Boxes[i])
+		it.Region = embedding.FormatRegion(d.Boxes[i])
 	}
 	return it
 }

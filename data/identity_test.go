@@ -164,10 +164,10 @@ func TestDistinct(t *testing.T) {
 	const text = "path,label,split,coarse,price,x_1,y_1,x_2,y_2\na.png,cat,query,pet,1,,,,\n" +
 		"b.png,cat,train,pet,2,,,,\n" +
 		"a.png,dog,gallery,pet,3,,,,\na.png,cat,train,pet,4,0,0,2,2\na.png,cat,train,pet,5,,,,\n"
-	d := manifestOf(t, text, OpenOptions{Distinct: true, Others: true})
+	d := manifestOf(t, text, OpenOptions{Distinct: true, OtherColumns: true})
 	var names, labels []string
 	for i := range d.Len() {
-		names, labels = append(names, d.ItemName(i)), append(labels, d.Several.Text(i))
+		names, labels = append(names, d.ItemName(i)), append(labels, d.MultiLabel.Text(i))
 	}
 	if !slices.Equal(names, []string{"a.png", "b.png", "a.png#xywh=0,0,2,2"}) ||
 		!slices.Equal(labels, []string{"cat|dog", "cat", "cat"}) {
@@ -176,15 +176,17 @@ func TestDistinct(t *testing.T) {
 	if d.Splits[0] != Query|Gallery|Train || len(d.Boxes) != 3 {
 		t.Errorf("splits %v, boxes %v", d.Splits, d.Boxes)
 	}
-	if len(d.Others) != 1 || d.Others[0].Name != "price" || !slices.Equal(d.Others[0].Text, []string{"1", "2", "4"}) {
-		t.Errorf("%+v", d.Others)
+	if len(d.OtherColumns) != 1 || d.OtherColumns[0].Name != "price" ||
+		!slices.Equal(d.OtherColumns[0].Text, []string{"1", "2", "4"}) {
+		t.Errorf("%+v", d.OtherColumns)
 	}
 	if len(d.Notes) != 1 || !strings.Contains(d.Notes[0],
 		"2 rows list an item again, such as a.png: each is one item; it has the") {
 		t.Errorf("%q", d.Notes)
 	}
-	if every := manifestOf(t, text, OpenOptions{}); every.Len() != 5 || every.Several != nil || every.Others != nil {
-		t.Errorf("%d samples, %+v", every.Len(), every.Several)
+	if every := manifestOf(t, text, OpenOptions{}); every.Len() != 5 || every.MultiLabel != nil ||
+		every.OtherColumns != nil {
+		t.Errorf("%d samples, %+v", every.Len(), every.MultiLabel)
 	}
 	same := manifestOf(t, "path,label\na.png,cat\na.png,cat\n", OpenOptions{Distinct: true})
 	if same.Len() != 1 || len(same.Notes) != 1 || strings.Contains(same.Notes[0], "labels") {

@@ -32,7 +32,7 @@ func openIdx(ctx context.Context, t tree, name string, _ OpenOptions) (*Dataset,
 	var labels []int64
 	for half, role := range []Split{Train, Test} {
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("%s: %w", t.where(), err)
+			return nil, fmt.Errorf("%s: %w", t.location(), err)
 		}
 		images, values, err := readIdxPair(t, files[2*half], files[2*half+1])
 		if err != nil {
@@ -43,7 +43,8 @@ func openIdx(ctx context.Context, t tree, name string, _ OpenOptions) (*Dataset,
 			source.w, source.h, source.c = w, h, 1
 		}
 		if w != source.w || h != source.h {
-			return nil, fmt.Errorf("%s: %s has images of %d x %d pixels, %s of %d x %d", t.where(), files[0], source.w,
+			return nil, fmt.Errorf("%s: %s has images of %d x %d pixels, %s of %d x %d", t.location(), files[0],
+				source.w,
 				source.h, files[2], w, h)
 		}
 		source.add(images.Data)
@@ -53,7 +54,7 @@ func openIdx(ctx context.Context, t tree, name string, _ OpenOptions) (*Dataset,
 			labels = append(labels, int64(v))
 		}
 	}
-	column := columnOfNumbers("class", labels)
+	column := newNumberColumn("class", labels)
 	if name == "fashion-mnist" {
 		column.useNames([]string{"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker",
 			"Bag", "Ankle boot"})
@@ -62,7 +63,7 @@ func openIdx(ctx context.Context, t tree, name string, _ OpenOptions) (*Dataset,
 	}
 	d.Columns = []Column{column}
 	d.Fine, d.Train = column.Name, column.Name
-	return d.check(), nil
+	return d.mustBeConsistent(), nil
 }
 
 // useNames replaces numeric class names if there is a name for every number.
@@ -101,9 +102,9 @@ func readIdxPair(t tree, imageName, labelName string) (images, labels *idx.Tenso
 func readIdx(t tree, name string) (tensor *idx.Tensor, path string, err error) {
 	found := findIdx(t, name)
 	if found == "" {
-		return nil, "", idx.Missing(t.where(), name)
+		return nil, "", idx.MissingError(t.location(), name)
 	}
-	path = t.where() + "/" + found
+	path = t.location() + "/" + found
 	r, err := openWhole(t, found)
 	if err != nil {
 		return nil, path, err
@@ -118,7 +119,7 @@ func readIdx(t tree, name string) (tensor *idx.Tensor, path string, err error) {
 // openWhole opens a file of t for reading from beginning to end. A file on disk is not read into
 // memory.
 func openWhole(t tree, name string) (io.ReadCloser, error) {
-	if f, ok := onDisk(t); ok {
+	if f, ok := asFolder(t); ok {
 		return f.in.Open(f.path(name))
 	}
 	content, err := t.read(name, nil)

@@ -109,7 +109,7 @@ func TestOpenRealMNIST(t *testing.T) {
 
 // Every class has its own name, from 0 on, and only where there is one.
 func TestUseNames(t *testing.T) {
-	c := columnOfNumbers("class", []int64{-1, 0, 1, 3})
+	c := newNumberColumn("class", []int64{-1, 0, 1, 3})
 	c.useNames([]string{"zero", "one", "two"})
 	if !slices.Equal(c.Classes, []string{"-1", "zero", "one", "3"}) {
 		t.Errorf("%q", c.Classes)

@@ -52,7 +52,7 @@ func openINat(ctx context.Context, t tree, name string, opt OpenOptions) (*Datas
 		if err != nil {
 			return nil, err
 		}
-		full := path.Join(t.where(), file)
+		full := path.Join(t.location(), file)
 		j, err := parseINat(full, text)
 		if err != nil {
 			return nil, err
@@ -76,7 +76,7 @@ func openINat(ctx context.Context, t tree, name string, opt OpenOptions) (*Datas
 			if im.File == "" {
 				return nil, fmt.Errorf("%s: image %d has no file_name", full, im.ID)
 			}
-			if err := b.listed(t, im.File); err != nil {
+			if err := b.addListed(t, im.File); err != nil {
 				return nil, fmt.Errorf("%s: image %d: %w", full, im.ID, err)
 			}
 			species = append(species, c)
@@ -84,9 +84,9 @@ func openINat(ctx context.Context, t tree, name string, opt OpenOptions) (*Datas
 		}
 	}
 	if len(species) == 0 {
-		return nil, fmt.Errorf("%s: %s and %s list no image", t.where(), trainFile, testFile)
+		return nil, fmt.Errorf("%s: %s and %s list no image", t.location(), trainFile, testFile)
 	}
-	fine := columnOfNumbers("species", species)
+	fine := newNumberColumn("species", species)
 	super := make([]string, len(species))
 	for i, s := range species {
 		super[i] = categories[s].super
@@ -101,5 +101,5 @@ func openINat(ctx context.Context, t tree, name string, opt OpenOptions) (*Datas
 		d.Columns = append(d.Columns, NewColumn("supercategory", super))
 		d.Coarse = "supercategory"
 	}
-	return d.disjoint().check(), nil
+	return d.setDisjoint().mustBeConsistent(), nil
 }

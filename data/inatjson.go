@@ -48,7 +48,7 @@ func parseINat(file string, text []byte) (*inatJSON, error) {
 		if _, over := err.(*budget.Error); over {
 			return nil, err
 		}
-		return nil, fmt.Errorf("%s: %w", file, strictjson.Plain(err, text, int(p.dec.InputOffset())))
+		return nil, fmt.Errorf("%s: %w", file, strictjson.PlainError(err, text, int(p.dec.InputOffset())))
 	}
 	return j, nil
 }

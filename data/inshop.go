@@ -28,44 +28,44 @@ func openInShop(_ context.Context, t tree, name string, opt OpenOptions) (*Datas
 	d := b.d
 	var items, kinds []string
 	prefix, announced := "", int64(-1)
-	for n, line := range lines(text) {
+	for n, line := range textLines(text) {
 		f := strings.Fields(line)
 		if len(f) == 1 && announced < 0 && len(items) == 0 {
 			if announced, err = parseID(f[0]); err != nil {
-				return nil, at(t, list, n, "number of images: %w", err)
+				return nil, lineError(t, list, n, "number of images: %w", err)
 			}
 			continue
 		}
 		if len(f) != 3 {
-			return nil, at(t, list, n, "expected image_name item_id evaluation_status, found %q", line)
+			return nil, lineError(t, list, n, "expected image_name item_id evaluation_status, found %q", line)
 		}
 		if f[0] == "image_name" {
 			continue
 		}
-		role, ok := splitNamed(f[2])
+		role, ok := splitByName(f[2])
 		if !ok || role == validation || role == Test {
-			return nil, at(t, list, n, "unknown status %q: must be train, query or gallery", f[2])
+			return nil, lineError(t, list, n, "unknown status %q: must be train, query or gallery", f[2])
 		}
 		if len(items) == 0 && !t.has(f[0]) && t.has("Img/"+f[0]) {
 			prefix = "Img"
 		}
-		if err := b.listed(t, path.Join(prefix, f[0])); err != nil {
-			return nil, at(t, list, n, "%w", err)
+		if err := b.addListed(t, path.Join(prefix, f[0])); err != nil {
+			return nil, lineError(t, list, n, "%w", err)
 		}
 		items = append(items, f[1])
 		kinds = append(kinds, inshopKind(f[0]))
 		d.Splits = append(d.Splits, role)
 	}
 	if len(items) == 0 {
-		return nil, fmt.Errorf("%s: lists no image", path.Join(t.where(), list))
+		return nil, fmt.Errorf("%s: lists no image", path.Join(t.location(), list))
 	}
 	if announced >= 0 && announced != int64(len(items)) {
-		return nil, fmt.Errorf("%s: announces %d images and lists %d", path.Join(t.where(), list), announced,
+		return nil, fmt.Errorf("%s: announces %d images and lists %d", path.Join(t.location(), list), announced,
 			len(items))
 	}
 	d.Columns = []Column{NewColumn("item", items), NewColumn("kind", kinds)}
 	d.Fine, d.Coarse, d.Train = "item", "kind", "item"
-	return d.disjoint().check(), nil
+	return d.setDisjoint().mustBeConsistent(), nil
 }
 
 // inshopKind returns "WOMEN/Blouses_Shirts" of

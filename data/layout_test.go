@@ -437,18 +437,19 @@ func TestManifestLabels(t *testing.T) {
 	d := open(t, layoutFiles{"manifest.csv": []byte("path,labels\na.png, red " +
 		"|round|red\nb.png,round|small\nc.png,blue\n")}.folder(t))
 	expect(t, d, "manifest", "a.png red\nb.png round\nc.png blue")
-	if want := []string{"blue", "red", "round", "small"}; !slices.Equal(d.Several.Classes, want) {
-		t.Errorf("labels %v, want %v", d.Several.Classes, want)
+	if want := []string{"blue", "red", "round", "small"}; !slices.Equal(d.MultiLabel.Classes, want) {
+		t.Errorf("labels %v, want %v", d.MultiLabel.Classes, want)
 	}
-	if got := fmt.Sprint(d.Several.Sets); got != "[[1 2] [2 3] [0]]" {
+	if got := fmt.Sprint(d.MultiLabel.Sets); got != "[[1 2] [2 3] [0]]" {
 		t.Errorf("sets %s", got)
 	}
 	d = open(t, layoutFiles{"manifest.csv": []byte("path,label,labels\na.png,x,red|round\nb.png,y,\n")}.folder(t))
 	expect(t, d, "manifest", "a.png x\nb.png y")
-	if got := fmt.Sprint(d.Several.Sets); got != "[[0 1] []]" {
+	if got := fmt.Sprint(d.MultiLabel.Sets); got != "[[0 1] []]" {
 		t.Errorf("sets %s", got)
 	}
-	if d = open(t, layoutFiles{"manifest.csv": []byte("path,label\na.png,red|round\n")}.folder(t)); d.Several != nil {
+	if d = open(t,
+		layoutFiles{"manifest.csv": []byte("path,label\na.png,red|round\n")}.folder(t)); d.MultiLabel != nil {
 		t.Error("a bar in a label made several of it")
 	}
 }

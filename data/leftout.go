@@ -21,8 +21,8 @@ type LeftOut struct {
 	Used bool `json:"used,omitempty"`
 }
 
-// firstFew is the length of LeftOut.First.
-const firstFew = 5
+// maxFirst is the length of LeftOut.First.
+const maxFirst = 5
 
 // String returns the count, the reason and the first names on one line.
 func (l LeftOut) String() string {
@@ -32,7 +32,7 @@ func (l LeftOut) String() string {
 	}
 	first := slices.Clone(l.First)
 	for i, name := range first {
-		if illegible(name) != "" {
+		if unwritableReason(name) != "" {
 			first[i] = strconv.Quote(name)
 		}
 	}
@@ -42,9 +42,9 @@ func (l LeftOut) String() string {
 	return fmt.Sprintf("left out %d: %s: %s%s", l.Count, l.Reason, strings.Join(first, ", "), more)
 }
 
-// Unread returns d.LeftOut, the samples that loaders of d skipped, and the remarks on others. Each sample is counted
-// once for a reason.
-func (d *Dataset) Unread(loaders ...Stats) []LeftOut {
+// AllLeftOut returns d.LeftOut, the samples that loaders of d skipped, and the remarks on others. Each
+// sample is counted once for a reason.
+func (d *Dataset) AllLeftOut(loaders ...Stats) []LeftOut {
 	list := make([]LeftOut, len(d.LeftOut))
 	for i, l := range d.LeftOut {
 		list[i] = l
@@ -92,7 +92,7 @@ func AddLeftOut(sum, before, more []LeftOut) []LeftOut {
 			sum = append(sum, LeftOut{Reason: l.Reason, Used: l.Used})
 		}
 		sum[i].Count += l.Count
-		sum[i].First = append(sum[i].First, l.First[:min(len(l.First), max(0, firstFew-len(sum[i].First)))]...)
+		sum[i].First = append(sum[i].First, l.First[:min(len(l.First), max(0, maxFirst-len(sum[i].First)))]...)
 	}
 	return sum
 }
@@ -105,15 +105,15 @@ func countLeftOut(list []LeftOut, reason, name string) []LeftOut {
 		list = append(list, LeftOut{Reason: reason})
 	}
 	l := &list[i]
-	if l.Count++; l.Count <= firstFew {
+	if l.Count++; l.Count <= maxFirst {
 		l.First = append(l.First, name)
 	}
 	return list
 }
 
-// notAnImage returns the reason why a file with this name is not taken for an image.
-func notAnImage(name string) string {
-	if imaging.LacksDecoder(name) {
+// notImageReason returns the reason why a file with this name is not taken for an image.
+func notImageReason(name string) string {
+	if imaging.NeedsDecoder(name) {
 		return "no decoder for HEIC ('kindred formats get heic' fetches one; or convert them to JPEG)"
 	}
 	switch ext := strings.ToLower(path.Ext(name)); ext {
@@ -121,7 +121,7 @@ func notAnImage(name string) string {
 		return fmt.Sprintf("no decoder for %s (convert them to JPEG, as by magick mogrify -format jpg *%s)",
 			strings.ToUpper(ext[1:]), ext)
 	default:
-		if illegible(ext) != "" {
+		if unwritableReason(ext) != "" {
 			ext = strconv.Quote(ext)
 		}
 		return fmt.Sprintf("not an image by its name (%s)", cmp.Or(ext, "no extension"))

@@ -30,13 +30,14 @@ const (
 
 // Sizes from which the folders in the top ones are the labels.
 const (
-	fewestPhotos = 3  // images in the median folder: two train and one tests
-	fewestInTop  = 2  // folders for each top folder
-	manyInTop    = 10 // folders for each top folder, more than a photographer has cameras or views
+	minPhotos       = 3  // images in the median folder: two train and one tests
+	minFoldersInTop = 2  // folders for each top folder
+	maxFoldersInTop = 10 // folders for each top folder, more than a photographer has cameras or views
 )
 
-// occasion matches the name of a folder of one time or camera: a camera's own (100CANON), burst 3, session-2, cam1.
-var occasion = regexp.MustCompile(`^[1-9]\d\d(_\d{4}|_?[A-Z][A-Z0-9_]{3,4})$` +
+// occasionFolder matches the name of a folder of one time or camera: a camera's own (100CANON), burst 3,
+// session-2, cam1.
+var occasionFolder = regexp.MustCompile(`^[1-9]\d\d(_\d{4}|_?[A-Z][A-Z0-9_]{3,4})$` +
 	`|(?i)^(burst|session|shoot|visit|day|roll|camera|cam|take)([ _-]*\d+|[ _-]+[a-z])$`)
 
 // newLevels decides which of two levels of folders are the labels. These are the folders in the top ones if they are
@@ -56,15 +57,15 @@ func newLevels(coarse, fine *Column) *Levels {
 	case l.Median < 2:
 		l.Scored = coarseName
 		l.Why = "most folders in them have one image"
-	case l.Median < fewestPhotos:
-		l.Why = fmt.Sprintf("half of the folders in them have %s or fewer", inImages(l.Median))
-	case l.Fine < fewestInTop*l.Coarse:
+	case l.Median < minPhotos:
+		l.Why = fmt.Sprintf("half of the folders in them have %s or fewer", formatImages(l.Median))
+	case l.Fine < minFoldersInTop*l.Coarse:
 		l.Why = fmt.Sprintf("they have only %s", enum.Count(l.Fine, "folder"))
-	case 2*shared >= l.Fine && l.Fine < manyInTop*l.Coarse:
+	case 2*shared >= l.Fine && l.Fine < maxFoldersInTop*l.Coarse:
 		l.Why = fmt.Sprintf("most names of the folders in them, such as %s, are in several", firstShared)
 	default:
 		l.Label = fineName
-		l.Why = fmt.Sprintf("half of them have %s or more", inImages(l.Median))
+		l.Why = fmt.Sprintf("half of them have %s or more", formatImages(l.Median))
 	}
 	return l
 }
@@ -87,7 +88,8 @@ func (d *Dataset) LabelColumns(label, fine string) (train, scored string) {
 func countOccasions(folders []string) (n int, first string) {
 	for _, f := range folders {
 		top, name := path.Split(f)
-		if ofYear.MatchString(path.Clean(top)) || !occasion.MatchString(name) && !dated.MatchString(name) {
+		if yearFolder.MatchString(path.Clean(top)) || !occasionFolder.MatchString(name) &&
+			!datedFolder.MatchString(name) {
 			continue
 		}
 		if n++; n == 1 {
@@ -130,9 +132,10 @@ func (l *Levels) String() string {
 		enum.Count(l.Fine, "folder"), enum.Count(l.Median, "image"))
 }
 
-// Say says which level the column label is, why if the set chose it, and how to choose the other: choice is the setting
-// that a column is appended to, such as "data.label=". It returns "" if label is neither fine nor coarse.
-func (l *Levels) Say(label, choice string) string {
+// Explain says which level the column label is, why if the set chose it, and how to choose the other: choice
+// is the setting that a column is appended to, such as "data.label=". It returns "" if label is neither fine
+// nor coarse.
+func (l *Levels) Explain(label, choice string) string {
 	which, other, others := "the folders in the top ones", coarseName, "the top folders"
 	switch label {
 	case fineName:

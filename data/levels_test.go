@@ -126,7 +126,7 @@ func TestLabelColumns(t *testing.T) {
 // photosOf returns a set of the given files in folders, labelled as openFolders does.
 func photosOf(names []string) *Dataset {
 	d := &Dataset{Name: "photos", Names: names}
-	d.labelByFolder(place(names).dirs)
+	d.labelByFolder(findSplitFolders(names).dirs)
 	return d
 }
 
@@ -139,7 +139,7 @@ func TestSayLevels(t *testing.T) {
 			"--label fine takes the folders in the top ones",
 		"parity": "",
 	} {
-		if got := d.Levels.Say(label, "--label "); got != want {
+		if got := d.Levels.Explain(label, "--label "); got != want {
 			t.Errorf("%s: %s", label, got)
 		}
 	}

@@ -24,8 +24,8 @@ type LoaderConfig struct {
 	// Workers is the number of goroutines that prepare samples; default
 	// GOMAXPROCS.
 	Workers int
-	// Ahead is the number of batches prepared beyond the one in use; default 2.
-	Ahead int
+	// Prefetch is the number of batches prepared beyond the one in use; default 2.
+	Prefetch int
 	// Strict makes a sample that cannot be read an error. Otherwise such samples are left out and
 	// recorded in Stats.
 	Strict bool
@@ -54,10 +54,10 @@ type Batch struct {
 }
 
 // Sample returns the values of sample i.
-func (b *Batch) Sample(i int) []float32 { return nth(b.Pixels, i, b.H*b.W*b.C) }
+func (b *Batch) Sample(i int) []float32 { return nthPiece(b.Pixels, i, b.H*b.W*b.C) }
 
-// nth returns the i-th piece of n values.
-func nth[T any](v []T, i, n int) []T { return v[i*n : (i+1)*n : (i+1)*n] }
+// nthPiece returns the i-th piece of n values.
+func nthPiece[T any](v []T, i, n int) []T { return v[i*n : (i+1)*n : (i+1)*n] }
 
 // Loader prepares batches of a Part in the background. The values of a sample depend on the seed, the
 // epoch, the sample and the number of its earlier occurrences in the same batch. They do not depend
@@ -117,7 +117,7 @@ func (s Stats) WaitShare() float64 {
 // Height.
 func NewLoader(p *Part, cfg LoaderConfig) (*Loader, error) {
 	d := p.Data
-	if err := d.consistent(); err != nil {
+	if err := d.checkLengths(); err != nil {
 		return nil, err
 	}
 	if d.Source == nil {
@@ -126,8 +126,8 @@ func NewLoader(p *Part, cfg LoaderConfig) (*Loader, error) {
 	if cfg.Workers <= 0 {
 		cfg.Workers = runtime.GOMAXPROCS(0)
 	}
-	if cfg.Ahead <= 0 {
-		cfg.Ahead = 2
+	if cfg.Prefetch <= 0 {
+		cfg.Prefetch = 2
 	}
 	w, h, c := d.Source.Shape()
 	if d.Boxes != nil {
@@ -196,12 +196,12 @@ func (l *Loader) Sequential(ctx context.Context, size int) *Stream {
 
 // slot is a batch in preparation. Every job writes its own samples and its own entries of errs.
 type slot struct {
-	batch Batch
-	pos   []int
-	turn  []uint64 // number of earlier occurrences of the position in this batch
-	errs  []error
-	said  [][]string // remarks on the samples
-	open  sync.WaitGroup
+	batch   Batch
+	pos     []int
+	turn    []uint64 // number of earlier occurrences of the position in this batch
+	errs    []error
+	remarks [][]string // remarks on the samples
+	pending sync.WaitGroup
 }
 
 // job is some consecutive samples of one slot.
@@ -238,7 +238,7 @@ func (l *Loader) start(ctx context.Context, batches [][]int, epoch *int, part fu
 			}
 		}
 	}
-	slots := min(l.cfg.Ahead+1, max(len(batches), 1))
+	slots := min(l.cfg.Prefetch+1, max(len(batches), 1))
 	s := &Stream{l: l, epoch: epoch, part: part, ready: make(chan *slot, slots), back: make(chan *slot, slots)}
 	s.ctx, s.stop = context.WithCancel(ctx)
 	for range slots {
@@ -285,7 +285,7 @@ func (s *Stream) dispatch(batches [][]int, jobs chan<- job) {
 			case <-s.ctx.Done():
 				for k := j.lo; k < len(pos); k++ {
 					t.errs[k] = s.ctx.Err()
-					t.open.Done()
+					t.pending.Done()
 				}
 				return
 			}
@@ -298,7 +298,7 @@ func (l *Loader) prepare(t *slot, pos []int, before int) {
 	n := len(pos) - before
 	t.pos = append(t.pos[:0], pos[before:]...)
 	t.errs = append(t.errs[:0], make([]error, n)...)
-	t.said = append(t.said[:0], make([][]string, n)...)
+	t.remarks = append(t.remarks[:0], make([][]string, n)...)
 	t.turn = t.turn[:0]
 	seen := make(map[int]uint64, n)
 	for i, p := range pos {
@@ -310,17 +310,17 @@ func (l *Loader) prepare(t *slot, pos []int, before int) {
 	size := n * l.h * l.w * l.c
 	pixels, bytes := t.batch.Pixels, t.batch.Bytes
 	if l.bytes {
-		bytes = room(bytes, size)
+		bytes = resize(bytes, size)
 	} else {
-		pixels = room(pixels, size)
+		pixels = resize(pixels, size)
 	}
 	t.batch = Batch{N: n, H: l.h, W: l.w, C: l.c, Pixels: pixels, Bytes: bytes,
 		Pos: t.batch.Pos[:0], Label: t.batch.Label[:0], Fine: t.batch.Fine[:0]}
-	t.open.Add(n)
+	t.pending.Add(n)
 }
 
-// room returns n values, whose content is arbitrary, in the memory of v if that is enough.
-func room[T float32 | uint8](v []T, n int) []T {
+// resize returns n values, whose content is arbitrary, in the memory of v if that is enough.
+func resize[T float32 | uint8](v []T, n int) []T {
 	if cap(v) < n {
 		return make([]T, n)
 	}
@@ -338,11 +338,11 @@ func (s *Stream) work(jobs <-chan job) {
 			if err := s.ctx.Err(); err != nil {
 				j.s.errs[k] = err
 			} else {
-				dec.Forget()
+				dec.ClearRemarks()
 				j.s.errs[k] = s.sample(j.s, k, &im, &dec, &scratch)
-				j.s.said[k] = dec.Remarks()
+				j.s.remarks[k] = dec.Remarks()
 			}
-			j.s.open.Done()
+			j.s.pending.Done()
 		}
 	}
 }
@@ -369,7 +369,7 @@ func (s *Stream) sample(t *slot, k int, im *imaging.Image, dec *imaging.Decoder,
 		rng = rand.New(rand.NewPCG(l.cfg.Seed, sampleSeed(*s.epoch, i, t.turn[k])))
 	}
 	if l.bytes {
-		l.pipeline.ApplyBytes(nth(t.batch.Bytes, k, l.h*l.w*l.c), im, rng, scratch)
+		l.pipeline.ApplyBytes(nthPiece(t.batch.Bytes, k, l.h*l.w*l.c), im, rng, scratch)
 	} else {
 		l.pipeline.Apply(t.batch.Sample(k), im, rng, scratch)
 	}
@@ -402,7 +402,7 @@ func (s *Stream) Next() (*Batch, error) {
 	}
 	t, ok := <-s.ready
 	if ok {
-		t.open.Wait()
+		t.pending.Wait()
 	}
 	s.waited += time.Since(start)
 	if err := s.ctx.Err(); err != nil {
@@ -419,11 +419,11 @@ func (s *Stream) Next() (*Batch, error) {
 	return &t.batch, nil
 }
 
-// Unreadable is the error of a sample that cannot be read. Without Strict such a sample is left out.
-type Unreadable struct{ Err error }
+// UnreadableError is the error of a sample that cannot be read. Without Strict such a sample is left out.
+type UnreadableError struct{ Err error }
 
-func (u *Unreadable) Error() string { return u.Err.Error() }
-func (u *Unreadable) Unwrap() error { return u.Err }
+func (u *UnreadableError) Error() string { return u.Err.Error() }
+func (u *UnreadableError) Unwrap() error { return u.Err }
 
 // SourceError is the error of a whole source instead of a single sample: a server that cannot be
 // reached, or an archive that changes while it is read. It ends a Loader even if unreadable samples
@@ -433,19 +433,19 @@ type SourceError struct{ Err error }
 func (e *SourceError) Error() string { return e.Err.Error() }
 func (e *SourceError) Unwrap() error { return e.Err }
 
-// Ends reports whether the error of reading a sample is an interruption or a SourceError. Then trying
+// IsFatal reports whether the error of reading a sample is an interruption or a SourceError. Then trying
 // the other samples is useless.
-func Ends(err error) bool {
+func IsFatal(err error) bool {
 	var source *SourceError
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &source)
 }
 
-// asUnreadable marks an error that concerns a single sample.
-func asUnreadable(err error) error {
-	if Ends(err) {
+// asUnreadableError marks an error that concerns a single sample.
+func asUnreadableError(err error) error {
+	if IsFatal(err) {
 		return err
 	}
-	return &Unreadable{err}
+	return &UnreadableError{err}
 }
 
 // finish drops or reports the samples that failed and fills in the labels.
@@ -454,17 +454,17 @@ func (s *Stream) finish(t *slot) error {
 	kept := 0
 	for k, err := range t.errs {
 		if err != nil {
-			if s.l.cfg.Strict || Ends(err) {
-				return asUnreadable(err)
+			if s.l.cfg.Strict || IsFatal(err) {
+				return asUnreadableError(err)
 			}
 			s.l.skip(p.Index[t.pos[k]], err)
 			continue
 		}
-		for _, text := range t.said[k] {
+		for _, text := range t.remarks[k] {
 			s.l.remark(Remark{p.Index[t.pos[k]], text})
 		}
 		if size := b.H * b.W * b.C; kept < k && s.l.bytes {
-			copy(nth(b.Bytes, kept, size), nth(b.Bytes, k, size))
+			copy(nthPiece(b.Bytes, kept, size), nthPiece(b.Bytes, k, size))
 		} else if kept < k {
 			copy(b.Sample(kept), b.Sample(k))
 		}

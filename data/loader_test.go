@@ -53,8 +53,8 @@ func countedPart(n int, src *counted) *Part {
 		p.Label = append(p.Label, int64(i%2))
 		p.Fine = append(p.Fine, int64(i))
 	}
-	d.Columns = []Column{columnOfNumbers("class", values)}
-	d.check()
+	d.Columns = []Column{newNumberColumn("class", values)}
+	d.mustBeConsistent()
 	return p
 }
 
@@ -71,7 +71,7 @@ func TestLoaderOrderAndValues(t *testing.T) {
 	p := countedPart(50, &counted{w: 3, h: 2})
 	batches := [][]int{{4, 9, 9, 0, 17, 3, 2, 1, 5}, {49}, {}, {30, 31}, {7, 6, 5, 4, 3, 2}}
 	for _, workers := range []int{1, 2, 7} {
-		l := newLoader(t, p, LoaderConfig{Workers: workers, Ahead: workers})
+		l := newLoader(t, p, LoaderConfig{Workers: workers, Prefetch: workers})
 		if h, w, c := l.Shape(); h != 2 || w != 3 || c != 1 {
 			t.Fatalf("shape %d %d %d", h, w, c)
 		}
@@ -149,7 +149,7 @@ func TestLoaderErrors(t *testing.T) {
 		q := countedPart(20, &counted{w: 1, h: 1, fail: map[int]error{7: fmt.Errorf("x.zip: %w", &SourceError{gone})}})
 		l := newLoader(t, q, LoaderConfig{Strict: strict})
 		s := l.Epoch(t.Context(), 0, batches[1:])
-		var sample *Unreadable
+		var sample *UnreadableError
 		if _, err := s.Next(); !errors.Is(err, gone) || errors.As(err, &sample) || len(l.Stats().Skipped) > 0 {
 			t.Errorf("strict %v: %v", strict, err)
 		}
@@ -187,7 +187,7 @@ func TestLoaderErrors(t *testing.T) {
 		}
 	}
 	p.Data.LeftOut = []LeftOut{{Reason: "not an image", Count: 1, First: []string{"x"}}}
-	left := p.Data.Unread(l.Stats(), l.Stats())
+	left := p.Data.AllLeftOut(l.Stats(), l.Stats())
 	if len(left) != 2 || left[0].Count != 1 || left[1].Count != 2 || left[1].First[0] != "image7: broken" ||
 		left[1].Reason != "could not be read" {
 		t.Errorf("%v", left)
@@ -233,7 +233,7 @@ func TestLoaderCancel(t *testing.T) {
 
 func TestLoaderReusesMemory(t *testing.T) {
 	p := countedPart(64, &counted{w: 32, h: 32})
-	l := newLoader(t, p, LoaderConfig{Workers: 1, Ahead: 1})
+	l := newLoader(t, p, LoaderConfig{Workers: 1, Prefetch: 1})
 	seen := map[*float32]bool{}
 	for range 5 {
 		s := l.Sequential(t.Context(), 8)
@@ -269,7 +269,7 @@ func TestLoaderLeavesTheBatchInUse(t *testing.T) {
 		src := &read{counted: &counted{w: 8, h: 8}}
 		p := countedPart(64, nil)
 		p.Data.Source = src
-		l := newLoader(t, p, LoaderConfig{Workers: 2, Ahead: ahead, Bytes: bytes})
+		l := newLoader(t, p, LoaderConfig{Workers: 2, Prefetch: ahead, Bytes: bytes})
 		for range 3 { // the later streams have the buffers of the first
 			src.n.Store(0)
 			s := l.Sequential(t.Context(), size)
@@ -355,9 +355,9 @@ func TestLoaderStopsWithinAnImage(t *testing.T) {
 
 // What a loader needs of its configuration, and what it does without.
 func TestLoaderDefaults(t *testing.T) {
-	l := newLoader(t, countedPart(5, &counted{w: 4, h: 4}), LoaderConfig{Workers: -1, Ahead: -1})
-	if l.cfg.Workers < 1 || l.cfg.Ahead != 2 {
-		t.Errorf("%d workers, %d ahead", l.cfg.Workers, l.cfg.Ahead)
+	l := newLoader(t, countedPart(5, &counted{w: 4, h: 4}), LoaderConfig{Workers: -1, Prefetch: -1})
+	if l.cfg.Workers < 1 || l.cfg.Prefetch != 2 {
+		t.Errorf("%d workers, %d ahead", l.cfg.Workers, l.cfg.Prefetch)
 	}
 	if s := l.Epoch(t.Context(), 0, [][]int{{0}, {1}, {2}, {3}, {4}}); cap(s.ready) != 3 {
 		t.Errorf("%d slots, want one in use and two ahead", cap(s.ready))

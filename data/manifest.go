@@ -31,12 +31,13 @@ const manifestName = "manifest.csv"
 // semicolons, and folders in a path by backslashes, as on Windows. Errors name the line. Rows without
 // label or coarse are left out. With OpenOptions.Unlabelled, the path is enough.
 func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) {
-	m := manifest{b: newBuilder("manifest", name, opt), unlabelled: opt.Unlabelled, group: opt.Group, all: opt.Others}
+	m := manifest{b: newBuilder("manifest", name, opt), unlabelled: opt.Unlabelled, group: opt.Group,
+		all: opt.OtherColumns}
 	d := m.b.d
 	rows := 0
 	err := csvRows(t, file, true, func(_ int, head, row []string) error {
 		if rows == 0 {
-			if c := twice(head); c != "" {
+			if c := duplicateColumn(head); c != "" {
 				return &headError{fmt.Sprintf("the header has column %s twice: rename or remove one", c)}
 			}
 		}
@@ -56,32 +57,32 @@ func openManifest(t tree, file, name string, opt OpenOptions) (*Dataset, error) 
 		return nil, err
 	}
 	if rows == 0 {
-		return nil, fmt.Errorf("%s: no rows below the header", filepath.Join(t.where(), file))
+		return nil, fmt.Errorf("%s: no rows below the header", filepath.Join(t.location(), file))
 	}
-	if err := m.leaveUnlabelled(); err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(t.where(), file), err)
+	if err := m.dropUnlabelled(); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(t.location(), file), err)
 	}
 	d.Boxes = m.boxes
 	if opt.Distinct {
 		m.mergeRows()
 	}
-	d.settle(d.Splits)
-	d.Others = m.others
+	d.setSplits(d.Splits)
+	d.OtherColumns = m.others
 	if m.groups != nil {
 		c := NewColumn(m.group, m.groups)
 		d.Group = &c
 	}
-	if m.several != nil {
-		d.Several = severalOf(m.several)
+	if m.multiLabels != nil {
+		d.MultiLabel = newMultiLabel(m.multiLabels)
 	}
 	if m.labels != nil {
-		d.Columns, d.Fine, d.Train = []Column{columnOfValues("label", m.labels)}, "label", "label"
+		d.Columns, d.Fine, d.Train = []Column{newValueColumn("label", m.labels)}, "label", "label"
 		if m.coarse != nil {
-			d.Columns = append(d.Columns, columnOfValues("coarse", m.coarse))
+			d.Columns = append(d.Columns, newValueColumn("coarse", m.coarse))
 			d.Coarse, d.Train = "coarse", "coarse"
 		}
 	}
-	return d.disjoint().check(), nil
+	return d.setDisjoint().mustBeConsistent(), nil
 }
 
 // manifest is the rows read so far.
@@ -89,7 +90,7 @@ type manifest struct {
 	b              *builder
 	unlabelled     bool // rows without labels are allowed
 	labels, coarse []string
-	several        [][]string
+	multiLabels    [][]string
 	boxes          []image.Rectangle
 	group          string // the column to divide by
 	groups         []string
@@ -138,29 +139,29 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 				"before it, such as path,label", strings.Join(head, ","))}
 		}
 		return &headError{fmt.Sprintf("the header has columns %q: path and label (or labels) are needed%s",
-			strings.Join(head, ","), renames(head))}
+			strings.Join(head, ","), suggestRenames(head))}
 	}
-	p = slashed(t, p)
-	if illegible(p) != "" {
-		m.b.d.LeftOut = countLeftOut(m.b.d.LeftOut, unnamable(p), p)
+	p = toSlashes(t, p)
+	if unwritableReason(p) != "" {
+		m.b.d.LeftOut = countLeftOut(m.b.d.LeftOut, unwritableNameReason(p), p)
 		return nil
 	}
 	for _, s := range append([]string{label}, all...) {
-		if why := illegible(s); why != "" {
+		if why := unwritableReason(s); why != "" {
 			return fmt.Errorf("%q %s", s, why)
 		}
 	}
 	if p == "" {
 		return errors.New("path is empty")
 	}
-	if err := m.b.listed(t, p); err != nil {
+	if err := m.b.addListed(t, p); err != nil {
 		return err
 	}
 	if m.all {
 		m.keepOthers(get, head)
 	}
 	if hasList {
-		m.several = append(m.several, all)
+		m.multiLabels = append(m.multiLabels, all)
 	}
 	if hasLabel {
 		m.labels = append(m.labels, label)
@@ -185,8 +186,8 @@ func (m *manifest) row(t tree, get func(string) (string, bool), head []string) e
 	return err
 }
 
-// twice returns a column of a manifest that a header has twice, or "".
-func twice(head []string) string {
+// duplicateColumn returns a column of a manifest that a header has twice, or "".
+func duplicateColumn(head []string) string {
 	for i, h := range head {
 		used := slices.Contains([]string{"path", "label", "labels", "split", "coarse"}, h)
 		if used && slices.Contains(head[:i], h) {
@@ -196,8 +197,8 @@ func twice(head []string) string {
 	return ""
 }
 
-// renames suggests columns of a header to rename to path and label.
-func renames(head []string) string {
+// suggestRenames suggests columns of a header to rename to path and label.
+func suggestRenames(head []string) string {
 	said := ""
 	for _, c := range []struct {
 		want  string
@@ -216,46 +217,47 @@ func renames(head []string) string {
 	return said
 }
 
-// leaveUnlabelled leaves out the rows without a label. If no row has a label, the set has no labels,
+// dropUnlabelled leaves out the rows without a label. If no row has a label, the set has no labels,
 // if that is allowed.
-func (m *manifest) leaveUnlabelled() error {
+func (m *manifest) dropUnlabelled() error {
 	d := m.b.d
 	if d.Len() == 0 {
-		return fmt.Errorf("no row can be used%s", sayLeftOut(d.LeftOut))
+		return fmt.Errorf("no row can be used%s", leftOutSentence(d.LeftOut))
 	}
 	if m.unlabelled && m.labels != nil && !slices.ContainsFunc(m.labels, func(s string) bool { return s != "" }) {
-		m.labels, m.coarse, m.several = nil, nil, nil
+		m.labels, m.coarse, m.multiLabels = nil, nil, nil
 		return nil
 	}
 	var keep []int
 	for i := range d.Names {
 		switch {
 		case m.labels != nil && m.labels[i] == "":
-			d.LeftOut = countLeftOut(d.LeftOut, without("label"), d.Names[i])
+			d.LeftOut = countLeftOut(d.LeftOut, noLabelReason("label"), d.Names[i])
 		case m.coarse != nil && m.coarse[i] == "":
-			d.LeftOut = countLeftOut(d.LeftOut, without("coarse"), d.Names[i])
+			d.LeftOut = countLeftOut(d.LeftOut, noLabelReason("coarse"), d.Names[i])
 		default:
 			keep = append(keep, i)
 		}
 	}
 	if len(keep) == 0 {
-		return fmt.Errorf("no row has a label%s", sayLeftOut(d.LeftOut))
+		return fmt.Errorf("no row has a label%s", leftOutSentence(d.LeftOut))
 	}
 	if len(keep) < d.Len() {
-		m.keep(keep)
+		m.keepRows(keep)
 	}
 	return nil
 }
 
-// keep keeps the rows at the given places.
-func (m *manifest) keep(places []int) {
+// keepRows keeps the rows at the given places.
+func (m *manifest) keepRows(places []int) {
 	d := m.b.d
-	d.Names, m.b.files.list = taken(d.Names, places), taken(m.b.files.list, places)
-	d.Splits, m.groups = taken(d.Splits, places), taken(m.groups, places)
-	m.labels, m.coarse, m.several = taken(m.labels, places), taken(m.coarse, places), taken(m.several, places)
-	m.boxes = taken(m.boxes, places)
+	d.Names, m.b.files.list = pickElements(d.Names, places), pickElements(m.b.files.list, places)
+	d.Splits, m.groups = pickElements(d.Splits, places), pickElements(m.groups, places)
+	m.labels, m.coarse, m.multiLabels = pickElements(m.labels, places), pickElements(m.coarse, places),
+		pickElements(m.multiLabels, places)
+	m.boxes = pickElements(m.boxes, places)
 	for i := range m.others {
-		m.others[i].Text = taken(m.others[i].Text, places)
+		m.others[i].Text = pickElements(m.others[i].Text, places)
 	}
 	if d.Boxes != nil {
 		d.Boxes = m.boxes
@@ -293,28 +295,28 @@ func (m *manifest) mergeRows() {
 		note += "; it has the labels of all its rows, and label is that of the first"
 	}
 	d.Notes = append(d.Notes, note)
-	m.keep(distinct)
+	m.keepRows(distinct)
 }
 
 // addLabels adds the labels of row i to those of row at, and returns the number of new ones.
 func (m *manifest) addLabels(at, i int) int {
-	if m.several == nil {
-		m.several = make([][]string, len(m.labels))
+	if m.multiLabels == nil {
+		m.multiLabels = make([][]string, len(m.labels))
 		for k, label := range m.labels {
-			m.several[k] = []string{label}
+			m.multiLabels[k] = []string{label}
 		}
 	}
-	before := len(m.several[at])
-	for _, label := range m.several[i] {
-		if !slices.Contains(m.several[at], label) {
-			m.several[at] = append(m.several[at], label)
+	before := len(m.multiLabels[at])
+	for _, label := range m.multiLabels[i] {
+		if !slices.Contains(m.multiLabels[at], label) {
+			m.multiLabels[at] = append(m.multiLabels[at], label)
 		}
 	}
-	return len(m.several[at]) - before
+	return len(m.multiLabels[at]) - before
 }
 
-// taken returns the elements of a list at the given places; nil for a nil list.
-func taken[E any](list []E, places []int) []E {
+// pickElements returns the elements of a list at the given places; nil for a nil list.
+func pickElements[E any](list []E, places []int) []E {
 	if list == nil {
 		return nil
 	}
@@ -325,18 +327,18 @@ func taken[E any](list []E, places []int) []E {
 	return out
 }
 
-// slashed replaces backslashes in a path of a manifest from Windows by slashes, unless there is a file
+// toSlashes replaces backslashes in a path of a manifest from Windows by slashes, unless there is a file
 // with that very name.
-func slashed(t tree, name string) string {
+func toSlashes(t tree, name string) string {
 	if !strings.Contains(name, `\`) || strings.Contains(name, "/") || t.has(name) {
 		return name
 	}
 	return strings.ReplaceAll(name, `\`, "/")
 }
 
-// columnOfValues is columnOfNumbers if all values are whole numbers in the usual form, and NewColumn
+// newValueColumn is newNumberColumn if all values are whole numbers in the usual form, and NewColumn
 // otherwise.
-func columnOfValues(name string, values []string) Column {
+func newValueColumn(name string, values []string) Column {
 	numbers := make([]int64, len(values))
 	for i, s := range values {
 		n, err := strconv.ParseInt(s, 10, 64)
@@ -345,14 +347,14 @@ func columnOfValues(name string, values []string) Column {
 		}
 		numbers[i] = n
 	}
-	return columnOfNumbers(name, numbers)
+	return newNumberColumn(name, numbers)
 }
 
 func manifestRole(get func(string) (string, bool)) (role Split, has bool, err error) {
 	split, has := get("split")
 	if has {
 		var ok bool
-		if role, ok = splitNamed(split); !ok {
+		if role, ok = splitByName(split); !ok {
 			return 0, false, fmt.Errorf("unknown split %q: must be train, test, query, gallery or val", split)
 		}
 	}

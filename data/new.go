@@ -15,14 +15,14 @@ func New(name string, names, labels []string, source Source) (*Dataset, error) {
 	if len(names) == 0 {
 		return nil, fmt.Errorf("data set %s has no samples", name)
 	}
-	if err := errors.Join(d.consistent(), d.legible()); err != nil {
+	if err := errors.Join(d.checkLengths(), d.checkNames()); err != nil {
 		return nil, err
 	}
 	return d, nil
 }
 
-// consistent returns an error if parts of d differ in the number of samples.
-func (d *Dataset) consistent() error {
+// checkLengths returns an error if parts of d differ in the number of samples.
+func (d *Dataset) checkLengths() error {
 	n := len(d.Names)
 	length := map[string]int{}
 	if d.Splits != nil {
@@ -34,8 +34,8 @@ func (d *Dataset) consistent() error {
 	if d.Boxes != nil {
 		length["Boxes"] = len(d.Boxes)
 	}
-	if d.Several != nil {
-		length["Several.Sets"] = len(d.Several.Sets)
+	if d.MultiLabel != nil {
+		length["Several.Sets"] = len(d.MultiLabel.Sets)
 	}
 	if d.Group != nil {
 		length["values in column "+d.Group.Name] = len(d.Group.IDs)

@@ -40,7 +40,7 @@ func TestNewRefuses(t *testing.T) {
 	for want, change := range map[string]func(d *Dataset){
 		"3 names of samples and 1 Splits": func(d *Dataset) { d.Splits = make([]Split, 1) },
 		"and 2 ImageSplits":               func(d *Dataset) { d.ImageSplits = make([]Split, 2) },
-		"and 0 Several.Sets":              func(d *Dataset) { d.Several = new(Several) },
+		"and 0 Several.Sets":              func(d *Dataset) { d.MultiLabel = new(MultiLabel) },
 		"and 4 rows of Features":          func(d *Dataset) { d.Source, d.Features = nil, matrix.New(4, 1) },
 		"either Source or Features":       func(d *Dataset) { d.Features = matrix.New(3, 1) },
 		"sample 2 is of class 7 of 2":     func(d *Dataset) { d.Columns[0].IDs[2] = 7 },
@@ -123,21 +123,21 @@ func TestOpenFSErrors(t *testing.T) {
 	unnamed := fstest.MapFS{"a/\n.png": {Data: []byte("x")}}
 	for want, err := range map[string]error{
 		"mine: open a/1.png: file does not exist": d.Image(t.Context(), 0, new(imaging.Image), nil),
-		"no file system given":                    second(OpenFS(t.Context(), nil, "mine", OpenOptions{})),
-		"mine: no known layout":                   second(OpenFS(t.Context(), fstest.MapFS{}, "mine", OpenOptions{})),
-		"leads outside the archive mine":          second(OpenFS(t.Context(), outside, "mine", OpenOptions{})),
-		"control character":                       second(OpenFS(t.Context(), unnamed, "mine", OpenOptions{})),
+		"no file system given":                    errorOf(OpenFS(t.Context(), nil, "mine", OpenOptions{})),
+		"mine: no known layout":                   errorOf(OpenFS(t.Context(), fstest.MapFS{}, "mine", OpenOptions{})),
+		"leads outside the archive mine":          errorOf(OpenFS(t.Context(), outside, "mine", OpenOptions{})),
+		"control character":                       errorOf(OpenFS(t.Context(), unnamed, "mine", OpenOptions{})),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %s", err, want)
 		}
 	}
-	if _, _, err := (system{broken, "mine"}).digest("a/1.png", nil); !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := (fsTree{broken, "mine"}).digest("a/1.png", nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
 }
 
-func second(_ *Dataset, err error) error { return err }
+func errorOf(_ *Dataset, err error) error { return err }
 
 // Cached images of a file system are those of its files.
 func TestCacheOfFS(t *testing.T) {

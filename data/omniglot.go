@@ -32,14 +32,14 @@ func omniglotTree(ctx context.Context, t tree, half string) (tree, error) {
 		}
 		return subtree{z, half}, nil
 	}
-	if s := (subtree{t, half}); !empty(ctx, s) {
+	if s := (subtree{t, half}); !isEmpty(ctx, s) {
 		return s, nil
 	}
 	return nil, nil
 }
 
-// empty reports whether t is nil or has no file.
-func empty(ctx context.Context, t tree) bool {
+// isEmpty reports whether t is nil or has no file.
+func isEmpty(ctx context.Context, t tree) bool {
 	found := false
 	err := t.walk(ctx, func(_, why string) error {
 		if why != "" {
@@ -54,7 +54,7 @@ func empty(ctx context.Context, t tree) bool {
 func isOmniglot(ctx context.Context, t tree) bool {
 	return slices.ContainsFunc(omniglotHalves(), func(half string) bool {
 		_, _, zipped := officialZip(t, half)
-		return zipped || !empty(ctx, subtree{t, half})
+		return zipped || !isEmpty(ctx, subtree{t, half})
 	})
 }
 
@@ -80,10 +80,10 @@ func openOmniglot(ctx context.Context, t tree, name string, opt OpenOptions) (*D
 		before := len(letters)
 		err = s.walk(ctx, func(file, why string) error {
 			if why == "" && !isImageName(file) {
-				why = notAnImage(file)
+				why = notImageReason(file)
 			}
-			if why == "" && illegible(file) != "" {
-				why = unnamable(file)
+			if why == "" && unwritableReason(file) != "" {
+				why = unwritableNameReason(file)
 			}
 			if why != "" {
 				b.d.LeftOut = countLeftOut(b.d.LeftOut, why, path.Join(half, file))
@@ -91,7 +91,7 @@ func openOmniglot(ctx context.Context, t tree, name string, opt OpenOptions) (*D
 			}
 			parts := strings.Split(file, "/")
 			if len(parts) != 3 {
-				return fmt.Errorf("%s: the path of image %s is not ALPHABET/CHARACTER/FILE", s.where(), file)
+				return fmt.Errorf("%s: the path of image %s is not ALPHABET/CHARACTER/FILE", s.location(), file)
 			}
 			b.add(s, file)
 			alphabets = append(alphabets, parts[0])
@@ -107,7 +107,7 @@ func openOmniglot(ctx context.Context, t tree, name string, opt OpenOptions) (*D
 		}
 	}
 	if len(letters) == 0 {
-		return nil, fmt.Errorf("%s: no image in images_background or images_evaluation", t.where())
+		return nil, fmt.Errorf("%s: no image in images_background or images_evaluation", t.location())
 	}
 	d := b.d
 	d.Columns = []Column{NewColumn("alphabet", alphabets), NewColumn("letter", letters)}
@@ -118,5 +118,5 @@ func openOmniglot(ctx context.Context, t tree, name string, opt OpenOptions) (*D
 		b.files.w, b.files.h, b.files.c = first.W, first.H, 1
 	}
 	ok = true
-	return d.check(), nil
+	return d.mustBeConsistent(), nil
 }

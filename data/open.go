@@ -26,7 +26,7 @@ type OpenOptions struct {
 	Labels string
 	// Formats are formats of files of features and labels in addition to those of package
 	// embedding, such as parquet.Format{} of internal/parquet. A format that implements
-	// embedding.Pictures opens sets of images too.
+	// embedding.PictureFormat opens sets of images too.
 	Formats []embedding.Format
 	// Unlabelled allows sets without labels, which can be embedded and searched but not trained
 	// on: a folder with most images outside class folders, a manifest without a column of labels,
@@ -43,10 +43,10 @@ type OpenOptions struct {
 	// key b of the object a), or columns of tables of images. It is no error if the samples lack
 	// one of them.
 	Columns []string
-	// Others keeps the other columns of a manifest in Dataset.Others.
-	Others bool
+	// OtherColumns keeps the other columns of a manifest in Dataset.OtherColumns.
+	OtherColumns bool
 	// Distinct makes one sample of all rows of a manifest that list the same item. It has the labels of all; see
-	// Dataset.Several. Without Distinct each row is a sample, as training wants.
+	// Dataset.MultiLabel. Without Distinct each row is a sample, as training wants.
 	Distinct bool
 	// Outside lets manifests and other lists in folders name images outside the folder, by
 	// absolute paths or by "..". This is never allowed in archives. Symbolic links may lead
@@ -76,11 +76,11 @@ func Open(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
 		return nil, errors.New("no data set given: name one (see 'kindred data list') or give a path")
 	}
 	if d, ok, err := openTable(ctx, what, opt); ok {
-		return d.opened(opt, err)
+		return d.finishOpening(opt, err)
 	}
 	if isFeatures(what) {
 		d, err := openFeatures(ctx, what, opt)
-		return d.opened(opt, err)
+		return d.finishOpening(opt, err)
 	}
 	if opt.Labels != "" {
 		return nil, fmt.Errorf("the file of labels %s needs a file of features (%s), but %s is not one", opt.Labels,
@@ -90,20 +90,20 @@ func Open(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.legible(); err != nil {
+	if err := d.checkNames(); err != nil {
 		d.Close()
 		return nil, err
 	}
-	return d.opened(opt, nil)
+	return d.finishOpening(opt, nil)
 }
 
-// opened completes the opening of d, or returns its error.
-func (d *Dataset) opened(opt OpenOptions, err error) (*Dataset, error) {
+// finishOpening completes the opening of d, or returns its error.
+func (d *Dataset) finishOpening(opt OpenOptions, err error) (*Dataset, error) {
 	if err != nil {
 		return d, err
 	}
-	d.divideFine()
-	d.lookAlikes()
+	d.splitSharedFineClasses()
+	d.noteConfusableNames()
 	if !opt.Strict {
 		return d, nil
 	}
@@ -115,7 +115,7 @@ func (d *Dataset) opened(opt OpenOptions, err error) (*Dataset, error) {
 }
 
 func openPath(ctx context.Context, what string, opt OpenOptions) (*Dataset, error) {
-	if t, name, ok, err := pick(ctx, what, opt.Outside); ok {
+	if t, name, ok, err := openShards(ctx, what, opt.Outside); ok {
 		if err != nil {
 			return nil, err
 		}
@@ -125,9 +125,9 @@ func openPath(ctx context.Context, what string, opt OpenOptions) (*Dataset, erro
 	if err != nil {
 		return nil, err
 	}
-	in := rootfs.Of(ctx)
+	in := rootfs.FromContext(ctx)
 	if path != what { // the owner of the data folder may have put a link there
-		if in, err = in.With(path); err != nil {
+		if in, err = in.WithRoot(path); err != nil {
 			return nil, err
 		}
 	}
@@ -136,7 +136,7 @@ func openPath(ctx context.Context, what string, opt OpenOptions) (*Dataset, erro
 			return openManifest(folder{filepath.Dir(path), in}, filepath.Base(path), name, opt)
 		}
 		if opt.Unlabelled && isImage(folder{filepath.Dir(path), in}, filepath.Base(path)) {
-			return OpenFiles(rootfs.For(ctx, in), []string{path})
+			return OpenFiles(rootfs.WithRoots(ctx, in), []string{path})
 		}
 	}
 	t, err := openTree(in, path)
@@ -150,13 +150,13 @@ func openPath(ctx context.Context, what string, opt OpenOptions) (*Dataset, erro
 	return d, err
 }
 
-// absent is the error of a data set that does not exist. It is fs.ErrNotExist.
-type absent struct{ text string }
+// notFoundError is the error of a data set that does not exist. It is fs.ErrNotExist.
+type notFoundError struct{ text string }
 
-func absentf(format string, args ...any) error { return &absent{fmt.Sprintf(format, args...)} }
+func notFoundf(format string, args ...any) error { return &notFoundError{fmt.Sprintf(format, args...)} }
 
-func (e *absent) Error() string { return e.text }
-func (e *absent) Unwrap() error { return fs.ErrNotExist }
+func (e *notFoundError) Error() string { return e.text }
+func (e *notFoundError) Unwrap() error { return fs.ErrNotExist }
 
 // IsName reports whether Open takes what for the name of a set in home or of the system, instead of
 // the path of a file or folder.
@@ -183,12 +183,12 @@ func locate(what, home string) (path, name string, err error) {
 			tried = append(tried, path)
 		}
 		if _, err := os.Stat(what); err != nil {
-			return "", "", absentf("no data set %q: there is no %s, and no such path; 'kindred data get %s' "+
+			return "", "", notFoundf("no data set %q: there is no %s, and no such path; 'kindred data get %s' "+
 				"fetches the sets that 'kindred data list' shows", what, strings.Join(tried, " or "), what)
 		}
 	}
 	if _, err := os.Stat(what); errors.Is(err, fs.ErrNotExist) {
-		return "", "", absentf("no data set at %s: no such file or folder", what)
+		return "", "", notFoundf("no data set at %s: no such file or folder", what)
 	} else if err != nil {
 		return "", "", err
 	}
@@ -202,9 +202,9 @@ func locate(what, home string) (path, name string, err error) {
 
 // layout recognises and reads one way of storing a set.
 type layout struct {
-	name string
-	is   func(ctx context.Context, t tree) bool
-	open func(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error)
+	name    string
+	matches func(ctx context.Context, t tree) bool
+	open    func(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error)
 }
 
 // layouts returns the layouts that can be recognised. Anything else is read as folders of images.
@@ -231,14 +231,14 @@ func layouts() []layout {
 // openLayout tries t itself, then the only folder in t, and the only archive in a folder.
 func openLayout(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 	for _, l := range layouts() {
-		if l.is(ctx, t) {
+		if l.matches(ctx, t) {
 			return l.open(ctx, t, name, opt)
 		}
 	}
 	if inner, ok := soleFolder(ctx, t); ok {
 		s := subtree{t, inner}
 		for _, l := range layouts() {
-			if l.is(ctx, s) {
+			if l.matches(ctx, s) {
 				return l.open(ctx, s, name, opt)
 			}
 		}

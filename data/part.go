@@ -34,7 +34,7 @@ func (p *Part) Subset(positions []int) *Part {
 // Coarse returns the coarser label of every sample and the names of the classes: the training label if it differs
 // from the fine one, otherwise the data set's coarse column. It is an error if the set has one level of labels.
 func (p *Part) Coarse() (ids []int64, classes []string, err error) {
-	if p.TwoLevels() {
+	if p.HasTwoLevels() {
 		return p.Label, p.LabelClasses, nil
 	}
 	if p.Data.Coarse == "" {
@@ -56,8 +56,8 @@ func (p *Part) Coarse() (ids []int64, classes []string, err error) {
 	return ids, c.Classes, nil
 }
 
-// TwoLevels reports whether the training labels and the fine labels group the samples differently.
-func (p *Part) TwoLevels() bool { return !samePartition(p.Label, p.Fine) }
+// HasTwoLevels reports whether the training labels and the fine labels group the samples differently.
+func (p *Part) HasTwoLevels() bool { return !samePartition(p.Label, p.Fine) }
 
 // samePartition reports whether two columns group the samples alike.
 func samePartition(a, b []int64) bool {
@@ -74,9 +74,9 @@ func samePartition(a, b []int64) bool {
 	return true
 }
 
-// Dense returns the training labels renumbered to 0..k-1 without gaps, in the order of their ids, and
+// DenseLabels returns the training labels renumbered to 0..k-1 without gaps, in the order of their ids, and
 // the id of each new number.
-func (p *Part) Dense() (labels, ids []int64) {
+func (p *Part) DenseLabels() (labels, ids []int64) {
 	ids = slices.Clone(p.Label)
 	slices.Sort(ids)
 	ids = slices.Compact(ids)

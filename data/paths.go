@@ -31,28 +31,28 @@ func OpenFiles(ctx context.Context, paths []string) (*Dataset, error) {
 		among = "in " + paths[0]
 		b.d.Name = strings.ToLower(strings.TrimSuffix(filepath.Base(paths[0]), filepath.Ext(paths[0])))
 	}
-	if err := b.paths(ctx, paths); err != nil {
+	if err := b.addPaths(ctx, paths); err != nil {
 		return nil, errors.Join(err, b.files.Close())
 	}
 	d := b.d
 	if d.Len() == 0 {
-		return nil, fmt.Errorf("no image %s%s", among, sayLeftOut(d.LeftOut))
+		return nil, fmt.Errorf("no image %s%s", among, leftOutSentence(d.LeftOut))
 	}
-	return d.check(), nil
+	return d.mustBeConsistent(), nil
 }
 
-// paths adds the images at the paths.
-func (b *builder) paths(ctx context.Context, paths []string) error {
-	in := rootfs.Of(ctx)
+// addPaths adds the images at the paths.
+func (b *builder) addPaths(ctx context.Context, addPaths []string) error {
+	in := rootfs.FromContext(ctx)
 	seen, walked := make(map[string]bool), make(map[string]bool)
 	leave := func(why, name string) { b.d.LeftOut = countLeftOut(b.d.LeftOut, why, name) }
 	add := func(t tree, name, full string) {
 		full = path.Clean(full)
 		switch {
-		case illegible(full) != "":
-			leave(unnamable(full), full)
+		case unwritableReason(full) != "":
+			leave(unwritableNameReason(full), full)
 		case !isImage(t, name):
-			leave(notAnImage(full), full)
+			leave(notImageReason(full), full)
 		case seen[full]:
 			leave("listed twice", full)
 		default:
@@ -61,7 +61,7 @@ func (b *builder) paths(ctx context.Context, paths []string) error {
 			b.d.Names = append(b.d.Names, full)
 		}
 	}
-	for _, p := range paths {
+	for _, p := range addPaths {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("%s: %w", p, err)
 		}
@@ -71,7 +71,7 @@ func (b *builder) paths(ctx context.Context, paths []string) error {
 		case errors.Is(err, fs.ErrNotExist):
 			leave("no such file", full)
 		case err != nil:
-			leave(withoutPath(err), full)
+			leave(reasonWithoutPath(err), full)
 		case info.IsDir(), info.Mode().IsRegular() && strings.EqualFold(filepath.Ext(p), ".zip"):
 			if walked[path.Clean(full)] { // a short list must not cause a walk for each of its lines
 				leave("listed twice", full)
@@ -98,7 +98,7 @@ func (b *builder) paths(ctx context.Context, paths []string) error {
 				return err
 			}
 		case !info.Mode().IsRegular():
-			leave(fileinfo.Kind(info.Mode()), full)
+			leave(fileinfo.KindOf(info.Mode()), full)
 		default:
 			add(folder{"", in}, full, full)
 		}
@@ -106,8 +106,8 @@ func (b *builder) paths(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// withoutPath returns the reason in an error about a file, without the path, which is named elsewhere.
-func withoutPath(err error) string {
+// reasonWithoutPath returns the reason in an error about a file, without the path, which is named elsewhere.
+func reasonWithoutPath(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return p.Err.Error()
@@ -136,7 +136,7 @@ func ReadPaths(r io.Reader) ([]string, error) {
 	if text, err = plaintext.Bytes(text); err != nil {
 		return nil, err
 	}
-	for _, line := range lines(text) {
+	for _, line := range textLines(text) {
 		out = append(out, line)
 	}
 	return out, nil

@@ -15,8 +15,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/test/ctxtest"
 )
 
-// album is a folder of photos as people have them, and its zip archive beside it.
-func album(t *testing.T) string {
+// albumFolder is a folder of photos as people have them, and its zip archive beside it.
+func albumFolder(t *testing.T) string {
 	t.Helper()
 	in := layoutFiles{"1.png": picture(t, 2, 2, 1), "B.JPG": picture(t, 2, 2, 1), "a/2.png": picture(t, 2, 2, 3),
 		"a/deep/3.png": picture(t, 2, 2, 1), "new.heic": []byte("x"), "a/other.heic": []byte("x"),
@@ -75,7 +75,7 @@ func decodes(t *testing.T, d *Dataset) {
 // folders with as many or more are left out, and where more lie at the top there are
 // no classes.
 func TestUnlabelledFolder(t *testing.T) {
-	dir := album(t)
+	dir := albumFolder(t)
 	for _, what := range []string{dir, dir + ".zip"} {
 		for _, unlabelled := range []bool{false, true} {
 			d, err := Open(t.Context(), what, OpenOptions{Unlabelled: unlabelled})
@@ -158,7 +158,7 @@ func TestUnlabelledManifest(t *testing.T) {
 
 // TestFolderListedTwice: a folder or archive is walked once, however often it is listed.
 func TestFolderListedTwice(t *testing.T) {
-	dir := filepath.ToSlash(album(t))
+	dir := filepath.ToSlash(albumFolder(t))
 	once, err := OpenFiles(t.Context(), []string{dir, dir + ".zip"})
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ func TestFolderListedTwice(t *testing.T) {
 }
 
 func TestOpenFiles(t *testing.T) {
-	dir := filepath.ToSlash(album(t))
+	dir := filepath.ToSlash(albumFolder(t))
 	paths := []string{dir + "/B.JPG", dir, dir + "/missing.png", dir + ".zip", dir + "/1.png"}
 	if runtime.GOOS == "linux" {
 		paths = append(paths, "/dev/null")
@@ -217,7 +217,7 @@ func TestOpenFiles(t *testing.T) {
 	for want, paths := range map[string][]string{
 		"no image among 0 paths":                                  nil,
 		"no image among 2 paths; left out 1: no decoder for HEIC": {dir + "/new.heic", dir + "/none"},
-		"x.zip: zip: not a valid zip":                             {dir + "/1.png", write0(t, "x.zip")},
+		"x.zip: zip: not a valid zip":                             {dir + "/1.png", writeImage(t, "x.zip")},
 	} {
 		if _, err := OpenFiles(t.Context(), paths); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %s", err, want)
@@ -232,8 +232,8 @@ func TestOpenFiles(t *testing.T) {
 	})
 }
 
-// write0 makes a damaged file.
-func write0(t *testing.T, name string) string {
+// writeImage makes a damaged file.
+func writeImage(t *testing.T, name string) string {
 	path := filepath.Join(t.TempDir(), name)
 	write(t, path, []byte("damaged"))
 	return path

@@ -20,9 +20,9 @@ var errNoPictures = errors.New("it has no column of images: want a structure wit
 	"binary column image, img, jpg, png or webp")
 
 // picturesFormat returns the format of opt whose files may hold pictures, or nil.
-func picturesFormat(opt OpenOptions) embedding.Pictures {
+func picturesFormat(opt OpenOptions) embedding.PictureFormat {
 	for _, f := range opt.Formats {
-		if p, ok := f.(embedding.Pictures); ok {
+		if p, ok := f.(embedding.PictureFormat); ok {
 			return p
 		}
 	}
@@ -39,9 +39,9 @@ func isPictures(ctx context.Context, t tree) bool { return hasShards(ctx, t, par
 func openPictures(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
 	format := picturesFormat(opt)
 	if format == nil {
-		return nil, fmt.Errorf("%s: this program does not read pictures in %s files", t.where(), parquetExtension)
+		return nil, fmt.Errorf("%s: this program does not read pictures in %s files", t.location(), parquetExtension)
 	}
-	tables, left, err := shardsOf(ctx, t, parquetExtension)
+	tables, left, err := listShards(ctx, t, parquetExtension)
 	if err != nil {
 		return nil, err
 	}
@@ -53,14 +53,14 @@ func openPictures(ctx context.Context, t tree, name string, opt OpenOptions) (*D
 	}
 	for i, table := range tables {
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("%s: %w", t.where(), err)
+			return nil, fmt.Errorf("%s: %w", t.location(), err)
 		}
-		where := path.Join(t.where(), table)
+		where := path.Join(t.location(), table)
 		f, err := openRanged(t, table)
 		if err != nil {
 			return nil, err
 		}
-		r := &reopened{t, table, f.state}
+		r := &reopeningReader{t, table, f.state}
 		size := f.size
 		f.Close()
 		p, err := format.OpenPictures(r, size, append(slices.Clone(opt.Columns), opt.Group))
@@ -77,15 +77,15 @@ func openPictures(ctx context.Context, t tree, name string, opt OpenOptions) (*D
 	return o.finish(t)
 }
 
-// reopened reads a table and opens it again for every part, because there may be more tables than a
+// reopeningReader reads a table and opens it again for every part, because there may be more tables than a
 // process may have open.
-type reopened struct {
+type reopeningReader struct {
 	t     tree
 	name  string
 	state string
 }
 
-func (r *reopened) ReadAt(b []byte, at int64) (int, error) {
+func (r *reopeningReader) ReadAt(b []byte, at int64) (int, error) {
 	f, err := openRanged(r.t, r.name)
 	if err != nil {
 		return 0, err
@@ -97,7 +97,7 @@ func (r *reopened) ReadAt(b []byte, at int64) (int, error) {
 	return f.ReadAt(b, at)
 }
 
-var _ io.ReaderAt = (*reopened)(nil)
+var _ io.ReaderAt = (*reopeningReader)(nil)
 
 // pictureSet is a set of tables under construction.
 type pictureSet struct {
@@ -112,7 +112,7 @@ type pictureSet struct {
 }
 
 // add adds the rows of a table.
-func (o *pictureSet) add(i int, table string, p *embedding.PictureFile, r *reopened) error {
+func (o *pictureSet) add(i int, table string, p *embedding.PictureFile, r *reopeningReader) error {
 	var names []string
 	var text [][]string
 	var group []string
@@ -139,7 +139,7 @@ func (o *pictureSet) add(i int, table string, p *embedding.PictureFile, r *reope
 	for row := range p.Rows {
 		name := fmt.Sprintf("%s/%d", table, row)
 		if k := slices.IndexFunc(text, func(t []string) bool { return t[row] == "" }); k >= 0 {
-			o.d.LeftOut = countLeftOut(o.d.LeftOut, without(names[k]), name)
+			o.d.LeftOut = countLeftOut(o.d.LeftOut, noLabelReason(names[k]), name)
 			continue
 		}
 		o.d.Names = append(o.d.Names, name)
@@ -162,10 +162,11 @@ func (o *pictureSet) add(i int, table string, p *embedding.PictureFile, r *reope
 func (o *pictureSet) finish(t tree) (*Dataset, error) {
 	d := o.d
 	if len(d.Names) == 0 {
-		return nil, fmt.Errorf("%s: no image in %d tables%s", t.where(), len(o.src.tables), sayLeftOut(d.LeftOut))
+		return nil, fmt.Errorf("%s: no image in %d tables%s", t.location(), len(o.src.tables),
+			leftOutSentence(d.LeftOut))
 	}
 	for k, name := range o.names {
-		d.Columns = append(d.Columns, columnOfValues(name, o.values[k]))
+		d.Columns = append(d.Columns, newValueColumn(name, o.values[k]))
 		if k == 0 {
 			d.Fine, d.Train = name, name
 		}
@@ -173,19 +174,19 @@ func (o *pictureSet) finish(t tree) (*Dataset, error) {
 	if len(o.names) == 0 && !o.opt.Unlabelled {
 		return nil, fmt.Errorf("%s: no column of labels (label, fine_label, class, category or species): data.label "+
 			"names "+
-			"another; kindred embed needs no labels", t.where())
+			"another; kindred embed needs no labels", t.location())
 	}
 	if len(o.groups) == d.Len() {
 		c := NewColumn(o.opt.Group, o.groups)
 		d.Group = &c
 	}
-	_, o.src.remote = below(t).(system)
+	_, o.src.remote = baseTree(t).(fsTree)
 	tree, err := newSharded(t, d.Names, o.src)
 	if err != nil {
 		return nil, err
 	}
 	d.Source = sourceOf(tree)
-	return d.disjoint().check(), nil
+	return d.setDisjoint().mustBeConsistent(), nil
 }
 
 // tableRow is the place of a sample.
@@ -202,11 +203,11 @@ type pictureTables struct {
 	mu sync.Mutex
 	// many keeps pages of many images, which are costly to load for an image alone. few keeps pages of few
 	// images: as many as neighbouring images need, since a page costs little beside the decoding of its large images.
-	many, few keptPages
+	many, few pageCache
 }
 
-// keptPages are the pages that are kept, up to a number of bytes.
-type keptPages struct {
+// pageCache are the pages that are kept, up to a number of bytes.
+type pageCache struct {
 	pages map[tablePage]*loadedPage
 	order []tablePage // in the order of loading
 	bytes int64
@@ -223,11 +224,11 @@ type loadedPage struct {
 }
 
 const (
-	// keptShare is the divisor of the memory limit that gives the memory for pages.
-	keptShare = 8
-	// fewImages is the most images of a page that counts as one of few, and fewKept the memory for these.
-	fewImages = 4
-	fewKept   = 64 << 20
+	// cacheShare is the divisor of the memory limit that gives the memory for pages.
+	cacheShare = 8
+	// fewImages is the most images of a page that counts as one of few, and maxFewCached the memory for these.
+	fewImages    = 4
+	maxFewCached = 64 << 20
 )
 
 func (p *pictureTables) read(i int, buf []byte) ([]byte, error) {
@@ -237,12 +238,12 @@ func (p *pictureTables) read(i int, buf []byte) ([]byte, error) {
 	if k < 0 {
 		return nil, fmt.Errorf("row %d is in no page", at.row)
 	}
-	end, keep, limit := file.Rows, &p.many, budget.Limit()/keptShare
+	end, keep, limit := file.Rows, &p.many, budget.Limit()/cacheShare
 	if k+1 < len(file.Pages) {
 		end = file.Pages[k+1].First
 	}
 	if end-file.Pages[k].First <= fewImages {
-		keep, limit = &p.few, min(limit, fewKept)
+		keep, limit = &p.few, min(limit, maxFewCached)
 	}
 	p.mu.Lock()
 	e := keep.page(tablePage{at.table, k}, file.Pages[k].Bytes, limit)
@@ -262,7 +263,7 @@ func (p *pictureTables) read(i int, buf []byte) ([]byte, error) {
 }
 
 // page returns a kept page, or a new entry for it.
-func (p *keptPages) page(at tablePage, bytes, limit int64) *loadedPage {
+func (p *pageCache) page(at tablePage, bytes, limit int64) *loadedPage {
 	if e, ok := p.pages[at]; ok {
 		return e
 	}
@@ -282,7 +283,7 @@ func (p *keptPages) page(at tablePage, bytes, limit int64) *loadedPage {
 }
 
 // forget drops a page that could not be loaded, so that the next request tries again.
-func (p *keptPages) forget(at tablePage, e *loadedPage) {
+func (p *pageCache) forget(at tablePage, e *loadedPage) {
 	if p.pages[at] == e {
 		p.bytes -= e.bytes
 		delete(p.pages, at)
@@ -298,7 +299,7 @@ func (p *pictureTables) digest(i int, buf []byte) (string, []byte, error) {
 	if err != nil {
 		return "", buf, err
 	}
-	return sumOf(b), b, nil
+	return sha256Hex(b), b, nil
 }
 
 // size returns the size of the image, or 0 if it cannot be read.
@@ -315,12 +316,12 @@ func openTable(ctx context.Context, what string, opt OpenOptions) (d *Dataset, o
 	if picturesFormat(opt) == nil || opt.Labels != "" || !strings.EqualFold(path.Ext(what), parquetExtension) {
 		return nil, false, nil
 	}
-	t, name, ok, err := pick(ctx, what, opt.Outside)
+	t, name, ok, err := openShards(ctx, what, opt.Outside)
 	if !ok || err != nil {
 		return nil, ok, err
 	}
 	if d, err = openPictures(ctx, t, name, opt); err == nil {
-		err = d.legible()
+		err = d.checkNames()
 	}
 	return d, !errors.Is(err, errNoPictures) || len(t.names) > 1, err
 }

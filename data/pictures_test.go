@@ -39,7 +39,7 @@ func TestKeptPages(t *testing.T) {
 			t.Errorf("%d images a page: %d loads of %d pages in order", images, loads, pages)
 		}
 		few := images <= fewImages
-		if got := src.few.bytes; few != (got > 0) || got > fewKept || int64(len(src.few.pages))*page != got ||
+		if got := src.few.bytes; few != (got > 0) || got > maxFewCached || int64(len(src.few.pages))*page != got ||
 			len(src.few.order) != len(src.few.pages) {
 			t.Errorf("%d images a page: %d pages, %d bytes of few images are kept", images, len(src.few.pages), got)
 		}

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// dated matches the path of a folder that ends in a date, as cameras and photo programs name folders:
+// datedFolder matches the path of a folder that ends in a date, as cameras and photo programs name folders:
 // 2024/03/17, 2024/2024-03-17, 2024-03-17 Beach, 20240317, 2024/03. A year alone is not a date,
 // because it may be the class of a coin.
-var dated = regexp.MustCompile(`(^|/)(19|20)\d\d(` +
+var datedFolder = regexp.MustCompile(`(^|/)(19|20)\d\d(` +
 	`[-_./](0?[1-9]|1[0-2])([-_./](0?[1-9]|[12]\d|3[01])([ _-][^/]*)?)?` +
 	`|(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01]))$`)
 
-// ofYear matches a folder of photographs of one year.
-var ofYear = regexp.MustCompile(`^(19|20)\d\d$`)
+// yearFolder matches a folder of photographs of one year.
+var yearFolder = regexp.MustCompile(`^(19|20)\d\d$`)
 
 // remarks returns remarks on suspicious class folders: folders that are dates, and nested folders
 // whose classes mostly have one image. Dates below other classes are not classes; see newLevels.
@@ -31,7 +31,7 @@ func (d *Dataset) remarks() []string {
 			single++
 		}
 		top, _, _ := strings.Cut(name, "/")
-		if dated.MatchString(name) && (d.Levels == nil || ofYear.MatchString(top)) {
+		if datedFolder.MatchString(name) && (d.Levels == nil || yearFolder.MatchString(top)) {
 			if days++; day == "" {
 				day = name
 			}

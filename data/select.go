@@ -89,8 +89,8 @@ type Selection struct {
 	Seed uint64
 }
 
-// Selected is the result of Dataset.Select.
-type Selected struct {
+// Parts is the result of Dataset.Select.
+type Parts struct {
 	Train *Part
 	// Query and Gallery are the same Part, unless the set has different ones.
 	Query, Gallery *Part
@@ -106,20 +106,20 @@ type Selected struct {
 	// Why explains in a sentence or two how and why the samples were divided. ValidationWhy
 	// explains the validation part; "" without one.
 	Why, ValidationWhy string
-	// Kept counts the groups that Selection.Group kept together. Groups has the group of every
+	// GroupCounts counts the groups that Selection.Group kept together. Groups has the group of every
 	// sample of the data set, named by one of its samples; nil if no division needed groups.
-	Kept   Kept
-	Groups []int
+	GroupCounts GroupCounts
+	Groups      []int
 }
 
 // Select applies s. An empty training or test side is an error.
-func (d *Dataset) Select(s Selection) (*Selected, error) {
+func (d *Dataset) Select(s Selection) (*Parts, error) {
 	return d.SelectContext(context.Background(), s)
 }
 
 // SelectContext is Select with a context. With Selection.Group it may read all pictures.
-func (d *Dataset) SelectContext(ctx context.Context, s Selection) (*Selected, error) {
-	if err := d.consistent(); err != nil {
+func (d *Dataset) SelectContext(ctx context.Context, s Selection) (*Parts, error) {
+	if err := d.checkLengths(); err != nil {
 		return nil, err
 	}
 	label, err := d.Labels(s.Label)
@@ -142,8 +142,8 @@ func (d *Dataset) SelectContext(ctx context.Context, s Selection) (*Selected, er
 	if err := d.checkGroup(s.Group); err != nil {
 		return nil, err
 	}
-	split, reason := d.usualSplit(fine, s)
-	k := &keeper{rule: s.Group, d: d, fine: fine}
+	split, reason := d.defaultSplit(fine, s)
+	k := &grouper{rule: s.Group, d: d, fine: fine}
 	roles, err := d.roles(ctx, split, s, k, trainIn, testIn)
 	if err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func (d *Dataset) SelectContext(ctx context.Context, s Selection) (*Selected, er
 		}
 		return p
 	}
-	out := &Selected{Train: part(Train, trainIn), Query: part(Query, testIn), Split: split}
+	out := &Parts{Train: part(Train, trainIn), Query: part(Query, testIn), Split: split}
 	out.Gallery = part(Gallery, testIn)
 	if slices.Equal(out.Query.Index, out.Gallery.Index) {
 		out.Gallery = out.Query
@@ -171,27 +171,27 @@ func (d *Dataset) SelectContext(ctx context.Context, s Selection) (*Selected, er
 	if p := part(Query, seen); p.Len() > 0 {
 		out.Seen = p
 	}
-	if err := out.filled(d, s); err != nil {
+	if err := out.checkNotEmpty(d, s); err != nil {
 		return nil, err
 	}
-	why, kept := func() string { return out.why(reason) }, k.say(k.kept.Whole)
+	why, kept := func() string { return out.explainSplit(reason) }, k.keptMessage(k.counts.Whole)
 	if s.Fold != "" {
-		if why, err = out.fold(ctx, s.Fold, s.Seed, k); err != nil {
+		if why, err = out.applyFold(ctx, s.Fold, s.Seed, k); err != nil {
 			return nil, fmt.Errorf("data set %s: %w", d.Name, err)
 		}
-		kept = k.say(0)
+		kept = k.keptMessage(0)
 	}
 	out.Why = why() + kept
-	err = out.validate(ctx, s.Validation, s.Seed, k)
+	err = out.takeValidation(ctx, s.Validation, s.Seed, k)
 	if strings.HasPrefix(out.ValidationSplit, "classes") {
 		out.Why = why() + kept // describe the final training classes
 	}
-	out.Kept, out.Groups = k.kept, k.of
+	out.GroupCounts, out.Groups = k.counts, k.groupOf
 	return out, err
 }
 
-// filled returns an error if one of the sides is empty.
-func (s *Selected) filled(d *Dataset, by Selection) error {
+// checkNotEmpty returns an error if one of the sides is empty.
+func (s *Parts) checkNotEmpty(d *Dataset, by Selection) error {
 	if s.Train.Len() == 0 && by.TrainClasses == "" && s.Split == "official" {
 		return fmt.Errorf("no sample to train on: the split of data set %s has no training part: use split "+
 			"images:0.2 or classes instead", d.Name)

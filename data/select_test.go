@@ -19,7 +19,7 @@ func toy(classes, per int) *Dataset {
 		}
 	}
 	d.Columns = []Column{NewColumn("class", names)}
-	return d.check()
+	return d.mustBeConsistent()
 }
 
 func classesOf(p *Part) []string {
@@ -112,7 +112,7 @@ func TestRules(t *testing.T) {
 
 func TestSelect(t *testing.T) {
 	d := toy(6, 10)
-	check := func(s Selection, train, test string) *Selected {
+	check := func(s Selection, train, test string) *Parts {
 		t.Helper()
 		got, err := d.Select(s)
 		if err != nil {
@@ -241,19 +241,19 @@ func TestSelectErrors(t *testing.T) {
 
 func TestPartDense(t *testing.T) {
 	p := &Part{Label: []int64{7, 3, 7, 9}}
-	labels, ids := p.Dense()
+	labels, ids := p.DenseLabels()
 	if !slices.Equal(labels, []int64{1, 0, 1, 2}) || !slices.Equal(ids, []int64{3, 7, 9}) {
 		t.Errorf("%v %v", labels, ids)
 	}
 }
 
-// chosen are the samples of the parts of a selection: train, query, gallery, seen.
-type chosen [4][]int
+// roleSamples are the samples of the parts of a selection: train, query, gallery, seen.
+type roleSamples [4][]int
 
 // choose is the definition of a selection, applied sample by sample: roles are the
 // split's, inTrain and inTest say which classes are asked for, class gives that of
 // a sample.
-func choose(roles []Split, inTrain, inTest func(c int) bool, class func(i int) int) (out chosen) {
+func choose(roles []Split, inTrain, inTest func(c int) bool, class func(i int) int) (out roleSamples) {
 	for i, r := range roles {
 		c := class(i)
 		for k, in := range []bool{
@@ -299,7 +299,7 @@ func TestSelectByDefinition(t *testing.T) {
 					}
 					roles := map[string][]Split{"official": d.Splits, "images": d.ImageSplits,
 						"classes": allRoles(d.Len())}[rule]
-					inTrain, inTest := listed(train), listed(test)
+					inTrain, inTest := listFilter(train), listFilter(test)
 					if rule == "classes" {
 						switch {
 						case train == "" && test == "":
@@ -318,13 +318,13 @@ func TestSelectByDefinition(t *testing.T) {
 	}
 }
 
-// listed reads a list of classes of one digit; "" lists all.
-func listed(list string) func(c int) bool {
+// listFilter reads a list of classes of one digit; "" lists all.
+func listFilter(list string) func(c int) bool {
 	return func(c int) bool { return list == "" || strings.Contains(list, strconv.Itoa(c)) }
 }
 
 // compareSelection selects and compares the parts with want.
-func compareSelection(t *testing.T, kind string, d *Dataset, s Selection, rule string, want chosen,
+func compareSelection(t *testing.T, kind string, d *Dataset, s Selection, rule string, want roleSamples,
 	class func(i int) int) {
 	t.Helper()
 	got, err := d.Select(s)
@@ -442,7 +442,7 @@ func TestSelectWhyOfficial(t *testing.T) {
 	for i := range d.Len() {
 		d.Splits[i] = []Split{Train, Query, Gallery}[min(i/10, 2)]
 	}
-	s, err = d.disjoint().Select(Selection{})
+	s, err = d.setDisjoint().Select(Selection{})
 	if want := "1 class trains (10 images), and 1 class that training does not see are the test (30 images), as the " +
 		"set's own split says"; err != nil || s.Why != want {
 		t.Errorf("%+v, %v", s.Why, err)
@@ -474,7 +474,7 @@ func TestSelectFolds(t *testing.T) {
 	if err != nil || slices.Contains(classesOf(s.Train), "c7") || slices.Contains(classesOf(s.Query), "c1") {
 		t.Errorf("%v, %v", s, err)
 	}
-	if slices.Equal(folds(20, 4, 1), folds(20, 4, 2)) {
+	if slices.Equal(dealFolds(20, 4, 1), dealFolds(20, 4, 2)) {
 		t.Error("the seed changes nothing")
 	}
 	for _, bad := range []string{"fold:0/3", "fold:4/3", "fold:1/1", "fold:1/3x", "fold:01/3", "fold:1", "fold:"} {
@@ -494,7 +494,7 @@ func TestHeldOutImages(t *testing.T) {
 		{4, 0.5, 2}} {
 		d := toy(3, c.n)
 		test := 0
-		for i, r := range heldOut(t, d, c.f, 3) {
+		for i, r := range holdOutRoles(t, d, c.f, 3) {
 			if r != Train && r != Test {
 				t.Fatalf("role %v", r)
 			}
@@ -517,7 +517,7 @@ func TestHeldOutImages(t *testing.T) {
 // Class lists by number where numbers are values: negative ones and ranges of
 // them, 0, gaps.
 func TestParseClassesOfValues(t *testing.T) {
-	c := columnOfNumbers("v", []int64{5, -3, 0, 7, -1, 0})
+	c := newNumberColumn("v", []int64{5, -3, 0, 7, -1, 0})
 	if !slices.Equal(c.Classes, []string{"-3", "-1", "0", "5", "7"}) ||
 		!slices.Equal(c.IDs, []int64{3, 0, 2, 4, 1, 2}) || !slices.Equal(c.Counts(), []int{1, 1, 2, 1, 1}) {
 		t.Errorf("%+v", c)

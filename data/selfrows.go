@@ -2,11 +2,11 @@ package data
 
 import "github.com/kindred-ml/kindred/embedding"
 
-// Itself returns for each position of the part the position in a gallery of the same set that is the same item, or -1;
-// nil if there are none. It is the same sample, or one with the same name and box: a manifest may list a file as a
-// query
+// SelfRows returns for each position of the part the position in a gallery of the same set that is the same
+// item, or -1; nil if there are none. It is the same sample, or one with the same name and box: a manifest
+// may list a file as a query
 // and again as an item of the gallery.
-func (p *Part) Itself(gallery *Part) []int {
+func (p *Part) SelfRows(gallery *Part) []int {
 	samples, items := make(map[int]int, gallery.Len()), make(map[embedding.Item]int, gallery.Len())
 	for pos, i := range gallery.Index {
 		samples[i] = pos

@@ -25,10 +25,10 @@ func TestItself(t *testing.T) {
 	defer d.Close()
 	all := d.All()
 	query, gallery := all.Subset([]int{0, 1, 3, 5, 7}), all.Subset([]int{0, 2, 4, 6, 8})
-	if have := query.Itself(gallery); !slices.Equal(have, []int{0, 1, -1, 3, -1}) {
+	if have := query.SelfRows(gallery); !slices.Equal(have, []int{0, 1, -1, 3, -1}) {
 		t.Errorf("%v", have)
 	}
-	if have := all.Subset([]int{3, 7}).Itself(gallery); have != nil {
+	if have := all.Subset([]int{3, 7}).SelfRows(gallery); have != nil {
 		t.Errorf("%v, want none", have)
 	}
 }

@@ -17,13 +17,13 @@ import (
 // shardCache keeps the indexes of large shards, so that shards are read through only once. An index is
 // valid for the state of the shard that it was made of.
 type shardCache struct {
-	dir    string // the folder of the indexes; "" if none are kept
-	least  int64  // size in bytes of the smallest shard whose index is kept
-	fields string
+	dir     string // the folder of the indexes; "" if none are kept
+	minSize int64  // size in bytes of the smallest shard whose index is kept
+	fields  string
 }
 
-// indexedAgain is the size of a shard, in bytes, below which its index is not worth keeping.
-const indexedAgain = 16 << 20
+// minIndexedShard is the size of a shard, in bytes, below which its index is not worth keeping.
+const minIndexedShard = 16 << 20
 
 // newShardCache returns a cache in the folder shards of the user's cache folder, if there is one.
 func newShardCache(fields []string) *shardCache {
@@ -31,7 +31,7 @@ func newShardCache(fields []string) *shardCache {
 	if err != nil {
 		dir = ""
 	}
-	return &shardCache{dir, indexedAgain, strings.Join(fields, "\n")}
+	return &shardCache{dir, minIndexedShard, strings.Join(fields, "\n")}
 }
 
 // keptIndex is the content of a file of the cache, which follows its SHA-256.
@@ -49,8 +49,8 @@ func (c *shardCache) path(where string) string {
 }
 
 // find returns the kept index of a shard in its present state, or nil if there is no valid one.
-func (c *shardCache) find(where string, f *ranged) *tarIndex {
-	if c.dir == "" || f.size < c.least || f.state == "" {
+func (c *shardCache) find(where string, f *rangeFile) *tarIndex {
+	if c.dir == "" || f.size < c.minSize || f.state == "" {
 		return nil
 	}
 	b, err := fileinfo.ReadFile(c.path(where))
@@ -69,8 +69,8 @@ func (c *shardCache) find(where string, f *ranged) *tarIndex {
 }
 
 // put keeps an index. It does nothing if the cache cannot be written.
-func (c *shardCache) put(where string, f *ranged, x *tarIndex) {
-	if c.dir == "" || f.size < c.least || f.state == "" || os.MkdirAll(c.dir, 0o777) != nil {
+func (c *shardCache) put(where string, f *rangeFile, x *tarIndex) {
+	if c.dir == "" || f.size < c.minSize || f.state == "" || os.MkdirAll(c.dir, 0o777) != nil {
 		return
 	}
 	var b bytes.Buffer

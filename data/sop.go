@@ -23,7 +23,7 @@ func openSOP(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset,
 			return nil, err
 		}
 		first := true
-		for n, line := range lines(text) {
+		for n, line := range textLines(text) {
 			f := strings.Fields(line)
 			header := first && f[0] == "image_id"
 			first = false
@@ -31,14 +31,14 @@ func openSOP(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset,
 				continue
 			}
 			if len(f) != 4 {
-				return nil, at(t, file, n, "expected image_id class_id super_class_id path, found %q", line)
+				return nil, lineError(t, file, n, "expected image_id class_id super_class_id path, found %q", line)
 			}
 			product, err := parseID(f[1])
 			if err != nil {
-				return nil, at(t, file, n, "class_id: %w", err)
+				return nil, lineError(t, file, n, "class_id: %w", err)
 			}
-			if err := b.listed(t, f[3]); err != nil {
-				return nil, at(t, file, n, "%w", err)
+			if err := b.addListed(t, f[3]); err != nil {
+				return nil, lineError(t, file, n, "%w", err)
 			}
 			products = append(products, product)
 			kinds = append(kinds, strings.TrimSuffix(path.Dir(f[3]), "_final"))
@@ -46,9 +46,9 @@ func openSOP(_ context.Context, t tree, name string, opt OpenOptions) (*Dataset,
 		}
 	}
 	if len(products) == 0 {
-		return nil, fmt.Errorf("%s: lists no image", path.Join(t.where(), "Ebay_train.txt"))
+		return nil, fmt.Errorf("%s: lists no image", path.Join(t.location(), "Ebay_train.txt"))
 	}
-	d.Columns = []Column{columnOfNumbers("product", products), NewColumn("kind", kinds)}
+	d.Columns = []Column{newNumberColumn("product", products), NewColumn("kind", kinds)}
 	d.Fine, d.Coarse, d.Train = "product", "kind", "product"
-	return d.disjoint().check(), nil
+	return d.setDisjoint().mustBeConsistent(), nil
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/enum"
 )
 
-// usualSplit resolves a split that leaves the choice to the set, and returns the reason for the choice;
+// defaultSplit resolves a split that leaves the choice to the set, and returns the reason for the choice;
 // "" if the selection names the split.
-func (d *Dataset) usualSplit(fine *Column, s Selection) (split, reason string) {
+func (d *Dataset) defaultSplit(fine *Column, s Selection) (split, reason string) {
 	ranged := s.TrainClasses != "" || s.TestClasses != ""
 	switch {
 	case s.Split != "" && s.Split != "benchmark":
@@ -26,40 +26,40 @@ func (d *Dataset) usualSplit(fine *Column, s Selection) (split, reason string) {
 		return "official", "as the set's own split says"
 	case ranged:
 		return "classes", "as listed"
-	case s.Split == "benchmark" && len(fine.Classes) >= fewestApart:
+	case s.Split == "benchmark" && len(fine.Classes) >= minDisjointClasses:
 		return "classes", "as papers compare, on classes that training does not see"
 	}
-	typical := typicalSize(fine)
-	if typical < fewestHeldOut && len(fine.Classes) >= fewestApart {
+	typical := medianClassSize(fine)
+	if typical < minHeldOutSize && len(fine.Classes) >= minDisjointClasses {
 		return "classes", fmt.Sprintf("as half of the classes have %s or fewer, too few to hold some out",
-			inImages(typical))
+			formatImages(typical))
 	}
 	share := heldOutShare(typical)
 	reason = "as the set has no split of its own"
-	if len(fine.Classes) < fewestApart {
+	if len(fine.Classes) < minDisjointClasses {
 		reason = fmt.Sprintf("as %s too few to keep any for the test alone",
 			enum.Number(len(fine.Classes), "class is", "classes are"))
 	}
-	if share > usualShare {
+	if share > defaultShare {
 		reason += fmt.Sprintf(", and classes are small: two images are held out of %d, one to find the other",
 			typical)
 	}
-	if len(fine.Classes) >= fewestApart {
+	if len(fine.Classes) >= minDisjointClasses {
 		reason += " (data.split=classes keeps whole classes for the test)"
 	}
 	return "images:" + strconv.FormatFloat(share, 'g', -1, 64), reason
 }
 
-// fewestApart is the least number of classes for a division by classes: two that train and two that
+// minDisjointClasses is the least number of classes for a division by classes: two that train and two that
 // test.
-const fewestApart = 4
+const minDisjointClasses = 4
 
-// fewestHeldOut is the least size of a class from which two images can be held out, so that one can
+// minHeldOutSize is the least size of a class from which two images can be held out, so that one can
 // find the other, with two left for training.
-const fewestHeldOut = 4
+const minHeldOutSize = 4
 
-// typicalSize returns the median size of the classes with more than one image.
-func typicalSize(c *Column) int {
+// medianClassSize returns the median size of the classes with more than one image.
+func medianClassSize(c *Column) int {
 	sizes := slices.DeleteFunc(c.Counts(), func(n int) bool { return n < 2 })
 	if len(sizes) == 0 {
 		return 1
@@ -71,13 +71,13 @@ func typicalSize(c *Column) int {
 // heldOutShare returns the share of each class's images to hold out: a fifth, or the share that gives
 // two images for a class of the given size, if it is large enough.
 func heldOutShare(size int) float64 {
-	if size < fewestHeldOut {
-		return usualShare
+	if size < minHeldOutSize {
+		return defaultShare
 	}
-	return max(usualShare, math.Ceil(150/float64(size))/100) // 1.5 images round to two
+	return max(defaultShare, math.Ceil(150/float64(size))/100) // 1.5 images round to two
 }
 
-const usualShare = 0.2
+const defaultShare = 0.2
 
 // fraction reads F of images:F and classes:F.
 func fraction(text string) (float64, error) {
@@ -90,7 +90,7 @@ func fraction(text string) (float64, error) {
 
 // roles returns the roles of every sample. It narrows trainIn and testIn if the split separates
 // classes.
-func (d *Dataset) roles(ctx context.Context, split string, s Selection, k *keeper, trainIn, testIn []bool) (
+func (d *Dataset) roles(ctx context.Context, split string, s Selection, k *grouper, trainIn, testIn []bool) (
 	[]Split, error) {
 	fine := k.fine
 	kind, arg, _ := strings.Cut(split, ":")
@@ -102,15 +102,15 @@ func (d *Dataset) roles(ctx context.Context, split string, s Selection, k *keepe
 		}
 		return d.Splits, nil
 	case "classes":
-		classesApart(s, trainIn, testIn)
+		separateClasses(s, trainIn, testIn)
 		return allRoles(d.Len()), nil
 	case "both":
 		f, err := fraction(arg)
 		if err != nil {
 			return nil, fmt.Errorf("split %q: the fraction of the training classes' images to test on %w", split, err)
 		}
-		classesApart(s, trainIn, testIn)
-		roles, err := k.heldOutImages(ctx, f, s.Seed)
+		separateClasses(s, trainIn, testIn)
+		roles, err := k.holdOutImages(ctx, f, s.Seed)
 		if err != nil {
 			return nil, err
 		}
@@ -132,13 +132,13 @@ func (d *Dataset) roles(ctx context.Context, split string, s Selection, k *keepe
 		if err != nil {
 			return nil, fmt.Errorf("split %q: the fraction of images to test on %w", split, err)
 		}
-		return k.heldOutImages(ctx, f, s.Seed)
+		return k.holdOutImages(ctx, f, s.Seed)
 	case "fold":
 		at, n, ok := parseFold(arg)
 		if !ok {
 			return nil, fmt.Errorf("split %q: write fold:K/N with 1 <= K <= N and N >= 2", split)
 		}
-		for i, f := range folds(len(fine.Classes), n, s.Seed) {
+		for i, f := range dealFolds(len(fine.Classes), n, s.Seed) {
 			trainIn[i] = trainIn[i] && f != at-1
 			testIn[i] = testIn[i] && f == at-1
 		}
@@ -148,9 +148,9 @@ func (d *Dataset) roles(ctx context.Context, split string, s Selection, k *keepe
 		"fold:K/N, benchmark", split)
 }
 
-// classesApart narrows trainIn and testIn for split classes. A list that is not given is the complement
+// separateClasses narrows trainIn and testIn for split classes. A list that is not given is the complement
 // of the other. If neither is given, the first half trains.
-func classesApart(s Selection, trainIn, testIn []bool) {
+func separateClasses(s Selection, trainIn, testIn []bool) {
 	switch {
 	case s.TrainClasses == "" && s.TestClasses == "":
 		for i := range trainIn {
@@ -176,9 +176,9 @@ func allRoles(n int) []Split {
 	return r
 }
 
-// heldOutImages marks round(f * n) images of each class of n as test, at least one if n > 1, or as near
+// holdOutImages marks round(f * n) images of each class of n as test, at least one if n > 1, or as near
 // to that as its groups allow.
-func (k *keeper) heldOutImages(ctx context.Context, f float64, seed uint64) ([]Split, error) {
+func (k *grouper) holdOutImages(ctx context.Context, f float64, seed uint64) ([]Split, error) {
 	all := make([]int, k.d.Len())
 	class := make([]int, len(all))
 	byClass := make([][]int, len(k.fine.Classes))
@@ -200,11 +200,11 @@ func (k *keeper) heldOutImages(ctx context.Context, f float64, seed uint64) ([]S
 			classes++
 		}
 	}
-	h := newHolding(class, groups, want, 1)
+	h := newHoldout(class, groups, want, 1)
 	whole := h.draw(byClass)
-	k.divided(whole, classes)
+	k.noteDivision(whole, classes)
 	if whole == classes && classes > 0 {
-		return nil, fmt.Errorf("data set %s: %w", k.d.Name, k.together(classes))
+		return nil, fmt.Errorf("data set %s: %w", k.d.Name, k.inseparableError(classes))
 	}
 	roles := make([]Split, len(all))
 	for i, held := range h.held {
@@ -216,8 +216,8 @@ func (k *keeper) heldOutImages(ctx context.Context, f float64, seed uint64) ([]S
 	return roles, nil
 }
 
-// folds deals classes 0..c-1 into n folds whose sizes differ by at most one.
-func folds(c, n int, seed uint64) []int {
+// dealFolds deals classes 0..c-1 into n folds whose sizes differ by at most one.
+func dealFolds(c, n int, seed uint64) []int {
 	rng := rand.New(rand.NewPCG(seed, 0xf01d))
 	out := make([]int, c)
 	for i, id := range rng.Perm(c) {

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// placed holds the places of the images of a set in class folders, with or without folders train, val
+// folderLayout holds the places of the images of a set in class folders, with or without folders train, val
 // and so on.
-type placed struct {
+type folderLayout struct {
 	names []string // images with a class
 	dirs  []string // the class of each image, a path of folders
-	roles []Split  // the role of each image by splitNamed; nil without split folders
+	roles []Split  // the role of each image by splitByName; nil without split folders
 	loose []string // images without a class folder
 	left  []LeftOut
 }
 
 // Reasons to leave out images of a set with split folders.
 const (
-	besideSplits = "beside the folders of the split (train, val, test, query, gallery)"
-	unclassed    = "in a folder of the split, outside any class folder"
+	reasonBesideSplits = "beside the folders of the split (train, val, test, query, gallery)"
+	reasonNoClass      = "in a folder of the split, outside any class folder"
 )
 
-// place finds the split folders of images that are all in folders:
+// findSplitFolders finds the split folders of images that are all in folders:
 //
 //	train/cat, test/cat    side by side, with class folders in them; images elsewhere at the
 //	                       level are left out if two split folders have classes
@@ -30,28 +30,28 @@ const (
 //	cat/train, cat/test    in all classes
 //
 // Folders around these are ignored.
-func place(names []string) *placed {
+func findSplitFolders(names []string) *folderLayout {
 	parts := make([][]string, len(names))
 	for i, n := range names {
 		parts[i] = strings.Split(path.Dir(n), "/")
 	}
-	around := common(parts)
-	if p := sideBySide(names, parts, around); p != nil {
+	around := commonFolders(parts)
+	if p := splitAboveClasses(names, parts, around); p != nil {
 		return p
 	}
 	for at, folder := range parts[0][:around] {
-		if _, ok := splitNamed(folder); ok {
-			return plain(names, parts, at+1)
+		if _, ok := splitByName(folder); ok {
+			return withoutSplit(names, parts, at+1)
 		}
 	}
-	if p := withinClasses(names, parts, around); p != nil {
+	if p := splitBelowClasses(names, parts, around); p != nil {
 		return p
 	}
-	return plain(names, parts, 0)
+	return withoutSplit(names, parts, 0)
 }
 
-// common returns the number of folders that all images have in common.
-func common(parts [][]string) int {
+// commonFolders returns the number of folders that all images have in common.
+func commonFolders(parts [][]string) int {
 	n := len(parts[0])
 	for _, p := range parts {
 		same := 0
@@ -63,9 +63,9 @@ func common(parts [][]string) int {
 	return n
 }
 
-// plain returns a set without a split, whose classes are below root folders.
-func plain(names []string, parts [][]string, root int) *placed {
-	p := new(placed)
+// withoutSplit returns a set without a split, whose classes are below root folders.
+func withoutSplit(names []string, parts [][]string, root int) *folderLayout {
+	p := new(folderLayout)
 	for i, n := range names {
 		if len(parts[i]) == root {
 			p.loose = append(p.loose, n)
@@ -76,15 +76,15 @@ func plain(names []string, parts [][]string, root int) *placed {
 	return p
 }
 
-// sideBySide finds split folders below around folders. It returns nil if there are none.
-func sideBySide(names []string, parts [][]string, around int) *placed {
+// splitAboveClasses finds split folders below around folders. It returns nil if there are none.
+func splitAboveClasses(names []string, parts [][]string, around int) *folderLayout {
 	var all, classed []Split // roles of all images in split folders, and of those with class folders
 	others := false
 	for _, p := range parts {
 		if len(p) == around {
 			continue
 		}
-		role, ok := splitNamed(p[around])
+		role, ok := splitByName(p[around])
 		others = others || !ok
 		if ok {
 			all = append(all, role)
@@ -93,58 +93,58 @@ func sideBySide(names []string, parts [][]string, around int) *placed {
 			classed = append(classed, role)
 		}
 	}
-	if len(all) == 0 || others && !twoSided(classed) {
+	if len(all) == 0 || others && !isSplit(classed) {
 		return nil
 	}
-	p := new(placed)
+	p := new(folderLayout)
 	for i, n := range names {
 		role := Split(0)
 		ok := false
 		if len(parts[i]) > around {
-			role, ok = splitNamed(parts[i][around])
+			role, ok = splitByName(parts[i][around])
 		}
 		switch {
 		case len(parts[i]) == around || ok && len(parts[i]) == around+1 && len(classed) == 0:
 			p.loose = append(p.loose, n)
 		case !ok:
-			p.left = countLeftOut(p.left, besideSplits, n)
+			p.left = countLeftOut(p.left, reasonBesideSplits, n)
 		case len(parts[i]) == around+1:
-			p.left = countLeftOut(p.left, unclassed, n)
+			p.left = countLeftOut(p.left, reasonNoClass, n)
 		default:
 			p.add(n, parts[i][around+1:], role)
 		}
 	}
-	return p.divided()
+	return p.dropSingleRole()
 }
 
-// withinClasses finds split folders that hold all images, at one depth below more than around folders.
+// splitBelowClasses finds split folders that hold all images, at one depth below more than around folders.
 // It returns nil if there are none.
-func withinClasses(names []string, parts [][]string, around int) *placed {
+func splitBelowClasses(names []string, parts [][]string, around int) *folderLayout {
 	for at := around + 1; ; at++ {
-		p := new(placed)
+		p := new(folderLayout)
 		for i, n := range names {
 			if len(parts[i]) <= at {
 				return nil
 			}
-			role, ok := splitNamed(parts[i][at])
+			role, ok := splitByName(parts[i][at])
 			if !ok {
 				break
 			}
 			p.add(n, slices.Concat(parts[i][around:at], parts[i][at+1:]), role)
 		}
-		if len(p.names) == len(names) && twoSided(p.roles) {
+		if len(p.names) == len(names) && isSplit(p.roles) {
 			return p
 		}
 	}
 }
 
-func (p *placed) add(name string, class []string, role Split) {
+func (p *folderLayout) add(name string, class []string, role Split) {
 	p.names, p.dirs, p.roles = append(p.names, name), append(p.dirs, path.Join(class...)), append(p.roles, role)
 }
 
-// divided drops the roles if all images are in one part.
-func (p *placed) divided() *placed {
-	if !twoSided(p.roles) {
+// dropSingleRole drops the roles if all images are in one part.
+func (p *folderLayout) dropSingleRole() *folderLayout {
+	if !isSplit(p.roles) {
 		p.roles = nil
 	}
 	return p

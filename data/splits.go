@@ -9,13 +9,13 @@ import (
 // validation is the role of the samples of a validation part until settle gives them another role.
 const validation Split = 1 << 7
 
-// year matches a year at the end of the name of a part.
-var year = regexp.MustCompile(`(19|20)\d\d$`)
+// trailingYear matches a year at the end of the name of a part.
+var trailingYear = regexp.MustCompile(`(19|20)\d\d$`)
 
-// splitNamed maps the usual names of the parts of a split to roles. It ignores case, a year, and a word
+// splitByName maps the usual names of the parts of a split to roles. It ignores case, a year, and a word
 // for the content: train, trainset, train_images, images-train, Training Data, train2017.
-func splitNamed(name string) (Split, bool) {
-	name = strings.TrimSuffix(year.ReplaceAllString(strings.ToLower(name), ""), "set")
+func splitByName(name string) (Split, bool) {
+	name = strings.TrimSuffix(trailingYear.ReplaceAllString(strings.ToLower(name), ""), "set")
 	words := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("-_ ", r) })
 	besides := []string{"data", "dataset", "images", "image", "imgs", "img", "photos", "pictures"}
 	words = slices.DeleteFunc(words, func(word string) bool { return slices.Contains(besides, word) })
@@ -43,12 +43,12 @@ const (
 	noteSearched   = "the set has only one of query and gallery, so this part is the test and is searched within itself"
 )
 
-// settle changes the roles of a set's own split in place to the roles that are used, and returns a
+// resolveRoles changes the roles of a set's own split in place to the roles that are used, and returns a
 // note. A validation part is not used, but it is the test of a set with a training part and no test.
 // Queries without a gallery, or a gallery without queries, are the test. It returns nil if all samples
 // only train.
-func settle(splits []Split) (settled []Split, note string) {
-	sides := sidesOf(splits)
+func resolveRoles(splits []Split) (settled []Split, note string) {
+	sides := allRolesIn(splits)
 	if sides == Train {
 		return nil, ""
 	}
@@ -68,8 +68,8 @@ func settle(splits []Split) (settled []Split, note string) {
 	return splits, note
 }
 
-// sidesOf returns all roles that occur.
-func sidesOf(splits []Split) Split {
+// allRolesIn returns all roles that occur.
+func allRolesIn(splits []Split) Split {
 	sides := Split(0)
 	for _, s := range splits {
 		sides |= s
@@ -77,17 +77,17 @@ func sidesOf(splits []Split) Split {
 	return sides
 }
 
-// settle sets the roles of d's own split.
-func (d *Dataset) settle(splits []Split) {
-	settled, note := settle(splits)
+// setSplits sets the roles of d's own split.
+func (d *Dataset) setSplits(splits []Split) {
+	settled, note := resolveRoles(splits)
 	d.Splits = settled
 	if note != "" {
 		d.Notes = append(d.Notes, note)
 	}
 }
 
-// twoSided reports whether roles form a split: two or more parts, with a training part or a gallery.
-func twoSided(roles []Split) bool {
+// isSplit reports whether roles form a split: two or more parts, with a training part or a gallery.
+func isSplit(roles []Split) bool {
 	first := slices.IndexFunc(roles, func(s Split) bool { return s != 0 })
 	return first >= 0 && slices.ContainsFunc(roles, func(s Split) bool { return s != 0 && s != roles[first] })
 }

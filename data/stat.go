@@ -58,7 +58,7 @@ func (a *archive) stat(name string) Stat {
 	return Stat{Size: int64(f.UncompressedSize64)}
 }
 
-func (s *sharded) stat(name string) Stat {
+func (s *shardedTree) stat(name string) Stat {
 	i, err := s.find(name)
 	if err != nil {
 		return Stat{Err: err}
@@ -68,7 +68,7 @@ func (s *sharded) stat(name string) Stat {
 
 func (s subtree) stat(name string) Stat { return s.tree.stat(s.dir + "/" + name) }
 
-func (s system) stat(name string) Stat {
+func (s fsTree) stat(name string) Stat {
 	info, err := fs.Stat(s.files, name)
 	if err != nil {
 		return Stat{Err: err}

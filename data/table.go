@@ -15,9 +15,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/plaintext"
 )
 
-// lines iterates over the lines of a text that are not blank, with their numbers from 1. The text is
+// textLines iterates over the lines of a text that are not blank, with their numbers from 1. The text is
 // from readText. Carriage returns are dropped.
-func lines(text []byte) iter.Seq2[int, string] {
+func textLines(text []byte) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		n := 0
 		for line := range bytes.Lines(text) {
@@ -36,12 +36,12 @@ func readText(t tree, name string) ([]byte, error) {
 		return nil, err
 	}
 	text, err = plaintext.Bytes(text)
-	return text, named(path.Join(t.where(), name), err)
+	return text, withName(path.Join(t.location(), name), err)
 }
 
-// at makes an error that points to a line of a file of t.
-func at(t tree, name string, line int, format string, args ...any) error {
-	return fmt.Errorf("%s:%d: %w", path.Join(t.where(), name), line, fmt.Errorf(format, args...))
+// lineError makes an error that points to a line of a file of t.
+func lineError(t tree, name string, line int, format string, args ...any) error {
+	return fmt.Errorf("%s:%d: %w", path.Join(t.location(), name), line, fmt.Errorf(format, args...))
 }
 
 // parseID reads a non-negative id.
@@ -91,10 +91,10 @@ func csvRows(t tree, name string, header bool, fn func(line int, head, row []str
 		}
 		if errors.Is(err, csv.ErrFieldCount) {
 			line, _ := r.FieldPos(0)
-			return at(t, name, line, "the line has %d fields, but the header has %d", len(row), len(head))
+			return lineError(t, name, line, "the line has %d fields, but the header has %d", len(row), len(head))
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", path.Join(t.where(), name), err)
+			return fmt.Errorf("%s: %w", path.Join(t.location(), name), err)
 		}
 		if header && head == nil && plaintext.NamesSeparator(row) {
 			r.FieldsPerRecord = 0
@@ -112,7 +112,7 @@ func csvRows(t tree, name string, header bool, fn func(line int, head, row []str
 			need += int64(len(field)) + fieldMemory
 		}
 		if need += rowMemory; need > limit {
-			return &budget.Error{What: fmt.Sprintf("%s: more than %d samples", path.Join(t.where(), name), rows),
+			return &budget.Error{What: fmt.Sprintf("%s: more than %d samples", path.Join(t.location(), name), rows),
 				Limit: limit}
 		}
 		rows++
@@ -121,11 +121,11 @@ func csvRows(t tree, name string, header bool, fn func(line int, head, row []str
 			if of := (*headError)(nil); errors.As(err, &of) {
 				line = headLine
 			}
-			return at(t, name, line, "%w", err)
+			return lineError(t, name, line, "%w", err)
 		}
 	}
 	if header && head == nil {
-		return fmt.Errorf("%s: empty file", path.Join(t.where(), name))
+		return fmt.Errorf("%s: empty file", path.Join(t.location(), name))
 	}
 	return nil
 }

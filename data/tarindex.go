@@ -70,15 +70,15 @@ func (x *tarReader) index(ctx context.Context, where string, r io.ReaderAt, size
 	s := &shardScan{x: x, r: r, out: new(tarIndex)}
 	marked, err := tarfile.Walk(ctx, r, size, s.member)
 	if err != nil {
-		return nil, named(where, err)
+		return nil, withName(where, err)
 	}
 	s.finish()
 	s.out.Marked = marked
 	return s.out, nil
 }
 
-// take counts memory.
-func (x *tarReader) take(n int) error {
+// countMemory counts memory.
+func (x *tarReader) countMemory(n int) error {
 	if used := x.used.Add(int64(n) + sampleMemory); used > x.limit {
 		return &budget.Error{What: "the list of the images in shards", Limit: x.limit}
 	}
@@ -87,12 +87,12 @@ func (x *tarReader) take(n int) error {
 
 // shardScan is the state of indexing a shard.
 type shardScan struct {
-	x    *tarReader
-	r    io.ReaderAt
-	out  *tarIndex
-	key  string
-	now  tarSample // the sample of key
-	some bool      // members of the sample were found
+	x          *tarReader
+	r          io.ReaderAt
+	out        *tarIndex
+	key        string
+	now        tarSample // the sample of key
+	hasMembers bool      // members of the sample were found
 }
 
 // sampleKey cuts the name of a member at the first dot of its last element.
@@ -107,30 +107,30 @@ func (s *shardScan) member(m tarfile.Member) error {
 	if !filepath.IsLocal(filepath.FromSlash(name)) || strings.Contains(name, `\`) {
 		return fmt.Errorf("the member %q leads outside the archive", m.Name)
 	}
-	if amongLeavings(name) && isImageName(name) {
-		s.out.LeftOut = countLeftOut(s.out.LeftOut, inLeavings, name)
+	if isInSystemFolder(name) && isImageName(name) {
+		s.out.LeftOut = countLeftOut(s.out.LeftOut, inSystemFolder, name)
 	}
-	if amongLeavings(name) || hidden(name) {
+	if isInSystemFolder(name) || isHidden(name) {
 		return nil
 	}
 	key, ext := sampleKey(name)
-	if key != s.key || !s.some {
+	if key != s.key || !s.hasMembers {
 		s.finish()
-		s.key, s.some = key, true
+		s.key, s.hasMembers = key, true
 		s.now = tarSample{Values: make([]tarValue, len(s.x.fields))}
 	}
 	switch {
 	case ext == clsField || ext == txtField || ext == "json":
 		return s.describe(name, ext, m)
 	case !isImageName("x." + ext):
-		s.out.LeftOut = countLeftOut(s.out.LeftOut, notAnImage("x."+ext), name)
+		s.out.LeftOut = countLeftOut(s.out.LeftOut, notImageReason("x."+ext), name)
 	case s.now.Member != "":
 		s.out.LeftOut = countLeftOut(s.out.LeftOut, "a second image of one sample", name)
-	case illegible(name) != "":
-		s.out.LeftOut = countLeftOut(s.out.LeftOut, unnamable(name), name)
+	case unwritableReason(name) != "":
+		s.out.LeftOut = countLeftOut(s.out.LeftOut, unwritableNameReason(name), name)
 	default:
 		s.now.Member, s.now.Offset, s.now.Size = name, m.Offset, m.Size
-		return s.x.take(len(name))
+		return s.x.countMemory(len(name))
 	}
 	return nil
 }
@@ -138,12 +138,12 @@ func (s *shardScan) member(m tarfile.Member) error {
 // finish ends the current sample.
 func (s *shardScan) finish() {
 	switch {
-	case s.some && s.now.Member != "":
+	case s.hasMembers && s.now.Member != "":
 		s.out.Samples = append(s.out.Samples, s.now)
-	case s.some && slices.ContainsFunc(s.now.Values, func(v tarValue) bool { return v.Has }):
+	case s.hasMembers && slices.ContainsFunc(s.now.Values, func(v tarValue) bool { return v.Has }):
 		s.out.LeftOut = countLeftOut(s.out.LeftOut, "a description without an image", s.key)
 	}
-	s.some = false
+	s.hasMembers = false
 }
 
 // describe reads a member that describes a sample.
@@ -154,18 +154,18 @@ func (s *shardScan) describe(name, ext string, m tarfile.Member) error {
 	}
 	text := make([]byte, m.Size)
 	if _, err := s.r.ReadAt(text, m.Offset); err != nil && !(err == io.EOF && m.Size == 0) {
-		return named(name, err)
+		return withName(name, err)
 	}
 	if ext != "json" {
 		value := strings.Join(strings.Fields(string(text)), " ")
 		return s.set(ext, value, value != "")
 	}
 	var all map[string]json.RawMessage
-	if err := strictjson.Loose(text, &all); err != nil {
+	if err := strictjson.UnmarshalLoose(text, &all); err != nil {
 		return fmt.Errorf("%s: not a JSON object: %w", name, err)
 	}
 	for _, field := range s.x.fields {
-		if value, ok := scalar(all, field); ok && field != txtField {
+		if value, ok := jsonScalar(all, field); ok && field != txtField {
 			if err := s.set(field, value, true); err != nil {
 				return err
 			}
@@ -180,19 +180,19 @@ func (s *shardScan) set(field, value string, has bool) error {
 		return nil
 	}
 	s.now.Values[i] = tarValue{strings.Clone(value), true}
-	return s.x.take(len(value))
+	return s.x.countMemory(len(value))
 }
 
-// scalar returns the text, number or boolean at a key of a JSON object. Keys of nested objects are
+// jsonScalar returns the text, number or boolean at a key of a JSON object. Keys of nested objects are
 // joined by dots.
-func scalar(all map[string]json.RawMessage, field string) (string, bool) {
+func jsonScalar(all map[string]json.RawMessage, field string) (string, bool) {
 	raw, ok := all[field]
 	if outer, inner, nested := strings.Cut(field, "."); !ok && nested {
 		var in map[string]json.RawMessage
-		if strictjson.Loose(all[outer], &in) != nil {
+		if strictjson.UnmarshalLoose(all[outer], &in) != nil {
 			return "", false
 		}
-		return scalar(in, inner)
+		return jsonScalar(in, inner)
 	}
 	if !ok {
 		return "", false
@@ -232,7 +232,7 @@ type tarShards struct {
 var errShardChanged = errors.New("the shard has changed since it was indexed: start again")
 
 // open opens the shard of image i. It is an error if the shard has changed since it was indexed.
-func (t *tarShards) open(i int) (*ranged, tarPlace, error) {
+func (t *tarShards) open(i int) (*rangeFile, tarPlace, error) {
 	p := t.places[i]
 	f, err := openRanged(t.base, t.names[p.shard])
 	if err != nil {
@@ -266,14 +266,14 @@ func (t *tarShards) read(i int, buf []byte) ([]byte, error) {
 
 func (t *tarShards) digest(i int, buf []byte) (string, []byte, error) {
 	p := t.places[i]
-	if _, remote := below(t.base).(system); remote && t.states[p.shard] != "" {
+	if _, remote := baseTree(t.base).(fsTree); remote && t.states[p.shard] != "" {
 		return fmt.Sprintf("%s from %d, %d bytes", t.states[p.shard], p.offset, p.size), buf, nil
 	}
 	b, err := t.read(i, buf)
 	if err != nil {
 		return "", buf, err
 	}
-	return sumOf(b), b, nil
+	return sha256Hex(b), b, nil
 }
 
 func (t *tarShards) size(i int) int64 { return t.places[i].size }

@@ -25,8 +25,8 @@ import (
 // tree holds the files of a data set: a folder, a zip archive, or a folder within either. Names are
 // slash-separated and relative. It is safe for concurrent use.
 type tree interface {
-	// where returns the tree's place, for messages.
-	where() string
+	// location returns the tree's place, for messages.
+	location() string
 	// has reports whether there is a regular file with that name.
 	has(name string) bool
 	// walk calls fn for every file, in an order that depends only on the names, until ctx ends. why
@@ -53,7 +53,7 @@ func openTree(in *rootfs.Roots, p string) (tree, error) {
 		return folder{p, in}, nil
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &fileinfo.Error{Path: p, Mode: info.Mode()}
+		return nil, &fileinfo.NotRegularError{Path: p, Mode: info.Mode()}
 	}
 	if strings.EqualFold(filepath.Ext(p), ".zip") {
 		return openZip(in, p)
@@ -68,7 +68,7 @@ type folder struct {
 	in  *rootfs.Roots // links may not lead out of these
 }
 
-func (f folder) where() string { return f.dir }
+func (f folder) location() string { return f.dir }
 
 func (f folder) path(name string) string { return filepath.Join(f.dir, filepath.FromSlash(name)) }
 
@@ -122,24 +122,24 @@ func (w *walker) visit(ctx context.Context, dir, real string) error {
 		return w.fn(dir, linkedTwice)
 	}
 	w.visited[real] = true
-	return w.each(ctx, dir, real, func(e fs.DirEntry) error {
+	return w.eachEntry(ctx, dir, real, func(e fs.DirEntry) error {
 		name, at := path.Join(dir, e.Name()), filepath.Join(real, e.Name())
 		switch {
-		case isLeavings(e.Name()) && !e.Type().IsRegular():
-			return w.pass(ctx, name, at)
-		case hidden(e.Name()): // .DS_Store, ._copies, .git
+		case isSystemFolder(e.Name()) && !e.Type().IsRegular():
+			return w.listSystemFolder(ctx, name, at)
+		case isHidden(e.Name()): // .DS_Store, ._copies, .git
 			return nil
 		case e.Type().IsRegular():
 			return w.fn(name, "")
 		case e.IsDir():
 			return w.visit(ctx, name, at)
 		}
-		return w.follow(ctx, name, at)
+		return w.followLink(ctx, name, at)
 	})
 }
 
-// each calls do for the entries of the folder dir below w.f, whose real path is real.
-func (w *walker) each(ctx context.Context, dir, real string, do func(fs.DirEntry) error) error {
+// eachEntry calls do for the entries of the folder dir below w.f, whose real path is real.
+func (w *walker) eachEntry(ctx context.Context, dir, real string, do func(fs.DirEntry) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", real, err)
 	}
@@ -155,16 +155,16 @@ func (w *walker) each(ctx context.Context, dir, real string, do func(fs.DirEntry
 	return nil
 }
 
-// pass lists the images in a folder of a system as left out. It follows no links. It ignores folders
+// listSystemFolder lists the images in a folder of a system as left out. It follows no links. It ignores folders
 // that cannot be read, because Windows may close its folders to all users.
-func (w *walker) pass(ctx context.Context, dir, real string) error {
-	err := w.each(ctx, dir, real, func(e fs.DirEntry) error {
+func (w *walker) listSystemFolder(ctx context.Context, dir, real string) error {
+	err := w.eachEntry(ctx, dir, real, func(e fs.DirEntry) error {
 		name := path.Join(dir, e.Name())
 		switch {
 		case e.IsDir():
-			return w.pass(ctx, name, filepath.Join(real, e.Name()))
+			return w.listSystemFolder(ctx, name, filepath.Join(real, e.Name()))
 		case isImageName(name) && e.Type().IsRegular():
-			return w.fn(name, inLeavings)
+			return w.fn(name, inSystemFolder)
 		}
 		return nil
 	})
@@ -174,11 +174,11 @@ func (w *walker) pass(ctx context.Context, dir, real string) error {
 	return err
 }
 
-// follow follows the link at path, if it is one. It leaves out a folder that the walk visits at its own
+// followLink follows the link at path, if it is one. It leaves out a folder that the walk visits at its own
 // place.
-func (w *walker) follow(ctx context.Context, name, path string) error {
+func (w *walker) followLink(ctx context.Context, name, path string) error {
 	info, err := w.f.in.Stat(path)
-	if out := (*rootfs.Error)(nil); errors.As(err, &out) {
+	if out := (*rootfs.OutsideError)(nil); errors.As(err, &out) {
 		return err
 	}
 	if err != nil {
@@ -188,14 +188,15 @@ func (w *walker) follow(ctx context.Context, name, path string) error {
 		return w.fn(name, "")
 	}
 	if !info.IsDir() {
-		return w.fn(name, fileinfo.Kind(info.Mode()))
+		return w.fn(name, fileinfo.KindOf(info.Mode()))
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return w.fn(name, deadLink)
 	}
 	in, err := filepath.Rel(w.root, real)
-	if err == nil && filepath.IsLocal(in) && !hidden(filepath.ToSlash(in)) && !amongLeavings(filepath.ToSlash(in)+"/") {
+	if err == nil && filepath.IsLocal(in) && !isHidden(filepath.ToSlash(in)) &&
+		!isInSystemFolder(filepath.ToSlash(in)+"/") {
 		return w.fn(name, linkedTwice)
 	}
 	if out, err := filepath.Rel(real, w.root); err == nil && filepath.IsLocal(out) {
@@ -213,15 +214,15 @@ func (f folder) read(name string, buf []byte) ([]byte, error) {
 	if int64(cap(buf)) < size {
 		// A sparse file may claim any size, so memory is allocated as bytes are read.
 		b, err := budget.ReadN(f.path(name), file, size)
-		return b, named(f.path(name), err)
+		return b, withName(f.path(name), err)
 	}
 	buf = buf[:size]
 	_, err = io.ReadFull(file, buf)
-	return buf, named(f.path(name), err)
+	return buf, withName(f.path(name), err)
 }
 
-// named adds the name of a file to an error that may lack it.
-func named(name string, err error) error {
+// withName adds the name of a file to an error that may lack it.
+func withName(name string, err error) error {
 	var over *budget.Error
 	if err == nil || errors.As(err, &over) {
 		return err
@@ -253,11 +254,11 @@ func (f folder) digest(name string, buf []byte) (string, []byte, error) {
 
 // archive is a tree in a zip file, which stays open.
 type archive struct {
-	path  string
-	zip   *os.File
-	files map[string]*zip.File
-	names []string
-	aside []string // images in folders of systems
+	path         string
+	zip          *os.File
+	files        map[string]*zip.File
+	names        []string
+	systemImages []string // images in folders of systems
 }
 
 func openZip(in *rootfs.Roots, p string) (*archive, error) {
@@ -298,12 +299,12 @@ func newArchive(p string, file *os.File) (*archive, error) {
 		switch {
 		case !f.Mode().IsRegular() || isDir:
 			continue
-		case amongLeavings(name):
+		case isInSystemFolder(name):
 			if isImageName(name) {
-				a.aside = append(a.aside, name)
+				a.systemImages = append(a.systemImages, name)
 			}
 			continue
-		case hidden(name):
+		case isHidden(name):
 			continue
 		}
 		if _, twice := a.files[name]; !twice {
@@ -312,12 +313,12 @@ func newArchive(p string, file *os.File) (*archive, error) {
 		a.files[name] = f
 	}
 	slices.Sort(a.names)
-	slices.Sort(a.aside)
+	slices.Sort(a.systemImages)
 	return a, nil
 }
 
-// hidden reports dot files and the resource forks that macOS adds.
-func hidden(name string) bool {
+// isHidden reports dot files and the resource forks that macOS adds.
+func isHidden(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		if strings.HasPrefix(part, ".") || part == "__MACOSX" {
 			return true
@@ -326,7 +327,7 @@ func hidden(name string) bool {
 	return false
 }
 
-func (a *archive) where() string { return a.path }
+func (a *archive) location() string { return a.path }
 
 func (a *archive) has(name string) bool { return a.files[name] != nil }
 
@@ -339,8 +340,8 @@ func (a *archive) walk(ctx context.Context, fn func(name, why string) error) err
 			return err
 		}
 	}
-	for _, n := range a.aside {
-		if err := fn(n, inLeavings); err != nil {
+	for _, n := range a.systemImages {
+		if err := fn(n, inSystemFolder); err != nil {
 			return err
 		}
 	}
@@ -359,7 +360,7 @@ func (a *archive) read(name string, buf []byte) ([]byte, error) {
 	}
 	defer r.Close()
 	b, err := readEntry(full, &f.FileHeader, r, buf)
-	return b, named(full, err)
+	return b, withName(full, err)
 }
 
 // readEntry reads an entry of a zip archive, into buf if it is large enough. Memory is allocated once,
@@ -391,7 +392,7 @@ func readEntry(what string, h *zip.FileHeader, r io.Reader, buf []byte) ([]byte,
 		}
 		return nil, err
 	}
-	return buf, atEnd(r, size)
+	return buf, checkEnd(r, size)
 }
 
 func (a *archive) digest(name string, buf []byte) (string, []byte, error) {
@@ -410,7 +411,7 @@ type subtree struct {
 	dir string
 }
 
-func (s subtree) where() string        { return s.tree.where() + "/" + s.dir }
+func (s subtree) location() string     { return s.tree.location() + "/" + s.dir }
 func (s subtree) has(name string) bool { return s.tree.has(path.Join(s.dir, name)) }
 
 func (s subtree) digest(name string, buf []byte) (string, []byte, error) {

@@ -18,8 +18,8 @@ import (
 	"github.com/kindred-ml/kindred/data/imaging"
 )
 
-// hangsNot fails the test if f takes longer than a few seconds.
-func hangsNot(t *testing.T, f func()) {
+// checkTerminates fails the test if f takes longer than a few seconds.
+func checkTerminates(t *testing.T, f func()) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() { defer close(done); f() }()
@@ -52,7 +52,7 @@ func branching(t *testing.T, dir string, depth int) {
 func TestBranchingLinks(t *testing.T) {
 	inside, outside := t.TempDir(), t.TempDir()
 	branching(t, inside, 40)
-	hangsNot(t, func() {
+	checkTerminates(t, func() {
 		d := open(t, inside)
 		if d.Len() != 40 || d.Names[39] != "d39/x.png" {
 			t.Errorf("%d images, the last %s; want each at its own place", d.Len(), d.Names[d.Len()-1])
@@ -65,7 +65,7 @@ func TestBranchingLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	hangsNot(t, func() {
+	checkTerminates(t, func() {
 		d := open(t, dir)
 		if d.Len() != 40 || d.Names[0] != "a/"+strings.Repeat("left/", 39)+"x.png" {
 			t.Errorf("%d images, the first %s", d.Len(), d.Names[0])
@@ -145,7 +145,7 @@ func TestPipes(t *testing.T) {
 		}
 		return path
 	}
-	hangsNot(t, func() {
+	checkTerminates(t, func() {
 		dir := good.folder(t)
 		path := replace(t, dir, "b.png")
 		d := open(t, dir)
@@ -160,7 +160,7 @@ func TestPipes(t *testing.T) {
 		}
 	})
 	for _, name := range []string{"x.zip", "x.csv", "x"} {
-		hangsNot(t, func() {
+		checkTerminates(t, func() {
 			path := replace(t, t.TempDir(), name)
 			if _, err := Open(t.Context(), path, OpenOptions{}); err == nil ||
 				err.Error() != path+": a named pipe, not a regular file" {
@@ -173,7 +173,7 @@ func TestPipes(t *testing.T) {
 		"images.txt": cubFiles(t, " "), "train.bin": cifarFiles(), "Ebay_test.txt": sopFiles(t),
 		"cars_annos.mat": carsSingle(t), "manifest.csv": good,
 	} {
-		hangsNot(t, func() {
+		checkTerminates(t, func() {
 			dir := l.folder(t)
 			replace(t, dir, name)
 			if d, err := Open(t.Context(), dir, OpenOptions{}); err == nil && d.Layout != "folders" {

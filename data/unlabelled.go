@@ -10,18 +10,18 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
-// unlabelled is the start of the reason for leaving out samples without a label: an empty field, a null
+// reasonUnlabelled is the start of the reason for leaving out samples without a label: an empty field, a null
 // or a missing key.
-const unlabelled = "without the label that others have"
+const reasonUnlabelled = "without the label that others have"
 
-// without returns the reason for leaving out samples without a label in a column.
-func without(column string) string { return unlabelled + " (" + column + ")" }
+// noLabelReason returns the reason for leaving out samples without a label in a column.
+func noLabelReason(column string) string { return reasonUnlabelled + " (" + column + ")" }
 
 // CheckLabels returns an error if samples were left out because they lack a label that others have; see
 // OpenOptions.Strict.
 func (d *Dataset) CheckLabels() error {
 	for _, l := range d.LeftOut {
-		if strings.HasPrefix(l.Reason, unlabelled) {
+		if strings.HasPrefix(l.Reason, reasonUnlabelled) {
 			return option.Errorf("data set %s: %d samples are %s, such as %s: they are left out without %s", d.Name,
 				l.Count, l.Reason, l.First[0], optStrict)
 		}
@@ -40,12 +40,12 @@ func (d *Dataset) labelledRows(t *embedding.Table, columns []string) (*embedding
 		for i := range t.Rows() {
 			if c.Missing(i) && !out[i] {
 				out[i] = true
-				d.LeftOut = countLeftOut(d.LeftOut, without(name), t.Files[i])
+				d.LeftOut = countLeftOut(d.LeftOut, noLabelReason(name), t.Files[i])
 			}
 		}
 	}
 	if len(out) > 0 && len(out) == t.Rows() {
-		return nil, fmt.Errorf("no row has a label%s", sayLeftOut(d.LeftOut))
+		return nil, fmt.Errorf("no row has a label%s", leftOutSentence(d.LeftOut))
 	}
-	return t.Without(slices.Sorted(maps.Keys(out))), nil
+	return t.WithoutRows(slices.Sorted(maps.Keys(out))), nil
 }

@@ -21,7 +21,7 @@ func TestUnlabelledRows(t *testing.T) {
 	features := func(name string, columns ...embedding.Column) string {
 		path := filepath.Join(t.TempDir(), name)
 		files := []string{"a", "b", "c", "d", "e"}
-		table, err := embedding.NewTable(matrix.Of(5, 1, []float32{1, 2, 3, 4, 5}), files, columns)
+		table, err := embedding.NewTable(matrix.FromSlice(5, 1, []float32{1, 2, 3, 4, 5}), files, columns)
 		if err == nil {
 			err = embedding.Write(path, table)
 		}
@@ -49,7 +49,7 @@ func TestUnlabelledRows(t *testing.T) {
 		if diff := cmp.Diff(c.want, strings.ReplaceAll(summary(t, d), "\n", "|")); diff != "" {
 			t.Errorf("%s\n%s", c.path, diff)
 		}
-		if diff := cmp.Diff(c.left, strings.TrimPrefix(sayLeftOut(d.LeftOut), "; ")); diff != "" {
+		if diff := cmp.Diff(c.left, strings.TrimPrefix(leftOutSentence(d.LeftOut), "; ")); diff != "" {
 			t.Errorf("%s\n%s", c.path, diff)
 		}
 		if d.Features != nil && d.Features.Row(1)[0] != 3 {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// validate takes the validation part from the training part.
-func (s *Selected) validate(ctx context.Context, rule string, seed uint64, k *keeper) error {
+// takeValidation takes the validation part from the training part.
+func (s *Parts) takeValidation(ctx context.Context, rule string, seed uint64, k *grouper) error {
 	s.ValidationSplit = "none"
 	if rule == "" || rule == "none" {
 		return nil
@@ -22,7 +22,7 @@ func (s *Selected) validate(ctx context.Context, rule string, seed uint64, k *ke
 	alike := false // validation is like a test that searches images among each other
 	if kind == asTest {
 		kind = "classes"
-		if s.shared() > 0 {
+		if s.sharedClasses() > 0 {
 			kind, alike = "images", s.Query == s.Gallery
 		}
 	}
@@ -37,22 +37,22 @@ func (s *Selected) validate(ctx context.Context, rule string, seed uint64, k *ke
 	}
 	reason := ""
 	if kind == "classes" {
-		if held := heldOutClasses(ids, members, f, seed); held != nil && s.labelsWithout(held) > 1 {
-			s.cut(held)
+		if held := drawClasses(ids, members, f, seed); held != nil && s.countLabelsWithout(held) > 1 {
+			s.moveToValidation(held)
 			s.ValidationGallery = s.Validation
 			s.ValidationSplit = "classes:" + arg
 			s.ValidationWhy = fmt.Sprintf("%s of the training part, with %s, are kept for validation",
-				inClasses(len(s.Validation.classes())), inImages(s.Validation.Len()))
+				formatClasses(len(s.Validation.fineClassSet())), formatImages(s.Validation.Len()))
 			return nil
 		}
-		reason = fmt.Sprintf(", as %s are too few to keep two apart", inClasses(len(ids)))
+		reason = fmt.Sprintf(", as %s are too few to keep two apart", formatClasses(len(ids)))
 	}
-	groups, err := k.within(ctx, all)
+	groups, err := k.partGroups(ctx, all)
 	if err != nil {
 		return err
 	}
-	held, whole, classes := heldOutOfEach(ids, all.Fine, groups, f, seed)
-	k.divided(whole, classes)
+	held, whole, classes := drawFromEachClass(ids, all.Fine, groups, f, seed)
+	k.noteDivision(whole, classes)
 	switch {
 	case classes == 0:
 		s.ValidationWhy = "nothing is kept for validation: no class has three images or more" + reason
@@ -60,24 +60,24 @@ func (s *Selected) validate(ctx context.Context, rule string, seed uint64, k *ke
 	case whole == classes:
 		s.ValidationWhy = fmt.Sprintf("nothing is kept for validation: with data.group=%[2]s each of the %[1]s is a "+
 			"single group, "+
-			"apart from samples that must stay%[3]s", inClasses(classes), k.rule, reason)
+			"apart from samples that must stay%[3]s", formatClasses(classes), k.rule, reason)
 		return nil
 	}
-	s.cut(held)
+	s.moveToValidation(held)
 	s.ValidationGallery, s.ValidationSplit = s.Train, "images:"+arg
-	if alike && s.Validation.findable() {
+	if alike && s.Validation.areMostFindable() {
 		s.ValidationGallery, s.ValidationSplit = s.Validation, asTest+":"+arg
 	}
 	s.ValidationWhy = fmt.Sprintf("%s of the training part, %s %% of each class of three or more, are kept for "+
-		"validation%s", inImages(s.Validation.Len()), percent(arg), reason) + k.say(whole)
+		"validation%s", formatImages(s.Validation.Len()), percent(arg), reason) + k.keptMessage(whole)
 	return nil
 }
 
 // asTest is the validation that is like the test.
 const asTest = "as-test"
 
-// findable reports whether most samples of a part have another sample of their class in it.
-func (p *Part) findable() bool {
+// areMostFindable reports whether most samples of a part have another sample of their class in it.
+func (p *Part) areMostFindable() bool {
 	n := make(map[int64]int)
 	for _, id := range p.Fine {
 		n[id]++
@@ -91,9 +91,9 @@ func (p *Part) findable() bool {
 	return 2*alone < p.Len()
 }
 
-// labelsWithout returns the number of training labels that remain without the samples at the marked
+// countLabelsWithout returns the number of training labels that remain without the samples at the marked
 // positions.
-func (s *Selected) labelsWithout(held map[int]bool) int {
+func (s *Parts) countLabelsWithout(held map[int]bool) int {
 	left := map[int64]bool{}
 	for pos, y := range s.Train.Label {
 		if !held[pos] {
@@ -106,8 +106,8 @@ func (s *Selected) labelsWithout(held map[int]bool) int {
 // newValidation returns the random generator for a validation part.
 func newValidation(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x5eed7a1)) }
 
-// cut moves the samples at the marked positions from Train to Validation.
-func (s *Selected) cut(held map[int]bool) {
+// moveToValidation moves the samples at the marked positions from Train to Validation.
+func (s *Parts) moveToValidation(held map[int]bool) {
 	var keep, off []int
 	for pos := range s.Train.Index {
 		if held[pos] {
@@ -119,10 +119,10 @@ func (s *Selected) cut(held map[int]bool) {
 	s.Train, s.Validation = s.Train.Subset(keep), s.Train.Subset(off)
 }
 
-// heldOutClasses draws about the fraction f of the classes with two or more images. It draws at least
+// drawClasses draws about the fraction f of the classes with two or more images. It draws at least
 // two classes, and at least two stay. It returns the positions of their samples, or nil if there are too
 // few classes.
-func heldOutClasses(ids []int64, members map[int64][]int, f float64, seed uint64) map[int]bool {
+func drawClasses(ids []int64, members map[int64][]int, f float64, seed uint64) map[int]bool {
 	var pairs []int64
 	for _, id := range ids {
 		if len(members[id]) > 1 {
@@ -142,10 +142,11 @@ func heldOutClasses(ids []int64, members map[int64][]int, f float64, seed uint64
 	return held
 }
 
-// heldOutOfEach draws round(f * n) of the n images of each class with n > 2, or as near to that as the
+// drawFromEachClass draws round(f * n) of the n images of each class with n > 2, or as near to that as the
 // groups allow. It draws at least one image, and at least two stay. fine is the class of every position.
 // It returns the positions, the number of classes that gave none, and the number of classes with n > 2.
-func heldOutOfEach(ids, fine []int64, groups []int, f float64, seed uint64) (held map[int]bool, whole, classes int) {
+func drawFromEachClass(ids, fine []int64, groups []int, f float64, seed uint64) (held map[int]bool, whole,
+	classes int) {
 	number := make(map[int64]int, len(ids))
 	for c, id := range ids {
 		number[id] = c
@@ -168,7 +169,7 @@ func heldOutOfEach(ids, fine []int64, groups []int, f float64, seed uint64) (hel
 			order[c] = append(order[c], m[k])
 		}
 	}
-	h := newHolding(class, groups, want, 2)
+	h := newHoldout(class, groups, want, 2)
 	whole = h.draw(order)
 	held = make(map[int]bool)
 	for pos, out := range h.held {

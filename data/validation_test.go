@@ -22,7 +22,7 @@ func sizes(sizes ...int) *Dataset {
 		names = append(names, d.Columns[0].Classes[d.Columns[0].IDs[i]])
 	}
 	out.Columns = []Column{NewColumn("class", names)}
-	return out.check()
+	return out.mustBeConsistent()
 }
 
 func TestValidation(t *testing.T) {
@@ -75,10 +75,10 @@ func TestValidation(t *testing.T) {
 		if !slices.Equal(again.Validation.Index, v.Index) || !slices.Equal(again.Train.Index, got.Train.Index) {
 			t.Errorf("%s: %s gives other parts", c.name, s.Validation)
 		}
-		if v.Len() != c.n || len(v.classes()) != c.classes || v.Len()+got.Train.Len() != c.d.Len() {
-			t.Errorf("%s: %d images of %d classes", c.name, v.Len(), len(v.classes()))
+		if v.Len() != c.n || len(v.fineClassSet()) != c.classes || v.Len()+got.Train.Len() != c.d.Len() {
+			t.Errorf("%s: %d images of %d classes", c.name, v.Len(), len(v.fineClassSet()))
 		}
-		trains := got.Train.classes()
+		trains := got.Train.fineClassSet()
 		for pos, i := range v.Index {
 			if slices.Contains(got.Train.Index, i) || v.Fine[pos] != c.d.Columns[0].IDs[i] {
 				t.Errorf("%s: sample %d", c.name, i)

@@ -23,7 +23,7 @@ func isWebDataset(ctx context.Context, t tree) bool { return hasShards(ctx, t, t
 // is read separately. If no sample has a label and all members are in folders, the folders are the
 // classes.
 func openWebDataset(ctx context.Context, t tree, name string, opt OpenOptions) (*Dataset, error) {
-	shards, left, err := shardsOf(ctx, t, tarExtension)
+	shards, left, err := listShards(ctx, t, tarExtension)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func openWebDataset(ctx context.Context, t tree, name string, opt OpenOptions) (
 	if err := w.samples(); err != nil {
 		return nil, err
 	}
-	return w.d.disjoint().check(), nil
+	return w.d.setDisjoint().mustBeConsistent(), nil
 }
 
 // webDataset is a set of tar shards under construction.
@@ -70,7 +70,7 @@ func (w *webDataset) index(ctx context.Context) error {
 
 // shard returns the index of a shard, from the cache if it is there.
 func (x *tarReader) shard(ctx context.Context, t tree, name string, keep *shardCache) (*tarIndex, string, error) {
-	where := path.Join(t.where(), name)
+	where := path.Join(t.location(), name)
 	f, err := openRanged(t, name)
 	if err != nil {
 		return nil, "", err
@@ -78,7 +78,7 @@ func (x *tarReader) shard(ctx context.Context, t tree, name string, keep *shardC
 	defer f.Close()
 	if kept := keep.find(where, f); kept != nil {
 		for _, s := range kept.Samples {
-			if err := x.take(len(s.Member)); err != nil {
+			if err := x.countMemory(len(s.Member)); err != nil {
 				return nil, "", err
 			}
 		}
@@ -94,14 +94,14 @@ func (x *tarReader) shard(ctx context.Context, t tree, name string, keep *shardC
 
 // samples makes the data set from the indexes.
 func (w *webDataset) samples() error {
-	label := w.label()
-	columns := w.columns(label)
+	label := w.labelField()
+	columns := w.columnFields(label)
 	wanted := make([]int, len(columns))
 	for k, c := range columns {
 		wanted[k] = slices.Index(w.fields, c)
 	}
 	group := -1
-	if w.opt.Group != "" && w.some(slices.Index(w.fields, w.opt.Group)) {
+	if w.opt.Group != "" && w.hasField(slices.Index(w.fields, w.opt.Group)) {
 		group = slices.Index(w.fields, w.opt.Group)
 	}
 	d, images := w.d, &tarShards{base: w.t, names: w.shards, states: w.states}
@@ -112,17 +112,17 @@ func (w *webDataset) samples() error {
 	values, groups, dirs := make([][]string, len(columns)), []string(nil), []string(nil)
 	for i, x := range w.indexes {
 		for _, l := range x.LeftOut {
-			l.First = inShard(w.shards[i], l.First)
+			l.First = prefixShard(w.shards[i], l.First)
 			d.LeftOut = AddLeftOut(d.LeftOut, nil, []LeftOut{l})
 		}
 		if !x.Marked {
 			d.Notes = append(d.Notes, fmt.Sprintf("%s does not end with the end mark of tar: it may have been "+
-				"cut off after its last member", path.Join(w.t.where(), w.shards[i])))
+				"cut off after its last member", path.Join(w.t.location(), w.shards[i])))
 		}
 		for _, s := range x.Samples {
 			name := w.shards[i] + "/" + s.Member
 			if k := slices.IndexFunc(wanted, func(k int) bool { return !s.Values[k].Has }); k >= 0 {
-				d.LeftOut = countLeftOut(d.LeftOut, without(columns[k]), name)
+				d.LeftOut = countLeftOut(d.LeftOut, noLabelReason(columns[k]), name)
 				continue
 			}
 			d.Names = append(d.Names, name)
@@ -143,7 +143,7 @@ func (w *webDataset) samples() error {
 	if len(d.Names) == 0 {
 		return fmt.Errorf("%s: no image in %d shards: members must be called KEY.jpg, with KEY.cls, KEY.json or "+
 			"KEY.txt "+
-			"beside them%s", w.t.where(), len(w.shards), sayLeftOut(d.LeftOut))
+			"beside them%s", w.t.location(), len(w.shards), leftOutSentence(d.LeftOut))
 	}
 	if groups != nil {
 		c := NewColumn(w.opt.Group, groups)
@@ -158,7 +158,7 @@ func (w *webDataset) finish(images *tarShards, columns []string, values [][]stri
 	switch {
 	case len(columns) > 0:
 		for k, name := range columns {
-			d.Columns = append(d.Columns, columnOfValues(name, values[k]))
+			d.Columns = append(d.Columns, newValueColumn(name, values[k]))
 		}
 		d.Fine, d.Train = columns[0], columns[0]
 		if err := w.nameClasses(&d.Columns[0]); err != nil {
@@ -170,7 +170,7 @@ func (w *webDataset) finish(images *tarShards, columns []string, values [][]stri
 		return fmt.Errorf("%s: no image has a label: want KEY.cls, a key label, class or category of KEY.json "+
 			"(data.label "+
 			"names another), KEY.txt, or class folders; kindred embed needs no labels",
-			w.t.where())
+			w.t.location())
 	}
 	tree, err := newSharded(w.t, d.Names, images)
 	if err != nil {
@@ -180,8 +180,8 @@ func (w *webDataset) finish(images *tarShards, columns []string, values [][]stri
 	return nil
 }
 
-// inShard puts the name of a shard before the names of its members.
-func inShard(shard string, members []string) []string {
+// prefixShard puts the name of a shard before the names of its members.
+func prefixShard(shard string, members []string) []string {
 	out := make([]string, len(members))
 	for i, m := range members {
 		out[i] = shard + "/" + m
@@ -189,31 +189,31 @@ func inShard(shard string, members []string) []string {
 	return out
 }
 
-// some reports whether any sample has a field.
-func (w *webDataset) some(field int) bool {
+// hasField reports whether any sample has a field.
+func (w *webDataset) hasField(field int) bool {
 	return slices.ContainsFunc(w.indexes, func(x *tarIndex) bool {
 		return slices.ContainsFunc(x.Samples, func(s tarSample) bool { return s.Values[field].Has })
 	})
 }
 
-// label returns the field with the label, or "" without such a field.
-func (w *webDataset) label() string {
+// labelField returns the field with the label, or "" without such a field.
+func (w *webDataset) labelField() string {
 	for _, f := range append(labelFields(), txtField) {
-		if w.some(slices.Index(w.fields, f)) {
+		if w.hasField(slices.Index(w.fields, f)) {
 			return f
 		}
 	}
 	return ""
 }
 
-// columns returns the fields that become columns: the label, and the requested fields that occur.
-func (w *webDataset) columns(label string) []string {
+// columnFields returns the fields that become columns: the label, and the requested fields that occur.
+func (w *webDataset) columnFields(label string) []string {
 	var out []string
 	if label != "" && label != txtField {
 		out = append(out, label)
 	}
 	for _, c := range w.opt.Columns {
-		if i := slices.Index(w.fields, c); i >= 0 && !slices.Contains(out, c) && w.some(i) {
+		if i := slices.Index(w.fields, c); i >= 0 && !slices.Contains(out, c) && w.hasField(i) {
 			out = append(out, c)
 		}
 	}
@@ -243,10 +243,10 @@ func (w *webDataset) nameClasses(c *Column) error {
 				return err
 			}
 			var names []string
-			for _, line := range lines(text) {
+			for _, line := range textLines(text) {
 				names = append(names, line)
 			}
-			return c.rename(path.Join(w.t.where(), file), names)
+			return c.rename(path.Join(w.t.location(), file), names)
 		}
 		if dir == "." || dir == "/" {
 			return nil

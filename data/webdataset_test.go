@@ -25,8 +25,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/test/refdata"
 )
 
-// tarred is a tar file of members: names and contents in turns.
-func tarred(t testing.TB, members ...any) []byte {
+// tarFile is a tar file of members: names and contents in turns.
+func tarFile(t testing.TB, members ...any) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
@@ -52,11 +52,11 @@ func tarred(t testing.TB, members ...any) []byte {
 // shardFiles is a set of two training shards and a test shard, with labels in .cls.
 func shardFiles(t testing.TB) layoutFiles {
 	return layoutFiles{
-		"set-train-000000.tar": tarred(t, "000000.png", picture(t, 8, 8, 1), "000000.cls", "3\n",
+		"set-train-000000.tar": tarFile(t, "000000.png", picture(t, 8, 8, 1), "000000.cls", "3\n",
 			"000001.cls", "5", "000001.png", picture(t, 8, 8, 2), "000001.json", `{"shop": "b"}`),
-		"set-train-000001.tar": tarred(t, "a/000000.png", picture(t, 8, 8, 3), "a/000000.cls", "3",
+		"set-train-000001.tar": tarFile(t, "a/000000.png", picture(t, 8, 8, 3), "a/000000.cls", "3",
 			"a/000000.seg.png", picture(t, 8, 8, 9), "._x.png", "x"),
-		"set-test-000000.tar": tarred(t, "000000.png", picture(t, 8, 8, 4), "000000.cls", " 5 "),
+		"set-test-000000.tar": tarFile(t, "000000.png", picture(t, 8, 8, 4), "000000.cls", " 5 "),
 	}
 }
 
@@ -87,7 +87,7 @@ func TestWebDataset(t *testing.T) {
 			t.Errorf("%s: %v, %v", d.Names[i], im.Pix[:1], err)
 		}
 	}
-	if !d.Files() {
+	if !d.HasLocalFiles() {
 		t.Error("shards in a folder are not searched for bursts")
 	}
 	// The same by a pattern, by a list, from a file system, and one shard alone.
@@ -119,7 +119,7 @@ func TestWebDataset(t *testing.T) {
 		m["deep/"+name] = &fstest.MapFile{Data: b, ModTime: time.Unix(1, 0)}
 	}
 	f, err := OpenFS(t.Context(), m, "own", OpenOptions{})
-	if err != nil || f.Len() != 4 || f.Names[0] != "deep/set-test-000000.tar/000000.png" || f.Files() {
+	if err != nil || f.Len() != 4 || f.Names[0] != "deep/set-test-000000.tar/000000.png" || f.HasLocalFiles() {
 		t.Fatalf("%v", err)
 	}
 	readable(t, f)
@@ -161,7 +161,7 @@ func TestWebDatasetLabels(t *testing.T) {
 			OpenOptions{}, "", "two images of this name"},
 		"control": {[]any{"a.png", im, "a.cls", "a\x00b"}, OpenOptions{}, "", "control character"},
 	} {
-		dir := layoutFiles{"s.tar": tarred(t, c.members...)}.folder(t)
+		dir := layoutFiles{"s.tar": tarFile(t, c.members...)}.folder(t)
 		d, err := Open(t.Context(), dir, c.opt)
 		if c.err != "" || err != nil {
 			if err == nil || c.err == "" || !strings.Contains(err.Error(), c.err) {
@@ -188,7 +188,7 @@ func TestWebDatasetLabels(t *testing.T) {
 
 // TestWebDatasetClassNames: a list beside the shards, or above them, names the numbers.
 func TestWebDatasetClassNames(t *testing.T) {
-	shard := tarred(t, "a.png", picture(t, 4, 4, 1), "a.cls", "2", "b.png", picture(t, 4, 4, 1), "b.cls", "0")
+	shard := tarFile(t, "a.png", picture(t, 4, 4, 1), "a.cls", "2", "b.png", picture(t, 4, 4, 1), "b.cls", "0")
 	for list, want := range map[string]string{"crane\nwren\ncrane\n": "crane (0),crane (2)", "x\ny\nz": "x,z",
 		"x\ny": "names 2 classes, but a sample has class 2"} {
 		dir := layoutFiles{"test/0.tar": shard, "classnames.txt": []byte(list)}.folder(t)
@@ -207,7 +207,7 @@ func TestWebDatasetClassNames(t *testing.T) {
 
 // TestShardGroups: a key of the JSON divides, where it is asked for.
 func TestShardGroups(t *testing.T) {
-	dir := layoutFiles{"s.tar": tarred(t, "a.png", picture(t, 4, 4, 1), "a.cls", "2", "a.json", `{"session": 8}`,
+	dir := layoutFiles{"s.tar": tarFile(t, "a.png", picture(t, 4, 4, 1), "a.cls", "2", "a.json", `{"session": 8}`,
 		"b.png", picture(t, 4, 4, 1), "b.cls", "2")}.folder(t)
 	d, err := Open(t.Context(), dir, OpenOptions{Group: "session"})
 	if err != nil || d.Group == nil || d.Group.Classes[d.Group.IDs[0]] != "8" || d.Group.Classes[d.Group.IDs[1]] != "" {
@@ -224,7 +224,7 @@ func TestShardChanges(t *testing.T) {
 	dir := shardFiles(t).folder(t)
 	d := open(t, dir)
 	at := filepath.Join(dir, "set-train-000000.tar")
-	write(t, at, tarred(t, "x.png", picture(t, 8, 8, 77)))
+	write(t, at, tarFile(t, "x.png", picture(t, 8, 8, 77)))
 	var im imaging.Image
 	if err := d.Image(t.Context(), 1, &im, nil); err == nil || !strings.Contains(err.Error(), "has changed") ||
 		!strings.Contains(err.Error(), "set-train-000000.tar/000000.png") {
@@ -246,13 +246,13 @@ func TestShardReplaced(t *testing.T) {
 	}
 	dir := t.TempDir()
 	at, other := filepath.Join(dir, "set-train-000000.tar"), filepath.Join(dir, "other")
-	write(t, at, tarred(t, "a.png", picture(t, 8, 8, 7), "a.cls", "1", "b.png", picture(t, 8, 8, 9), "b.cls", "2"))
+	write(t, at, tarFile(t, "a.png", picture(t, 8, 8, 7), "a.cls", "1", "b.png", picture(t, 8, 8, 9), "b.cls", "2"))
 	d := open(t, dir)
 	f, err := openRanged(folder{dir: dir}, filepath.Base(at))
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := &reopened{folder{dir: dir}, filepath.Base(at), f.state} // is read by the same means
+	table := &reopeningReader{folder{dir: dir}, filepath.Base(at), f.state} // is read by the same means
 	f.Close()
 	if _, err := table.ReadAt(make([]byte, 9), 0); err != nil {
 		t.Fatal(err)
@@ -261,7 +261,7 @@ func TestShardReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, other, tarred(t, "a.png", picture(t, 8, 8, 7), "a.cls", "1", "b.png", picture(t, 8, 8, 8), "b.cls", "2"))
+	write(t, other, tarFile(t, "a.png", picture(t, 8, 8, 7), "a.cls", "1", "b.png", picture(t, 8, 8, 8), "b.cls", "2"))
 	if err := errors.Join(os.Chtimes(other, info.ModTime(), info.ModTime()), os.Rename(other, at)); err != nil {
 		t.Fatal(err)
 	}
@@ -283,10 +283,10 @@ func TestShardReplaced(t *testing.T) {
 func TestShardCache(t *testing.T) {
 	dir := t.TempDir()
 	shard := filepath.Join(dir, "s.tar")
-	write(t, shard, tarred(t, "a.png", "1", "a.cls", "x", "b.png", "22"))
+	write(t, shard, tarFile(t, "a.png", "1", "a.cls", "x", "b.png", "22"))
 	c := &shardCache{filepath.Join(dir, "kept"), 1, "cls"}
 	x := &tarReader{fields: []string{"cls"}, limit: 1 << 20}
-	index := func() (*tarIndex, *ranged) {
+	index := func() (*tarIndex, *rangeFile) {
 		f, err := openRanged(folder{dir: dir}, "s.tar")
 		if err != nil {
 			t.Fatal(err)
@@ -341,8 +341,8 @@ func TestShardCache(t *testing.T) {
 	}
 }
 
-// damaged is b with a few bytes changed, or cut.
-func damaged(rng *rand.Rand, b []byte) []byte {
+// damage is b with a few bytes changed, or cut.
+func damage(rng *rand.Rand, b []byte) []byte {
 	b = bytes.Clone(b)
 	if rng.IntN(2) == 0 {
 		return b[:rng.IntN(len(b))]
@@ -357,13 +357,13 @@ func damaged(rng *rand.Rand, b []byte) []byte {
 // picture without a word, each error names the shard, and memory stays within the limit.
 func TestDamagedShards(t *testing.T) {
 	budgettest.Limit(t, 8<<20)
-	good := tarred(t, "a.png", picture(t, 40, 40, 1), "a.cls", "2", "b.png", picture(t, 40, 40, 7), "b.json",
+	good := tarFile(t, "a.png", picture(t, 40, 40, 1), "a.cls", "2", "b.png", picture(t, 40, 40, 7), "b.json",
 		`{"label": "x"}`, "b.cls", "3", "c.png", picture(t, 40, 40, 9), "c.cls", "3")
 	rng := rand.New(rand.NewPCG(5, 6))
 	dir := t.TempDir()
 	said := 0
 	for n := range 400 {
-		write(t, filepath.Join(dir, "s-0.tar"), damaged(rng, good))
+		write(t, filepath.Join(dir, "s-0.tar"), damage(rng, good))
 		taken := budgettest.Allocated(func() {
 			d, err := Open(t.Context(), dir, OpenOptions{})
 			if err != nil {
@@ -403,7 +403,7 @@ func TestShardListsAreBounded(t *testing.T) {
 	for i := range 3000 {
 		members = append(members, fmt.Sprintf("%05d.png", i), "")
 	}
-	dir := layoutFiles{"s.tar": tarred(t, members...)}.folder(t)
+	dir := layoutFiles{"s.tar": tarFile(t, members...)}.folder(t)
 	budgettest.Limit(t, 600_000)
 	var over *budget.Error
 	if _, err := Open(t.Context(), dir, OpenOptions{Unlabelled: true}); !errors.As(err, &over) {
@@ -426,15 +426,15 @@ func FuzzWebDataset(f *testing.F) {
 		f.Add(b)
 		f.Add(b[:len(b)-1100])
 	}
-	f.Add(tarred(f, "a.png", "", "b.png", "")) // without labels
-	f.Add(tarred(f, "a.png", "", "a.json", `{"label": "x", "at": {"b": 1}}`, "a.txt", "t"))
+	f.Add(tarFile(f, "a.png", "", "b.png", "")) // without labels
+	f.Add(tarFile(f, "a.png", "", "a.json", `{"label": "x", "at": {"b": 1}}`, "a.txt", "t"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m := fstest.MapFS{"s.tar": &fstest.MapFile{Data: b}}
 		d, err := OpenFS(t.Context(), m, "fuzz", OpenOptions{Unlabelled: true, Columns: []string{"at.b"}, Group: "g"})
 		if err != nil {
 			return
 		}
-		sound(t, d)
+		checkDataset(t, d)
 		for i := range d.Names {
 			var im imaging.Image
 			_ = d.Image(t.Context(), i, &im, nil)

@@ -31,7 +31,7 @@ func linkedSets(t *testing.T) (sets map[string]linked, out layoutFiles) {
 	out = layoutFiles{"x/1.png": picture(t, 2, 2, 9), "y/2.png": picture(t, 2, 2, 9), "set.zip": layoutFiles{
 		"x/1.png": picture(t, 2, 2, 9), "y/2.png": picture(t, 2, 2, 9)}.zip(t),
 		"list.csv": []byte("path,label\na.png,x\nb.png,y\n"), "labels.csv": []byte("label\n1\n2\n"),
-		"s.tar": tarred(t, "a.png", picture(t, 2, 2, 9), "a.cls", "0", "b.png", picture(t, 2, 2, 9), "b.cls", "1"),
+		"s.tar": tarFile(t, "a.png", picture(t, 2, 2, 9), "a.cls", "0", "b.png", picture(t, 2, 2, 9), "b.cls", "1"),
 		"l.txt": []byte("s.tar\n"),
 		"f.npy": features(t),
 	}
@@ -99,7 +99,7 @@ func TestWithin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err = Open(rootfs.For(t.Context(), in), what, c.opt)
+		d, err = Open(rootfs.WithRoots(t.Context(), in), what, c.opt)
 		if err == nil { // a list is read without its images
 			for i := range d.Len() {
 				var im imaging.Image
@@ -137,7 +137,7 @@ func TestWithinByName(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	ctx := rootfs.For(t.Context(), in)
+	ctx := rootfs.WithRoots(t.Context(), in)
 	d, err := Open(ctx, "mine", OpenOptions{Home: home})
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestWithinOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	ctx := rootfs.For(t.Context(), in)
+	ctx := rootfs.WithRoots(t.Context(), in)
 	if _, err := Open(ctx, dir, OpenOptions{}); err == nil || !strings.Contains(err.Error(), "leads outside") {
 		t.Error(err)
 	}
@@ -179,7 +179,7 @@ func TestWithinOutside(t *testing.T) {
 func features(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := embedding.WriteNPY(&b, matrix.Of(2, 2, []float32{1, 2, 3, 4})); err != nil {
+	if err := embedding.WriteNPY(&b, matrix.FromSlice(2, 2, []float32{1, 2, 3, 4})); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -216,13 +216,13 @@ func TestWithinEach(t *testing.T) {
 		"read":     func() error { _, err := f.read("1.png", nil); return err },
 		"digest":   func() error { _, _, err := f.digest("1.png", nil); return err },
 		"stat":     func() error { return f.stat("1.png").Err },
-		"head":     func() error { _, err := head(file{f, "1.png"}, nil); return err },
+		"head":     func() error { _, err := readHead(file{f, "1.png"}, nil); return err },
 		"whole":    func() error { _, err := openWhole(f, "idx"); return err },
 		"table":    func() error { _, err := tables{in}.Open(at("f.npy")); return err },
 		"folder":   func() error { _, err := in.ReadDir(at("d")); return err },
 		"manifest": func() error { _, err := openManifest(f, "l.txt", "x", OpenOptions{}); return err },
 	} {
-		if err := open(); !errors.As(err, new(*rootfs.Error)) {
+		if err := open(); !errors.As(err, new(*rootfs.OutsideError)) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

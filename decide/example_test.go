@@ -55,7 +55,7 @@ func ExampleCalibration_Decider() {
 		return
 	}
 	// A gallery of two cups and a pot, and another photo of the first cup.
-	items := matrix.Of(3, 8, []float32{
+	items := matrix.FromSlice(3, 8, []float32{
 		2, 0, 0, 0, 1, 0, 0, 0,
 		2, 0.5, 0, 0, 1, 0, 0, 0,
 		-1, 0, 0, 2, 0, 0, 0, 1})

@@ -58,7 +58,7 @@ func Load(path string) (*Calibration, error) {
 
 // Read reads a calibration. It does not trust the file: impossible numbers are an error.
 func Read(r io.Reader) (*Calibration, error) {
-	text, err := budget.ReadWithin("a calibration", r, mostBytes)
+	text, err := budget.ReadAtMost("a calibration", r, mostBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func (m *Means) classes() int { return len(m.labels) }
 // distances returns the squared distances of each row of x to each mean.
 func (m *Means) distances(x *matrix.Dense) *matrix.Dense {
 	out := matrix.New(x.Rows, m.classes())
-	matrix.SquaredDistances(x, matrix.Of(m.classes(), m.dim, m.rows), out)
+	matrix.SquaredDistances(x, matrix.FromSlice(m.classes(), m.dim, m.rows), out)
 	return out
 }
 

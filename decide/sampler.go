@@ -101,7 +101,7 @@ func (s *Sampler) Add(label string, vector []float32) error {
 
 // try compares strangers with the items of the block.
 func (s *Sampler) try() {
-	x := matrix.Of(len(s.blockOf), s.dim, s.block)
+	x := matrix.FromSlice(len(s.blockOf), s.dim, s.block)
 	if s.means.by == rank.Cosine {
 		x = rank.Normalized(x)
 	}
@@ -152,7 +152,7 @@ func (s *Sampler) inGallery() map[int]bool {
 
 // tryOwn returns the scores of kept items among the kept items of the other classes.
 func (s *Sampler) tryOwn(ctx context.Context) ([]ClassScores, error) {
-	x := matrix.Of(len(s.of), s.dim, s.rows)
+	x := matrix.FromSlice(len(s.of), s.dim, s.rows)
 	if s.means.by == rank.Cosine {
 		x = rank.Normalized(x)
 	}
@@ -191,7 +191,7 @@ func (s *Sampler) byClass() [][]int {
 // Spread measures the classes with two or more different items, for sets of any coverage. Copies of an
 // item count once. Its only error is ctx.Err(), wrapped.
 func (s *Sampler) Spread(ctx context.Context, by rank.Distance) (Spread, error) {
-	x := matrix.Of(len(s.of), s.dim, s.rows)
+	x := matrix.FromSlice(len(s.of), s.dim, s.rows)
 	out := make(Spread)
 	for i, rows := range s.byClass() {
 		if rows = once(x, rows); len(rows) < 2 {

@@ -215,7 +215,7 @@ type candidate struct {
 
 // judge returns the classes that a photo may show, the likeliest first.
 func (s *Score) judge(m *Means, p *Photo) []candidate {
-	x := matrix.Of(1, len(p.Vector), p.Vector)
+	x := matrix.FromSlice(1, len(p.Vector), p.Vector)
 	if m.by == rank.Cosine {
 		x = rank.Normalized(x)
 	}
@@ -303,7 +303,7 @@ func (p *packed) UnmarshalJSON(text []byte) error {
 }
 
 // rows returns the rows of dim numbers.
-func (p packed) rows(dim int) *matrix.Dense { return matrix.Of(len(p)/dim, dim, p) }
+func (p packed) rows(dim int) *matrix.Dense { return matrix.FromSlice(len(p)/dim, dim, p) }
 
 // check returns an error for a score that Calibrate cannot have made, of photos of dim numbers.
 func (s *Score) check(dim int) error {

@@ -27,7 +27,7 @@ func sizedSet(sizes []int) (*matrix.Dense, []int64) {
 			labels = append(labels, int64(c))
 		}
 	}
-	return matrix.Of(len(labels), dim, rows), labels
+	return matrix.FromSlice(len(labels), dim, rows), labels
 }
 
 // TestSizes: a class of many photos costs nothing. Thresholds are about those of classes that are capped at the median.

@@ -131,7 +131,7 @@ func TestMeans(t *testing.T) {
 			}
 		}
 		photo, out := x.Row(0), []Member{{"1", s.x.Row(s.first[1])}, {"1", s.x.Row(s.first[1] + 2)}}
-		d := m.distances(matrix.Of(1, x.Cols, photo)).Data
+		d := m.distances(matrix.FromSlice(1, x.Cols, photo)).Data
 		count, square := m.without(out, photo, d)
 		for i := range 3 {
 			var rows []int

@@ -22,9 +22,9 @@ func TestEffective(t *testing.T) {
 		{[]float32{1, 1, -1, -1, 3, 3, -3, -3}, 1},
 		{make([]float32, 8), 0},
 	} {
-		about(t, "dimension", effective(centred(matrix.Of(4, 2, c.rows))), c.want, 1e-6)
+		about(t, "dimension", effective(centred(matrix.FromSlice(4, 2, c.rows))), c.want, 1e-6)
 	}
-	got := centred(matrix.Of(2, 2, []float32{1, 10, 4, 4}))
+	got := centred(matrix.FromSlice(2, 2, []float32{1, 10, 4, 4}))
 	if !slices.Equal(got.Data, []float32{-1.5, 3, 1.5, -3}) {
 		t.Errorf("%v", got.Data)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // along has a row of one coordinate for each place.
-func along(places ...float32) *matrix.Dense { return matrix.Of(len(places), 1, places) }
+func along(places ...float32) *matrix.Dense { return matrix.FromSlice(len(places), 1, places) }
 
 func about(t *testing.T, what string, have, want, within float64) {
 	t.Helper()

@@ -25,7 +25,7 @@ const (
 	Density
 )
 
-var methodNames = enum.Of[Method]("Method", "method", "ward", "density")
+var methodNames = enum.New[Method]("Method", "method", "ward", "density")
 
 // ParseMethod returns the method with a name.
 func ParseMethod(name string) (Method, error) { return methodNames.Parse(name) }

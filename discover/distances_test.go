@@ -27,7 +27,7 @@ func TestDistancesOfExemplars(t *testing.T) {
 		even  bool
 	}{"none divided": {}, "one divided": {apart: 40, even: true},
 		"one divided by density": {apart: 40, opt: Options{Method: Density}}} {
-		y := matrix.Of(x.Rows, d, append([]float32{}, x.Data...))
+		y := matrix.FromSlice(x.Rows, d, append([]float32{}, x.Data...))
 		for i := range each / 2 {
 			y.Row(i)[2] += c.apart
 		}

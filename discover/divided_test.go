@@ -22,7 +22,7 @@ func TestDividedLeast(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		asked := matrix.Of(3, 1, []float32{0.5, 100.2, 50})
+		asked := matrix.FromSlice(3, 1, []float32{0.5, 100.2, 50})
 		out := divided(known, merges, 2, asked)
 		if got := len(out.places[0])+len(out.places[1]) > 0; got != want || out.first {
 			t.Errorf("%d of 12 apart: %+v, want places %v and the smaller part at the second end", small, out, want)

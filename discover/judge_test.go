@@ -375,7 +375,7 @@ func TestOneVerdict(t *testing.T) {
 
 // Copies, equal or nearly so, are one row.
 func TestDistinct(t *testing.T) {
-	x := matrix.Of(6, 1, []float32{0, 1, 1, 1.05, 2, 3})
+	x := matrix.FromSlice(6, 1, []float32{0, 1, 1, 1.05, 2, 3})
 	if got := distinct(ward.Squared(x)); !slices.Equal(got, []int{0, 1, 4, 5}) {
 		t.Errorf("%v", got)
 	}

@@ -22,7 +22,7 @@ func (a *Array) table(name string) (*Table, error) {
 			return nil, fmt.Errorf("shape %v of %s: embeddings need two dimensions, rows and coordinates; labels need "+
 				"an integer dtype", a.Shape, a.DType)
 		}
-		return &Table{X: matrix.Of(a.Shape[0], a.Shape[1], a.Floats)}, nil
+		return &Table{X: matrix.FromSlice(a.Shape[0], a.Shape[1], a.Floats)}, nil
 	}
 	switch {
 	case len(a.Shape) == 1 || len(a.Shape) == 2 && a.Shape[1] == 1:
@@ -44,13 +44,13 @@ func (a *Array) table(name string) (*Table, error) {
 // column returns column c of an array with of columns of labels.
 func (a *Array) column(name string, c, of int) Column {
 	if a.Text != nil {
-		return NewColumn(name, every(a.Text, c, of))
+		return NewColumn(name, everyNth(a.Text, c, of))
 	}
-	return Column{Name: name, IDs: every(a.Ints, c, of)}
+	return Column{Name: name, IDs: everyNth(a.Ints, c, of)}
 }
 
-// every returns every step-th value, beginning with first.
-func every[T any](values []T, first, step int) []T {
+// everyNth returns every step-th value, beginning with first.
+func everyNth[T any](values []T, first, step int) []T {
 	if step == 1 {
 		return values
 	}

@@ -17,9 +17,9 @@ type namedArray struct {
 	*Array
 }
 
-// assemble makes a table of an archive's arrays. The matrix of floats is the embeddings. Arrays of integers
+// assembleTable makes a table of an archive's arrays. The matrix of floats is the embeddings. Arrays of integers
 // and strings are labels, but the first array of strings with a name for files holds the names of the items.
-func assemble(arrays []namedArray) (*Table, error) {
+func assembleTable(arrays []namedArray) (*Table, error) {
 	t := &Table{}
 	var matrices, floats []namedArray
 	var have []string
@@ -67,10 +67,10 @@ func assemble(arrays []namedArray) (*Table, error) {
 		t.X = part.X
 		for _, a := range floats {
 			if a.Shape[0] == m.Shape[0] && a.name != m.name {
-				t.Unread = append(t.Unread, Unread{a.name, Floats})
+				t.Skipped = append(t.Skipped, SkippedColumn{a.name, ReasonFloats})
 			}
 		}
-		t.Unread = append(t.Unread, noLabels(t.Columns, matrices[1:], m.Shape[0])...)
+		t.Skipped = append(t.Skipped, mismatchedLabels(t.Columns, matrices[1:], m.Shape[0])...)
 		// Columns of another length do not belong to the rows.
 		t.Columns = slices.DeleteFunc(t.Columns, func(c Column) bool { return c.Len() != m.Shape[0] })
 		if len(t.Files) != m.Shape[0] {
@@ -91,23 +91,24 @@ func assemble(arrays []namedArray) (*Table, error) {
 	return t, nil
 }
 
-// noLabels returns the arrays that are called label but cannot be the labels of the given number of rows.
-func noLabels(list []Column, matrices []namedArray, rows int) (out []Unread) {
+// mismatchedLabels returns the arrays that are called label but cannot be the labels of the given number of rows.
+func mismatchedLabels(list []Column, matrices []namedArray, rows int) (out []SkippedColumn) {
 	for _, a := range matrices {
-		if isLabels(a.name) {
-			out = append(out, Unread{a.name, fmt.Sprintf("a matrix of floats %v", a.Shape)})
+		if isLabelName(a.name) {
+			out = append(out, SkippedColumn{a.name, fmt.Sprintf("a matrix of floats %v", a.Shape)})
 		}
 	}
 	for _, c := range list {
-		if c.Len() != rows && isLabels(c.Name) {
-			out = append(out, Unread{c.Name, fmt.Sprintf("of %d rows, where the embeddings have %d", c.Len(), rows)})
+		if c.Len() != rows && isLabelName(c.Name) {
+			out = append(out, SkippedColumn{c.Name, fmt.Sprintf("of %d rows, where the embeddings have %d", c.Len(),
+				rows)})
 		}
 	}
 	return out
 }
 
-// isLabels reports whether an array with this name should hold the labels.
-func isLabels(name string) bool { return name == "label" || slices.Contains(otherLabels(), name) }
+// isLabelName reports whether an array with this name should hold the labels.
+func isLabelName(name string) bool { return name == "label" || slices.Contains(otherLabels(), name) }
 
 // otherLabels returns other usual names of a single column of labels.
 func otherLabels() []string { return []string{"labels", "y", "Y"} }

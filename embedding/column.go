@@ -49,18 +49,18 @@ func (c *Column) check(n int) error {
 	case c.Len() != n:
 		return fmt.Errorf("%d labels in %q for %d rows", c.Len(), c.Name, n)
 	}
-	return legible(c.Name, c.Text)
+	return checkText(c.Name, c.Text)
 }
 
-// distinct reports whether no label occurs twice.
-func (c *Column) distinct() bool {
+// isDistinct reports whether no label occurs twice.
+func (c *Column) isDistinct() bool {
 	if c.IDs != nil {
-		return distinct(c.IDs)
+		return isDistinct(c.IDs)
 	}
-	return distinct(c.Text)
+	return isDistinct(c.Text)
 }
 
-func distinct[T comparable](values []T) bool {
+func isDistinct[T comparable](values []T) bool {
 	seen := make(map[T]struct{}, len(values))
 	for _, v := range values {
 		if _, twice := seen[v]; twice {

@@ -90,7 +90,7 @@ func parseCSV(r io.Reader) (*Table, error) {
 	}
 	t := &Table{Files: files}
 	if len(l.coords) > 0 {
-		t.X = matrix.Of(rows, len(l.coords), values)
+		t.X = matrix.FromSlice(rows, len(l.coords), values)
 	}
 	for i, c := range l.labels {
 		t.Columns = append(t.Columns, NewColumn(header[c], labels[i]))

@@ -27,7 +27,7 @@ func writeCSV(w io.Writer, t *Table) error {
 	for i := range t.Columns {
 		header, texts = append(header, t.Columns[i].Name), append(texts, t.Columns[i].At)
 	}
-	for _, c := range t.facts() {
+	for _, c := range t.itemColumns() {
 		header, texts = append(header, c.Name), append(texts, c.At)
 	}
 	dim := 0

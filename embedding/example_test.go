@@ -21,7 +21,7 @@ func Example() {
 	path := filepath.Join(dir, "E.npz") // or .safetensors, .csv
 
 	err = embedding.Write(path, &embedding.Table{
-		X:       matrix.Of(3, 2, []float32{1, 0, 0.8, 0.6, 0, 1}),
+		X:       matrix.FromSlice(3, 2, []float32{1, 0, 0.8, 0.6, 0, 1}),
 		Files:   []string{"a.jpg", "b.jpg", "c.jpg"},
 		Columns: []embedding.Column{{Name: "label", Text: []string{"cat", "cat", "dog"}}},
 	})

@@ -46,13 +46,13 @@ func (s Standard) Read(r io.ReaderAt, size int64) (*Table, error) {
 	var err error
 	switch s {
 	case NPY, CSV:
-		t, err = s.stream(io.NewSectionReader(r, 0, size), size)
+		t, err = s.readStream(io.NewSectionReader(r, 0, size), size)
 	case NPZ:
 		t, err = parseNPZ(r, size)
 	case Safetensors:
 		t, err = parseSafetensors(r, size)
 	default:
-		return nil, s.unknown()
+		return nil, s.unknownError()
 	}
 	if err != nil {
 		return nil, err
@@ -60,8 +60,8 @@ func (s Standard) Read(r io.ReaderAt, size int64) (*Table, error) {
 	return t, t.check()
 }
 
-// stream reads the formats that are read from beginning to end. size is -1 if it is unknown.
-func (s Standard) stream(r io.Reader, size int64) (*Table, error) {
+// readStream reads the formats that are read from beginning to end. size is -1 if it is unknown.
+func (s Standard) readStream(r io.Reader, size int64) (*Table, error) {
 	if s == CSV {
 		return parseCSV(budget.Reader("the table", r))
 	}
@@ -87,22 +87,22 @@ func (s Standard) Write(w io.Writer, t *Table) error {
 	case CSV:
 		return writeCSV(w, t)
 	}
-	return s.unknown()
+	return s.unknownError()
 }
 
-func (s Standard) unknown() error {
+func (s Standard) unknownError() error {
 	return fmt.Errorf("%q is not a format of this package: must be one of %s", string(s),
 		strings.Join(Formats{}.Extensions(), ", "))
 }
 
-// standard lists the formats of this package.
-var standard = [...]Standard{NPY, NPZ, Safetensors, CSV}
+// standardFormats lists the formats of this package.
+var standardFormats = [...]Standard{NPY, NPZ, Safetensors, CSV}
 
 // Decode reads a table from r to its end, for example from standard input, a response or a compressed file.
 // NPY and CSV are read as a stream. For other formats all of r is held in memory.
 func Decode(f Format, r io.Reader) (*Table, error) {
 	if s, ok := f.(Standard); ok && (s == NPY || s == CSV) {
-		t, err := s.stream(r, -1)
+		t, err := s.readStream(r, -1)
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +123,7 @@ type Formats []Format
 // Extensions lists the extensions that f knows.
 func (f Formats) Extensions() []string {
 	var out []string
-	for _, s := range standard {
+	for _, s := range standardFormats {
 		out = append(out, s.Extension())
 	}
 	for _, g := range f {
@@ -134,15 +134,15 @@ func (f Formats) Extensions() []string {
 	return out
 }
 
-// Of returns the format of a file by its name, ignoring case. The error lists the extensions that f knows.
-func (f Formats) Of(path string) (Format, error) {
+// ForPath returns the format of a file by its name, ignoring case. The error lists the extensions that f knows.
+func (f Formats) ForPath(path string) (Format, error) {
 	ext := strings.ToLower(filepath.Ext(path))
 	for _, g := range f {
 		if g.Extension() == ext {
 			return g, nil
 		}
 	}
-	if slices.Contains(standard[:], Standard(ext)) {
+	if slices.Contains(standardFormats[:], Standard(ext)) {
 		return Standard(ext), nil
 	}
 	return nil, fmt.Errorf("%s: the extension %q is not one of %s", path, ext, strings.Join(f.Extensions(), ", "))
@@ -150,13 +150,13 @@ func (f Formats) Of(path string) (Format, error) {
 
 // Read reads the file at path, which must be a regular file.
 func (f Formats) Read(path string) (*Table, error) {
-	format, err := f.Of(path)
+	format, err := f.ForPath(path)
 	if err != nil {
 		return nil, err
 	}
 	file, size, err := fileinfo.OpenSized(path)
 	if err != nil {
-		return nil, fileinfo.Want(err, path, "a file of embeddings, as kindred embed writes it")
+		return nil, fileinfo.WithHint(err, path, "a file of embeddings, as kindred embed writes it")
 	}
 	defer file.Close()
 	t, err := read(format, file, size, path)
@@ -169,28 +169,28 @@ func (f Formats) Read(path string) (*Table, error) {
 			return nil, err
 		}
 	}
-	return t, t.room()
+	return t, t.checkMemory()
 }
 
-// mostDim is the largest length of an embedding.
-const mostDim = 1 << 20
+// maxDim is the largest length of an embedding.
+const maxDim = 1 << 20
 
-// room compares two and a half times the memory of the embeddings of t with the limit, because callers
+// checkMemory compares two and a half times the memory of the embeddings of t with the limit, because callers
 // normalise, sort or select rows, and pack them for products.
-func (t *Table) room() error {
+func (t *Table) checkMemory() error {
 	if t.X == nil {
 		return nil
 	}
-	if t.X.Cols > mostDim {
-		return fmt.Errorf("%s: embeddings of %d numbers; at most %d are possible", t.from(), t.X.Cols, mostDim)
+	if t.X.Cols > maxDim {
+		return fmt.Errorf("%s: embeddings of %d numbers; at most %d are possible", t.sourceName(), t.X.Cols, maxDim)
 	}
-	return budget.Check(fmt.Sprintf("%s: %d embeddings of %d numbers, with copies", t.from(), t.X.Rows, t.X.Cols),
+	return budget.Check(fmt.Sprintf("%s: %d embeddings of %d numbers, with copies", t.sourceName(), t.X.Rows, t.X.Cols),
 		budget.Product(10, int64(t.X.Rows), int64(t.X.Cols)))
 }
 
 // ReadFS reads a file of a file system.
 func (f Formats) ReadFS(fsys fs.FS, name string) (*Table, error) {
-	format, err := f.Of(name)
+	format, err := f.ForPath(name)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func (f Formats) ReadFS(fsys fs.FS, name string) (*Table, error) {
 		return nil, err
 	}
 	if !st.Mode().IsRegular() {
-		return nil, &fileinfo.Error{Path: name, Mode: st.Mode()}
+		return nil, &fileinfo.NotRegularError{Path: name, Mode: st.Mode()}
 	}
 	if r, ok := file.(io.ReaderAt); ok {
 		return read(format, r, st.Size(), name)
@@ -228,7 +228,7 @@ func read(format Format, r io.ReaderAt, size int64, name string) (*Table, error)
 
 // Write writes t to the file at path in the format of its extension, completely or not at all.
 func (f Formats) Write(path string, t *Table) error {
-	format, err := f.Of(path)
+	format, err := f.ForPath(path)
 	if err != nil {
 		return err
 	}

@@ -33,16 +33,16 @@ func (it Item) Name() string {
 // boxes begins the region of a box.
 const boxes = "xywh="
 
-// RegionOf returns the region of a box; "" for an empty one, which means the whole picture.
-func RegionOf(box image.Rectangle) string {
+// FormatRegion returns the region of a box; "" for an empty one, which means the whole picture.
+func FormatRegion(box image.Rectangle) string {
 	if box.Empty() {
 		return ""
 	}
 	return fmt.Sprintf("%s%d,%d,%d,%d", boxes, box.Min.X, box.Min.Y, box.Dx(), box.Dy())
 }
 
-// Box returns the box of a region. ok is false for a text that RegionOf does not write.
-func Box(region string) (box image.Rectangle, ok bool) {
+// ParseRegion returns the box of a region. ok is false for a text that FormatRegion does not write.
+func ParseRegion(region string) (box image.Rectangle, ok bool) {
 	numbers, ok := strings.CutPrefix(region, boxes)
 	if !ok {
 		return box, region == ""
@@ -60,7 +60,7 @@ func Box(region string) (box image.Rectangle, ok bool) {
 		v[i] = n
 	}
 	box = image.Rect(v[0], v[1], v[0]+v[2], v[1]+v[3])
-	return box, RegionOf(box) == region
+	return box, FormatRegion(box) == region
 }
 
 // BoxColumns returns the columns of a manifest with the box of a picture: its left, upper, right and lower edge.
@@ -80,7 +80,7 @@ func (t *Table) takeItems() {
 // returns have.
 func (t *Table) takeColumn(name string, have []string, form func(string) bool) []string {
 	c := t.Column(name)
-	if c == nil || have != nil || !c.all(form) {
+	if c == nil || have != nil || !c.allMatch(form) {
 		return have
 	}
 	texts := c.Text
@@ -94,8 +94,8 @@ func (t *Table) takeColumn(name string, have []string, form func(string) bool) [
 	return texts
 }
 
-// all reports whether a column holds texts that are empty or have a form, and not only empty ones.
-func (c *Column) all(form func(string) bool) bool {
+// allMatch reports whether a column holds texts that are empty or have a form, and not only empty ones.
+func (c *Column) allMatch(form func(string) bool) bool {
 	some := false
 	for _, s := range c.Text {
 		if s != "" && !form(s) {
@@ -106,12 +106,12 @@ func (c *Column) all(form func(string) bool) bool {
 	return some
 }
 
-func isRegion(s string) bool { _, ok := Box(s); return ok }
+func isRegion(s string) bool { _, ok := ParseRegion(s); return ok }
 
 func isDigest(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
 
-// facts returns the columns of Regions and Digests, as in a file.
-func (t *Table) facts() []*Column {
+// itemColumns returns the columns of Regions and Digests, as in a file.
+func (t *Table) itemColumns() []*Column {
 	var out []*Column
 	if t.Regions != nil {
 		out = append(out, &Column{Name: columns.Region, Text: t.Regions})
@@ -176,8 +176,8 @@ func (t *Table) RowNames() []string {
 	return out
 }
 
-// NumbersItsRows reports whether the ids are the numbers of the rows, from 0.
-func (t *Table) NumbersItsRows() bool {
+// HasRowNumberIDs reports whether the ids are the numbers of the rows, from 0.
+func (t *Table) HasRowNumberIDs() bool {
 	if t.ID == nil || t.ID.IDs == nil {
 		return false
 	}
@@ -196,7 +196,7 @@ func (t *Table) CheckItems() error {
 		id := t.ItemID(i)
 		if j, twice := seen[id]; twice {
 			return fmt.Errorf("%s: rows %d and %d are both %s: give each row an id of its own (a column id), or "+
-				"the part of the picture that it shows (a column region, such as xywh=64,0,32,32)", t.from(),
+				"the part of the picture that it shows (a column region, such as xywh=64,0,32,32)", t.sourceName(),
 				t.Row(j)+1, t.Row(i)+1, id)
 		}
 		seen[id] = i

@@ -25,15 +25,15 @@ func Load(embeddings, labels string, names []string) (*Table, error) {
 // Load reads embeddings from one file and their labels from another. See Label for an empty name of labels.
 // names selects columns of labels; see Table.Select.
 func (f Formats) Load(embeddings, labels string, names []string) (*Table, error) {
-	t, err := f.labelled(embeddings, labels)
+	t, err := f.readLabelled(embeddings, labels)
 	if err != nil {
 		return nil, err
 	}
 	return t.Select(names...)
 }
 
-// labelled reads embeddings with all columns of labels, at least one.
-func (f Formats) labelled(embeddings, labels string) (*Table, error) {
+// readLabelled reads embeddings with all columns of labels, at least one.
+func (f Formats) readLabelled(embeddings, labels string) (*Table, error) {
 	t, err := f.Read(embeddings)
 	if err != nil {
 		return nil, err
@@ -42,39 +42,40 @@ func (f Formats) labelled(embeddings, labels string) (*Table, error) {
 }
 
 // Label returns the embeddings of t with the labels of a file, matched as in With. If labels is empty, the
-// labels are those of t itself or of the file of labels beside t's file; see LabelsBeside.
+// labels are those of t itself or of the file of labels beside t's file; see FindLabels.
 func (f Formats) Label(t *Table, labels string) (*Table, error) {
 	beside := labels == ""
 	if beside {
 		if t.X == nil || len(t.Columns) > 0 {
-			return t.With(t)
+			return t.WithLabels(t)
 		}
 		why := errors.New("it was not read from a file")
 		if t.onDisk {
-			labels, why = LabelsBeside(t.source)
+			labels, why = FindLabels(t.source)
 		}
 		if why != nil {
 			if err := t.CheckLabel(); err != nil {
 				return nil, err
 			}
-			return nil, fmt.Errorf("%s holds no labels%s: give a file of labels (%w)", t.from(), t.except(), why)
+			return nil, fmt.Errorf("%s holds no labels%s: give a file of labels (%w)", t.sourceName(),
+				t.skippedNames(), why)
 		}
 	}
 	from, err := f.ReadLabels(labels)
 	if err != nil {
 		return nil, err
 	}
-	out, err := t.With(from)
+	out, err := t.WithLabels(from)
 	if err == nil && beside {
-		out.byRow = ""
+		out.rowPairing = ""
 	}
 	return out, err
 }
 
-// LabelsBeside finds the file of labels for a file of embeddings without labels. For E.npy it is E.labels.csv
+// FindLabels finds the file of labels for a file of embeddings without labels. For E.npy it is E.labels.csv
 // or E.labels.npy, and for test_embeddings.npy also test_labels.csv or test_labels.npy. If all are missing,
 // the error lists the tried names and is fs.ErrNotExist.
-func LabelsBeside(path string) (string, error) {
+func FindLabels(path string) (string, error) {
 	stem := strings.TrimSuffix(path, filepath.Ext(path))
 	stems := []string{stem + ".labels"}
 	if set, ok := strings.CutSuffix(stem, "embeddings"); ok {
@@ -98,22 +99,22 @@ func LabelsBeside(path string) (string, error) {
 // ReadLabels reads a file that must contain labels.
 func (f Formats) ReadLabels(path string) (*Table, error) {
 	t, err := f.Read(path)
-	return t.labels(err, path)
+	return t.requireLabels(err, path)
 }
 
 // ReadLabelsFS is ReadLabels for a file of a file system.
 func (f Formats) ReadLabelsFS(fsys fs.FS, name string) (*Table, error) {
 	t, err := f.ReadFS(fsys, name)
-	return t.labels(err, name)
+	return t.requireLabels(err, name)
 }
 
-// labels returns t if it contains labels. t was read from the file at path with the error err.
-func (t *Table) labels(err error, path string) (*Table, error) {
+// requireLabels returns t if it contains labels. t was read from the file at path with the error err.
+func (t *Table) requireLabels(err error, path string) (*Table, error) {
 	if err != nil {
-		return nil, fileinfo.Want(err, path, "a file of labels")
+		return nil, fileinfo.WithHint(err, path, "a file of labels")
 	}
 	if len(t.Columns) == 0 {
-		why := errors.New("no column of labels" + t.except())
+		why := errors.New("no column of labels" + t.skippedNames())
 		if t.X != nil {
 			why = errors.New("floating-point values: labels must be integers, " +
 				"for as float32 the ids above 2^24 would merge")
@@ -141,7 +142,7 @@ func (f Formats) Assign(t *Table, path string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.With(of)
+	return t.WithLabels(of)
 }
 
 func (f Formats) readAssignments(path string) (*Table, error) {

@@ -11,8 +11,8 @@ import (
 // The texts nan, NA and None are labels.
 func (c *Column) Missing(i int) bool { return c.Text != nil && strings.TrimSpace(c.Text[i]) == "" }
 
-// Unlabelled returns the rows that lack a label in any column, in their order.
-func (t *Table) Unlabelled() []int {
+// UnlabelledRows returns the rows that lack a label in any column, in their order.
+func (t *Table) UnlabelledRows() []int {
 	var rows []int
 	for i := range t.Rows() {
 		if slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Missing(i) }) {
@@ -22,9 +22,9 @@ func (t *Table) Unlabelled() []int {
 	return rows
 }
 
-// Without returns t without the given rows, which are in order. It returns t itself if rows is empty. Labels
+// WithoutRows returns t without the given rows, which are in order. It returns t itself if rows is empty. Labels
 // that were text only because others were missing become numbers.
-func (t *Table) Without(rows []int) *Table {
+func (t *Table) WithoutRows(rows []int) *Table {
 	if len(rows) == 0 {
 		return t
 	}
@@ -34,7 +34,7 @@ func (t *Table) Without(rows []int) *Table {
 			keep = append(keep, i)
 		}
 	}
-	out := t.Take(keep)
+	out := t.TakeRows(keep)
 	for i, c := range out.Columns {
 		if c.Text != nil {
 			out.Columns[i] = NewColumn(c.Name, c.Text)
@@ -43,10 +43,11 @@ func (t *Table) Without(rows []int) *Table {
 	return out
 }
 
-// Take returns the given rows of t, in their order. They keep their names and the numbers that they have in its file.
-func (t *Table) Take(rows []int) *Table {
-	out := t.reordered(append([]int{}, rows...)) // not nil, which means all rows
-	out.onDisk, out.byRow = t.onDisk, t.byRow
+// TakeRows returns the given rows of t, in their order. They keep their names and the numbers that they have
+// in its file.
+func (t *Table) TakeRows(rows []int) *Table {
+	out := t.reorder(append([]int{}, rows...)) // not nil, which means all rows
+	out.onDisk, out.rowPairing = t.onDisk, t.rowPairing
 	if t.X != nil {
 		out.X = matrix.New(len(rows), t.X.Cols)
 		for k, i := range rows {

@@ -67,14 +67,14 @@ func (n Network) String() string {
 // MetadataKey is the key of a Network's JSON in the metadata of files that have such.
 const MetadataKey = "kindred.network"
 
-// mostNetwork bounds the text of a Network in a file.
-const mostNetwork = 16 << 10
+// maxNetwork bounds the text of a Network in a file.
+const maxNetwork = 16 << 10
 
 // ParseNetwork reads the JSON of a Network. It does not trust the text.
 func ParseNetwork(text []byte) (Network, error) {
 	var n Network
-	if len(text) > mostNetwork {
-		return n, fmt.Errorf("a network of %d bytes: at most %d are possible", len(text), mostNetwork)
+	if len(text) > maxNetwork {
+		return n, fmt.Errorf("a network of %d bytes: at most %d are possible", len(text), maxNetwork)
 	}
 	if err := strictjson.Unmarshal(text, &n); err != nil {
 		return Network{}, err

@@ -43,14 +43,14 @@ func TestNetworksAreCompared(t *testing.T) {
 
 // byNetwork is a table of embeddings whose network is known.
 func byNetwork() *Table {
-	return &Table{X: matrix.Of(2, 2, []float32{1, 2, 3, 4}), Files: []string{"a", "b"},
+	return &Table{X: matrix.FromSlice(2, 2, []float32{1, 2, 3, 4}), Files: []string{"a", "b"},
 		Network: Network{Name: "net", Fingerprint: "k1:01", Preparation: "64 x 64, pixels \"unit\""}}
 }
 
 // TestNetworkInFiles: every format keeps the network, and the parts that are made of a table do.
 func TestNetworkInFiles(t *testing.T) {
 	dir := t.TempDir()
-	for _, f := range standard {
+	for _, f := range standardFormats {
 		want := byNetwork()
 		path := filepath.Join(dir, "E"+f.Extension())
 		if err := Write(path, want); err != nil {
@@ -62,8 +62,8 @@ func TestNetworkInFiles(t *testing.T) {
 			continue
 		}
 		labels := &Table{Columns: []Column{NewColumn("label", []string{"x", ""})}}
-		with, err := got.With(labels)
-		if err != nil || with.Network != want.Network || with.Without([]int{1}).Network != want.Network {
+		with, err := got.WithLabels(labels)
+		if err != nil || with.Network != want.Network || with.WithoutRows([]int{1}).Network != want.Network {
 			t.Errorf("%s with labels: %+v, %v", f, with, err)
 		}
 		if chosen, err := with.Select("label"); err != nil || chosen.Network != want.Network {
@@ -94,7 +94,7 @@ func TestStaleNetworkFile(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		string(good): "", "{}": "describes no network", `{"lr": 1}`: "describes no network",
-		strings.Repeat(" ", mostNetwork+1):              "describes no network",
+		strings.Repeat(" ", maxNetwork+1):               "describes no network",
 		strings.Replace(string(good), "k1:01", "", 1):   "without a fingerprint",
 		strings.Replace(string(good), "k1:", "\x01", 1): "describes no network",
 	} {
@@ -162,7 +162,7 @@ func FuzzParseNetwork(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(again) > mostNetwork {
+		if len(again) > maxNetwork {
 			return // escapes take more room
 		}
 		if m, err := ParseNetwork(again); err != nil || m != n || m.Differs(n) {

@@ -24,8 +24,8 @@ type networkFile struct {
 	SHA256 []string `json:"sha256"`
 }
 
-// mostDigests is the largest number of digests in a networkFile.
-const mostDigests = 8
+// maxDigests is the largest number of digests in a networkFile.
+const maxDigests = 8
 
 // NetworkFile returns the path of the file that says which network made the embeddings in a .csv or .npy file:
 // E.network.json for E.npy.
@@ -47,7 +47,7 @@ func (n Network) fileText(path string, others []string) ([]byte, error) {
 	}
 	file := networkFile{n, []string{sum}}
 	for _, s := range others {
-		if s != sum && len(file.SHA256) < mostDigests {
+		if s != sum && len(file.SHA256) < maxDigests {
 			file.SHA256 = append(file.SHA256, s)
 		}
 	}
@@ -73,7 +73,7 @@ func WriteNetwork(path string, format Format, t *Table) error {
 }
 
 func parseNetworkFile(path string) (file networkFile, err error) {
-	text, err := fileinfo.ReadWithin(path, "the description of a network", mostNetwork)
+	text, err := fileinfo.ReadAtMost(path, "the description of a network", maxNetwork)
 	if err == nil {
 		err = strictjson.Unmarshal(text, &file)
 	}

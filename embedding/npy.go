@@ -73,7 +73,7 @@ func ReadNPY(r io.Reader, size int64) (*Array, error) {
 		return nil, err
 	}
 	a := &Array{Shape: h.shape, DType: h.descr}
-	if h.text() {
+	if h.isText() {
 		err = a.decodeText(br, h, count)
 	} else {
 		err = a.decode(br, h, count, size >= 0)
@@ -217,7 +217,7 @@ func (h *npyHeader) parseDType(v string) error {
 		return nil
 	}
 	n, err := strconv.Atoi(s[2:])
-	if !h.text() || err != nil || n < 1 || n > maxText {
+	if !h.isText() || err != nil || n < 1 || n > maxText {
 		return bad(strconv.Quote(s))
 	}
 	h.item = n
@@ -227,8 +227,8 @@ func (h *npyHeader) parseDType(v string) error {
 	return nil
 }
 
-// text reports whether the values are strings.
-func (h *npyHeader) text() bool { return h.kind == 'U' || h.kind == 'S' }
+// isText reports whether the values are strings.
+func (h *npyHeader) isText() bool { return h.kind == 'U' || h.kind == 'S' }
 
 // count returns the number of values, or an error if it overflows.
 func (h *npyHeader) count() (int, error) {
@@ -249,7 +249,7 @@ func (h *npyHeader) memory(count int) int64 {
 	switch {
 	case h.kind == 'f':
 		size = 4
-	case h.text():
+	case h.isText():
 		size = columns.LabelSize(0)
 	}
 	if h.fortran && len(h.shape) > 1 {
@@ -281,21 +281,21 @@ func (a *Array) decode(r io.Reader, h *npyHeader, count int, known bool) error {
 			return err
 		}
 		if a.Floats != nil {
-			a.Floats = room(a.Floats, n, count)
+			a.Floats = growFor(a.Floats, n, count)
 		} else {
-			a.Ints = room(a.Ints, n, count)
+			a.Ints = growFor(a.Ints, n, count)
 		}
 		if err := a.append(b, h); err != nil {
 			return err
 		}
 		done += n
 	}
-	return ends(r, h)
+	return checkEnd(r, h)
 }
 
-// ends returns an error unless r is at its end. It passes on errors there, because readers of archives compare
+// checkEnd returns an error unless r is at its end. It passes on errors there, because readers of archives compare
 // checksums at the end.
-func ends(r io.Reader, h *npyHeader) error {
+func checkEnd(r io.Reader, h *npyHeader) error {
 	var b [1]byte
 	switch n, err := io.ReadFull(r, b[:]); {
 	case n != 0:
@@ -306,9 +306,9 @@ func ends(r io.Reader, h *npyHeader) error {
 	return nil
 }
 
-// room makes room in s for n more of count announced values. It grows s fourfold, so that the rest is believed
+// growFor makes room in s for n more of count announced values. It grows s fourfold, so that the rest is believed
 // once a quarter is there, and the copied memory adds up to a third of s.
-func room[T any](s []T, n, count int) []T {
+func growFor[T any](s []T, n, count int) []T {
 	if cap(s)-len(s) >= n {
 		return s
 	}

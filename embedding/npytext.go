@@ -37,7 +37,7 @@ func (a *Array) decodeText(r io.Reader, h *npyHeader, count int) error {
 		}
 		a.Text = append(a.Text, s)
 	}
-	return ends(r, h)
+	return checkEnd(r, h)
 }
 
 // string returns a string without its padding. A character has four bytes for U and one for S.

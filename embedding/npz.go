@@ -43,7 +43,7 @@ func parseNPZ(r io.ReaderAt, size int64) (*Table, error) {
 		}
 		arrays = append(arrays, namedArray{name, a})
 	}
-	t, err := assemble(arrays)
+	t, err := assembleTable(arrays)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func readNetworkEntry(f *zip.File) (Network, error) {
 		return Network{}, err
 	}
 	defer r.Close()
-	text, err := budget.ReadWithin("the description of a network", r, mostNetwork)
+	text, err := budget.ReadAtMost("the description of a network", r, maxNetwork)
 	if err != nil {
 		return Network{}, err
 	}
@@ -71,18 +71,18 @@ func readMember(f *zip.File) (*Array, error) {
 	}
 	defer r.Close()
 	// The size in the archive is not trusted: memory grows with the data.
-	return ReadNPY(&checked{r: budget.Reader("the array", r), sum: crc32.NewIEEE(), want: f.CRC32}, -1)
+	return ReadNPY(&checksumReader{r: budget.Reader("the array", r), sum: crc32.NewIEEE(), want: f.CRC32}, -1)
 }
 
-// checked reads from r and compares its checksum at the end. The zip reader does not check the checksum 0, which
+// checksumReader reads from r and compares its checksum at the end. The zip reader does not check the checksum 0, which
 // it takes for a missing one, but NumPy writes all checksums.
-type checked struct {
+type checksumReader struct {
 	r    io.Reader
 	sum  hash.Hash32
 	want uint32
 }
 
-func (c *checked) Read(p []byte) (int, error) {
+func (c *checksumReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.sum.Write(p[:n]) // never fails
 	if err == io.EOF && c.sum.Sum32() != c.want {

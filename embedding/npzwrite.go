@@ -51,7 +51,7 @@ func writeNPZ(w io.Writer, t *Table) error {
 			return err
 		}
 	}
-	for _, c := range t.labelled() {
+	for _, c := range t.labelColumns() {
 		if err := put(c.Name+".npy", zip.Deflate, func(w io.Writer) error { return writeColumn(w, c) }); err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/columns"
 )
 
-// With returns the embeddings of t with the labels of another table of the same rows. If t lacks names or ids,
+// WithLabels returns the embeddings of t with the labels of another table of the same rows. If t lacks names or ids,
 // it takes them from that table too.
 //
 // If both tables have a column id, or else both have the names of the items, each
@@ -16,13 +16,13 @@ import (
 // names the first row that only one table has, the first name that two rows have,
 // or the first row whose id has another name in the other table. Repeated names are
 // no error if both tables list the same names in the same order. Tables that share
-// neither ids nor names are paired row by row; see ByRow.
-func (t *Table) With(labels *Table) (*Table, error) {
+// neither ids nor names are paired row by row; see RowPairingReason.
+func (t *Table) WithLabels(labels *Table) (*Table, error) {
 	if t.X == nil {
-		return nil, t.NoEmbeddings()
+		return nil, t.NoEmbeddingsError()
 	}
 	out := &Table{X: t.X, ID: t.ID, Files: t.Files, Regions: t.Regions, Digests: t.Digests, Columns: labels.Columns,
-		Unread: labels.Unread, Network: t.Network, networkNote: t.networkNote, source: labels.source,
+		Skipped: labels.Skipped, Network: t.Network, networkNote: t.networkNote, source: labels.source,
 		vectors: cmp.Or(t.vectors, t.source), rows: t.rows}
 	if labels != t {
 		p := pairing{t, labels}
@@ -30,8 +30,8 @@ func (t *Table) With(labels *Table) (*Table, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.byRow = byRow
-		labels = labels.reordered(order)
+		out.rowPairing = byRow
+		labels = labels.reorder(order)
 		out.Columns = labels.Columns
 	}
 	if out.Files == nil {
@@ -43,15 +43,15 @@ func (t *Table) With(labels *Table) (*Table, error) {
 	return out, nil
 }
 
-// ByRow returns the reason why labels from another file were paired with the embeddings row by row although one
-// of the files names its rows. It is empty if names decided, and if neither file has names.
-func (t *Table) ByRow() string { return t.byRow }
+// RowPairingReason returns the reason why labels from another file were paired with the embeddings row by
+// row although one of the files names its rows. It is empty if names decided, and if neither file has names.
+func (t *Table) RowPairingReason() string { return t.rowPairing }
 
 // pairing finds the rows of labels that belong to the rows of a table.
 type pairing struct{ t, labels *Table }
 
 // order returns the row of the labels for each row of the table, or nil if they have the same order, and the
-// result of ByRow.
+// result of RowPairingReason.
 func (p pairing) order() (order []int, byRow string, err error) {
 	t, l := p.t, p.labels
 	if err := p.repeatedID(); err != nil {
@@ -63,21 +63,22 @@ func (p pairing) order() (order []int, byRow string, err error) {
 		if order, err = p.match(columns.ID, t.ID.At, l.ID.At); err != nil {
 			return nil, "", err
 		}
-		return order, "", p.sameNames(order)
+		return order, "", p.checkNames(order)
 	case t.Files != nil && l.Files != nil:
 		names, labelled := t.Files, l.Files
 		if t.Regions != nil && l.Regions != nil {
 			names, labelled = t.ItemNames(), l.ItemNames()
 		}
-		order, err = p.match(columns.File, at(names), at(labelled))
+		order, err = p.match(columns.File, nameAt(names), nameAt(labelled))
 		return order, "", err
 	case l.Rows() != n:
-		return nil, "", fmt.Errorf("%d labels in %s for %d embeddings in %s", l.Rows(), l.from(), n, t.from())
+		return nil, "", fmt.Errorf("%d labels in %s for %d embeddings in %s", l.Rows(), l.sourceName(), n,
+			t.sourceName())
 	}
-	return nil, p.why(), nil
+	return nil, p.rowReason(), nil
 }
 
-func at(names []string) func(int) string { return func(i int) string { return names[i] } }
+func nameAt(names []string) func(int) string { return func(i int) string { return names[i] } }
 
 // match finds for each row of the table the row of the labels with the same key.
 func (p pairing) match(what string, key, labelled func(int) string) ([]int, error) {
@@ -93,7 +94,7 @@ func (p pairing) match(what string, key, labelled func(int) string) ([]int, erro
 	for i := range m {
 		k := labelled(i)
 		if j, twice := rows[k]; twice {
-			return nil, twiceError(p.labels, what, k, j, i)
+			return nil, duplicateError(p.labels, what, k, j, i)
 		}
 		rows[k] = i
 	}
@@ -104,7 +105,7 @@ func (p pairing) match(what string, key, labelled func(int) string) ([]int, erro
 			return nil, missingError(p.labels, p.t, what, key(i), i)
 		}
 		if before, twice := taken[j]; twice {
-			return nil, twiceError(p.t, what, key(i), before, i)
+			return nil, duplicateError(p.t, what, key(i), before, i)
 		}
 		order[i], taken[j] = j, i
 	}
@@ -116,18 +117,18 @@ func (p pairing) match(what string, key, labelled func(int) string) ([]int, erro
 	return order, nil
 }
 
-func twiceError(in *Table, what, key string, first, second int) error {
+func duplicateError(in *Table, what, key string, first, second int) error {
 	return fmt.Errorf("%s: rows %d and %d both have the %s %q, by which labels are matched with embeddings: "+
-		"give each row one of its own, or leave that column out", in.from(), first+1, second+1, what, key)
+		"give each row one of its own, or leave that column out", in.sourceName(), first+1, second+1, what, key)
 }
 
 func missingError(from, in *Table, what, key string, row int) error {
 	return fmt.Errorf("%s has no row with the %s %q of row %d of %s: embeddings and labels are matched by %s, and "+
-		"must have the same rows", from.from(), what, key, row+1, in.from(), what)
+		"must have the same rows", from.sourceName(), what, key, row+1, in.sourceName(), what)
 }
 
-// sameNames returns an error for the first row whose name differs in the labels.
-func (p pairing) sameNames(order []int) error {
+// checkNames returns an error for the first row whose name differs in the labels.
+func (p pairing) checkNames(order []int) error {
 	t, l := p.t, p.labels
 	if t.Files == nil || l.Files == nil {
 		return nil
@@ -139,7 +140,7 @@ func (p pairing) sameNames(order []int) error {
 		}
 		if l.Files[j] != name {
 			return fmt.Errorf("id %q is %q in row %d of %s but %q in row %d of %s: the files are of different items, "+
-				"or one of them has other ids", t.ID.At(i), name, i+1, t.from(), l.Files[j], j+1, l.from())
+				"or one of them has other ids", t.ID.At(i), name, i+1, t.sourceName(), l.Files[j], j+1, l.sourceName())
 		}
 	}
 	return nil
@@ -154,8 +155,8 @@ func (p pairing) repeatedID() error {
 		if pair[0].ID == nil || c == nil || pair[1] == l && len(l.Columns) == 1 {
 			continue
 		}
-		if j, i, twice := c.twice(); twice {
-			return twiceError(pair[1], columns.ID, c.At(i), j, i)
+		if j, i, twice := c.firstDuplicate(); twice {
+			return duplicateError(pair[1], columns.ID, c.At(i), j, i)
 		}
 	}
 	return nil
@@ -168,15 +169,15 @@ func (t *Table) CheckIDs() error {
 	if c == nil || t.ID != nil {
 		return nil
 	}
-	if j, i, twice := c.twice(); twice {
+	if j, i, twice := c.firstDuplicate(); twice {
 		return fmt.Errorf("%s: rows %d and %d both have the id %q: give each row one of its own, or call that "+
-			"column something else", t.from(), j+1, i+1, c.At(i))
+			"column something else", t.sourceName(), j+1, i+1, c.At(i))
 	}
 	return nil
 }
 
-// twice returns the first two rows with the same value, if there are any.
-func (c *Column) twice() (first, second int, ok bool) {
+// firstDuplicate returns the first two rows with the same value, if there are any.
+func (c *Column) firstDuplicate() (first, second int, ok bool) {
 	seen := make(map[string]int)
 	for i := range c.Len() {
 		if j, ok := seen[c.At(i)]; ok {
@@ -187,24 +188,25 @@ func (c *Column) twice() (first, second int, ok bool) {
 	return 0, 0, false
 }
 
-// why returns the reason why rows are paired by their place, if one of the tables has names.
-func (p pairing) why() string {
-	named, labelled := p.t.naming(), p.labels.naming()
+// rowReason returns the reason why rows are paired by their place, if one of the tables has names.
+func (p pairing) rowReason() string {
+	named, labelled := p.t.nameColumn(), p.labels.nameColumn()
 	switch {
 	case named == labelled: // neither has names
 		return ""
 	case named == "":
-		return fmt.Sprintf("%s names no rows: row i of %s labels its row i, whatever %s it has", p.t.from(),
-			p.labels.from(), labelled)
+		return fmt.Sprintf("%s names no rows: row i of %s labels its row i, whatever %s it has", p.t.sourceName(),
+			p.labels.sourceName(), labelled)
 	case labelled == "":
-		return fmt.Sprintf("%s names no rows: its row i labels row i of %s", p.labels.from(), p.t.from())
+		return fmt.Sprintf("%s names no rows: its row i labels row i of %s", p.labels.sourceName(), p.t.sourceName())
 	}
-	return fmt.Sprintf("%s names its rows by %s and %s by %s: row i of the one labels row i of the other", p.t.from(),
-		named, p.labels.from(), labelled)
+	return fmt.Sprintf("%s names its rows by %s and %s by %s: row i of the one labels row i of the other",
+		p.t.sourceName(),
+		named, p.labels.sourceName(), labelled)
 }
 
-// naming returns the column that names the rows, or "" without such a column.
-func (t *Table) naming() string {
+// nameColumn returns the column that names the rows, or "" without such a column.
+func (t *Table) nameColumn() string {
 	switch {
 	case t.ID != nil:
 		return columns.ID
@@ -214,33 +216,34 @@ func (t *Table) naming() string {
 	return ""
 }
 
-// reordered returns the rows of t in an order; nil means the present order.
-func (t *Table) reordered(order []int) *Table {
+// reorder returns the rows of t in an order; nil means the present order.
+func (t *Table) reorder(order []int) *Table {
 	if order == nil {
 		return t
 	}
-	out := &Table{Files: take(t.Files, order), Regions: take(t.Regions, order), Digests: take(t.Digests, order),
-		Unread: t.Unread, Network: t.Network, networkNote: t.networkNote, source: t.source, vectors: t.vectors}
+	out := &Table{Files: takeElements(t.Files, order), Regions: takeElements(t.Regions, order),
+		Digests: takeElements(t.Digests, order),
+		Skipped: t.Skipped, Network: t.Network, networkNote: t.networkNote, source: t.source, vectors: t.vectors}
 	for _, i := range order {
 		out.rows = append(out.rows, t.Row(i))
 	}
 	if t.ID != nil {
-		id := t.ID.taken(order)
+		id := t.ID.takeRows(order)
 		out.ID = &id
 	}
 	for i := range t.Columns {
-		out.Columns = append(out.Columns, t.Columns[i].taken(order))
+		out.Columns = append(out.Columns, t.Columns[i].takeRows(order))
 	}
 	return out
 }
 
-// taken returns the labels of the rows of a list, in its order.
-func (c *Column) taken(rows []int) Column {
-	return Column{Name: c.Name, IDs: take(c.IDs, rows), Text: take(c.Text, rows)}
+// takeRows returns the labels of the rows of a list, in its order.
+func (c *Column) takeRows(rows []int) Column {
+	return Column{Name: c.Name, IDs: takeElements(c.IDs, rows), Text: takeElements(c.Text, rows)}
 }
 
-// take returns the elements of s at the places of a list, or nil for a nil slice.
-func take[E any](s []E, rows []int) []E {
+// takeElements returns the elements of s at the places of a list, or nil for a nil slice.
+func takeElements[E any](s []E, rows []int) []E {
 	if s == nil {
 		return nil
 	}

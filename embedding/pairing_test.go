@@ -41,14 +41,14 @@ func TestWithMatchesByName(t *testing.T) {
 		{"one order", "path\na\nb\nc", "file,label\na,1\nb,2\nc,3", "[1 2 3]", "[a b c]"},
 		{"a class called id", "path\na\nb\nc", "path,id\nc,3\na,3\nb,2", "[3 2 3]", "[a b c]"},
 	} {
-		got, err := named(t, "x.csv", c.x).With(table(t, c.labels))
+		got, err := named(t, "x.csv", c.x).WithLabels(table(t, c.labels))
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
 		ids := got.Columns[len(got.Columns)-1].IDs
-		if fmt.Sprint(ids) != c.want || fmt.Sprint(got.Files) != c.files || got.ByRow() != "" {
-			t.Errorf("%s: labels %v of %v, %q", c.name, ids, got.Files, got.ByRow())
+		if fmt.Sprint(ids) != c.want || fmt.Sprint(got.Files) != c.files || got.RowPairingReason() != "" {
+			t.Errorf("%s: labels %v of %v, %q", c.name, ids, got.Files, got.RowPairingReason())
 		}
 		if !slices.Equal(got.X.Data, []float32{0, 1, 2}) {
 			t.Errorf("%s: the embeddings moved: %v", c.name, got.X.Data)
@@ -88,7 +88,7 @@ func TestWithRefusesOtherRows(t *testing.T) {
 			`id "1" is "b" in row 2 of `},
 		{"nothing to go by", "colour\n1\n2\n3", "label\n1\n2", "2 labels in "},
 	} {
-		got, err := named(t, "x.csv", c.x).With(table(t, c.labels))
+		got, err := named(t, "x.csv", c.x).WithLabels(table(t, c.labels))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q (%+v)", c.name, err, c.want, got)
 		}
@@ -103,14 +103,15 @@ func TestWithSaysWhenItGoesByRow(t *testing.T) {
 		{"names of two kinds", "id\n1\n2", "path,label\nb,1\na,2", "x.csv names its rows by id and "},
 		{"no names", "colour\n1\n2", "label\n1\n2", ""},
 	} {
-		got, err := named(t, "x.csv", c.x).With(table(t, c.labels))
+		got, err := named(t, "x.csv", c.x).WithLabels(table(t, c.labels))
 		if err != nil || !slices.Equal(got.Columns[0].IDs, []int64{1, 2}) {
 			t.Errorf("%s: %+v, %v", c.name, got, err)
 			continue
 		}
 		s, err := got.Select()
-		if err != nil || !strings.Contains(s.ByRow(), c.want) || (s.ByRow() == "") != (c.want == "") {
-			t.Errorf("%s: %q, want %q (%v)", c.name, s.ByRow(), c.want, err)
+		if err != nil || !strings.Contains(s.RowPairingReason(), c.want) ||
+			(s.RowPairingReason() == "") != (c.want == "") {
+			t.Errorf("%s: %q, want %q (%v)", c.name, s.RowPairingReason(), c.want, err)
 		}
 	}
 }
@@ -135,13 +136,13 @@ func TestLabelAndAssign(t *testing.T) {
 		t.Fatal(err)
 	}
 	tab.source = dir + "e.npy"
-	if got, err := (Formats{}).Label(tab, ""); err != nil || got.ByRow() != "" {
+	if got, err := (Formats{}).Label(tab, ""); err != nil || got.RowPairingReason() != "" {
 		t.Errorf("beside: %+v, %v", got, err)
 	}
-	if got, err := (Formats{}).Label(tab, labels); err != nil || got.ByRow() == "" {
+	if got, err := (Formats{}).Label(tab, labels); err != nil || got.RowPairingReason() == "" {
 		t.Errorf("named: %+v, %v", got, err)
 	}
-	of, err := NewTable(matrix.Of(2, 1, []float32{1, 2}), []string{"a", "b"}, nil)
+	of, err := NewTable(matrix.FromSlice(2, 1, []float32{1, 2}), []string{"a", "b"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

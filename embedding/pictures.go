@@ -2,8 +2,8 @@ package embedding
 
 import "io"
 
-// Pictures is a Format whose files may hold pictures with labels.
-type Pictures interface {
+// PictureFormat is a Format whose files may hold pictures with labels.
+type PictureFormat interface {
 	Format
 	// OpenPictures opens the size bytes of r, which is read as long as the result is used. columns
 	// names labels to read in addition to the usual ones. It returns nil if the file holds no

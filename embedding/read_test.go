@@ -120,7 +120,7 @@ func TestReadNPYRejects(t *testing.T) {
 }
 
 func TestNPYRoundTrip(t *testing.T) {
-	x := matrix.Of(3, 2, []float32{1, -2, float32(math.Inf(1)), 1e-40, 5, 6}).RowRange(1, 3)
+	x := matrix.FromSlice(3, 2, []float32{1, -2, float32(math.Inf(1)), 1e-40, 5, 6}).RowRange(1, 3)
 	labels := []int64{math.MinInt64, -1, math.MaxInt64}
 	var bx, by bytes.Buffer
 	if err := WriteNPY(&bx, x); err != nil {
@@ -254,7 +254,7 @@ func TestLabelsOfAnotherShape(t *testing.T) {
 		"label is a matrix of floats [2 2]": {DType: "<f4", Shape: []int{2, 2},
 			Floats: make([]float32, 4)},
 	} {
-		table, err := assemble([]namedArray{{"label", a}, x})
+		table, err := assembleTable([]namedArray{{"label", a}, x})
 		if err != nil || table.X.Cols != 1 {
 			t.Fatalf("%+v, %v", table, err)
 		}
@@ -453,7 +453,7 @@ func TestCoarsePicksColumns(t *testing.T) {
 		{"label,coarse\n1,0\n2,0\n3,1\n", "label", "", []string{"label"}},
 		{"coarse,a\n1,0\n2,0\n3,1\n", "", "", []string{"coarse"}},
 	} {
-		l, err := Formats{}.labelled(x, write(t, "y.csv", []byte(c.csv)))
+		l, err := Formats{}.readLabelled(x, write(t, "y.csv", []byte(c.csv)))
 		if err == nil {
 			l, err = l.Coarse(c.label, c.fine)
 		}

@@ -95,14 +95,14 @@ func TestRoundTrip(t *testing.T) {
 		many.ID.IDs = append(many.ID.IDs, int64(i))
 		many.Files = append(many.Files, fmt.Sprintf("photos/%04d.jpg", i))
 	}
-	twice := &embedding.Table{X: matrix.Of(2, 1, []float32{1, 2}),
+	twice := &embedding.Table{X: matrix.FromSlice(2, 1, []float32{1, 2}),
 		Columns: []embedding.Column{{Name: "id", IDs: []int64{5, 5}}}}
 	for name, want := range map[string]*embedding.Table{
 		"everything": table(), "embeddings alone": bare, "identity of text": text, "no embeddings": labels,
 		"many rows": many, "an id that is none": twice,
 		"one empty text": {Columns: []embedding.Column{{Name: "label", Text: []string{"", "a", ""}}}},
-		"one row":        {X: matrix.Of(1, 1, []float32{7}), Files: []string{"a"}},
-		"two rows":       {X: matrix.Of(2, 1, []float32{7, 8}), Files: []string{"", "a"}},
+		"one row":        {X: matrix.FromSlice(1, 1, []float32{7}), Files: []string{"a"}},
+		"two rows":       {X: matrix.FromSlice(2, 1, []float32{7, 8}), Files: []string{"", "a"}},
 	} {
 		for _, f := range whole {
 			path := filepath.Join(t.TempDir(), "e"+f.Extension())
@@ -296,7 +296,7 @@ func TestOtherReaders(t *testing.T) {
 }
 
 func TestWriteRefuses(t *testing.T) {
-	x := matrix.Of(2, 1, []float32{1, 2})
+	x := matrix.FromSlice(2, 1, []float32{1, 2})
 	labels := func(c ...embedding.Column) *embedding.Table { return &embedding.Table{X: x, Columns: c} }
 	both := embedding.Column{Name: "y", IDs: []int64{1, 2}, Text: []string{"a", "b"}}
 	b := embedding.Column{Name: "b", IDs: []int64{1, 2}}

@@ -28,17 +28,17 @@ type Table struct {
 	Regions, Digests []string
 	// Columns are labels, possibly none.
 	Columns []Column
-	// Unread are columns of the file whose values cannot be labels: lists, bytes that are not text, and
+	// Skipped are columns of the file whose values cannot be labels: lists, bytes that are not text, and
 	// floating-point numbers that are not coordinates. It is only an error to select one.
-	Unread []Unread
+	Skipped []SkippedColumn
 	// Network is the network that made the embeddings, if the file says so.
 	Network Network
 
-	source  string // the file it was read from, for messages
-	vectors string // the file of the embeddings, if source is that of the labels
-	rows    []int  // number of each row in the file; nil: that of the table
-	onDisk  bool   // source is a path
-	byRow   string // see ByRow
+	source     string // the file it was read from, for messages
+	vectors    string // the file of the embeddings, if source is that of the labels
+	rows       []int  // number of each row in the file; nil: that of the table
+	onDisk     bool   // source is a path
+	rowPairing string // see RowPairingReason
 
 	networkNote string // see NetworkNote
 }
@@ -51,21 +51,21 @@ func NewTable(x *matrix.Dense, files []string, labels []Column) (*Table, error) 
 	return t, t.check()
 }
 
-// Floats is the reason why a column of floating-point numbers is not read.
-const Floats = "of floating-point numbers"
+// ReasonFloats is the reason why a column of floating-point numbers is not read.
+const ReasonFloats = "of floating-point numbers"
 
-// Unread is a column that was not read.
-type Unread struct {
+// SkippedColumn is a column that was not read.
+type SkippedColumn struct {
 	Name string
 	// Why completes "the column is": "of type BSON".
 	Why string
 }
 
-// unread returns the reason why a column was not read, or nil if it was read or does not exist.
-func (t *Table) unread(name string) error {
-	for _, u := range t.Unread {
+// skipReason returns the reason why a column was not read, or nil if it was read or does not exist.
+func (t *Table) skipReason(name string) error {
+	for _, u := range t.Skipped {
 		switch {
-		case u.Name == name && u.Why == Floats:
+		case u.Name == name && u.Why == ReasonFloats:
 			return floatError(name)
 		case u.Name == name:
 			return fmt.Errorf("the column %s is %s: want integers, text, dates or true and false", u.Name, u.Why)
@@ -74,10 +74,10 @@ func (t *Table) unread(name string) error {
 	return nil
 }
 
-// except names the columns that were not read, for messages about missing columns.
-func (t *Table) except() string {
+// skippedNames names the columns that were not read, for messages about missing columns.
+func (t *Table) skippedNames() string {
 	var out []string
-	for _, u := range t.Unread {
+	for _, u := range t.Skipped {
 		out = append(out, u.Name+" is "+u.Why)
 	}
 	if out == nil {
@@ -86,9 +86,9 @@ func (t *Table) except() string {
 	return " (" + columns.Few(out) + ")"
 }
 
-// NoEmbeddings returns the error for a table that lacks embeddings.
-func (t *Table) NoEmbeddings() error {
-	return fmt.Errorf("%s holds labels but no embeddings%s", t.from(), t.except())
+// NoEmbeddingsError returns the error for a table that lacks embeddings.
+func (t *Table) NoEmbeddingsError() error {
+	return fmt.Errorf("%s holds labels but no embeddings%s", t.sourceName(), t.skippedNames())
 }
 
 // Rows returns the number of rows of the table.
@@ -104,8 +104,8 @@ func (t *Table) Rows() int {
 	return len(t.Files)
 }
 
-// from returns the table's name for messages.
-func (t *Table) from() string {
+// sourceName returns the table's name for messages.
+func (t *Table) sourceName() string {
 	if t.source == "" {
 		return "the table"
 	}
@@ -135,7 +135,7 @@ func (t *Table) check() error {
 	}
 	t.takeID()
 	t.takeItems()
-	for _, c := range t.facts() {
+	for _, c := range t.itemColumns() {
 		if c.Len() != n {
 			return fmt.Errorf("%d texts in %q for %d rows", c.Len(), c.Name, n)
 		}
@@ -164,7 +164,7 @@ func (t *Table) cleanClasses() {
 func (t *Table) takeID() {
 	for i := range t.Columns {
 		c := t.Columns[i]
-		if c.Name != columns.ID || t.ID != nil || !c.distinct() || t.X == nil && len(t.Columns) == 1 {
+		if c.Name != columns.ID || t.ID != nil || !c.isDistinct() || t.X == nil && len(t.Columns) == 1 {
 			continue
 		}
 		t.ID = &c
@@ -186,7 +186,7 @@ func (t *Table) Check() error {
 	case t.Files != nil && len(t.Files) != n:
 		return fmt.Errorf("%d file names for %d rows", len(t.Files), n)
 	}
-	if err := legible(columns.File, t.Files); err != nil {
+	if err := checkText(columns.File, t.Files); err != nil {
 		return err
 	}
 	if t.ID != nil {
@@ -195,9 +195,9 @@ func (t *Table) Check() error {
 		}
 	}
 	seen := make(map[string]bool)
-	for _, c := range t.facts() {
+	for _, c := range t.itemColumns() {
 		form := map[string]func(string) bool{columns.Region: isRegion, columns.Digest: isDigest}[c.Name]
-		if err := c.check(n); err != nil || t.Files == nil || !c.all(form) {
+		if err := c.check(n); err != nil || t.Files == nil || !c.allMatch(form) {
 			return cmp.Or(err, fmt.Errorf("the column %s needs paths and texts of its form", c.Name))
 		}
 		seen[c.Name] = true
@@ -210,8 +210,8 @@ func (t *Table) Check() error {
 			return fmt.Errorf("a column of labels called %q: the name is empty or used twice", c.Name)
 		case coordinate || columns.IsFile(c.Name) || slices.Contains(embeddingNames[:2], c.Name) ||
 			c.Name == columns.ID && t.ID != nil,
-			t.Files != nil && c.Name == columns.Region && c.all(isRegion),
-			t.Files != nil && c.Name == columns.Digest && c.all(isDigest):
+			t.Files != nil && c.Name == columns.Region && c.allMatch(isRegion),
+			t.Files != nil && c.Name == columns.Digest && c.allMatch(isDigest):
 			return fmt.Errorf("a column of labels called %q: files use this name for something else", c.Name)
 		}
 		seen[c.Name] = true
@@ -222,8 +222,8 @@ func (t *Table) Check() error {
 	return nil
 }
 
-// legible returns an error for the first text that no format can hold.
-func legible(column string, texts []string) error {
+// checkText returns an error for the first text that no format can hold.
+func checkText(column string, texts []string) error {
 	holds := func(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 	if !holds(column) {
 		return fmt.Errorf("a column called %q: want UTF-8 without zero bytes", column)
@@ -236,8 +236,8 @@ func legible(column string, texts []string) error {
 	return nil
 }
 
-// labelled returns the ID of the rows, under its name in files, the columns of labels, and those of the items.
-func (t *Table) labelled() []*Column {
+// labelColumns returns the ID of the rows, under its name in files, the columns of labels, and those of the items.
+func (t *Table) labelColumns() []*Column {
 	var out []*Column
 	if t.ID != nil {
 		out = append(out, &Column{Name: columns.ID, IDs: t.ID.IDs, Text: t.ID.Text})
@@ -245,7 +245,7 @@ func (t *Table) labelled() []*Column {
 	for i := range t.Columns {
 		out = append(out, &t.Columns[i])
 	}
-	return append(out, t.facts()...)
+	return append(out, t.itemColumns()...)
 }
 
 // Column returns the column of labels with a name, or nil.
@@ -287,8 +287,11 @@ func (t *Table) choose(names []string) ([]Column, error) {
 	var out []Column
 	if len(names) > 0 {
 		for _, n := range names {
-			c := t.Column(classname.Find(n, func(n string) bool { return t.Column(n) != nil || t.unread(n) != nil }))
-			if err := t.unread(n); c == nil && err != nil {
+			c := t.Column(classname.Find(n, func(n string) bool {
+				return t.Column(n) != nil ||
+					t.skipReason(n) != nil
+			}))
+			if err := t.skipReason(n); c == nil && err != nil {
 				return nil, err
 			}
 			if c == nil {
@@ -311,7 +314,7 @@ func (t *Table) choose(names []string) ([]Column, error) {
 	case len(out) > 0:
 		return out, nil
 	case len(t.Columns) == 0:
-		return nil, errors.New("no labels in the file" + t.except())
+		return nil, errors.New("no labels in the file" + t.skippedNames())
 	case len(t.Columns) == 1:
 		return t.Columns, nil
 	}
@@ -323,7 +326,7 @@ func (t *Table) choose(names []string) ([]Column, error) {
 // was not read.
 func (t *Table) CheckLabel() error {
 	if err := t.checkLabel(); err != nil {
-		return fmt.Errorf("%s: %w", t.from(), err)
+		return fmt.Errorf("%s: %w", t.sourceName(), err)
 	}
 	return nil
 }
@@ -332,9 +335,9 @@ func (t *Table) checkLabel() error {
 	if t.Column("label") != nil {
 		return nil
 	}
-	for _, u := range t.Unread {
+	for _, u := range t.Skipped {
 		if u.Name == "label" || len(t.Columns) == 0 && slices.Contains(otherLabels(), u.Name) {
-			return t.unread(u.Name)
+			return t.skipReason(u.Name)
 		}
 	}
 	return nil

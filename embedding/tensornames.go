@@ -30,8 +30,8 @@ func readMeta(meta map[string]string) (files []string, names map[string][]string
 	return files, names, nil
 }
 
-// spell replaces numbers by their texts.
-func (a *Array) spell(tensor string, texts []string) error {
+// nameValues replaces numbers by their texts.
+func (a *Array) nameValues(tensor string, texts []string) error {
 	if a.Ints == nil {
 		return fmt.Errorf("%s has names, but it does not hold integers", tensor)
 	}
@@ -63,7 +63,7 @@ func writeSafetensors(w io.Writer, t *Table) error {
 		f.Tensors = append(f.Tensors, safetensors.Float32(embeddingNames[0], []int{t.X.Rows, t.X.Cols}, values))
 	}
 	names := make(map[string][]string)
-	for _, c := range t.labelled() {
+	for _, c := range t.labelColumns() {
 		ids, texts := Unify(c)
 		if texts != nil {
 			names[c.Name] = texts

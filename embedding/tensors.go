@@ -44,10 +44,10 @@ func tensorTable(f *safetensors.File) (*Table, error) {
 		case safetensors.F64, safetensors.F32, safetensors.F16, safetensors.BF16:
 			a.Floats, err = t.Float32s()
 		default:
-			a.Ints, err = widen(t)
+			a.Ints, err = integerValues(t)
 		}
 		if err == nil && names[t.Name] != nil {
-			err = a.spell(t.Name, names[t.Name])
+			err = a.nameValues(t.Name, names[t.Name])
 		}
 		if err != nil {
 			return nil, err
@@ -57,7 +57,7 @@ func tensorTable(f *safetensors.File) (*Table, error) {
 	if files != nil {
 		arrays = append(arrays, namedArray{columns.File, &Array{Shape: []int{len(files)}, Text: files}})
 	}
-	out, err := assemble(arrays)
+	out, err := assembleTable(arrays)
 	if text, ok := f.Meta[MetadataKey]; ok && err == nil {
 		if out.Network, err = ParseNetwork([]byte(text)); err != nil {
 			return nil, fmt.Errorf("the metadata %s: %w", MetadataKey, err)
@@ -66,8 +66,8 @@ func tensorTable(f *safetensors.File) (*Table, error) {
 	return out, err
 }
 
-// widen returns the values of an integer tensor.
-func widen(t *safetensors.Tensor) ([]int64, error) {
+// integerValues returns the values of an integer tensor.
+func integerValues(t *safetensors.Tensor) ([]int64, error) {
 	size := t.DType.Size()
 	if size == 0 || t.DType[0] != 'I' && t.DType[0] != 'U' && t.DType != "BOOL" {
 		return nil, fmt.Errorf("%s holds %s: want floats or integers", t.Name, t.DType)

@@ -290,7 +290,7 @@ func retrieve(ctx context.Context, queries Set, gallery *Set, cfg Config, rep *R
 	if cfg.Progress != nil {
 		opt.Progress = func(done float64) { cfg.Progress("ranking", done) }
 	}
-	others := exact.Self{Same: gallery == nil, Item: cfg.Self}.Others(g.X.Rows)
+	others := exact.Self{Same: gallery == nil, Item: cfg.Self}.MaxOthers(g.X.Rows)
 	for _, m := range metrics {
 		if m.K > others {
 			rep.Notes = append(rep.Notes,

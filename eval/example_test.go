@@ -12,7 +12,7 @@ import (
 
 // Six embeddings of two classes; the last one lies among the wrong ones.
 func embeddings() (*matrix.Dense, []int64) {
-	return matrix.Of(6, 2, []float32{0, 0, 0, 1, 1, 1, 5, 5, 5, 7, 1, 0}), []int64{1, 1, 1, 2, 2, 2}
+	return matrix.FromSlice(6, 2, []float32{0, 0, 0, 1, 1, 1, 5, 5, 5, 7, 1, 0}), []int64{1, 1, 1, 2, 2, 2}
 }
 
 func ExampleRecallAt() {
@@ -62,8 +62,8 @@ func ExampleEvaluate() {
 
 // Photos to find, and where to find them.
 func ExampleEvaluate_gallery() {
-	gallery := eval.Set{X: matrix.Of(3, 1, []float32{0, 1, 9}), Labels: [][]int64{{1, 2, 2}}}
-	queries := eval.Set{X: matrix.Of(2, 1, []float32{0.9, 8}), Labels: [][]int64{{1, 2}}}
+	gallery := eval.Set{X: matrix.FromSlice(3, 1, []float32{0, 1, 9}), Labels: [][]int64{{1, 2, 2}}}
+	queries := eval.Set{X: matrix.FromSlice(2, 1, []float32{0.9, 8}), Labels: [][]int64{{1, 2}}}
 	rep, err := eval.Evaluate(context.Background(), queries, &gallery, eval.Config{
 		Metrics: []eval.Metric{{Kind: eval.Recall, K: 1}, {Kind: eval.MRR}},
 	})

@@ -118,7 +118,7 @@ func (t *perQuery) byClass(ctx context.Context, queries Set, gallery *Set, colum
 		if gallery != nil {
 			g, rows := without(*gallery, column, of, part)
 			opt.Self = selfWithin(cfg.Self, kept, rows)
-			items, others = &g, exact.Self{Item: opt.Self}.Others(g.X.Rows)
+			items, others = &g, exact.Self{Item: opt.Self}.MaxOthers(g.X.Rows)
 		}
 		if rest.X.Rows == 0 || others < 1 {
 			continue

@@ -44,7 +44,7 @@ func (c *Column) get(t *testing.T, name string) float64 {
 
 // line places rows on a line, so that rankings can be read off.
 func line(labels []int64, at ...float32) Set {
-	return Set{X: matrix.Of(len(at), 1, at), Labels: [][]int64{labels}}
+	return Set{X: matrix.FromSlice(len(at), 1, at), Labels: [][]int64{labels}}
 }
 
 func near(t *testing.T, name string, got, want float64) {

@@ -102,7 +102,7 @@ func (p *product) lookUp(ctx context.Context, probes Set, gallery *Set, opt Comp
 	var x *matrix.Dense
 	if gallery != nil {
 		x = gallery.X
-		if (exact.Self{Item: opt.Self}).Fewest(x.Rows) == 0 {
+		if (exact.Self{Item: opt.Self}).MinOthers(x.Rows) == 0 {
 			return nil, ErrNoMated
 		}
 	} else if probes.X.Rows == 1 {

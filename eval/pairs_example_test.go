@@ -11,7 +11,7 @@ import (
 
 // Seven photos of three things, on a line.
 var (
-	photos = matrix.Of(7, 1, []float32{0, 1, 2, 10, 11, 4, 5})
+	photos = matrix.FromSlice(7, 1, []float32{0, 1, 2, 10, 11, 4, 5})
 	things = [][]int64{{1, 1, 1, 2, 2, 3, 3}}
 )
 
@@ -35,7 +35,7 @@ func ExampleComparePairs() {
 
 // Who is it, or is it nobody that is known?
 func ExampleIdentify() {
-	gallery := eval.Set{X: matrix.Of(2, 1, []float32{0, 10}), Labels: [][]int64{{1, 2}}}
+	gallery := eval.Set{X: matrix.FromSlice(2, 1, []float32{0, 10}), Labels: [][]int64{{1, 2}}}
 	open, err := eval.Identify(context.Background(), eval.Set{X: photos, Labels: things}, &gallery,
 		eval.CompareOptions{})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // column makes rows of one coordinate.
-func column(v ...float32) *matrix.Dense { return matrix.Of(len(v), 1, v) }
+func column(v ...float32) *matrix.Dense { return matrix.FromSlice(len(v), 1, v) }
 
 // TestAccuracyIsTheLoop: the threshold of each fold is the best of all distances of the
 // other folds, found by trying all.

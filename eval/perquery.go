@@ -169,7 +169,7 @@ func (t *perQuery) worst(ctx context.Context, x *matrix.Dense, gallery *matrix.D
 		g, labels, files, same = x, t.labels, cfg.Files, true
 	}
 	// One more than needed, which may be the query.
-	k := min(worstNeighbours+1, exact.Self{Item: self}.Fewest(g.Rows))
+	k := min(worstNeighbours+1, exact.Self{Item: self}.MinOthers(g.Rows))
 	nb, err := rank.Nearest(ctx, rows, g, k, rank.Options{Distance: cfg.Distance, Memory: cfg.Memory, Self: self})
 	if err != nil {
 		return nil, err

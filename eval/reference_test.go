@@ -39,10 +39,11 @@ func TestReferenceRetrieval(t *testing.T) {
 				cfg.Metrics = append(cfg.Metrics, m)
 				seen[m.Kind] = true
 			}
-			q := eval.Set{X: matrix.Of(len(c.Labels), c.Dim, c.X), Labels: [][]int64{c.Labels}}
+			q := eval.Set{X: matrix.FromSlice(len(c.Labels), c.Dim, c.X), Labels: [][]int64{c.Labels}}
 			var g *eval.Set
 			if c.Gallery != nil {
-				g = &eval.Set{X: matrix.Of(len(c.GalleryLabels), c.Dim, c.Gallery), Labels: [][]int64{c.GalleryLabels}}
+				g = &eval.Set{X: matrix.FromSlice(len(c.GalleryLabels), c.Dim, c.Gallery),
+					Labels: [][]int64{c.GalleryLabels}}
 			}
 			rep, err := eval.Evaluate(t.Context(), q, g, cfg)
 			if err != nil {

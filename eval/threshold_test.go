@@ -190,7 +190,7 @@ func TestDecisionsRefused(t *testing.T) {
 		{"eer", "no impostor pair", s, nil, pairs[:1], true},
 		// Genuine pairs at 0, impostor pairs at 1.
 		{"dprime", "dprime is +Inf", Set{X: matrix.New(2, 1), Labels: [][]int64{{1, 1}}}, &Set{
-			X: matrix.Of(2, 1, []float32{0, 1}), Labels: [][]int64{{1, 3}}}, nil, true},
+			X: matrix.FromSlice(2, 1, []float32{0, 1}), Labels: [][]int64{{1, 3}}}, nil, true},
 	} {
 		cfg := Config{Pairs: c.pairs}
 		var err error

@@ -30,7 +30,7 @@ func (x *Index) Like(text string, limit int) ([]string, error) {
 		return nil, err
 	}
 	l := newLikes(text, limit)
-	err = mappedfile.Touch(func() {
+	err = mappedfile.Access(func() {
 		for at, set := range sets {
 			set.each(func(row int) bool {
 				l.add(v.id(at, row))
@@ -87,7 +87,7 @@ func (l *likes) far(id string) (far int, ok bool) {
 		return 1, true
 	}
 	if max(len(id)-len(l.text), len(l.text)-len(id)) <= l.letters {
-		if d := enum.Distance(id, l.text); d <= l.letters {
+		if d := enum.EditDistance(id, l.text); d <= l.letters {
 			return 1 + d, true
 		}
 	}

@@ -67,7 +67,7 @@ func (x *Index) inOrder(f *store.Filter, after string, limit int, number func(id
 		first = first[:min(limit, len(first))]
 	}
 	passed := 0
-	err = mappedfile.Touch(func() {
+	err = mappedfile.Access(func() {
 		for at, set := range sets {
 			passed += set.count()
 			set.each(func(row int) bool {

@@ -71,7 +71,7 @@ func (x *Index) read(o *opened) (s *state, log *logged, err error) {
 	s = newState(o.m, parts)
 	s.begin()
 	var fault error
-	err = mappedfile.Touch(func() { log, fault = readLog(f, o.m.Index, o.m.Dim, s.replay) })
+	err = mappedfile.Access(func() { log, fault = readLog(f, o.m.Index, o.m.Dim, s.replay) })
 	if err == nil {
 		err = fault
 	}

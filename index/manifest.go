@@ -94,7 +94,7 @@ func decodeManifest(text []byte) (*manifest, error) {
 	var version struct {
 		Version int `json:"version"`
 	}
-	if err := strictjson.Loose(text[:cut], &version); err == nil && version.Version > formatVersion {
+	if err := strictjson.UnmarshalLoose(text[:cut], &version); err == nil && version.Version > formatVersion {
 		return nil, versionError(version.Version)
 	}
 	want := fmt.Sprintf("crc32c %08x\n", crc32.Checksum(text[:cut], castagnoli()))
@@ -102,7 +102,7 @@ func decodeManifest(text []byte) (*manifest, error) {
 		return nil, fmt.Errorf("damaged: its last line is %q: want %q", last, want)
 	}
 	m := &manifest{}
-	if err := strictjson.Known(text[:cut], m); err != nil {
+	if err := strictjson.UnmarshalKnown(text[:cut], m); err != nil {
 		return nil, fmt.Errorf("damaged: %w", err)
 	}
 	return m, m.check()
@@ -170,7 +170,7 @@ func whyNone(dir string, err error) error {
 	st, e := os.Stat(dir)
 	switch {
 	case e != nil:
-		return fileinfo.Want(e, dir, want)
+		return fileinfo.WithHint(e, dir, want)
 	case !st.IsDir():
 		return fmt.Errorf("%s is a file: give %s", dir, want)
 	case errors.Is(err, fs.ErrNotExist):
@@ -183,7 +183,7 @@ func whyNone(dir string, err error) error {
 // readManifest reads the manifest of a folder.
 func readManifest(dir string) (*manifest, error) {
 	path := filepath.Join(dir, manifestFile)
-	text, err := fileinfo.ReadWithin(path, "the manifest of an index", mostManifest)
+	text, err := fileinfo.ReadAtMost(path, "the manifest of an index", mostManifest)
 	if err != nil {
 		return nil, whyNone(dir, err)
 	}

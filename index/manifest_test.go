@@ -44,7 +44,7 @@ func TestManifestSize(t *testing.T) {
 	if err := os.Truncate(path, mostManifest+1); err != nil {
 		t.Fatal(err)
 	}
-	var large *budget.LargeError
+	var large *budget.TooLargeError
 	if _, err := readManifest(filepath.Dir(path)); !errors.As(err, &large) {
 		t.Errorf("a manifest of %d bytes: %v", mostManifest+1, err)
 	}

@@ -54,7 +54,7 @@ func (m model) search(d rank.Distance, q Query, passes func(store.Item) bool) []
 		}
 		h := hit{id, nearest.Score(exact.Distance(d), q.Vector, e.Vector)}
 		if d == rank.Cosine {
-			h.score = cosine.Of(q.Vector, e.Vector)
+			h.score = cosine.Similarity(q.Vector, e.Vector)
 		}
 		hits = append(hits, h)
 	}

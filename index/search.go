@@ -240,7 +240,7 @@ func (v *view) finish(p *pending) {
 func (x *Index) search(batch []*pending) {
 	v, err := x.acquire()
 	if err == nil {
-		if e := mappedfile.Touch(func() { err = v.answer(context.Background(), batch) }); e != nil {
+		if e := mappedfile.Access(func() { err = v.answer(context.Background(), batch) }); e != nil {
 			err = e
 		}
 	}

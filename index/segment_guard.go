@@ -67,7 +67,7 @@ func (g *guard) Codes(b int) error {
 	}
 	size := nearest.CodeBytes(nearest.Block, g.s.d)
 	code := g.s.codes.Bytes
-	if nearest.Wide(g.s.d) {
+	if nearest.IsWide(g.s.d) {
 		code = bytesOf(g.s.codes.Ints)
 	}
 	return g.compare(g.codes, b, "codes", b*nearest.Block, min((b+1)*nearest.Block, g.s.n),

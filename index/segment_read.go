@@ -17,7 +17,7 @@ import (
 // readCodes reads what the scan goes over.
 func (s *segment) readCodes(r *sectionReader) {
 	code := r.get("codes", uint64(nearest.CodeBytes(s.n, s.d)))
-	if nearest.Wide(s.d) {
+	if nearest.IsWide(s.d) {
 		s.codes.Ints = view16(code)
 	} else {
 		s.codes.Bytes = code
@@ -61,7 +61,7 @@ func (s *segment) readTable() error {
 	if crc32.Update(crc32.Checksum(b[at:end], castagnoli()), castagnoli(), footer[:16]) != le.Uint32(footer[16:]) {
 		return errors.New("the checksum of its table is wrong")
 	}
-	if err := strictjson.Loose(b[at:end], &s.table); err != nil {
+	if err := strictjson.UnmarshalLoose(b[at:end], &s.table); err != nil {
 		return fmt.Errorf("its table: %w", err)
 	}
 	for _, c := range s.table.Sections {

@@ -192,14 +192,14 @@ func appendSums(sums []uint32, b []byte, size int) []uint32 {
 
 // codes writes what the scan reads.
 func (w *segmentWriter) codes() {
-	space := nearest.Fit(exact.Distance(w.spec.distance), w.spec.dim, w.n, w.spec.source.row)
+	space := nearest.FitSpace(exact.Distance(w.spec.distance), w.spec.dim, w.n, w.spec.source.row)
 	var scale, half, slack []float32
 	var sums []uint32
 	w.section("codes", func() {
 		for x := range w.chunks() {
 			c := space.Encode(x)
 			code := c.Bytes
-			if nearest.Wide(w.spec.dim) {
+			if nearest.IsWide(w.spec.dim) {
 				code = bytesOf(c.Ints)
 			}
 			w.write(code)

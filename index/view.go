@@ -83,7 +83,7 @@ func (v *view) find(id string) (at, row int, ok bool, err error) {
 	if r := v.tail.find(id); r >= 0 {
 		return len(v.parts), r, true, nil
 	}
-	err = mappedfile.Touch(func() { at, row, ok = findIn(v.parts, id) })
+	err = mappedfile.Access(func() { at, row, ok = findIn(v.parts, id) })
 	return at, row, ok, err
 }
 
@@ -176,7 +176,7 @@ func (v *view) ids(f *store.Filter) ([]string, error) {
 		return nil, err
 	}
 	var out []string
-	err = mappedfile.Touch(func() {
+	err = mappedfile.Access(func() {
 		for at, set := range sets {
 			set.each(func(row int) bool {
 				out = append(out, strings.Clone(v.id(at, row)))

@@ -259,7 +259,7 @@ func (w *writer) ready() error {
 // guarded runs what looks into segments.
 func guarded(f func() error) error {
 	var err error
-	return errors.Join(mappedfile.Touch(func() { err = f() }), err)
+	return errors.Join(mappedfile.Access(func() { err = f() }), err)
 }
 
 // write does a batch. Where the disk is full, it is the removals alone.

@@ -33,10 +33,10 @@ func (l Angular) Traits() Traits { return Traits{Reduction: l.Reduce, AllPairs: 
 
 // Set implements Sets.
 func (l Angular) Set(s *Set) {
-	if !s.both() {
+	if !s.hasBothSides() {
 		return
 	}
-	t := math.Tan(option.Or(l.Degrees, 40) * math.Pi / 180)
+	t := math.Tan(option.OrDefault(l.Degrees, 40) * math.Pi / 180)
 	t *= t
 	z := s.Scratch(len(s.Neg))
 	for k, p := range s.Pos {

@@ -27,10 +27,10 @@ func (l Circle) Traits() Traits { return Traits{Reduction: l.Reduce} }
 
 // Set implements Sets.
 func (l Circle) Set(s *Set) {
-	if !s.both() {
+	if !s.hasBothSides() {
 		return
 	}
-	m, gamma := option.Or(l.Margin, 0.4), option.Or(l.Gamma, 80)
+	m, gamma := option.OrDefault(l.Margin, 0.4), option.OrDefault(l.Gamma, 80)
 	z := s.Scratch(len(s.Pos) + len(s.Neg))
 	p, n := z[:len(s.Pos)], z[len(s.Pos):]
 	for k, x := range s.Pos {

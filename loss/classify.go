@@ -10,12 +10,12 @@ import (
 // L = -log softmax of scale times the cosines, the own one changed.
 type classifier struct{ proxies }
 
-// set computes the term of one embedding whose own logit, before scaling, is
+// addTerm computes the term of one embedding whose own logit, before scaling, is
 // own with derivative slope.
-func (*classifier) set(s *Set, scale, own, slope float64) {
+func (*classifier) addTerm(s *Set, scale, own, slope float64) {
 	z := s.Scratch(1 + len(s.Neg))
 	z[0] = scale * own
-	scaled(z[1:], s.Neg, scale, 0)
+	scaleShifted(z[1:], s.Neg, scale, 0)
 	s.Term(max(0, softmax(z, false)-scale*own))
 	s.DPos[0] = float32(scale * (z[0] - 1) * slope)
 	for k := range s.Neg {
@@ -55,7 +55,7 @@ func (l *NormSoftmax) Learn(classes, dim int, seed uint64) error {
 // Set implements Sets.
 func (l *NormSoftmax) Set(s *Set) {
 	if len(s.Pos) > 0 {
-		l.set(s, 1/option.Or(l.Temperature, 0.05), float64(s.Pos[0]), 1)
+		l.addTerm(s, 1/option.OrDefault(l.Temperature, 0.05), float64(s.Pos[0]), 1)
 	}
 }
 
@@ -92,7 +92,7 @@ func (l *CosFace) Learn(classes, dim int, seed uint64) error {
 // Set implements Sets.
 func (l *CosFace) Set(s *Set) {
 	if len(s.Pos) > 0 {
-		l.set(s, option.Or(l.Scale, 64), float64(s.Pos[0])-option.Or(l.Margin, 0.35), 1)
+		l.addTerm(s, option.OrDefault(l.Scale, 64), float64(s.Pos[0])-option.OrDefault(l.Margin, 0.35), 1)
 	}
 }
 
@@ -133,16 +133,16 @@ func (l *ArcFace) Set(s *Set) {
 	if len(s.Pos) == 0 {
 		return
 	}
-	own, slope := widened(float64(s.Pos[0]), option.Or(l.Margin, 0.5))
-	l.set(s, option.Or(l.Scale, 64), own, slope)
+	own, slope := cosPlusMargin(float64(s.Pos[0]), option.OrDefault(l.Margin, 0.5))
+	l.addTerm(s, option.OrDefault(l.Scale, 64), own, slope)
 }
 
-// widened returns cos(theta + m) for cos(theta) = c, and its derivative with
+// cosPlusMargin returns cos(theta + m) for cos(theta) = c, and its derivative with
 // respect to c; beyond theta + m = pi, c - m sin(m), which keeps falling.
-func widened(c, m float64) (value, slope float64) {
+func cosPlusMargin(c, m float64) (value, slope float64) {
 	if c < -math.Cos(m) {
-		value, slope = turn(c, 0)
+		value, slope = cosPlusAngle(c, 0)
 		return value - m*math.Sin(m), slope
 	}
-	return turn(c, m)
+	return cosPlusAngle(c, m)
 }

@@ -25,7 +25,7 @@ type Contrastive struct {
 
 // Traits implements Loss.
 func (l Contrastive) Traits() Traits {
-	return Traits{Measure: distance(!l.Squared), Reduction: l.Reduce}
+	return Traits{Measure: measureOf(!l.Squared), Reduction: l.Reduce}
 }
 
 // Pairs implements Pairs.
@@ -36,7 +36,7 @@ func (l Contrastive) Pairs(_ int64, positive bool, x, val, dx []float32) float64
 		}
 		return 0
 	}
-	m := float32(option.Or(l.Margin, 0.5))
+	m := float32(option.OrDefault(l.Margin, 0.5))
 	for k, d := range x {
 		val[k], dx[k] = 0, 0
 		if d < m {

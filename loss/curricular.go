@@ -55,7 +55,7 @@ func (l *CurricularFace) Summary(_ int, s *Set, sums []float64) {
 // Follow implements Running.
 func (l *CurricularFace) Follow(total []float64) {
 	if total[1] > 0 {
-		share := option.Or(l.Momentum, 0.01)
+		share := option.OrDefault(l.Momentum, 0.01)
 		l.t.Value[0] = float32(share*total[0]/total[1] + (1-share)*float64(l.t.Value[0]))
 	}
 }
@@ -65,9 +65,10 @@ func (l *CurricularFace) Set(s *Set) {
 	if len(s.Pos) == 0 {
 		return
 	}
-	c, m, scale, t := float64(s.Pos[0]), option.Or(l.Margin, 0.5), option.Or(l.Scale, 64), float64(l.t.Value[0])
-	own, slope := widened(c, m)
-	bound, _ := turn(c, m)
+	c, m, scale, t := float64(s.Pos[0]), option.OrDefault(l.Margin, 0.5), option.OrDefault(l.Scale, 64),
+		float64(l.t.Value[0])
+	own, slope := cosPlusMargin(c, m)
+	bound, _ := cosPlusAngle(c, m)
 	z := s.Scratch(1 + len(s.Neg))
 	z[0] = scale * own
 	for k, x := range s.Neg {

@@ -40,8 +40,8 @@ type Decorrelate struct {
 	Hidden int      // numbers between the two layers, default 512
 	Rate   *float64 // learning rate of the layers, default the network's
 
-	lengths []int
-	against []*adversary // of each further part
+	lengths     []int
+	adversaries []*adversary // of each further part
 
 	first, other, guess pair.Rows // as compared, of unit length
 	dFirst, dGuess      matrix.Dense
@@ -65,10 +65,10 @@ func (l *Decorrelate) Set(*Set) {}
 // Learn implements Learner: weights start at N(0, 2/n) in the first layer and at N(0, 1/n) in
 // the second, where n is the number of inputs, and biases at 0.
 func (l *Decorrelate) Learn(_, dim int, seed uint64) error {
-	l.lengths, l.against = []int{dim - dim/2, dim / 2}, nil
+	l.lengths, l.adversaries = []int{dim - dim/2, dim / 2}, nil
 	if l.Parts != nil {
 		var err error
-		if l.lengths, err = proportional(l.Parts, dim); err != nil {
+		if l.lengths, err = splitInProportion(l.Parts, dim); err != nil {
 			return err
 		}
 	}
@@ -76,7 +76,7 @@ func (l *Decorrelate) Learn(_, dim int, seed uint64) error {
 	hidden = cmp.Or(hidden, 512)
 	rng := rand.New(rand.NewPCG(seed, 0x6465636f72))
 	start := func(name string, k int, std float64, shape ...int) *Param {
-		p := newParam(fmt.Sprintf("adversary%d.%s", k, name), option.Or(l.Rate, 0), shape...)
+		p := newParam(fmt.Sprintf("adversary%d.%s", k, name), option.OrDefault(l.Rate, 0), shape...)
 		for i := range p.Value {
 			p.Value[i] = float32(std * rng.NormFloat64())
 		}
@@ -86,7 +86,7 @@ func (l *Decorrelate) Learn(_, dim int, seed uint64) error {
 		if n == 0 { // half of an embedding of one number
 			continue
 		}
-		l.against = append(l.against, &adversary{
+		l.adversaries = append(l.adversaries, &adversary{
 			w1: start("w1", k+1, math.Sqrt(2/float64(n)), hidden, n), b1: start("b1", k+1, 0, hidden),
 			w2: start("w2", k+1, math.Sqrt(1/float64(hidden)), l.lengths[0], hidden),
 			b2: start("b2", k+1, 0, l.lengths[0]),
@@ -95,8 +95,8 @@ func (l *Decorrelate) Learn(_, dim int, seed uint64) error {
 	return nil
 }
 
-// proportional cuts dim numbers in parts.
-func proportional(parts []int, dim int) ([]int, error) {
+// splitInProportion cuts dim numbers in parts.
+func splitInProportion(parts []int, dim int) ([]int, error) {
 	sum := 0
 	for _, p := range parts {
 		if p < 1 || p > dim {
@@ -119,7 +119,7 @@ func proportional(parts []int, dim int) ([]int, error) {
 // Params implements Learner.
 func (l *Decorrelate) Params() []*Param {
 	var all []*Param
-	for _, a := range l.against {
+	for _, a := range l.adversaries {
 		all = append(all, a.w1, a.b1, a.w2, a.b2)
 	}
 	return all
@@ -130,15 +130,15 @@ func (l *Decorrelate) Whole(e *matrix.Dense, weight float64, grad *matrix.Dense)
 	if e.Rows == 0 {
 		return 0
 	}
-	l.e0, l.g0 = columns(e, 0, l.lengths[0]), columns(grad, 0, l.lengths[0])
+	l.e0, l.g0 = columnView(e, 0, l.lengths[0]), columnView(grad, 0, l.lengths[0])
 	if err := l.first.Set(&l.e0, true); err != nil {
 		return math.NaN()
 	}
 	var value float64
 	at := l.lengths[0]
-	for _, a := range l.against {
+	for _, a := range l.adversaries {
 		n := a.w1.Shape[1]
-		l.ek, l.gk = columns(e, at, n), columns(grad, at, n)
+		l.ek, l.gk = columnView(e, at, n), columnView(grad, at, n)
 		at += n
 		if err := l.other.Set(&l.ek, true); err != nil {
 			return math.NaN()
@@ -150,7 +150,7 @@ func (l *Decorrelate) Whole(e *matrix.Dense, weight float64, grad *matrix.Dense)
 		value += l.compare()
 		l.first.Backward(&l.dFirst, weight, &l.g0, true)
 		l.guess.Backward(&l.dGuess, 1, &a.out, false) // whose values are no longer needed
-		a.learn(l.other.E)
+		a.backward(l.other.E)
 		l.other.Backward(&a.dPart, weight, &l.gk, true)
 	}
 	return value
@@ -176,7 +176,7 @@ func (l *Decorrelate) compare() float64 {
 
 // predict computes out from the part p.
 func (a *adversary) predict(p *matrix.Dense) {
-	a.m1, a.m2 = dense(a.w1, a.w1.Value), dense(a.w2, a.w2.Value)
+	a.m1, a.m2 = paramMatrix(a.w1, a.w1.Value), paramMatrix(a.w2, a.w2.Value)
 	reshape(&a.hidden, p.Rows, a.m1.Rows)
 	reshape(&a.out, p.Rows, a.m2.Rows)
 	matrix.Gemm(false, true, 1, p, &a.m1, 0, &a.hidden)
@@ -195,14 +195,14 @@ func (a *adversary) predict(p *matrix.Dense) {
 	}
 }
 
-// learn takes in out the derivatives of C with respect to it. It leaves those with
+// backward takes in out the derivatives of C with respect to it. It leaves those with
 // respect to the part p in dPart, and those of -C with respect to the layers in Grad.
-func (a *adversary) learn(p *matrix.Dense) {
-	a.g1, a.g2 = dense(a.w1, a.w1.Grad), dense(a.w2, a.w2.Grad)
+func (a *adversary) backward(p *matrix.Dense) {
+	a.g1, a.g2 = paramMatrix(a.w1, a.w1.Grad), paramMatrix(a.w2, a.w2.Grad)
 	reshape(&a.dHidden, p.Rows, a.m1.Rows)
 	reshape(&a.dPart, p.Rows, p.Cols)
 	matrix.Gemm(true, false, -1, &a.out, &a.hidden, 0, &a.g2)
-	lessColumns(&a.out, a.b2.Grad)
+	negateColumnSums(&a.out, a.b2.Grad)
 	matrix.Gemm(false, false, 1, &a.out, &a.m2, 0, &a.dHidden)
 	for i := range p.Rows {
 		h := a.hidden.Row(i)
@@ -213,12 +213,12 @@ func (a *adversary) learn(p *matrix.Dense) {
 		}
 	}
 	matrix.Gemm(true, false, -1, &a.dHidden, p, 0, &a.g1)
-	lessColumns(&a.dHidden, a.b1.Grad)
+	negateColumnSums(&a.dHidden, a.b1.Grad)
 	matrix.Gemm(false, false, 1, &a.dHidden, &a.m1, 0, &a.dPart)
 }
 
-// lessColumns sets sums to those of m's columns, negated.
-func lessColumns(m *matrix.Dense, sums []float32) {
+// negateColumnSums sets sums to those of m's columns, negated.
+func negateColumnSums(m *matrix.Dense, sums []float32) {
 	clear(sums)
 	for i := range m.Rows {
 		for k, v := range m.Row(i) {
@@ -227,12 +227,12 @@ func lessColumns(m *matrix.Dense, sums []float32) {
 	}
 }
 
-// dense is a parameter's values or gradient as a matrix.
-func dense(p *Param, data []float32) matrix.Dense {
+// paramMatrix is a parameter's values or gradient as a matrix.
+func paramMatrix(p *Param, data []float32) matrix.Dense {
 	return matrix.Dense{Rows: p.Shape[0], Cols: p.Shape[1], Stride: p.Shape[1], Data: data}
 }
 
-// columns is the part of m with n columns from the given one.
-func columns(m *matrix.Dense, from, n int) matrix.Dense {
+// columnView is the part of m with n columns from the given one.
+func columnView(m *matrix.Dense, from, n int) matrix.Dense {
 	return matrix.Dense{Rows: m.Rows, Cols: n, Stride: m.Stride, Data: m.Data[from:]}
 }

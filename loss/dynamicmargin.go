@@ -25,8 +25,8 @@ type DynamicSoftMargin struct {
 	Momentum *float64 // share of a batch in the histogram, default 0.01
 	Reduce   Reduction
 
-	histogram *Param
-	exceeded  []float64 // the cumulative distribution
+	histogram  *Param
+	cumulative []float64 // the cumulative distribution
 }
 
 // Traits implements Loss.
@@ -44,15 +44,15 @@ func (l *DynamicSoftMargin) bins() int {
 // Learn implements Learner: the histogram starts as that of the first batch.
 func (l *DynamicSoftMargin) Learn(int, int, uint64) error {
 	l.histogram = newParam("histogram", 0, l.bins())
-	l.exceeded = make([]float64, l.bins())
+	l.cumulative = make([]float64, l.bins())
 	return nil
 }
 
 // Params implements Learner.
 func (l *DynamicSoftMargin) Params() []*Param { return []*Param{l.histogram} }
 
-// place returns where a violation is, in bins.
-func (l *DynamicSoftMargin) place(p, n float32) float64 {
+// binPosition returns where a violation is, in bins.
+func (l *DynamicSoftMargin) binPosition(p, n float32) float64 {
 	return max(0, min(4, float64(p)-float64(n)+2)) / 4 * float64(l.bins()-1)
 }
 
@@ -60,7 +60,7 @@ func (l *DynamicSoftMargin) place(p, n float32) float64 {
 func (l *DynamicSoftMargin) Summary(_ int, s *Set, sums []float64) {
 	for _, p := range s.Pos {
 		for _, n := range s.Neg {
-			spread(sums, l.place(p, n))
+			addKernel(sums, l.binPosition(p, n))
 		}
 	}
 }
@@ -72,7 +72,7 @@ func (l *DynamicSoftMargin) Follow(total []float64) {
 		count += h
 		before += float64(l.histogram.Value[k])
 	}
-	share := option.Or(l.Momentum, 0.01)
+	share := option.OrDefault(l.Momentum, 0.01)
 	if before == 0 {
 		share = 1
 	}
@@ -84,27 +84,27 @@ func (l *DynamicSoftMargin) Follow(total []float64) {
 			l.histogram.Value[k] = float32(v)
 		}
 		sum += v
-		l.exceeded[k] = sum
+		l.cumulative[k] = sum
 	}
 	if sum > 0 {
-		for k := range l.exceeded {
-			l.exceeded[k] /= sum
+		for k := range l.cumulative {
+			l.cumulative[k] /= sum
 		}
 	}
 }
 
 // Set implements Sets.
 func (l *DynamicSoftMargin) Set(s *Set) {
-	last := len(l.exceeded) - 1
+	last := len(l.cumulative) - 1
 	away := s.Scratch(len(s.Neg))
 	clear(away)
 	for i, p := range s.Pos {
 		var pull float64
 		for j, n := range s.Neg {
-			at := l.place(p, n)
+			at := l.binPosition(p, n)
 			b := min(int(at), last-1)
 			f := at - float64(b)
-			w := (1-f)*l.exceeded[b] + f*l.exceeded[b+1]
+			w := (1-f)*l.cumulative[b] + f*l.cumulative[b+1]
 			s.Term(w * (float64(p) - float64(n)))
 			pull += w
 			away[j] -= w

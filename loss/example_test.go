@@ -33,7 +33,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	embeddings := matrix.Of(4, 2, []float32{1, 0, 1, 1, 0, 1, -1, 1})
+	embeddings := matrix.FromSlice(4, 2, []float32{1, 0, 1, 1, 0, 1, -1, 1})
 	gradient := matrix.New(4, 2)
 	r, err := obj.Step(context.Background(), embeddings, objective.Batch{Labels: []int64{0, 0, 1, 1}}, gradient)
 	fmt.Printf("loss %.3f over %d triplets: %v\n", r.Value, r.Tuples, err)

@@ -40,11 +40,11 @@ func (l FastAP) Set(s *Set) {
 	dpos, dall := t[2*n:3*n], t[3*n:]
 	clear(t)
 	for _, x := range s.Pos {
-		spread(pos, float64(x)/width)
+		addKernel(pos, float64(x)/width)
 	}
 	copy(all, pos)
 	for _, x := range s.Neg {
-		spread(all, float64(x)/width)
+		addKernel(all, float64(x)/width)
 	}
 	// dpos and dall become the derivatives of the sum with respect to the
 	// positives and to all in each bin.
@@ -71,12 +71,12 @@ func (l FastAP) Set(s *Set) {
 	}
 	np := float64(len(s.Pos))
 	s.Term(max(0, 1-sum/np))
-	slope(dpos, s.Pos, s.DPos, width, -1/np)
-	slope(dall, s.Neg, s.DNeg, width, -1/np)
+	kernelGradient(dpos, s.Pos, s.DPos, width, -1/np)
+	kernelGradient(dall, s.Neg, s.DNeg, width, -1/np)
 }
 
-// spread adds the triangular kernel at x, in units of bins, to h.
-func spread(h []float64, x float64) {
+// addKernel adds the triangular kernel at x, in units of bins, to h.
+func addKernel(h []float64, x float64) {
 	b := int(min(x, float64(len(h))))
 	f := x - float64(b)
 	if b < len(h) {
@@ -87,8 +87,8 @@ func spread(h []float64, x float64) {
 	}
 }
 
-// slope sets d to scale times the derivative of the kernels weighted by dh.
-func slope(dh []float64, x, d []float32, width, scale float64) {
+// kernelGradient sets d to scale times the derivative of the kernels weighted by dh.
+func kernelGradient(dh []float64, x, d []float32, width, scale float64) {
 	for k, v := range x {
 		at := float64(v) / width
 		b := int(min(at, float64(len(dh))))

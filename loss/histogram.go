@@ -41,17 +41,17 @@ func (l Histogram) bins() int {
 func (l Histogram) Summary(_ int, s *Set, sums []float64) {
 	n := l.bins() + 1
 	for _, x := range s.Pos {
-		at, _ := l.place(x)
-		spread(sums[:n], at)
+		at, _ := l.binPosition(x)
+		addKernel(sums[:n], at)
 	}
 	for _, x := range s.Neg {
-		at, _ := l.place(x)
-		spread(sums[n:], at)
+		at, _ := l.binPosition(x)
+		addKernel(sums[n:], at)
 	}
 }
 
-// place returns where a similarity is, in bins, and how fast it moves.
-func (l Histogram) place(x float32) (at, slope float64) {
+// binPosition returns where a similarity is, in bins, and how fast it moves.
+func (l Histogram) binPosition(x float32) (at, slope float64) {
 	half := float64(l.bins()) / 2
 	if x < -1 || x > 1 {
 		return max(0, min(2*half, half*(float64(x)+1))), 0
@@ -77,14 +77,14 @@ func (l Histogram) Set(s *Set) {
 		}
 	}
 	for k, x := range s.Neg {
-		at, slope := l.place(x)
+		at, slope := l.binPosition(x)
 		b := min(int(at), n-2)
 		f := at - float64(b)
 		s.Term((1-f)*below[b] + f*below[b+1])
 		s.DNeg[k] = float32(slope * (below[b+1] - below[b]))
 	}
 	for k, x := range s.Pos {
-		at, slope := l.place(x)
+		at, slope := l.binPosition(x)
 		// Of the negative pairs at or beyond the two nodes, those at the first count
 		// for it alone.
 		s.DPos[k] = float32(-slope * neg[min(int(at), n-2)] / count)

@@ -28,13 +28,13 @@ func (l GeneralizedLifted) Traits() Traits { return Traits{Measure: Euclidean, R
 
 // Set implements Sets.
 func (l GeneralizedLifted) Set(s *Set) {
-	if !s.both() {
+	if !s.hasBothSides() {
 		return
 	}
 	z := s.Scratch(len(s.Pos) + len(s.Neg))
 	p, n := z[:len(s.Pos)], z[len(s.Pos):]
-	scaled(p, s.Pos, 1, 0)
-	scaled(n, s.Neg, -1, option.Or(l.Margin, 1))
+	scaleShifted(p, s.Pos, 1, 0)
+	scaleShifted(n, s.Neg, -1, option.OrDefault(l.Margin, 1))
 	v := max(0, softmax(p, false)+softmax(n, false))
 	s.Term(v)
 	if v == 0 {
@@ -77,7 +77,7 @@ func (l Lifted) Traits() Traits {
 // Summary implements MultiPass: the log of the anchor's sum over negatives.
 func (l Lifted) Summary(_ int, s *Set, sums []float64) {
 	z := s.Scratch(len(s.Neg))
-	scaled(z, s.Neg, -1, option.Or(l.Margin, 1))
+	scaleShifted(z, s.Neg, -1, option.OrDefault(l.Margin, 1))
 	sums[0] = softmax(z, false)
 }
 
@@ -105,7 +105,7 @@ func (l Lifted) Set(s *Set) {
 		return
 	}
 	z := s.Scratch(len(s.Neg))
-	scaled(z, s.Neg, -1, option.Or(l.Margin, 1))
+	scaleShifted(z, s.Neg, -1, option.OrDefault(l.Margin, 1))
 	softmax(z, false)
 	for k, w := range z {
 		s.DNeg[k] = float32(-w * dA)

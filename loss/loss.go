@@ -123,5 +123,5 @@ func (s *Set) Scratch(n int) []float64 {
 	return s.tmp[:n]
 }
 
-// both reports whether the anchor has positives and negatives.
-func (s *Set) both() bool { return len(s.Pos) > 0 && len(s.Neg) > 0 }
+// hasBothSides reports whether the anchor has positives and negatives.
+func (s *Set) hasBothSides() bool { return len(s.Pos) > 0 && len(s.Neg) > 0 }

@@ -35,7 +35,7 @@ type Margin struct {
 
 // Traits implements Loss.
 func (l *Margin) Traits() Traits {
-	return Traits{Measure: distance(!l.Squared), Reduction: l.Reduce.Or(MeanActive)}
+	return Traits{Measure: measureOf(!l.Squared), Reduction: l.Reduce.Or(MeanActive)}
 }
 
 // Learn implements Learner. Without classes there is a single beta.
@@ -46,9 +46,9 @@ func (l *Margin) Learn(classes, _ int, _ uint64) error {
 	if l.Single || classes == 0 {
 		classes = 1
 	}
-	l.beta = newParam("beta", option.Or(l.Rate, 5e-4), classes)
+	l.beta = newParam("beta", option.OrDefault(l.Rate, 5e-4), classes)
 	for k := range l.beta.Value {
-		l.beta.Value[k] = float32(option.Or(l.Beta, 1.2))
+		l.beta.Value[k] = float32(option.OrDefault(l.Beta, 1.2))
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func (l *Margin) index(label int64) int {
 
 // Pairs implements Pairs.
 func (l *Margin) Pairs(label int64, positive bool, x, val, dx []float32) float64 {
-	beta, alpha := l.beta.Value[l.index(label)], float32(option.Or(l.Alpha, 0.2))
+	beta, alpha := l.beta.Value[l.index(label)], float32(option.OrDefault(l.Alpha, 0.2))
 	sign := float32(1)
 	if !positive {
 		sign = -1

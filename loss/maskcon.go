@@ -42,12 +42,12 @@ func (l MaskCon) Traits() Traits { return Traits{Reduction: l.Reduce, OtherViews
 
 // Set implements Sets.
 func (l MaskCon) Set(s *Set) {
-	softPositives(s, option.Or(l.Temperature, 0.1), option.Or(l.Soft, 0.05))
+	addSoftTerm(s, option.OrDefault(l.Temperature, 0.1), option.OrDefault(l.Soft, 0.05))
 }
 
-// softPositives counts the term of MaskCon with T = temperature and T_s = soft, which may be
+// addSoftTerm counts the term of MaskCon with T = temperature and T_s = soft, which may be
 // infinite.
-func softPositives(s *Set, temperature, soft float64) {
+func addSoftTerm(s *Set, temperature, soft float64) {
 	if len(s.Pos) == 0 {
 		return
 	}
@@ -59,8 +59,8 @@ func softPositives(s *Set, temperature, soft float64) {
 		w[k] = (float64(x) - nearest) / soft // at most 0, however small soft is
 	}
 	softmax(w, false)
-	scaled(z[:np], s.Pos, a, 0)
-	scaled(z[np:], s.Neg, a, 0)
+	scaleShifted(z[:np], s.Pos, a, 0)
+	scaleShifted(z[np:], s.Neg, a, 0)
 	all := softmax(z, false)
 	var v float64
 	for k, p := range s.Pos {

@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// setOf runs a loss on one anchor.
-func setOf(l Sets, pos, neg []float32) *Set {
+// newSet runs a loss on one anchor.
+func newSet(l Sets, pos, neg []float32) *Set {
 	s := &Set{Pos: pos, Neg: neg, DPos: make([]float32, len(pos)), DNeg: make([]float32, len(neg))}
 	l.Set(s)
 	return s
 }
 
-// sameSet compares value and derivatives, which are in single precision.
-func sameSet(t *testing.T, what string, got, want *Set) {
+// checkSameSet compares value and derivatives, which are in single precision.
+func checkSameSet(t *testing.T, what string, got, want *Set) {
 	t.Helper()
 	if !(math.Abs(got.Value-want.Value) <= 1e-9*(1+want.Value)) || got.Terms != want.Terms {
 		t.Errorf("%s: %v of %d terms, want %v of %d", what, got.Value, got.Terms, want.Value, want.Terms)
@@ -42,12 +42,12 @@ func TestMaskConOfLargeSoftIsSupCon(t *testing.T) {
 	for _, n := range [][2]int{{1, 0}, {1, 1}, {5, 0}, {2, 9}, {40, 7}, {6000, 9000}} {
 		pos, neg := similarities(rng, n[0]), similarities(rng, n[1])
 		for _, temperature := range []float64{0.02, 0.1, 3} {
-			want := setOf(SupCon{Temperature: &temperature}, pos, neg)
+			want := newSet(SupCon{Temperature: &temperature}, pos, neg)
 			for _, soft := range []float64{1e10, math.MaxFloat64} {
-				sameSet(t, "large soft", setOf(MaskCon{Temperature: &temperature, Soft: &soft}, pos, neg), want)
+				checkSameSet(t, "large soft", newSet(MaskCon{Temperature: &temperature, Soft: &soft}, pos, neg), want)
 			}
 			// A T_s that is not large tells positives apart.
-			soft := setOf(MaskCon{Temperature: &temperature}, pos, neg)
+			soft := newSet(MaskCon{Temperature: &temperature}, pos, neg)
 			if n[0] > 1 && !(soft.Value < want.Value) {
 				t.Errorf("%v: MaskCon is %v, SupCon %v: near positives must count more", n, soft.Value, want.Value)
 			}
@@ -67,15 +67,15 @@ func TestMaskConOfSmallSoftHasOnePositive(t *testing.T) {
 				pos[k] *= size
 			}
 			l := MaskCon{Temperature: new(0.1 * float64(size)), Soft: &soft}
-			got := setOf(l, pos, neg)
+			got := newSet(l, pos, neg)
 			others := append(append([]float32{}, pos[:3]...), pos[4:]...)
-			want := setOf(l, pos[3:4], append(others, neg...))
+			want := newSet(l, pos[3:4], append(others, neg...))
 			moved := &Set{Value: want.Value, Terms: 1, DNeg: want.DNeg[5:]}
 			moved.DPos = append(append(append(moved.DPos, want.DNeg[:3]...), want.DPos[0]), want.DNeg[3:5]...)
-			sameSet(t, "small soft", got, moved)
+			checkSameSet(t, "small soft", got, moved)
 
 			pos[0] = pos[3]
-			if tie := setOf(l, pos, neg); tie.DPos[0] != tie.DPos[3] || !(tie.DPos[0] < 0) {
+			if tie := newSet(l, pos, neg); tie.DPos[0] != tie.DPos[3] || !(tie.DPos[0] < 0) {
 				t.Errorf("two nearest positives have the derivatives %v and %v", tie.DPos[0], tie.DPos[3])
 			}
 		}
@@ -96,7 +96,7 @@ func TestMaskConOfLittle(t *testing.T) {
 		"copies of one positive":  {[]float32{1, 1, 1}, nil, 1, math.Log(3)},
 		"a negative level with p": {[]float32{0.5}, []float32{0.5}, 1, math.Log(2)},
 	} {
-		s := setOf(MaskCon{}, c.pos, c.neg)
+		s := newSet(MaskCon{}, c.pos, c.neg)
 		if s.Terms != c.terms || math.Abs(s.Value-c.value) > 1e-12 {
 			t.Errorf("%s: %v of %d terms, want %v of %d", name, s.Value, s.Terms, c.value, c.terms)
 		}

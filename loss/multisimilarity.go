@@ -34,11 +34,11 @@ func (l MultiSimilarity) Traits() Traits { return Traits{Reduction: l.Reduce} }
 
 // Set implements Sets.
 func (l MultiSimilarity) Set(s *Set) {
-	if !s.both() {
+	if !s.hasBothSides() {
 		s.Term(0)
 		return
 	}
-	alpha, beta, lambda := option.Or(l.Alpha, 2), option.Or(l.Beta, 50), option.Or(l.Lambda, 0.5)
+	alpha, beta, lambda := option.OrDefault(l.Alpha, 2), option.OrDefault(l.Beta, 50), option.OrDefault(l.Lambda, 0.5)
 	v := linearSoftmax(s.DPos, s.Pos, -alpha, lambda, true) / alpha
 	simd.Scale(s.DPos, -1, s.DPos)
 	v += linearSoftmax(s.DNeg, s.Neg, beta, lambda, true) / beta

@@ -84,7 +84,7 @@ type SoftTriplet struct {
 
 // Traits implements Loss.
 func (l SoftTriplet) Traits() Traits {
-	return Traits{Measure: distance(!l.Squared), Reduction: l.Reduce}
+	return Traits{Measure: measureOf(!l.Squared), Reduction: l.Reduce}
 }
 
 // Tuples implements Tuples.

@@ -27,7 +27,7 @@ type NPair struct {
 func (l NPair) Traits() Traits { return Traits{Reduction: l.Reduce} }
 
 // Set implements Sets.
-func (NPair) Set(s *Set) { ratio(s, 1) }
+func (NPair) Set(s *Set) { addRatioTerms(s, 1) }
 
 // NTXent is the normalised temperature-scaled cross entropy:
 //
@@ -53,11 +53,11 @@ type NTXent struct {
 func (l NTXent) Traits() Traits { return Traits{Reduction: l.Reduce} }
 
 // Set implements Sets.
-func (l NTXent) Set(s *Set) { ratio(s, 1/option.Or(l.Temperature, 0.07)) }
+func (l NTXent) Set(s *Set) { addRatioTerms(s, 1/option.OrDefault(l.Temperature, 0.07)) }
 
-// ratio adds log(1 + sum over n of exp(a (S_an - S_ap))) for each positive.
-func ratio(s *Set, a float64) {
-	if !s.both() {
+// addRatioTerms adds log(1 + sum over n of exp(a (S_an - S_ap))) for each positive.
+func addRatioTerms(s *Set, a float64) {
+	if !s.hasBothSides() {
 		return
 	}
 	// The sum over negatives is the same for all positives: L_p is the

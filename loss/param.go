@@ -57,7 +57,7 @@ func (p *proxies) learn(rate *float64, classes, dim int, seed uint64, std float6
 		return fmt.Errorf("a loss with proxies needs the number of classes and of dimensions, not %d and %d", classes,
 			dim)
 	}
-	p.param = newParam("proxies", option.Or(rate, 0), classes*max(p.per, 1), dim)
+	p.param = newParam("proxies", option.OrDefault(rate, 0), classes*max(p.per, 1), dim)
 	rng := rand.New(rand.NewPCG(seed, 0x70726f78))
 	for k := range p.param.Value {
 		p.param.Value[k] = float32(rng.NormFloat64() * std)

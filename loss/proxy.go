@@ -40,13 +40,13 @@ func (l *ProxyNCA) Learn(classes, dim int, seed uint64) error {
 
 // Set implements Sets.
 func (l *ProxyNCA) Set(s *Set) {
-	if !s.both() {
+	if !s.hasBothSides() {
 		return
 	}
-	a := option.Or(l.Scale, 3)
+	a := option.OrDefault(l.Scale, 3)
 	a *= a
 	z := s.Scratch(len(s.Neg))
-	scaled(z, s.Neg, -a, 0)
+	scaleShifted(z, s.Neg, -a, 0)
 	s.Term(a*float64(s.Pos[0]) + softmax(z, false))
 	s.DPos[0] = float32(a)
 	for k, w := range z {
@@ -88,20 +88,20 @@ func (l *ProxyAnchor) Learn(classes, dim int, seed uint64) error {
 
 // Set implements Sets.
 func (l *ProxyAnchor) Set(s *Set) {
-	alpha, delta := option.Or(l.Alpha, 32), option.Or(l.Delta, 0.1)
+	alpha, delta := option.OrDefault(l.Alpha, 32), option.OrDefault(l.Delta, 0.1)
 	z := s.Scratch(max(len(s.Pos), len(s.Neg)))
 	var v float64
 	if len(s.Pos) > 0 {
 		share := float64(s.Anchors) / float64(s.WithPositives)
 		p := z[:len(s.Pos)]
-		scaled(p, s.Pos, -alpha, delta)
+		scaleShifted(p, s.Pos, -alpha, delta)
 		v += share * softmax(p, true)
 		for k, w := range p {
 			s.DPos[k] = float32(-alpha * w * share)
 		}
 	}
 	n := z[:len(s.Neg)]
-	scaled(n, s.Neg, alpha, -delta)
+	scaleShifted(n, s.Neg, alpha, -delta)
 	v += softmax(n, true)
 	for k, w := range n {
 		s.DNeg[k] = float32(alpha * w)
@@ -153,26 +153,26 @@ func (l *SoftTriple) Set(s *Set) {
 		return
 	}
 	k := l.centers()
-	la, sharp := option.Or(l.La, 20), 1/option.Or(l.Gamma, 0.1)
+	la, sharp := option.OrDefault(l.La, 20), 1/option.OrDefault(l.Gamma, 0.1)
 	others := len(s.Neg) / k
 	t := s.Scratch(1 + others + k)
 	z, q := t[:1+others], t[1+others:]
-	z[0] = la * (relaxed(s.Pos, q, sharp) - option.Or(l.Delta, 0.01))
+	z[0] = la * (softmaxMean(s.Pos, q, sharp) - option.OrDefault(l.Delta, 0.01))
 	own := z[0]
 	for c := range others {
-		z[1+c] = la * relaxed(s.Neg[c*k:(c+1)*k], q, sharp)
+		z[1+c] = la * softmaxMean(s.Neg[c*k:(c+1)*k], q, sharp)
 	}
 	s.Term(max(0, softmax(z, false)-own))
-	spreadRelaxed(s.Pos, s.DPos, q, sharp, la*(z[0]-1))
+	softmaxMeanGradient(s.Pos, s.DPos, q, sharp, la*(z[0]-1))
 	for c := range others {
-		spreadRelaxed(s.Neg[c*k:(c+1)*k], s.DNeg[c*k:(c+1)*k], q, sharp, la*z[1+c])
+		softmaxMeanGradient(s.Neg[c*k:(c+1)*k], s.DNeg[c*k:(c+1)*k], q, sharp, la*z[1+c])
 	}
 }
 
-// relaxed returns the mean of x weighted by q, which it sets to the softmax of
+// softmaxMean returns the mean of x weighted by q, which it sets to the softmax of
 // sharp x.
-func relaxed(x []float32, q []float64, sharp float64) float64 {
-	scaled(q, x, sharp, 0)
+func softmaxMean(x []float32, q []float64, sharp float64) float64 {
+	scaleShifted(q, x, sharp, 0)
 	softmax(q, false)
 	var sum float64
 	for k, w := range q {
@@ -181,9 +181,9 @@ func relaxed(x []float32, q []float64, sharp float64) float64 {
 	return sum
 }
 
-// spreadRelaxed sets dx to d times the derivative of relaxed.
-func spreadRelaxed(x, dx []float32, q []float64, sharp, d float64) {
-	mean := relaxed(x, q, sharp)
+// softmaxMeanGradient sets dx to d times the derivative of relaxed.
+func softmaxMeanGradient(x, dx []float32, q []float64, sharp, d float64) {
+	mean := softmaxMean(x, q, sharp)
 	for k, w := range q {
 		dx[k] = float32(d * w * (1 + sharp*(float64(x[k])-mean)))
 	}

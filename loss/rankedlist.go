@@ -39,9 +39,10 @@ func (l RankedList) Set(s *Set) {
 	if len(s.Pos)+len(s.Neg) == 0 {
 		return
 	}
-	alpha, share := option.Or(l.Alpha, 1.2), option.Or(l.Imbalance, 0.5)
-	v := violations(s, s.Pos, s.DPos, alpha-option.Or(l.Margin, 0.4), option.Or(l.PosWeight, 0), 1, 1-share)
-	v += violations(s, s.Neg, s.DNeg, alpha, option.Or(l.NegWeight, 10), -1, share)
+	alpha, share := option.OrDefault(l.Alpha, 1.2), option.OrDefault(l.Imbalance, 0.5)
+	v := violations(s, s.Pos, s.DPos, alpha-option.OrDefault(l.Margin, 0.4), option.OrDefault(l.PosWeight, 0), 1,
+		1-share)
+	v += violations(s, s.Neg, s.DNeg, alpha, option.OrDefault(l.NegWeight, 10), -1, share)
 	s.Term(v)
 }
 

@@ -13,7 +13,7 @@ const (
 	Sum
 )
 
-var reductionNames = enum.Of[Reduction]("Reduction", "reduction", "default", "mean", "mean-active", "sum")
+var reductionNames = enum.New[Reduction]("Reduction", "reduction", "default", "mean", "mean-active", "sum")
 
 func (r Reduction) String() string { return reductionNames.Name(r) }
 
@@ -22,10 +22,10 @@ func (r Reduction) String() string { return reductionNames.Name(r) }
 func ParseReduction(name string) (Reduction, error) { return reductionNames.Parse(name) }
 
 // MarshalText returns the reduction's name.
-func (r Reduction) MarshalText() ([]byte, error) { return reductionNames.Text(r) }
+func (r Reduction) MarshalText() ([]byte, error) { return reductionNames.Marshal(r) }
 
 // UnmarshalText reads a name.
-func (r *Reduction) UnmarshalText(text []byte) error { return reductionNames.Set(r, text) }
+func (r *Reduction) UnmarshalText(text []byte) error { return reductionNames.Unmarshal(r, text) }
 
 // Or returns r, or def if r is the default.
 func (r Reduction) Or(def Reduction) Reduction {

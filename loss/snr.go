@@ -36,7 +36,7 @@ func (l SNRContrastive) Set(s *Set) {
 		return
 	}
 	inv := 1 / s.Sq
-	m := option.Or(l.Margin, 1)
+	m := option.OrDefault(l.Margin, 1)
 	for k, x := range s.Pos {
 		d := float64(x) * inv
 		s.Term(d)

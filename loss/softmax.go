@@ -51,8 +51,8 @@ func softplus(x float64) (value, slope float64) {
 	return math.Log1p(e), e / (1 + e)
 }
 
-// scaled sets z[k] = a (x[k] - b).
-func scaled(z []float64, x []float32, a, b float64) {
+// scaleShifted sets z[k] = a (x[k] - b).
+func scaleShifted(z []float64, x []float32, a, b float64) {
 	for k, v := range x {
 		z[k] = a * (float64(v) - b)
 	}

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// direct is log(one + sum of exp(z)) and its derivatives, in the plainest form
+// softmaxByDefinition is log(one + sum of exp(z)) and its derivatives, in the plainest form
 // that does not overflow.
-func direct(z []float64, one bool) (float64, []float64) {
+func softmaxByDefinition(z []float64, one bool) (float64, []float64) {
 	top := math.Inf(-1)
 	if one {
 		top = 0
@@ -42,7 +42,7 @@ func TestSoftmax(t *testing.T) {
 			z[k] = a * (float64(x[k]) - b)
 		}
 		one := trial%2 == 0
-		want, weights := direct(z, one)
+		want, weights := softmaxByDefinition(z, one)
 		got := softmax(z, one)
 		if math.Abs(got-want) > 1e-12*(1+math.Abs(want)) {
 			t.Fatalf("softmax %v, want %v", got, want)

@@ -35,19 +35,19 @@ func (l SmoothAP) Set(s *Set) {
 	if len(s.Pos) == 0 {
 		return
 	}
-	sharp := 1 / option.Or(l.Temperature, 0.01)
+	sharp := 1 / option.OrDefault(l.Temperature, 0.01)
 	np, n := len(s.Pos), len(s.Pos)+len(s.Neg)
 	t := s.Scratch(2 * n)
 	d, slope := t[:n], t[n:] // of the sum over positives; of each comparison
 	clear(d)
 	var sum float64
 	for p, x := range s.Pos {
-		own := 1 + beyond(s.Pos, float64(x), sharp, slope[:np]) - 0.5 // it is level with itself
-		other := beyond(s.Neg, float64(x), sharp, slope[np:])
+		own := 1 + softCountAbove(s.Pos, float64(x), sharp, slope[:np]) - 0.5 // it is level with itself
+		other := softCountAbove(s.Neg, float64(x), sharp, slope[np:])
 		all := own + other
 		sum += own / all
-		ahead(d[:np], slope[:np], &d[p], other/(all*all))
-		ahead(d[np:], slope[np:], &d[p], -own/(all*all))
+		addSlopes(d[:np], slope[:np], &d[p], other/(all*all))
+		addSlopes(d[np:], slope[np:], &d[p], -own/(all*all))
 	}
 	s.Term(max(0, 1-sum/float64(np)))
 	scaleTo(s.DPos, d[:np], -1/float64(np))
@@ -91,14 +91,15 @@ func (l RecallAtK) Set(s *Set) {
 	if most <= 0 {
 		most = 16
 	}
-	sharp, soft := 1/option.Or(l.Temperature, 0.01), 1/option.Or(l.RankTemperature, 1)
+	sharp, soft := 1/option.OrDefault(l.Temperature, 0.01), 1/option.OrDefault(l.RankTemperature, 1)
 	np, n := len(s.Pos), len(s.Pos)+len(s.Neg)
 	t := s.Scratch(2*n + 2*np)
 	d, slope, rank, push := t[:n], t[n:2*n], t[2*n:2*n+np], t[2*n+np:]
 	clear(d)
 	clear(push)
 	for p, x := range s.Pos {
-		rank[p] = 1 + beyond(s.Pos, float64(x), sharp, slope) - 0.5 + beyond(s.Neg, float64(x), sharp, slope)
+		rank[p] = 1 + softCountAbove(s.Pos, float64(x), sharp, slope) - 0.5 +
+			softCountAbove(s.Neg, float64(x), sharp, slope)
 	}
 	// push becomes the derivative of the sum of recalls with respect to each rank.
 	var recall, ks float64
@@ -123,17 +124,17 @@ func (l RecallAtK) Set(s *Set) {
 		if push[p] == 0 {
 			continue
 		}
-		beyond(s.Pos, float64(x), sharp, slope[:np])
-		beyond(s.Neg, float64(x), sharp, slope[np:])
-		ahead(d, slope, &d[p], push[p])
+		softCountAbove(s.Pos, float64(x), sharp, slope[:np])
+		softCountAbove(s.Neg, float64(x), sharp, slope[np:])
+		addSlopes(d, slope, &d[p], push[p])
 	}
 	scaleTo(s.DPos, d[:np], -1/ks)
 	scaleTo(s.DNeg, d[np:], -1/ks)
 }
 
-// beyond returns the soft number of x that are above at, the sum of
+// softCountAbove returns the soft number of x that are above at, the sum of
 // logistic(sharp (x - at)), and sets slope to the derivatives of its terms.
-func beyond(x []float32, at, sharp float64, slope []float64) float64 {
+func softCountAbove(x []float32, at, sharp float64, slope []float64) float64 {
 	var sum float64
 	for k, v := range x {
 		z := sharp * (float64(v) - at)
@@ -151,8 +152,8 @@ func beyond(x []float32, at, sharp float64, slope []float64) float64 {
 	return sum
 }
 
-// ahead adds weight times slope to d, and takes the sum of what it added from own.
-func ahead(d, slope []float64, own *float64, weight float64) {
+// addSlopes adds weight times slope to d, and takes the sum of what it added from own.
+func addSlopes(d, slope []float64, own *float64, weight float64) {
 	var sum float64
 	for k, g := range slope {
 		d[k] += weight * g

@@ -30,4 +30,4 @@ type Spread struct {
 func (l Spread) Traits() Traits { return Traits{Reduction: l.Reduce, Views: true} }
 
 // Set implements Sets.
-func (l Spread) Set(s *Set) { ratio(s, 1/option.Or(l.Temperature, 0.1)) }
+func (l Spread) Set(s *Set) { addRatioTerms(s, 1/option.OrDefault(l.Temperature, 0.1)) }

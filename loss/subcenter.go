@@ -49,25 +49,25 @@ func (l *SubcenterArcFace) Set(s *Set) {
 	if len(s.Pos) == 0 {
 		return
 	}
-	k, scale := l.centers(), option.Or(l.Scale, 64)
+	k, scale := l.centers(), option.OrDefault(l.Scale, 64)
 	others := len(s.Neg) / k
 	z := s.Scratch(1 + others)
-	at := nearest(s.Pos)
-	own, slope := widened(float64(s.Pos[at]), option.Or(l.Margin, 0.5))
+	at := argmax(s.Pos)
+	own, slope := cosPlusMargin(float64(s.Pos[at]), option.OrDefault(l.Margin, 0.5))
 	z[0] = scale * own
 	for c := range others {
 		group := s.Neg[c*k : (c+1)*k]
-		z[1+c] = scale * float64(group[nearest(group)])
+		z[1+c] = scale * float64(group[argmax(group)])
 	}
 	s.Term(max(0, softmax(z, false)-scale*own))
 	s.DPos[at] = float32(scale * (z[0] - 1) * slope)
 	for c := range others {
-		s.DNeg[c*k+nearest(s.Neg[c*k:(c+1)*k])] = float32(scale * z[1+c])
+		s.DNeg[c*k+argmax(s.Neg[c*k:(c+1)*k])] = float32(scale * z[1+c])
 	}
 }
 
-// nearest returns the place of the largest similarity.
-func nearest(x []float32) int {
+// argmax returns the place of the largest similarity.
+func argmax(x []float32) int {
 	at := 0
 	for k, v := range x {
 		if v > x[at] {

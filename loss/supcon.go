@@ -28,4 +28,4 @@ type SupCon struct {
 func (l SupCon) Traits() Traits { return Traits{Reduction: l.Reduce} }
 
 // Set implements Sets.
-func (l SupCon) Set(s *Set) { softPositives(s, option.Or(l.Temperature, 0.1), math.Inf(1)) }
+func (l SupCon) Set(s *Set) { addSoftTerm(s, option.OrDefault(l.Temperature, 0.1), math.Inf(1)) }

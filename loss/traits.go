@@ -50,8 +50,8 @@ const (
 	Euclidean  = pair.Euclidean  // D = |a - b|
 )
 
-// distance is the measure of a loss that lets its user choose between distances.
-func distance(euclidean bool) Measure {
+// measureOf is the measure of a loss that lets its user choose between distances.
+func measureOf(euclidean bool) Measure {
 	if euclidean {
 		return Euclidean
 	}

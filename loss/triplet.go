@@ -24,11 +24,11 @@ type Triplet struct {
 }
 
 // Traits implements Loss.
-func (l Triplet) Traits() Traits { return Traits{Measure: distance(l.Euclidean), Reduction: l.Reduce} }
+func (l Triplet) Traits() Traits { return Traits{Measure: measureOf(l.Euclidean), Reduction: l.Reduce} }
 
 // Tuples implements Tuples.
 func (l Triplet) Tuples(ap, an, val, dap, dan []float32) {
-	m := float32(option.Or(l.Margin, 0.2))
+	m := float32(option.OrDefault(l.Margin, 0.2))
 	for k, p := range ap {
 		v := p - an[k] + m
 		if v > 0 {

@@ -31,16 +31,16 @@ func (l TupletMargin) Traits() Traits { return Traits{Reduction: l.Reduce} }
 
 // Set implements Sets.
 func (l TupletMargin) Set(s *Set) {
-	if !s.both() {
+	if !s.hasBothSides() {
 		return
 	}
-	scale, slack := option.Or(l.Scale, 64), option.Or(l.Slack, 0.1)
+	scale, slack := option.OrDefault(l.Scale, 64), option.OrDefault(l.Slack, 0.1)
 	z := s.Scratch(len(s.Neg))
-	scaled(z, s.Neg, scale, 0)
+	scaleShifted(z, s.Neg, scale, 0)
 	all := softmax(z, false)
 	var total float64
 	for k, p := range s.Pos {
-		c, dc := turn(float64(p), -slack)
+		c, dc := cosPlusAngle(float64(p), -slack)
 		v, w := softplus(all - scale*c)
 		s.Term(v)
 		s.DPos[k] = float32(-scale * w * dc)
@@ -51,11 +51,11 @@ func (l TupletMargin) Set(s *Set) {
 	}
 }
 
-// turn returns cos(theta + angle) for cos(theta) = c, and its derivative with
+// cosPlusAngle returns cos(theta + angle) for cos(theta) = c, and its derivative with
 // respect to c. Near theta = 0 and pi, where the derivative has a pole, it is
 // held at its value a thousandth of a radian away; a c beyond -1 and 1, as
 // embeddings off the sphere have it, counts as these, with the derivative 0.
-func turn(c, angle float64) (value, slope float64) {
+func cosPlusAngle(c, angle float64) (value, slope float64) {
 	sin := math.Sqrt(max(0, 1-c*c))
 	slope = math.Cos(angle) + c/max(sin, 1e-3)*math.Sin(angle)
 	if c <= -1 || c >= 1 {

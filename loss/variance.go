@@ -49,8 +49,8 @@ func (l IntraPairVariance) Summary(pass int, s *Set, out []float64) {
 // bounds returns (1-e) E[S_ap] and (1+e) E[S_an].
 func (l IntraPairVariance) bounds(s *Set) (pos, neg float64) {
 	t := s.Total[0]
-	return (1 - option.Or(l.PosEpsilon, 0.01)) * t[0] / max(t[1], 1),
-		(1 + option.Or(l.NegEpsilon, 0.01)) * t[2] / max(t[3], 1)
+	return (1 - option.OrDefault(l.PosEpsilon, 0.01)) * t[0] / max(t[1], 1),
+		(1 + option.OrDefault(l.NegEpsilon, 0.01)) * t[2] / max(t[3], 1)
 }
 
 // Set implements Sets.
@@ -58,8 +58,8 @@ func (l IntraPairVariance) Set(s *Set) {
 	p, n := l.bounds(s)
 	np, nn := max(s.Total[0][1], 1), max(s.Total[0][3], 1)
 	// What every pair gains because it moves the mean.
-	dp := 2 * (1 - option.Or(l.PosEpsilon, 0.01)) * s.Total[1][0] / (np * np)
-	dn := -2 * (1 + option.Or(l.NegEpsilon, 0.01)) * s.Total[1][1] / (nn * nn)
+	dp := 2 * (1 - option.OrDefault(l.PosEpsilon, 0.01)) * s.Total[1][0] / (np * np)
+	dn := -2 * (1 + option.OrDefault(l.NegEpsilon, 0.01)) * s.Total[1][1] / (nn * nn)
 	for k, x := range s.Pos {
 		v := max(0, p-float64(x))
 		s.Term(v * v / np)

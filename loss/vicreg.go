@@ -43,7 +43,7 @@ func (l *VICReg) Traits() Traits { return Traits{Measure: Squared, Reduction: l.
 
 // Set implements Sets.
 func (l *VICReg) Set(s *Set) {
-	lambda := option.Or(l.Lambda, 25)
+	lambda := option.OrDefault(l.Lambda, 25)
 	for k, x := range s.Pos {
 		s.Term(lambda * float64(x))
 		s.DPos[k] = float32(lambda)
@@ -59,7 +59,8 @@ func (l *VICReg) Whole(e *matrix.Dense, weight float64, grad *matrix.Dense) floa
 	l.centre(e)
 	reshape(&l.covariance, d, d)
 	matrix.Gemm(true, false, 1/float32(n-1), &l.centred, &l.centred, 0, &l.covariance)
-	mu, nu, gamma := option.Or(l.Mu, 25)/float64(d), option.Or(l.Nu, 1)/float64(d), option.Or(l.Gamma, 1)
+	mu, nu, gamma := option.OrDefault(l.Mu, 25)/float64(d), option.OrDefault(l.Nu, 1)/float64(d),
+		option.OrDefault(l.Gamma, 1)
 	var value float64
 	// The covariance becomes what the centred embeddings are multiplied by in the
 	// gradient.

@@ -15,9 +15,9 @@ func New(r, c int) *Dense {
 	return &Dense{Rows: r, Cols: c, Stride: c, Data: make([]float32, r*c)}
 }
 
-// Of wraps data, r*c values in row-major order, without copying it.
+// FromSlice wraps data, r*c values in row-major order, without copying it.
 // It panics if the length does not match.
-func Of(r, c int, data []float32) *Dense {
+func FromSlice(r, c int, data []float32) *Dense {
 	if len(data) != r*c {
 		panic(fmt.Sprintf("mat: %d values for a %d x %d matrix", len(data), r, c))
 	}

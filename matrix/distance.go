@@ -28,16 +28,16 @@ func SquaredDistances(a, b, c *Dense) {
 		}
 		return
 	}
-	p := products.Get().(*product)
+	p := productPool.Get().(*product)
 	p.m, p.n, p.k = a.Rows, b.Rows, a.Cols
-	p.a, p.b = operandOf(a, false), operandOf(b, true)
+	p.a, p.b = newOperand(a, false), newOperand(b, true)
 	p.c, p.ldc = c.Data, c.Stride
-	p.alpha, p.add, p.clamp, p.oneSum = -2, false, true, true
-	p.normsA, p.normsB = p.norms.of(a, p.normsA), p.normsB[:0]
+	p.alpha, p.add, p.clamp, p.singleBlock = -2, false, true, true
+	p.normsA, p.normsB = p.norms.squaredNorms(a, p.normsA), p.normsB[:0]
 	if sameRows(a, b) {
 		p.normsB = append(p.normsB, p.normsA...)
 	} else {
-		p.normsB = p.norms.of(b, p.normsB)
+		p.normsB = p.norms.squaredNorms(b, p.normsB)
 	}
 	p.rowAdd, p.shift = p.normsA, p.normsB
 	_ = p.run() // without a context it cannot fail
@@ -56,9 +56,9 @@ type normTask struct {
 	buf par.Scratch
 }
 
-// of returns the squared norms of m's rows, padded with zeros so that tiles may
+// squaredNorms returns the squared norms of m's rows, padded with zeros so that tiles may
 // read past the last, in out's memory if that is large enough.
-func (t *normTask) of(m *Dense, out []float32) []float32 {
+func (t *normTask) squaredNorms(m *Dense, out []float32) []float32 {
 	t.m, t.out = m, par.Grow(out, m.Rows+simd.MaxTileCols)
 	clear(t.out)
 	n := (m.Rows + simd.TileCols() - 1) / simd.TileCols()

@@ -7,7 +7,7 @@ import (
 )
 
 func TestSquaredDistances(t *testing.T) {
-	eachLevel(t, func(t *testing.T) {
+	forEachLevel(t, func(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(20, 20))
 		for _, s := range [][3]int{{1, 1, 1}, {5, 3, 2}, {40, 70, 33}, {29, 130, 1100}, {3, 4, 0}, {0, 4, 3}, {4, 0, 3},
 			{200, 190, 128}} {
@@ -32,7 +32,7 @@ func TestSquaredDistances(t *testing.T) {
 // Equal rows are at distance 0 exactly, whether or not they are the same row,
 // however long, and no distance is negative.
 func TestSquaredDistancesOfEqualRows(t *testing.T) {
-	eachLevel(t, func(t *testing.T) {
+	forEachLevel(t, func(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(21, 21))
 		for _, d := range []int{1, 7, 128, 1025, 2500} {
 			a := random(rnd, 50, d, 0)

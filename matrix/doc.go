@@ -2,7 +2,7 @@
 // metric learning: Gemm, matrix products of blocks that stay in the cache, and
 // SquaredDistances between the rows of two matrices.
 //
-//	x := Of(2, 3, []float32{1, 2, 3, 4, 5, 6}) // two rows of three numbers
+//	x := FromSlice(2, 3, []float32{1, 2, 3, 4, 5, 6}) // two rows of three numbers
 //	s := New(2, 2)
 //	Gemm(false, true, 1, x, x, 0, s) // s = x xᵀ, the similarities of the rows
 //

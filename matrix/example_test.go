@@ -8,7 +8,7 @@ import (
 
 // Similarities and squared distances of all pairs of rows.
 func Example() {
-	x := matrix.Of(3, 2, []float32{1, 0, 0, 2, 3, 4})
+	x := matrix.FromSlice(3, 2, []float32{1, 0, 0, 2, 3, 4})
 	s, d := matrix.New(3, 3), matrix.New(3, 3)
 	matrix.Gemm(false, true, 1, x, x, 0, s)
 	matrix.SquaredDistances(x, x, d)

@@ -49,12 +49,12 @@ func gemm(ctx context.Context, transA, transB bool, alpha float32, a, b *Dense, 
 		}
 		return nil
 	}
-	p := products.Get().(*product)
+	p := productPool.Get().(*product)
 	p.m, p.n, p.k = m, n, k
-	p.a, p.b = operandOf(a, transA), operandOf(b, transB)
+	p.a, p.b = newOperand(a, transA), newOperand(b, transB)
 	p.c, p.ldc = c.Data, c.Stride
 	p.alpha, p.add = alpha, beta != 0
-	p.shift, p.rowAdd, p.clamp, p.oneSum = nil, nil, false, false
+	p.shift, p.rowAdd, p.clamp, p.singleBlock = nil, nil, false, false
 	p.ctx = ctx
 	err := p.run()
 	p.release()
@@ -64,7 +64,7 @@ func gemm(ctx context.Context, transA, transB bool, alpha float32, a, b *Dense, 
 func (p *product) release() {
 	p.ctx = nil
 	p.a, p.b, p.c, p.shift, p.rowAdd = operand{}, operand{}, nil, nil, nil
-	products.Put(p)
+	productPool.Put(p)
 }
 
 func scaleRows(c *Dense, by float32) {

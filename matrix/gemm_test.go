@@ -21,7 +21,7 @@ func random(rnd *rand.Rand, r, c, extra int) *Dense {
 	return m
 }
 
-func eachLevel(t *testing.T, f func(t *testing.T)) {
+func forEachLevel(t *testing.T, f func(t *testing.T)) {
 	for l := simd.Generic; l <= simd.AVX512; l++ {
 		restore := simd.Force(l)
 		if simd.Active() == l {
@@ -85,7 +85,7 @@ func checkGemm(t *testing.T, rnd *rand.Rand, m, n, k int, ta, tb bool, alpha, be
 }
 
 func TestGemm(t *testing.T) {
-	eachLevel(t, func(t *testing.T) {
+	forEachLevel(t, func(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(3, 3))
 		for _, s := range [][3]int{
 			{0, 3, 4}, {3, 0, 4}, {3, 4, 0}, {1, 1, 1}, {1, 33, 5}, {29, 1, 7}, {14, 32, 9}, {15, 33, 10},

@@ -18,13 +18,13 @@ const (
 	// minChunk is the least number of multiply-adds worth handing to another
 	// core.
 	minChunk = 1 << 18
-	// wantChunks is how many chunks even out the cores' speeds.
-	wantChunks = 8
+	// targetChunks is how many chunks even out the cores' speeds.
+	targetChunks = 8
 )
 
-// blocks are sizes that results do not depend on, as large as the processor's caches
+// blockSizes are sizes that results do not depend on, as large as the processor's caches
 // make best.
-type blocks struct {
+type blockSizes struct {
 	// a bounds the values of A that a chunk goes through again for each panel: they
 	// stay in the second-level cache.
 	a int
@@ -32,11 +32,11 @@ type blocks struct {
 	b int
 }
 
-func blocksFor(f simd.Family) blocks {
+func chooseBlockSizes(f simd.Family) blockSizes {
 	if f == simd.Sapphire {
-		return blocks{a: 128 << 10, b: 4 << 20}
+		return blockSizes{a: 128 << 10, b: 4 << 20}
 	}
-	return blocks{a: 64 << 10, b: 1 << 20}
+	return blockSizes{a: 64 << 10, b: 1 << 20}
 }
 
 // product is one blocked matrix product
@@ -56,10 +56,10 @@ type product struct {
 	add            bool
 	shift, rowAdd  []float32       // nil, or padded to whole tiles
 	clamp          bool            // act(v) = max(v, 0)
-	oneSum         bool            // the inner dimension is not cut into blocks
+	singleBlock    bool            // the inner dimension is not cut into blocks
 	ctx            context.Context // nil, or looked at between blocks
 	tr, tc         int             // size of the tile
-	blocks         blocks
+	blocks         blockSizes
 	j0, jn, k0, kn int // the block of B at hand
 	rows, cols     int // size of a chunk
 	chunksJ        int
@@ -78,11 +78,11 @@ type operand struct {
 	trans  bool
 }
 
-func operandOf(m *Dense, trans bool) operand { return operand{m.Data, m.Stride, trans} }
+func newOperand(m *Dense, trans bool) operand { return operand{m.Data, m.Stride, trans} }
 
-var products = sync.Pool{New: func() any { return new(product) }}
+var productPool = sync.Pool{New: func() any { return new(product) }}
 
-// run computes the product. All fields down to oneSum must be set. Its only
+// run computes the product. All fields down to singleBlock must be set. Its only
 // error is that of ctx.
 func (p *product) run() error {
 	if p.m == 0 || p.n == 0 {
@@ -92,12 +92,12 @@ func (p *product) run() error {
 		panic("mat: empty inner dimension")
 	}
 	p.tr, p.tc = simd.TileRows(), simd.TileCols()
-	p.blocks = blocksFor(simd.Processor())
+	p.blocks = chooseBlockSizes(simd.Processor())
 	for j := range p.scale {
 		p.scale[j] = p.alpha
 	}
 	kn := p.k
-	if !p.oneSum {
+	if !p.singleBlock {
 		blocks := (p.k + blockK - 1) / blockK
 		kn = (p.k + blocks - 1) / blocks
 	}
@@ -105,7 +105,7 @@ func (p *product) run() error {
 	p.panels = par.Grow(p.panels, p.jn*kn)
 	for p.j0 = 0; p.j0 < p.n; p.j0 += p.jn {
 		jn := min(p.jn, p.n-p.j0)
-		p.grid(jn, kn)
+		p.chooseChunks(jn, kn)
 		for p.k0 = 0; p.k0 < p.k; p.k0 += kn {
 			if p.ctx != nil {
 				if err := p.ctx.Err(); err != nil {
@@ -114,22 +114,22 @@ func (p *product) run() error {
 			}
 			p.kn = min(kn, p.k-p.k0)
 			p.packing = true
-			p.do((jn+p.tc-1)/p.tc, jn*p.kn*8)
+			p.runChunks((jn+p.tc-1)/p.tc, jn*p.kn*8)
 			p.packing = false
-			p.do((p.m+p.rows-1)/p.rows*p.chunksJ, p.m*jn*p.kn)
+			p.runChunks((p.m+p.rows-1)/p.rows*p.chunksJ, p.m*jn*p.kn)
 		}
 	}
 	return nil
 }
 
-func (p *product) do(chunks, work int) {
+func (p *product) runChunks(chunks, work int) {
 	par.DoIf(work >= 2*minChunk, chunks, p)
 }
 
-// grid chooses the size of chunks: rows as blocks.a allows, but at least wantChunks
+// chooseChunks chooses the size of chunks: rows as blocks.a allows, but at least targetChunks
 // in all where the work suffices; of about one size, as cores end together then.
-func (p *product) grid(jn, kn int) {
-	want := min(wantChunks, max(1, p.m*jn*kn/minChunk))
+func (p *product) chooseChunks(jn, kn int) {
+	want := min(targetChunks, max(1, p.m*jn*kn/minChunk))
 	tiles, panels := (p.m+p.tr-1)/p.tr, (jn+p.tc-1)/p.tc
 	most := max(1, p.blocks.a/kn/p.tr)
 	each, split := min(most, max(1, tiles/want)), 1
@@ -186,7 +186,7 @@ func (p *product) compute(i0, i1, j0, j1 int) {
 	full := (i1 - i0) / p.tr * p.tr
 	var aoff, coff, atail [simd.MaxTileRows]int64
 	var step int
-	a, lda, copied := p.left(i0, i1, (j1-j0)/p.tc)
+	a, lda, copied := p.leftRows(i0, i1, (j1-j0)/p.tc)
 	if p.a.trans { // a holds tiles of kn x tr
 		t.AStep, t.ATile, step = 4*p.tr, 4*p.tr*p.kn, 4
 	} else {
@@ -235,9 +235,9 @@ func (p *product) compute(i0, i1, j0, j1 int) {
 	}
 }
 
-// left returns rows i0..i1-1 of op(A) within the block of k in a layout that
+// leftRows returns rows i0..i1-1 of op(A) within the block of k in a layout that
 // tiles can read: as they lie, or a copy.
-func (p *product) left(i0, i1, panels int) (a []float32, stride int, copied bool) {
+func (p *product) leftRows(i0, i1, panels int) (a []float32, stride int, copied bool) {
 	if p.a.trans {
 		a = p.copies.Get(roundUp(i1-i0, p.tr) * p.kn)
 		for i := i0; i < i1; i += p.tr {

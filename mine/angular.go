@@ -6,7 +6,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
-// angular draws, for each positive, among the negatives that it and the anchor are
+// chooseAngular draws, for each positive, among the negatives that it and the anchor are
 // seen from at an angle above Angle,
 //
 //	atan( |a-p| / (2 |n-c|) ) > angle,  c = (a+p)/2,
@@ -14,10 +14,10 @@ import (
 // which is |n-c|² < |a-p|² / (4 tan² angle). Distances are taken between the vectors
 // themselves: |n-c|² from similarities would lose all its digits where it matters,
 // near 0.
-func (m *Miner) angular(i int, s *Scratch, rng *stream) {
+func (m *Miner) chooseAngular(i int, s *Scratch, rng *stream) {
 	s.Paired = true
 	a := m.t.A.E.Row(i)
-	tan := math.Tan(option.Or(m.cfg.Angle, defaultAngle) * math.Pi / 180)
+	tan := math.Tan(option.OrDefault(m.cfg.Angle, defaultAngle) * math.Pi / 180)
 	s.center = grow(s.center, len(a))
 	if m.cfg.NegativeRange == (Range{}) {
 		s.others = m.t.NegativeIndices(i, s.others)
@@ -32,7 +32,7 @@ func (m *Miner) angular(i int, s *Scratch, rng *stream) {
 		limit := apart / (4 * tan * tan)
 		s.idx = s.idx[:0]
 		for _, j := range s.others {
-			if inside(m.t.R.E.Row(int(j)), s.center, limit) {
+			if isInsideBall(m.t.R.E.Row(int(j)), s.center, limit) {
 				s.idx = append(s.idx, j)
 			}
 		}
@@ -41,12 +41,12 @@ func (m *Miner) angular(i int, s *Scratch, rng *stream) {
 			s.NoCandidate++
 			continue
 		}
-		s.Neg = append(s.Neg, s.idx[rng.below(len(s.idx))])
+		s.Neg = append(s.Neg, s.idx[rng.intN(len(s.idx))])
 	}
 }
 
-// inside reports whether |x-c|² < limit.
-func inside(x, c []float32, limit float64) bool {
+// isInsideBall reports whether |x-c|² < limit.
+func isInsideBall(x, c []float32, limit float64) bool {
 	var sum float64
 	for k, v := range x {
 		d := float64(v) - float64(c[k])

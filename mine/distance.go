@@ -7,7 +7,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/scan"
 )
 
-// distanceWeighted draws, for each positive, a negative with probability
+// chooseDistanceWeighted draws, for each positive, a negative with probability
 // proportional to min(MaxWeight, 1/q(D_an)), where
 // q(d) = d^(dim-2) (1 - d²/4)^((dim-3)/2) is the density of distances between
 // points spread uniformly over the unit sphere. D_an is clamped below at
@@ -16,13 +16,13 @@ import (
 //
 // The maximum that keeps the exponentials in range is the anchor's own: one
 // over the whole batch leaves most anchors with weights that underflow.
-func (m *Miner) distanceWeighted(i int, s *Scratch, rng *stream) {
-	m.nearness(i, s)
+func (m *Miner) chooseDistanceWeighted(i int, s *Scratch, rng *stream) {
+	m.loadNearness(i, s)
 	_, most := m.cfg.Reach()
-	limit := float32((float64(s.c) - most*most) / 2)
-	s.idx = scan.Between(s.v, math.Nextafter32(limit, -inf), inf, s.idx)
+	limit := float32((float64(s.offset) - most*most) / 2)
+	s.idx = scan.Between(s.scores, math.Nextafter32(limit, -inf), inf, s.idx)
 	s.weight = grow(s.weight, len(s.idx))
-	largest := m.density.logWeights(s.v, s.c, s.idx, s.weight)
+	largest := m.density.logWeights(s.scores, s.offset, s.idx, s.weight)
 	var total float64
 	if !math.IsInf(float64(largest), -1) {
 		total = float64(scan.ExpSum(s.weight, s.weight, 1, -largest))
@@ -30,17 +30,17 @@ func (m *Miner) distanceWeighted(i int, s *Scratch, rng *stream) {
 	s.Paired = len(s.Pos) > 0
 	for range max(1, len(s.Pos)) {
 		if total == 0 {
-			s.Neg = append(s.Neg, m.negative(i, rng.below(s.negatives), s))
+			s.Neg = append(s.Neg, m.candidateNegative(i, rng.intN(s.negatives), s))
 			s.Fallback++
 			continue
 		}
-		s.Neg = append(s.Neg, s.idx[draw(s.weight, rng.unit()*total)])
+		s.Neg = append(s.Neg, s.idx[drawIndex(s.weight, rng.uniform()*total)])
 	}
 }
 
-// draw returns the first index at which the cumulative weight exceeds x, or the
+// drawIndex returns the first index at which the cumulative weight exceeds x, or the
 // last of positive weight if rounding left it none.
-func draw(weight []float32, x float64) int {
+func drawIndex(weight []float32, x float64) int {
 	var sum float64
 	last := 0
 	for k, w := range weight {
@@ -64,7 +64,7 @@ type density struct {
 	lo, hi, scale float64 // squared distances of the first and last point
 	table         []float32
 	direct        bool // the range reaches the pole at D = 2
-	most          float32
+	maxLogWeight  float32
 }
 
 const densityPoints = 1 << 13
@@ -76,7 +76,7 @@ func (d *density) prepare(cfg Config, dim int) {
 	d.dim, d.cfg = dim, cfg
 	nearest, cutoff := cfg.Reach()
 	d.lo, d.hi = nearest*nearest, cutoff*cutoff
-	d.most = float32(math.Log(option.Or(cfg.MaxWeight, math.Inf(1))))
+	d.maxLogWeight = float32(math.Log(option.OrDefault(cfg.MaxWeight, math.Inf(1))))
 	d.direct = !(d.lo > 0.01 && d.hi < 3.9 && d.hi > d.lo)
 	if d.direct {
 		return
@@ -84,12 +84,12 @@ func (d *density) prepare(cfg Config, dim int) {
 	d.table = grow(d.table, densityPoints+1)
 	d.scale = densityPoints / (d.hi - d.lo)
 	for k := range d.table {
-		d.table[k] = float32(d.at(d.lo + float64(k)/d.scale))
+		d.table[k] = float32(d.logInverse(d.lo + float64(k)/d.scale))
 	}
 }
 
-// at returns log(1/q) at a squared distance, -Inf from D = 2 on.
-func (d *density) at(d2 float64) float64 {
+// logInverse returns log(1/q) at a squared distance, -Inf from D = 2 on.
+func (d *density) logInverse(d2 float64) float64 {
 	if d2 >= 4 {
 		return math.Inf(-1)
 	}
@@ -105,7 +105,7 @@ func (d *density) logWeights(v []float32, c float32, idx []int32, w []float32) f
 	w = w[:len(idx)]
 	if d.direct {
 		for k, j := range idx {
-			w[k] = min(d.most, float32(d.at(max(d.lo, float64(c)-2*float64(v[j])))))
+			w[k] = min(d.maxLogWeight, float32(d.logInverse(max(d.lo, float64(c)-2*float64(v[j])))))
 			largest = max(largest, w[k])
 		}
 		return largest
@@ -123,8 +123,8 @@ func (d *density) logWeights(v []float32, c float32, idx []int32, w []float32) f
 		}
 		n := int(at)
 		x := table[n] + float32(at-float64(n))*(table[n+1]-table[n])
-		if x > d.most {
-			x = d.most
+		if x > d.maxLogWeight {
+			x = d.maxLogWeight
 		}
 		if x > largest {
 			largest = x

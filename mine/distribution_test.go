@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// tableOf compares random unit embeddings with labels in turn.
-func tableOf(t *testing.T, n, d, classes int, seed uint64) (*pair.Table, []int64) {
+// newTable compares random unit embeddings with labels in turn.
+func newTable(t *testing.T, n, d, classes int, seed uint64) (*pair.Table, []int64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 9))
 	e, labels := matrix.New(n, d), make([]int64, n)
@@ -31,7 +31,7 @@ func tableOf(t *testing.T, n, d, classes int, seed uint64) (*pair.Table, []int64
 	return table, labels
 }
 
-func distanceOf(t *pair.Table, i, j int) float64 {
+func exactDistance(t *pair.Table, i, j int) float64 {
 	return math.Sqrt(pair.SquaredDistance(t.A.E.Row(i), t.R.E.Row(j)))
 }
 
@@ -43,9 +43,9 @@ func quantile(degrees int) float64 {
 	return k * x * x * x
 }
 
-// compare draws for all anchors in many steps and compares how often each
+// checkFrequencies draws for all anchors in many steps and compares how often each
 // reference is chosen with its probability.
-func compare(t *testing.T, table *pair.Table, cfg Config, chosen func(*Selection) []int32,
+func checkFrequencies(t *testing.T, table *pair.Table, cfg Config, chosen func(*Selection) []int32,
 	probability func(i, j int) float64) {
 	t.Helper()
 	n := table.Groups.Anchors()
@@ -54,7 +54,7 @@ func compare(t *testing.T, table *pair.Table, cfg Config, chosen func(*Selection
 	const steps = 4000
 	counts := make([][]int, n)
 	for i := range counts {
-		counts[i] = make([]int, table.Refs())
+		counts[i] = make([]int, table.NumRefs())
 	}
 	for step := range steps {
 		m.Begin(table, uint64(step))
@@ -114,30 +114,30 @@ func uniform(n int, pass func(j int) bool) func(j int) float64 {
 }
 
 func TestRandomPositiveIsUniform(t *testing.T) {
-	table, labels := tableOf(t, 24, 5, 4, 1)
-	compare(t, table, Config{Positives: RandomPositive, Negatives: HardNegative, Seed: 3}, positives,
+	table, labels := newTable(t, 24, 5, 4, 1)
+	checkFrequencies(t, table, Config{Positives: RandomPositive, Negatives: HardNegative, Seed: 3}, positives,
 		func(i, j int) float64 {
 			return uniform(len(labels), func(j int) bool { return j != i && labels[j] == labels[i] })(j)
 		})
 }
 
 func TestRandomNegativeIsUniform(t *testing.T) {
-	table, labels := tableOf(t, 24, 5, 4, 2)
-	compare(t, table, Config{Negatives: RandomNegative, Seed: 4}, negatives, func(i, j int) float64 {
+	table, labels := newTable(t, 24, 5, 4, 2)
+	checkFrequencies(t, table, Config{Negatives: RandomNegative, Seed: 4}, negatives, func(i, j int) float64 {
 		return uniform(len(labels), func(j int) bool { return labels[j] != labels[i] })(j)
 	})
 }
 
 func TestFaceNetNegativeIsUniformInsideTheMargin(t *testing.T) {
-	table, labels := tableOf(t, 30, 4, 3, 3)
+	table, labels := newTable(t, 30, 4, 3, 3)
 	for _, euclidean := range []bool{false, true} {
 		d := func(i, j int) float64 {
 			if euclidean {
-				return distanceOf(table, i, j)
+				return exactDistance(table, i, j)
 			}
-			return math.Pow(distanceOf(table, i, j), 2)
+			return math.Pow(exactDistance(table, i, j), 2)
 		}
-		compare(t, table, Config{Positives: HardPositive, Negatives: FaceNetNegative, Margin: new(0.4),
+		checkFrequencies(t, table, Config{Positives: HardPositive, Negatives: FaceNetNegative, Margin: new(0.4),
 			Euclidean: euclidean, Seed: 5}, negatives, func(i, j int) float64 {
 			farthest := 0.0
 			for p := range labels {
@@ -172,12 +172,12 @@ func TestDistanceWeights(t *testing.T) {
 		{"narrow", 8, Config{Cutoff: new(1.1), Nearest: new(0.9)}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			table, labels := tableOf(t, 26, tc.dim, 3, 6)
+			table, labels := newTable(t, 26, tc.dim, 3, 6)
 			tc.cfg.Negatives, tc.cfg.Seed = DistanceNegative, 7
-			nearest, cutoff, most := option.Or(tc.cfg.Nearest, 0.5), option.Or(tc.cfg.Cutoff, 1.4),
-				option.Or(tc.cfg.MaxWeight, math.Inf(1))
+			nearest, cutoff, most := option.OrDefault(tc.cfg.Nearest, 0.5), option.OrDefault(tc.cfg.Cutoff, 1.4),
+				option.OrDefault(tc.cfg.MaxWeight, math.Inf(1))
 			weight := func(i, j int) float64 {
-				d := distanceOf(table, i, j)
+				d := exactDistance(table, i, j)
 				if labels[i] == labels[j] || d > cutoff || d >= 2 {
 					return 0
 				}
@@ -185,7 +185,7 @@ func TestDistanceWeights(t *testing.T) {
 				q := math.Pow(d, float64(tc.dim-2)) * math.Pow(1-d*d/4, float64(tc.dim-3)/2)
 				return math.Min(most, 1/q)
 			}
-			compare(t, table, tc.cfg, negatives, func(i, j int) float64 {
+			checkFrequencies(t, table, tc.cfg, negatives, func(i, j int) float64 {
 				var total float64
 				for k := range labels {
 					total += weight(i, k)
@@ -204,7 +204,7 @@ func TestDistanceWeights(t *testing.T) {
 // every anchor with a negative inside the cutoff has a draw.
 func TestTrapDistanceWeightsPerRow(t *testing.T) {
 	for _, dim := range []int{256, 512} {
-		table, labels := tableOf(t, 128, dim, 8, 8)
+		table, labels := newTable(t, 128, dim, 8, 8)
 		// One pair far nearer than all others, and of one class at that.
 		copy(table.A.E.Row(8), table.A.E.Row(0))
 		table.Load(0, 128)
@@ -214,13 +214,13 @@ func TestTrapDistanceWeightsPerRow(t *testing.T) {
 		for i := range labels {
 			inside := false
 			for j := range labels {
-				inside = inside || labels[i] != labels[j] && distanceOf(table, i, j) <= 1.4
+				inside = inside || labels[i] != labels[j] && exactDistance(table, i, j) <= 1.4
 			}
 			sel := m.Mine(i, &s)
 			if inside && sel.Fallback > 0 {
 				t.Fatalf("dimension %d: anchor %d fell back although it has weights", dim, i)
 			}
-			if got := distanceOf(table, i, int(sel.Neg[0])); inside && got > 1.4+1e-6 {
+			if got := exactDistance(table, i, int(sel.Neg[0])); inside && got > 1.4+1e-6 {
 				t.Fatalf("dimension %d: anchor %d drew a negative at %v", dim, i, got)
 			}
 		}
@@ -230,14 +230,14 @@ func TestTrapDistanceWeightsPerRow(t *testing.T) {
 // TestTrapAllWeightsVanish: an anchor whose negatives all lie beyond the cutoff
 // draws uniformly among negatives, never a positive.
 func TestTrapAllWeightsVanish(t *testing.T) {
-	table, labels := tableOf(t, 24, 3, 2, 10)
+	table, labels := newTable(t, 24, 3, 2, 10)
 	for i := range labels { // two opposite clusters
 		r := table.A.E.Row(i)
 		clear(r)
 		r[0] = float32(1 - 2*labels[i])
 	}
 	table.Load(0, len(labels))
-	compare(t, table, Config{Negatives: DistanceNegative}, negatives, func(i, j int) float64 {
+	checkFrequencies(t, table, Config{Negatives: DistanceNegative}, negatives, func(i, j int) float64 {
 		return uniform(len(labels), func(j int) bool { return labels[j] != labels[i] })(j)
 	})
 }

@@ -26,7 +26,7 @@ func TestDraw(t *testing.T) {
 		{[]float32{0, 1, 2, 0}, 3.5, 2},
 		{[]float32{1, 0}, 1, 0},
 	} {
-		if got := draw(tc.weight, tc.x); got != tc.want {
+		if got := drawIndex(tc.weight, tc.x); got != tc.want {
 			t.Errorf("%v at %v: %d, want %d", tc.weight, tc.x, got, tc.want)
 		}
 	}
@@ -69,7 +69,7 @@ func TestDensity(t *testing.T) {
 						return math.Inf(-1)
 					}
 					w := (2-float64(dim))*math.Log(max(d2, 1e-12))/2 - (float64(dim)-3)/2*math.Log(1-d2/4)
-					return min(w, math.Log(option.Or(cfg.MaxWeight, math.Inf(1))))
+					return min(w, math.Log(option.OrDefault(cfg.MaxWeight, math.Inf(1))))
 				}
 				want := formula(d2)
 				top = max(top, want)
@@ -150,7 +150,7 @@ func TestConfigCheck(t *testing.T) {
 
 // TestDrawnNegatives: one for each positive, one for an anchor without any.
 func TestDrawnNegatives(t *testing.T) {
-	table, labels := tableOf(t, 25, 4, 4, 11)
+	table, labels := newTable(t, 25, 4, 4, 11)
 	labels[24] = 9 // alone
 	table.Groups.Build(labels, labels, true)
 	for _, n := range []Negative{RandomNegative, DistanceNegative} {
@@ -178,7 +178,7 @@ func TestFaceNetAmongNearPoints(t *testing.T) {
 	// Anchor at (1, 0); the positive 3e-4 away, negatives at 1e-4, 2e-4,
 	// 3e-4, 4e-4, 5e-4, 7e-4.
 	offsets := []float32{0, 3e-4, 1e-4, 5e-4, 4e-4, 2e-4, 7e-4, 3e-4}
-	table, _ := tableOf(t, len(offsets), 2, 2, 1)
+	table, _ := newTable(t, len(offsets), 2, 2, 1)
 	for i, o := range offsets {
 		table.A.E.Row(i)[0], table.A.E.Row(i)[1] = 1, o
 	}

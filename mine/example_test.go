@@ -11,7 +11,7 @@ import (
 
 // Mining alone: the triplets that two policies make of a batch.
 func Example() {
-	embeddings := matrix.Of(6, 1, []float32{0, 1, 10, 3, 4, 12})
+	embeddings := matrix.FromSlice(6, 1, []float32{0, 1, 10, 3, 4, 12})
 	labels := []int64{0, 0, 0, 1, 1, 1}
 	chosen, err := mine.Select(embeddings, labels, mine.Config{
 		Positives: mine.EasyPositive,     // the nearest of the same label
@@ -35,7 +35,7 @@ func Example() {
 // Positives that the embedding already orders rightly, the farthest of them, against
 // the nearest negative, and of both only what is not too near to be a copy.
 func ExampleRange() {
-	embeddings := matrix.Of(6, 1, []float32{0, 2, 3, 9, 0.1, 4})
+	embeddings := matrix.FromSlice(6, 1, []float32{0, 2, 3, 9, 0.1, 4})
 	labels := []int64{0, 0, 0, 0, 1, 1}
 	notCopies := mine.Range{From: new(0.5)}
 	chosen, err := mine.Select(embeddings, labels, mine.Config{
@@ -50,8 +50,8 @@ func ExampleRange() {
 }
 
 // The negative at the median distance: a policy of your own beside one of ours.
-func ExampleOwn() {
-	median := &mine.Own{Name: "median", Choose: func(a *mine.Anchor) []int {
+func ExampleCustomPolicy() {
+	median := &mine.CustomPolicy{Name: "median", Choose: func(a *mine.Anchor) []int {
 		places := make([]int, len(a.Candidates))
 		for k := range places {
 			places[k] = k
@@ -59,10 +59,10 @@ func ExampleOwn() {
 		slices.SortFunc(places, func(j, k int) int { return cmp.Compare(a.Distances[j], a.Distances[k]) })
 		return places[len(places)/2:][:1]
 	}}
-	embeddings := matrix.Of(5, 1, []float32{0, 1, 3, 4, 12})
+	embeddings := matrix.FromSlice(5, 1, []float32{0, 1, 3, 4, 12})
 	chosen, err := mine.Select(embeddings, []int64{0, 0, 1, 1, 1}, mine.Config{
-		Positives:    mine.EasyPositive,
-		OwnNegatives: median,
+		Positives:       mine.EasyPositive,
+		CustomNegatives: median,
 	})
 	for anchor, s := range chosen {
 		fmt.Println(anchor, s.Pos, s.Neg)

@@ -2,14 +2,14 @@ package mine
 
 import "cmp"
 
-// mostBands bounds what the bands of a histogram take of memory.
-const mostBands = 1 << 16
+// maxBands bounds what the bands of a histogram take of memory.
+const maxBands = 1 << 16
 
-// histogram draws n references so that all distances between the nearest and the
+// drawByHistogram draws n references so that all distances between the nearest and the
 // farthest come up alike: the range of d, which has the distance of every candidate, is
 // cut into Bands equal bands, a band that holds a candidate is drawn, then one of the
 // candidates in it. It calls pick with places in d.
-func (m *Miner) histogram(d []float32, n int, s *Scratch, rng *stream, pick func(k int)) {
+func (m *Miner) drawByHistogram(d []float32, n int, s *Scratch, rng *stream, pick func(k int)) {
 	bands := cmp.Or(m.cfg.Bands, defaultBands)
 	nearest := d[argmin(d)]
 	width := float64(d[argmax(d)]) - float64(nearest)
@@ -30,7 +30,7 @@ func (m *Miner) histogram(d []float32, n int, s *Scratch, rng *stream, pick func
 	}
 	for range n {
 		// The band is the nth of those that hold something, the candidate the kth in it.
-		nth, b := rng.below(occupied), 0
+		nth, b := rng.intN(occupied), 0
 		for ; ; b++ {
 			if s.filled[b] == 0 {
 				continue
@@ -40,7 +40,7 @@ func (m *Miner) histogram(d []float32, n int, s *Scratch, rng *stream, pick func
 			}
 			nth--
 		}
-		kth := rng.below(int(s.filled[b]))
+		kth := rng.intN(int(s.filled[b]))
 		for k, at := range s.band {
 			if int(at) != b {
 				continue

@@ -10,7 +10,7 @@ import (
 // TestHistogramDraws holds the draw to the definition: bands alike, and alike within a
 // band.
 func TestHistogramDraws(t *testing.T) {
-	table, labels := tableOf(t, 30, 4, 2, 11)
+	table, labels := newTable(t, 30, 4, 2, 11)
 	for _, bands := range []int{1, 3, 0} {
 		for _, positive := range []bool{true, false} {
 			candidate := func(i, j int) bool { return i != j && (labels[i] == labels[j]) == positive }
@@ -22,19 +22,19 @@ func TestHistogramDraws(t *testing.T) {
 			if of == 0 {
 				of = 100
 			}
-			compare(t, table, cfg, chosen, func(i, j int) float64 {
+			checkFrequencies(t, table, cfg, chosen, func(i, j int) float64 {
 				if !candidate(i, j) {
 					return 0
 				}
 				nearest, farthest := math.Inf(1), 0.0
 				for k := range labels {
 					if candidate(i, k) {
-						nearest = min(nearest, distanceOf(table, i, k))
-						farthest = max(farthest, distanceOf(table, i, k))
+						nearest = min(nearest, exactDistance(table, i, k))
+						farthest = max(farthest, exactDistance(table, i, k))
 					}
 				}
 				band := func(k int) int {
-					return min(of-1, int((distanceOf(table, i, k)-nearest)/(farthest-nearest)*float64(of)+1e-5))
+					return min(of-1, int((exactDistance(table, i, k)-nearest)/(farthest-nearest)*float64(of)+1e-5))
 				}
 				held := map[int]int{}
 				for k := range labels {
@@ -51,7 +51,7 @@ func TestHistogramDraws(t *testing.T) {
 // TestAngularNegatives compares the candidates with the angle itself, over all anchors
 // and positives: what is drawn is one of them, and nothing if there is none.
 func TestAngularNegatives(t *testing.T) {
-	table, labels := tableOf(t, 36, 3, 3, 4)
+	table, labels := newTable(t, 36, 3, 3, 4)
 	for _, degrees := range []float64{5, 20, 40, 70} {
 		m := New(Config{Positives: AllPositives, Negatives: AngularNegative, Angle: new(degrees)})
 		angle := func(i, p, n int) float64 {
@@ -109,7 +109,7 @@ func TestAngularNegatives(t *testing.T) {
 // TestNewPoliciesOnOddInput: equal points have no angle and one band, an anchor without
 // a positive or a negative stays without, and far points do no harm.
 func TestNewPoliciesOnOddInput(t *testing.T) {
-	e := matrix.Of(6, 2, []float32{1, 0, 1, 0, 1, 0, 1, 0, 1e9, 0, -9e8, 3})
+	e := matrix.FromSlice(6, 2, []float32{1, 0, 1, 0, 1, 0, 1, 0, 1e9, 0, -9e8, 3})
 	labels := []int64{0, 0, 1, 1, 2, 3}
 	cfg := Config{Positives: HistogramPositive, Negatives: AngularNegative}
 	chosen, err := Select(e, labels, cfg)
@@ -137,7 +137,7 @@ func TestNewPoliciesOnOddInput(t *testing.T) {
 		t.Errorf("one class: %+v, %v", chosen, err)
 	}
 	for _, bad := range []Config{{Angle: new(0.0)}, {Angle: new(90.0)}, {Angle: new(math.NaN())}, {Bands: -1},
-		{Bands: mostBands + 1}} {
+		{Bands: maxBands + 1}} {
 		if _, err := Select(e, labels, bad); err == nil {
 			t.Errorf("%+v is taken", bad)
 		}

@@ -14,9 +14,9 @@ import (
 type Config struct {
 	Positives Positive
 	Negatives Negative
-	// OwnPositives and OwnNegatives are policies of a program's own, each in place of the
+	// CustomPositives and CustomNegatives are policies of a program's own, each in place of the
 	// one above.
-	OwnPositives, OwnNegatives *Own
+	CustomPositives, CustomNegatives *CustomPolicy
 
 	// PositiveRange and NegativeRange bound the distance of the positives and
 	// negatives from the anchor, in Euclidean distance whatever the loss's distance
@@ -60,13 +60,13 @@ const (
 // distance below which all negatives have the same weight, and the distance beyond
 // which it takes none.
 func (c Config) Reach() (nearest, cutoff float64) {
-	return option.Or(c.Nearest, defaultNearest), option.Or(c.Cutoff, defaultCutoff)
+	return option.OrDefault(c.Nearest, defaultNearest), option.OrDefault(c.Cutoff, defaultCutoff)
 }
 
 // Check returns an error for a policy that does not exist or a number out of range,
 // and names its key.
 func (c Config) Check() error {
-	for _, own := range []*Own{c.OwnPositives, c.OwnNegatives} {
+	for _, own := range []*CustomPolicy{c.CustomPositives, c.CustomNegatives} {
 		if own != nil && (own.Name == "" || own.Choose == nil) {
 			return fmt.Errorf("the policy %q of your own needs a name and a function that chooses", own.Name)
 		}
@@ -74,8 +74,8 @@ func (c Config) Check() error {
 	if int(c.Positives) >= len(positivePolicies) || int(c.Negatives) >= len(negativePolicies) {
 		return fmt.Errorf("unknown policies %v and %v", c.Positives, c.Negatives)
 	}
-	if c.OwnPositives == nil && positivePolicies[c.Positives].follows &&
-		c.OwnNegatives == nil && negativePolicies[c.Negatives].follows {
+	if c.CustomPositives == nil && positivePolicies[c.Positives].followsOther &&
+		c.CustomNegatives == nil && negativePolicies[c.Negatives].followsOther {
 		return fmt.Errorf("positives is %v and negatives is %v: each would depend on the other; take positives "+
 			"or negatives that do not", c.Positives, c.Negatives)
 	}
@@ -89,22 +89,22 @@ func (c Config) Check() error {
 	for _, n := range []struct {
 		key   string
 		value float64
-	}{{"margin", option.Or(c.Margin, defaultMargin)}, {"epsilon", option.Or(c.Epsilon, defaultEpsilon)},
+	}{{"margin", option.OrDefault(c.Margin, defaultMargin)}, {"epsilon", option.OrDefault(c.Epsilon, defaultEpsilon)},
 		{"nearest", nearest}} {
 		if !(n.value >= 0 && n.value <= math.MaxFloat64) {
 			return fmt.Errorf("%s is %v: it must be a number of at least 0", n.key, n.value)
 		}
 	}
-	if a := option.Or(c.Angle, defaultAngle); !(a > 0 && a < 90) {
+	if a := option.OrDefault(c.Angle, defaultAngle); !(a > 0 && a < 90) {
 		return fmt.Errorf("angle is %v: it must be between 0 and 90", a)
 	}
-	if c.Bands < 0 || c.Bands > mostBands {
-		return fmt.Errorf("bands is %d: it must be from 0, for %d, to %d", c.Bands, defaultBands, mostBands)
+	if c.Bands < 0 || c.Bands > maxBands {
+		return fmt.Errorf("bands is %d: it must be from 0, for %d, to %d", c.Bands, defaultBands, maxBands)
 	}
 	if !(cutoff > 0 && cutoff <= math.MaxFloat64) {
 		return fmt.Errorf("cutoff is %v: it must be above 0", cutoff)
 	}
-	if most := option.Or(c.MaxWeight, math.MaxFloat64); !(most > 0 && most <= math.MaxFloat64) {
+	if most := option.OrDefault(c.MaxWeight, math.MaxFloat64); !(most > 0 && most <= math.MaxFloat64) {
 		return fmt.Errorf("max_weight is %v: it must be above 0", most)
 	}
 	if c.Nearest != nil && nearest > cutoff {
@@ -119,9 +119,9 @@ type Scratch struct {
 	all    []int32 // the candidate positives
 	dPos   []float32
 	dNeg   []float32 // distances of the negatives, ascending by index
-	v      []float32 // nearness or similarities of all references, -Inf where not negative
-	c      float32   // D² = c - 2v, if nearness
-	have   content   // of v
+	scores []float32 // nearness or similarities of all references, -Inf where not negative
+	offset float32   // D² = c - 2v, if nearness
+	loaded scoreKind // of v
 	rng    stream
 	idx    []int32
 	weight []float32
@@ -133,13 +133,13 @@ type Scratch struct {
 	negatives int // how many candidates there are
 }
 
-// content says what of this anchor's a Scratch holds.
-type content uint8
+// scoreKind says what of this anchor's a Scratch holds.
+type scoreKind uint8
 
 const (
-	nothing content = iota
-	nearness
-	similarities
+	noScores scoreKind = iota
+	nearnessScores
+	similarityScores
 )
 
 // Table is a batch compared pair by pair, a block of anchors at a time, as package
@@ -167,11 +167,11 @@ func (m *Miner) Configure(cfg Config) { m.cfg = cfg }
 func (m *Miner) Begin(t *Table, step uint64) {
 	m.t, m.step = t, step
 	m.pos, m.neg = positivePolicies[m.cfg.Positives], negativePolicies[m.cfg.Negatives]
-	if own := m.cfg.OwnPositives; own != nil {
-		m.pos = policy{choose: own.positives}
+	if own := m.cfg.CustomPositives; own != nil {
+		m.pos = policy{choose: own.choosePositives}
 	}
-	if own := m.cfg.OwnNegatives; own != nil {
-		m.neg = policy{choose: own.negatives}
+	if own := m.cfg.CustomNegatives; own != nil {
+		m.neg = policy{choose: own.chooseNegatives}
 	}
 	if m.neg.begin != nil {
 		m.neg.begin(m)
@@ -184,28 +184,28 @@ func (m *Miner) Begin(t *Table, step uint64) {
 func (m *Miner) Mine(i int, s *Scratch) *Selection {
 	t := m.t
 	s.Selection = Selection{Pos: s.Pos[:0], Neg: s.Neg[:0]}
-	s.have = nothing
+	s.loaded = noScores
 	s.rng = newStream(m.cfg.Seed, m.step, uint64(i))
-	s.dNeg = grow(s.dNeg, t.Refs())
-	s.v = grow(s.v, t.Refs())
-	if cap(s.idx) < scan.Room(t.Refs()) {
-		s.idx = make([]int32, 0, scan.Room(t.Refs()))
+	s.dNeg = grow(s.dNeg, t.NumRefs())
+	s.scores = grow(s.scores, t.NumRefs())
+	if cap(s.idx) < scan.ListCap(t.NumRefs()) {
+		s.idx = make([]int32, 0, scan.ListCap(t.NumRefs()))
 	}
-	m.candidates(i, s)
-	if !m.pos.follows {
-		m.positives(i, s)
+	m.listCandidates(i, s)
+	if !m.pos.followsOther {
+		m.choosePositives(i, s)
 	}
 	if s.negatives > 0 {
 		m.neg.choose(m, i, s, &s.rng)
 	}
-	if m.pos.follows {
-		m.positives(i, s)
+	if m.pos.followsOther {
+		m.choosePositives(i, s)
 	}
 	return &s.Selection
 }
 
-// positives fills s.Pos from s.all.
-func (m *Miner) positives(i int, s *Scratch) {
+// choosePositives fills s.Pos from s.all.
+func (m *Miner) choosePositives(i int, s *Scratch) {
 	if len(s.all) > 0 {
 		m.pos.choose(m, i, s, &s.rng)
 	}
@@ -213,14 +213,14 @@ func (m *Miner) positives(i int, s *Scratch) {
 
 var inf = float32(math.Inf(1))
 
-// multiSimilarityPositives takes none of an anchor without negatives.
-func (m *Miner) multiSimilarityPositives(i int, s *Scratch, _ *stream) {
+// chooseMultiSimilarityPositives takes none of an anchor without negatives.
+func (m *Miner) chooseMultiSimilarityPositives(i int, s *Scratch, _ *stream) {
 	if s.negatives == 0 {
 		return
 	}
-	m.similarities(i, s)
-	hardest := scan.Largest(s.v)
-	limit := hardest + float32(option.Or(m.cfg.Epsilon, defaultEpsilon))
+	m.loadSimilarities(i, s)
+	hardest := scan.Largest(s.scores)
+	limit := hardest + float32(option.OrDefault(m.cfg.Epsilon, defaultEpsilon))
 	m.t.Values(pair.Similarity, i, s.all, s.dPos)
 	for k, j := range s.all {
 		if s.dPos[k] < limit {
@@ -229,14 +229,14 @@ func (m *Miner) multiSimilarityPositives(i int, s *Scratch, _ *stream) {
 	}
 }
 
-func (m *Miner) multiSimilarityNegatives(i int, s *Scratch, _ *stream) {
+func (m *Miner) chooseMultiSimilarityNegatives(i int, s *Scratch, _ *stream) {
 	if len(s.all) == 0 {
 		return
 	}
 	m.t.Values(pair.Similarity, i, s.all, s.dPos)
-	limit := s.dPos[argmin(s.dPos)] - float32(option.Or(m.cfg.Epsilon, defaultEpsilon))
-	m.similarities(i, s)
-	s.idx = scan.Between(s.v, limit, inf, s.idx)
+	limit := s.dPos[argmin(s.dPos)] - float32(option.OrDefault(m.cfg.Epsilon, defaultEpsilon))
+	m.loadSimilarities(i, s)
+	s.idx = scan.Between(s.scores, limit, inf, s.idx)
 	switch len(s.idx) {
 	case 0:
 		s.NoCandidate++
@@ -247,45 +247,45 @@ func (m *Miner) multiSimilarityNegatives(i int, s *Scratch, _ *stream) {
 	}
 }
 
-// nearness loads s.v.
-func (m *Miner) nearness(i int, s *Scratch) {
-	if s.have != nearness {
-		s.c = m.t.Nearness(i, s.v)
-		m.outside(s)
-		s.have = nearness
+// loadNearness loads s.v.
+func (m *Miner) loadNearness(i int, s *Scratch) {
+	if s.loaded != nearnessScores {
+		s.offset = m.t.Nearness(i, s.scores)
+		m.maskOutOfRange(s)
+		s.loaded = nearnessScores
 	}
 }
 
-// similarities loads s.v.
-func (m *Miner) similarities(i int, s *Scratch) {
-	if s.have != similarities {
-		m.t.Similarities(i, s.v)
-		m.outside(s)
-		s.have = similarities
+// loadSimilarities loads s.v.
+func (m *Miner) loadSimilarities(i int, s *Scratch) {
+	if s.loaded != similarityScores {
+		m.t.Similarities(i, s.scores)
+		m.maskOutOfRange(s)
+		s.loaded = similarityScores
 	}
 }
 
-// nearest returns the nearest negative. The anchor must have a negative.
-func (m *Miner) nearest(i int, s *Scratch) int32 {
-	m.nearness(i, s)
-	_, at := scan.MaxBelow(s.v, inf)
-	if m.t.Near(i, at) {
+// nearestNegative returns the nearest negative. The anchor must have a negative.
+func (m *Miner) nearestNegative(i int, s *Scratch) int32 {
+	m.loadNearness(i, s)
+	_, at := scan.MaxBelow(s.scores, inf)
+	if m.t.AreNear(i, at) {
 		// So near that similarities do not tell which is nearest.
-		return m.negative(i, argmin(m.distances(pair.Squared, i, s)), s)
+		return m.candidateNegative(i, argmin(m.candidateDistances(pair.Squared, i, s)), s)
 	}
 	return int32(at)
 }
 
-// semiHardPositive takes the farthest positive nearer than the nearest of the chosen
+// chooseSemiHardPositive takes the farthest positive nearer than the nearest of the chosen
 // negatives. Distances are those that tell near points apart.
-func (m *Miner) semiHardPositive(i int, s *Scratch, _ *stream) {
+func (m *Miner) chooseSemiHardPositive(i int, s *Scratch, _ *stream) {
 	if len(s.Neg) == 0 && !s.All {
 		return
 	}
 	limit := inf
 	nearest := s.Neg
 	if s.All {
-		nearest = []int32{m.nearest(i, s)}
+		nearest = []int32{m.nearestNegative(i, s)}
 	}
 	for _, j := range nearest {
 		limit = min(limit, m.t.Value(pair.Squared, i, int(j), m.t.Row(i)[j]))
@@ -304,20 +304,20 @@ func (m *Miner) semiHardPositive(i int, s *Scratch, _ *stream) {
 	s.Pos = append(s.Pos, s.all[at])
 }
 
-// semiHard takes, for each positive, the nearest negative farther than it.
-func (m *Miner) semiHard(i int, s *Scratch, _ *stream) {
+// chooseSemiHard takes, for each positive, the nearest negative farther than it.
+func (m *Miner) chooseSemiHard(i int, s *Scratch, _ *stream) {
 	s.Paired = true
-	m.nearness(i, s)
+	m.loadNearness(i, s)
 	for _, p := range s.Pos {
-		_, at := scan.MaxBelow(s.v, m.t.NearnessOf(i, int(p)))
-		if m.t.Near(i, int(p)) || at >= 0 && m.t.Near(i, at) {
-			at = m.semiHardNear(i, p, s)
+		_, at := scan.MaxBelow(s.scores, m.t.NearnessOf(i, int(p)))
+		if m.t.AreNear(i, int(p)) || at >= 0 && m.t.AreNear(i, at) {
+			at = m.semiHardByDifference(i, p, s)
 		}
 		switch {
 		case at >= 0:
 			s.Neg = append(s.Neg, int32(at))
 		case m.cfg.HardFallback:
-			s.Neg = append(s.Neg, m.nearest(i, s))
+			s.Neg = append(s.Neg, m.nearestNegative(i, s))
 			s.Fallback++
 		default:
 			s.Neg = append(s.Neg, -1)
@@ -326,10 +326,10 @@ func (m *Miner) semiHard(i int, s *Scratch, _ *stream) {
 	}
 }
 
-// semiHardNear is the choice among distances that similarities do not tell
+// semiHardByDifference is the choice among distances that similarities do not tell
 // apart; -1 for none.
-func (m *Miner) semiHardNear(i int, p int32, s *Scratch) int {
-	d := m.distances(pair.Squared, i, s)
+func (m *Miner) semiHardByDifference(i int, p int32, s *Scratch) int {
+	d := m.candidateDistances(pair.Squared, i, s)
 	dap := m.t.Value(pair.Squared, i, int(p), m.t.Row(i)[p])
 	best, at := inf, -1
 	for k, x := range d {
@@ -340,60 +340,60 @@ func (m *Miner) semiHardNear(i int, p int32, s *Scratch) int {
 	if at < 0 {
 		return -1
 	}
-	return int(m.negative(i, at, s))
+	return int(m.candidateNegative(i, at, s))
 }
 
-// faceNet draws, for each positive, among the negatives inside the margin.
-func (m *Miner) faceNet(i int, s *Scratch, rng *stream) {
+// chooseFaceNet draws, for each positive, among the negatives inside the margin.
+func (m *Miner) chooseFaceNet(i int, s *Scratch, rng *stream) {
 	s.Paired = true
-	m.nearness(i, s)
-	margin := option.Or(m.cfg.Margin, defaultMargin)
+	m.loadNearness(i, s)
+	margin := option.OrDefault(m.cfg.Margin, defaultMargin)
 	for _, p := range s.Pos {
-		if m.t.Near(i, int(p)) {
-			m.insideNear(i, p, s)
+		if m.t.AreNear(i, int(p)) {
+			m.listInsideByDifference(i, p, s)
 		} else {
 			v := m.t.NearnessOf(i, int(p))
 			lo := float64(v) - margin/2
 			if m.cfg.Euclidean {
-				d := math.Sqrt(max(0, float64(s.c)-2*float64(v))) + margin
-				lo = (float64(s.c) - d*d) / 2
+				d := math.Sqrt(max(0, float64(s.offset)-2*float64(v))) + margin
+				lo = (float64(s.offset) - d*d) / 2
 			}
-			s.idx = scan.Between(s.v, float32(lo), v, s.idx)
+			s.idx = scan.Between(s.scores, float32(lo), v, s.idx)
 		}
 		if len(s.idx) == 0 {
-			s.Neg = append(s.Neg, m.negative(i, rng.below(s.negatives), s))
+			s.Neg = append(s.Neg, m.candidateNegative(i, rng.intN(s.negatives), s))
 			s.Fallback++
 			continue
 		}
-		s.Neg = append(s.Neg, s.idx[rng.below(len(s.idx))])
+		s.Neg = append(s.Neg, s.idx[rng.intN(len(s.idx))])
 	}
 }
 
-// insideNear lists in s.idx the negatives inside the margin of a positive whose
+// listInsideByDifference lists in s.idx the negatives inside the margin of a positive whose
 // distance similarities do not tell.
-func (m *Miner) insideNear(i int, p int32, s *Scratch) {
+func (m *Miner) listInsideByDifference(i int, p int32, s *Scratch) {
 	measure := pair.Squared
 	if m.cfg.Euclidean {
 		measure = pair.Euclidean
 	}
-	d := m.distances(measure, i, s)
+	d := m.candidateDistances(measure, i, s)
 	dap := m.t.Value(measure, i, int(p), m.t.Row(i)[p])
-	limit := float32(float64(dap) + option.Or(m.cfg.Margin, defaultMargin))
+	limit := float32(float64(dap) + option.OrDefault(m.cfg.Margin, defaultMargin))
 	s.idx = s.idx[:0]
 	for k, x := range d {
 		if x > dap && x < limit {
-			s.idx = append(s.idx, m.negative(i, k, s))
+			s.idx = append(s.idx, m.candidateNegative(i, k, s))
 		}
 	}
 }
 
-// negative returns the reference that is the k-th candidate negative of anchor i.
-func (m *Miner) negative(i, k int, s *Scratch) int32 {
+// candidateNegative returns the reference that is the k-th candidate negative of anchor i.
+func (m *Miner) candidateNegative(i, k int, s *Scratch) int32 {
 	if m.cfg.NegativeRange != (Range{}) {
 		return s.others[k]
 	}
 	// The k-th negative is k plus the number of own references before it.
-	own := m.t.Groups.Own(i)
+	own := m.t.Groups.NonNegatives(i)
 	lo, hi := 0, len(own)
 	for lo < hi {
 		mid := (lo + hi) / 2

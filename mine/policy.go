@@ -82,98 +82,101 @@ const (
 
 // policy is what is known of a policy.
 type policy struct {
-	name  string
-	words string // completes "a sample is pulled towards", or "pushed away from", in plain words
+	name        string
+	description string // completes "a sample is pulled towards", or "pushed away from", in plain words
 	// choose fills s.Pos from s.all, or s.Neg from the candidates. There is at least one
 	// sample to choose from.
 	choose func(m *Miner, i int, s *Scratch, rng *stream)
-	// follows reports whether the choice depends on the choice of the other side, which is then
+	// followsOther reports whether the choice depends on the choice of the other side, which is then
 	// made first. Otherwise positives are chosen before negatives.
-	follows bool
+	followsOther bool
 	// begin, if not nil, prepares the miner for a table.
 	begin func(m *Miner)
 }
 
 // positivePolicies and negativePolicies are all policies.
 var positivePolicies = [...]policy{
-	EasyPositive: {name: "easy", words: "the nearest one of its class",
+	EasyPositive: {name: "easy", description: "the nearest one of its class",
 		choose: func(m *Miner, i int, s *Scratch, _ *stream) {
 			m.t.Values(pair.Squared, i, s.all, s.dPos)
 			s.Pos = append(s.Pos, s.all[argmin(s.dPos)])
 		}},
-	RandomPositive: {name: "random", words: "one of its class at random",
+	RandomPositive: {name: "random", description: "one of its class at random",
 		choose: func(_ *Miner, _ int, s *Scratch, rng *stream) {
-			s.Pos = append(s.Pos, s.all[rng.below(len(s.all))])
+			s.Pos = append(s.Pos, s.all[rng.intN(len(s.all))])
 		}},
-	HardPositive: {name: "hard", words: "the farthest one of its class",
+	HardPositive: {name: "hard", description: "the farthest one of its class",
 		choose: func(m *Miner, i int, s *Scratch, _ *stream) {
 			m.t.Values(pair.Squared, i, s.all, s.dPos)
 			s.Pos = append(s.Pos, s.all[argmax(s.dPos)])
 		}},
-	AllPositives: {name: "all", words: "all of its class",
+	AllPositives: {name: "all", description: "all of its class",
 		choose: func(_ *Miner, _ int, s *Scratch, _ *stream) { s.Pos = append(s.Pos, s.all...) }},
-	MultiSimilarityPositives: {name: "ms", words: "the ones of its class that are not clearly nearer than the " +
+	MultiSimilarityPositives: {name: "ms", description: "the ones of its class that are not clearly nearer than the " +
 		"nearest one of another class",
-		choose: (*Miner).multiSimilarityPositives},
-	HistogramPositive: {name: "histogram", words: "one of its class at random, near and far ones equally often",
+		choose: (*Miner).chooseMultiSimilarityPositives},
+	HistogramPositive: {name: "histogram", description: "one of its class at random, near and far ones equally often",
 		choose: func(m *Miner, i int, s *Scratch, rng *stream) {
 			m.t.Values(pair.Euclidean, i, s.all, s.dPos)
-			m.histogram(s.dPos, 1, s, rng, func(k int) { s.Pos = append(s.Pos, s.all[k]) })
+			m.drawByHistogram(s.dPos, 1, s, rng, func(k int) { s.Pos = append(s.Pos, s.all[k]) })
 		}},
-	SemiHardPositive: {name: "semihard", words: "the farthest one of its class that is nearer than the negative",
-		choose: (*Miner).semiHardPositive, follows: true},
+	SemiHardPositive: {name: "semihard", description: "the farthest one of its class that is nearer than the negative",
+		choose: (*Miner).chooseSemiHardPositive, followsOther: true},
 }
 
 var negativePolicies = [...]policy{
-	FaceNetNegative: {name: "facenet", words: "one of another class that is slightly farther than the positive",
-		choose: (*Miner).faceNet, follows: true},
-	RandomNegative: {name: "random", words: "one of another class at random",
+	FaceNetNegative: {name: "facenet", description: "one of another class that is slightly farther than the positive",
+		choose: (*Miner).chooseFaceNet, followsOther: true},
+	RandomNegative: {name: "random", description: "one of another class at random",
 		choose: func(m *Miner, i int, s *Scratch, rng *stream) {
 			s.Paired = len(s.Pos) > 0
 			for range max(1, len(s.Pos)) {
-				s.Neg = append(s.Neg, m.negative(i, rng.below(s.negatives), s))
+				s.Neg = append(s.Neg, m.candidateNegative(i, rng.intN(s.negatives), s))
 			}
 		}},
-	HardNegative: {name: "hard", words: "the nearest one of another class",
-		choose: func(m *Miner, i int, s *Scratch, _ *stream) { s.Neg = append(s.Neg, m.nearest(i, s)) }},
-	EasyNegative: {name: "easy", words: "the farthest one of another class",
+	HardNegative: {name: "hard", description: "the nearest one of another class",
+		choose: func(m *Miner, i int, s *Scratch, _ *stream) { s.Neg = append(s.Neg, m.nearestNegative(i, s)) }},
+	EasyNegative: {name: "easy", description: "the farthest one of another class",
 		choose: func(m *Miner, i int, s *Scratch, _ *stream) {
-			s.Neg = append(s.Neg, m.negative(i, argmax(m.distances(pair.Squared, i, s)), s))
+			s.Neg = append(s.Neg, m.candidateNegative(i, argmax(m.candidateDistances(pair.Squared, i, s)), s))
 		}},
-	SemiHardNegative: {name: "semihard", words: "the nearest one of another class that is farther than the positive",
-		choose: (*Miner).semiHard, follows: true},
-	AllNegatives: {name: "all", words: "all of the other classes",
+	SemiHardNegative: {name: "semihard",
+		description: "the nearest one of another class that is farther than the positive",
+		choose:      (*Miner).chooseSemiHard, followsOther: true},
+	AllNegatives: {name: "all", description: "all of the other classes",
 		choose: func(m *Miner, i int, s *Scratch, _ *stream) {
 			if s.All = s.negatives == m.t.NegativeCount(i); !s.All {
 				s.Neg = append(s.Neg, s.others...)
 			}
 		}},
-	DistanceNegative: {name: "distance", words: "one of another class at random, near and far ones equally often",
-		choose: (*Miner).distanceWeighted, begin: func(m *Miner) { m.density.prepare(m.cfg, m.t.A.E.Cols) }},
-	MultiSimilarityNegatives: {name: "ms", words: "the ones of other classes that are not clearly farther than the " +
-		"farthest one of its class",
-		choose: (*Miner).multiSimilarityNegatives},
-	AngularNegative: {name: "angular", words: "one of another class that is close to it and the positive, measured " +
-		"as an angle",
-		choose: (*Miner).angular, follows: true},
-	HistogramNegative: {name: "histogram", words: "one of another class at random, all distances equally often",
+	DistanceNegative: {name: "distance", description: "one of another class at random, near and far ones equally often",
+		choose: (*Miner).chooseDistanceWeighted, begin: func(m *Miner) { m.density.prepare(m.cfg, m.t.A.E.Cols) }},
+	MultiSimilarityNegatives: {name: "ms",
+		description: "the ones of other classes that are not clearly farther than the " +
+			"farthest one of its class",
+		choose: (*Miner).chooseMultiSimilarityNegatives},
+	AngularNegative: {name: "angular",
+		description: "one of another class that is close to it and the positive, measured " +
+			"as an angle",
+		choose: (*Miner).chooseAngular, followsOther: true},
+	HistogramNegative: {name: "histogram", description: "one of another class at random, all distances equally often",
 		choose: func(m *Miner, i int, s *Scratch, rng *stream) {
 			s.Paired = len(s.Pos) > 0
-			m.histogram(m.distances(pair.Euclidean, i, s), max(1, len(s.Pos)), s, rng, func(k int) {
-				s.Neg = append(s.Neg, m.negative(i, k, s))
+			m.drawByHistogram(m.candidateDistances(pair.Euclidean, i, s), max(1, len(s.Pos)), s, rng, func(k int) {
+				s.Neg = append(s.Neg, m.candidateNegative(i, k, s))
 			})
 		}},
 }
 
-// numbered returns the policy with a number, or an empty policy for an unknown number.
-func numbered(policies []policy, k int) policy {
+// policyByNumber returns the policy with a number, or an empty policy for an unknown number.
+func policyByNumber(policies []policy, k int) policy {
 	if k < len(policies) {
 		return policies[k]
 	}
 	return policy{}
 }
 
-func namesOf(policies []policy) []string {
+func policyNames(policies []policy) []string {
 	names := make([]string, len(policies))
 	for k := range policies {
 		names[k] = policies[k].name
@@ -182,8 +185,8 @@ func namesOf(policies []policy) []string {
 }
 
 var (
-	positiveNames = enum.Of[Positive]("Positive", "positive policy", namesOf(positivePolicies[:])...)
-	negativeNames = enum.Of[Negative]("Negative", "negative policy", namesOf(negativePolicies[:])...)
+	positiveNames = enum.New[Positive]("Positive", "positive policy", policyNames(positivePolicies[:])...)
+	negativeNames = enum.New[Negative]("Negative", "negative policy", policyNames(negativePolicies[:])...)
 )
 
 // PositiveNames returns the names of the positive policies.
@@ -198,11 +201,11 @@ func (n Negative) String() string { return negativeNames.Name(n) }
 
 // Words says in plain words what a sample is pulled towards: "the nearest one of its
 // class".
-func (p Positive) Words() string { return numbered(positivePolicies[:], int(p)).words }
+func (p Positive) Words() string { return policyByNumber(positivePolicies[:], int(p)).description }
 
 // Words says in plain words what a sample is pushed away from: "the nearest one of
 // another class".
-func (n Negative) Words() string { return numbered(negativePolicies[:], int(n)).words }
+func (n Negative) Words() string { return policyByNumber(negativePolicies[:], int(n)).description }
 
 // ParsePositive returns the positive policy with the given name.
 func ParsePositive(name string) (Positive, error) { return positiveNames.Parse(name) }
@@ -213,17 +216,17 @@ func ParseNegative(name string) (Negative, error) { return negativeNames.Parse(n
 // FollowsPositive reports whether the choice of a negative depends on the positive.
 // Such a policy cannot be combined with SemiHardPositive.
 func (n Negative) FollowsPositive() bool {
-	return int(n) < len(negativePolicies) && negativePolicies[n].follows
+	return int(n) < len(negativePolicies) && negativePolicies[n].followsOther
 }
 
 // MarshalText returns the policy's name.
-func (p Positive) MarshalText() ([]byte, error) { return positiveNames.Text(p) }
+func (p Positive) MarshalText() ([]byte, error) { return positiveNames.Marshal(p) }
 
 // UnmarshalText reads a name.
-func (p *Positive) UnmarshalText(text []byte) error { return positiveNames.Set(p, text) }
+func (p *Positive) UnmarshalText(text []byte) error { return positiveNames.Unmarshal(p, text) }
 
 // MarshalText returns the policy's name.
-func (n Negative) MarshalText() ([]byte, error) { return negativeNames.Text(n) }
+func (n Negative) MarshalText() ([]byte, error) { return negativeNames.Marshal(n) }
 
 // UnmarshalText reads a name.
-func (n *Negative) UnmarshalText(text []byte) error { return negativeNames.Set(n, text) }
+func (n *Negative) UnmarshalText(text []byte) error { return negativeNames.Unmarshal(n, text) }

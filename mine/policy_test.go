@@ -36,7 +36,7 @@ func TestDeterministicPolicies(t *testing.T) {
 		var ranges [2]Range
 		for k := range ranges {
 			if from := 2 * rng.Float64(); trial>>(k+1)&1 > 0 {
-				ranges[k] = between(from, from+2*rng.Float64())
+				ranges[k] = newRange(from, from+2*rng.Float64())
 			}
 		}
 		for p := range positivePolicies {
@@ -64,9 +64,9 @@ func checkChoice(t *testing.T, table *pair.Table, labels []int64, cfg Config, i 
 	t.Helper()
 	var pos, neg []int32
 	others := 0
-	d := func(j int32) float64 { return distanceOf(table, i, int(j)) }
+	d := func(j int32) float64 { return exactDistance(table, i, int(j)) }
 	in := func(r Range, j int32) bool {
-		return d(j) >= option.Or(r.From, 0) && d(j) <= option.Or(r.To, math.Inf(1))
+		return d(j) >= option.OrDefault(r.From, 0) && d(j) <= option.OrDefault(r.To, math.Inf(1))
 	}
 	for j, y := range labels {
 		k := int32(j)
@@ -298,7 +298,7 @@ func TestSemiHardAmongNearPoints(t *testing.T) {
 // that chooses first. The anchor is at 0, its positives at 1, 2, 3, 4 and 4, its
 // negatives at 3, 6 and 8.
 func TestSemiHardPositives(t *testing.T) {
-	e := matrix.Of(9, 1, []float32{0, 4, 1, 3, 2, 4, 8, 3, 6})
+	e := matrix.FromSlice(9, 1, []float32{0, 4, 1, 3, 2, 4, 8, 3, 6})
 	labels := []int64{0, 0, 0, 0, 0, 0, 1, 1, 1}
 	for _, tc := range []struct {
 		negatives Negative
@@ -351,7 +351,7 @@ func TestNoSemiHardPositive(t *testing.T) {
 		"one class":    {[]float32{0, 1, 2}, []int64{0, 0, 0}, 0},
 		"one row":      {[]float32{3}, []int64{0}, 0},
 	} {
-		chosen, err := Select(matrix.Of(len(tc.x), 1, tc.x), tc.labels, Config{Positives: SemiHardPositive,
+		chosen, err := Select(matrix.FromSlice(len(tc.x), 1, tc.x), tc.labels, Config{Positives: SemiHardPositive,
 			Negatives: HardNegative})
 		if err != nil {
 			t.Fatal(err)

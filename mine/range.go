@@ -19,7 +19,7 @@ type Range struct {
 // check reports ends that make no sense, under the names that they have in
 // configurations.
 func (r Range) check(side string) error {
-	from, to := option.Or(r.From, 0), option.Or(r.To, math.MaxFloat64)
+	from, to := option.OrDefault(r.From, 0), option.OrDefault(r.To, math.MaxFloat64)
 	for _, n := range []struct {
 		key   string
 		value float64
@@ -34,9 +34,9 @@ func (r Range) check(side string) error {
 	return nil
 }
 
-// keep removes those of idx from it whose distances, in d, are outside the range.
-func (r Range) keep(idx []int32, d []float32) []int32 {
-	from, to := float32(option.Or(r.From, 0)), float32(option.Or(r.To, math.Inf(1)))
+// filter removes those of idx from it whose distances, in d, are outside the range.
+func (r Range) filter(idx []int32, d []float32) []int32 {
+	from, to := float32(option.OrDefault(r.From, 0)), float32(option.OrDefault(r.To, math.Inf(1)))
 	n := 0
 	for k, j := range idx {
 		if d[k] >= from && d[k] <= to {
@@ -47,23 +47,23 @@ func (r Range) keep(idx []int32, d []float32) []int32 {
 	return idx[:n]
 }
 
-// candidates lists what anchor i may choose from: s.all are the positives, s.others the
+// listCandidates lists what anchor i may choose from: s.all are the positives, s.others the
 // negatives if there is a range of them, and s.negatives is how many there are.
-func (m *Miner) candidates(i int, s *Scratch) {
+func (m *Miner) listCandidates(i int, s *Scratch) {
 	t := m.t
 	s.all = t.Groups.Positives(i, s.all)
 	s.dPos = grow(s.dPos, len(s.all))
 	s.negatives = t.NegativeCount(i)
 	if r := m.cfg.PositiveRange; r != (Range{}) && len(s.all) > 0 {
 		t.Values(pair.Euclidean, i, s.all, s.dPos)
-		s.all = r.keep(s.all, s.dPos)
+		s.all = r.filter(s.all, s.dPos)
 		s.dPos = s.dPos[:len(s.all)]
 		if len(s.all) == 0 {
 			s.NoCandidate++
 		}
 	}
 	if r := m.cfg.NegativeRange; r != (Range{}) && s.negatives > 0 {
-		s.others = r.keep(t.NegativeIndices(i, s.others), t.Negatives(pair.Euclidean, i, s.dNeg))
+		s.others = r.filter(t.NegativeIndices(i, s.others), t.Negatives(pair.Euclidean, i, s.dNeg))
 		s.negatives = len(s.others)
 		if s.negatives == 0 {
 			s.NoCandidate++
@@ -71,25 +71,25 @@ func (m *Miner) candidates(i int, s *Scratch) {
 	}
 }
 
-// outside sets s.v, which has an entry for each reference, to -Inf for negatives outside
+// maskOutOfRange sets s.v, which has an entry for each reference, to -Inf for negatives outside
 // their range.
-func (m *Miner) outside(s *Scratch) {
+func (m *Miner) maskOutOfRange(s *Scratch) {
 	if m.cfg.NegativeRange == (Range{}) {
 		return
 	}
 	k := 0
-	for j := range s.v {
+	for j := range s.scores {
 		if k < len(s.others) && int(s.others[k]) == j {
 			k++
 			continue
 		}
-		s.v[j] = -inf
+		s.scores[j] = -inf
 	}
 }
 
-// distances returns measure q between anchor i and each of its candidate negatives,
+// candidateDistances returns measure q between anchor i and each of its candidate negatives,
 // ascending.
-func (m *Miner) distances(q pair.Measure, i int, s *Scratch) []float32 {
+func (m *Miner) candidateDistances(q pair.Measure, i int, s *Scratch) []float32 {
 	if m.cfg.NegativeRange == (Range{}) {
 		return m.t.Negatives(q, i, s.dNeg)
 	}

@@ -11,14 +11,14 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// between is the range of the two distances.
-func between(from, to float64) Range { return Range{From: new(from), To: new(to)} }
+// newRange is the range of the two distances.
+func newRange(from, to float64) Range { return Range{From: new(from), To: new(to)} }
 
 // TestRangesOnALine: the ends belong to a range, and what is outside is not chosen from.
 // The anchor is at 0, its positives at 1, 2, 3, 4 and 5, its negatives at 1, 2, 4, 6
 // and 8.
 func TestRangesOnALine(t *testing.T) {
-	e := matrix.Of(11, 1, []float32{0, 1, 2, 3, 4, 5, 1, 2, 4, 6, 8})
+	e := matrix.FromSlice(11, 1, []float32{0, 1, 2, 3, 4, 5, 1, 2, 4, 6, 8})
 	labels := []int64{0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1}
 	for _, tc := range []struct {
 		p        Positive
@@ -28,28 +28,28 @@ func TestRangesOnALine(t *testing.T) {
 		wantNeg  []int32
 		none     int
 	}{
-		{EasyPositive, HardNegative, between(2, 4), between(2, 6), []int32{2}, []int32{7}, 0},
-		{HardPositive, EasyNegative, between(2, 4), between(2, 6), []int32{4}, []int32{9}, 0},
-		{AllPositives, AllNegatives, between(2, 4), between(2, 6), []int32{2, 3, 4}, []int32{7, 8, 9}, 0},
-		{AllPositives, AllNegatives, Range{}, between(1, 8), []int32{1, 2, 3, 4, 5}, []int32{6, 7, 8, 9, 10}, 0},
+		{EasyPositive, HardNegative, newRange(2, 4), newRange(2, 6), []int32{2}, []int32{7}, 0},
+		{HardPositive, EasyNegative, newRange(2, 4), newRange(2, 6), []int32{4}, []int32{9}, 0},
+		{AllPositives, AllNegatives, newRange(2, 4), newRange(2, 6), []int32{2, 3, 4}, []int32{7, 8, 9}, 0},
+		{AllPositives, AllNegatives, Range{}, newRange(1, 8), []int32{1, 2, 3, 4, 5}, []int32{6, 7, 8, 9, 10}, 0},
 		{HardPositive, HardNegative, Range{To: new(3.0)}, Range{From: new(3.0)}, []int32{3}, []int32{8}, 0},
-		{EasyPositive, SemiHardNegative, between(2, 2), Range{From: new(4.0)}, []int32{2}, []int32{8}, 0},
+		{EasyPositive, SemiHardNegative, newRange(2, 2), Range{From: new(4.0)}, []int32{2}, []int32{8}, 0},
 		{HardPositive, SemiHardNegative, Range{}, Range{To: new(5.0)}, []int32{5}, []int32{-1}, 1},
 		{SemiHardPositive, HardNegative, Range{}, Range{From: new(3.0)}, []int32{3}, []int32{8}, 0},
 		{SemiHardPositive, EasyNegative, Range{To: new(2.5)}, Range{}, []int32{2}, []int32{10}, 0},
 		{SemiHardPositive, AllNegatives, Range{}, Range{From: new(2.0)}, []int32{1}, []int32{7, 8, 9, 10}, 0},
-		{SemiHardPositive, HardNegative, Range{From: new(4.0)}, between(4, 4), nil, []int32{8}, 1},
+		{SemiHardPositive, HardNegative, Range{From: new(4.0)}, newRange(4, 4), nil, []int32{8}, 1},
 		// Ranges that hold nothing, or no distance that there is.
-		{EasyPositive, HardNegative, between(5.5, 9), Range{}, nil, []int32{6}, 1},
-		{EasyPositive, HardNegative, Range{}, between(0, 0.5), []int32{1}, nil, 1},
-		{AllPositives, AllNegatives, between(1.5, 1.5), between(9, 9), nil, nil, 2},
+		{EasyPositive, HardNegative, newRange(5.5, 9), Range{}, nil, []int32{6}, 1},
+		{EasyPositive, HardNegative, Range{}, newRange(0, 0.5), []int32{1}, nil, 1},
+		{AllPositives, AllNegatives, newRange(1.5, 1.5), newRange(9, 9), nil, nil, 2},
 		{EasyPositive, RandomNegative, Range{}, Range{To: new(0.0)}, []int32{1}, nil, 1},
-		{EasyPositive, FaceNetNegative, Range{}, between(2.5, 3.5), []int32{1}, nil, 1},
-		{EasyPositive, DistanceNegative, Range{}, between(2.5, 3.5), []int32{1}, nil, 1},
-		{EasyPositive, HistogramNegative, between(6, 7), between(2.5, 3.5), nil, nil, 2},
-		{EasyPositive, AngularNegative, Range{}, between(2.5, 3.5), []int32{1}, nil, 1},
-		{MultiSimilarityPositives, MultiSimilarityNegatives, Range{}, between(2.5, 3.5), nil, nil, 1},
-		{SemiHardPositive, HardNegative, Range{}, between(2.5, 3.5), nil, nil, 1},
+		{EasyPositive, FaceNetNegative, Range{}, newRange(2.5, 3.5), []int32{1}, nil, 1},
+		{EasyPositive, DistanceNegative, Range{}, newRange(2.5, 3.5), []int32{1}, nil, 1},
+		{EasyPositive, HistogramNegative, newRange(6, 7), newRange(2.5, 3.5), nil, nil, 2},
+		{EasyPositive, AngularNegative, Range{}, newRange(2.5, 3.5), []int32{1}, nil, 1},
+		{MultiSimilarityPositives, MultiSimilarityNegatives, Range{}, newRange(2.5, 3.5), nil, nil, 1},
+		{SemiHardPositive, HardNegative, Range{}, newRange(2.5, 3.5), nil, nil, 1},
 	} {
 		cfg := Config{Positives: tc.p, Negatives: tc.n, PositiveRange: tc.pos, NegativeRange: tc.neg}
 		chosen, err := Select(e, labels, cfg)
@@ -66,13 +66,13 @@ func TestRangesOnALine(t *testing.T) {
 // TestRangesOfEqualPoints: a range from above 0 leaves them out, and one that ends at 0
 // has nothing else.
 func TestRangesOfEqualPoints(t *testing.T) {
-	e := matrix.Of(6, 2, []float32{1, 2, 1, 2, 0, 0, 1, 2, 4, 4, 7, 7})
+	e := matrix.FromSlice(6, 2, []float32{1, 2, 1, 2, 0, 0, 1, 2, 4, 4, 7, 7})
 	labels := []int64{0, 0, 0, 1, 1, 2} // the last is alone
 	for _, tc := range []struct {
 		r        Range
 		pos, neg []int32
 	}{
-		{between(0, 0), []int32{1}, []int32{3}},
+		{newRange(0, 0), []int32{1}, []int32{3}},
 		{Range{From: new(1e-6)}, []int32{2}, []int32{4, 5}},
 	} {
 		chosen, err := Select(e, labels, Config{Positives: AllPositives, Negatives: AllNegatives, PositiveRange: tc.r,
@@ -87,7 +87,7 @@ func TestRangesOfEqualPoints(t *testing.T) {
 			t.Errorf("%+v: one alone has %+v", tc.r, s)
 		}
 	}
-	one, err := Select(e, make([]int64, 6), Config{NegativeRange: between(1, 2)})
+	one, err := Select(e, make([]int64, 6), Config{NegativeRange: newRange(1, 2)})
 	if err != nil || len(one[0].Neg) > 0 || one[0].NoCandidate > 0 {
 		t.Errorf("one class: %+v, %v", one, err)
 	}
@@ -113,7 +113,7 @@ func TestRangeOfEverything(t *testing.T) {
 				if err != nil {
 					continue // TestPoliciesThatWaitForEachOther
 				}
-				cfg.PositiveRange, cfg.NegativeRange = between(0, 1e9), between(0, 1e9)
+				cfg.PositiveRange, cfg.NegativeRange = newRange(0, 1e9), newRange(0, 1e9)
 				got, err := Select(e, labels, cfg)
 				if err != nil {
 					t.Fatal(err)
@@ -133,9 +133,9 @@ func TestRangeOfEverything(t *testing.T) {
 // TestOutsideIsAsIfNotThere: for each anchor, the choice within ranges is the choice from
 // a batch that lacks the rows outside.
 func TestOutsideIsAsIfNotThere(t *testing.T) {
-	table, labels := tableOf(t, 48, 4, 4, 21)
+	table, labels := newTable(t, 48, 4, 4, 21)
 	e := table.A.E
-	pos, neg := between(0.5, 1.3), between(0.9, 1.6)
+	pos, neg := newRange(0.5, 1.3), newRange(0.9, 1.6)
 	for p := range positivePolicies {
 		for q := range negativePolicies {
 			cfg := Config{Positives: Positive(p), Negatives: Negative(q)}
@@ -158,7 +158,8 @@ func TestOutsideIsAsIfNotThere(t *testing.T) {
 					if labels[j] == labels[i] {
 						r = pos
 					}
-					if d := distanceOf(table, i, j); j != i && d >= option.Or(r.From, 0) && d <= option.Or(r.To, 0) {
+					if d := exactDistance(table, i, j); j != i && d >= option.OrDefault(r.From, 0) &&
+						d <= option.OrDefault(r.To, 0) {
 						rows = append(rows, int32(j))
 					}
 				}
@@ -191,10 +192,10 @@ func TestOutsideIsAsIfNotThere(t *testing.T) {
 // TestDrawsStayWithinRanges: whatever is drawn, in many steps, is in its range, and all
 // that is comes up.
 func TestDrawsStayWithinRanges(t *testing.T) {
-	table, labels := tableOf(t, 40, 3, 3, 2)
-	r := between(0.6, 1.2)
+	table, labels := newTable(t, 40, 3, 3, 2)
+	r := newRange(0.6, 1.2)
 	inside := func(i, j int) bool {
-		d := distanceOf(table, i, j)
+		d := exactDistance(table, i, j)
 		return d >= 0.6 && d <= 1.2
 	}
 	for _, q := range []Negative{RandomNegative, DistanceNegative, HistogramNegative, FaceNetNegative,
@@ -219,7 +220,7 @@ func TestDrawsStayWithinRanges(t *testing.T) {
 				for j := range labels {
 					got := drawn[[2]int{i, j}]
 					if got && !inside(i, j) {
-						t.Fatalf("%v + %v: %d was drawn for %d at %v", p, q, j, i, distanceOf(table, i, j))
+						t.Fatalf("%v + %v: %d was drawn for %d at %v", p, q, j, i, exactDistance(table, i, j))
 					}
 					// Policies that look at the positive leave out some.
 					if !got && i != j && inside(i, j) && (labels[i] == labels[j] || !q.FollowsPositive()) {
@@ -234,14 +235,14 @@ func TestDrawsStayWithinRanges(t *testing.T) {
 // TestRangeMistakes: ends that make no sense are named as in a configuration.
 func TestRangeMistakes(t *testing.T) {
 	for says, r := range map[string]Range{
-		"_from is 0.5, beyond ":                            between(0.5, 0.4),
+		"_from is 0.5, beyond ":                            newRange(0.5, 0.4),
 		"_from is -0.1: it must be a number of at least 0": {From: new(-0.1)},
 		"_to is -0.1: it must be a number of at least 0":   {To: new(-0.1)},
 		"_from is NaN: it must be a number of at least 0":  {From: new(math.NaN())},
 		"_to is NaN: it must be a number of at least 0":    {To: new(math.NaN())},
 		"_to is +Inf: it must be a number of at least 0":   {To: new(math.Inf(1))},
 		"_from is +Inf: it must be a number of at least 0": {From: new(math.Inf(1))},
-		"_from is 1, beyond ":                              between(1, 0),
+		"_from is 1, beyond ":                              newRange(1, 0),
 	} {
 		for side, cfg := range map[string]Config{"positives": {PositiveRange: r}, "negatives": {NegativeRange: r}} {
 			err := cfg.Check()
@@ -250,13 +251,13 @@ func TestRangeMistakes(t *testing.T) {
 			}
 		}
 	}
-	for _, r := range []Range{{}, between(0, 0), between(0.3, 0.3), {From: new(9.0)}, {To: new(0.0)}} {
+	for _, r := range []Range{{}, newRange(0, 0), newRange(0.3, 0.3), {From: new(9.0)}, {To: new(0.0)}} {
 		if err := (Config{PositiveRange: r, NegativeRange: r}).Check(); err != nil {
 			t.Errorf("%+v: %v", r, err)
 		}
 	}
-	_, err := Select(matrix.Of(2, 1, []float32{1, float32(math.NaN())}), []int64{0, 0},
-		Config{PositiveRange: between(0, 1)})
+	_, err := Select(matrix.FromSlice(2, 1, []float32{1, float32(math.NaN())}), []int64{0, 0},
+		Config{PositiveRange: newRange(0, 1)})
 	if err == nil || !strings.Contains(err.Error(), "embedding 1 is not finite") {
 		t.Errorf("NaN within a range: %v", err)
 	}

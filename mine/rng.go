@@ -20,11 +20,11 @@ func (s *stream) next() uint64 {
 	return z ^ z>>31
 }
 
-// below returns a number in [0, n), uniform up to 2^-64 n.
-func (s *stream) below(n int) int {
+// intN returns a number in [0, n), uniform up to 2^-64 n.
+func (s *stream) intN(n int) int {
 	hi, _ := bits.Mul64(s.next(), uint64(n))
 	return int(hi)
 }
 
-// unit returns a number in [0, 1).
-func (s *stream) unit() float64 { return float64(s.next()>>11) / (1 << 53) }
+// uniform returns a number in [0, 1).
+func (s *stream) uniform() float64 { return float64(s.next()>>11) / (1 << 53) }

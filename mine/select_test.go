@@ -59,7 +59,7 @@ func TestSelect(t *testing.T) {
 }
 
 func TestSelectMistakes(t *testing.T) {
-	e := matrix.Of(2, 1, []float32{1, float32(math.NaN())})
+	e := matrix.FromSlice(2, 1, []float32{1, float32(math.NaN())})
 	for says, cfg := range map[string]Config{
 		"embedding 1 is not finite": {},
 		"Positive(99)":              {Positives: 99},

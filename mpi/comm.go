@@ -88,8 +88,8 @@ func (c *Comm) Abort(code int) {
 	_ = c.call("MPI_Abort", func() int32 { return c.lib.abort(c.lib.world, int32(code)) })
 }
 
-// All hands out a part of each rank to all.
-func (c *Comm) All(part []byte) ([][]byte, error) {
+// AllGather hands out a part of each rank to all.
+func (c *Comm) AllGather(part []byte) ([][]byte, error) {
 	sizes, err := c.gather(binary.LittleEndian.AppendUint64(nil, uint64(len(part))), slices.Repeat([]int{8}, c.size))
 	if err != nil {
 		return nil, err
@@ -153,8 +153,8 @@ func (c *Comm) Receive(from int, x []float32) error {
 	})
 }
 
-// Spread makes x of all ranks that of rank 0.
-func (c *Comm) Spread(x []float32) error {
+// Broadcast makes x of all ranks that of rank 0.
+func (c *Comm) Broadcast(x []float32) error {
 	return c.pieces("MPI_Bcast", x, func(at unsafe.Pointer, n int32) int32 {
 		return c.lib.broadcast(at, n, c.lib.float, 0, c.lib.world)
 	})

@@ -30,8 +30,8 @@ func (c *Comm) Close() error { return nil }
 // Abort does nothing.
 func (c *Comm) Abort(int) {}
 
-// All returns an error, as the others do.
-func (c *Comm) All([]byte) ([][]byte, error) { return nil, errSystem }
-func (c *Comm) Send(int, []float32) error    { return errSystem }
-func (c *Comm) Receive(int, []float32) error { return errSystem }
-func (c *Comm) Spread([]float32) error       { return errSystem }
+// AllGather returns an error, as the others do.
+func (c *Comm) AllGather([]byte) ([][]byte, error) { return nil, errSystem }
+func (c *Comm) Send(int, []float32) error          { return errSystem }
+func (c *Comm) Receive(int, []float32) error       { return errSystem }
+func (c *Comm) Broadcast([]float32) error          { return errSystem }

@@ -25,12 +25,12 @@ const (
 )
 
 // The sets of activations that steps absorb.
-func (a activation) isReLU() bool { return a == relu }
-func (a activation) clamps() bool { return a == relu || a == relu6 }
-func (a activation) any() bool    { return a != identity }
+func (a activation) isReLU() bool  { return a == relu }
+func (a activation) isClamp() bool { return a == relu || a == relu6 }
+func (a activation) isSet() bool   { return a != identity }
 
-// curved tells that the activation is not piecewise linear.
-func (a activation) curved() bool { return a >= silu }
+// isCurved tells that the activation is not piecewise linear.
+func (a activation) isCurved() bool { return a >= silu }
 
 // bounds is a piecewise linear activation as the vector kernels take it, and no
 // change for the others.
@@ -77,9 +77,9 @@ func (a activation) apply(y, x []float32) {
 	}
 }
 
-// back sets dx to dy times the derivative of a curved activation at x; dx may be
+// applyGrad sets dx to dy times the derivative of a curved activation at x; dx may be
 // dy.
-func (a activation) back(dx, dy, x []float32) {
+func (a activation) applyGrad(dx, dy, x []float32) {
 	switch a {
 	case silu:
 		simd.GateGrad(dx, dy, x, 1, 0)

@@ -41,21 +41,21 @@ func (b *buf) used(n int) int { return (b.size*n + b.perFloat() - 1) / b.perFloa
 // gradient g. g may be another tensor's buffer, or x itself, where the algebra
 // allows it; it is nil where no gradient is needed.
 type tensorRef struct {
-	shape Shape
-	x, g  *buf
-	needs bool // something below wants its gradient
+	shape     Shape
+	x, g      *buf
+	needsGrad bool // something below wants its gradient
 
-	scale  qconv.Scale // what its bytes mean, in a plan of bytes
-	ranged bool        // scale is known
+	scale    qconv.Scale // what its bytes mean, in a plan of bytes
+	hasScale bool        // scale is known
 }
 
 // planner assigns times to buffers. Time counts the forward steps, then the
 // backward steps.
 type planner struct {
-	now    int
-	narrow bool // the step that is planned takes bfloat16
-	tiny   bool // it takes bytes
-	bufs   []*buf
+	now   int
+	half  bool // the step that is planned takes bfloat16
+	bytes bool // it takes bytes
+	bufs  []*buf
 }
 
 func (p *planner) newBuf(size int) *buf {
@@ -69,7 +69,7 @@ func (p *planner) touch(bufs ...*buf) {
 	for _, b := range bufs {
 		if b != nil {
 			b.from, b.to = min(b.from, p.now), max(b.to, p.now)
-			b.full, b.wide = b.full || !p.narrow, b.wide || !p.tiny
+			b.full, b.wide = b.full || !p.half, b.wide || !p.bytes
 		}
 	}
 }

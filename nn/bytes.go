@@ -16,7 +16,7 @@ type byteStep interface {
 	// prepareBytes is called once the scales of the input's and output's bytes are known, where they
 	// are, and lets the step decide. float means that the user wants the step in float32.
 	prepareBytes(float bool)
-	takesBytes() bool
+	acceptsBytes() bool
 	// packBytes packs the parameters anew.
 	packBytes()
 }
@@ -28,14 +28,14 @@ func (c *compiler) quantize(in *tensorRef) {
 	if q == nil {
 		return
 	}
-	in.scale, in.ranged = q.scale(inputRange)
+	in.scale, in.hasScale = q.scale(inputRange)
 	for _, s := range c.steps {
 		out := s.output()
-		out.scale, out.ranged = q.scale(s.label())
+		out.scale, out.hasScale = q.scale(s.label())
 		if b, ok := s.(byteStep); ok {
-			b.prepareBytes(q.float(s.label()))
+			b.prepareBytes(q.isFloat(s.label()))
 		}
-		if b, ok := s.(summing); ok {
+		if b, ok := s.(sumStep); ok {
 			if by := q.correction(s.label()); len(by) == out.shape.C {
 				b.inBytes().shift = by
 			}
@@ -62,7 +62,7 @@ func (e *Net) pack() {
 		return
 	}
 	for _, s := range e.eval.steps {
-		if b, ok := s.(byteStep); ok && b.takesBytes() {
+		if b, ok := s.(byteStep); ok && b.acceptsBytes() {
 			b.packBytes()
 		}
 	}
@@ -100,11 +100,11 @@ type byteLayer struct {
 	watch bool      // the result is float32, as a calibration takes it
 }
 
-// decide has the layer computed in bytes where possible: where the scales of its
+// chooseBytes has the layer computed in bytes where possible: where the scales of its
 // input and, if every reader of its output takes bytes, of its output are known.
-func (b *byteLayer) decide(s *conv.Shape, in, out, res *tensorRef, act activation, float bool) {
+func (b *byteLayer) chooseBytes(s *conv.Shape, in, out, res *tensorRef, act activation, float bool) {
 	depthwise := s.Groups > 1 && s.Groups == s.C && s.C == s.K
-	b.use = !float && in.ranged && out.ranged && qconv.Fits(s) && !(depthwise && (res != nil || act.curved()))
+	b.use = !float && in.hasScale && out.hasScale && qconv.Fits(s) && !(depthwise && (res != nil || act.isCurved()))
 }
 
 // pack packs filters w, which factor and offset follow.
@@ -124,11 +124,11 @@ func (b *byteLayer) forward(e *Net, n int, in, out, res *tensorRef) {
 	b.layer.Forward(&e.bytes, n, in.operand(n), out.operand(n), res.operand(n))
 }
 
-func (s *convStep) takesBytes() bool    { return s.bytes.use }
+func (s *convStep) acceptsBytes() bool  { return s.bytes.use }
 func (s *convStep) inBytes() *byteLayer { return &s.bytes }
 
 func (s *convStep) prepareBytes(float bool) {
-	s.bytes.decide(&s.shape, s.in, s.out, s.res, s.act, float)
+	s.bytes.chooseBytes(&s.shape, s.in, s.out, s.res, s.act, float)
 }
 
 func (s *convStep) packBytes() {
@@ -144,7 +144,7 @@ func (s *convStep) packBytes() {
 // operation is rounded by itself, to the same bits on every machine.
 func (s *convStep) affine() (factor, offset []float64) {
 	bias := s.bias()
-	offset = widened(bias, s.shape.K)
+	offset = toFloat64s(bias, s.shape.K)
 	if s.norm == nil {
 		return nil, offset
 	}
@@ -157,8 +157,8 @@ func (s *convStep) affine() (factor, offset []float64) {
 	return factor, offset
 }
 
-// widened returns v, or n zeros if that is nil.
-func widened(v []float32, n int) []float64 {
+// toFloat64s returns v, or n zeros if that is nil.
+func toFloat64s(v []float32, n int) []float64 {
 	w := make([]float64, n)
 	for i, x := range v {
 		w[i] = float64(x)
@@ -166,17 +166,17 @@ func widened(v []float32, n int) []float64 {
 	return w
 }
 
-func (s *linearStep) takesBytes() bool    { return s.bytes.use }
+func (s *linearStep) acceptsBytes() bool  { return s.bytes.use }
 func (s *linearStep) inBytes() *byteLayer { return &s.bytes }
 
-// positioned is a map of k x c at each of so many positions as a convolution.
-func positioned(positions, c, k int) conv.Shape {
+// asPointwiseConv is a map of k x c at each of so many positions as a convolution.
+func asPointwiseConv(positions, c, k int) conv.Shape {
 	return conv.Shape{H: positions, W: 1, C: c, K: k, R: 1, S: 1, StrideH: 1, StrideW: 1, Groups: 1}
 }
 
 func (s *linearStep) prepareBytes(float bool) {
-	shape := positioned(s.positions, s.shape.C, s.shape.K)
-	s.bytes.decide(&shape, s.in, s.out, s.res, s.act, float)
+	shape := asPointwiseConv(s.positions, s.shape.C, s.shape.K)
+	s.bytes.chooseBytes(&shape, s.in, s.out, s.res, s.act, float)
 }
 
 func (s *linearStep) packBytes() {
@@ -185,22 +185,22 @@ func (s *linearStep) packBytes() {
 	if s.b != nil {
 		bias = s.b.Value
 	}
-	offset := widened(bias, s.shape.K)
+	offset := toFloat64s(bias, s.shape.K)
 	if s.gamma != nil {
-		factor = widened(s.gamma.Value, s.shape.K)
+		factor = toFloat64s(s.gamma.Value, s.shape.K)
 		for i, g := range factor {
 			offset[i] *= g
 		}
 	}
-	s.bytes.pack(positioned(s.positions, s.shape.C, s.shape.K), s.w.Value, factor, offset, s.res != nil, s.act)
+	s.bytes.pack(asPointwiseConv(s.positions, s.shape.C, s.shape.K), s.w.Value, factor, offset, s.res != nil, s.act)
 }
 
-func (s *denseStep) takesBytes() bool    { return s.bytes.use }
+func (s *denseStep) acceptsBytes() bool  { return s.bytes.use }
 func (s *denseStep) inBytes() *byteLayer { return &s.bytes }
 
 func (s *denseStep) prepareBytes(float bool) {
-	shape := positioned(1, s.shape.C, s.shape.K)
-	s.bytes.decide(&shape, s.in, s.out, nil, s.act, float)
+	shape := asPointwiseConv(1, s.shape.C, s.shape.K)
+	s.bytes.chooseBytes(&shape, s.in, s.out, nil, s.act, float)
 }
 
 func (s *denseStep) packBytes() {
@@ -208,16 +208,16 @@ func (s *denseStep) packBytes() {
 	if s.b != nil {
 		bias = s.b.Value
 	}
-	s.bytes.pack(positioned(1, s.shape.C, s.shape.K), s.w.Value, nil, widened(bias, s.shape.K), false, s.act)
+	s.bytes.pack(asPointwiseConv(1, s.shape.C, s.shape.K), s.w.Value, nil, toFloat64s(bias, s.shape.K), false, s.act)
 }
 
 // A maximum pool's output has the scale of its input.
 
-func (s *poolStep) takesBytes() bool { return !s.average && s.in.ranged }
+func (s *poolStep) acceptsBytes() bool { return !s.average && s.in.hasScale }
 
 func (s *poolStep) prepareBytes(bool) {
 	if !s.average {
-		s.out.scale, s.out.ranged = s.in.scale, s.in.ranged
+		s.out.scale, s.out.hasScale = s.in.scale, s.in.hasScale
 	}
 }
 
@@ -259,14 +259,14 @@ func bytePoolKernel(t *rowTask, _, lo, hi int) {
 
 // A global average of bytes is float32.
 
-func (s *globalPoolStep) takesBytes() bool  { return s.in.ranged }
-func (s *globalPoolStep) prepareBytes(bool) {}
-func (s *globalPoolStep) packBytes()        {}
+func (s *globalPoolStep) acceptsBytes() bool { return s.in.hasScale }
+func (s *globalPoolStep) prepareBytes(bool)  {}
+func (s *globalPoolStep) packBytes()         {}
 
 func (s *globalPoolStep) planForward(p *planner) {
 	s.out.x = p.newBuf(s.out.shape.Len())
 	p.touch(s.in.x)
-	p.tiny = false
+	p.bytes = false
 	p.touch(s.out.x)
 }
 

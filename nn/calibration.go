@@ -51,7 +51,7 @@ type Calibration struct {
 func NewCalibration(e *Net) (*Calibration, error) {
 	opt := e.opt
 	opt.Precision, opt.Quantization = Int8, nil // fused as in 8 bits
-	net, err := e.partWith(opt, &e.spec, nil)
+	net, err := e.subNetWith(opt, &e.spec, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func NewCalibration(e *Net) (*Calibration, error) {
 	net.observe = func(s step, n int) {
 		c.at++
 		c.seen[c.at].add(s.output().x.data)
-		if s, ok := s.(summing); ok {
+		if s, ok := s.(sumStep); ok {
 			c.addSums(s, n)
 		}
 	}
@@ -119,7 +119,7 @@ func (c *Calibration) Quantization(choice RangeChoice) (*Quantization, error) {
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	return q, c.correct(q)
+	return q, c.addCorrections(q)
 }
 
 // choose returns the range of a layer.
@@ -238,14 +238,14 @@ func (h *histogram) percentile(p float64) (low, high float32) {
 	return low, high
 }
 
-// shrinks is the number of ranges that leastError tries.
-const shrinks = 100
+// numShrinks is the number of ranges that leastError tries.
+const numShrinks = 100
 
 // leastError tries the whole range and shorter ones, down to a hundredth.
 func (h *histogram) leastError() (low, high float32) {
 	best := math.Inf(1)
-	for i := shrinks; i > 0; i-- {
-		f := float32(i) / shrinks
+	for i := numShrinks; i > 0; i-- {
+		f := float32(i) / numShrinks
 		if e := h.squaredError(Range{Low: f * h.low, High: f * h.high}); e < best {
 			best, low, high = e, f*h.low, f*h.high
 		}

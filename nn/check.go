@@ -18,7 +18,7 @@ func (l *Layer) check() error {
 		return enum.Check("kind", l.Kind, Kinds())
 	}
 	fields := kind.fields()
-	if err := l.alien(fields); err != nil {
+	if err := l.unusedFields(fields); err != nil {
 		return err
 	}
 	const large = 1 << 20
@@ -49,7 +49,7 @@ func (l *Layer) check() error {
 	case !(l.Eps >= 0 && l.Eps < math.Inf(1)):
 		return fmt.Errorf("eps = %v; it must be a positive number", l.Eps)
 	case math.IsNaN(l.Start) || math.IsInf(l.Start, 0):
-		return badStart(l)
+		return startError(l)
 	}
 	if err := kind.check(l); err != nil {
 		return err
@@ -57,12 +57,12 @@ func (l *Layer) check() error {
 	return enum.Check("init", l.Init, inits())
 }
 
-func badStart(l *Layer) error {
+func startError(l *Layer) error {
 	return fmt.Errorf("start = %v; it must be a finite number, of gem_pool a positive one", l.Start)
 }
 
-// alien reports fields that are set and are not among those of the kind.
-func (l *Layer) alien(fields []string) error {
+// unusedFields reports fields that are set and are not among those of the kind.
+func (l *Layer) unusedFields(fields []string) error {
 	var errs []error
 	v := reflect.ValueOf(l).Elem()
 	for i := range v.NumField() {
@@ -75,18 +75,18 @@ func (l *Layer) alien(fields []string) error {
 	return errors.Join(errs...)
 }
 
-// whole tests that the input has channels at positions: that it is not a vector of more
+// checkPositions tests that the input has channels at positions: that it is not a vector of more
 // positions than one. what names what it lacks: "an image" or "channels".
-func whole(in value, what string) error {
+func checkPositions(in value, what string) error {
 	if in.flat {
 		return fmt.Errorf("it needs %s, but its input was flattened to %d values", what, in.shape.Len())
 	}
 	return nil
 }
 
-// onGrid tests that the input is an image, so that windows can be taken.
-func onGrid(in value) error {
-	if err := whole(in, "an image"); err != nil {
+// checkGrid tests that the input is an image, so that windows can be taken.
+func checkGrid(in value) error {
+	if err := checkPositions(in, "an image"); err != nil {
 		return err
 	}
 	if in.grid.tokens > 0 {

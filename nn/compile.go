@@ -32,18 +32,18 @@ func (e *Net) compile(g *graph, training bool) plan {
 		p.planner.now++
 	}
 	p.planner.now--
-	p.planner.narrow, p.planner.tiny = false, false
+	p.planner.half, p.planner.bytes = false, false
 	p.planner.touch(p.out.x)
 	p.chooseBytes()
 	if training {
 		p.planner.now++
-		if p.out.needs {
+		if p.out.needsGrad {
 			p.planner.gradient(p.out)
 		}
 		for i := len(p.steps) - 1; i >= 0; i-- {
 			s := p.steps[i]
 			p.planner.begin(s, narrow, training)
-			if s.output().needs {
+			if s.output().needsGrad {
 				s.planBackward(&p.planner)
 			}
 			p.planner.now++
@@ -84,26 +84,27 @@ func (c *compiler) ref(v int) *tensorRef {
 	return c.refs[v]
 }
 
-// behind returns the node after i if it is the only reader of what node i makes.
-func (c *compiler) behind(i int) (int, bool) {
+// soleReader returns the node after i if it is the only reader of what node i makes.
+func (c *compiler) soleReader(i int) (int, bool) {
 	j := i + 1
-	if j >= len(c.g.nodes) || c.done[j] || c.g.nodes[j].in() != c.g.nodes[i].out || c.readers[c.g.nodes[i].out] != 1 {
+	if j >= len(c.g.nodes) || c.done[j] || c.g.nodes[j].input() != c.g.nodes[i].out ||
+		c.readers[c.g.nodes[i].out] != 1 {
 		return 0, false
 	}
 	return j, true
 }
 
-// next is behind if that is of kind k.
-func (c *compiler) next(i int, k Kind) (int, bool) {
-	j, ok := c.behind(i)
+// nextOfKind is behind if that is of kind k.
+func (c *compiler) nextOfKind(i int, k Kind) (int, bool) {
+	j, ok := c.soleReader(i)
 	return j, ok && c.g.nodes[j].layer.Kind == k
 }
 
 // nextResidual returns the node after i if it adds an earlier value to what
 // node i makes.
 func (c *compiler) nextResidual(i int) (int, bool) {
-	j, ok := c.next(i, Residual)
-	if !ok || c.refs[c.g.nodes[j].short()] == nil {
+	j, ok := c.nextOfKind(i, Residual)
+	if !ok || c.refs[c.g.nodes[j].shortcut()] == nil {
 		return 0, false
 	}
 	return j, true
@@ -111,7 +112,7 @@ func (c *compiler) nextResidual(i int) (int, bool) {
 
 // nextAct absorbs an activation that follows node i, one of those allowed.
 func (c *compiler) nextAct(i int, allowed func(activation) bool) (activation, int) {
-	j, ok := c.behind(i)
+	j, ok := c.soleReader(i)
 	if !ok {
 		return identity, i
 	}
@@ -125,24 +126,24 @@ func (c *compiler) nextAct(i int, allowed func(activation) bool) (activation, in
 
 func (c *compiler) param(n *node, name string) *Param { return c.e.byName[parameter(n.prefix, name)] }
 
-// at returns node i, its input and its own output.
-func (c *compiler) at(i int) (n *node, in, out *tensorRef) {
+// nodeAt returns node i, its input and its own output.
+func (c *compiler) nodeAt(i int) (n *node, in, out *tensorRef) {
 	n = &c.g.nodes[i]
-	return n, c.ref(n.in()), c.ref(n.out)
+	return n, c.ref(n.input()), c.ref(n.out)
 }
 
 // emit makes the step that begins with node i.
 func (c *compiler) emit(i int) {
 	n := &c.g.nodes[i]
 	c.done[i] = true
-	in := c.ref(n.in())
+	in := c.ref(n.input())
 	s, last := n.kind.step(c, i)
 	if s == nil {
 		c.refs[n.out] = in
 		return
 	}
 	out := s.output()
-	out.needs = out.needs || in.needs
+	out.needsGrad = out.needsGrad || in.needsGrad
 	c.steps = append(c.steps, s)
 	var nodes []int
 	for k := i; k <= last; k++ {

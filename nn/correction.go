@@ -5,10 +5,10 @@ import "github.com/kindred-ml/kindred/internal/base/par"
 // correctionPhotos is the number of inputs that corrections are found on.
 const correctionPhotos = 64
 
-// correct adds corrections to q, layer after layer: what the sums of a channel lack in 8 bits on
+// addCorrections adds corrections to q, layer after layer: what the sums of a channel lack in 8 bits on
 // average, where the layers before are corrected already. Rounded weights are off on average,
 // and with few weights in a filter, as depthwise ones have, by much (Nagel et al. 2019).
-func (c *Calibration) correct(q *Quantization) error {
+func (c *Calibration) addCorrections(q *Quantization) error {
 	net, err := c.net.Quantized(q)
 	if err != nil {
 		return err
@@ -18,8 +18,8 @@ func (c *Calibration) correct(q *Quantization) error {
 	net.bind(p, n)
 	p.in.x.data = c.kept
 	for _, st := range p.steps {
-		s, ok := st.(summing)
-		if ok && s.takesBytes() {
+		s, ok := st.(sumStep)
+		if ok && s.acceptsBytes() {
 			k, size := s.output().shape.C, s.output().shape.Len()
 			sums := make([]float64, k)
 			addColumns(sums, c.sums(net, s, n))
@@ -30,7 +30,7 @@ func (c *Calibration) correct(q *Quantization) error {
 			q.Corrections = append(q.Corrections, by)
 			s.inBytes().shift = by.Values
 		}
-		if b, ok := st.(byteStep); ok && b.takesBytes() {
+		if b, ok := st.(byteStep); ok && b.acceptsBytes() {
 			b.packBytes()
 		}
 		st.forward(net, n)
@@ -39,10 +39,10 @@ func (c *Calibration) correct(q *Quantization) error {
 }
 
 // addSums watches what s makes before its residual and its activation.
-func (c *Calibration) addSums(s summing, n int) {
+func (c *Calibration) addSums(s sumStep, n int) {
 	var rounds bool
 	if s, ok := s.(*convStep); ok {
-		rounds = s.res != nil || s.act.curved()
+		rounds = s.res != nil || s.act.isCurved()
 	}
 	if !rounds && !c.keeping {
 		return
@@ -80,14 +80,14 @@ func addColumns(sums []float64, x []float32) {
 }
 
 // sums returns what s makes of n images before its residual and its activation.
-func (c *Calibration) sums(e *Net, s summing, n int) []float32 {
+func (c *Calibration) sums(e *Net, s sumStep, n int) []float32 {
 	need := n * s.output().shape.Len()
 	if len(c.room) < need {
 		c.room = make([]float32, need)
 	}
 	out := &tensorRef{shape: s.output().shape, scale: s.output().scale, x: &buf{data: c.room[:need]}}
-	bare := s.bare(out)
-	if b, ok := bare.(byteStep); ok && b.takesBytes() {
+	bare := s.sumOnly(out)
+	if b, ok := bare.(byteStep); ok && b.acceptsBytes() {
 		b.packBytes()
 	}
 	bare.forward(e, n)

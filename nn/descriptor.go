@@ -19,9 +19,9 @@ type descriptor interface {
 	params(n *node, in value) []*Param
 	// macs is the number of multiply-adds for an image.
 	macs(l *Layer, in, out Shape) int64
-	// kept is how many values of an image node i keeps in training, in buffers of its
+	// savedValues is how many values of an image node i keeps in training, in buffers of its
 	// own, for the backward pass to read.
-	kept(g *graph, i int) int64
+	savedValues(g *graph, i int) int64
 	// step makes the step that runs node i with those behind it that it absorbs, and
 	// names the last of these; nil passes its input on.
 	step(c *compiler, i int) (step, int)
@@ -45,23 +45,23 @@ func descriptorOf(k Kind) descriptor {
 	return nil
 }
 
-// plain has what most layers have in common: no fields, no parameters, an output like
+// baseLayer has what most layers have in common: no fields, no parameters, an output like
 // the input, which is kept.
-type plain struct{}
+type baseLayer struct{}
 
-func (plain) fields() []string                         { return nil }
-func (plain) check(*Layer) error                       { return nil }
-func (plain) defaults(*Layer, Shape)                   {}
-func (plain) output(_ *Layer, in value) (value, error) { return in, nil }
-func (plain) names(*Layer) []string                    { return nil }
-func (plain) params(*node, value) []*Param             { return nil }
-func (plain) macs(*Layer, Shape, Shape) int64          { return 0 }
-func (plain) kept(g *graph, i int) int64               { return g.made(i) }
+func (baseLayer) fields() []string                         { return nil }
+func (baseLayer) check(*Layer) error                       { return nil }
+func (baseLayer) defaults(*Layer, Shape)                   {}
+func (baseLayer) output(_ *Layer, in value) (value, error) { return in, nil }
+func (baseLayer) names(*Layer) []string                    { return nil }
+func (baseLayer) params(*node, value) []*Param             { return nil }
+func (baseLayer) macs(*Layer, Shape, Shape) int64          { return 0 }
+func (baseLayer) savedValues(g *graph, i int) int64        { return g.outputLen(i) }
 
-// made is the number of values that node i makes.
-func (g *graph) made(i int) int64 { return int64(g.values[g.nodes[i].out].shape.Len()) }
+// outputLen is the number of values that node i makes.
+func (g *graph) outputLen(i int) int64 { return int64(g.values[g.nodes[i].out].shape.Len()) }
 
-// follows reports whether node i takes what the node before it makes, one of kind k.
-func (g *graph) follows(i int, k Kind) bool {
-	return i > 0 && g.nodes[i-1].out == g.nodes[i].in() && g.nodes[i-1].layer.Kind == k
+// followsKind reports whether node i takes what the node before it makes, one of kind k.
+func (g *graph) followsKind(i int, k Kind) bool {
+	return i > 0 && g.nodes[i-1].out == g.nodes[i].input() && g.nodes[i-1].layer.Kind == k
 }

@@ -11,11 +11,11 @@ import (
 // first place and wraps ErrNotFinite. It leaves running statistics and the step
 // count unchanged; Backward then needs a new Forward.
 func (e *Net) Diagnose(x []float32, n int) error {
-	if i, v := notFinite(x); i >= 0 {
+	if i, v := firstNotFinite(x); i >= 0 {
 		return fmt.Errorf("the input holds %v (image %d of the batch): %w", v, i/e.spec.Input.Len(), ErrNotFinite)
 	}
 	for _, p := range e.params {
-		if _, v := notFinite(p.Value); v != 0 {
+		if _, v := firstNotFinite(p.Value); v != 0 {
 			return fmt.Errorf("parameter %s holds %v: %w", p.Name, v, ErrNotFinite)
 		}
 	}
@@ -36,21 +36,21 @@ func (e *Net) Diagnose(x []float32, n int) error {
 	for _, s := range e.train.steps {
 		s.forward(e, n)
 		out := s.output()
-		if i, v := notFinite(out.x.values(n * out.shape.Len())); i >= 0 {
+		if i, v := firstNotFinite(out.x.values(n * out.shape.Len())); i >= 0 {
 			return fmt.Errorf("layer %s makes %v (image %d of the batch, output %s): %w", s.label(), v,
 				i/out.shape.Len(), out.shape, ErrNotFinite)
 		}
 	}
 	for _, p := range e.params {
-		if _, v := notFinite(p.Grad); v != 0 {
+		if _, v := firstNotFinite(p.Grad); v != 0 {
 			return fmt.Errorf("the gradient of %s holds %v: %w", p.Name, v, ErrNotFinite)
 		}
 	}
 	return nil
 }
 
-// notFinite returns the first NaN or infinity and its place, or -1 and 0.
-func notFinite(x []float32) (int, float32) {
+// firstNotFinite returns the first NaN or infinity and its place, or -1 and 0.
+func firstNotFinite(x []float32) (int, float32) {
 	for i, v := range x {
 		if d := float64(v); math.IsNaN(d) || math.IsInf(d, 0) {
 			return i, v

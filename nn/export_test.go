@@ -15,7 +15,7 @@ func (e *Net) ForwardSeen(x []float32, n int, seen func(label string, values []f
 	}
 	e.images, e.input, e.ready = n, x, true
 	e.stepCount++
-	return matrix.Of(n, e.Dim(), p.out.x.data)
+	return matrix.FromSlice(n, e.Dim(), p.out.x.data)
 }
 
 // Steps returns the labels of the steps that training and evaluation are compiled

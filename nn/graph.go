@@ -37,11 +37,11 @@ func (s *Spec) Graph() (*Graph, error) {
 		return nil, err
 	}
 	public := &Graph{Nodes: make([]Node, len(g.nodes)), Out: g.out}
-	head := headAt(s.Layers)
+	head := headIndex(s.Layers)
 	for i := range g.nodes {
 		n := &g.nodes[i]
 		p := &public.Nodes[i]
-		*p = Node{LayerInfo: g.info(n), Layer: *n.layer, From: n.from, Prefix: n.prefix, taken: g.values[n.in()]}
+		*p = Node{LayerInfo: g.info(n), Layer: *n.layer, From: n.from, Prefix: n.prefix, taken: g.values[n.input()]}
 		p.Layer.Layers, p.Layer.Shortcut = nil, nil
 		for _, name := range n.kind.names(n.layer) {
 			p.Names = append(p.Names, parameter(n.prefix, name))
@@ -70,18 +70,18 @@ func (s *Spec) Shapes() ([]LayerInfo, error) {
 
 func (g *graph) info(n *node) LayerInfo {
 	l := n.layer
-	in, out := g.values[n.in()].shape, g.values[n.out].shape
-	learnable, _ := n.weights(g.values[n.in()])
+	in, out := g.values[n.input()].shape, g.values[n.out].shape
+	learnable, _ := n.countWeights(g.values[n.input()])
 	info := LayerInfo{Path: n.path, Kind: l.Kind, In: in, Out: out, Params: int(learnable),
 		MACs: n.kind.macs(l, in, out)}
 	if l.Kernel > 0 {
-		info.Unread = [2]int{max(0, l.Pad+in.H-(out.H-1)*l.Stride-l.Kernel),
+		info.UncoveredEdge = [2]int{max(0, l.Pad+in.H-(out.H-1)*l.Stride-l.Kernel),
 			max(0, l.PadW+in.W-(out.W-1)*l.Stride-l.KernelW)}
 	}
 	return info
 }
 
-func orDefault(x, otherwise float64) float64 {
+func valueOr(x, otherwise float64) float64 {
 	if x == 0 {
 		return otherwise
 	}

@@ -12,7 +12,7 @@ import (
 // normalisation, which is left out.
 func (s *Spec) Body() (*Spec, error) {
 	body := *s
-	body.Layers = slices.Clone(s.Layers[:headAt(s.Layers)])
+	body.Layers = slices.Clone(s.Layers[:headIndex(s.Layers)])
 	if err := body.Check(); err != nil {
 		return nil, fmt.Errorf("without its head: %w", err)
 	}
@@ -44,7 +44,7 @@ func (s *Spec) Tail() (*Spec, error) {
 // Head returns the name of the embedding layer, the dense layer that Body leaves
 // out; "" without one.
 func (s *Spec) Head() string {
-	for _, l := range s.Layers[headAt(s.Layers):] {
+	for _, l := range s.Layers[headIndex(s.Layers):] {
 		if l.Kind == Dense {
 			return l.Name
 		}
@@ -52,10 +52,10 @@ func (s *Spec) Head() string {
 	return ""
 }
 
-// headAt returns the number of layers before the head.
-func headAt(layers []Layer) int {
+// headIndex returns the number of layers before the head.
+func headIndex(layers []Layer) int {
 	n := len(layers)
-	for n > 0 && layers[n-1].is(L2Normalize, BatchNorm) {
+	for n > 0 && layers[n-1].isOneOf(L2Normalize, BatchNorm) {
 		n--
 	}
 	if n == 0 || layers[n-1].Kind != Dense {

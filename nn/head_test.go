@@ -87,7 +87,7 @@ func TestParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole, err := nn.New(spec, nn.Options{Seed: 4, FreezeBody: true, FrozenNorm: true})
+		whole, err := nn.New(spec, nn.Options{Seed: 4, FreezeBody: true, FreezeNorm: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func TestParts(t *testing.T) {
 		}
 		gradients := func(net *nn.Net, x []float32) []float32 {
 			net.Forward(x, n)
-			net.Backward(matrix.Of(n, 7, netcases.Values("objective", n*7)))
+			net.Backward(matrix.FromSlice(n, 7, netcases.Values("objective", n*7)))
 			var out []float32
 			for _, p := range net.Params() {
 				out = append(out, p.Grad...)

@@ -117,7 +117,7 @@ func TestInt8IsInBytes(t *testing.T) {
 }
 
 func TestInt8NoAllocation(t *testing.T) {
-	if !nn.Int8.Fast() {
+	if !nn.Int8.IsFast() {
 		t.Skip("the machine has no instructions for int8")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

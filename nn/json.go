@@ -35,7 +35,7 @@ func ParseSpec(data []byte) (*Spec, error) {
 		return nil, fmt.Errorf("network description: %d bytes; at most %d are read", len(data), maxSpec)
 	}
 	f := specFile{Spec: new(Spec)}
-	if err := strictjson.Known(data, &f); err != nil {
+	if err := strictjson.UnmarshalKnown(data, &f); err != nil {
 		return nil, fmt.Errorf("network description: %w", err)
 	}
 	if f.Format != specFormat {

@@ -69,7 +69,7 @@ var descriptors = [...]struct {
 	{GEMPool, gemLayer{}}, {AttentionPool, attentionPoolLayer{}}, {Flatten, flattenLayer{}},
 	{Tokens, tokensLayer{}}, {TakeToken, takeTokenLayer{}},
 	{Positions, positionsLayer{}}, {Rotary, rotaryLayer{}}, {Scale, affineLayer{scale: true}}, {Shift, affineLayer{}},
-	{Sequential, sequentialLayer{}}, {Residual, residualLayer{}}, {Multiply, multiplyLayer{}},
+	{Sequential, sequentialLayer{}}, {Residual, residualLayer{}}, {Multiply, mulLayer{}},
 	{Concat, concatLayer{}}, {Channels, channelsLayer{}}, {Shuffle, shuffleLayer{}}, {Operators, operatorsLayer{}},
 	{Dropout, dropoutLayer{}},
 	{StochasticDepth, dropPathLayer{}}, {L2Normalize, l2Layer{}},

@@ -2,7 +2,7 @@ package nn
 
 // affineLayer is the descriptor of a scale or a shift.
 type affineLayer struct {
-	plain
+	baseLayer
 	scale bool
 }
 
@@ -10,7 +10,7 @@ func (affineLayer) fields() []string { return []string{"start"} }
 
 func (k affineLayer) defaults(l *Layer, _ Shape) {
 	if k.scale {
-		l.Start = orDefault(l.Start, 1)
+		l.Start = valueOr(l.Start, 1)
 	}
 }
 
@@ -22,22 +22,22 @@ func (affineLayer) params(n *node, in value) []*Param {
 	return []*Param{p}
 }
 
-// kept: a linear layer makes its scale's output at once.
-func (k affineLayer) kept(g *graph, i int) int64 {
-	if k.scale && g.follows(i, Linear) {
+// savedValues: a linear layer makes its scale's output at once.
+func (k affineLayer) savedValues(g *graph, i int) int64 {
+	if k.scale && g.followsKind(i, Linear) {
 		return 0
 	}
-	return g.made(i)
+	return g.outputLen(i)
 }
 
 func (k affineLayer) step(c *compiler, i int) (step, int) {
-	n, in, out := c.at(i)
+	n, in, out := c.nodeAt(i)
 	return newAffineStep(n, in, out, c.param(n, ""), k.scale), i
 }
 
 // affineStep multiplies by a value a channel, or adds one.
 type affineStep struct {
-	between
+	stepBase
 	p          *Param
 	rows, cols int // of an image
 	scale      bool
@@ -49,7 +49,7 @@ type affineStep struct {
 
 func newAffineStep(n *node, in, out *tensorRef, p *Param, scale bool) *affineStep {
 	c := len(p.Value)
-	s := &affineStep{between: between{n.path, in, out}, p: p, cols: c, rows: in.shape.Len() / c,
+	s := &affineStep{stepBase: stepBase{n.path, in, out}, p: p, cols: c, rows: in.shape.Len() / c,
 		scale: scale, s1: make([]float32, c), s2: make([]float32, c), zeros: make([]float32, c)}
 	s.other = make([]float32, c)
 	if !s.scale {
@@ -57,7 +57,7 @@ func newAffineStep(n *node, in, out *tensorRef, p *Param, scale bool) *affineSte
 			s.other[i] = 1
 		}
 	}
-	out.needs = in.needs || trainable(p)
+	out.needsGrad = in.needsGrad || trainable(p)
 	return s
 }
 
@@ -66,7 +66,7 @@ func (s *affineStep) planBackward(p *planner) {
 	if s.scale && trainable(s.p) {
 		p.touch(s.in.x)
 	}
-	if s.in.needs {
+	if s.in.needsGrad {
 		s.accumulate = p.inPlace(s.in, s.out)
 	}
 }
@@ -77,7 +77,7 @@ func (s *affineStep) forward(e *Net, n int) {
 	if !s.scale {
 		r.a, r.b = s.other, s.p.Value
 	}
-	r.each(n*s.rows, s.cols, normKernel)
+	r.runChunks(n*s.rows, s.cols, normKernel)
 }
 
 func (s *affineStep) backward(e *Net, n int) {
@@ -87,11 +87,11 @@ func (s *affineStep) backward(e *Net, n int) {
 	case !trainable(s.p):
 	case s.scale:
 		r.y, r.x, r.c, r.act = nil, s.in.x.data, s.zeros, identity
-		r.sum(n*s.rows, s.cols, normSumsKernel, s.s1, s.p.Grad)
+		r.runSums(n*s.rows, s.cols, normSumsKernel, s.s1, s.p.Grad)
 	default:
-		r.sum(n*s.rows, s.cols, columnSumKernel, s.p.Grad, nil)
+		r.runSums(n*s.rows, s.cols, columnSumKernel, s.p.Grad, nil)
 	}
-	if !s.in.needs || !s.scale && !s.accumulate {
+	if !s.in.needsGrad || !s.scale && !s.accumulate {
 		return
 	}
 	r.x, r.y, r.res, r.a, r.b, r.act = s.out.g.data, s.in.g.data, nil, s.p.Value, s.zeros, identity
@@ -101,5 +101,5 @@ func (s *affineStep) backward(e *Net, n int) {
 	if s.accumulate {
 		r.res = s.in.g.data
 	}
-	r.each(n*s.rows, s.cols, normKernel)
+	r.runChunks(n*s.rows, s.cols, normKernel)
 }

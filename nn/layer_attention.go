@@ -8,14 +8,14 @@ import (
 )
 
 // attentionLayer is the descriptor of attention.
-type attentionLayer struct{ plain }
+type attentionLayer struct{ baseLayer }
 
 func (attentionLayer) fields() []string { return []string{"heads", "causal"} }
 
 func (attentionLayer) defaults(l *Layer, _ Shape) { l.Heads = max(l.Heads, 1) }
 
 func (attentionLayer) output(l *Layer, in value) (value, error) {
-	if err := whole(in, "an image"); err != nil {
+	if err := checkPositions(in, "an image"); err != nil {
 		return value{}, err
 	}
 	if c := in.shape.C; l.Heads > c || c%(3*l.Heads) != 0 {
@@ -29,21 +29,21 @@ func (attentionLayer) macs(_ *Layer, in, out Shape) int64 {
 	return budget.Product(2, int64(in.H*in.W), int64(out.Len()))
 }
 
-// kept: beside the output a sum for each head and position.
-func (attentionLayer) kept(g *graph, i int) int64 {
+// savedValues: beside the output a sum for each head and position.
+func (attentionLayer) savedValues(g *graph, i int) int64 {
 	n := &g.nodes[i]
-	in := g.values[n.in()].shape
-	return budget.Sum(g.made(i), budget.Product(int64(n.layer.Heads), int64(in.H), int64(in.W)))
+	in := g.values[n.input()].shape
+	return budget.Sum(g.outputLen(i), budget.Product(int64(n.layer.Heads), int64(in.H), int64(in.W)))
 }
 
 func (attentionLayer) step(c *compiler, i int) (step, int) {
-	n, in, out := c.at(i)
+	n, in, out := c.nodeAt(i)
 	return newAttentionStep(n, in, out, c.training), i
 }
 
 // attentionStep is multi-head attention over the positions of each image.
 type attentionStep struct {
-	between
+	stepBase
 	shape attention.Shape
 	logs  *buf // of each query's sum of exponentials; nil in evaluation
 	spill *buf // the gradient of in, where it must be added to another
@@ -51,7 +51,7 @@ type attentionStep struct {
 
 func newAttentionStep(n *node, in, out *tensorRef, training bool) *attentionStep {
 	h := n.layer.Heads
-	s := &attentionStep{between: between{n.path, in, out},
+	s := &attentionStep{stepBase: stepBase{n.path, in, out},
 		shape: attention.Shape{T: in.shape.H * in.shape.W, Heads: h, Dim: out.shape.C / h, Causal: n.layer.Causal}}
 	if training {
 		s.logs = &buf{}
@@ -62,14 +62,14 @@ func newAttentionStep(n *node, in, out *tensorRef, training bool) *attentionStep
 func (s *attentionStep) cost() (f, b int64) {
 	t := int64(s.shape.T)
 	f = 2 * t * int64(s.out.shape.Len())
-	if s.in.needs {
+	if s.in.needsGrad {
 		b = f * 5 / 2 // five products of the size of two
 	}
 	return f, b
 }
 
 func (s *attentionStep) planForward(p *planner) {
-	s.between.planForward(p)
+	s.stepBase.planForward(p)
 	if s.logs != nil {
 		s.logs = p.newBuf(s.shape.T * s.shape.Heads)
 		p.touch(s.logs)
@@ -103,6 +103,6 @@ func (s *attentionStep) backward(e *Net, n int) {
 	if s.spill != nil {
 		r := &e.rows
 		r.y, r.x = s.in.g.data, s.spill.data
-		r.each(n*s.shape.T, s.in.shape.C, addToKernel)
+		r.runChunks(n*s.shape.T, s.in.shape.C, addToKernel)
 	}
 }

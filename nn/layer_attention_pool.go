@@ -9,14 +9,14 @@ import (
 )
 
 // attentionPoolLayer is the descriptor of attention with one learned query.
-type attentionPoolLayer struct{ plain }
+type attentionPoolLayer struct{ baseLayer }
 
 func (attentionPoolLayer) fields() []string { return []string{"heads", "init"} }
 
 func (attentionPoolLayer) defaults(l *Layer, _ Shape) { l.Heads = max(l.Heads, 1) }
 
 func (attentionPoolLayer) output(l *Layer, in value) (value, error) {
-	if err := whole(in, "an image"); err != nil {
+	if err := checkPositions(in, "an image"); err != nil {
 		return value{}, err
 	}
 	if c := in.shape.C; l.Heads > c || c%(2*l.Heads) != 0 {
@@ -32,9 +32,9 @@ func (attentionPoolLayer) params(n *node, in value) []*Param {
 	latent, weight, bias := tensor(n.prefix+"latent", [4]int{1, 1, d, 1}, 3),
 		tensor(n.prefix+"q.weight", [4]int{d, d, 1, 1}, 2), tensor(n.prefix+"q.bias", [4]int{d, 1, 1, 1}, 1)
 	latent.dims = [4]int{1, d, 1, 1}
-	latent.drawn, latent.init = true, InitTruncated
+	latent.isDrawn, latent.init = true, InitTruncated
 	for _, p := range []*Param{weight, bias} {
-		p.drawn, p.init, p.fanIn, p.fanOut = true, n.layer.Init, d, d
+		p.isDrawn, p.init, p.fanIn, p.fanOut = true, n.layer.Init, d, d
 	}
 	bias.bias = true
 	return []*Param{latent, weight, bias}
@@ -44,20 +44,20 @@ func (attentionPoolLayer) macs(_ *Layer, in, out Shape) int64 {
 	return budget.Product(2, int64(in.H*in.W), int64(out.C))
 }
 
-// kept: beside the output the weight of each head and position.
-func (attentionPoolLayer) kept(g *graph, i int) int64 {
+// savedValues: beside the output the weight of each head and position.
+func (attentionPoolLayer) savedValues(g *graph, i int) int64 {
 	n := &g.nodes[i]
-	in := g.values[n.in()].shape
-	return budget.Sum(g.made(i), budget.Product(int64(n.layer.Heads), int64(in.H), int64(in.W)))
+	in := g.values[n.input()].shape
+	return budget.Sum(g.outputLen(i), budget.Product(int64(n.layer.Heads), int64(in.H), int64(in.W)))
 }
 
 func (attentionPoolLayer) step(c *compiler, i int) (step, int) {
-	n, in, out := c.at(i)
-	s := &attentionPoolStep{between: between{n.path, in, out}, latent: c.param(n, "latent"),
+	n, in, out := c.nodeAt(i)
+	s := &attentionPoolStep{stepBase: stepBase{n.path, in, out}, latent: c.param(n, "latent"),
 		weight: c.param(n, "q.weight"), bias: c.param(n, "q.bias"), heads: n.layer.Heads,
 		positions: in.shape.H * in.shape.W, query: make([]float32, out.shape.C), slope: make([]float32, out.shape.C)}
 	s.scale = float32(1 / math.Sqrt(float64(out.shape.C/s.heads)))
-	out.needs = in.needs || s.trainable()
+	out.needsGrad = in.needsGrad || s.trainable()
 	return s, i
 }
 
@@ -66,7 +66,7 @@ func (attentionPoolLayer) step(c *compiler, i int) (step, int) {
 //
 //	q = W latent + b, y = sum of softmax(q k / sqrt(d)) v over positions, in each head
 type attentionPoolStep struct {
-	between
+	stepBase
 	latent, weight, bias *Param
 	heads, positions     int
 	scale                float32
@@ -87,7 +87,7 @@ func (s *attentionPoolStep) cost() (f, b int64) {
 }
 
 func (s *attentionPoolStep) planForward(p *planner) {
-	s.between.planForward(p)
+	s.stepBase.planForward(p)
 	s.probs = p.newBuf(s.positions * s.heads)
 	p.touch(s.probs)
 }
@@ -95,7 +95,7 @@ func (s *attentionPoolStep) planForward(p *planner) {
 func (s *attentionPoolStep) planBackward(p *planner) {
 	s.slopes = p.newBuf(s.out.shape.C)
 	p.touch(s.in.x, s.out.g, s.probs, s.slopes)
-	if s.in.needs {
+	if s.in.needsGrad {
 		s.accumulate = p.gradient(s.in)
 	}
 }
@@ -106,12 +106,12 @@ func (s *attentionPoolStep) forward(e *Net, n int) {
 		s.query[i] = s.bias.Value[i] + simd.Dot(s.weight.Value[i*d:(i+1)*d], s.latent.Value)
 	}
 	e.rows.attend = s
-	e.rows.each(n, s.in.shape.Len(), attentionPoolKernel)
+	e.rows.runChunks(n, s.in.shape.Len(), attentionPoolKernel)
 }
 
 func (s *attentionPoolStep) backward(e *Net, n int) {
 	e.rows.attend = s
-	e.rows.each(n, s.in.shape.Len(), attentionPoolGradKernel)
+	e.rows.runChunks(n, s.in.shape.Len(), attentionPoolGradKernel)
 	if !s.trainable() {
 		return
 	}
@@ -136,9 +136,9 @@ func (s *attentionPoolStep) backward(e *Net, n int) {
 	}
 }
 
-// each calls f for each position and head of an image: its number among weights, and where
+// forEachHead calls f for each position and head of an image: its number among weights, and where
 // its key and value, and the head's part of the output, begin.
-func (s *attentionPoolStep) each(f func(prob, key, value, head int)) {
+func (s *attentionPoolStep) forEachHead(f func(prob, key, value, head int)) {
 	d := len(s.query)
 	size := d / s.heads
 	for t := range s.positions {
@@ -154,7 +154,7 @@ func attentionPoolKernel(t *rowTask, _, lo, hi int) {
 	size := d / s.heads
 	for i := lo; i < hi; i++ {
 		x, y, p := t.span(s.in.x.data, i, i+1), s.out.image(s.out.x.data, i), s.probs.data[i*count:(i+1)*count]
-		s.each(func(prob, key, _, head int) {
+		s.forEachHead(func(prob, key, _, head int) {
 			p[prob] = s.scale * simd.Dot(s.query[head:head+size], x[key:key+size])
 		})
 		for h := range s.heads {
@@ -162,7 +162,7 @@ func attentionPoolKernel(t *rowTask, _, lo, hi int) {
 			simd.Scale(row, 1/simd.ExpSum(row, row, simd.Max(row)), row)
 		}
 		clear(y)
-		s.each(func(prob, _, value, head int) { simd.Axpy(p[prob], x[value:value+size], y[head:head+size]) })
+		s.forEachHead(func(prob, _, value, head int) { simd.Axpy(p[prob], x[value:value+size], y[head:head+size]) })
 	}
 }
 
@@ -176,7 +176,7 @@ func attentionPoolGradKernel(t *rowTask, _, lo, hi int) {
 		x, dy, p := t.span(s.in.x.data, i, i+1), s.out.image(s.out.g.data, i), s.probs.data[i*count:(i+1)*count]
 		dq := s.slopes.data[i*d : (i+1)*d]
 		clear(dq)
-		s.each(func(prob, _, value, head int) {
+		s.forEachHead(func(prob, _, value, head int) {
 			ds[prob] = simd.Dot(dy[head:head+size], x[value:value+size])
 		})
 		for h := range s.heads {
@@ -186,15 +186,15 @@ func attentionPoolGradKernel(t *rowTask, _, lo, hi int) {
 				ds[j] = s.scale * p[j] * (ds[j] - mean)
 			}
 		}
-		s.each(func(prob, key, _, head int) { simd.Axpy(ds[prob], x[key:key+size], dq[head:head+size]) })
-		if !s.in.needs {
+		s.forEachHead(func(prob, key, _, head int) { simd.Axpy(ds[prob], x[key:key+size], dq[head:head+size]) })
+		if !s.in.needsGrad {
 			continue
 		}
 		dx := t.span(s.in.g.data, i, i+1)
 		if !s.accumulate {
 			clear(dx)
 		}
-		s.each(func(prob, key, value, head int) {
+		s.forEachHead(func(prob, key, value, head int) {
 			simd.Axpy(ds[prob], s.query[head:head+size], dx[key:key+size])
 			simd.Axpy(p[prob], dy[head:head+size], dx[value:value+size])
 		})

@@ -9,7 +9,7 @@ import (
 )
 
 // concatLayer is the descriptor of branches side by side.
-type concatLayer struct{ plain }
+type concatLayer struct{ baseLayer }
 
 func (concatLayer) fields() []string { return []string{"layers"} }
 
@@ -22,7 +22,7 @@ func (concatLayer) check(l *Layer) error {
 
 // add appends branches that start from value in, and what puts them side by side.
 func (k concatLayer) add(g *graph, l *Layer, path, inner string, in int) (int, error) {
-	n := node{kind: k, given: l, layer: l, path: path, prefix: inner}
+	n := node{kind: k, described: l, layer: l, path: path, prefix: inner}
 	var v value
 	for i := range l.Layers {
 		out, err := g.add(&l.Layers[i], inner, in)
@@ -66,7 +66,7 @@ func newConcatStep(c *compiler, n *node) *concatStep {
 	s := &concatStep{path: n.path, out: c.ref(n.out), accumulate: make([]bool, len(n.from))}
 	for _, p := range n.from {
 		s.parts = append(s.parts, c.ref(p))
-		s.out.needs = s.out.needs || c.ref(p).needs
+		s.out.needsGrad = s.out.needsGrad || c.ref(p).needsGrad
 	}
 	return s
 }
@@ -80,7 +80,7 @@ func (s *concatStep) planForward(p *planner) { p.result(s.out, s.parts...) }
 func (s *concatStep) planBackward(p *planner) {
 	p.touch(s.out.g)
 	for i, part := range s.parts {
-		if part.needs {
+		if part.needsGrad {
 			s.accumulate[i] = p.gradient(part)
 		}
 	}
@@ -88,12 +88,12 @@ func (s *concatStep) planBackward(p *planner) {
 
 func (s *concatStep) forward(e *Net, n int) {
 	e.rows.concat = s
-	e.rows.each(n*s.out.shape.H*s.out.shape.W, s.out.shape.C, concatKernel)
+	e.rows.runChunks(n*s.out.shape.H*s.out.shape.W, s.out.shape.C, concatKernel)
 }
 
 func (s *concatStep) backward(e *Net, n int) {
 	e.rows.concat = s
-	e.rows.each(n*s.out.shape.H*s.out.shape.W, s.out.shape.C, concatGradKernel)
+	e.rows.runChunks(n*s.out.shape.H*s.out.shape.W, s.out.shape.C, concatGradKernel)
 }
 
 // concatKernel gathers positions lo to hi-1.
@@ -115,7 +115,7 @@ func concatGradKernel(t *rowTask, _, lo, hi int) {
 	c := s.out.shape.C
 	for p, part := range s.parts {
 		k := part.shape.C
-		for i := lo; part.needs && i < hi; i++ {
+		for i := lo; part.needsGrad && i < hi; i++ {
 			dx, dy := part.g.data[i*k:(i+1)*k], s.out.g.data[i*c+at:i*c+at+k]
 			if s.accumulate[p] {
 				simd.AddClamp(dx, dx, dy, simd.Linear())

@@ -8,7 +8,7 @@ import (
 )
 
 // convLayer is the descriptor of a convolution.
-type convLayer struct{ plain }
+type convLayer struct{ baseLayer }
 
 func (convLayer) fields() []string {
 	return []string{"out", "kernel", "kernel_w", "pad_w", "stride", "pad", "pad_end", "groups", "no_bias", "init"}
@@ -37,7 +37,7 @@ func (convLayer) defaults(l *Layer, in Shape) {
 }
 
 func (convLayer) output(l *Layer, in value) (value, error) {
-	if err := onGrid(in); err != nil {
+	if err := checkGrid(in); err != nil {
 		return value{}, err
 	}
 	if s := in.shape; s.C%l.Groups != 0 || l.Out%l.Groups != 0 {
@@ -83,10 +83,10 @@ func (convLayer) step(c *compiler, i int) (step, int) { return c.conv(i) }
 // the activation that follow.
 func (c *compiler) conv(i int) (step, int) {
 	n := &c.g.nodes[i]
-	in := c.ref(n.in())
+	in := c.ref(n.input())
 	s := newConvStep(n, in, c.param(n, "weight"), c.param(n, "bias"))
 	last := i
-	if j, ok := c.next(i, Conv); ok && c.joinable(i, j) {
+	if j, ok := c.nextOfKind(i, Conv); ok && c.canJoin(i, j) {
 		c.done[j] = true
 		last = j
 		s.join(&c.g.nodes[j], c.param(&c.g.nodes[j], "weight"), c.param(&c.g.nodes[j], "bias"))
@@ -94,7 +94,7 @@ func (c *compiler) conv(i int) (step, int) {
 	if c.training {
 		s.act, last = c.nextAct(last, activation.isReLU)
 	} else {
-		if j, ok := c.next(last, BatchNorm); ok {
+		if j, ok := c.nextOfKind(last, BatchNorm); ok {
 			c.done[j] = true
 			last = j
 			s.norm = c.newNorm(j)
@@ -102,18 +102,18 @@ func (c *compiler) conv(i int) (step, int) {
 		if j, ok := c.nextResidual(last); ok {
 			c.done[j] = true
 			last = j
-			s.res = c.ref(c.g.nodes[j].short())
+			s.res = c.ref(c.g.nodes[j].shortcut())
 		}
-		s.act, last = c.nextAct(last, activation.any)
-		if j, ok := c.next(last, MaxPool); ok && c.pools(s, j) {
+		s.act, last = c.nextAct(last, activation.isSet)
+		if j, ok := c.nextOfKind(last, MaxPool); ok && c.canPool(s, j) {
 			c.done[j] = true
 			last = j
 			s.epi.Pool = true
 		}
 	}
 	s.out = c.ref(c.g.nodes[last].out)
-	s.out.needs = in.needs || s.trainable()
-	if j, ok := c.next(last, BatchNorm); ok && c.training {
+	s.out.needsGrad = in.needsGrad || s.trainable()
+	if j, ok := c.nextOfKind(last, BatchNorm); ok && c.training {
 		// The norm that follows takes its statistics from the convolution, and
 		// turns its input into that input's gradient in place.
 		s.feeds = c.newNorm(j)
@@ -123,7 +123,7 @@ func (c *compiler) conv(i int) (step, int) {
 	if !c.training {
 		s.epi.Filters = &s.filters
 	}
-	if j, ok := c.next(last, Conv); ok && c.pairs(s, j) {
+	if j, ok := c.nextOfKind(last, Conv); ok && c.canPair(s, j) {
 		c.done[j] = true
 		c.refs[c.g.nodes[last].out] = s.out
 		point, last := c.conv(j)
@@ -134,34 +134,34 @@ func (c *compiler) conv(i int) (step, int) {
 	return s, last
 }
 
-// pools reports whether the maximum pool j, which follows the convolution s in evaluation,
+// canPool reports whether the maximum pool j, which follows the convolution s in evaluation,
 // is a part of it. Bytes are pooled by themselves.
-func (c *compiler) pools(s *convStep, j int) bool {
+func (c *compiler) canPool(s *convStep, j int) bool {
 	l := c.g.nodes[j].layer
-	return c.e.opt.Precision != Int8 && s.res == nil && s.shape.Pools() &&
-		isThirds(l.Kernel, l.Stride, l.Pad, c.g.values[c.g.nodes[j].in()].shape)
+	return c.e.opt.Precision != Int8 && s.res == nil && s.shape.CanPool() &&
+		isPool3x3(l.Kernel, l.Stride, l.Pad, c.g.values[c.g.nodes[j].input()].shape)
 }
 
-// pairs reports whether s, a convolution in evaluation, is depthwise and followed by a
+// canPair reports whether s, a convolution in evaluation, is depthwise and followed by a
 // pointwise one, node j: they are one step, in float32.
-func (c *compiler) pairs(s *convStep, j int) bool {
+func (c *compiler) canPair(s *convStep, j int) bool {
 	if c.training || c.e.opt.Precision != Float32 || s.chain != nil || s.res != nil {
 		return false
 	}
-	if k, ok := c.next(j, Conv); ok && c.joinable(j, k) {
+	if k, ok := c.nextOfKind(j, Conv); ok && c.canJoin(j, k) {
 		return false
 	}
 	return conv.IsPair(&s.shape, &newConvStep(&c.g.nodes[j], s.out, nil, nil).shape)
 }
 
-// joinable reports whether convolutions i and j can be computed as one, at half
+// canJoin reports whether convolutions i and j can be computed as one, at half
 // the arithmetic or less.
-func (c *compiler) joinable(i, j int) bool {
+func (c *compiler) canJoin(i, j int) bool {
 	first, second := &c.g.nodes[i], &c.g.nodes[j]
 	a, b := first.layer, second.layer
-	in, mid, out := c.g.values[first.in()].shape, c.g.values[first.out].shape,
+	in, mid, out := c.g.values[first.input()].shape, c.g.values[first.out].shape,
 		c.g.values[second.out].shape
-	if first.given.KernelW+second.given.KernelW != 0 || a.Stride != 1 || b.Pad+b.PadEnd != 0 || a.Groups != 1 ||
+	if first.described.KernelW+second.described.KernelW != 0 || a.Stride != 1 || b.Pad+b.PadEnd != 0 || a.Groups != 1 ||
 		b.Groups != 1 {
 		return false
 	}
@@ -174,7 +174,7 @@ func (c *compiler) joinable(i, j int) bool {
 // in training its bias and ReLU, in evaluation the batch norm, residual and
 // activation that follow.
 type convStep struct {
-	between
+	stepBase
 	w, b  *Param
 	chain *chain // if set, w and b are nil and this stands for two convolutions
 	act   activation
@@ -198,7 +198,7 @@ type convStep struct {
 
 func newConvStep(n *node, in *tensorRef, w, b *Param) *convStep {
 	l := n.layer
-	return &convStep{between: between{path: n.path, in: in}, w: w, b: b, shape: conv.Shape{
+	return &convStep{stepBase: stepBase{path: n.path, in: in}, w: w, b: b, shape: conv.Shape{
 		N: 1, H: in.shape.H, W: in.shape.W, C: in.shape.C, K: l.Out, R: l.Kernel, S: l.KernelW,
 		StrideH: l.Stride, StrideW: l.Stride, PadH: l.Pad, PadW: l.PadW,
 		EndH: l.PadEnd, EndW: l.PadEnd, Groups: l.Groups,
@@ -269,16 +269,16 @@ func weightCost(forward int64, grad []float32, in *tensorRef) (f, b int64) {
 	if grad != nil {
 		b += forward
 	}
-	if in.needs {
+	if in.needsGrad {
 		b += forward
 	}
 	return forward, b
 }
 
-// takesHalf: bfloat16 products read and write bfloat16; a convolution that masks its output's gradient
+// acceptsHalf: bfloat16 products read and write bfloat16; a convolution that masks its output's gradient
 // does not.
-func (s *convStep) takesHalf(training bool) bool {
-	return s.shape.Rounds() && (!training || s.act == identity || s.feeds != nil)
+func (s *convStep) acceptsHalf(training bool) bool {
+	return s.shape.UsesBFloat16() && (!training || s.act == identity || s.feeds != nil)
 }
 
 // halves tells the convolution what is bfloat16.
@@ -302,7 +302,7 @@ func (s *convStep) planBackward(p *planner) {
 	if s.act != identity && s.feeds == nil {
 		p.touch(s.out.x)
 	}
-	if s.in.needs {
+	if s.in.needsGrad {
 		s.accumulate = p.gradient(s.in)
 	}
 }
@@ -342,7 +342,7 @@ func (s *convStep) backward(e *Net, n int) {
 	r := &e.rows
 	if s.act != identity && s.feeds == nil {
 		r.dy, r.y, r.act = g, s.out.x.data, s.act
-		r.each(len(g)/cols, cols, maskKernel)
+		r.runChunks(len(g)/cols, cols, maskKernel)
 	}
 	s.biasGradient(r, n*s.out.shape.H*s.out.shape.W)
 	s.shape.N = n
@@ -353,7 +353,7 @@ func (s *convStep) backward(e *Net, n int) {
 	if dw != nil && s.chain != nil {
 		s.chain.gradients()
 	}
-	if s.in.needs {
+	if s.in.needsGrad {
 		conv.BackwardData(&e.ws, &s.shape, g, w, s.in.g.data, s.accumulate)
 	}
 }
@@ -378,5 +378,5 @@ func (s *convStep) biasGradient(r *rowTask, rows int) {
 	if s.out.g.half {
 		r.x, r.half, kernel = nil, halfOperands{dy: true}, halfColumnSumKernel
 	}
-	r.sum(rows, s.shape.K, kernel, sum, nil)
+	r.runSums(rows, s.shape.K, kernel, sum, nil)
 }

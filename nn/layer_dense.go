@@ -9,7 +9,7 @@ import (
 )
 
 // denseLayer is the descriptor of a dense layer.
-type denseLayer struct{ plain }
+type denseLayer struct{ baseLayer }
 
 func (denseLayer) fields() []string { return []string{"out", "no_bias", "init"} }
 
@@ -35,19 +35,19 @@ func (denseLayer) macs(l *Layer, in, _ Shape) int64 {
 
 func (denseLayer) step(c *compiler, i int) (step, int) {
 	n := &c.g.nodes[i]
-	in := c.ref(n.in())
-	d := &denseStep{between: between{path: n.path, in: in}, w: c.param(n, "weight"), b: c.param(n, "bias")}
-	act, last := c.nextAct(i, activation.clamps)
+	in := c.ref(n.input())
+	d := &denseStep{stepBase: stepBase{path: n.path, in: in}, w: c.param(n, "weight"), b: c.param(n, "bias")}
+	act, last := c.nextAct(i, activation.isClamp)
 	d.act = act
 	d.init()
 	d.out = c.ref(c.g.nodes[last].out)
-	d.out.needs = in.needs || trainable(d.w) || trainable(d.b)
+	d.out.needsGrad = in.needsGrad || trainable(d.w) || trainable(d.b)
 	return d, last
 }
 
 // denseStep is a fully connected layer with bias and activation.
 type denseStep struct {
-	between
+	stepBase
 	w, b       *Param
 	act        activation
 	accumulate bool
@@ -66,7 +66,7 @@ func (s *denseStep) planBackward(p *planner) {
 	if s.act != identity {
 		p.touch(s.out.x)
 	}
-	if s.in.needs {
+	if s.in.needsGrad {
 		s.accumulate = p.gradient(s.in)
 	}
 }
@@ -103,7 +103,7 @@ func (s *denseStep) forward(e *Net, n int) {
 		if s.b != nil {
 			r.b = s.b.Value
 		}
-		r.each(n, k, biasKernel)
+		r.runChunks(n, k, biasKernel)
 	}
 }
 
@@ -112,17 +112,17 @@ func (s *denseStep) backward(e *Net, n int) {
 	g := s.out.g.data
 	if s.act != identity {
 		r.dy, r.y, r.act = g, s.out.x.data, s.act
-		r.each(n, k, maskKernel)
+		r.runChunks(n, k, maskKernel)
 	}
 	if trainable(s.b) {
 		r.dy = g
-		r.sum(n, k, columnSumKernel, s.b.Grad, nil)
+		r.runSums(n, k, columnSumKernel, s.b.Grad, nil)
 	}
 	if e.ws.BFloat16 {
 		if trainable(s.w) {
 			conv.BackwardWeights(&e.ws, &s.shape, s.in.x.data, g, s.w.Grad, false)
 		}
-		if s.in.needs {
+		if s.in.needsGrad {
 			conv.BackwardData(&e.ws, &s.shape, g, s.w.Value, s.in.g.data, s.accumulate)
 		}
 		return
@@ -131,7 +131,7 @@ func (s *denseStep) backward(e *Net, n int) {
 	if trainable(s.w) {
 		matrix.Gemm(true, false, 1, dy, view(&s.x, n, s.in.x.data), 0, view(&s.dw, k, s.w.Grad))
 	}
-	if s.in.needs {
+	if s.in.needsGrad {
 		var beta float32
 		if s.accumulate {
 			beta = 1

@@ -3,23 +3,23 @@ package nn
 import "math"
 
 // gemLayer is the descriptor of the generalised mean.
-type gemLayer struct{ plain }
+type gemLayer struct{ baseLayer }
 
 func (gemLayer) fields() []string { return []string{"start", "eps"} }
 
 func (gemLayer) check(l *Layer) error {
 	if l.Start < 0 {
-		return badStart(l)
+		return startError(l)
 	}
 	return nil
 }
 
 func (gemLayer) defaults(l *Layer, _ Shape) {
-	l.Start, l.Eps = orDefault(l.Start, 3), orDefault(l.Eps, 1e-6)
+	l.Start, l.Eps = valueOr(l.Start, 3), valueOr(l.Eps, 1e-6)
 }
 
 func (gemLayer) output(_ *Layer, in value) (value, error) {
-	return value{shape: Shape{1, 1, in.shape.C}}, whole(in, "an image")
+	return value{shape: Shape{1, 1, in.shape.C}}, checkPositions(in, "an image")
 }
 
 func (gemLayer) names(*Layer) []string { return []string{""} }
@@ -31,9 +31,9 @@ func (gemLayer) params(n *node, _ value) []*Param {
 }
 
 func (gemLayer) step(c *compiler, i int) (step, int) {
-	n, in, out := c.at(i)
-	s := &gemStep{between: between{n.path, in, out}, p: c.param(n, ""), eps: n.layer.Eps}
-	out.needs = trainable(s.p)
+	n, in, out := c.nodeAt(i)
+	s := &gemStep{stepBase: stepBase{n.path, in, out}, p: c.param(n, ""), eps: n.layer.Eps}
+	out.needsGrad = trainable(s.p)
 	return s, i
 }
 
@@ -43,7 +43,7 @@ func (gemLayer) step(c *compiler, i int) (step, int) {
 //
 // for each channel, with one trained p.
 type gemStep struct {
-	between
+	stepBase
 	p          *Param
 	eps        float64
 	accumulate bool
@@ -53,7 +53,7 @@ type gemStep struct {
 
 func (s *gemStep) planBackward(p *planner) {
 	p.touch(s.in.x, s.out.x, s.out.g)
-	if s.in.needs {
+	if s.in.needsGrad {
 		s.accumulate = p.gradient(s.in)
 	}
 }
@@ -63,12 +63,12 @@ func (s *gemStep) forward(e *Net, n int) {
 		s.mean, s.dp = make([]float64, need), make([]float64, n)
 	}
 	e.rows.gem = s
-	e.rows.each(n, s.in.shape.Len(), gemKernel)
+	e.rows.runChunks(n, s.in.shape.Len(), gemKernel)
 }
 
 func (s *gemStep) backward(e *Net, n int) {
 	e.rows.gem = s
-	e.rows.each(n, s.in.shape.Len(), gemGradKernel)
+	e.rows.runChunks(n, s.in.shape.Len(), gemGradKernel)
 	if trainable(s.p) {
 		var sum float64
 		for _, v := range s.dp[:n] {
@@ -115,7 +115,7 @@ func gemGradKernel(t *rowTask, _, lo, hi int) {
 			dp -= float64(dy[j]) * float64(y[j]) * math.Log(v) / (p * p)
 		}
 		var dx []float32
-		if s.in.needs {
+		if s.in.needsGrad {
 			dx = s.in.image(s.in.g.data, i)
 		}
 		for j, v := range x {

@@ -7,7 +7,7 @@ import (
 )
 
 // sequentialLayer is the descriptor of layers one after the other, which is no node.
-type sequentialLayer struct{ plain }
+type sequentialLayer struct{ baseLayer }
 
 func (sequentialLayer) fields() []string { return []string{"layers"} }
 
@@ -18,7 +18,7 @@ func (sequentialLayer) add(g *graph, l *Layer, _, inner string, in int) (int, er
 func (sequentialLayer) step(_ *compiler, i int) (step, int) { return nil, i }
 
 // residualLayer is the descriptor of a sum of layers and their shortcut.
-type residualLayer struct{ plain }
+type residualLayer struct{ baseLayer }
 
 func (residualLayer) fields() []string { return []string{"layers", "shortcut"} }
 
@@ -26,37 +26,37 @@ func (k residualLayer) add(g *graph, l *Layer, path, inner string, in int) (int,
 	return g.join(k, l, path, inner, in, false)
 }
 
-func (residualLayer) kept(*graph, int) int64 { return 0 }
+func (residualLayer) savedValues(*graph, int) int64 { return 0 }
 
 func (residualLayer) step(c *compiler, i int) (step, int) {
-	return c.sum(i, c.ref(c.g.nodes[i].in()), nil)
+	return c.sum(i, c.ref(c.g.nodes[i].input()), nil)
 }
 
 // sum makes the step of the residual node i, with the activation that follows,
 // over in, which drop, if any, leaves out at random.
 func (c *compiler) sum(i int, in *tensorRef, drop *dropPath) (step, int) {
 	n := &c.g.nodes[i]
-	a := &addStep{between: between{path: n.path, in: in}, short: c.ref(n.short()), drop: drop}
+	a := &addStep{stepBase: stepBase{path: n.path, in: in}, short: c.ref(n.shortcut()), drop: drop}
 	last := i
-	a.act, last = c.nextAct(i, activation.clamps)
+	a.act, last = c.nextAct(i, activation.isClamp)
 	a.out = c.ref(c.g.nodes[last].out)
-	a.out.needs = in.needs || a.short.needs
+	a.out.needsGrad = in.needsGrad || a.short.needsGrad
 	return a, last
 }
 
-// multiplyLayer is the descriptor of a product of layers and their shortcut.
-type multiplyLayer struct{ plain }
+// mulLayer is the descriptor of a product of layers and their shortcut.
+type mulLayer struct{ baseLayer }
 
-func (multiplyLayer) fields() []string { return []string{"layers", "shortcut"} }
+func (mulLayer) fields() []string { return []string{"layers", "shortcut"} }
 
-func (k multiplyLayer) add(g *graph, l *Layer, path, inner string, in int) (int, error) {
+func (k mulLayer) add(g *graph, l *Layer, path, inner string, in int) (int, error) {
 	return g.join(k, l, path, inner, in, true)
 }
 
-func (multiplyLayer) step(c *compiler, i int) (step, int) {
-	n, in, out := c.at(i)
-	m := &mulStep{between: between{n.path, in, out}, short: c.ref(n.short())}
-	m.out.needs = m.short.needs
+func (mulLayer) step(c *compiler, i int) (step, int) {
+	n, in, out := c.nodeAt(i)
+	m := &mulStep{stepBase: stepBase{n.path, in, out}, short: c.ref(n.shortcut())}
+	m.out.needsGrad = m.short.needsGrad
 	return m, i
 }
 
@@ -79,26 +79,26 @@ func (g *graph) join(kind descriptor, l *Layer, path, inner string, in int, gate
 	if out == short {
 		return 0, fmt.Errorf("layer %s (%s): neither its layers nor its shortcut compute anything", path, l.Kind)
 	}
-	return g.emit(node{kind: kind, given: l, layer: l, path: path, prefix: inner, from: []int{out, short}}, b), nil
+	return g.emit(node{kind: kind, described: l, layer: l, path: path, prefix: inner, from: []int{out, short}}, b), nil
 }
 
 // addStep is a residual sum and the activation that follows it.
 type addStep struct {
-	between
+	stepBase
 	short         *tensorRef
 	act           activation
 	drop          *dropPath // leaves in out; nil: never
-	toIn, toShort handOver
+	toIn, toShort gradRoute
 }
 
-// handOver says how a gradient reaches one of a sum's terms.
-type handOver uint8
+// gradRoute says how a gradient reaches one of a sum's terms.
+type gradRoute uint8
 
 const (
-	unwanted handOver = iota
-	aliased           // the term's gradient is the sum's own buffer
-	copied
-	added
+	gradUnwanted gradRoute = iota
+	gradAliased            // the term's gradient is the sum's own buffer
+	gradCopied
+	gradAdded
 )
 
 func (s *addStep) planForward(p *planner) { p.result(s.out, s.in, s.short) }
@@ -111,18 +111,18 @@ func (s *addStep) planBackward(p *planner) {
 	taken := false
 	for _, t := range []struct {
 		ref *tensorRef
-		how *handOver
+		how *gradRoute
 	}{{s.short, &s.toShort}, {s.in, &s.toIn}} {
 		switch {
-		case !t.ref.needs:
+		case !t.ref.needsGrad:
 		case t.ref.g != nil:
-			*t.how = added
+			*t.how = gradAdded
 			p.touch(t.ref.g)
 		case taken:
-			*t.how = copied
+			*t.how = gradCopied
 			p.gradient(t.ref)
 		default:
-			*t.how, taken = aliased, true
+			*t.how, taken = gradAliased, true
 			t.ref.g = s.out.g
 		}
 	}
@@ -136,32 +136,32 @@ func (s *addStep) forward(e *Net, n int) {
 		s.drop.draw(e)
 		r.drop, kernel = s.drop, pathAddKernel
 	}
-	r.each(n, s.in.shape.Len(), kernel)
+	r.runChunks(n, s.in.shape.Len(), kernel)
 }
 
 func (s *addStep) backward(e *Net, n int) {
 	r := &e.rows
 	if s.act != identity {
 		r.dy, r.y, r.act = s.out.g.data, s.out.x.data, s.act
-		r.each(n, s.in.shape.Len(), maskKernel)
+		r.runChunks(n, s.in.shape.Len(), maskKernel)
 	}
-	s.give(e, n, s.short, s.toShort)
+	s.routeGrad(e, n, s.short, s.toShort)
 	if s.drop == nil {
-		s.give(e, n, s.in, s.toIn)
-	} else if s.toIn != unwanted {
-		r.x, r.y, r.drop, r.accumulate = s.out.g.data, s.in.g.data, s.drop, s.toIn == added
-		r.each(n, s.in.shape.Len(), pathKernel)
+		s.routeGrad(e, n, s.in, s.toIn)
+	} else if s.toIn != gradUnwanted {
+		r.x, r.y, r.drop, r.accumulate = s.out.g.data, s.in.g.data, s.drop, s.toIn == gradAdded
+		r.runChunks(n, s.in.shape.Len(), pathKernel)
 	}
 }
 
-func (s *addStep) give(e *Net, n int, t *tensorRef, how handOver) {
+func (s *addStep) routeGrad(e *Net, n int, t *tensorRef, how gradRoute) {
 	r := &e.rows
 	switch how {
-	case copied:
+	case gradCopied:
 		copy(t.g.data, s.out.g.data)
-	case added:
+	case gradAdded:
 		r.y, r.x = t.g.data, s.out.g.data
-		r.each(n, t.shape.Len(), addToKernel)
+		r.runChunks(n, t.shape.Len(), addToKernel)
 	}
 }
 
@@ -169,7 +169,7 @@ func (s *addStep) give(e *Net, n int, t *tensorRef, how handOver) {
 // images, or of an image and a vector of one value for each of its channels, as
 // in squeeze and excite (Hu et al. 2018).
 type mulStep struct {
-	between
+	stepBase
 	short          *tensorRef
 	accIn, accRest bool
 	zeros          []float32 // a value a channel
@@ -183,10 +183,10 @@ func (s *mulStep) planForward(p *planner) { p.result(s.out, s.in, s.short) }
 
 func (s *mulStep) planBackward(p *planner) {
 	p.touch(s.out.g, s.in.x, s.short.x)
-	if s.in.needs {
+	if s.in.needsGrad {
 		s.accIn = p.gradient(s.in)
 	}
-	if s.short.needs {
+	if s.short.needsGrad {
 		s.accRest = p.inPlace(s.short, s.out) // once the branch has its own
 	}
 }
@@ -196,7 +196,7 @@ func (s *mulStep) forward(e *Net, n int) {
 		s.zeros = make([]float32, s.out.shape.C)
 	}
 	e.rows.mul = s
-	e.rows.each(n, s.out.shape.Len(), mulKernel)
+	e.rows.runChunks(n, s.out.shape.Len(), mulKernel)
 }
 
 func (s *mulStep) backward(e *Net, n int) {
@@ -204,7 +204,7 @@ func (s *mulStep) backward(e *Net, n int) {
 		s.unused = make([]float32, need)
 	}
 	e.rows.mul = s
-	e.rows.each(n, s.out.shape.Len(), mulGradKernel)
+	e.rows.runChunks(n, s.out.shape.Len(), mulGradKernel)
 }
 
 // image cuts one image's values out of a tensor's.
@@ -233,10 +233,10 @@ func mulGradKernel(t *rowTask, _, lo, hi int) {
 	for i := lo; i < hi; i++ {
 		a, b, dy := s.in.image(s.in.x.data, i), s.short.image(s.short.x.data, i), s.out.image(s.out.g.data, i)
 		var da, db []float32
-		if s.in.needs {
+		if s.in.needsGrad {
 			da = s.in.image(s.in.g.data, i)
 		}
-		if s.short.needs {
+		if s.short.needsGrad {
 			db = s.short.image(s.short.g.data, i)
 		}
 		if s.vector() {

@@ -3,17 +3,17 @@ package nn
 import "math"
 
 // l2Layer is the descriptor of normalisation to length 1.
-type l2Layer struct{ plain }
+type l2Layer struct{ baseLayer }
 
 func (l2Layer) step(c *compiler, i int) (step, int) {
-	n, in, out := c.at(i)
-	return &l2Step{between: between{n.path, in, out}}, i
+	n, in, out := c.nodeAt(i)
+	return &l2Step{stepBase: stepBase{n.path, in, out}}, i
 }
 
 // l2Step divides each image's values by their norm, but by no less than
 // minNorm.
 type l2Step struct {
-	between
+	stepBase
 	accumulate bool
 }
 
@@ -27,13 +27,13 @@ func (s *l2Step) planBackward(p *planner) {
 func (s *l2Step) forward(e *Net, n int) {
 	r := &e.rows
 	r.x, r.y = s.in.x.data, s.out.x.data
-	r.each(n, s.in.shape.Len(), l2Kernel)
+	r.runChunks(n, s.in.shape.Len(), l2Kernel)
 }
 
 func (s *l2Step) backward(e *Net, n int) {
 	r := &e.rows
 	r.x, r.dy, r.y, r.accumulate = s.in.x.data, s.out.g.data, s.in.g.data, s.accumulate
-	r.each(n, s.in.shape.Len(), l2GradKernel)
+	r.runChunks(n, s.in.shape.Len(), l2GradKernel)
 }
 
 func l2Kernel(t *rowTask, _, lo, hi int) {

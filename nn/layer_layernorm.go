@@ -3,18 +3,18 @@ package nn
 import "github.com/kindred-ml/kindred/internal/kernel/simd"
 
 // layerNormLayer is the descriptor of layer norm.
-type layerNormLayer struct{ plain }
+type layerNormLayer struct{ baseLayer }
 
 func (layerNormLayer) fields() []string { return []string{"eps"} }
 
-func (layerNormLayer) defaults(l *Layer, _ Shape) { l.Eps = orDefault(l.Eps, 1e-5) }
+func (layerNormLayer) defaults(l *Layer, _ Shape) { l.Eps = valueOr(l.Eps, 1e-5) }
 
 func (layerNormLayer) names(*Layer) []string { return []string{"weight", "bias"} }
 
 func (layerNormLayer) params(n *node, in value) []*Param { return normParams(n, in) }
 
 func (layerNormLayer) step(c *compiler, i int) (step, int) {
-	n, in, out := c.at(i)
+	n, in, out := c.nodeAt(i)
 	return newLayerNormStep(n, in, out, c.param(n, "weight"), c.param(n, "bias")), i
 }
 
@@ -22,7 +22,7 @@ func (layerNormLayer) step(c *compiler, i int) (step, int) {
 //
 //	y = gamma (x - mean) / sqrt(variance + eps) + beta
 type layerNormStep struct {
-	between
+	stepBase
 	gamma, beta *Param
 	eps         float32
 	rows, cols  int  // of an image
@@ -33,37 +33,38 @@ type layerNormStep struct {
 
 func newLayerNormStep(n *node, in, out *tensorRef, gamma, beta *Param) *layerNormStep {
 	c := len(gamma.Value)
-	s := &layerNormStep{between: between{n.path, in, out}, gamma: gamma, beta: beta, eps: float32(n.layer.Eps), cols: c,
+	s := &layerNormStep{stepBase: stepBase{n.path, in, out}, gamma: gamma, beta: beta, eps: float32(n.layer.Eps),
+		cols: c,
 		rows: in.shape.Len() / c, s1: make([]float32, c), s2: make([]float32, c)}
 	if s.eps == 0 { // too little for float32
 		s.eps = 1e-5
 	}
-	out.needs = in.needs || trainable(gamma) || trainable(beta)
+	out.needsGrad = in.needsGrad || trainable(gamma) || trainable(beta)
 	return s
 }
 
 func (s *layerNormStep) planForward(p *planner) {
-	s.between.planForward(p)
+	s.stepBase.planForward(p)
 	s.stats = p.newBuf(2 * s.rows)
 	p.touch(s.stats)
 }
 
 func (s *layerNormStep) planBackward(p *planner) {
 	p.touch(s.in.x, s.out.g, s.stats)
-	if s.in.needs {
+	if s.in.needsGrad {
 		s.accumulate = p.inPlace(s.in, s.out)
 	}
 }
 
 func (s *layerNormStep) forward(e *Net, n int) {
 	e.rows.layer = s
-	e.rows.each(n*s.rows, s.cols, layerNormKernel)
+	e.rows.runChunks(n*s.rows, s.cols, layerNormKernel)
 }
 
 func (s *layerNormStep) backward(e *Net, n int) {
 	r := &e.rows
 	r.layer = s
-	r.sum(n*s.rows, s.cols, layerNormGradKernel, s.s1, s.s2)
+	r.runSums(n*s.rows, s.cols, layerNormGradKernel, s.s1, s.s2)
 	if trainable(s.gamma) {
 		copy(s.gamma.Grad, s.s1)
 	}
@@ -85,7 +86,7 @@ func layerNormGradKernel(t *rowTask, chunk, lo, hi int) {
 	clear(s2)
 	dy := t.span(s.out.g.data, lo, hi)
 	dx := dy
-	if s.in.needs {
+	if s.in.needsGrad {
 		dx = t.span(s.in.g.data, lo, hi)
 	}
 	x, stats := t.span(s.in.x.data, lo, hi), s.stats.data[2*lo:2*hi]

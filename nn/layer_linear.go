@@ -22,10 +22,10 @@ func (linearLayer) check(l *Layer) error {
 	return l.checkLoRA()
 }
 
-func (linearLayer) defaults(l *Layer, _ Shape) { l.Alpha = orDefault(l.Alpha, 2*float64(l.Rank)) }
+func (linearLayer) defaults(l *Layer, _ Shape) { l.Alpha = valueOr(l.Alpha, 2*float64(l.Rank)) }
 
 func (linearLayer) output(l *Layer, in value) (value, error) {
-	if err := whole(in, "an image"); err != nil {
+	if err := checkPositions(in, "an image"); err != nil {
 		return value{}, err
 	}
 	if most := min(in.shape.C, l.Out); l.Rank > most {
@@ -58,10 +58,10 @@ func (linearLayer) params(n *node, in value) []*Param {
 	return list
 }
 
-func (linearLayer) kept(g *graph, i int) int64 {
+func (linearLayer) savedValues(g *graph, i int) int64 {
 	n := &g.nodes[i]
-	in := g.values[n.in()].shape
-	return budget.Sum(g.made(i), budget.Product(int64(in.H), int64(in.W), int64(n.layer.Rank)))
+	in := g.values[n.input()].shape
+	return budget.Sum(g.outputLen(i), budget.Product(int64(in.H), int64(in.W), int64(n.layer.Rank)))
 }
 
 func (linearLayer) macs(_ *Layer, in, out Shape) int64 {
@@ -74,25 +74,25 @@ func (linearLayer) step(c *compiler, i int) (step, int) { return c.linear(i) }
 // in evaluation, the activation that follow.
 func (c *compiler) linear(i int) (step, int) {
 	n := &c.g.nodes[i]
-	in := c.ref(n.in())
+	in := c.ref(n.input())
 	s := newLinearStep(n, in, c.param(n, "weight"), c.param(n, "bias"))
 	if n.layer.Rank > 0 {
 		s.lora = newLora(n, in, c.param(n, loraA), c.param(n, loraB))
 		s.merges = !c.training
 	}
 	last := i
-	if j, ok := c.next(last, Scale); ok && (!c.training || trainable(s.w) && (s.b == nil || trainable(s.b))) {
+	if j, ok := c.nextOfKind(last, Scale); ok && (!c.training || trainable(s.w) && (s.b == nil || trainable(s.b))) {
 		c.done[j] = true
 		last = j
 		s.gamma = c.param(&c.g.nodes[j], "")
 	}
-	if j, ok := c.nextResidual(last); ok && c.ref(c.g.nodes[j].short()) != in {
+	if j, ok := c.nextResidual(last); ok && c.ref(c.g.nodes[j].shortcut()) != in {
 		c.done[j] = true
 		last = j
-		s.res = c.ref(c.g.nodes[j].short())
+		s.res = c.ref(c.g.nodes[j].shortcut())
 	}
 	if !c.training {
-		s.act, last = c.nextAct(last, activation.any)
+		s.act, last = c.nextAct(last, activation.isSet)
 	}
 	s.out = c.ref(c.g.nodes[last].out)
 	s.init()
@@ -109,7 +109,7 @@ func (c *compiler) linear(i int) (step, int) {
 //
 // It is a 1 x 1 convolution over all positions of all images in a row.
 type linearStep struct {
-	between
+	stepBase
 	w, b       *Param
 	gamma      *Param     // of a layer scale; nil: none
 	res        *tensorRef // added
@@ -131,7 +131,7 @@ type linearStep struct {
 }
 
 func newLinearStep(n *node, in *tensorRef, w, b *Param) *linearStep {
-	return &linearStep{between: between{path: n.path, in: in}, w: w, b: b, positions: in.shape.H * in.shape.W,
+	return &linearStep{stepBase: stepBase{path: n.path, in: in}, w: w, b: b, positions: in.shape.H * in.shape.W,
 		shape: conv.Shape{N: 1, W: 1, C: in.shape.C, K: n.layer.Out, R: 1, S: 1, StrideH: 1, StrideW: 1, Groups: 1}}
 }
 
@@ -147,7 +147,8 @@ func (s *linearStep) init() {
 	case s.b != nil:
 		s.epi.Shift = s.b.Value
 	}
-	s.out.needs = s.in.needs || trainable(s.w) || trainable(s.b) || trainable(s.gamma) || s.res != nil && s.res.needs ||
+	s.out.needsGrad = s.in.needsGrad || trainable(s.w) || trainable(s.b) || trainable(s.gamma) || s.res != nil &&
+		s.res.needsGrad ||
 		s.lora.trainable()
 }
 
@@ -170,10 +171,10 @@ func (s *linearStep) planBackward(p *planner) {
 		s.lora.slope = p.newBuf(s.lora.inner.size)
 		p.touch(s.lora.inner, s.lora.slope)
 	}
-	if s.res != nil && s.res.needs {
+	if s.res != nil && s.res.needsGrad {
 		s.toRes = p.inPlace(s.res, s.out)
 	}
-	if s.in.needs {
+	if s.in.needsGrad {
 		s.accumulate = p.gradient(s.in)
 	}
 }
@@ -209,7 +210,7 @@ func (s *linearStep) backward(e *Net, n int) {
 	g, r, k := s.out.g.data, &e.rows, s.shape.K
 	if trainable(s.b) {
 		r.dy = g
-		r.sum(len(g)/k, k, columnSumKernel, s.b.Grad, nil)
+		r.runSums(len(g)/k, k, columnSumKernel, s.b.Grad, nil)
 		lo, hi := s.b.Zeros()
 		clear(s.b.Grad[lo:hi])
 	}
@@ -219,7 +220,7 @@ func (s *linearStep) backward(e *Net, n int) {
 	if s.gamma != nil {
 		s.scaleGradient()
 	}
-	if s.in.needs {
+	if s.in.needsGrad {
 		w := s.w.Value
 		if s.gamma != nil {
 			w = s.scaledWeights()
@@ -231,7 +232,7 @@ func (s *linearStep) backward(e *Net, n int) {
 	}
 	if s.toRes {
 		r.y, r.x = s.res.g.data, g
-		r.each(len(g)/k, k, addToKernel)
+		r.runChunks(len(g)/k, k, addToKernel)
 	}
 }
 

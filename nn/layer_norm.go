@@ -3,12 +3,12 @@ package nn
 import "math"
 
 // batchNormLayer is the descriptor of batch norm.
-type batchNormLayer struct{ plain }
+type batchNormLayer struct{ baseLayer }
 
 func (batchNormLayer) fields() []string { return []string{"momentum", "eps"} }
 
 func (batchNormLayer) defaults(l *Layer, _ Shape) {
-	l.Momentum, l.Eps = orDefault(l.Momentum, 0.1), orDefault(l.Eps, 1e-5)
+	l.Momentum, l.Eps = valueOr(l.Momentum, 0.1), valueOr(l.Eps, 1e-5)
 }
 
 func (batchNormLayer) names(*Layer) []string {
@@ -30,11 +30,11 @@ func normParams(n *node, in value) []*Param {
 	return []*Param{weight, perFeature(n.prefix+"bias", in)}
 }
 
-func (batchNormLayer) kept(g *graph, i int) int64 {
+func (batchNormLayer) savedValues(g *graph, i int) int64 {
 	if g.pooledNorm(i) {
 		return 0
 	}
-	return g.made(i)
+	return g.outputLen(i)
 }
 
 // pooledNorm reports whether the activation of the batch norm i goes straight into a
@@ -44,7 +44,7 @@ func (g *graph) pooledNorm(i int) bool {
 		return false
 	}
 	act, ok := g.nodes[i+1].kind.(actLayer)
-	return ok && act.act.clamps() && isHalving(g.nodes[i+2].layer)
+	return ok && act.act.isClamp() && isPool2x2(g.nodes[i+2].layer)
 }
 
 func (batchNormLayer) step(c *compiler, i int) (step, int) { return c.norm(i) }
@@ -54,14 +54,14 @@ func (c *compiler) newNorm(i int) *normStep {
 	n := &c.g.nodes[i]
 	return newNormStep(n, c.param(n, "weight"), c.param(n, "bias"), c.param(n, "running_mean"),
 		c.param(n, "running_var"),
-		!c.training || c.e.opt.FrozenNorm)
+		!c.training || c.e.opt.FreezeNorm)
 }
 
 // norm makes the step of the batch norm i with the residual or pool and the activation
 // that follow.
 func (c *compiler) norm(i int) (step, int) {
 	n := &c.g.nodes[i]
-	in := c.ref(n.in())
+	in := c.ref(n.input())
 	var s *normStep
 	if f := c.feeders[i]; f != nil {
 		s = f.feeds
@@ -71,27 +71,28 @@ func (c *compiler) norm(i int) (step, int) {
 	}
 	s.in = in
 	s.rowsPerImage, s.cols = in.shape.H*in.shape.W, in.shape.C
-	if f := c.g.values[n.in()]; f.flat {
+	if f := c.g.values[n.input()]; f.flat {
 		s.rowsPerImage, s.cols = 1, f.shape.Len()
 	}
 	last := i
 	if j, ok := c.nextResidual(i); ok {
 		c.done[j] = true
 		last = j
-		s.res = c.ref(c.g.nodes[j].short())
-		s.act, last = c.nextAct(last, activation.clamps)
+		s.res = c.ref(c.g.nodes[j].shortcut())
+		s.act, last = c.nextAct(last, activation.isClamp)
 	} else {
-		s.act, last = c.nextAct(last, activation.any)
+		s.act, last = c.nextAct(last, activation.isSet)
 	}
-	if j, ok := c.next(last, MaxPool); ok && s.res == nil && !s.act.curved() && (s.source != nil || !c.training) &&
-		isHalving(c.g.nodes[j].layer) {
+	if j, ok := c.nextOfKind(last, MaxPool); ok && s.res == nil && !s.act.isCurved() &&
+		(s.source != nil || !c.training) &&
+		isPool2x2(c.g.nodes[j].layer) {
 		c.done[j] = true
 		last = j
 		s.pooled = true
 		s.zeros = make([]float32, in.shape.W*in.shape.C)
 	}
 	s.out = c.ref(c.g.nodes[last].out)
-	s.out.needs = in.needs || trainable(s.gamma) || trainable(s.beta) || s.res != nil && s.res.needs
+	s.out.needsGrad = in.needsGrad || trainable(s.gamma) || trainable(s.beta) || s.res != nil && s.res.needsGrad
 	return s, last
 }
 
@@ -103,7 +104,7 @@ func (c *compiler) norm(i int) (step, int) {
 // batch's, and the running statistics move towards them by momentum, the
 // variance by its unbiased estimate.
 type normStep struct {
-	between
+	stepBase
 	res         *tensorRef
 	gamma, beta *Param
 	runMean     *Param
@@ -128,7 +129,7 @@ type normStep struct {
 }
 
 func newNormStep(n *node, gamma, beta, runMean, runVar *Param, fixed bool) *normStep {
-	s := &normStep{between: between{path: n.path}, gamma: gamma, beta: beta, runMean: runMean, runVar: runVar,
+	s := &normStep{stepBase: stepBase{path: n.path}, gamma: gamma, beta: beta, runMean: runMean, runVar: runVar,
 		fixed: fixed, momentum: n.layer.Momentum, eps: n.layer.Eps}
 	c := len(gamma.Value)
 	for _, v := range []*[]float32{&s.mean, &s.variance, &s.scale, &s.shift, &s.s1, &s.s2, &s.p, &s.q, &s.r} {
@@ -137,23 +138,23 @@ func newNormStep(n *node, gamma, beta, runMean, runVar *Param, fixed bool) *norm
 	return s
 }
 
-// takesHalf: in training, where a convolution makes the input; in evaluation the norm is
+// acceptsHalf: in training, where a convolution makes the input; in evaluation the norm is
 // part of it.
-func (s *normStep) takesHalf(training bool) bool {
-	return training && s.source != nil && !s.pooled && !s.act.curved()
+func (s *normStep) acceptsHalf(training bool) bool {
+	return training && s.source != nil && !s.pooled && !s.act.isCurved()
 }
 
 func (s *normStep) planForward(p *planner) { p.result(s.out, s.in, s.res) }
 
 func (s *normStep) planBackward(p *planner) {
 	p.touch(s.in.x, s.out.g)
-	if s.act != identity && !s.act.curved() && !s.fromInput() || s.pooled {
+	if s.act != identity && !s.act.isCurved() && !s.maskFromInput() || s.pooled {
 		p.touch(s.out.x)
 	}
-	if s.res != nil && s.res.needs {
+	if s.res != nil && s.res.needsGrad {
 		s.accumulate = p.inPlace(s.res, s.out) // the masked gradient itself
 	}
-	if !s.in.needs {
+	if !s.in.needsGrad {
 		return
 	}
 	if s.source != nil {
@@ -189,16 +190,16 @@ func (s *normStep) forward(e *Net, n int) {
 		if s.source == nil {
 			s.moments(e, rows)
 		}
-		s.track()
+		s.computeScale()
 		if !e.again {
-			s.moveOrHold(e, rows)
+			s.updateOrDefer(e, rows)
 		}
 	}
 	r := &e.rows
 	if s.pooled {
 		s.idx = growIndex(s.idx, len(s.out.x.data))
 		r.norm = s
-		r.each(n*s.out.shape.H, 2*s.in.shape.W*s.cols, normPoolKernel)
+		r.runChunks(n*s.out.shape.H, 2*s.in.shape.W*s.cols, normPoolKernel)
 		return
 	}
 	r.y, r.x, r.res, r.a, r.b, r.act = s.out.x.data, s.in.x.data, nil, s.scale, s.shift, s.act
@@ -206,18 +207,18 @@ func (s *normStep) forward(e *Net, n int) {
 		r.res = s.res.x.data
 	}
 	r.half = halfOperands{x: s.in.x.half, y: s.out.x.half, res: s.res != nil && s.res.x.half}
-	if r.half.any() {
-		r.each(rows, s.cols, halfNormKernel)
+	if r.half.hasHalf() {
+		r.runChunks(rows, s.cols, halfNormKernel)
 		return
 	}
-	r.each(rows, s.cols, normKernel)
+	r.runChunks(rows, s.cols, normKernel)
 }
 
 // moments computes mean and variance of in.
 func (s *normStep) moments(e *Net, rows int) {
 	r := &e.rows
 	r.x, r.c = s.in.x.data, s.in.x.data[:s.cols]
-	r.sum(rows, s.cols, momentsKernel, s.s1, s.s2)
+	r.runSums(rows, s.cols, momentsKernel, s.s1, s.s2)
 	for c := range s.mean {
 		m1, m2 := float64(s.s1[c])/float64(rows), float64(s.s2[c])/float64(rows)
 		s.mean[c] = float32(float64(r.c[c]) + m1)
@@ -225,8 +226,8 @@ func (s *normStep) moments(e *Net, rows int) {
 	}
 }
 
-// track derives scale and shift from the batch's statistics.
-func (s *normStep) track() {
+// computeScale derives scale and shift from the batch's statistics.
+func (s *normStep) computeScale() {
 	for c := range s.scale {
 		mean, v := float64(s.mean[c]), float64(s.variance[c])
 		scale := float64(s.gamma.Value[c]) / math.Sqrt(v+s.eps)
@@ -235,8 +236,8 @@ func (s *normStep) track() {
 	}
 }
 
-// move moves the running statistics of channel c towards those of so many values.
-func (s *normStep) move(c, rows int, mean, variance float64) {
+// updateRunning moves the running statistics of channel c towards those of so many values.
+func (s *normStep) updateRunning(c, rows int, mean, variance float64) {
 	unbiased := 1.0
 	if rows > 1 {
 		unbiased = float64(rows) / float64(rows-1)
@@ -249,29 +250,29 @@ func (s *normStep) backward(e *Net, n int) {
 	rows, r := n*s.rowsPerImage, &e.rows
 	if s.pooled {
 		r.norm = s
-		r.sum(n*s.out.shape.H, s.cols, normPoolSumsKernel, s.s1, s.s2)
+		r.runSums(n*s.out.shape.H, s.cols, normPoolSumsKernel, s.s1, s.s2)
 		s.gradients(rows)
-		if s.in.needs {
-			r.each(n*s.out.shape.H, 2*s.in.shape.W*s.cols, normPoolGradKernel)
+		if s.in.needsGrad {
+			r.runChunks(n*s.out.shape.H, 2*s.in.shape.W*s.cols, normPoolGradKernel)
 		}
 		return
 	}
 	r.dy, r.y, r.x, r.c, r.act = s.out.g.data, s.out.x.data, s.in.x.data, s.mean, s.act
 	r.a, r.b = s.scale, s.shift
 	r.half = halfOperands{x: s.in.x.half, y: s.out.x.half, dy: s.out.g.half}
-	k := s.kernels(r.half.any() || isHalf(s.in.g) || s.accumulate && s.res.g.half)
-	if s.fromInput() {
+	k := s.kernels(r.half.hasHalf() || isHalf(s.in.g) || s.accumulate && s.res.g.half)
+	if s.maskFromInput() {
 		s.backwardOf(e, rows, k)
 		return
 	}
-	r.sum(rows, s.cols, k.sums, s.s1, s.s2)
+	r.runSums(rows, s.cols, k.sums, s.s1, s.s2)
 	s.gradients(rows)
 	if s.res != nil && s.accumulate {
 		r.y, r.x = s.res.g.data, s.out.g.data
 		r.half = halfOperands{y: s.res.g.half, x: s.out.g.half}
-		r.each(rows, s.cols, k.addTo)
+		r.runChunks(rows, s.cols, k.addTo)
 	}
-	if !s.in.needs {
+	if !s.in.needsGrad {
 		return
 	}
 	r.y, r.x, r.dy = s.in.g.data, s.in.x.data, s.out.g.data
@@ -283,24 +284,24 @@ func (s *normStep) backward(e *Net, n int) {
 		r.inAct = s.source.act
 	}
 	r.half = halfOperands{x: s.in.x.half, y: s.in.g.half, dy: s.out.g.half}
-	r.each(rows, s.cols, k.grad)
-	s.unspill(r, rows)
+	r.runChunks(rows, s.cols, k.grad)
+	s.addSpilled(r, rows)
 }
 
-// fromInput reports whether backward finds out from x alone where the activation is
+// maskFromInput reports whether backward finds out from x alone where the activation is
 // flat: it then need not read y, nor write the masked gradient that a residual
 // would want.
-func (s *normStep) fromInput() bool {
-	return s.act != identity && !s.act.curved() && !s.pooled && s.res == nil &&
+func (s *normStep) maskFromInput() bool {
+	return s.act != identity && !s.act.isCurved() && !s.pooled && s.res == nil &&
 		(s.source == nil || s.source.act == identity)
 }
 
-// backwardOf is backward where fromInput holds.
+// backwardOf is backward where maskFromInput holds.
 func (s *normStep) backwardOf(e *Net, rows int, k normKernels) {
 	r := &e.rows
-	r.sum(rows, s.cols, k.sumsOf, s.s1, s.s2)
+	r.runSums(rows, s.cols, k.sumsOf, s.s1, s.s2)
 	s.gradients(rows)
-	if !s.in.needs {
+	if !s.in.needsGrad {
 		return
 	}
 	r.y, r.norm = s.in.g.data, s
@@ -308,15 +309,15 @@ func (s *normStep) backwardOf(e *Net, rows int, k normKernels) {
 		r.y = s.spill.data
 	}
 	r.half.y = s.in.g.half
-	r.each(rows, s.cols, k.gradOf)
-	s.unspill(r, rows)
+	r.runChunks(rows, s.cols, k.gradOf)
+	s.addSpilled(r, rows)
 }
 
-// unspill adds a gradient that had to be computed apart.
-func (s *normStep) unspill(r *rowTask, rows int) {
+// addSpilled adds a gradient that had to be computed apart.
+func (s *normStep) addSpilled(r *rowTask, rows int) {
 	if s.spill != nil {
 		r.y, r.x = s.in.g.data, s.spill.data
-		r.each(rows, s.cols, addToKernel)
+		r.runChunks(rows, s.cols, addToKernel)
 	}
 }
 

@@ -8,9 +8,9 @@ import "github.com/kindred-ml/kindred/internal/kernel/simd"
 // its gradient, where a pool, an activation and a norm of their own would each
 // write and read back an array of that size.
 
-// pair returns the windows of one row of the pool's output, counted over all
+// poolWindows returns the windows of one row of the pool's output, counted over all
 // images.
-func (s *normStep) pair(row int) simd.Pool {
+func (s *normStep) poolWindows(row int) simd.Pool {
 	in, out := s.in.shape, s.out.shape
 	img, p := row/out.H, row%out.H
 	line := in.W * in.C
@@ -29,7 +29,7 @@ func normPoolKernel(t *rowTask, _, lo, hi int) {
 	s := t.norm
 	act := s.act.bounds()
 	for row := lo; row < hi; row++ {
-		p := s.pair(row)
+		p := s.poolWindows(row)
 		p.NormMax(s.pooledRow(s.out.x.data, row), s.scale, s.shift, act)
 	}
 }
@@ -41,7 +41,7 @@ func normPoolSumsKernel(t *rowTask, chunk, lo, hi int) {
 	clear(s2)
 	act := s.act.bounds()
 	for row := lo; row < hi; row++ {
-		p := s.pair(row)
+		p := s.poolWindows(row)
 		p.NormMaxSums(s1, s2, s.pooledRow(s.out.g.data, row), s.pooledRow(s.out.x.data, row), s.mean, act)
 	}
 }
@@ -60,7 +60,7 @@ func normPoolGradKernel(t *rowTask, _, lo, hi int) {
 		simd.NormGrad(x, s.zeros[:len(x)], x, s.p, s.q, s.r, s.mean, before)
 	}
 	for row := lo; row < hi; row++ {
-		p := s.pair(row)
+		p := s.poolWindows(row)
 		p.NormMaxGrad(s.pooledRow(s.out.g.data, row), s.pooledRow(s.out.x.data, row), s.p, s.q, s.r, s.mean, act,
 			before)
 		if covered < line {

@@ -11,7 +11,7 @@ import (
 )
 
 // operatorsLayer is the descriptor of a graph of ONNX operators.
-type operatorsLayer struct{ plain }
+type operatorsLayer struct{ baseLayer }
 
 func (operatorsLayer) fields() []string { return []string{"graph", "out", "room", "channel_first"} }
 
@@ -33,7 +33,7 @@ func (operatorsLayer) check(l *Layer) error {
 }
 
 func (operatorsLayer) output(l *Layer, in value) (value, error) {
-	return value{shape: Shape{1, 1, l.Out}}, onGrid(in)
+	return value{shape: Shape{1, 1, l.Out}}, checkGrid(in)
 }
 
 // weights lists the inputs that are weights. The graph has been checked.
@@ -63,7 +63,7 @@ func (d operatorsLayer) params(n *node, _ value) []*Param {
 		}
 		dims := [4]int{int(min(total, math.MaxInt)), 1, 1, 1}
 		switch w.Layout {
-		case graphrun.Turned:
+		case graphrun.Transposed:
 			dims = [4]int{1, w.Shape[0], w.Shape[1], 1}
 		case graphrun.ChannelsLast:
 			copy(dims[:], w.Shape)
@@ -73,11 +73,11 @@ func (d operatorsLayer) params(n *node, _ value) []*Param {
 	return list
 }
 
-func (operatorsLayer) kept(*graph, int) int64 { return 0 }
+func (operatorsLayer) savedValues(*graph, int) int64 { return 0 }
 
 func (d operatorsLayer) step(c *compiler, i int) (step, int) {
-	n, in, out := c.at(i)
-	s := &operatorsStep{between: between{n.path, in, out}, l: n.layer}
+	n, in, out := c.nodeAt(i)
+	s := &operatorsStep{stepBase: stepBase{n.path, in, out}, l: n.layer}
 	for _, w := range d.weights(n.layer) {
 		s.names = append(s.names, w.Name)
 		s.params = append(s.params, c.param(n, w.Name))
@@ -87,7 +87,7 @@ func (d operatorsLayer) step(c *compiler, i int) (step, int) {
 
 // operatorsStep runs a graph of ONNX operators, for one image after another. It has no way back.
 type operatorsStep struct {
-	between
+	stepBase
 	l      *Layer
 	names  []string
 	params []*Param
@@ -98,17 +98,17 @@ func (s *operatorsStep) backward(*Net, int)    {}
 
 // programs are the graphs of a network that are ready to run, by the path of their layer. Training
 // and evaluation share them.
-type programs map[string]*readyGraph
+type programs map[string]*compiledGraph
 
-// readyGraph is a program and the weights that it was made of.
-type readyGraph struct {
+// compiledGraph is a program and the weights that it was made of.
+type compiledGraph struct {
 	*graphrun.Program
 	weights map[string][]float32
 }
 
 // program returns the graph with the weights that the network has now.
 func (s *operatorsStep) program(e *Net) (*graphrun.Program, error) {
-	if g := e.graphs[s.path]; g != nil && g.has(s.names, s.params) {
+	if g := e.graphs[s.path]; g != nil && g.isMadeOf(s.names, s.params) {
 		return g.Program, nil
 	}
 	weights := map[string][]float32{}
@@ -118,8 +118,8 @@ func (s *operatorsStep) program(e *Net) (*graphrun.Program, error) {
 	return s.compile(e, weights)
 }
 
-// has reports whether a graph was made of these parameters.
-func (g *readyGraph) has(names []string, params []*Param) bool {
+// isMadeOf reports whether a graph was made of these parameters.
+func (g *compiledGraph) isMadeOf(names []string, params []*Param) bool {
 	for i, p := range params {
 		if w := g.weights[names[i]]; len(w) != len(p.Value) || len(w) > 0 && &w[0] != &p.Value[0] {
 			return false
@@ -145,10 +145,10 @@ func (s *operatorsStep) compile(e *Net, weights map[string][]float32) (*graphrun
 	if err != nil {
 		return nil, fmt.Errorf("layer %s: %w", s.path, err)
 	}
-	if have := p.Made(0); length(have) != s.l.Out {
+	if have := p.OutputShape(0); length(have) != s.l.Out {
 		return nil, fmt.Errorf("layer %s: its graph makes values of shape %d, not %d of them", s.path, have, s.l.Out)
 	}
-	e.graphs[s.path] = &readyGraph{p, weights}
+	e.graphs[s.path] = &compiledGraph{p, weights}
 	return p, nil
 }
 
@@ -181,9 +181,9 @@ func (s *operatorsStep) forward(e *Net, n int) {
 	}
 }
 
-// readyGraphs makes the graphs ready with new values of their weights, and returns these in the engine's
+// compileGraphs makes the graphs ready with new values of their weights, and returns these in the engine's
 // order. The network stays what it is.
-func (e *Net) readyGraphs(values map[*Param][]float32) (programs, map[*Param][]float32, error) {
+func (e *Net) compileGraphs(values map[*Param][]float32) (programs, map[*Param][]float32, error) {
 	made := &Net{graphs: programs{}}
 	fresh := map[*Param][]float32{}
 	for _, s := range e.eval.steps {

@@ -9,7 +9,7 @@ import (
 
 // poolLayer is the descriptor of a maximum or average pool.
 type poolLayer struct {
-	plain
+	baseLayer
 	average bool
 }
 
@@ -39,7 +39,7 @@ func (poolLayer) defaults(l *Layer, _ Shape) {
 }
 
 func (poolLayer) output(l *Layer, in value) (value, error) {
-	if err := onGrid(in); err != nil {
+	if err := checkGrid(in); err != nil {
 		return value{}, err
 	}
 	h, w, err := windows(l, in.shape)
@@ -47,27 +47,28 @@ func (poolLayer) output(l *Layer, in value) (value, error) {
 }
 
 func (k poolLayer) step(c *compiler, i int) (step, int) {
-	n, in, out := c.at(i)
+	n, in, out := c.nodeAt(i)
 	l := n.layer
-	return &poolStep{unary: unary{between: between{n.path, in, out}}, kernel: l.Kernel, stride: l.Stride, pad: l.Pad,
-		padEnd: l.PadEnd, average: k.average, within: l.NoPad}, i
+	return &poolStep{plainStep: plainStep{stepBase: stepBase{n.path, in, out}}, kernel: l.Kernel, stride: l.Stride,
+		pad:    l.Pad,
+		padEnd: l.PadEnd, average: k.average, countsInside: l.NoPad}, i
 }
 
-// isHalving reports whether a layer is a maximum pool of 2 x 2 windows side by side.
-func isHalving(l *Layer) bool {
+// isPool2x2 reports whether a layer is a maximum pool of 2 x 2 windows side by side.
+func isPool2x2(l *Layer) bool {
 	return l.Kind == MaxPool && l.Kernel == 2 && l.Stride == 2 && l.Pad+l.PadEnd == 0
 }
 
 // globalPoolLayer is the descriptor of the mean over positions.
-type globalPoolLayer struct{ plain }
+type globalPoolLayer struct{ baseLayer }
 
 func (globalPoolLayer) fields() []string { return []string{"at"} }
 
-func (globalPoolLayer) output(l *Layer, in value) (value, error) { return takenFrom(l, in) }
+func (globalPoolLayer) output(l *Layer, in value) (value, error) { return pooledOutput(l, in) }
 
-// takenFrom is the output of a layer that makes one position of those from At on.
-func takenFrom(l *Layer, in value) (value, error) {
-	if err := whole(in, "an image"); err != nil {
+// pooledOutput is the output of a layer that makes one position of those from At on.
+func pooledOutput(l *Layer, in value) (value, error) {
+	if err := checkPositions(in, "an image"); err != nil {
 		return value{}, err
 	}
 	if s := in.shape; l.At >= s.H*s.W {
@@ -77,17 +78,17 @@ func takenFrom(l *Layer, in value) (value, error) {
 }
 
 func (globalPoolLayer) step(c *compiler, i int) (step, int) {
-	n, in, out := c.at(i)
-	return &globalPoolStep{unary: unary{between: between{n.path, in, out}}, from: n.layer.At}, i
+	n, in, out := c.nodeAt(i)
+	return &globalPoolStep{plainStep: plainStep{stepBase: stepBase{n.path, in, out}}, from: n.layer.At}, i
 }
 
 // poolStep is a maximum or average pool.
 type poolStep struct {
-	unary
+	plainStep
 	kernel, stride, pad int
 	padEnd              int
 	average             bool
-	within              bool    // the mean is of what lies within the image
+	countsInside        bool    // the mean is of what lies within the image
 	idx                 []uint8 // of each output: where in the kernel its maximum is
 }
 
@@ -95,7 +96,7 @@ func (s *poolStep) forward(e *Net, n int) {
 	r := &e.rows
 	if s.in.x.bytes {
 		r.pool = s
-		r.each(n*s.out.shape.H, s.out.shape.W*s.out.shape.C, bytePoolKernel)
+		r.runChunks(n*s.out.shape.H, s.out.shape.W*s.out.shape.C, bytePoolKernel)
 		return
 	}
 	r.x, r.y, r.pool = s.in.x.data, s.out.x.data, s
@@ -104,53 +105,53 @@ func (s *poolStep) forward(e *Net, n int) {
 		s.idx = growIndex(s.idx, s.out.shape.Len()*n)
 		kernel = maxPoolKernel
 		switch {
-		case s.halving():
-			kernel = halveKernel
-		case s.thirds():
-			kernel = thirdsKernel
+		case s.is2x2():
+			kernel = pool2x2Kernel
+		case s.is3x3():
+			kernel = pool3x3Kernel
 			r.keepIndex = s.in.g != nil
 		}
 	}
-	r.each(n*s.out.shape.H, s.out.shape.W*s.out.shape.C, kernel)
+	r.runChunks(n*s.out.shape.H, s.out.shape.W*s.out.shape.C, kernel)
 }
 
 func (s *poolStep) backward(e *Net, n int) {
 	r := &e.rows
 	r.dy, r.y, r.pool = s.out.g.data, s.in.g.data, s
-	if s.halving() && !s.average && !s.accumulate {
-		r.each(n, s.in.shape.Len(), halveGradKernel)
+	if s.is2x2() && !s.average && !s.accumulate {
+		r.runChunks(n, s.in.shape.Len(), pool2x2GradKernel)
 		return
 	}
-	r.each(n, s.in.shape.Len(), poolGradKernel)
+	r.runChunks(n, s.in.shape.Len(), poolGradKernel)
 }
 
-// halving reports whether the windows are 2 x 2, side by side.
-func (s *poolStep) halving() bool { return s.kernel == 2 && s.stride == 2 && s.pad+s.padEnd == 0 }
+// is2x2 reports whether the windows are 2 x 2, side by side.
+func (s *poolStep) is2x2() bool { return s.kernel == 2 && s.stride == 2 && s.pad+s.padEnd == 0 }
 
-// halve returns the windows of one row of the output over x, and their number
+// windows2x2 returns the windows of one row of the output over x, and their number
 // of values.
-func (s *poolStep) halve(x []float32, row int) (p simd.Pool, n int) {
+func (s *poolStep) windows2x2(x []float32, row int) (p simd.Pool, n int) {
 	in, out := s.in.shape, s.out.shape
 	line, n := in.W*in.C, out.W*out.C
 	x = x[(row/out.H*in.H+2*(row%out.H))*line:]
 	return simd.Pool{X0: x[:line], X1: x[line : 2*line], Index: s.idx[row*n : (row+1)*n], C: in.C}, n
 }
 
-func halveKernel(t *rowTask, _, lo, hi int) {
+func pool2x2Kernel(t *rowTask, _, lo, hi int) {
 	for row := lo; row < hi; row++ {
-		p, n := t.pool.halve(t.x, row)
+		p, n := t.pool.windows2x2(t.x, row)
 		p.Max(t.y[row*n : (row+1)*n])
 	}
 }
 
-// halveGradKernel handles whole images.
-func halveGradKernel(t *rowTask, _, lo, hi int) {
+// pool2x2GradKernel handles whole images.
+func pool2x2GradKernel(t *rowTask, _, lo, hi int) {
 	s := t.pool
 	in, out := s.in.shape, s.out.shape
 	line, covered := in.W*in.C, 2*out.W*in.C
 	for img := lo; img < hi; img++ {
 		for row := img * out.H; row < (img+1)*out.H; row++ {
-			p, n := s.halve(t.y, row)
+			p, n := s.windows2x2(t.y, row)
 			p.MaxGrad(t.dy[row*n : (row+1)*n])
 			clear(p.X0[covered:])
 			clear(p.X1[covered:])
@@ -199,10 +200,10 @@ func maxPoolKernel(t *rowTask, _, lo, hi int) {
 	}
 }
 
-// share is the weight of a position in the mean of a window, when so many rows
+// windowWeight is the weight of a position in the mean of a window, when so many rows
 // and columns of the window lie within the image.
-func (s *poolStep) share(rows, cols int) float32 {
-	if s.within {
+func (s *poolStep) windowWeight(rows, cols int) float32 {
+	if s.countsInside {
 		return 1 / float32(rows*cols)
 	}
 	return 1 / float32(s.kernel*s.kernel)
@@ -219,7 +220,7 @@ func avgPoolKernel(t *rowTask, _, lo, hi int) {
 			s0, s1, w0 := s.window(q, in.W)
 			y := t.y[(row*out.W+q)*c:][:c]
 			clear(y)
-			scale := s.share(r1-r0, s1-s0)
+			scale := s.windowWeight(r1-r0, s1-s0)
 			for r := r0; r < r1; r++ {
 				for k := s0; k < s1; k++ {
 					x := t.x[((img*in.H+h0+r-r0)*in.W+w0+k-s0)*c:][:c]
@@ -252,7 +253,7 @@ func poolGradKernel(t *rowTask, _, lo, hi int) {
 				o := ((img*out.H+p)*out.W + q) * c
 				dy := t.dy[o : o+c]
 				if s.average {
-					scale := s.share(r1-r0, s1-s0)
+					scale := s.windowWeight(r1-r0, s1-s0)
 					for r := r0; r < r1; r++ {
 						for k := s0; k < s1; k++ {
 							d := dx[((h0+r-r0)*in.W+w0+k-s0)*c:][:c]
@@ -275,7 +276,7 @@ func poolGradKernel(t *rowTask, _, lo, hi int) {
 
 // globalPoolStep is the mean over all positions from one on.
 type globalPoolStep struct {
-	unary
+	plainStep
 	from int
 }
 
@@ -285,17 +286,17 @@ func (s *globalPoolStep) forward(e *Net, n int) {
 	s.measure(r)
 	if s.in.x.bytes {
 		r.ref = s.in
-		r.each(n, s.in.shape.Len(), byteGlobalPoolKernel)
+		r.runChunks(n, s.in.shape.Len(), byteGlobalPoolKernel)
 		return
 	}
-	r.each(n, s.in.shape.Len(), globalPoolKernel)
+	r.runChunks(n, s.in.shape.Len(), globalPoolKernel)
 }
 
 func (s *globalPoolStep) backward(e *Net, n int) {
 	r := &e.rows
 	r.dy, r.y, r.accumulate = s.out.g.data, s.in.g.data, s.accumulate
 	s.measure(r)
-	r.each(n, s.in.shape.Len(), globalPoolGradKernel)
+	r.runChunks(n, s.in.shape.Len(), globalPoolGradKernel)
 }
 
 func (s *globalPoolStep) measure(r *rowTask) {

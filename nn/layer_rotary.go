@@ -6,7 +6,7 @@ import (
 )
 
 // rotaryLayer is the descriptor of a rotary position embedding.
-type rotaryLayer struct{ plain }
+type rotaryLayer struct{ baseLayer }
 
 func (rotaryLayer) fields() []string { return []string{"heads", "base"} }
 
@@ -19,11 +19,11 @@ func (rotaryLayer) check(l *Layer) error {
 
 func (rotaryLayer) defaults(l *Layer, _ Shape) {
 	l.Heads = max(l.Heads, 1)
-	l.Base = orDefault(l.Base, 100)
+	l.Base = valueOr(l.Base, 100)
 }
 
 func (rotaryLayer) output(l *Layer, in value) (value, error) {
-	if err := whole(in, "an image"); err != nil {
+	if err := checkPositions(in, "an image"); err != nil {
 		return value{}, err
 	}
 	if c := in.shape.C; l.Heads > c || c%(12*l.Heads) != 0 {
@@ -34,9 +34,9 @@ func (rotaryLayer) output(l *Layer, in value) (value, error) {
 }
 
 func (rotaryLayer) step(c *compiler, i int) (step, int) {
-	n, in, out := c.at(i)
-	s := &rotaryStep{unary: unary{between: between{n.path, in, out}}, heads: n.layer.Heads}
-	s.cos, s.sin = rotation(n.layer, c.g.values[n.in()])
+	n, in, out := c.nodeAt(i)
+	s := &rotaryStep{plainStep: plainStep{stepBase: stepBase{n.path, in, out}}, heads: n.layer.Heads}
+	s.cos, s.sin = rotation(n.layer, c.g.values[n.input()])
 	return s, i
 }
 
@@ -81,7 +81,7 @@ func rotation(l *Layer, in value) (cos, sin []float32) {
 //
 // for the two halves of each head; the gradient is turned back.
 type rotaryStep struct {
-	unary
+	plainStep
 	heads    int
 	cos, sin []float32 // positions x half a head
 }
@@ -91,12 +91,12 @@ func (s *rotaryStep) positions() int { return s.in.shape.H * s.in.shape.W }
 
 func (s *rotaryStep) forward(e *Net, n int) {
 	e.rows.rotary = s
-	e.rows.each(n*s.positions(), s.in.shape.C, rotaryKernel)
+	e.rows.runChunks(n*s.positions(), s.in.shape.C, rotaryKernel)
 }
 
 func (s *rotaryStep) backward(e *Net, n int) {
 	e.rows.rotary = s
-	e.rows.each(n*s.positions(), s.in.shape.C, rotaryGradKernel)
+	e.rows.runChunks(n*s.positions(), s.in.shape.C, rotaryGradKernel)
 }
 
 // halves calls f for each head of the queries and keys of a row: where its two halves start

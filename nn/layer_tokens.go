@@ -7,12 +7,12 @@ import (
 )
 
 // tokensLayer is the descriptor of learned positions before those of an image.
-type tokensLayer struct{ plain }
+type tokensLayer struct{ baseLayer }
 
 func (tokensLayer) fields() []string { return []string{"out", "at"} }
 
 func (tokensLayer) output(l *Layer, in value) (value, error) {
-	if err := whole(in, "an image"); err != nil {
+	if err := checkPositions(in, "an image"); err != nil {
 		return value{}, err
 	}
 	g, s := in.grid, in.shape
@@ -36,31 +36,33 @@ func (tokensLayer) params(n *node, in value) []*Param {
 func positionsParam(n *node, count, channels int) *Param {
 	p := tensor(n.path, [4]int{1, count, channels, 1}, 3)
 	p.dims = [4]int{1, p.len(), 1, 1} // as PyTorch has it
-	p.drawn, p.init = true, InitTruncated
+	p.isDrawn, p.init = true, InitTruncated
 	return p
 }
 
 func (tokensLayer) step(c *compiler, i int) (step, int) {
-	n, in, out := c.at(i)
+	n, in, out := c.nodeAt(i)
 	return newTokensStep(n, in, out, c.param(n, "")), i
 }
 
 // takeTokenLayer is the descriptor of one position alone.
-type takeTokenLayer struct{ plain }
+type takeTokenLayer struct{ baseLayer }
 
 func (takeTokenLayer) fields() []string { return []string{"at"} }
 
-func (takeTokenLayer) output(l *Layer, in value) (value, error) { return takenFrom(l, in) }
+func (takeTokenLayer) output(l *Layer, in value) (value, error) { return pooledOutput(l, in) }
 
 func (takeTokenLayer) step(c *compiler, i int) (step, int) {
-	n, in, out := c.at(i)
+	n, in, out := c.nodeAt(i)
 	return newTokensStep(n, in, out, nil), i
 }
 
 // positionsLayer is the descriptor of a position embedding.
-type positionsLayer struct{ plain }
+type positionsLayer struct{ baseLayer }
 
-func (positionsLayer) output(_ *Layer, in value) (value, error) { return in, whole(in, "an image") }
+func (positionsLayer) output(_ *Layer, in value) (value, error) {
+	return in, checkPositions(in, "an image")
+}
 
 func (positionsLayer) names(*Layer) []string { return []string{""} }
 
@@ -74,7 +76,7 @@ func (positionsLayer) params(n *node, in value) []*Param {
 }
 
 func (positionsLayer) step(c *compiler, i int) (step, int) {
-	n, in, out := c.at(i)
+	n, in, out := c.nodeAt(i)
 	return newPositionsStep(n, in, out, c.param(n, "")), i
 }
 
@@ -82,27 +84,27 @@ func (positionsLayer) step(c *compiler, i int) (step, int) {
 // them out, which is a sequence cut at at values from its start: behind them come
 // the learned ones, or the one that is taken.
 type tokensStep struct {
-	between
+	stepBase
 	p          *Param // nil: takes out
 	at         int
 	accumulate bool
 }
 
 func newTokensStep(n *node, in, out *tensorRef, p *Param) *tokensStep {
-	out.needs = in.needs || trainable(p)
-	return &tokensStep{between: between{n.path, in, out}, p: p, at: n.layer.At * in.shape.C}
+	out.needsGrad = in.needsGrad || trainable(p)
+	return &tokensStep{stepBase: stepBase{n.path, in, out}, p: p, at: n.layer.At * in.shape.C}
 }
 
 func (s *tokensStep) planBackward(p *planner) {
 	p.touch(s.out.g)
-	if s.in.needs {
+	if s.in.needsGrad {
 		s.accumulate = p.gradient(s.in)
 	}
 }
 
 func (s *tokensStep) forward(e *Net, n int) {
 	e.rows.tokens = s
-	e.rows.each(n, s.in.shape.Len(), tokensKernel)
+	e.rows.runChunks(n, s.in.shape.Len(), tokensKernel)
 }
 
 func (s *tokensStep) backward(e *Net, n int) {
@@ -114,9 +116,9 @@ func (s *tokensStep) backward(e *Net, n int) {
 			simd.Axpy(1, s.out.image(s.out.g.data, i)[s.at:s.at+k], s.p.Grad)
 		}
 	}
-	if s.in.needs {
+	if s.in.needsGrad {
 		e.rows.tokens = s
-		e.rows.each(n, s.in.shape.Len(), tokensGradKernel)
+		e.rows.runChunks(n, s.in.shape.Len(), tokensGradKernel)
 	}
 }
 
@@ -159,19 +161,19 @@ func tokensGradKernel(t *rowTask, _, lo, hi int) {
 
 // positionsStep adds a learned value to every value of an image.
 type positionsStep struct {
-	between
+	stepBase
 	p   *Param
 	add bool // to the gradient of in
 }
 
 func newPositionsStep(n *node, in, out *tensorRef, p *Param) *positionsStep {
-	out.needs = in.needs || trainable(p)
-	return &positionsStep{between: between{n.path, in, out}, p: p}
+	out.needsGrad = in.needsGrad || trainable(p)
+	return &positionsStep{stepBase: stepBase{n.path, in, out}, p: p}
 }
 
 func (s *positionsStep) planBackward(p *planner) {
 	p.touch(s.out.g)
-	if s.in.needs {
+	if s.in.needsGrad {
 		s.add = p.inPlace(s.in, s.out)
 	}
 }
@@ -179,7 +181,7 @@ func (s *positionsStep) planBackward(p *planner) {
 func (s *positionsStep) forward(e *Net, n int) {
 	r := &e.rows
 	r.y, r.x, r.b, r.act = s.out.x.data, s.in.x.data, s.p.Value, identity
-	r.each(n, s.in.shape.Len(), shiftKernel)
+	r.runChunks(n, s.in.shape.Len(), shiftKernel)
 }
 
 func (s *positionsStep) backward(e *Net, n int) {
@@ -187,11 +189,11 @@ func (s *positionsStep) backward(e *Net, n int) {
 	if trainable(s.p) {
 		// Columns are dealt to the cores, images added in their order.
 		r.dy, r.y, r.positions = s.out.g.data, s.p.Grad, n
-		r.each(s.in.shape.H*s.in.shape.W, s.in.shape.C, positionsGradKernel)
+		r.runChunks(s.in.shape.H*s.in.shape.W, s.in.shape.C, positionsGradKernel)
 	}
 	if s.add {
 		r.y, r.x = s.in.g.data, s.out.g.data
-		r.each(n, size, addToKernel)
+		r.runChunks(n, size, addToKernel)
 	}
 }
 

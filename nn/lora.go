@@ -35,7 +35,7 @@ func loraParams(n *node, channels int) []*Param {
 	r := n.layer.Rank
 	a := tensor(n.prefix+loraA, [4]int{r, channels, 1, 1}, 2)
 	b := tensor(n.prefix+loraB, [4]int{n.layer.Out, r, 1, 1}, 2)
-	a.drawn, a.fanIn, a.fanOut = true, channels, r
+	a.isDrawn, a.fanIn, a.fanOut = true, channels, r
 	a.adapter, b.adapter = true, true
 	return []*Param{a, b}
 }
@@ -49,8 +49,8 @@ func (s *Spec) WithLoRA(rank int, alpha float64) (*Spec, error) {
 		return nil, fmt.Errorf("rank %d: it must be positive", rank)
 	}
 	out := *s
-	head := headAt(s.Layers)
-	body, count := adapted(s.Layers[:head], rank, alpha)
+	head := headIndex(s.Layers)
+	body, count := withAdapters(s.Layers[:head], rank, alpha)
 	if count == 0 {
 		return nil, fmt.Errorf("network %s has no linear layers before its head; transformers have them", s.Name)
 	}
@@ -58,8 +58,8 @@ func (s *Spec) WithLoRA(rank int, alpha float64) (*Spec, error) {
 	return &out, out.Check()
 }
 
-// adapted copies layers and sets rank and alpha of linear ones, which it counts.
-func adapted(layers []Layer, rank int, alpha float64) ([]Layer, int) {
+// withAdapters copies layers and sets rank and alpha of linear ones, which it counts.
+func withAdapters(layers []Layer, rank int, alpha float64) ([]Layer, int) {
 	out, count := slices.Clone(layers), 0
 	for i := range out {
 		l := &out[i]
@@ -69,24 +69,24 @@ func adapted(layers []Layer, rank int, alpha float64) ([]Layer, int) {
 		}
 		for _, inner := range []*[]Layer{&l.Layers, &l.Shortcut} {
 			var n int
-			*inner, n = adapted(*inner, rank, alpha)
+			*inner, n = withAdapters(*inner, rank, alpha)
 			count += n
 		}
 	}
 	return out, count
 }
 
-// adapted reports whether any layer has adapters.
-func (g *graph) adapted() bool {
+// hasAdapters reports whether any layer has adapters.
+func (g *graph) hasAdapters() bool {
 	return slices.ContainsFunc(g.nodes, func(n node) bool { return n.layer.Rank > 0 })
 }
 
-// Merged returns the network with the adapters of its linear layers added to their weights,
+// MergeLoRA returns the network with the adapters of its linear layers added to their weights,
 // for evaluation and for files: its values are those that Infer of e has. It shares the other
 // parameters with e. A network without adapters is returned itself.
-func (e *Net) Merged() (*Net, error) {
+func (e *Net) MergeLoRA() (*Net, error) {
 	g, err := e.spec.flatten()
-	if err != nil || !g.adapted() {
+	if err != nil || !g.hasAdapters() {
 		return e, err
 	}
 	params := maps.Clone(e.byName)
@@ -96,14 +96,15 @@ func (e *Net) Merged() (*Net, error) {
 			continue
 		}
 		w := *e.byName[n.prefix+"weight"]
-		l := newLora(n, &tensorRef{shape: g.values[n.in()].shape}, e.byName[n.prefix+loraA], e.byName[n.prefix+loraB])
+		l := newLora(n, &tensorRef{shape: g.values[n.input()].shape}, e.byName[n.prefix+loraA],
+			e.byName[n.prefix+loraB])
 		plain := w.Value
 		w.Value = make([]float32, len(plain))
 		l.merge(w.Value, plain)
 		params[w.Name] = &w
 	}
 	spec := e.spec
-	spec.Layers, _ = adapted(e.spec.Layers, 0, 0)
+	spec.Layers, _ = withAdapters(e.spec.Layers, 0, 0)
 	if g, err = spec.flatten(); err != nil {
 		return nil, err
 	}
@@ -175,7 +176,7 @@ func (l *lora) backward(e *Net, s *linearStep) {
 	if trainable(l.a) {
 		conv.BackwardWeights(&e.ws, &l.down, s.in.x.data, l.slope.data, l.a.Grad, false)
 	}
-	if s.in.needs {
+	if s.in.needsGrad {
 		conv.BackwardData(&e.ws, &l.down, l.slope.data, l.a.Value, s.in.g.data, true)
 	}
 }

@@ -56,11 +56,11 @@ func TestLoRAGradients(t *testing.T) {
 			net := adapted(t, spec, nn.Options{Seed: 3, FreezeBody: frozen})
 			head, trained := spec.Head(), 0
 			for _, p := range net.Params() {
-				own := p.Adapter() || head != "" && strings.HasPrefix(p.Name, head+".")
+				own := p.IsAdapter() || head != "" && strings.HasPrefix(p.Name, head+".")
 				if frozen && (p.Grad != nil) != (own && !p.Buffer) {
 					t.Errorf("%s: %s has a gradient: %v", name, p.Name, p.Grad != nil)
 				}
-				if p.Adapter() {
+				if p.IsAdapter() {
 					trained++
 				}
 			}
@@ -84,12 +84,12 @@ func TestLoRAAgainstNaive(t *testing.T) {
 			continue
 		}
 		net := adapted(t, spec, nn.Options{Seed: 4})
-		merged, err := net.Merged()
+		merged, err := net.MergeLoRA()
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range merged.Params() {
-			if p.Adapter() {
+			if p.IsAdapter() {
 				t.Errorf("%s: the merged network has %s", name, p.Name)
 			}
 		}
@@ -156,7 +156,7 @@ func TestLoRASteps(t *testing.T) {
 			net := adapted(t, spec, nn.Options{Seed: 6, FreezeBody: true, Precision: c.Precision})
 			out := net.Forward(netcases.Values(name, n*spec.Input.Len()), n)
 			all := slices.Clone(out.Data)
-			net.Backward(matrix.Of(n, out.Cols, netcases.Values("objective", n*out.Cols)))
+			net.Backward(matrix.FromSlice(n, out.Cols, netcases.Values("objective", n*out.Cols)))
 			for _, p := range net.Params() {
 				all = append(all, p.Grad...)
 			}
@@ -222,7 +222,7 @@ func BenchmarkLoRA(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			x, g := netcases.Values("x", n*s.Input.Len()), matrix.Of(n, dim, netcases.Values("slope", n*dim))
+			x, g := netcases.Values("x", n*s.Input.Len()), matrix.FromSlice(n, dim, netcases.Values("slope", n*dim))
 			bytes := 0
 			for _, p := range net.Params() {
 				bytes += 4*len(p.Value) + 12*len(p.Grad)

@@ -32,14 +32,14 @@ func (s *Spec) Memory() (Memory, error) {
 func (g *graph) memory() Memory {
 	var m Memory
 	var largest, lasting, kept int64
-	pooled := g.pooled()
+	pooled := g.pooledNodes()
 	for i := range g.nodes {
 		n := &g.nodes[i]
-		in, made := g.values[n.in()], g.made(i)
-		weights, buffers := n.weights(in)
+		in, made := g.values[n.input()], g.outputLen(i)
+		weights, buffers := n.countWeights(in)
 		m.Trained = budget.Sum(m.Trained, weights)
 		m.Params = budget.Sum(m.Params, weights, buffers)
-		kept = budget.Sum(kept, n.kind.kept(g, i))
+		kept = budget.Sum(kept, n.kind.savedValues(g, i))
 		if n.layer.Kind == Operators { // packed weights, and the values of one image at a time
 			m.Params = budget.Sum(m.Params, buffers, int64(n.layer.Room))
 		}
@@ -55,19 +55,19 @@ func (g *graph) memory() Memory {
 	return m
 }
 
-// pooled tells of each node whether evaluation in float32 pools what it makes before that is
+// pooledNodes tells of each node whether evaluation in float32 pools what it makes before that is
 // stored.
-func (g *graph) pooled() []bool {
+func (g *graph) pooledNodes() []bool {
 	pooled, readers := make([]bool, len(g.nodes)), g.readers()
 	for i := range g.nodes {
 		l := g.nodes[i].layer
-		if l.Kind != MaxPool || !isThirds(l.Kernel, l.Stride, l.Pad, g.values[g.nodes[i].in()].shape) {
+		if l.Kind != MaxPool || !isPool3x3(l.Kernel, l.Stride, l.Pad, g.values[g.nodes[i].input()].shape) {
 			continue
 		}
-		for k := i - 1; k >= 0 && g.nodes[k].out == g.nodes[k+1].in() && readers[g.nodes[k].out] == 1; k-- {
+		for k := i - 1; k >= 0 && g.nodes[k].out == g.nodes[k+1].input() && readers[g.nodes[k].out] == 1; k-- {
 			n := &g.nodes[k]
 			if n.layer.Kind == Conv {
-				if newConvStep(n, &tensorRef{shape: g.values[n.in()].shape}, nil, nil).shape.Pools() {
+				if newConvStep(n, &tensorRef{shape: g.values[n.input()].shape}, nil, nil).shape.CanPool() {
 					for j := k; j < i; j++ {
 						pooled[j] = true
 					}
@@ -82,9 +82,9 @@ func (g *graph) pooled() []bool {
 	return pooled
 }
 
-// weights counts the learnable values of a node, and its running statistics and weights that
+// countWeights counts the learnable values of a node, and its running statistics and weights that
 // are never trained.
-func (n *node) weights(in value) (learnable, buffers int64) {
+func (n *node) countWeights(in value) (learnable, buffers int64) {
 	for _, p := range n.kind.params(n, in) {
 		size := budget.Product(int64(p.dims[0]), int64(p.dims[1]), int64(p.dims[2]), int64(p.dims[3]))
 		if p.Buffer || p.Frozen {
@@ -98,12 +98,12 @@ func (n *node) weights(in value) (learnable, buffers int64) {
 
 // check compares the values and gradients of the parameters with the limit.
 func (m Memory) check(name string) error {
-	return budget.Check(fmt.Sprintf("network %s of %s parameters", name, count(m.Trained)),
+	return budget.Check(fmt.Sprintf("network %s of %s parameters", name, shortNumber(m.Trained)),
 		budget.Product(4, budget.Sum(m.Params, m.Trained)))
 }
 
-// count writes a large number short: 11.2 M.
-func count(n int64) string {
+// shortNumber writes a large number short: 11.2 M.
+func shortNumber(n int64) string {
 	v, units := float64(n), []string{"", " k", " M", " G", " T"}
 	u := 0
 	for u+1 < len(units) && v >= 999.5 {

@@ -85,7 +85,7 @@ func TestLayersAreCounted(t *testing.T) {
 func TestCountIsShort(t *testing.T) {
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1 k", 11_244_096: "11.2 M", 1 << 40: "1.1 T",
 		math.MaxInt64: "9.22e+06 T", 999_499: "999 k", 999_500: "1 M"} {
-		if got := count(n); got != want {
+		if got := shortNumber(n); got != want {
 			t.Errorf("count(%d) = %q, want %q", n, got, want)
 		}
 	}

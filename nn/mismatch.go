@@ -12,8 +12,8 @@ type Mismatch struct {
 	MisShaped  []string // "fc.weight: [1000, 512] in the file, [128, 512] in the network"
 }
 
-// Complete reports whether there is no difference.
-func (m *Mismatch) Complete() bool {
+// IsComplete reports whether there is no difference.
+func (m *Mismatch) IsComplete() bool {
 	return len(m.Missing)+len(m.Unexpected)+len(m.MisShaped) == 0
 }
 

@@ -2,25 +2,25 @@ package nn
 
 import "fmt"
 
-// HoldMoments makes passes in training mode keep what they would have moved batch norm's
+// DeferMoments makes passes in training mode keep what they would have moved batch norm's
 // running statistics by, until TakeMoments: for processes that share a batch, in which the
 // pieces move these statistics in the order of the batch. With on false, passes move them
 // at once, as at first.
-func (e *Net) HoldMoments(on bool) { e.hold, e.held = on, nil }
+func (e *Net) DeferMoments(on bool) { e.deferMoments, e.deferred = on, nil }
 
 // TakeMoments returns what the passes since the last call have kept, pass after pass: of each
 // batch norm, in the order of the network, the number of values, the means and the variances
 // (biased) of its channels.
 func (e *Net) TakeMoments() []float64 {
-	m := e.held
-	e.held = nil
+	m := e.deferred
+	e.deferred = nil
 	return m
 }
 
-// MoveMoments moves the running statistics as the passes did that kept m, in their order. The
+// ApplyMoments moves the running statistics as the passes did that kept m, in their order. The
 // result is the same to the bit as if each pass had moved them at once. m must be of whole
 // passes of a network of this kind; where it is not, the error says so and nothing is moved.
-func (e *Net) MoveMoments(m []float64) error {
+func (e *Net) ApplyMoments(m []float64) error {
 	var norms []*normStep
 	size := 0
 	for _, s := range e.train.steps {
@@ -35,7 +35,7 @@ func (e *Net) MoveMoments(m []float64) error {
 		for _, s := range norms {
 			rows, mean, variance := m[0], m[1:1+s.cols], m[1+s.cols:1+2*s.cols]
 			for c := range mean {
-				s.move(c, int(rows), mean[c], variance[c])
+				s.updateRunning(c, int(rows), mean[c], variance[c])
 			}
 			m = m[1+2*s.cols:]
 		}
@@ -43,19 +43,19 @@ func (e *Net) MoveMoments(m []float64) error {
 	return nil
 }
 
-// moveOrHold moves the running statistics by what a pass has found in so many values, or keeps
+// updateOrDefer moves the running statistics by what a pass has found in so many values, or keeps
 // it.
-func (s *normStep) moveOrHold(e *Net, rows int) {
-	if !e.hold {
+func (s *normStep) updateOrDefer(e *Net, rows int) {
+	if !e.deferMoments {
 		for c := range s.mean {
-			s.move(c, rows, float64(s.mean[c]), float64(s.variance[c]))
+			s.updateRunning(c, rows, float64(s.mean[c]), float64(s.variance[c]))
 		}
 		return
 	}
-	e.held = append(e.held, float64(rows))
+	e.deferred = append(e.deferred, float64(rows))
 	for _, of := range [][]float32{s.mean, s.variance} {
 		for _, v := range of {
-			e.held = append(e.held, float64(v))
+			e.deferred = append(e.deferred, float64(v))
 		}
 	}
 }

@@ -26,7 +26,7 @@ type image struct {
 	grid    [3]int // of a sequence: tokens before the positions of an image of h x w
 }
 
-func (m *image) at(c, h, w int) float64 {
+func (m *image) pixel(c, h, w int) float64 {
 	if h < 0 || w < 0 || h >= m.h || w >= m.w {
 		return 0
 	}
@@ -151,7 +151,7 @@ func (r *naive) single(l nn.Layer, prefix string, x *image) image {
 					for c := range cg {
 						for i := range l.Kernel {
 							for j := range kernelW {
-								sum += w[((k*cg+c)*l.Kernel+i)*kernelW+j] * x.at(k/kg*cg+c, p*stride+i-l.Pad,
+								sum += w[((k*cg+c)*l.Kernel+i)*kernelW+j] * x.pixel(k/kg*cg+c, p*stride+i-l.Pad,
 									q*stride+j-padW)
 							}
 						}
@@ -181,9 +181,9 @@ func (r *naive) single(l nn.Layer, prefix string, x *image) image {
 					for i := range l.Kernel {
 						for j := range l.Kernel {
 							h, w := p*stride+i-l.Pad, q*stride+j-l.Pad
-							sum += x.at(c, h, w)
+							sum += x.pixel(c, h, w)
 							if h >= 0 && w >= 0 && h < x.h && w < x.w {
-								best = max(best, x.at(c, h, w))
+								best = max(best, x.pixel(c, h, w))
 								within++
 							}
 						}

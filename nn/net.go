@@ -22,10 +22,10 @@ type Options struct {
 	Freeze []string
 	// FreezeBody trains only the head, and A and B of linear layers with Rank; see Spec.Body.
 	FreezeBody bool
-	// FrozenNorm makes training use the running statistics of batch norm, as
+	// FreezeNorm makes training use the running statistics of batch norm, as
 	// evaluation does, without updating them. The weights of batch norm are still
 	// trained unless frozen by name.
-	FrozenNorm bool
+	FreezeNorm bool
 	// Precision is the arithmetic of products.
 	Precision Precision
 	// Quantization, of Int8, says what the bytes of each layer's output mean; see
@@ -45,18 +45,18 @@ type Net struct {
 	// bodyParams is how many of params, the first, belong to the body.
 	bodyParams int
 
-	train, eval plan
-	arena       []float32
-	capacity    int // images that the arena holds
-	perImage    int // its values for each
-	images      int // of the last Forward, for Backward
-	input       []float32
-	ready       bool // Forward has run and Backward may
-	stepCount   uint64
-	first       int  // image of the batch that a pass begins with
-	again       bool // the pass repeats one whose running statistics have been taken
-	hold        bool // passes keep what would move the running statistics in held
-	held        []float64
+	train, eval  plan
+	arena        []float32
+	capacity     int // images that the arena holds
+	perImage     int // its values for each
+	images       int // of the last Forward, for Backward
+	input        []float32
+	ready        bool // Forward has run and Backward may
+	stepCount    uint64
+	first        int  // image of the batch that a pass begins with
+	again        bool // the pass repeats one whose running statistics have been taken
+	deferMoments bool // passes keep what would move the running statistics in held
+	deferred     []float64
 
 	graphs programs // that are ready to run
 
@@ -97,7 +97,7 @@ func New(spec *Spec, opt Options) (*Net, error) {
 	if err != nil {
 		return nil, err
 	}
-	if opt.Precision == Int8 && g.adapted() {
+	if opt.Precision == Int8 && g.hasAdapters() {
 		return nil, fmt.Errorf("network %s: its linear layers have adapters (rank), which 8 bits do not: "+
 			"merge them first", spec.Name)
 	}
@@ -130,14 +130,14 @@ func newNet(spec *Spec, opt Options, g *graph, others map[string]*Param) *Net {
 	e := &Net{spec: *spec, opt: opt, byName: map[string]*Param{}, graphs: programs{}}
 	e.ws.BFloat16 = opt.Precision == BFloat16
 	e.heads.BFloat16 = e.ws.BFloat16
-	head := headAt(spec.Layers)
+	head := headIndex(spec.Layers)
 	for i := range g.nodes {
 		for _, p := range g.params(i) {
 			if q := others[p.Name]; q != nil {
 				p = q
 			} else {
 				p.Value = make([]float32, p.len())
-				p.draw(opt.Seed)
+				p.initialize(opt.Seed)
 			}
 			e.params = append(e.params, p)
 			e.byName[p.Name] = p
@@ -151,7 +151,7 @@ func newNet(spec *Spec, opt Options, g *graph, others map[string]*Param) *Net {
 
 // Body returns the network without its head (see Spec.Body), for evaluation. It
 // shares the parameters of e.
-func (e *Net) Body() (*Net, error) { return e.part(e.spec.Body()) }
+func (e *Net) Body() (*Net, error) { return e.subNet(e.spec.Body()) }
 
 // Tail returns the head as a network (see Spec.Tail): from Body's output it
 // computes e's output. It shares the parameters of e and their gradients, so
@@ -159,15 +159,15 @@ func (e *Net) Body() (*Net, error) { return e.part(e.spec.Body()) }
 func (e *Net) Tail() (*Net, error) {
 	spec, err := e.spec.Tail()
 	opt := e.opt
-	opt.Quantization = opt.Quantization.without(inputRange)
-	return e.partWith(opt, spec, err)
+	opt.Quantization = opt.Quantization.withoutRange(inputRange)
+	return e.subNetWith(opt, spec, err)
 }
 
-// part is a network of some of the layers of e.
-func (e *Net) part(spec *Spec, err error) (*Net, error) { return e.partWith(e.opt, spec, err) }
+// subNet is a network of some of the layers of e.
+func (e *Net) subNet(spec *Spec, err error) (*Net, error) { return e.subNetWith(e.opt, spec, err) }
 
-// partWith is part with other options.
-func (e *Net) partWith(opt Options, spec *Spec, err error) (*Net, error) {
+// subNetWith is part with other options.
+func (e *Net) subNetWith(opt Options, spec *Spec, err error) (*Net, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -329,7 +329,7 @@ func (e *Net) Backward(dE *matrix.Dense) {
 	for i := len(p.steps) - 1; i >= 0; i-- {
 		s := p.steps[i]
 		e.prof.start()
-		if s.output().needs {
+		if s.output().needsGrad {
 			s.backward(e, n)
 		}
 		e.prof.stop(p, i, s, n, true)

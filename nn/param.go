@@ -26,14 +26,14 @@ type Param struct {
 	init          Init
 	bias          bool
 	constant      float32 // start of parameters that are not drawn
-	drawn         bool
+	isDrawn       bool
 	grid          grid // of a position embedding: what its positions are
 	zeros         [2]int
 	adapter       bool // of LoRA
 }
 
-// Adapter reports whether the parameter is A or B of a linear layer with Rank.
-func (p *Param) Adapter() bool { return p.adapter }
+// IsAdapter reports whether the parameter is A or B of a linear layer with Rank.
+func (p *Param) IsAdapter() bool { return p.adapter }
 
 // Zeros returns the range of values that are always 0: the biases of keys in a layer with
 // NoKeyBias. For another parameter lo is hi.
@@ -84,10 +84,10 @@ func (p *Param) permute(f func(torch, engine int)) {
 	}
 }
 
-// draw sets the start value. Every parameter has a random stream of its own,
+// initialize sets the start value. Every parameter has a random stream of its own,
 // fixed by the seed and its name, so that adding a layer changes no other.
-func (p *Param) draw(seed uint64) {
-	if !p.drawn {
+func (p *Param) initialize(seed uint64) {
+	if !p.isDrawn {
 		for i := range p.Value {
 			p.Value[i] = p.constant
 		}
@@ -122,7 +122,7 @@ func (p *Param) draw(seed uint64) {
 // params describes the parameters of node i, without their values.
 func (g *graph) params(i int) []*Param {
 	n := &g.nodes[i]
-	return n.kind.params(n, g.values[n.in()])
+	return n.kind.params(n, g.values[n.input()])
 }
 
 // parameter joins the prefix of a layer, with its dot, and one of its params.
@@ -154,12 +154,12 @@ func weightNames(l *Layer) []string {
 }
 
 func weightAndBias(w *Param, n *node, fanIn, fanOut int) []*Param {
-	w.drawn, w.init, w.fanIn, w.fanOut = true, n.layer.Init, fanIn, fanOut
+	w.isDrawn, w.init, w.fanIn, w.fanOut = true, n.layer.Init, fanIn, fanOut
 	if n.layer.NoBias {
 		return []*Param{w}
 	}
 	b := tensor(n.prefix+"bias", [4]int{n.layer.Out, 1, 1, 1}, 1)
-	b.drawn, b.init, b.fanIn, b.bias = true, n.layer.Init, fanIn, true
+	b.isDrawn, b.init, b.fanIn, b.bias = true, n.layer.Init, fanIn, true
 	return []*Param{w, b}
 }
 

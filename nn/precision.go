@@ -45,14 +45,14 @@ func parsePrecision(name string) (Precision, error) {
 	return Float32, fmt.Errorf("unknown precision %q; there are float32, bfloat16 and int8", name)
 }
 
-// Fast reports whether this processor has instructions for the precision. Without them
+// IsFast reports whether this processor has instructions for the precision. Without them
 // BFloat16 is slower than Float32, and Int8 not faster.
-func (p Precision) Fast() bool {
+func (p Precision) IsFast() bool {
 	switch p {
 	case BFloat16:
 		return bf16.Active() > bf16.Generic
 	case Int8:
-		return qgemm.Fast()
+		return qgemm.IsFast()
 	}
 	return true
 }

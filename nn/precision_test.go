@@ -91,7 +91,7 @@ func TestBFloat16SameBitsOnAnyNumberOfCores(t *testing.T) {
 
 // A step in bfloat16 allocates nothing once its buffers are there.
 func TestBFloat16NoAllocation(t *testing.T) {
-	if !nn.BFloat16.Fast() {
+	if !nn.BFloat16.IsFast() {
 		t.Skip("the machine has no instructions for bfloat16")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -150,7 +150,7 @@ func TestPrecisionNames(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	if !nn.Float32.Fast() {
+	if !nn.Float32.IsFast() {
 		t.Error("float32 is called slow")
 	}
 	if _, err := nn.New(spec, nn.Options{Precision: "half"}); err == nil {

@@ -85,7 +85,7 @@ func ParseQuantization(data []byte) (*Quantization, error) {
 		return nil, fmt.Errorf("quantization: %d bytes; at most %d are read", len(data), maxQuantization)
 	}
 	f := quantizationFile{Quantization: new(Quantization)}
-	if err := strictjson.Known(data, &f); err != nil {
+	if err := strictjson.UnmarshalKnown(data, &f); err != nil {
 		return nil, fmt.Errorf("quantization: %w", err)
 	}
 	if f.Format != quantizationFormat {
@@ -102,11 +102,11 @@ func (q *Quantization) check() error {
 	if q == nil || len(q.Ranges) == 0 {
 		return errors.New("quantization: no ranges")
 	}
-	seen, err := layersOf(q.Ranges)
+	seen, err := checkRanges(q.Ranges)
 	if err != nil {
 		return err
 	}
-	before, err := layersOf(q.Before)
+	before, err := checkRanges(q.Before)
 	if err != nil {
 		return err
 	}
@@ -136,8 +136,8 @@ func (q *Quantization) check() error {
 	return nil
 }
 
-// layersOf returns the layers of ranges, each of which must be valid.
-func layersOf(ranges []Range) (map[string]bool, error) {
+// checkRanges returns the layers of ranges, each of which must be valid.
+func checkRanges(ranges []Range) (map[string]bool, error) {
 	seen := map[string]bool{}
 	for _, r := range ranges {
 		switch {
@@ -165,12 +165,12 @@ func (o *Options) checkQuantization() error {
 }
 
 // scale is what the bytes of a layer's output mean, and whether that is known.
-func (q *Quantization) scale(layer string) (ByteScale, bool) { return scaleIn(q.Ranges, layer) }
+func (q *Quantization) scale(layer string) (ByteScale, bool) { return findScale(q.Ranges, layer) }
 
-// before is what bytes mean that are rounded before the layer's residual or activation.
-func (q *Quantization) before(layer string) (ByteScale, bool) { return scaleIn(q.Before, layer) }
+// scaleBefore is what bytes mean that are rounded before the layer's residual or activation.
+func (q *Quantization) scaleBefore(layer string) (ByteScale, bool) { return findScale(q.Before, layer) }
 
-func scaleIn(ranges []Range, layer string) (ByteScale, bool) {
+func findScale(ranges []Range, layer string) (ByteScale, bool) {
 	i := slices.IndexFunc(ranges, func(r Range) bool { return r.Layer == layer })
 	if i < 0 {
 		return ByteScale{}, false
@@ -188,8 +188,8 @@ func (r Range) scale() ByteScale {
 	return ByteScale{Unit: unit, Zero: uint8(math.RoundToEven(-low / unit))}
 }
 
-// float reports whether the layer is to compute in float32.
-func (q *Quantization) float(layer string) bool { return slices.Contains(q.Float, layer) }
+// isFloat reports whether the layer is to compute in float32.
+func (q *Quantization) isFloat(layer string) bool { return slices.Contains(q.Float, layer) }
 
 // correction returns what is added to a layer's channels, nil if nothing is.
 func (q *Quantization) correction(layer string) []float32 {
@@ -200,8 +200,8 @@ func (q *Quantization) correction(layer string) []float32 {
 	return q.Corrections[i].Values
 }
 
-// without returns q less a range.
-func (q *Quantization) without(layer string) *Quantization {
+// withoutRange returns q less a range.
+func (q *Quantization) withoutRange(layer string) *Quantization {
 	if q == nil {
 		return nil
 	}
@@ -225,9 +225,9 @@ func (e *Net) digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// fits reports whether q was made for the network with these parameters, as far as can be
+// checkQuantization reports whether q was made for the network with these parameters, as far as can be
 // seen: the layers have the names, and the parameters the digest.
-func (e *Net) fits(q *Quantization) error {
+func (e *Net) checkQuantization(q *Quantization) error {
 	known := map[string]bool{inputRange: true}
 	for _, s := range e.eval.steps {
 		known[s.label()] = true
@@ -260,9 +260,9 @@ func (e *Net) Quantized(q *Quantization) (*Net, error) {
 	if err := opt.checkQuantization(); err != nil {
 		return nil, err
 	}
-	n, err := e.partWith(opt, &e.spec, nil)
+	n, err := e.subNetWith(opt, &e.spec, nil)
 	if err != nil {
 		return nil, err
 	}
-	return n, n.fits(q)
+	return n, n.checkQuantization(q)
 }

@@ -114,7 +114,7 @@ func TestAgainstPyTorch(t *testing.T) {
 				got["act:"+label] = append([]float32(nil), v...)
 			})
 			got["out"] = append([]float32(nil), out.Data...)
-			net.Backward(matrix.Of(n, c.dim, netcases.Values("objective", n*c.dim)))
+			net.Backward(matrix.FromSlice(n, c.dim, netcases.Values("objective", n*c.dim)))
 			for _, p := range net.Params() {
 				if p.Buffer {
 					got["stat:"+p.Name] = p.Value

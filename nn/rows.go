@@ -28,7 +28,7 @@ type rowTask struct {
 	attend        *attentionPoolStep
 	drop          *dropPath
 	concat        *concatStep
-	pick          *pickStep
+	permute       *permuteStep
 	positions     int // of a global pool
 	first         int // of them that counts
 	channels      int
@@ -52,8 +52,8 @@ func (t *rowTask) chunks() int { return (t.rows + t.grain - 1) / t.grain }
 // blockLen is a number of values that fit the first-level cache.
 const blockLen = 8192
 
-// each runs kernel over chunks that fit the first-level cache.
-func (t *rowTask) each(rows, cols int, kernel func(t *rowTask, chunk, lo, hi int)) {
+// runChunks runs kernel over chunks that fit the first-level cache.
+func (t *rowTask) runChunks(rows, cols int, kernel func(t *rowTask, chunk, lo, hi int)) {
 	t.rows, t.cols, t.kernel = rows, cols, kernel
 	t.grain = max(1, blockLen/max(cols, 1))
 	par.Do(t.chunks(), t)
@@ -62,9 +62,9 @@ func (t *rowTask) each(rows, cols int, kernel func(t *rowTask, chunk, lo, hi int
 // maxSumChunks bounds the number of partial sums of a reduction.
 const maxSumChunks = 64
 
-// sum runs a kernel that leaves per-column sums (s1, then s2) of its chunk in
+// runSums runs a kernel that leaves per-column sums (s1, then s2) of its chunk in
 // part, and adds them up in chunk order, in float64.
-func (t *rowTask) sum(rows, cols int, kernel func(t *rowTask, chunk, lo, hi int), s1, s2 []float32) {
+func (t *rowTask) runSums(rows, cols int, kernel func(t *rowTask, chunk, lo, hi int), s1, s2 []float32) {
 	t.rows, t.cols, t.kernel = rows, cols, kernel
 	t.grain = max((rows+maxSumChunks-1)/maxSumChunks, 1024/max(cols, 1), 1)
 	n := t.chunks()
@@ -104,7 +104,7 @@ func normKernel(t *rowTask, _, lo, hi int) {
 	y, x := t.span(t.y, lo, hi), t.span(t.x, lo, hi)
 	if t.res == nil {
 		simd.ScaleShift(y, x, t.a, t.b, t.act.bounds())
-		if t.act.curved() {
+		if t.act.isCurved() {
 			t.act.apply(y, y)
 		}
 		return
@@ -124,14 +124,14 @@ func momentsKernel(t *rowTask, chunk, lo, hi int) {
 // a*x + b.
 func normSumsKernel(t *rowTask, chunk, lo, hi int) {
 	s1, s2 := t.sums(chunk)
-	if t.act.curved() {
+	if t.act.isCurved() {
 		block := max(1, blockLen/t.cols)
 		z := t.scratch.Get(block * t.cols)
 		for i := lo; i < hi; i += block {
 			end := min(i+block, hi)
 			z, dy := z[:(end-i)*t.cols], t.span(t.dy, i, end)
 			simd.ScaleShift(z, t.span(t.x, i, end), t.a, t.b, simd.Linear())
-			t.act.back(dy, dy, z)
+			t.act.applyGrad(dy, dy, z)
 		}
 		t.scratch.Put(z)
 	}
@@ -189,7 +189,7 @@ func actKernel(t *rowTask, _, lo, hi int) {
 // actGradKernel multiplies dy by the derivative of a curved activation at x.
 func actGradKernel(t *rowTask, _, lo, hi int) {
 	dy := t.span(t.dy, lo, hi)
-	t.act.back(dy, dy, t.span(t.x, lo, hi))
+	t.act.applyGrad(dy, dy, t.span(t.x, lo, hi))
 }
 
 // addKernel: y = act(x + res).

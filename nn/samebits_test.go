@@ -26,7 +26,7 @@ func TestKindsSameBits(t *testing.T) {
 			x := netcases.Values(name, n*spec.Input.Len())
 			out := net.Forward(x, n)
 			bits := slices.Clone(out.Data)
-			net.Backward(matrix.Of(n, out.Cols, netcases.Values("objective", n*out.Cols)))
+			net.Backward(matrix.FromSlice(n, out.Cols, netcases.Values("objective", n*out.Cols)))
 			for _, p := range net.Params() {
 				bits = append(append(bits, p.Value...), p.Grad...)
 			}
@@ -55,7 +55,7 @@ func TestFreezingAnyParameter(t *testing.T) {
 				t.Fatal(err)
 			}
 			out := net.Forward(netcases.Values(name, n*spec.Input.Len()), n)
-			net.Backward(matrix.Of(n, out.Cols, netcases.Values("objective", n*out.Cols)))
+			net.Backward(matrix.FromSlice(n, out.Cols, netcases.Values("objective", n*out.Cols)))
 			return net
 		}
 		full := step(nil)

@@ -14,29 +14,29 @@ type LayerInfo struct {
 	In, Out Shape
 	Params  int   // learnable values
 	MACs    int64 // multiply-accumulates for one image
-	// Unread counts the rows and columns at the end of the input that no window of a
+	// UncoveredEdge counts the rows and columns at the end of the input that no window of a
 	// pool or convolution reaches.
-	Unread [2]int
+	UncoveredEdge [2]int
 }
 
 // node is one layer of the flattened tree. Values are numbered: 0 is the
 // network's input, and every node makes the next one.
 type node struct {
-	kind   descriptor
-	given  *Layer // as it is described
-	layer  *Layer // with its defaults written out
-	path   string // for messages
-	prefix string // of parameter names, with the dot
-	from   []int  // the values that it takes, as in Node
-	out    int
-	top    int // the network's layer that it belongs to
+	kind      descriptor
+	described *Layer // as it is described
+	layer     *Layer // with its defaults written out
+	path      string // for messages
+	prefix    string // of parameter names, with the dot
+	from      []int  // the values that it takes, as in Node
+	out       int
+	top       int // the network's layer that it belongs to
 }
 
-// in is the value that it takes, or the first.
-func (n *node) in() int { return n.from[0] }
+// input is the value that it takes, or the first.
+func (n *node) input() int { return n.from[0] }
 
-// short is the value that a Residual adds to in, and a Multiply multiplies with it.
-func (n *node) short() int { return n.from[1] }
+// shortcut is the value that a Residual adds to in, and a Multiply multiplies with it.
+func (n *node) shortcut() int { return n.from[1] }
 
 // maxLayers bounds the layers of a network, sequences and shortcuts counted too.
 // The time to lay out their buffers grows with the square of their number.
@@ -159,7 +159,7 @@ func (g *graph) add(l *Layer, prefix string, in int) (int, error) {
 		}
 		g.names[name] = path
 	}
-	n := node{kind: kind, given: l, layer: new(Layer), path: path, prefix: inner, from: []int{in}}
+	n := node{kind: kind, described: l, layer: new(Layer), path: path, prefix: inner, from: []int{in}}
 	*n.layer = *l
 	kind.defaults(n.layer, g.values[in].shape)
 	v, err := kind.output(n.layer, g.values[in])
@@ -186,7 +186,7 @@ func (g *graph) without(skip func(n *node) bool) *graph {
 			n.from[i] = as[v]
 		}
 		if skip(&n) {
-			as[n.out] = n.in()
+			as[n.out] = n.input()
 			continue
 		}
 		short.nodes = append(short.nodes, n)
@@ -202,7 +202,7 @@ func (g *graph) emit(n node, v value) int {
 	return n.out
 }
 
-func (l *Layer) is(kinds ...Kind) bool { return slices.Contains(kinds, l.Kind) }
+func (l *Layer) isOneOf(kinds ...Kind) bool { return slices.Contains(kinds, l.Kind) }
 
 // String formats a shape as height x width x channels.
 func (s Shape) String() string { return fmt.Sprintf("%d x %d x %d", s.H, s.W, s.C) }

@@ -49,9 +49,9 @@ func (e *Net) Stages() []Stage {
 		if out := s.output(); out.x.bytes {
 			st.Out = &out.scale
 		}
-		if b, ok := s.(summing); ok && b.takesBytes() {
+		if b, ok := s.(sumStep); ok && b.acceptsBytes() {
 			st.Sum = b.sum()
-			if q, ok := e.opt.Quantization.before(s.label()); ok {
+			if q, ok := e.opt.Quantization.scaleBefore(s.label()); ok {
 				st.Sum.Before = &q
 			}
 		}
@@ -60,14 +60,14 @@ func (e *Net) Stages() []Stage {
 	return list
 }
 
-// summing is a step of weighted sums.
-type summing interface {
+// sumStep is a step of weighted sums.
+type sumStep interface {
 	byteStep
 	inBytes() *byteLayer
 	sum() *ByteSum
-	// bare returns a step that computes the sums alone, without what is added to them and the
+	// sumOnly returns a step that computes the sums alone, without what is added to them and the
 	// activation, to out.
-	bare(out *tensorRef) step
+	sumOnly(out *tensorRef) step
 }
 
 func (b *byteLayer) sum(l Layer, in *tensorRef) *ByteSum {
@@ -85,7 +85,7 @@ func (s *convStep) sum() *ByteSum {
 		PadW: c.PadW, PadEnd: c.EndH, Groups: c.Groups}, s.in)
 }
 
-func (s *convStep) bare(out *tensorRef) step {
+func (s *convStep) sumOnly(out *tensorRef) step {
 	b := *s
 	b.res, b.act, b.epi, b.out = nil, identity, conv.Epilogue{}, out
 	b.bytes.watch = true
@@ -93,7 +93,7 @@ func (s *convStep) bare(out *tensorRef) step {
 	return &b
 }
 
-func (s *linearStep) bare(out *tensorRef) step {
+func (s *linearStep) sumOnly(out *tensorRef) step {
 	b := *s
 	b.res, b.act, b.epi, b.out = nil, identity, conv.Epilogue{}, out
 	b.bytes.watch = true
@@ -101,7 +101,7 @@ func (s *linearStep) bare(out *tensorRef) step {
 	return &b
 }
 
-func (s *denseStep) bare(out *tensorRef) step {
+func (s *denseStep) sumOnly(out *tensorRef) step {
 	b := *s
 	b.act, b.epi, b.out = identity, conv.Epilogue{}, out
 	b.bytes.watch = true

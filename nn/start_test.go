@@ -99,7 +99,7 @@ func TestSumChunks(t *testing.T) {
 		for _, cols := range []int{1, 10, 1024, 5000} {
 			var task rowTask
 			s1, s2 := make([]float32, cols), make([]float32, cols)
-			task.sum(rows, cols, func(t *rowTask, chunk, lo, hi int) {
+			task.runSums(rows, cols, func(t *rowTask, chunk, lo, hi int) {
 				clear(t.part[2*t.cols*chunk : 2*t.cols*(chunk+1)])
 				t.part[2*t.cols*chunk] = float32(hi - lo)
 				t.part[2*t.cols*chunk+t.cols] = 1

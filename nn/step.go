@@ -14,25 +14,25 @@ type step interface {
 	cost() (forward, backward int64)
 }
 
-// between is what steps have in common that compute one value of another.
-type between struct {
+// stepBase is what steps have in common that compute one value of another.
+type stepBase struct {
 	path    string
 	in, out *tensorRef
 }
 
-func (s *between) label() string          { return s.path }
-func (s *between) output() *tensorRef     { return s.out }
-func (s *between) cost() (f, b int64)     { return 0, 0 }
-func (s *between) planForward(p *planner) { p.result(s.out, s.in) }
+func (s *stepBase) label() string          { return s.path }
+func (s *stepBase) output() *tensorRef     { return s.out }
+func (s *stepBase) cost() (f, b int64)     { return 0, 0 }
+func (s *stepBase) planForward(p *planner) { p.result(s.out, s.in) }
 
-// unary is what the steps of a layer without parameters have in common, whose gradient
+// plainStep is what the steps of a layer without parameters have in common, whose gradient
 // does not need the input's or output's values.
-type unary struct {
-	between
+type plainStep struct {
+	stepBase
 	accumulate bool // the gradient is added to what others have left
 }
 
-func (s *unary) planBackward(p *planner) {
+func (s *plainStep) planBackward(p *planner) {
 	p.touch(s.out.g)
 	s.accumulate = p.gradient(s.in)
 }

@@ -49,7 +49,7 @@ func (e *Net) SetState(f *safetensors.File) error {
 			m.Unexpected = append(m.Unexpected, t.Name)
 			continue
 		}
-		v, err := t.Finite()
+		v, err := t.FiniteFloat32s()
 		if err != nil {
 			return fmt.Errorf("weights: %w", err)
 		}
@@ -64,10 +64,10 @@ func (e *Net) SetState(f *safetensors.File) error {
 			m.Missing = append(m.Missing, p.Name)
 		}
 	}
-	if !m.Complete() {
+	if !m.IsComplete() {
 		return fmt.Errorf("weights do not fit network %s: %s", e.spec.Name, &m)
 	}
-	ready, fresh, err := e.readyGraphs(values)
+	ready, fresh, err := e.compileGraphs(values)
 	if err != nil {
 		return fmt.Errorf("weights do not fit network %s: %w", e.spec.Name, err)
 	}
@@ -126,7 +126,7 @@ func (e *Net) SaveWith(write func(name string, content func(io.Writer) error) er
 func Load(dir string, opt Options) (*Net, error) {
 	if opt.Precision == Int8 && opt.Quantization == nil {
 		path := filepath.Join(dir, QuantizationFile)
-		data, err := fileinfo.ReadWithin(path, "quantization", maxQuantization)
+		data, err := fileinfo.ReadAtMost(path, "quantization", maxQuantization)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s: precision int8 needs the ranges of activations, which a calibration "+
 				"writes there", path)
@@ -139,7 +139,7 @@ func Load(dir string, opt Options) (*Net, error) {
 		}
 	}
 	path := filepath.Join(dir, SpecFile)
-	data, err := fileinfo.ReadWithin(path, "a description of a network", maxSpec)
+	data, err := fileinfo.ReadAtMost(path, "a description of a network", maxSpec)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func Load(dir string, opt Options) (*Net, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if q := opt.Quantization; q != nil {
-		if err := e.fits(q); err != nil {
+		if err := e.checkQuantization(q); err != nil {
 			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, QuantizationFile), err)
 		}
 	}

@@ -40,7 +40,8 @@ func TestReferenceLosses(t *testing.T) {
 				t.Fatalf("%d more parameters than the loss has", len(given))
 			}
 			grad := matrix.New(len(b.Labels), b.Dim)
-			r, err := obj.Step(t.Context(), matrix.Of(len(b.Labels), b.Dim, b.X), Batch{Labels: b.Labels, IDs: b.IDs},
+			r, err := obj.Step(t.Context(), matrix.FromSlice(len(b.Labels), b.Dim, b.X),
+				Batch{Labels: b.Labels, IDs: b.IDs},
 				grad)
 			if err != nil {
 				t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"github.com/kindred-ml/kindred/mine"
 )
 
-// entry is a loss under its name in configurations, with its customary mining.
-type entry struct {
+// lossEntry is a loss under its name in configurations, with its customary mining.
+type lossEntry struct {
 	name, alias string
 	positives   mine.Positive
 	negatives   mine.Negative
@@ -17,123 +17,130 @@ type entry struct {
 }
 
 const (
-	easy   = mine.EasyPositive
-	random = mine.RandomPositive
-	allPos = mine.AllPositives
-	allNeg = mine.AllNegatives
+	easyPositive   = mine.EasyPositive
+	randomPositive = mine.RandomPositive
+	allPositives   = mine.AllPositives
+	allNegatives   = mine.AllNegatives
 )
 
 // entries are all losses that configurations can name.
-var entries = [...]entry{
-	{"triplet", "", easy, mine.FaceNetNegative, func(s *section) loss.Loss {
-		return loss.Triplet{Margin: s.size("margin"), Euclidean: s.euclidean(false), Reduce: s.reduce()}
+var entries = [...]lossEntry{
+	{"triplet", "", easyPositive, mine.FaceNetNegative, func(s *section) loss.Loss {
+		return loss.Triplet{Margin: s.nonNegative("margin"), Euclidean: s.euclidean(false), Reduce: s.reduction()}
 	}},
-	{"soft-triplet", "", easy, mine.HardNegative, func(s *section) loss.Loss {
-		return loss.SoftTriplet{Squared: !s.euclidean(true), Reduce: s.reduce()}
+	{"soft-triplet", "", easyPositive, mine.HardNegative, func(s *section) loss.Loss {
+		return loss.SoftTriplet{Squared: !s.euclidean(true), Reduce: s.reduction()}
 	}},
-	{"contrastive", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.Contrastive{Margin: s.size("margin"), Squared: !s.euclidean(true), Reduce: s.reduce()}
+	{"contrastive", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return loss.Contrastive{Margin: s.nonNegative("margin"), Squared: !s.euclidean(true), Reduce: s.reduction()}
 	}},
-	{"margin", "", random, mine.DistanceNegative, func(s *section) loss.Loss {
-		return &loss.Margin{Alpha: s.size("margin"), Beta: s.size("beta"), Rate: s.size("rate"),
-			Single: s.boolean("single", false), Squared: !s.euclidean(true), Reduce: s.reduce()}
+	{"margin", "", randomPositive, mine.DistanceNegative, func(s *section) loss.Loss {
+		return &loss.Margin{Alpha: s.nonNegative("margin"), Beta: s.nonNegative("beta"), Rate: s.nonNegative("rate"),
+			Single: s.boolean("single", false), Squared: !s.euclidean(true), Reduce: s.reduction()}
 	}},
 	{"multisimilarity", "ms", mine.MultiSimilarityPositives, mine.MultiSimilarityNegatives, func(s *section) loss.Loss {
 		return loss.MultiSimilarity{Alpha: s.positive("alpha"), Beta: s.positive("beta"), Lambda: s.number("lambda"),
-			Reduce: s.reduce()}
+			Reduce: s.reduction()}
 	}},
-	{"nca", "", easy, mine.HardNegative, func(s *section) loss.Loss { return loss.NCA{Reduce: s.reduce()} }},
-	{"nca2", "", easy, mine.HardNegative, func(s *section) loss.Loss { return loss.NCA2{Reduce: s.reduce()} }},
-	{"npair", "", allPos, allNeg, func(s *section) loss.Loss { return loss.NPair{Reduce: s.reduce()} }},
-	{"ntxent", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.NTXent{Temperature: s.positive("temperature"), Reduce: s.reduce()}
+	{"nca", "", easyPositive, mine.HardNegative, func(s *section) loss.Loss { return loss.NCA{Reduce: s.reduction()} }},
+	{"nca2", "", easyPositive, mine.HardNegative,
+		func(s *section) loss.Loss { return loss.NCA2{Reduce: s.reduction()} }},
+	{"npair", "", allPositives, allNegatives, func(s *section) loss.Loss { return loss.NPair{Reduce: s.reduction()} }},
+	{"ntxent", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return loss.NTXent{Temperature: s.positive("temperature"), Reduce: s.reduction()}
 	}},
-	{"supcon", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.SupCon{Temperature: s.positive("temperature"), Reduce: s.reduce()}
+	{"supcon", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return loss.SupCon{Temperature: s.positive("temperature"), Reduce: s.reduction()}
 	}},
-	{"circle", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.Circle{Margin: s.size("margin"), Gamma: s.positive("gamma"), Reduce: s.reduce()}
+	{"circle", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return loss.Circle{Margin: s.nonNegative("margin"), Gamma: s.positive("gamma"), Reduce: s.reduction()}
 	}},
-	{"lifted", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.Lifted{Margin: s.size("margin"), Reduce: s.reduce()}
+	{"lifted", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return loss.Lifted{Margin: s.nonNegative("margin"), Reduce: s.reduction()}
 	}},
-	{"generalized-lifted", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.GeneralizedLifted{Margin: s.size("margin"), Reduce: s.reduce()}
+	{"generalized-lifted", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return loss.GeneralizedLifted{Margin: s.nonNegative("margin"), Reduce: s.reduction()}
 	}},
-	{"angular", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.Angular{Degrees: s.angle("degrees"), Reduce: s.reduce()}
+	{"angular", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return loss.Angular{Degrees: s.angle("degrees"), Reduce: s.reduction()}
 	}},
-	{"fastap", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.FastAP{Bins: s.count("bins"), Reduce: s.reduce()}
+	{"fastap", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return loss.FastAP{Bins: s.nonNegativeInt("bins"), Reduce: s.reduction()}
 	}},
-	{"ranked-list", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.RankedList{Alpha: s.size("alpha"), Margin: s.size("margin"), PosWeight: s.size("pos_weight"),
-			NegWeight: s.size("neg_weight"), Imbalance: s.share("imbalance"), Reduce: s.reduce()}
+	{"ranked-list", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return loss.RankedList{Alpha: s.nonNegative("alpha"), Margin: s.nonNegative("margin"),
+			PosWeight: s.nonNegative("pos_weight"),
+			NegWeight: s.nonNegative("neg_weight"), Imbalance: s.fraction("imbalance"), Reduce: s.reduction()}
 	}},
-	{"tuplet-margin", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.TupletMargin{Scale: s.positive("scale"), Slack: s.size("slack"), Reduce: s.reduce()}
+	{"tuplet-margin", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return loss.TupletMargin{Scale: s.positive("scale"), Slack: s.nonNegative("slack"), Reduce: s.reduction()}
 	}},
-	{"intra-pair-variance", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.IntraPairVariance{PosEpsilon: s.size("pos_epsilon"), NegEpsilon: s.size("neg_epsilon")}
+	{"intra-pair-variance", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return loss.IntraPairVariance{PosEpsilon: s.nonNegative("pos_epsilon"),
+			NegEpsilon: s.nonNegative("neg_epsilon")}
 	}},
-	{"snr-contrastive", "snr", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.SNRContrastive{Margin: s.size("margin"), Reduce: s.reduce()}
+	{"snr-contrastive", "snr", allPositives, allNegatives, func(s *section) loss.Loss {
+		return loss.SNRContrastive{Margin: s.nonNegative("margin"), Reduce: s.reduction()}
 	}},
-	{"proxynca", "proxy-nca", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.ProxyNCA{Scale: s.positive("scale"), Rate: s.size("rate"), Reduce: s.reduce()}
+	{"proxynca", "proxy-nca", allPositives, allNegatives, func(s *section) loss.Loss {
+		return &loss.ProxyNCA{Scale: s.positive("scale"), Rate: s.nonNegative("rate"), Reduce: s.reduction()}
 	}},
-	{"proxy-anchor", "proxyanchor", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.ProxyAnchor{Alpha: s.positive("alpha"), Delta: s.size("delta"), Rate: s.size("rate"),
-			Reduce: s.reduce()}
+	{"proxy-anchor", "proxyanchor", allPositives, allNegatives, func(s *section) loss.Loss {
+		return &loss.ProxyAnchor{Alpha: s.positive("alpha"), Delta: s.nonNegative("delta"), Rate: s.nonNegative("rate"),
+			Reduce: s.reduction()}
 	}},
-	{"softtriple", "", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.SoftTriple{La: s.positive("la"), Gamma: s.positive("gamma"), Delta: s.size("delta"),
-			Centers: s.count("centers"), Rate: s.size("rate"), Reduce: s.reduce()}
+	{"softtriple", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return &loss.SoftTriple{La: s.positive("la"), Gamma: s.positive("gamma"), Delta: s.nonNegative("delta"),
+			Centers: s.nonNegativeInt("centers"), Rate: s.nonNegative("rate"), Reduce: s.reduction()}
 	}},
-	{"normsoftmax", "", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.NormSoftmax{Temperature: s.positive("temperature"), Rate: s.size("rate"), Reduce: s.reduce()}
+	{"normsoftmax", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return &loss.NormSoftmax{Temperature: s.positive("temperature"), Rate: s.nonNegative("rate"),
+			Reduce: s.reduction()}
 	}},
-	{"cosface", "", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.CosFace{Margin: s.size("margin"), Scale: s.positive("scale"), Rate: s.size("rate"),
-			Reduce: s.reduce()}
+	{"cosface", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return &loss.CosFace{Margin: s.nonNegative("margin"), Scale: s.positive("scale"), Rate: s.nonNegative("rate"),
+			Reduce: s.reduction()}
 	}},
-	{"arcface", "", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.ArcFace{Margin: s.size("margin"), Scale: s.positive("scale"), Rate: s.size("rate"),
-			Reduce: s.reduce()}
+	{"arcface", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return &loss.ArcFace{Margin: s.nonNegative("margin"), Scale: s.positive("scale"), Rate: s.nonNegative("rate"),
+			Reduce: s.reduction()}
 	}},
-	{"smooth-ap", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.SmoothAP{Temperature: s.positive("temperature"), Reduce: s.reduce()}
+	{"smooth-ap", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return loss.SmoothAP{Temperature: s.positive("temperature"), Reduce: s.reduction()}
 	}},
-	{"recall-at-k", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.RecallAtK{K: s.count("k"), Temperature: s.positive("temperature"),
-			RankTemperature: s.positive("rank_temperature"), Reduce: s.reduce()}
+	{"recall-at-k", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return loss.RecallAtK{K: s.nonNegativeInt("k"), Temperature: s.positive("temperature"),
+			RankTemperature: s.positive("rank_temperature"), Reduce: s.reduction()}
 	}},
-	{"spread", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.Spread{Temperature: s.positive("temperature"), Reduce: s.reduce()}
+	{"spread", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return loss.Spread{Temperature: s.positive("temperature"), Reduce: s.reduction()}
 	}},
-	{"vicreg", "", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.VICReg{Lambda: s.size("lambda"), Mu: s.size("mu"), Nu: s.size("nu"), Gamma: s.size("gamma"),
-			Reduce: s.reduce()}
+	{"vicreg", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return &loss.VICReg{Lambda: s.nonNegative("lambda"), Mu: s.nonNegative("mu"), Nu: s.nonNegative("nu"),
+			Gamma:  s.nonNegative("gamma"),
+			Reduce: s.reduction()}
 	}},
-	{"decorrelate", "", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.Decorrelate{Parts: s.counts("parts"), Hidden: s.count("hidden"), Rate: s.size("rate")}
+	{"decorrelate", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return &loss.Decorrelate{Parts: s.positiveInts("parts"), Hidden: s.nonNegativeInt("hidden"),
+			Rate: s.nonNegative("rate")}
 	}},
-	{"histogram", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.Histogram{Bins: s.count("bins"), Reduce: s.reduce()}
+	{"histogram", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return loss.Histogram{Bins: s.nonNegativeInt("bins"), Reduce: s.reduction()}
 	}},
-	{"dynamic-soft-margin", "", easy, mine.HardNegative, func(s *section) loss.Loss {
-		return &loss.DynamicSoftMargin{Bins: s.count("bins"), Momentum: s.share("momentum"), Reduce: s.reduce()}
+	{"dynamic-soft-margin", "", easyPositive, mine.HardNegative, func(s *section) loss.Loss {
+		return &loss.DynamicSoftMargin{Bins: s.nonNegativeInt("bins"), Momentum: s.fraction("momentum"),
+			Reduce: s.reduction()}
 	}},
-	{"subcenter-arcface", "", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.SubcenterArcFace{Margin: s.size("margin"), Scale: s.positive("scale"),
-			Centers: s.count("centers"), Rate: s.size("rate"), Reduce: s.reduce()}
+	{"subcenter-arcface", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return &loss.SubcenterArcFace{Margin: s.nonNegative("margin"), Scale: s.positive("scale"),
+			Centers: s.nonNegativeInt("centers"), Rate: s.nonNegative("rate"), Reduce: s.reduction()}
 	}},
-	{"curricularface", "", allPos, allNeg, func(s *section) loss.Loss {
-		return &loss.CurricularFace{Margin: s.size("margin"), Scale: s.positive("scale"),
-			Momentum: s.share("momentum"), Rate: s.size("rate"), Reduce: s.reduce()}
+	{"curricularface", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return &loss.CurricularFace{Margin: s.nonNegative("margin"), Scale: s.positive("scale"),
+			Momentum: s.fraction("momentum"), Rate: s.nonNegative("rate"), Reduce: s.reduction()}
 	}},
-	{"maskcon", "", allPos, allNeg, func(s *section) loss.Loss {
-		return loss.MaskCon{Temperature: s.positive("temperature"), Soft: s.positive("soft"), Reduce: s.reduce()}
+	{"maskcon", "", allPositives, allNegatives, func(s *section) loss.Loss {
+		return loss.MaskCon{Temperature: s.positive("temperature"), Soft: s.positive("soft"), Reduce: s.reduction()}
 	}},
 }
 
@@ -147,15 +154,15 @@ func LossNames() []string {
 	return names
 }
 
-// find returns the loss of that name or alias.
-func find(name string) (entry, error) {
+// findLoss returns the loss of that name or alias.
+func findLoss(name string) (lossEntry, error) {
 	for _, e := range entries {
 		if e.name == name || e.alias != "" && e.alias == name {
 			return e, nil
 		}
 	}
 	_, err := enum.Index("loss", name, LossNames())
-	return entry{}, err
+	return lossEntry{}, err
 }
 
 // Info describes a loss that configurations can name.
@@ -163,7 +170,7 @@ type Info struct {
 	Name, Alias string
 	Loss        loss.Loss   // with its defaults
 	Keys        []string    // of the loss section, besides those of every loss
-	Mine        mine.Config // the customary mining
+	Mining      mine.Config // the customary mining
 }
 
 // Losses describes all losses, in the order of their introduction.
@@ -173,15 +180,15 @@ func Losses() []Info {
 		s := &section{name: "loss"}
 		l := e.build(s)
 		all = append(all, Info{
-			Name: e.name, Alias: e.alias, Loss: l, Keys: s.known,
-			Mine: mine.Config{Positives: e.positives, Negatives: e.negatives},
+			Name: e.name, Alias: e.alias, Loss: l, Keys: s.asked,
+			Mining: mine.Config{Positives: e.positives, Negatives: e.negatives},
 		})
 	}
 	return all
 }
 
-// Customary returns the default mining of the named loss.
-func Customary(name string) (mine.Config, error) {
-	e, err := find(name)
+// DefaultMining returns the default mining of the named loss.
+func DefaultMining(name string) (mine.Config, error) {
+	e, err := findLoss(name)
 	return mine.Config{Positives: e.positives, Negatives: e.negatives}, err
 }

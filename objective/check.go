@@ -26,7 +26,7 @@ func (o *Options) check(weight float64, traits loss.Traits) error {
 	if o.Memory < 0 {
 		return fmt.Errorf("memory is %d: it must not be negative", o.Memory)
 	}
-	related := o.Relate != nil || o.Rule != Equal
+	related := o.Relate != nil || o.Rule != EqualLabel
 	if _, batches := o.Loss.(loss.Batches); batches && (o.Memory > 0 || o.Trim > 0 || related) {
 		return errors.New("a loss of a whole batch takes no memory, trim or relation of labels")
 	}
@@ -34,12 +34,12 @@ func (o *Options) check(weight float64, traits loss.Traits) error {
 		return errors.New("trim is for losses over triplets or pairs")
 	}
 	if o.Triplets != MinedTriplets {
-		if _, tuples := o.Loss.(loss.Tuples); !tuples || o.Memory > 0 || o.Relate != nil || o.Rule != Equal {
+		if _, tuples := o.Loss.(loss.Tuples); !tuples || o.Memory > 0 || o.Relate != nil || o.Rule != EqualLabel {
 			return fmt.Errorf("triplets is %v: it needs a loss over triplets, without a memory or a "+
 				"relation of labels", o.Triplets)
 		}
 	}
-	if traits.Views && (o.Memory > 0 || o.Relate != nil || o.Rule != Equal) {
+	if traits.Views && (o.Memory > 0 || o.Relate != nil || o.Rule != EqualLabel) {
 		return errors.New("a loss between views of a sample takes neither a memory nor a relation of labels")
 	}
 	if traits.Proxies > 0 && (o.Memory > 0 || related) {
@@ -60,8 +60,8 @@ func checkMining(traits loss.Traits, c mine.Config) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
-	all := c.Positives == mine.AllPositives && c.Negatives == mine.AllNegatives && c.OwnPositives == nil &&
-		c.OwnNegatives == nil
+	all := c.Positives == mine.AllPositives && c.Negatives == mine.AllNegatives && c.CustomPositives == nil &&
+		c.CustomNegatives == nil
 	positives, negatives := c.Names()
 	if (traits.AllPairs || traits.Proxies > 0) && !all {
 		return fmt.Errorf("this loss is defined for all positives with all negatives, not %s with %s", positives,
@@ -109,9 +109,9 @@ func checkLoss(l loss.Loss, traits loss.Traits) error {
 	return fmt.Errorf("objective: the loss %T: %s", l, lack)
 }
 
-// learn makes a loss create its parameters and returns them; none for one that
+// createParams makes a loss create its parameters and returns them; none for one that
 // learns nothing.
-func (o *Options) learn(traits loss.Traits) ([]*loss.Param, error) {
+func (o *Options) createParams(traits loss.Traits) ([]*loss.Param, error) {
 	l, ok := o.Loss.(loss.Learner)
 	if !ok {
 		return nil, nil

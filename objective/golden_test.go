@@ -61,7 +61,7 @@ func TestGolden(t *testing.T) {
 			if proxies != nil {
 				copy(obj.Params()[0].Value, proxies)
 			}
-			e := matrix.Of(c.N, c.Dim, refdata.ReadNPY[float32](t, filepath.Join(dir, c.Name+".x.npy")))
+			e := matrix.FromSlice(c.N, c.Dim, refdata.ReadNPY[float32](t, filepath.Join(dir, c.Name+".x.npy")))
 			labels := refdata.ReadNPY[int64](t, filepath.Join(dir, c.Name+".y.npy"))
 			want := refdata.ReadNPY[float32](t, filepath.Join(dir, c.Name+".grad.npy"))
 			grad := matrix.New(c.N, c.Dim)

@@ -94,7 +94,7 @@ func batches() []batch {
 // else with easy positives and hard negatives.
 func objectiveFor(name string, set map[string]any) (Options, error) {
 	flat := map[string]any{"loss": name}
-	if c, _ := Customary(name); c.Negatives == mine.FaceNetNegative || c.Negatives == mine.DistanceNegative {
+	if c, _ := DefaultMining(name); c.Negatives == mine.FaceNetNegative || c.Negatives == mine.DistanceNegative {
 		flat["positives"], flat["negatives"] = "easy", "hard"
 	}
 	if name == "decorrelate" {
@@ -111,7 +111,7 @@ func newReference(o Options, obj *Objective, b batch) *reference {
 	traits := o.Loss.Traits()
 	if traits.Proxies > 0 {
 		param := obj.Params()[0]
-		r.proxies = toRows(matrix.Of(param.Shape[0], param.Shape[1], param.Value))
+		r.proxies = toRows(matrix.FromSlice(param.Shape[0], param.Shape[1], param.Value))
 		r.perC = traits.Proxies
 	} else if _, ok := o.Loss.(*loss.Margin); ok {
 		for _, v := range obj.Params()[0].Value {
@@ -120,7 +120,7 @@ func newReference(o Options, obj *Objective, b batch) *reference {
 	}
 	if _, ok := o.Loss.(*loss.Decorrelate); ok {
 		for _, p := range obj.Params() {
-			r.layers = append(r.layers, toRows(matrix.Of(1, len(p.Value), p.Value))[0])
+			r.layers = append(r.layers, toRows(matrix.FromSlice(1, len(p.Value), p.Value))[0])
 		}
 	}
 	if _, ok := o.Loss.(loss.Running); ok {

@@ -121,7 +121,7 @@ func New(o Options) (*Objective, error) {
 				"side")
 		}
 		if k > 0 {
-			inherit(&w.Options, o)
+			inheritOptions(&w.Options, o)
 			if first := w.Options.Part.First; first > 0 && first == w.Options.Dim {
 				continue // the whole embedding, which the first loss sees
 			}
@@ -139,13 +139,13 @@ func New(o Options) (*Objective, error) {
 			}
 		}
 		obj.terms = append(obj.terms, t)
-		obj.parts = obj.parts || !t.opts.Part.whole()
+		obj.parts = obj.parts || !t.opts.Part.isWhole()
 	}
 	return obj, nil
 }
 
-// inherit fills in what a further loss leaves to the first.
-func inherit(further *Options, o Options) {
+// inheritOptions fills in what a further loss leaves to the first.
+func inheritOptions(further *Options, o Options) {
 	further.Classes = cmp.Or(further.Classes, o.Classes)
 	further.Dim = cmp.Or(further.Dim, o.Dim)
 	further.Seed = cmp.Or(further.Seed, o.Seed)
@@ -226,7 +226,7 @@ func (o *Objective) run(ctx context.Context, e *matrix.Dense, b Batch, triplets 
 		if err := t.opts.Part.check(e.Cols); err != nil {
 			return Result{}, err
 		}
-		e, grad := t.opts.Part.of(e, &t.x), t.opts.Part.of(grad, &t.grad)
+		e, grad := t.opts.Part.columns(e, &t.x), t.opts.Part.columns(grad, &t.grad)
 		r, err := t.run(ctx, e, b, triplets, step, grad, k > 0 || o.parts)
 		if err != nil {
 			return Result{}, err

@@ -36,7 +36,7 @@ func (ownBatch) Batch(e *matrix.Dense, labels []int64, grad *matrix.Dense) (floa
 
 // TestOwnBatch: value and gradient are those of the loss, in each step anew, weighted and beside another loss.
 func TestOwnBatch(t *testing.T) {
-	e := matrix.Of(3, 2, []float32{1, 2, 3, 4, 5, 6})
+	e := matrix.FromSlice(3, 2, []float32{1, 2, 3, 4, 5, 6})
 	b := objective.Batch{Labels: []int64{1, 0, 2}}
 	step := func(o objective.Options, times int) (value float64, grad []float32) {
 		t.Helper()

@@ -41,9 +41,9 @@ type (
 func Parse(mineCfg, lossCfg map[string]any) (Options, error) {
 	l := &section{name: "loss", values: lossCfg}
 	m := &section{name: "mine", values: mineCfg}
-	o := parse(m, l)
-	l.named("relation", &o.Rule, RelationRuleNames())
-	o.Plus = nested(m, l, o)
+	o := parseLoss(m, l)
+	l.setByName("relation", &o.Rule, RelationRuleNames())
+	o.Plus = nestedTerms(m, l, o)
 	if more, ok := l.get("plus"); ok {
 		list, ok := more.([]any)
 		if !ok {
@@ -71,19 +71,19 @@ func Parse(mineCfg, lossCfg map[string]any) (Options, error) {
 			}
 			pl := &section{name: name, values: values}
 			pm := &section{name: name, values: own}
-			w := Weighted{Weight: option.Or(pl.size("weight"), 1), Options: parse(pm, pl)}
+			w := Weighted{Weight: option.OrDefault(pl.nonNegative("weight"), 1), Options: parseLoss(pm, pl)}
 			o.Plus = append(o.Plus, w)
-			l.errs = slices.Concat(l.errs, pl.done(), pm.done())
+			l.errs = slices.Concat(l.errs, pl.allErrors(), pm.allErrors())
 		}
 	}
-	return o, append(l.done(), m.done()...).Err()
+	return o, append(l.allErrors(), m.allErrors()...).Err()
 }
 
-// nested are the same loss on the first numbers of an embedding, for each length that the key
+// nestedTerms are the same loss on the first numbers of an embedding, for each length that the key
 // nested lists.
-func nested(m, l *section, o Options) []Weighted {
-	lengths := l.counts("nested")
-	if lengths != nil && !o.Part.whole() {
+func nestedTerms(m, l *section, o Options) []Weighted {
+	lengths := l.positiveInts("nested")
+	if lengths != nil && !o.Part.isWhole() {
 		l.fail("nested", "goes by the first numbers of the whole embedding: leave part out")
 	}
 	var all []Weighted
@@ -92,7 +92,7 @@ func nested(m, l *section, o Options) []Weighted {
 			l.fail("nested", "%d stands there twice", n)
 		}
 		// Each has parameters of its own. Mistakes were told with the first.
-		one := parse(&section{name: m.name, values: m.values}, &section{name: l.name, values: l.values})
+		one := parseLoss(&section{name: m.name, values: m.values}, &section{name: l.name, values: l.values})
 		one.Rule, one.Part = o.Rule, Part{First: n}
 		all = append(all, Weighted{Weight: 1, Options: one})
 	}
@@ -135,59 +135,59 @@ func Keys(lossName string) (mining, ofLoss []Key) {
 			e.build(l)
 		}
 	}
-	parse(m, l)
-	l.named("relation", new(RelationRule), RelationRuleNames())
+	parseLoss(m, l)
+	l.setByName("relation", new(RelationRule), RelationRuleNames())
 	l.get("nested")
 	l.get("plus")
-	return m.keys(), l.keys()
+	return m.askedKeys(), l.askedKeys()
 }
 
 // MiningKeys returns the names of the keys of the mine section.
 func MiningKeys() []string {
 	m := &section{name: "mine"}
-	parse(m, &section{name: "loss"})
-	return m.known
+	parseLoss(m, &section{name: "loss"})
+	return m.asked
 }
 
-// parse reads the keys of one loss.
-func parse(m, l *section) Options {
+// parseLoss reads the keys of one loss.
+func parseLoss(m, l *section) Options {
 	var o Options
 	name := l.text("name", "triplet")
-	l.offer("name", LossNames())
-	entry, err := find(name)
+	l.noteChoices("name", LossNames())
+	entry, err := findLoss(name)
 	if err != nil {
 		l.fail("name", "%v", err)
-		entry, _ = find("triplet")
+		entry, _ = findLoss("triplet")
 	}
 	o.Loss = entry.build(l)
 	o.Normalize = l.boolean("normalize", false)
-	o.Trim = option.Or(l.below("trim", 1), 0)
-	o.Memory = l.count("memory")
-	o.L2 = option.Or(l.size("l2"), 0)
-	o.ZeroMean = option.Or(l.size("zero_mean"), 0)
+	o.Trim = option.OrDefault(l.nonNegativeBelow("trim", 1), 0)
+	o.Memory = l.nonNegativeInt("memory")
+	o.L2 = option.OrDefault(l.nonNegative("l2"), 0)
+	o.ZeroMean = option.OrDefault(l.nonNegative("zero_mean"), 0)
 	o.Part = l.part("part")
-	l.named("triplets", &o.Triplets, tripletRuleNames.List)
+	l.setByName("triplets", &o.Triplets, tripletRuleNames.List)
 
-	o.Mine.Margin = l.size("margin")
+	o.Mine.Margin = l.nonNegative("margin")
 	o.Mine.Euclidean = l.euclidean(o.Loss.Traits().Measure == loss.Euclidean)
-	o.Mine.Epsilon = l.size("epsilon")
-	if e := m.size("epsilon"); e != nil {
+	o.Mine.Epsilon = l.nonNegative("epsilon")
+	if e := m.nonNegative("epsilon"); e != nil {
 		o.Mine.Epsilon = e
 	}
 	o.Mine.Positives, o.Mine.Negatives = entry.positives, entry.negatives
-	m.named("positives", &o.Mine.Positives, mine.PositiveNames())
-	m.named("negatives", &o.Mine.Negatives, mine.NegativeNames())
+	m.setByName("positives", &o.Mine.Positives, mine.PositiveNames())
+	m.setByName("negatives", &o.Mine.Negatives, mine.NegativeNames())
 	if o.Mine.Positives == mine.SemiHardPositive && o.Mine.Negatives.FollowsPositive() {
 		m.fail("positives", "%v positives are chosen by the negative and %s.negatives, %v, by the positive: take "+
 			"another policy for one of them", o.Mine.Positives, m.name, o.Mine.Negatives)
 	}
-	o.Mine.PositiveRange, o.Mine.NegativeRange = m.span("positives"), m.span("negatives")
+	o.Mine.PositiveRange, o.Mine.NegativeRange = m.distanceRange("positives"), m.distanceRange("negatives")
 	o.Mine.HardFallback = m.choice("fallback", "none", "none", "hard") == "hard"
-	o.Mine.Nearest = m.size("nearest")
+	o.Mine.Nearest = m.nonNegative("nearest")
 	o.Mine.Cutoff = m.positive("cutoff")
 	o.Mine.MaxWeight = m.positive("max_weight")
 	o.Mine.Angle = m.angle("angle")
-	if o.Mine.Bands = m.count("bands"); o.Mine.Bands > 1<<16 {
+	if o.Mine.Bands = m.nonNegativeInt("bands"); o.Mine.Bands > 1<<16 {
 		m.fail("bands", "%d is more than %d", o.Mine.Bands, 1<<16)
 	}
 	if near, cut := o.Mine.Reach(); o.Mine.Nearest != nil && near > cut {

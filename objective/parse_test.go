@@ -44,7 +44,7 @@ func TestEveryKeyMatters(t *testing.T) {
 	for _, info := range Losses() {
 		run := func(set map[string]any) float64 {
 			flat := map[string]any{"loss": info.Name, "normalize": true}
-			if info.Mine.Negatives == mine.FaceNetNegative || info.Mine.Negatives == mine.DistanceNegative {
+			if info.Mining.Negatives == mine.FaceNetNegative || info.Mining.Negatives == mine.DistanceNegative {
 				flat["positives"], flat["negatives"] = "hard", "hard"
 			}
 			for k, v := range set {
@@ -240,10 +240,10 @@ func TestMiningMeasuresLikeTheLoss(t *testing.T) {
 		}
 	}
 	o, err := Parse(map[string]any{"epsilon": 0.3}, map[string]any{"epsilon": 0.4, "margin": 0.6})
-	if err != nil || option.Or(o.Mine.Epsilon, 0.1) != 0.3 || option.Or(o.Mine.Margin, 0.2) != 0.6 {
+	if err != nil || option.OrDefault(o.Mine.Epsilon, 0.1) != 0.3 || option.OrDefault(o.Mine.Margin, 0.2) != 0.6 {
 		t.Errorf("%+v, %v: mine's own epsilon goes before the loss's", o.Mine, err)
 	}
-	if o := mustParse(t, "epsilon", 0.4); option.Or(o.Mine.Epsilon, 0.1) != 0.4 || o.Mine.HardFallback {
+	if o := mustParse(t, "epsilon", 0.4); option.OrDefault(o.Mine.Epsilon, 0.1) != 0.4 || o.Mine.HardFallback {
 		t.Errorf("%+v", o.Mine)
 	}
 	if o := mustParse(t, "fallback", "hard"); !o.Mine.HardFallback {

@@ -13,13 +13,13 @@ type Part struct {
 	First int
 }
 
-// whole reports whether p is all of an embedding.
-func (p Part) whole() bool { return p == Part{} }
+// isWhole reports whether p is all of an embedding.
+func (p Part) isWhole() bool { return p == Part{} }
 
 // check compares p with an embedding of dim numbers; 0: not known yet.
 func (p Part) check(dim int) error {
 	switch {
-	case p.whole():
+	case p.isWhole():
 	case p.First < 0 || p.First > 0 && dim > 0 && p.First > dim:
 		return fmt.Errorf("the first %d numbers of an embedding of %d: choose another network.dim, or shorter parts "+
 			"(loss.nested)", p.First, dim)
@@ -33,23 +33,23 @@ func (p Part) check(dim int) error {
 	return nil
 }
 
-// dim is how many of an embedding's dim numbers p has.
-func (p Part) dim(dim int) int {
+// numDims is how many of an embedding's dim numbers p has.
+func (p Part) numDims(numDims int) int {
 	switch {
-	case p.whole():
-		return dim
+	case p.isWhole():
+		return numDims
 	case p.First > 0:
 		return p.First
 	}
-	return dim / p.N
+	return numDims / p.N
 }
 
-// of returns the part of m, which may be nil, with view as its memory.
-func (p Part) of(m, view *matrix.Dense) *matrix.Dense {
-	if m == nil || p.whole() {
+// columns returns the part of m, which may be nil, with view as its memory.
+func (p Part) columns(m, view *matrix.Dense) *matrix.Dense {
+	if m == nil || p.isWhole() {
 		return m
 	}
-	n := p.dim(m.Cols)
+	n := p.numDims(m.Cols)
 	*view = matrix.Dense{Rows: m.Rows, Cols: n, Stride: m.Stride}
 	if m.Rows > 0 {
 		view.Data = m.Data[max(p.K-1, 0)*n:]

@@ -46,7 +46,7 @@ func TestParts(t *testing.T) {
 	all.Part = parts[0]
 	want, value := matrix.New(20, 12), 0.0
 	for k, p := range parts {
-		alone := matrix.New(20, p.dim(12))
+		alone := matrix.New(20, p.numDims(12))
 		for i := range 20 {
 			copy(alone.Row(i), e.Row(i)[from[k]:])
 		}
@@ -188,12 +188,12 @@ func TestNested(t *testing.T) {
 // there is one, and never of one sample twice; all that fit come up.
 func TestDrawnTriplets(t *testing.T) {
 	b := Batch{Labels: []int64{1, 1, 1, 1, 2, 2, 3, 3, 3, 4}, IDs: []int64{0, 0, 1, 2, 3, 4, 5, 6, 7, 8}}
-	var d drawn
+	var d tripletSampler
 	seen := map[[3]int32]bool{}
 	for step := range uint64(2000) {
 		for _, rule := range []TripletRule{SharedTriplets, IntraTriplets} {
 			anchors := 0
-			for _, x := range d.draw(rule, b, 5, step) {
+			for _, x := range d.sample(rule, b, 5, step) {
 				anchors++
 				ya, yp, yn := b.Labels[x[0]], b.Labels[x[1]], b.Labels[x[2]]
 				ia, ip, in := b.IDs[x[0]], b.IDs[x[1]], b.IDs[x[2]]
@@ -219,14 +219,15 @@ func TestDrawnTriplets(t *testing.T) {
 	if want := 2*2 + 2*2*2 + 3*2; len(seen) != want {
 		t.Errorf("%d triplets of one class came up, want %d: %v", len(seen), want, seen)
 	}
-	first := slices.Clone(d.draw(SharedTriplets, b, 5, 7))
-	if !slices.Equal(first, d.draw(SharedTriplets, b, 5, 7)) || slices.Equal(first, d.draw(SharedTriplets, b, 5, 8)) ||
-		slices.Equal(first, d.draw(SharedTriplets, b, 6, 7)) {
+	first := slices.Clone(d.sample(SharedTriplets, b, 5, 7))
+	if !slices.Equal(first, d.sample(SharedTriplets, b, 5, 7)) ||
+		slices.Equal(first, d.sample(SharedTriplets, b, 5, 8)) ||
+		slices.Equal(first, d.sample(SharedTriplets, b, 6, 7)) {
 		t.Error("triplets must follow from seed and step")
 	}
 	for _, labels := range [][]int64{{}, {1}, {1, 1}, {1, 2}, {1, 1, 2, 2}} {
 		for _, rule := range []TripletRule{SharedTriplets, IntraTriplets} {
-			if got := d.draw(rule, Batch{Labels: labels}, 1, 1); got == nil || len(got) > 0 {
+			if got := d.sample(rule, Batch{Labels: labels}, 1, 1); got == nil || len(got) > 0 {
 				t.Errorf("%v of %v: %v", rule, labels, got)
 			}
 		}
@@ -251,10 +252,11 @@ func TestDrawnStep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var d drawn
+	var d tripletSampler
 	o.Triplets = MinedTriplets
 	obj, _ = New(o)
-	want, err := obj.StepTriplets(context.Background(), e, nil, d.draw(SharedTriplets, Batch{Labels: labels}, 4, 0), g2)
+	want, err := obj.StepTriplets(context.Background(), e, nil,
+		d.sample(SharedTriplets, Batch{Labels: labels}, 4, 0), g2)
 	if err != nil || got != want || got.Tuples != 15 || !slices.Equal(g1.Data, g2.Data) {
 		t.Errorf("%+v, on the triplets given %+v: %v", got, want, err)
 	}

@@ -21,7 +21,7 @@ type passes struct {
 	perAnchor []float64    // derivative of the anchor's own parameter
 	summary   [2][]float64 // of each anchor in each pass
 	total     [2][]float64
-	pool      pool
+	pool      scratchPool
 }
 
 // phase is what a loop over the anchors is for: the passes of a MultiPass loss,
@@ -31,8 +31,8 @@ type phase int
 const (
 	firstPass phase = iota
 	secondPass
-	trimming
-	final
+	trimPhase
+	finalPhase
 )
 
 // tally is what one chunk of anchors adds to the result.
@@ -52,7 +52,7 @@ func (t *term) pass(pass int) error {
 	}
 	t.summary[pass] = resize(t.summary[pass], n*sums)
 	clear(t.summary[pass])
-	if err := t.loop(phase(pass)); err != nil {
+	if err := t.runPhase(phase(pass)); err != nil {
 		return err
 	}
 	t.total[pass] = resize(t.total[pass], sums)
@@ -68,8 +68,8 @@ func (t *term) pass(pass int) error {
 	return nil
 }
 
-// loop runs one phase over all anchors, a block at a time.
-func (t *term) loop(p phase) error {
+// runPhase runs one phase over all anchors, a block at a time.
+func (t *term) runPhase(p phase) error {
 	n := t.table.Groups.Anchors()
 	t.phase = p
 	t.chunk = resize(t.chunk, pair.Chunks(n))
@@ -77,24 +77,24 @@ func (t *term) loop(p phase) error {
 	t.perAnchor = resize(t.perAnchor, n)
 	clear(t.perAnchor)
 	block := n
-	if refs := t.table.Refs(); n*refs > t.most && !t.weights.Keep {
-		block = max(1, t.most/refs/pair.Grain) * pair.Grain
+	if refs := t.table.NumRefs(); n*refs > t.maxSimilarities && !t.weights.Keep {
+		block = max(1, t.maxSimilarities/refs/pair.Grain) * pair.Grain
 	}
 	for t.lo = 0; t.lo < n; t.lo += block {
 		t.hi = min(t.lo+block, n)
 		if !t.table.Loaded(t.lo, t.hi) {
 			t.table.Load(t.lo, t.hi)
 		}
-		t.weights.Room()
+		t.weights.Reserve()
 		par.Do(pair.Chunks(t.hi-t.lo), t)
 		if t.stopped.Load() {
 			return fmt.Errorf("a loss at anchors %d to %d of %d: %w", t.lo, t.hi-1, n, t.ctx.Err())
 		}
-		if p == final {
+		if p == finalPhase {
 			t.weights.Flush()
 		}
 	}
-	if p == final {
+	if p == finalPhase {
 		t.table.Unload()
 	}
 	return nil

@@ -15,7 +15,7 @@ func (r *reference) ranked(l loss.Loss, s *sum) bool {
 	above := func(t, x float64) float64 { return 1 / (1 + math.Exp(-x/t)) }
 	switch l := l.(type) {
 	case loss.SmoothAP:
-		t := option.Or(l.Temperature, 0.01)
+		t := option.OrDefault(l.Temperature, 0.01)
 		for a := range r.x {
 			if len(r.pos[a]) == 0 {
 				continue
@@ -51,10 +51,10 @@ func (r *reference) ranked(l loss.Loss, s *sum) bool {
 					rank := 1.0
 					for _, z := range append(append([]int(nil), r.pos[a]...), r.neg[a]...) {
 						if z != p {
-							rank += above(option.Or(l.Temperature, 0.01), r.S(a, z)-r.S(a, p))
+							rank += above(option.OrDefault(l.Temperature, 0.01), r.S(a, z)-r.S(a, p))
 						}
 					}
-					hits += above(option.Or(l.RankTemperature, 1), float64(k)-rank)
+					hits += above(option.OrDefault(l.RankTemperature, 1), float64(k)-rank)
 				}
 				recall += math.Min(hits, float64(k)) / math.Min(float64(k), float64(len(r.pos[a])))
 				ks++
@@ -98,11 +98,11 @@ func (r *reference) ranked(l loss.Loss, s *sum) bool {
 			}
 		}
 	case loss.Spread:
-		r.ratio(s, 1/option.Or(l.Temperature, 0.1))
+		r.ratio(s, 1/option.OrDefault(l.Temperature, 0.1))
 	case *loss.VICReg:
 		for a := range r.x {
 			for _, p := range r.pos[a] {
-				s.add(option.Or(l.Lambda, 25) * r.D2(a, p))
+				s.add(option.OrDefault(l.Lambda, 25) * r.D2(a, p))
 			}
 		}
 	case *loss.Decorrelate: // no terms of pairs
@@ -136,9 +136,9 @@ func (r *reference) whole(l loss.Loss) float64 {
 				c += (e[k] - mean[k]) * (e[j] - mean[j]) / float64(len(r.e)-1)
 			}
 			if j == k {
-				value += option.Or(v.Mu, 25) / float64(d) * hinge(option.Or(v.Gamma, 1)-math.Sqrt(c+1e-4))
+				value += option.OrDefault(v.Mu, 25) / float64(d) * hinge(option.OrDefault(v.Gamma, 1)-math.Sqrt(c+1e-4))
 			} else {
-				value += option.Or(v.Nu, 1) / float64(d) * c * c
+				value += option.OrDefault(v.Nu, 1) / float64(d) * c * c
 			}
 		}
 	}

@@ -197,7 +197,8 @@ func (r *reference) value(l loss.Loss) float64 {
 	switch l := l.(type) {
 	case loss.Triplet:
 		r.triplets(func(a, p, n int) {
-			s.add(hinge(r.distance(!l.Euclidean, a, p) - r.distance(!l.Euclidean, a, n) + option.Or(l.Margin, 0.2)))
+			s.add(hinge(r.distance(!l.Euclidean, a, p) - r.distance(!l.Euclidean, a, n) +
+				option.OrDefault(l.Margin, 0.2)))
 		})
 	case loss.SoftTriplet:
 		r.triplets(func(a, p, n int) {
@@ -215,7 +216,7 @@ func (r *reference) value(l loss.Loss) float64 {
 				s.add(r.distance(l.Squared, a, p))
 			}
 			for _, n := range r.neg[a] {
-				s.add(hinge(option.Or(l.Margin, 0.5) - r.distance(l.Squared, a, n)))
+				s.add(hinge(option.OrDefault(l.Margin, 0.5) - r.distance(l.Squared, a, n)))
 			}
 		}
 	case *loss.Margin:
@@ -225,14 +226,15 @@ func (r *reference) value(l loss.Loss) float64 {
 				beta = r.betas[r.labels[a]]
 			}
 			for _, p := range r.pos[a] {
-				s.add(hinge(r.distance(l.Squared, a, p) - beta + option.Or(l.Alpha, 0.2)))
+				s.add(hinge(r.distance(l.Squared, a, p) - beta + option.OrDefault(l.Alpha, 0.2)))
 			}
 			for _, n := range r.neg[a] {
-				s.add(hinge(beta - r.distance(l.Squared, a, n) + option.Or(l.Alpha, 0.2)))
+				s.add(hinge(beta - r.distance(l.Squared, a, n) + option.OrDefault(l.Alpha, 0.2)))
 			}
 		}
 	case loss.MultiSimilarity:
-		alpha, beta, lambda := option.Or(l.Alpha, 2), option.Or(l.Beta, 50), option.Or(l.Lambda, 0.5)
+		alpha, beta, lambda := option.OrDefault(l.Alpha, 2), option.OrDefault(l.Beta, 50),
+			option.OrDefault(l.Lambda, 0.5)
 		for a := range r.x {
 			if len(r.pos[a]) == 0 || len(r.neg[a]) == 0 {
 				s.add(0)
@@ -250,9 +252,9 @@ func (r *reference) value(l loss.Loss) float64 {
 	case loss.NPair:
 		r.ratio(&s, 1)
 	case loss.NTXent:
-		r.ratio(&s, 1/option.Or(l.Temperature, 0.07))
+		r.ratio(&s, 1/option.OrDefault(l.Temperature, 0.07))
 	case loss.SupCon:
-		t := option.Or(l.Temperature, 0.1)
+		t := option.OrDefault(l.Temperature, 0.1)
 		for a := range r.x {
 			if len(r.pos[a]) == 0 {
 				continue
@@ -268,7 +270,7 @@ func (r *reference) value(l loss.Loss) float64 {
 			s.add(v / float64(len(r.pos[a])))
 		}
 	case loss.MaskCon:
-		t, soft := option.Or(l.Temperature, 0.1), option.Or(l.Soft, 0.05)
+		t, soft := option.OrDefault(l.Temperature, 0.1), option.OrDefault(l.Soft, 0.05)
 		for a := range r.x {
 			var all, near []float64
 			for _, j := range r.pos[a] {
@@ -286,7 +288,7 @@ func (r *reference) value(l loss.Loss) float64 {
 			}
 		}
 	case loss.Circle:
-		m, gamma := option.Or(l.Margin, 0.4), option.Or(l.Gamma, 80)
+		m, gamma := option.OrDefault(l.Margin, 0.4), option.OrDefault(l.Gamma, 80)
 		for a := range r.x {
 			if len(r.pos[a]) == 0 || len(r.neg[a]) == 0 {
 				continue
@@ -310,7 +312,7 @@ func (r *reference) value(l loss.Loss) float64 {
 				p = append(p, r.D(a, j))
 			}
 			for _, j := range r.neg[a] {
-				n = append(n, option.Or(l.Margin, 1)-r.D(a, j))
+				n = append(n, option.OrDefault(l.Margin, 1)-r.D(a, j))
 			}
 			s.add(hinge(logSumExp(p...) + logSumExp(n...)))
 		}
@@ -319,10 +321,10 @@ func (r *reference) value(l loss.Loss) float64 {
 			for _, j := range r.pos[i] {
 				var z []float64
 				for _, n := range r.neg[i] {
-					z = append(z, option.Or(l.Margin, 1)-r.D(i, n))
+					z = append(z, option.OrDefault(l.Margin, 1)-r.D(i, n))
 				}
 				for _, n := range r.neg[j] {
-					z = append(z, option.Or(l.Margin, 1)-r.D(j, n))
+					z = append(z, option.OrDefault(l.Margin, 1)-r.D(j, n))
 				}
 				if len(z) > 0 {
 					v := hinge(logSumExp(z...) + r.D(i, j))
@@ -331,7 +333,7 @@ func (r *reference) value(l loss.Loss) float64 {
 			}
 		}
 	case loss.Angular:
-		t := math.Pow(math.Tan(option.Or(l.Degrees, 40)*math.Pi/180), 2)
+		t := math.Pow(math.Tan(option.OrDefault(l.Degrees, 40)*math.Pi/180), 2)
 		for a := range r.x {
 			for _, p := range r.pos[a] {
 				if len(r.neg[a]) == 0 {
@@ -347,7 +349,8 @@ func (r *reference) value(l loss.Loss) float64 {
 	case loss.FastAP:
 		r.fastAP(&s, l)
 	case loss.RankedList:
-		alpha, m, share := option.Or(l.Alpha, 1.2), option.Or(l.Margin, 0.4), option.Or(l.Imbalance, 0.5)
+		alpha, m, share := option.OrDefault(l.Alpha, 1.2), option.OrDefault(l.Margin, 0.4),
+			option.OrDefault(l.Imbalance, 0.5)
 		for a := range r.x {
 			if len(r.pos[a])+len(r.neg[a]) == 0 {
 				continue
@@ -367,9 +370,9 @@ func (r *reference) value(l loss.Loss) float64 {
 				}
 				return top / bottom
 			}
-			tp := option.Or(l.PosWeight, 0)
+			tp := option.OrDefault(l.PosWeight, 0)
 			s.add((1-share)*mean(r.pos[a], tp, func(d float64) float64 { return d - (alpha - m) }) +
-				share*mean(r.neg[a], option.Or(l.NegWeight, 10), func(d float64) float64 { return alpha - d }))
+				share*mean(r.neg[a], option.OrDefault(l.NegWeight, 10), func(d float64) float64 { return alpha - d }))
 		}
 	case loss.TupletMargin:
 		for a := range r.x {
@@ -379,8 +382,8 @@ func (r *reference) value(l loss.Loss) float64 {
 			for _, p := range r.pos[a] {
 				z := []float64{0}
 				for _, n := range r.neg[a] {
-					near := math.Cos(math.Acos(clamp1(r.S(a, p))) - option.Or(l.Slack, 0.1))
-					z = append(z, option.Or(l.Scale, 64)*(r.S(a, n)-near))
+					near := math.Cos(math.Acos(clamp1(r.S(a, p))) - option.OrDefault(l.Slack, 0.1))
+					z = append(z, option.OrDefault(l.Scale, 64)*(r.S(a, n)-near))
 				}
 				s.add(logSumExp(z...))
 			}
@@ -400,10 +403,10 @@ func (r *reference) value(l loss.Loss) float64 {
 		mp, mn = mp/math.Max(np, 1), mn/math.Max(nn, 1)
 		for a := range r.x {
 			for _, p := range r.pos[a] {
-				s.add(math.Pow(hinge((1-option.Or(l.PosEpsilon, 0.01))*mp-r.S(a, p)), 2) / np)
+				s.add(math.Pow(hinge((1-option.OrDefault(l.PosEpsilon, 0.01))*mp-r.S(a, p)), 2) / np)
 			}
 			for _, n := range r.neg[a] {
-				s.add(math.Pow(hinge(r.S(a, n)-(1+option.Or(l.NegEpsilon, 0.01))*mn), 2) / nn)
+				s.add(math.Pow(hinge(r.S(a, n)-(1+option.OrDefault(l.NegEpsilon, 0.01))*mn), 2) / nn)
 			}
 		}
 	case loss.SNRContrastive:
@@ -416,7 +419,7 @@ func (r *reference) value(l loss.Loss) float64 {
 				s.add(variance(r.e[a], r.e[p]) / va)
 			}
 			for _, n := range r.neg[a] {
-				s.add(hinge(option.Or(l.Margin, 1) - variance(r.e[a], r.e[n])/va))
+				s.add(hinge(option.OrDefault(l.Margin, 1) - variance(r.e[a], r.e[n])/va))
 			}
 		}
 	default:
@@ -487,7 +490,7 @@ func (r *reference) proxyValue(l loss.Loss, s *sum) {
 	}
 	switch l := l.(type) {
 	case *loss.ProxyNCA:
-		sq := option.Or(l.Scale, 3) * option.Or(l.Scale, 3)
+		sq := option.OrDefault(l.Scale, 3) * option.OrDefault(l.Scale, 3)
 		for i, y := range r.labels {
 			var own float64
 			var z []float64
@@ -507,7 +510,7 @@ func (r *reference) proxyValue(l loss.Loss, s *sum) {
 			}
 		}
 	case *loss.ProxyAnchor:
-		alpha, delta := option.Or(l.Alpha, 32), option.Or(l.Delta, 0.1)
+		alpha, delta := option.OrDefault(l.Alpha, 32), option.OrDefault(l.Delta, 0.1)
 		with := map[int64]bool{}
 		for _, y := range r.labels {
 			with[y] = true
@@ -524,7 +527,7 @@ func (r *reference) proxyValue(l loss.Loss, s *sum) {
 			s.add(logSumExp(p...)*float64(len(r.p))/math.Max(1, float64(len(with))) + logSumExp(n...))
 		}
 	case *loss.SoftTriple:
-		la, gamma := option.Or(l.La, 20), option.Or(l.Gamma, 0.1)
+		la, gamma := option.OrDefault(l.La, 20), option.OrDefault(l.Gamma, 0.1)
 		for i, y := range r.labels {
 			var z []float64
 			var own float64
@@ -538,7 +541,7 @@ func (r *reference) proxyValue(l loss.Loss, s *sum) {
 					v += math.Exp(w[k]-logSumExp(w...)) * sim(i, c*r.perC+k)
 				}
 				if int64(c) == y {
-					v -= option.Or(l.Delta, 0.01)
+					v -= option.OrDefault(l.Delta, 0.01)
 					own = la * v
 				}
 				z = append(z, la*v)
@@ -547,16 +550,16 @@ func (r *reference) proxyValue(l loss.Loss, s *sum) {
 		}
 	case *loss.NormSoftmax:
 		for i, y := range r.labels {
-			softmaxTerm(i, sim(i, int(y)), 1/option.Or(l.Temperature, 0.05))
+			softmaxTerm(i, sim(i, int(y)), 1/option.OrDefault(l.Temperature, 0.05))
 		}
 	case *loss.CosFace:
 		for i, y := range r.labels {
-			softmaxTerm(i, sim(i, int(y))-option.Or(l.Margin, 0.35), option.Or(l.Scale, 64))
+			softmaxTerm(i, sim(i, int(y))-option.OrDefault(l.Margin, 0.35), option.OrDefault(l.Scale, 64))
 		}
 	case *loss.ArcFace:
-		m := option.Or(l.Margin, 0.5)
+		m := option.OrDefault(l.Margin, 0.5)
 		for i, y := range r.labels {
-			softmaxTerm(i, widened(sim(i, int(y)), m), option.Or(l.Scale, 64))
+			softmaxTerm(i, widened(sim(i, int(y)), m), option.OrDefault(l.Scale, 64))
 		}
 	case *loss.SubcenterArcFace:
 		for i, y := range r.labels {
@@ -568,15 +571,15 @@ func (r *reference) proxyValue(l loss.Loss, s *sum) {
 					v = math.Max(v, sim(i, c*r.perC+k))
 				}
 				if int64(c) == y {
-					v = widened(v, option.Or(l.Margin, 0.5))
-					own = option.Or(l.Scale, 64) * v
+					v = widened(v, option.OrDefault(l.Margin, 0.5))
+					own = option.OrDefault(l.Scale, 64) * v
 				}
-				z = append(z, option.Or(l.Scale, 64)*v)
+				z = append(z, option.OrDefault(l.Scale, 64)*v)
 			}
 			s.add(logSumExp(z...) - own)
 		}
 	case *loss.CurricularFace:
-		scale, m := option.Or(l.Scale, 64), option.Or(l.Margin, 0.5)
+		scale, m := option.OrDefault(l.Scale, 64), option.OrDefault(l.Margin, 0.5)
 		for i, y := range r.labels {
 			own := sim(i, int(y))
 			z := []float64{scale * widened(own, m)}

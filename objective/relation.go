@@ -21,29 +21,29 @@ type RelationRule uint8
 
 // The rules.
 const (
-	// Equal: samples of equal label are positives, others negatives.
-	Equal RelationRule = iota
+	// EqualLabel: samples of equal label are positives, others negatives.
+	EqualLabel RelationRule = iota
 	// SharedLabel is the rule of SharesLabel.
 	SharedLabel
 	// CoarseOnly is the rule of CoarseNotFine.
 	CoarseOnly
 )
 
-var ruleNames = enum.Of[RelationRule]("RelationRule", "relation", "equal", "shares-label", "coarse-not-fine")
+var relationRuleNames = enum.New[RelationRule]("RelationRule", "relation", "equal", "shares-label", "coarse-not-fine")
 
 // RelationRuleNames returns the names of the rules.
-func RelationRuleNames() []string { return append([]string(nil), ruleNames.List...) }
+func RelationRuleNames() []string { return append([]string(nil), relationRuleNames.List...) }
 
 // ParseRelationRule returns the rule of that name.
-func ParseRelationRule(name string) (RelationRule, error) { return ruleNames.Parse(name) }
+func ParseRelationRule(name string) (RelationRule, error) { return relationRuleNames.Parse(name) }
 
-func (r RelationRule) String() string { return ruleNames.Name(r) }
+func (r RelationRule) String() string { return relationRuleNames.Name(r) }
 
 // MarshalText returns the rule's name.
-func (r RelationRule) MarshalText() ([]byte, error) { return ruleNames.Text(r) }
+func (r RelationRule) MarshalText() ([]byte, error) { return relationRuleNames.Marshal(r) }
 
 // UnmarshalText reads a name.
-func (r *RelationRule) UnmarshalText(text []byte) error { return ruleNames.Set(r, text) }
+func (r *RelationRule) UnmarshalText(text []byte) error { return relationRuleNames.Unmarshal(r, text) }
 
 // SharesLabel makes a relation for samples with several labels: a label, as
 // given to Step, is an index into sets, and two samples are positives if their

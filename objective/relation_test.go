@@ -36,7 +36,7 @@ func TestRelationsInText(t *testing.T) {
 	if _, err := RelationRule(7).MarshalText(); err == nil {
 		t.Error("rule 7 is written")
 	}
-	if _, err := Customary("triplt"); err == nil || !strings.Contains(err.Error(), `mean "triplet"?`) {
+	if _, err := DefaultMining("triplt"); err == nil || !strings.Contains(err.Error(), `mean "triplet"?`) {
 		t.Errorf("triplt: %v", err)
 	}
 }

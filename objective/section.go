@@ -18,33 +18,33 @@ import (
 // section reads one section of a configuration, collecting errors and the keys
 // it was asked for.
 type section struct {
-	name   string
-	values map[string]any
-	known  []string
-	words  map[string][]string // the values of keys that take words
-	errs   option.KeyErrors
+	name    string
+	values  map[string]any
+	asked   []string
+	choices map[string][]string // the values of keys that take words
+	errs    option.KeyErrors
 }
 
-// offer notes the words that a key takes.
-func (s *section) offer(key string, words []string) {
-	if s.words == nil {
-		s.words = map[string][]string{}
+// noteChoices notes the words that a key takes.
+func (s *section) noteChoices(key string, words []string) {
+	if s.choices == nil {
+		s.choices = map[string][]string{}
 	}
-	s.words[key] = words
+	s.choices[key] = words
 }
 
-// keys lists those that were asked for.
-func (s *section) keys() []Key {
+// askedKeys lists those that were asked for.
+func (s *section) askedKeys() []Key {
 	var out []Key
-	for _, name := range s.known {
-		out = append(out, Key{name, s.words[name]})
+	for _, name := range s.asked {
+		out = append(out, Key{name, s.choices[name]})
 	}
 	return out
 }
 
 func (s *section) get(key string) (any, bool) {
-	if !slices.Contains(s.known, key) {
-		s.known = append(s.known, key)
+	if !slices.Contains(s.asked, key) {
+		s.asked = append(s.asked, key)
 	}
 	v, ok := s.values[key]
 	return v, ok && v != nil
@@ -91,34 +91,34 @@ func (s *section) number(key string) *float64 {
 // positive reads a number above 0.
 func (s *section) positive(key string) *float64 {
 	x := s.number(key)
-	if v := option.Or(x, math.MaxFloat64); v <= 0 {
+	if v := option.OrDefault(x, math.MaxFloat64); v <= 0 {
 		s.fail(key, "%v is not above 0", v)
 	}
 	return x
 }
 
-// size reads a number of at least 0.
-func (s *section) size(key string) *float64 {
+// nonNegative reads a number of at least 0.
+func (s *section) nonNegative(key string) *float64 {
 	x := s.number(key)
-	if option.Or(x, 0) < 0 {
-		s.fail(key, "%v is negative", option.Or(x, 0))
+	if option.OrDefault(x, 0) < 0 {
+		s.fail(key, "%v is negative", option.OrDefault(x, 0))
 	}
 	return x
 }
 
-// below reads a number of at least 0 and below a limit.
-func (s *section) below(key string, limit float64) *float64 {
-	x := s.size(key)
-	if option.Or(x, 0) >= limit {
-		s.fail(key, "%v is not below %v", option.Or(x, 0), limit)
+// nonNegativeBelow reads a number of at least 0 and below a limit.
+func (s *section) nonNegativeBelow(key string, limit float64) *float64 {
+	x := s.nonNegative(key)
+	if option.OrDefault(x, 0) >= limit {
+		s.fail(key, "%v is not below %v", option.OrDefault(x, 0), limit)
 	}
 	return x
 }
 
-// span reads the ends of a range of distances.
-func (s *section) span(side string) mine.Range {
-	r := mine.Range{From: s.size(side + "_from"), To: s.size(side + "_to")}
-	if from, to := option.Or(r.From, 0), option.Or(r.To, math.Inf(1)); from > to && to >= 0 {
+// distanceRange reads the ends of a range of distances.
+func (s *section) distanceRange(side string) mine.Range {
+	r := mine.Range{From: s.nonNegative(side + "_from"), To: s.nonNegative(side + "_to")}
+	if from, to := option.OrDefault(r.From, 0), option.OrDefault(r.To, math.Inf(1)); from > to && to >= 0 {
 		s.fail(side+"_from", "%v is beyond %s.%s_to, %v", from, s.name, side, to)
 	}
 	return r
@@ -127,24 +127,24 @@ func (s *section) span(side string) mine.Range {
 // angle reads a number of degrees between 0 and 90.
 func (s *section) angle(key string) *float64 {
 	x := s.number(key)
-	if d := option.Or(x, 45); d <= 0 || d >= 90 {
+	if d := option.OrDefault(x, 45); d <= 0 || d >= 90 {
 		s.fail(key, "%v is not between 0 and 90", d)
 	}
 	return x
 }
 
-// share reads a number from 0 to 1.
-func (s *section) share(key string) *float64 {
+// fraction reads a number from 0 to 1.
+func (s *section) fraction(key string) *float64 {
 	x := s.number(key)
-	if v := option.Or(x, 0); v < 0 || v > 1 {
+	if v := option.OrDefault(x, 0); v < 0 || v > 1 {
 		s.fail(key, "%v is not from 0 to 1", v)
 	}
 	return x
 }
 
-// count reads a whole number of at least 0.
-func (s *section) count(key string) int {
-	x := option.Or(s.number(key), 0)
+// nonNegativeInt reads a whole number of at least 0.
+func (s *section) nonNegativeInt(key string) int {
+	x := option.OrDefault(s.number(key), 0)
 	if x < 0 || x > 1<<31 || x != math.Trunc(x) {
 		s.fail(key, "%v is not a whole number of at least 0", x)
 		return 0
@@ -174,8 +174,8 @@ func (s *section) part(key string) Part {
 	return p
 }
 
-// counts reads a list of whole numbers above 0.
-func (s *section) counts(key string) []int {
+// positiveInts reads a list of whole numbers above 0.
+func (s *section) positiveInts(key string) []int {
 	v, ok := s.get(key)
 	if !ok {
 		return nil
@@ -187,7 +187,7 @@ func (s *section) counts(key string) []int {
 	}
 	var out []int
 	for _, x := range list {
-		n := (&section{name: s.name, values: map[string]any{key: x}}).count(key)
+		n := (&section{name: s.name, values: map[string]any{key: x}}).nonNegativeInt(key)
 		if n < 1 {
 			s.fail(key, "%v is not a list of whole numbers above 0", v)
 			return nil
@@ -211,7 +211,7 @@ func (s *section) text(key, def string) string {
 }
 
 func (s *section) boolean(key string, def bool) bool {
-	s.offer(key, []string{"true", "false"})
+	s.noteChoices(key, []string{"true", "false"})
 	v, ok := s.get(key)
 	if !ok {
 		return def
@@ -229,7 +229,7 @@ func (s *section) boolean(key string, def bool) bool {
 }
 
 func (s *section) choice(key, def string, of ...string) string {
-	s.offer(key, of)
+	s.noteChoices(key, of)
 	v := s.text(key, def)
 	if _, err := enum.Index("value", v, of); err != nil {
 		s.fail(key, "%v", err)
@@ -238,9 +238,9 @@ func (s *section) choice(key, def string, of ...string) string {
 	return v
 }
 
-// named reads a value that is written as one of some names; v keeps its own without one.
-func (s *section) named(key string, v encoding.TextUnmarshaler, names []string) {
-	s.offer(key, names)
+// setByName reads a value that is written as one of some names; v keeps its own without one.
+func (s *section) setByName(key string, v encoding.TextUnmarshaler, names []string) {
+	s.noteChoices(key, names)
 	raw, ok := s.get(key)
 	if !ok {
 		return
@@ -261,21 +261,21 @@ func (s *section) euclidean(def bool) bool {
 	return s.choice("distance", name, "squared", "euclidean") == "euclidean"
 }
 
-func (s *section) reduce() loss.Reduction {
+func (s *section) reduction() loss.Reduction {
 	var r loss.Reduction
 	names := []string{loss.Mean.String(), loss.MeanActive.String(), loss.Sum.String()}
 	if v, _ := s.get("reduce"); v != "" {
-		s.named("reduce", &r, names)
+		s.setByName("reduce", &r, names)
 	}
 	return r
 }
 
-// done returns all errors, unknown keys among them.
-func (s *section) done() KeyErrors {
+// allErrors returns all errors, unknown keys among them.
+func (s *section) allErrors() KeyErrors {
 	for _, key := range slices.Sorted(maps.Keys(s.values)) {
-		if !slices.Contains(s.known, key) {
-			s.fail(key, "unknown key%s; known are %s", enum.Suggest(key, s.known),
-				strings.Join(slices.Sorted(slices.Values(s.known)), ", "))
+		if !slices.Contains(s.asked, key) {
+			s.fail(key, "unknown key%s; known are %s", enum.Suggest(key, s.asked),
+				strings.Join(slices.Sorted(slices.Values(s.asked)), ", "))
 		}
 	}
 	return s.errs

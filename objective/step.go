@@ -13,42 +13,42 @@ import (
 func (t *term) Run(chunk int) {
 	s := t.pool.get()
 	lo := t.lo + chunk*pair.Grain
-	for i := lo; i < min(lo+pair.Grain, t.hi) && !t.stop(); i++ {
-		t.anchor(i, s, &t.chunk[lo/pair.Grain])
+	for i := lo; i < min(lo+pair.Grain, t.hi) && !t.isStopped(); i++ {
+		t.addAnchor(i, s, &t.chunk[lo/pair.Grain])
 		switch t.phase {
-		case trimming:
-			t.trim.end(i)
-		case final:
+		case trimPhase:
+			t.trim.endAnchor(i)
+		case finalPhase:
 			t.weights.End(i)
 		}
 	}
 	t.pool.put(s)
 }
 
-// stop reports whether the step is to be cut short.
-func (t *term) stop() bool {
+// isStopped reports whether the step is to be cut short.
+func (t *term) isStopped() bool {
 	if !t.stopped.Load() && t.ctx.Err() != nil {
 		t.stopped.Store(true)
 	}
 	return t.stopped.Load()
 }
 
-// anchor mines for anchor i and takes its terms.
-func (t *term) anchor(i int, s *scratch, sum *tally) {
-	sel := t.choose(i, s, sum)
+// addAnchor mines for anchor i and takes its terms.
+func (t *term) addAnchor(i int, s *scratch, sum *tally) {
+	sel := t.selectPairs(i, s, sum)
 	switch l := t.loss.(type) {
 	case loss.Tuples:
-		t.tuples(l, i, sel, s, sum)
+		t.addTuples(l, i, sel, s, sum)
 	case loss.Pairs:
-		t.pairs(l, i, sel, s, sum)
+		t.addPairs(l, i, sel, s, sum)
 	case loss.Sets:
-		t.set(l, i, sel, s, sum)
+		t.addSet(l, i, sel, s, sum)
 	}
 }
 
-// choose returns the selection of anchor i.
-func (t *term) choose(i int, s *scratch, sum *tally) *mine.Selection {
-	trimmed := t.phase == final && t.opts.Trim > 0
+// selectPairs returns the selection of anchor i.
+func (t *term) selectPairs(i int, s *scratch, sum *tally) *mine.Selection {
+	trimmed := t.phase == finalPhase && t.opts.Trim > 0
 	if t.given.used {
 		if trimmed {
 			return t.trim.selection(i, &s.kept)
@@ -70,8 +70,8 @@ func (t *term) choose(i int, s *scratch, sum *tally) *mine.Selection {
 	return sel
 }
 
-// tuples takes the triplets of anchor i.
-func (t *term) tuples(l loss.Tuples, i int, sel *mine.Selection, s *scratch, sum *tally) {
+// addTuples takes the triplets of anchor i.
+func (t *term) addTuples(l loss.Tuples, i int, sel *mine.Selection, s *scratch, sum *tally) {
 	if sel.Paired {
 		dropUnpaired(sel)
 	}
@@ -80,38 +80,38 @@ func (t *term) tuples(l loss.Tuples, i int, sel *mine.Selection, s *scratch, sum
 	}
 	sum.Anchors++
 	m := t.traits.Measure
-	s.room(t.table.Refs(), max(len(sel.Pos), len(sel.Neg)))
+	s.reserve(t.table.NumRefs(), max(len(sel.Pos), len(sel.Neg)))
 	pos, dpos := s.pos[:len(sel.Pos)], s.dpos[:len(sel.Pos)]
 	t.table.Values(m, i, sel.Pos, pos)
-	neg := t.negatives(m, i, sel, s)
+	neg := t.negativeMeasures(m, i, sel, s)
 	dneg := s.dneg[:len(neg)]
 
 	if sel.Paired {
 		val := s.val[:len(pos)]
 		l.Tuples(pos, neg, val, dpos, dneg)
-		if t.phase == trimming {
-			t.trim.tuples(i, sel.Pos, sel.Neg, val)
+		if t.phase == trimPhase {
+			t.trim.addTuples(i, sel.Pos, sel.Neg, val)
 			return
 		}
-		sum.take(val)
-		t.emit(i, sel, s, pos, dpos, neg, dneg)
+		sum.addTerms(val)
+		t.emitGradients(i, sel, s, pos, dpos, neg, dneg)
 		return
 	}
 	clear(dneg)
 	val, ap, dap, dan := s.val[:len(neg)], s.ap[:len(neg)], s.dap[:len(neg)], s.dan[:len(neg)]
 	for k, x := range pos {
-		if len(neg) > 1<<12 && t.stop() { // an anchor may have 10^8 triplets
+		if len(neg) > 1<<12 && t.isStopped() { // an anchor may have 10^8 triplets
 			return
 		}
 		for j := range ap {
 			ap[j] = x
 		}
 		l.Tuples(ap, neg, val, dap, dan)
-		if t.phase == trimming {
-			t.trim.cross(i, sel.Pos[k], t.negativeIndices(i, sel, s), val)
+		if t.phase == trimPhase {
+			t.trim.addCrossPairs(i, sel.Pos[k], t.negativeIndices(i, sel, s), val)
 			continue
 		}
-		sum.take(val)
+		sum.addTerms(val)
 		var d float64
 		for j, v := range dap {
 			d += float64(v)
@@ -119,19 +119,19 @@ func (t *term) tuples(l loss.Tuples, i int, sel *mine.Selection, s *scratch, sum
 		}
 		dpos[k] = float32(d)
 	}
-	if t.phase == final {
-		t.emit(i, sel, s, pos, dpos, neg, dneg)
+	if t.phase == finalPhase {
+		t.emitGradients(i, sel, s, pos, dpos, neg, dneg)
 	}
 }
 
-// pairs takes the pairs of anchor i.
-func (t *term) pairs(l loss.Pairs, i int, sel *mine.Selection, s *scratch, sum *tally) {
-	distinct(sel)
+// addPairs takes the pairs of anchor i.
+func (t *term) addPairs(l loss.Pairs, i int, sel *mine.Selection, s *scratch, sum *tally) {
+	dedupeNegatives(sel)
 	m := t.traits.Measure
-	s.room(t.table.Refs(), max(len(sel.Pos), len(sel.Neg)))
+	s.reserve(t.table.NumRefs(), max(len(sel.Pos), len(sel.Neg)))
 	pos, dpos := s.pos[:len(sel.Pos)], s.dpos[:len(sel.Pos)]
 	t.table.Values(m, i, sel.Pos, pos)
-	neg := t.negatives(m, i, sel, s)
+	neg := t.negativeMeasures(m, i, sel, s)
 	dneg := s.dneg[:len(neg)]
 	if len(pos)+len(neg) == 0 {
 		return
@@ -140,37 +140,37 @@ func (t *term) pairs(l loss.Pairs, i int, sel *mine.Selection, s *scratch, sum *
 	label := t.labels[i]
 	val := s.val[:len(pos)]
 	d := l.Pairs(label, true, pos, val, dpos)
-	if t.phase == trimming {
-		t.trim.pairs(i, sel.Pos, true, val)
+	if t.phase == trimPhase {
+		t.trim.addPairs(i, sel.Pos, true, val)
 	} else {
-		sum.take(val)
+		sum.addTerms(val)
 	}
 	val = s.val[:len(neg)]
 	d += l.Pairs(label, false, neg, val, dneg)
-	if t.phase == trimming {
-		t.trim.pairs(i, t.negativeIndices(i, sel, s), false, val)
+	if t.phase == trimPhase {
+		t.trim.addPairs(i, t.negativeIndices(i, sel, s), false, val)
 		return
 	}
-	sum.take(val)
+	sum.addTerms(val)
 	t.perAnchor[i] = d
-	t.emit(i, sel, s, pos, dpos, neg, dneg)
+	t.emitGradients(i, sel, s, pos, dpos, neg, dneg)
 }
 
-// set takes the terms of anchor i, or its summary in an earlier pass.
-func (t *term) set(l loss.Sets, i int, sel *mine.Selection, s *scratch, sum *tally) {
-	distinct(sel)
+// addSet takes the terms of anchor i, or its summary in an earlier pass.
+func (t *term) addSet(l loss.Sets, i int, sel *mine.Selection, s *scratch, sum *tally) {
+	dedupeNegatives(sel)
 	m := t.traits.Measure
-	s.room(t.table.Refs(), max(len(sel.Pos), len(sel.Neg)))
+	s.reserve(t.table.NumRefs(), max(len(sel.Pos), len(sel.Neg)))
 	set := &s.set
 	set.Pos, set.DPos = s.pos[:len(sel.Pos)], s.dpos[:len(sel.Pos)]
 	t.table.Values(m, i, sel.Pos, set.Pos)
-	set.Neg = t.negatives(m, i, sel, s)
+	set.Neg = t.negativeMeasures(m, i, sel, s)
 	set.DNeg = s.dneg[:len(set.Neg)]
 	set.Sq, set.DSq = float64(t.table.A.Sq[i]), 0
 	set.Anchors, set.WithPositives = t.table.Groups.Anchors(), t.withPositives
 	set.Total = t.total
 	if t.traits.Passes > 0 {
-		if t.phase != final {
+		if t.phase != finalPhase {
 			n := t.traits.Sums
 			l.(loss.MultiPass).Summary(int(t.phase), set, t.summary[t.phase][i*n:(i+1)*n])
 			return
@@ -186,7 +186,7 @@ func (t *term) set(l loss.Sets, i int, sel *mine.Selection, s *scratch, sum *tal
 	if t.traits.CrossRows {
 		set.PosNeg = resize(set.PosNeg, len(sel.Pos)*len(set.Neg))
 		for k, j := range sel.Pos {
-			t.table.Across(int(j), i, set.PosNeg[k*len(set.Neg):(k+1)*len(set.Neg)])
+			t.table.CrossSimilarities(int(j), i, set.PosNeg[k*len(set.Neg):(k+1)*len(set.Neg)])
 		}
 	}
 	clear(set.DPos)
@@ -199,14 +199,14 @@ func (t *term) set(l loss.Sets, i int, sel *mine.Selection, s *scratch, sum *tal
 	sum.value += set.Value
 	sum.Tuples += set.Terms
 	sum.Active += set.Active
-	t.emit(i, sel, s, set.Pos, set.DPos, set.Neg, set.DNeg)
+	t.emitGradients(i, sel, s, set.Pos, set.DPos, set.Neg, set.DNeg)
 	if set.DSq != 0 {
 		t.weights.Anchor(i, 2*set.DSq)
 	}
 }
 
-// take adds terms of the given values.
-func (c *tally) take(val []float32) {
+// addTerms adds terms of the given values.
+func (c *tally) addTerms(val []float32) {
 	c.Tuples += len(val)
 	for _, v := range val {
 		if v != 0 {
@@ -216,8 +216,8 @@ func (c *tally) take(val []float32) {
 	}
 }
 
-// negatives lists the measures of the selected negatives.
-func (t *term) negatives(m pair.Measure, i int, sel *mine.Selection, s *scratch) []float32 {
+// negativeMeasures lists the measures of the selected negatives.
+func (t *term) negativeMeasures(m pair.Measure, i int, sel *mine.Selection, s *scratch) []float32 {
 	if sel.All {
 		return t.table.Negatives(m, i, s.neg)
 	}
@@ -235,10 +235,10 @@ func (t *term) negativeIndices(i int, sel *mine.Selection, s *scratch) []int32 {
 	return sel.Neg
 }
 
-// emit hands the derivatives of anchor i's pairs over.
-func (t *term) emit(i int, sel *mine.Selection, s *scratch, pos, dpos, neg, dneg []float32) {
+// emitGradients hands the derivatives of anchor i's pairs over.
+func (t *term) emitGradients(i int, sel *mine.Selection, s *scratch, pos, dpos, neg, dneg []float32) {
 	t.weights.Add(i, sel.Pos, pos, dpos)
-	if sel.Paired || len(neg) < fewPairs {
+	if sel.Paired || len(neg) < minPairsToSkip {
 		t.weights.Add(i, t.negativeIndices(i, sel, s), neg, dneg)
 		return
 	}
@@ -250,11 +250,11 @@ func (t *term) emit(i int, sel *mine.Selection, s *scratch, pos, dpos, neg, dneg
 	if sel.All {
 		ref = nil
 	}
-	t.weights.Many(i, ref, neg, dneg, largest, &s.keep)
+	t.weights.AddMany(i, ref, neg, dneg, largest, &s.keep)
 }
 
-// fewPairs is the number of pairs that are not worth weeding out.
-const fewPairs = 32
+// minPairsToSkip is the number of pairs that are not worth weeding out.
+const minPairsToSkip = 32
 
 // dropUnpaired removes positives for which no negative was found.
 func dropUnpaired(sel *mine.Selection) {
@@ -268,8 +268,8 @@ func dropUnpaired(sel *mine.Selection) {
 	sel.Pos, sel.Neg = sel.Pos[:n], sel.Neg[:n]
 }
 
-// distinct makes a set of the negatives that were chosen one for each positive.
-func distinct(sel *mine.Selection) {
+// dedupeNegatives makes a set of the negatives that were chosen one for each positive.
+func dedupeNegatives(sel *mine.Selection) {
 	if !sel.Paired {
 		return
 	}
@@ -293,22 +293,22 @@ type scratch struct {
 	pos, neg, dpos, dneg, val, ap, dap, dan []float32
 }
 
-// room makes the slices hold refs values, or as many as were selected.
-func (s *scratch) room(refs, selected int) {
+// reserve makes the slices hold refs values, or as many as were selected.
+func (s *scratch) reserve(refs, selected int) {
 	n := max(refs, selected)
 	for _, p := range [...]*[]float32{&s.pos, &s.neg, &s.dpos, &s.dneg, &s.val, &s.ap, &s.dap, &s.dan} {
 		*p = resize(*p, n)
 	}
 }
 
-// pool keeps scratches between chunks. What is in them does not matter, so
+// scratchPool keeps scratches between chunks. What is in them does not matter, so
 // who gets which does not either.
-type pool struct {
+type scratchPool struct {
 	mu   sync.Mutex
 	free []*scratch
 }
 
-func (p *pool) get() *scratch {
+func (p *scratchPool) get() *scratch {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if n := len(p.free); n > 0 {
@@ -319,7 +319,7 @@ func (p *pool) get() *scratch {
 	return new(scratch)
 }
 
-func (p *pool) put(s *scratch) {
+func (p *scratchPool) put(s *scratch) {
 	p.mu.Lock()
 	p.free = append(p.free, s)
 	p.mu.Unlock()

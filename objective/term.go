@@ -17,14 +17,14 @@ const MatrixRows = 4096
 
 // term is one loss with its miner and the memory of a step.
 type term struct {
-	compared
+	comparison
 	passes
-	miner   *mine.Miner
-	most    int // similarities held at a time
-	weights pair.Weights
-	x, grad matrix.Dense // the loss's part of the batch and of the gradient
-	drawn   drawn        // triplets, for a rule other than mining
-	trim    trimmed
+	miner           *mine.Miner
+	maxSimilarities int // similarities held at a time
+	weights         pair.Weights
+	x, grad         matrix.Dense   // the loss's part of the batch and of the gradient
+	sampler         tripletSampler // triplets, for a rule other than mining
+	trim            trimmer
 }
 
 func newTerm(w Weighted) (*term, error) {
@@ -35,7 +35,7 @@ func newTerm(w Weighted) (*term, error) {
 	if err := o.Part.check(o.Dim); err != nil {
 		return nil, err
 	}
-	if o.Dim = o.Part.dim(o.Dim); !o.Part.whole() {
+	if o.Dim = o.Part.numDims(o.Dim); !o.Part.isWhole() {
 		o.Normalize = true
 	}
 	traits := o.Loss.Traits()
@@ -45,12 +45,13 @@ func newTerm(w Weighted) (*term, error) {
 	if err := o.check(w.Weight, traits); err != nil {
 		return nil, err
 	}
-	params, err := o.learn(traits)
+	params, err := o.createParams(traits)
 	if err != nil {
 		return nil, err
 	}
-	t := &term{compared: compared{rule: rule{o, w.Weight, o.Loss, traits, params}}, miner: mine.New(o.Mine),
-		most: MatrixRows * MatrixRows}
+	t := &term{comparison: comparison{termConfig: termConfig{o, w.Weight, o.Loss, traits, params}},
+		miner:           mine.New(o.Mine),
+		maxSimilarities: MatrixRows * MatrixRows}
 	t.memory.size = o.Memory
 	t.weights.Keep = traits.CrossRows
 	return t, nil
@@ -61,13 +62,13 @@ func newTerm(w Weighted) (*term, error) {
 func (t *term) run(ctx context.Context, x *matrix.Dense, b Batch, triplets [][3]int32, step uint64, grad *matrix.Dense,
 	add bool) (Result, error) {
 	if t.opts.Triplets != MinedTriplets && triplets == nil {
-		triplets = t.drawn.draw(t.opts.Triplets, b, t.opts.Mine.Seed, step)
+		triplets = t.sampler.sample(t.opts.Triplets, b, t.opts.Mine.Seed, step)
 	}
 	if err := t.prepare(x, b, triplets); err != nil {
 		return Result{}, err
 	}
 	if l, ok := t.loss.(loss.Batches); ok {
-		return t.batch(l, x, b, grad, add)
+		return t.runBatchLoss(l, x, b, grad, add)
 	}
 	t.ctx = ctx
 	t.stopped.Store(false)
@@ -88,12 +89,12 @@ func (t *term) run(ctx context.Context, x *matrix.Dense, b Batch, triplets [][3]
 	}
 	if t.opts.Trim > 0 {
 		t.trim.reset(pair.Chunks(t.table.Groups.Anchors()))
-		if err := t.loop(trimming); err != nil {
+		if err := t.runPhase(trimPhase); err != nil {
 			return Result{}, err
 		}
-		t.trim.choose(t.opts.Trim)
+		t.trim.dropHighest(t.opts.Trim)
 	}
-	if err := t.loop(final); err != nil {
+	if err := t.runPhase(finalPhase); err != nil {
 		return Result{}, err
 	}
 	t.weights.Gradient()
@@ -101,33 +102,33 @@ func (t *term) run(ctx context.Context, x *matrix.Dense, b Batch, triplets [][3]
 	r, scale := t.reduce()
 	if l, ok := t.loss.(loss.Whole); ok && t.weight > 0 {
 		// Like the pairs' gradient, this one is multiplied by scale in backward.
-		r.Value += t.weight * l.Whole(t.seen().E, t.weight/scale, &t.dE)
+		r.Value += t.weight * l.Whole(t.lossRows().E, t.weight/scale, &t.dE)
 	}
 	if t.memory.size > 0 {
-		t.memory.push(t.seen(), b)
+		t.memory.push(t.lossRows(), b)
 	}
 	if grad != nil {
 		t.backward(scale, grad, add)
 	}
-	return t.regularised(r, x, grad)
+	return t.addRegularizers(r, x, grad)
 }
 
-// batch is run for a loss of the whole batch. Its terms are the rows.
-func (t *term) batch(l loss.Batches, x *matrix.Dense, b Batch, grad *matrix.Dense, add bool) (Result, error) {
+// runBatchLoss is run for a loss of the whole batch. Its terms are the rows.
+func (t *term) runBatchLoss(l loss.Batches, x *matrix.Dense, b Batch, grad *matrix.Dense, add bool) (Result, error) {
 	clear(t.dE.Data)
-	v, err := l.Batch(t.seen().E, b.Labels, &t.dE)
+	v, err := l.Batch(t.lossRows().E, b.Labels, &t.dE)
 	if err != nil {
 		return Result{}, err
 	}
 	if grad != nil {
 		t.backward(t.weight, grad, add)
 	}
-	return t.regularised(Result{Value: t.weight * v, Tuples: x.Rows, Active: x.Rows, Anchors: x.Rows}, x, grad)
+	return t.addRegularizers(Result{Value: t.weight * v, Tuples: x.Rows, Active: x.Rows, Anchors: x.Rows}, x, grad)
 }
 
-// regularised adds the regularisers to a result and checks that it is a number.
-func (t *term) regularised(r Result, x, grad *matrix.Dense) (Result, error) {
-	r.Value += regularise(x, t.opts.L2*t.weight, t.opts.ZeroMean*t.weight, grad)
+// addRegularizers adds the regularisers to a result and checks that it is a number.
+func (t *term) addRegularizers(r Result, x, grad *matrix.Dense) (Result, error) {
+	r.Value += regularizerLoss(x, t.opts.L2*t.weight, t.opts.ZeroMean*t.weight, grad)
 	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
 		return r, fmt.Errorf("the loss is %v on finite embeddings: they are too large for it; normalise them or "+
 			"lower the learning rate", r.Value)
@@ -149,9 +150,9 @@ func (t *term) backward(scale float64, grad *matrix.Dense, add bool) {
 	}
 }
 
-// regularise returns the value of the regularisers l2 and zero, of the weights of Options.L2 and
+// regularizerLoss returns the value of the regularisers l2 and zero, of the weights of Options.L2 and
 // ZeroMean, and adds their gradient to grad, which may be nil.
-func regularise(x *matrix.Dense, l2, zero float64, grad *matrix.Dense) float64 {
+func regularizerLoss(x *matrix.Dense, l2, zero float64, grad *matrix.Dense) float64 {
 	if l2 == 0 && zero == 0 || x.Rows == 0 {
 		return 0
 	}
@@ -179,8 +180,8 @@ func regularise(x *matrix.Dense, l2, zero float64, grad *matrix.Dense) float64 {
 	return value
 }
 
-// shape makes m r x c.
-func shape(m *matrix.Dense, r, c int) {
+// reshape makes m r x c.
+func reshape(m *matrix.Dense, r, c int) {
 	m.Rows, m.Cols, m.Stride = r, c, c
 	m.Data = resize(m.Data, r*c)
 }

@@ -46,7 +46,7 @@ func mustParse(t *testing.T, pairs ...any) Options {
 
 // log(1 + exp(x)) overflows float32 at x > 88.
 func TestTrapSoftplusOverflow(t *testing.T) {
-	e := matrix.Of(3, 2, []float32{100, 0, 0, 100, 100, 1})
+	e := matrix.FromSlice(3, 2, []float32{100, 0, 0, 100, 100, 1})
 	for _, name := range []string{"nca", "npair", "ntxent", "soft-triplet"} {
 		r, grad := step(t, mustParse(t, "loss", name, "positives", "easy", "negatives", "hard"), e, []int64{0, 0, 1})
 		if math.IsInf(r.Value, 0) || math.IsNaN(r.Value) || r.Value < 50 {
@@ -60,7 +60,7 @@ func TestTrapSoftplusOverflow(t *testing.T) {
 
 // The square root at distance 0 has no derivative; a NaN there spoils the batch.
 func TestTrapSquareRootAtZero(t *testing.T) {
-	e := matrix.Of(4, 2, []float32{1, 0, 1, 0, 1, 0, 0, 1})
+	e := matrix.FromSlice(4, 2, []float32{1, 0, 1, 0, 1, 0, 0, 1})
 	for _, o := range []Options{
 		mustParse(t, "loss", "triplet", "distance", "euclidean", "positives", "all", "negatives", "all", "margin", 3),
 		mustParse(t, "loss", "contrastive", "margin", 3),
@@ -78,7 +78,7 @@ func TestTrapSquareRootAtZero(t *testing.T) {
 // Near points, where distances from similarities have no correct digit left.
 func TestTrapNearPoints(t *testing.T) {
 	const gap = 1e-5
-	e := matrix.Of(2, 2, []float32{1, 0, 1, gap})
+	e := matrix.FromSlice(2, 2, []float32{1, 0, 1, gap})
 	r, grad := step(t, mustParse(t, "loss", "contrastive", "normalize", true), e, []int64{0, 0})
 	if math.Abs(r.Value-gap) > 1e-4*gap {
 		t.Errorf("distance %v, want %v", r.Value, gap)
@@ -92,7 +92,7 @@ func TestTrapNearPoints(t *testing.T) {
 // The margin loss divides by the number of active terms, of which there may be
 // none.
 func TestTrapNoActiveTerm(t *testing.T) {
-	e := matrix.Of(4, 2, []float32{1, 0, 1, 0.01, -1, 0, -1, 0.01})
+	e := matrix.FromSlice(4, 2, []float32{1, 0, 1, 0.01, -1, 0, -1, 0.01})
 	r, grad := step(t, mustParse(t, "loss", "margin", "positives", "all", "negatives", "all", "normalize", true), e,
 		[]int64{0, 0, 1, 1})
 	if r.Value != 0 || r.Active != 0 || r.Tuples != 12 {
@@ -120,7 +120,7 @@ func TestTrapNoPositivesIsReported(t *testing.T) {
 
 // An anchor with no semi-hard negative is left out, or gets the hardest.
 func TestTrapNoSemiHardCandidate(t *testing.T) {
-	e := matrix.Of(3, 1, []float32{0, 10, 5})
+	e := matrix.FromSlice(3, 1, []float32{0, 10, 5})
 	labels := []int64{0, 0, 1}
 	r, _ := step(t, mustParse(t, "positives", "easy", "negatives", "semihard", "margin", 1), e, labels)
 	if r.Tuples != 0 || r.NoCandidate != 2 || r.NoPositive != 1 {
@@ -147,7 +147,7 @@ func TestTrapSelfPairs(t *testing.T) {
 
 // Multi-similarity: positives near 1, anchors with one side only, empty lists.
 func TestTrapMultiSimilarityOneSided(t *testing.T) {
-	e := matrix.Of(4, 2, []float32{1, 0, 1, 0, 0, 1, -1, 0})
+	e := matrix.FromSlice(4, 2, []float32{1, 0, 1, 0, 0, 1, -1, 0})
 	r, grad := step(t, mustParse(t, "loss", "ms", "normalize", true), e, []int64{0, 0, 1, 2})
 	if r.Tuples != 4 {
 		t.Errorf("%d anchors count, want 4", r.Tuples)
@@ -169,7 +169,7 @@ func TestTrapProxyNCADenominator(t *testing.T) {
 		t.Fatal(err)
 	}
 	copy(obj.Params()[0].Value, []float32{5, 0, 0, 5})
-	r, err := obj.Step(context.Background(), matrix.Of(1, 2, []float32{3, 0}), Batch{Labels: []int64{0}}, nil)
+	r, err := obj.Step(context.Background(), matrix.FromSlice(1, 2, []float32{3, 0}), Batch{Labels: []int64{0}}, nil)
 	if err != nil || math.Abs(r.Value+8) > 1e-6 {
 		t.Errorf("%v, %v; want -8", r.Value, err)
 	}
@@ -590,7 +590,7 @@ func TestBlocksAgreeWithTheWholeMatrix(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		blocks.terms[0].most = 64 * 300
+		blocks.terms[0].maxSimilarities = 64 * 300
 		g1, g2 := matrix.New(300, 12), matrix.New(300, 12)
 		r1, err1 := whole.Step(context.Background(), e, batchFor(o.Loss, labels), g1)
 		r2, err2 := blocks.Step(context.Background(), e, batchFor(o.Loss, labels), g2)

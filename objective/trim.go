@@ -7,8 +7,8 @@ import (
 	"github.com/kindred-ml/kindred/mine"
 )
 
-// trimmed holds the terms of a batch to choose those with the lowest loss.
-type trimmed struct {
+// trimmer holds the terms of a batch to choose those with the lowest loss.
+type trimmer struct {
 	chunk  []trimChunk
 	values []float32
 }
@@ -21,7 +21,7 @@ type trimChunk struct {
 	val      []float32
 }
 
-func (t *trimmed) reset(chunks int) {
+func (t *trimmer) reset(chunks int) {
 	for len(t.chunk) < chunks {
 		t.chunk = append(t.chunk, trimChunk{})
 	}
@@ -32,12 +32,12 @@ func (t *trimmed) reset(chunks int) {
 	}
 }
 
-func (t *trimmed) tuples(i int, pos, neg []int32, val []float32) {
+func (t *trimmer) addTuples(i int, pos, neg []int32, val []float32) {
 	c := &t.chunk[i/pair.Grain]
 	c.pos, c.neg, c.val = append(c.pos, pos...), append(c.neg, neg...), append(c.val, val...)
 }
 
-func (t *trimmed) cross(i int, pos int32, neg []int32, val []float32) {
+func (t *trimmer) addCrossPairs(i int, pos int32, neg []int32, val []float32) {
 	c := &t.chunk[i/pair.Grain]
 	for range neg {
 		c.pos = append(c.pos, pos)
@@ -45,7 +45,7 @@ func (t *trimmed) cross(i int, pos int32, neg []int32, val []float32) {
 	c.neg, c.val = append(c.neg, neg...), append(c.val, val...)
 }
 
-func (t *trimmed) pairs(i int, idx []int32, positive bool, val []float32) {
+func (t *trimmer) addPairs(i int, idx []int32, positive bool, val []float32) {
 	c := &t.chunk[i/pair.Grain]
 	for _, j := range idx {
 		if positive {
@@ -57,14 +57,14 @@ func (t *trimmed) pairs(i int, idx []int32, positive bool, val []float32) {
 	c.val = append(c.val, val...)
 }
 
-func (t *trimmed) end(i int) {
+func (t *trimmer) endAnchor(i int) {
 	c := &t.chunk[i/pair.Grain]
 	c.end = append(c.end, int32(len(c.val)))
 }
 
-// choose drops the fraction of terms with the highest loss, rounded down; of
+// dropHighest drops the fraction of terms with the highest loss, rounded down; of
 // equal ones the last.
-func (t *trimmed) choose(fraction float64) {
+func (t *trimmer) dropHighest(fraction float64) {
 	t.values = t.values[:0]
 	for k := range t.chunk {
 		t.values = append(t.values, t.chunk[k].val...)
@@ -101,7 +101,7 @@ func (t *trimmed) choose(fraction float64) {
 }
 
 // selection returns the terms of anchor i that stay.
-func (t *trimmed) selection(i int, sel *mine.Selection) *mine.Selection {
+func (t *trimmer) selection(i int, sel *mine.Selection) *mine.Selection {
 	c := &t.chunk[i/pair.Grain]
 	from, end := int32(0), c.end[i%pair.Grain]
 	if i%pair.Grain > 0 {

@@ -81,7 +81,7 @@ type population struct {
 }
 
 func newPopulation(p *data.Part, rule objective.RelationRule) (*population, error) {
-	labels, names := p.Dense()
+	labels, names := p.DenseLabels()
 	out := &population{part: p, labels: labels, ids: p.Identities(), classes: len(names), lossLabels: labels,
 		lossClasses: len(names)}
 	first := make([]int64, len(names)) // a picture of each class, complemented
@@ -100,7 +100,7 @@ func newPopulation(p *data.Part, rule objective.RelationRule) (*population, erro
 	}
 	switch rule {
 	case objective.SharedLabel:
-		s := p.Data.Several
+		s := p.Data.MultiLabel
 		if s == nil {
 			return nil, fmt.Errorf("loss.relation: %v needs several labels for a sample, and data set %s has none: "+
 				"add a column \"labels\" to a manifest, with entries such as red|round", rule, p.Data.Name)
@@ -167,7 +167,7 @@ func checkPairs(cfg *Config, o *objective.Options, p *population) error {
 // two classes.
 func checkPositives(cfg *Config, o *objective.Options, p *population) error {
 	t := o.Traits()
-	if t.Proxies > 0 || t.Views || o.Rule != objective.Equal {
+	if t.Proxies > 0 || t.Views || o.Rule != objective.EqualLabel {
 		return nil
 	}
 	c := &cfg.Sample

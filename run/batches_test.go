@@ -52,9 +52,9 @@ func TestHierarchicalSampler(t *testing.T) {
 func TestRelations(t *testing.T) {
 	several := func(label func(class, k int) []int64) *data.Dataset {
 		d := newBlobs(4, 20, 16)
-		d.Several = &data.Several{Classes: make([]string, 1000)}
+		d.MultiLabel = &data.MultiLabel{Classes: make([]string, 1000)}
 		for i := range d.Names {
-			d.Several.Sets = append(d.Several.Sets, label(i/20, i))
+			d.MultiLabel.Sets = append(d.MultiLabel.Sets, label(i/20, i))
 		}
 		return d
 	}
@@ -94,7 +94,7 @@ func TestRelations(t *testing.T) {
 		}
 		row := res.LastEpoch()
 		if row.Samples != 64 || row.NoPositive != 2*c.noPositive || row.NoNegative != 2*c.noNegative {
-			t.Errorf("%s: %+v, want %d of 32 without a positive and %d without a negative", name, row.Sums,
+			t.Errorf("%s: %+v, want %d of 32 without a positive and %d without a negative", name, row.Totals,
 				c.noPositive, c.noNegative)
 		}
 	}

@@ -53,7 +53,7 @@ func newTrainingStage(ctx context.Context, r *recipe) (*trainingStage, error) {
 	if err := b.fitMemory(spec); err != nil {
 		return nil, err
 	}
-	if b.cfg.Network.Precision == string(nn.BFloat16) && !nn.BFloat16.Fast() && b.opts.Engine == nil {
+	if b.cfg.Network.Precision == string(nn.BFloat16) && !nn.BFloat16.IsFast() && b.opts.Engine == nil {
 		b.addNote("network.precision=bfloat16: this processor lacks the instructions (AMX, AVX512_BF16), so the " +
 			"rounding is emulated, which is much slower than float32")
 	}
@@ -265,7 +265,7 @@ func newNetwork(cfg *Config, file *onnxnet.Network, path string, spec *nn.Spec) 
 	n := &cfg.Network
 	net, err := nn.New(spec, nn.Options{Seed: cfg.Train.Seed, Freeze: n.frozenPrefixes(),
 		FreezeBody: n.hasFrozenBody() || n.LoRA.Rank > 0,
-		FrozenNorm: n.FrozenNorm == On, Precision: nn.Precision(n.Precision)})
+		FreezeNorm: n.FrozenNorm == On, Precision: nn.Precision(n.Precision)})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -294,7 +294,7 @@ func importWeights(net *nn.Net, path string, how zoo.Resample, own string) (*zoo
 	if err != nil {
 		return nil, fmt.Errorf("network.pretrained: %w", err)
 	}
-	report, err := zoo.Import(net, f, zoo.ImportOptions{AdaptInput: true, Positions: how, Own: own})
+	report, err := zoo.Import(net, f, zoo.ImportOptions{AdaptInput: true, Positions: how, KeepLayer: own})
 	if err != nil {
 		return nil, fmt.Errorf("network.pretrained: %s: %w", path, err)
 	}
@@ -401,7 +401,7 @@ func newOptimizer(cfg *TrainConfig, batches int, net train.Network, obj train.Ob
 		name := all[len(all)-len(ofLoss)+i].Name
 		o.Groups = append(o.Groups, optim.Group{Prefix: name, Scale: rate / cfg.LR, NoDecay: true})
 	}
-	opt, err := optim.NewOn(o, all, device)
+	opt, err := optim.NewOnDevice(o, all, device)
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}

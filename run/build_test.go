@@ -299,7 +299,7 @@ func TestSumsOfAnEpoch(t *testing.T) {
 	}
 	// A margin that no triplet keeps and a rate that moves nothing: every triplet
 	// is active, and the loss is about the margin in each step.
-	s := r.LastEpoch().Sums
+	s := r.LastEpoch().Totals
 	if s.Steps != 5 || s.Samples != 5*32 || s.Anchors != 5*32 || s.Tuples != 5*32 || s.Active != s.Tuples {
 		t.Errorf("%+v: want 5 steps of 32 samples, an active triplet each", s)
 	}

@@ -22,10 +22,10 @@ import (
 // size and preparation.
 type encoder struct {
 	name          string
-	size          int             // side of the images
-	hits          map[int]float64 // 1 if the nearest other image of a position has its class, else 0
-	inferenceTime time.Duration   // of an image in the network, in the fastest batch
-	comparison    *train.Compared // the best encoder compared with this one
+	size          int                     // side of the images
+	hits          map[int]float64         // 1 if the nearest other image of a position has its class, else 0
+	inferenceTime time.Duration           // of an image in the network, in the fastest batch
+	comparison    *train.PairedComparison // the best encoder compared with this one
 }
 
 // significanceLevel is the level of the t-test below which a difference between encoders counts.
@@ -36,7 +36,8 @@ const significanceLevel = 0.05
 func (o *datasetStage) encoderCandidates(ctx context.Context) (names []string, err error) {
 	n := &o.cfg.Network
 	names, key := o.opts.Encoders, optEncoders
-	if _, err := rootfs.Of(ctx).Stat(n.Pretrained); strings.Contains(n.Pretrained, ",") && err != nil && names == nil {
+	if _, err := rootfs.FromContext(ctx).Stat(n.Pretrained); strings.Contains(n.Pretrained, ",") && err != nil &&
+		names == nil {
 		key = "network.pretrained"
 		for name := range strings.SplitSeq(n.Pretrained, ",") {
 			names = append(names, strings.TrimSpace(name))
@@ -54,7 +55,7 @@ func (o *datasetStage) encoderCandidates(ctx context.Context) (names []string, e
 			maxEncoders)
 	case o.opts.Resume:
 		err = errors.New("a run that has begun has its network: leave the list out")
-	case o.opts.Ranks != nil || rootfs.Of(ctx) != nil:
+	case o.opts.Ranks != nil || rootfs.FromContext(ctx) != nil:
 		err = errors.New("machines differ in their speeds: name one network")
 	case o.data.Features != nil:
 		err = fmt.Errorf("data set %s holds ready features, which no network computes: leave the list out", o.data.Name)

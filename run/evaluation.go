@@ -31,7 +31,7 @@ type scoredSet struct {
 }
 
 // listScoredSets lists the sets to score, without their feeds.
-func listScoredSets(sel *data.Selected, cfg *Config) []*scoredSet {
+func listScoredSets(sel *data.Parts, cfg *Config) []*scoredSet {
 	sets := []*scoredSet{{set: TestSet, query: sel.Query}}
 	if sel.Gallery != sel.Query {
 		sets[0].gallery = sel.Gallery
@@ -45,7 +45,7 @@ func listScoredSets(sel *data.Selected, cfg *Config) []*scoredSet {
 	}
 	for _, s := range sets {
 		if s.gallery != nil {
-			s.selfPositions = s.query.Itself(s.gallery)
+			s.selfPositions = s.query.SelfRows(s.gallery)
 		}
 	}
 	if sel.Seen != nil {
@@ -58,7 +58,7 @@ func listScoredSets(sel *data.Selected, cfg *Config) []*scoredSet {
 }
 
 // newScoredSets lists the sets to score, with their feeds. bytes is as in newFeed.
-func newScoredSets(sel *data.Selected, cfg *Config, bytes bool) ([]*scoredSet, error) {
+func newScoredSets(sel *data.Parts, cfg *Config, bytes bool) ([]*scoredSet, error) {
 	sets := listScoredSets(sel, cfg)
 	for _, s := range sets {
 		var err error
@@ -97,7 +97,7 @@ func (s *scoredSet) labelColumns() (names []string, query, gallery [][]int64) {
 	if s.gallery != nil {
 		gallery = [][]int64{s.gallery.Fine}
 	}
-	if s.query.TwoLevels() {
+	if s.query.HasTwoLevels() {
 		names, query = append(names, labelColumn), append(query, s.query.Label)
 		if s.gallery != nil {
 			gallery = append(gallery, s.gallery.Label)
@@ -274,8 +274,8 @@ func (t *trainer) evaluationError(epoch int, err error) error {
 		return err
 	}
 	return option.Errorf("%w\nthe trained network is kept in %s: continue with %s, and with %s to measure something "+
-		"else", err, t.opts.Dir, optResume.With(t.opts.Dir),
-		overrides.With("eval.metrics=... (or eval.recall)"))
+		"else", err, t.opts.Dir, optResume.WithValue(t.opts.Dir),
+		overrides.WithValue("eval.metrics=... (or eval.recall)"))
 }
 
 // Names of the columns of labels that are scored.
@@ -289,7 +289,7 @@ var scoredColumns = []string{fineColumn, labelColumn}
 // checkMetrics returns an error if a metric of cfg cannot be computed from the labels of a
 // scored set. It is called before the first step, because a later error would waste the
 // training.
-func checkMetrics(sel *data.Selected, cfg *Config) error {
+func checkMetrics(sel *data.Parts, cfg *Config) error {
 	metrics, err := cfg.epochMetrics(true)
 	if err != nil {
 		return err
@@ -401,13 +401,13 @@ func (c *Config) choosesByValidation() bool {
 }
 
 // BestRule returns the rule by which a resolved configuration chooses the kept epoch.
-func (c *Config) BestRule() train.Best {
+func (c *Config) BestRule() train.EarlyStopping {
 	if c.Train.Best == none {
-		return train.Best{}
+		return train.EarlyStopping{}
 	}
-	b := train.Best{Metric: c.Train.Best, Smooth: c.Train.Smooth, Patience: c.Train.Patience}
+	b := train.EarlyStopping{Metric: c.Train.Best, Smooth: c.Train.Smooth, Patience: c.Train.Patience}
 	if slices.Contains([]string{marginKey, marginDistractorsKey, validationMAPKey}, c.Train.Best) {
-		b.Rise = minRise
+		b.MinDelta = minRise
 	}
 	return b
 }

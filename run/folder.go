@@ -48,7 +48,7 @@ func Open(dir string) (*Folder, error) {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fileinfo.Want(err, dir, "the folder of a run, as kindred train writes it")
+		return nil, fileinfo.WithHint(err, dir, "the folder of a run, as kindred train writes it")
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
@@ -148,7 +148,7 @@ func (f *Folder) unfinishedError() error {
 		return nil
 	}
 	return newMissingError("the run in %s has not finished: continue it by %s, or end it with its best weights so far "+
-		"by %s", f.dir, trainResume.With(f.dir), trainFinish.With(f.dir))
+		"by %s", f.dir, trainResume.WithValue(f.dir), trainFinish.WithValue(f.dir))
 }
 
 // Checkpoint reads the checkpoint from which the run goes on.

@@ -293,7 +293,7 @@ func (t *trainingStage) choosesPositives() bool {
 
 // choosePolicies sets the policies for positives and negatives in the options and in the
 // configuration. It takes the policies that the configuration names, otherwise the customary
-// ones of the loss (objective.Customary). If judged, the features of a pretrained start decide the policy for
+// ones of the loss (objective.DefaultMining). If judged, the features of a pretrained start decide the policy for
 // positives.
 //
 // If labels are coarse, easy positives keep the sub-classes apart. Otherwise random positives

@@ -146,7 +146,7 @@ func TestSizeSample(t *testing.T) {
 	}
 	add(99, 1)
 	v := p.Subset([]int{0, 1})
-	got := sizeSample(&data.Selected{Train: p, Validation: v}, 1)
+	got := sizeSample(&data.Parts{Train: p, Validation: v}, 1)
 	count := map[int64]int{}
 	for _, y := range got.Fine {
 		count[y]++
@@ -159,11 +159,11 @@ func TestSizeSample(t *testing.T) {
 			t.Errorf("class %d has %d samples", y, n)
 		}
 	}
-	if again := sizeSample(&data.Selected{Train: p, Validation: v}, 1); !slices.Equal(again.Index, got.Index) {
+	if again := sizeSample(&data.Parts{Train: p, Validation: v}, 1); !slices.Equal(again.Index, got.Index) {
 		t.Error("the same seed draws another sample")
 	}
 	lone := &data.Part{Index: []int{0, 1}, Label: []int64{0, 1}, Fine: []int64{0, 1}}
-	if s := sizeSample(&data.Selected{Train: lone}, 1); s != nil {
+	if s := sizeSample(&data.Parts{Train: lone}, 1); s != nil {
 		t.Errorf("of classes of one: %+v", s)
 	}
 }

@@ -104,7 +104,7 @@ func checkLoRAFolder(t *testing.T, dir string, res *Result) {
 	for i := range f.Tensors {
 		name := f.Tensors[i].Name
 		if rest, ok := strings.CutPrefix(name, "network."); ok {
-			n, err := safetensors.Count(f.Tensors[i].Shape)
+			n, err := safetensors.ShapeSize(f.Tensors[i].Shape)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,7 +126,7 @@ func checkLoRAFolder(t *testing.T, dir string, res *Result) {
 		t.Fatal(err)
 	}
 	for _, p := range m.Net.Params() {
-		if p.Adapter() || !slices.Equal(p.Value, res.Net.Param(p.Name).Value) {
+		if p.IsAdapter() || !slices.Equal(p.Value, res.Net.Param(p.Name).Value) {
 			t.Errorf("the saved network has another %s", p.Name)
 		}
 	}

@@ -92,7 +92,7 @@ func (m *Model) Distance() (rank.Distance, error) { return rank.ParseDistance(m.
 // error. A second caller waits for the first.
 func (m *Model) EmbedPart(ctx context.Context, p *data.Part) (*Embeddings, error) {
 	var e *Embeddings
-	err := m.getEmbedder().queue.Alone(ctx, func() (err error) {
+	err := m.getEmbedder().queue.DoExclusive(ctx, func() (err error) {
 		e, err = m.embedPart(ctx, p)
 		return adviseSkipping(err)
 	})
@@ -128,7 +128,7 @@ func (m *Model) embedPart(ctx context.Context, p *data.Part) (*Embeddings, error
 		return nil, err
 	}
 	stats := f.stats()
-	e.LeftOut, e.Skipped = p.Data.Unread(stats), stats.Skipped
+	e.LeftOut, e.Skipped = p.Data.AllLeftOut(stats), stats.Skipped
 	return e, nil
 }
 
@@ -166,7 +166,7 @@ type Embeddings struct {
 
 // embedFeed computes the embeddings of a whole part. Unreadable samples have no row.
 func embedFeed(ctx context.Context, net train.Network, f *feed, batch int) (*Embeddings, error) {
-	x, pos, err := train.EmbedAmong(ctx, f.ranks, net, f.data, f.part.Len(), batch)
+	x, pos, err := train.EmbedDistributed(ctx, f.ranks, net, f.data, f.part.Len(), batch)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func (e *Embeddings) Table() *embedding.Table {
 	if !slices.Equal(fine, coarse) {
 		t.Columns = append(t.Columns, embedding.NewColumn("coarse", coarse))
 	}
-	if s := p.Data.Several; s != nil {
+	if s := p.Data.MultiLabel; s != nil {
 		all := make([]string, len(e.Pos))
 		for row, i := range e.Pos {
 			all[row] = s.Text(p.Index[i])

@@ -37,7 +37,7 @@ func useCustomLoss(o *objective.Options, mining Section, opts *Options) error {
 			o.Mine.Positives, o.Mine.Negatives = mine.AllPositives, mine.AllNegatives
 		}
 	}
-	o.Mine.OwnPositives, o.Mine.OwnNegatives = opts.Positives, opts.Negatives
+	o.Mine.CustomPositives, o.Mine.CustomNegatives = opts.Positives, opts.Negatives
 	if opts.Miner != nil && (opts.Positives != nil || opts.Negatives != nil) {
 		return errors.New("run.Options has Miner, which chooses whole triplets: leave Positives and Negatives out")
 	}
@@ -70,7 +70,7 @@ func (g customMining) Step(ctx context.Context, e *matrix.Dense, b objective.Bat
 }
 
 // epochWarning returns a warning about an epoch, or "".
-func (t *trainingStage) epochWarning(s *train.Sums) string {
+func (t *trainingStage) epochWarning(s *train.Totals) string {
 	if t.opts.Miner != nil && s.Steps > 0 && s.Tuples == 0 {
 		return "there was nothing to learn from: run.Options.Miner chose no triplets"
 	}
@@ -79,7 +79,7 @@ func (t *trainingStage) epochWarning(s *train.Sums) string {
 
 // idleReason returns why fewer than one tuple in a hundred of an epoch was active, by the counts of
 // its steps; "" if more were.
-func idleReason(s *train.Sums, o *objective.Options) string {
+func idleReason(s *train.Totals, o *objective.Options) string {
 	if s.Steps == 0 || s.Tuples > 0 && 100*s.Active >= s.Tuples {
 		return ""
 	}

@@ -129,7 +129,7 @@ func TestOwnMiner(t *testing.T) {
 // TestOwnPolicies: a policy that a program brings along is trained with beside one by name, and
 // one that chooses as ours does gives the bits of ours.
 func TestOwnPolicies(t *testing.T) {
-	hard := &mine.Own{Name: "mine", Choose: func(a *mine.Anchor) []int {
+	hard := &mine.CustomPolicy{Name: "mine", Choose: func(a *mine.Anchor) []int {
 		at := 0
 		for k, d := range a.Distances {
 			if d < a.Distances[at] {
@@ -162,8 +162,9 @@ func TestOwnPolicies(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "run.Options.Negatives") {
 		t.Errorf("the run goes on without its policy: %v", err)
 	}
-	for _, o := range []Options{{Positives: &mine.Own{}}, {Negatives: hard, Loss: loss.Angular{}}, {Negatives: hard,
-		Miner: func(*matrix.Dense, objective.Batch) ([][3]int32, error) { return nil, nil }}} {
+	for _, o := range []Options{{Positives: &mine.CustomPolicy{}}, {Negatives: hard, Loss: loss.Angular{}},
+		{Negatives: hard,
+			Miner: func(*matrix.Dense, objective.Batch) ([][3]int32, error) { return nil, nil }}} {
 		o.Dataset = newFeatures(6, 12, 8)
 		if _, err := Train(t.Context(), customConfig(t), o); err == nil {
 			t.Errorf("%+v is trained with", o)
@@ -175,7 +176,7 @@ func TestOwnPolicies(t *testing.T) {
 func TestOwnSampler(t *testing.T) {
 	seed := customConfig(t).Train.Seed
 	draw := func(p *data.Part) (train.Sampler, error) {
-		labels, _ := p.Dense()
+		labels, _ := p.DenseLabels()
 		return data.NewBalanced(labels, data.BalancedConfig{Classes: 4, PerClass: 4, Batches: 5, Seed: seed})
 	}
 	named := trainedWeights(t, customConfig(t), Options{})
@@ -276,28 +277,28 @@ func TestLoaderConfig(t *testing.T) {
 func TestIdleCauses(t *testing.T) {
 	triplet := objective.Options{Mine: mine.Config{Negatives: mine.SemiHardNegative}}
 	for _, c := range []struct {
-		s    train.Sums
+		s    train.Totals
 		o    objective.Options
 		want string // "" for an epoch that taught something
 	}{
-		{train.Sums{}, triplet, ""},
-		{train.Sums{Steps: 3, Samples: 96, Tuples: 100, Active: 1}, triplet, ""},
-		{train.Sums{Steps: 3, Samples: 96, NoNegative: 96, NoPositive: 96}, triplet, "sample.classes"},
-		{train.Sums{Steps: 3, Samples: 96, NoPositive: 96}, triplet, "no sample had a positive"},
-		{train.Sums{Steps: 3, Samples: 96, NoPositive: 6, NoCandidate: 90}, triplet,
+		{train.Totals{}, triplet, ""},
+		{train.Totals{Steps: 3, Samples: 96, Tuples: 100, Active: 1}, triplet, ""},
+		{train.Totals{Steps: 3, Samples: 96, NoNegative: 96, NoPositive: 96}, triplet, "sample.classes"},
+		{train.Totals{Steps: 3, Samples: 96, NoPositive: 96}, triplet, "no sample had a positive"},
+		{train.Totals{Steps: 3, Samples: 96, NoPositive: 6, NoCandidate: 90}, triplet,
 			"mine.negatives=semihard accepted no negative"},
-		{train.Sums{Steps: 3, Samples: 96, NoPositive: 6, NoCandidate: 90},
+		{train.Totals{Steps: 3, Samples: 96, NoPositive: 6, NoCandidate: 90},
 			objective.Options{Mine: mine.Config{Positives: mine.SemiHardPositive, Negatives: mine.HardNegative}},
 			"mine.positives=semihard found no positive nearer than the negative for any of 90 samples"},
-		{train.Sums{Steps: 3, Samples: 96, NoPositive: 6, NoCandidate: 90},
+		{train.Totals{Steps: 3, Samples: 96, NoPositive: 6, NoCandidate: 90},
 			objective.Options{Mine: mine.Config{NegativeRange: mine.Range{From: new(3.0)}}},
 			"90 times no candidate was within the range of distances: widen mine.positives_from"},
-		{train.Sums{Steps: 3, Samples: 96, NoPositive: 40, NoNegative: 56}, triplet, "but never both"},
-		{train.Sums{Steps: 3, Samples: 96, NoPositive: 90, Tuples: 6}, triplet, "90 of 96 samples had no positive"},
-		{train.Sums{Steps: 3, Samples: 900, Tuples: 900, Active: 8, Fallbacks: 800}, triplet,
+		{train.Totals{Steps: 3, Samples: 96, NoPositive: 40, NoNegative: 56}, triplet, "but never both"},
+		{train.Totals{Steps: 3, Samples: 96, NoPositive: 90, Tuples: 6}, triplet, "90 of 96 samples had no positive"},
+		{train.Totals{Steps: 3, Samples: 900, Tuples: 900, Active: 8, Fallbacks: 800}, triplet,
 			"8 of 900 tuples were active: for 800 of 900 positives"},
-		{train.Sums{Steps: 3, Samples: 900, Tuples: 900}, triplet, "satisfy the loss"},
-		{train.Sums{Steps: 3, Samples: 9, NoPositive: 80, Tuples: 300}, objective.Options{Loss: &loss.ProxyAnchor{}},
+		{train.Totals{Steps: 3, Samples: 900, Tuples: 900}, triplet, "satisfy the loss"},
+		{train.Totals{Steps: 3, Samples: 9, NoPositive: 80, Tuples: 300}, objective.Options{Loss: &loss.ProxyAnchor{}},
 			"satisfy the loss"},
 	} {
 		got := idleReason(&c.s, &c.o)

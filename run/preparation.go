@@ -43,7 +43,7 @@ func (m *Model) Preparation() (Preparation, error) {
 	in := m.Net.Spec().Input
 	return Preparation{Input: in, Pixels: p.Pixels, Mean: p.Mean, Std: p.Std, BGR: p.BGR, Fit: p.Fit,
 		Shorter: p.Shorter, Resample: p.Resample, RawColours: p.RawColours, Distance: p.Distance,
-		sentence: p.Words(in)}, err
+		sentence: p.Describe(in)}, err
 }
 
 // Metadata returns the lines of an exported file that describe the preparation, by their keys.

@@ -122,7 +122,7 @@ func (s *startStage) findStart(ctx context.Context, look func() imageShape) erro
 	case s.data.Features == nil:
 		if n.isPretrained() && n.PretrainedIsFile() {
 			var notes []string
-			if s.preprocessing, notes, err = published.Beside(s.weights.Path); err != nil {
+			if s.preprocessing, notes, err = published.ReadPreparation(s.weights.Path); err != nil {
 				return fmt.Errorf("network.pretrained: %w", err)
 			}
 			s.weights.Size = s.preprocessing.Side
@@ -143,7 +143,7 @@ const publishedWeights = "model.safetensors"
 // publishedWeights, or a name that Options.Weights knows.
 func findWeights(ctx context.Context, n *NetworkConfig, opts *Options) (Start, error) {
 	if n.PretrainedIsFile() || opts.Weights == nil {
-		path, err := rootfs.Local(ctx, n.Pretrained)
+		path, err := rootfs.LocalCopy(ctx, n.Pretrained)
 		if err != nil {
 			return Start{}, fmt.Errorf("network.pretrained: %w", err)
 		}

@@ -162,7 +162,7 @@ func TestWCCNHead(t *testing.T) {
 		t.Fatal(err)
 	}
 	y := matrix.New(want.Rows, 6)
-	matrix.Gemm(false, true, 1, want, matrix.Of(6, want.Cols, axes), 0, y)
+	matrix.Gemm(false, true, 1, want, matrix.FromSlice(6, want.Cols, axes), 0, y)
 	var most float64
 	for i := range y.Rows {
 		most += norm(y.Row(i)) * norm(y.Row(i))

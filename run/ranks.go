@@ -56,7 +56,7 @@ func compareFacts(ranks train.Ranks, facts []rankFact) error {
 	if err != nil {
 		return err
 	}
-	all, err := ranks.All(text)
+	all, err := ranks.AllGather(text)
 	if err != nil {
 		return &train.RankError{Err: err}
 	}

@@ -127,7 +127,7 @@ func TestRanksResume(t *testing.T) {
 		})
 		stop()
 		for r, err := range errs {
-			stopped := (*train.Stopped)(nil)
+			stopped := (*train.StoppedError)(nil)
 			own := (*StoppedError)(nil)
 			if at < 3 && !errors.As(err, &stopped) && !errors.As(err, &own) || at == 3 && err != nil {
 				t.Fatalf("part %d, rank %d of %d: %v", at, r, size, err)

@@ -70,7 +70,7 @@ func (r *recipe) choosePreprocessing() error {
 		d.Channels = cmp.Or(d.Channels, channels, 3)
 		d.Size = cmp.Or(d.Size, defaultSize(w, h, d.Channels))
 		if r.file == nil {
-			said = r.preprocessing.At(d.Size)
+			said = r.preprocessing.ForSide(d.Size)
 			r.notes = append(r.notes, d.describePixelRange(&said)...)
 		}
 		if said.Unfit == "" {

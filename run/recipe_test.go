@@ -261,7 +261,7 @@ func TestBlueFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if words := p.Words(saved.Net.Spec().Input); !p.BGR || p.Pixels != "bn_inception" || !slices.Equal(p.Mean,
+	if words := p.Describe(saved.Net.Spec().Input); !p.BGR || p.Pixels != "bn_inception" || !slices.Equal(p.Mean,
 		[]float32{104. / 255, 117. / 255, 128. / 255}) || !strings.HasPrefix(words, "BGR; ") {
 		t.Errorf("%+v, in words %s", p, words)
 	}

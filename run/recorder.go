@@ -75,7 +75,7 @@ func (o *Options) checkVacant(c *contents) error {
 			o.Dir, c.exampleFiles(), optDir)
 	case !o.Force:
 		return option.Errorf("%s holds a run already: continue it with %s, replace it with %s, or choose another "+
-			"folder with %s", o.Dir, optResume.With(o.Dir), optForce, optDir)
+			"folder with %s", o.Dir, optResume.WithValue(o.Dir), optForce, optDir)
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func (r *recorder) writeEpoch(c *train.Checkpoint, between func() error) error {
 	ended := c.Epoch > r.saved
 	if ended {
 		row := c.History[c.Epoch-1]
-		r.timing = append(r.timing, epochTiming{row.Epoch, row.Took.Train, row.Took.Eval, row.Took.Samples})
+		r.timing = append(r.timing, epochTiming{row.Epoch, row.Timing.Train, row.Timing.Eval, row.Timing.Samples})
 		if err := r.writeTiming(); err != nil {
 			return err
 		}
@@ -240,7 +240,7 @@ func (t *trainer) saveModel() error {
 	if t.record == nil {
 		return nil
 	}
-	merged, err := t.net.Merged()
+	merged, err := t.net.MergeLoRA()
 	if err != nil {
 		return err
 	}
@@ -305,7 +305,7 @@ func (f *Folder) explainDiskFull(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		if Exists(f.dir) {
 			return option.Errorf("%w: the disk is full; free some space, then continue with %s", err,
-				optResume.With(f.dir))
+				optResume.WithValue(f.dir))
 		}
 		return fmt.Errorf("%w: the disk is full; free some space, then start again", err)
 	}

@@ -322,7 +322,7 @@ func TestStoppedSaysWhere(t *testing.T) {
 		}
 	}
 	if s := (&StoppedError{"d",
-		&train.Stopped{Epoch: 3, Epochs: 2}}).Location(); s != "d stopped after its last epoch" {
+		&train.StoppedError{Epoch: 3, Epochs: 2}}).Location(); s != "d stopped after its last epoch" {
 		t.Error(s)
 	}
 }

@@ -85,7 +85,7 @@ func (t *trainer) finish(ctx context.Context, trained *train.Result) (*Result, e
 		}
 	}
 	var err error
-	if res.Net, err = t.net.Merged(); err != nil {
+	if res.Net, err = t.net.MergeLoRA(); err != nil {
 		return nil, err
 	}
 	by, err := (&Model{Config: t.cfg, Net: res.Net}).Identity(res.Net.Spec().Name)
@@ -126,7 +126,7 @@ func (t *trainer) newStoppedError(err error) error {
 		return err
 	}
 	n := t.cfg.Train.Epochs
-	return &StoppedError{t.opts.Dir, &train.Stopped{Epoch: n + 1, Epochs: n, Steps: t.sampler.Batches(), Err: err}}
+	return &StoppedError{t.opts.Dir, &train.StoppedError{Epoch: n + 1, Epochs: n, Steps: t.sampler.Batches(), Err: err}}
 }
 
 // leftOut returns the files that are not samples, and the samples that neither training nor an
@@ -139,7 +139,7 @@ func (t *trainer) leftOut() []data.LeftOut {
 			stats = append(stats, s.galleryFeed.stats())
 		}
 	}
-	return t.sel.Train.Data.Unread(stats...)
+	return t.sel.Train.Data.AllLeftOut(stats...)
 }
 
 // Summary is the result of a run as one JSON document.
@@ -263,7 +263,7 @@ func (t *trainer) verdict(r *train.Result) string {
 // compareWithUntrained compares the trained network with not training, in a sentence.
 func (t *trainer) compareWithUntrained(r *train.Result) string {
 	key := t.cfg.BestRule().Metric
-	before, err := train.MetricOf(r.Untrained, key)
+	before, err := train.FindMetric(r.Untrained, key)
 	if key == "" || err != nil {
 		return ""
 	}
@@ -275,7 +275,7 @@ func (t *trainer) compareWithUntrained(r *train.Result) string {
 		return fmt.Sprintf("the network before training is kept, at %d px%s: %s; %s", t.cfg.Data.Size, with,
 			t.explainUntrained(r, key, before), t.suggestRemedies(r))
 	}
-	after, err := train.MetricOf(r.Metrics, key)
+	after, err := train.FindMetric(r.Metrics, key)
 	if err == nil && after < before {
 		return fmt.Sprintf("the trained network is worse than the features that it started from (%s %.4f, and %.4f "+
 			"at %d px): leave network.dim out, which keeps the features unchanged; %s", key, after, before, t.side,
@@ -351,7 +351,7 @@ func (t *trainer) suggestRemedies(r *train.Result) string {
 	if t.unclearGroups {
 		ways = append(ways, "mine.positives=easy, if labels are made of several unrelated sub-classes")
 	}
-	if t.sel.Train.TwoLevels() {
+	if t.sel.Train.HasTwoLevels() {
 		ways = append(ways, "finer labels (data.label)")
 	}
 	if !t.cfg.Network.hasFrozenBody() {

@@ -39,19 +39,20 @@ func TestVerdict(t *testing.T) {
 			r: train.Result{Epoch: 4, Metrics: scores(0.6), History: history(0.4, 0.5, 0.6, 0.7)}},
 		"worse": {
 			r: train.Result{History: history(0.1, 0.2, 0.1),
-				Compared: &train.Compared{Samples: 12, Gain: -0.1, P: 0.9}},
+				Compared: &train.PairedComparison{Samples: 12, Gain: -0.1, P: 0.9}},
 			says: []string{"the network before training is kept, at 64 px: training made " +
 				"validation_map@r worse (0.3000 before, 0.2000 at most after)", "photographs of more " +
 				"classes: from 6 little is learned",
 				"data.size=128: training used images of 64 px", "network.freeze=body", "a lower train.lr"},
 			never: []string{"more validation samples"}},
 		"not told": {
-			r: train.Result{History: history(0.1, 0.4, 0.1), Compared: &train.Compared{Samples: 12, Gain: 0.1, P: 0.2}},
+			r: train.Result{History: history(0.1, 0.4, 0.1), Compared: &train.PairedComparison{Samples: 12,
+				Gain: 0.1, P: 0.2}},
 			says: []string{"rose (0.3000 before, 0.4000 at most after), but by no more than chance explains on 12 " +
 				"validation samples (p 0.20)", "more validation samples, for a surer comparison " +
 				"(data.validation=as-test:0.4)"},
 			never: []string{"training made"}},
-		"nothing to compare": {r: train.Result{History: history(0, 0, 0), Compared: &train.Compared{P: 1}},
+		"nothing to compare": {r: train.Result{History: history(0, 0, 0), Compared: &train.PairedComparison{P: 1}},
 			says: []string{"no class has two validation samples"}},
 		"another metric": {r: train.Result{History: history(0.1, 0.2, 0.3)},
 			says: []string{"no epoch had a higher validation_map@r than 0.3000 (0.3000 at most)"}},

@@ -108,7 +108,7 @@ func (t *trainer) endAtCheckpoint(from *train.Checkpoint) error {
 
 func (t *trainer) nothingToFinishError() error {
 	return option.Errorf("nothing to finish: the run in %s has taken no step: start it again with %s", t.opts.Dir,
-		optResume.With(t.opts.Dir))
+		optResume.WithValue(t.opts.Dir))
 }
 
 // checkConfig compares the configuration in the folder with the one that the checkpoint was
@@ -141,7 +141,7 @@ func (t *trainer) checkConfig(o train.Origin) error {
 // labels of each sample and the coarse labels, and behind featuresMark the ready features.
 func fingerprint(p *data.Part) string {
 	text := labelFingerprint(p)
-	if features := p.Data.FeaturesOf(p.Index); features != "" {
+	if features := p.Data.FeaturesDigest(p.Index); features != "" {
 		text += featuresMark + features
 	}
 	return text
@@ -175,7 +175,7 @@ func labelFingerprint(p *data.Part) string {
 	}
 	text := hex.EncodeToString(labels.Sum(nil)[:8])
 	coarse, err := p.Data.Column("coarse")
-	if p.Data.Several == nil && err != nil {
+	if p.Data.MultiLabel == nil && err != nil {
 		return text
 	}
 	for _, idx := range p.Index {
@@ -183,10 +183,10 @@ func labelFingerprint(p *data.Part) string {
 			binary.LittleEndian.PutUint64(b[:8], uint64(coarse.IDs[idx]))
 			rest.Write(b[:8])
 		}
-		if p.Data.Several == nil {
+		if p.Data.MultiLabel == nil {
 			continue
 		}
-		for _, id := range p.Data.Several.Sets[idx] {
+		for _, id := range p.Data.MultiLabel.Sets[idx] {
 			binary.LittleEndian.PutUint64(b[:8], uint64(id))
 			rest.Write(b[:8])
 		}

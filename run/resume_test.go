@@ -120,10 +120,10 @@ func TestSettingsChangedAtEveryWrite(t *testing.T) {
 func TestOtherSamplesAreNoticed(t *testing.T) {
 	set := func(change func(*data.Dataset)) *data.Dataset {
 		d := newFeatures(4, 8, 6)
-		d.Several = &data.Several{Classes: make([]string, 9)}
+		d.MultiLabel = &data.MultiLabel{Classes: make([]string, 9)}
 		coarse := data.Column{Name: "above", Classes: []string{"x", "y"}}
 		for i := range d.Names {
-			d.Several.Sets = append(d.Several.Sets, []int64{int64(i / 8), 8})
+			d.MultiLabel.Sets = append(d.MultiLabel.Sets, []int64{int64(i / 8), 8})
 			coarse.IDs = append(coarse.IDs, int64(i/16))
 		}
 		d.Columns, d.Coarse = append(d.Columns, coarse), "above"
@@ -136,10 +136,13 @@ func TestOtherSamplesAreNoticed(t *testing.T) {
 		t.Fatal(err)
 	}
 	changes := map[string]func(*data.Dataset){
-		"a label more":  func(d *data.Dataset) { d.Several.Sets[0] = []int64{0, 5, 8} },
-		"moved over":    func(d *data.Dataset) { d.Several.Sets[0], d.Several.Sets[1] = []int64{0}, []int64{8, 0, 8} },
+		"a label more": func(d *data.Dataset) { d.MultiLabel.Sets[0] = []int64{0, 5, 8} },
+		"moved over": func(d *data.Dataset) {
+			d.MultiLabel.Sets[0], d.MultiLabel.Sets[1] = []int64{0},
+				[]int64{8, 0, 8}
+		},
 		"other coarse":  func(d *data.Dataset) { d.Columns[1].IDs[3] = 1 },
-		"no lists":      func(d *data.Dataset) { d.Several = nil },
+		"no lists":      func(d *data.Dataset) { d.MultiLabel = nil },
 		"nothing above": func(d *data.Dataset) { d.Coarse = "" },
 	}
 	for name, change := range changes {

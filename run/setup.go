@@ -121,8 +121,8 @@ func (s *Setup) rows() [][2]string {
 	}
 	out := [][2]string{{"data", fmt.Sprintf("%s: %s", cmp.Or(c.Data.Path, c.Data.Name, s.data.Name),
 		enum.Count(s.data.Len(), item))}}
-	if l := s.data.Levels; l != nil && l.Say(c.Data.Label, "") != "" {
-		out = append(out, [2]string{"labels", l.Say(c.Data.Label, "kindred train --set data.label=")})
+	if l := s.data.Levels; l != nil && l.Explain(c.Data.Label, "") != "" {
+		out = append(out, [2]string{"labels", l.Explain(c.Data.Label, "kindred train --set data.label=")})
 	}
 	for _, p := range s.Parts {
 		text := fmt.Sprintf("%s of %s", enum.Count(p.Samples, item), enum.Count(p.Classes, "class"))

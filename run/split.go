@@ -12,7 +12,7 @@ import (
 // splitStage is the third stage of a run: the samples are divided into parts.
 type splitStage struct {
 	*startStage
-	sel        *data.Selected
+	sel        *data.Parts
 	population *population // the training samples, from which batches are drawn
 }
 
@@ -45,7 +45,7 @@ func (d *splitStage) selectSamples(ctx context.Context) (err error) {
 }
 
 // hasOnlyUnseenClasses reports whether the test has no class of the training part.
-func hasOnlyUnseenClasses(sel *data.Selected) bool {
+func hasOnlyUnseenClasses(sel *data.Parts) bool {
 	in := map[int64]bool{}
 	for _, y := range sel.Train.Fine {
 		in[y] = true
@@ -55,14 +55,14 @@ func hasOnlyUnseenClasses(sel *data.Selected) bool {
 
 // SplitDataset divides the samples of d into the parts of the run that trained the model: training,
 // validation and test. d must be the data set of that run, as Config.Data.Open opens it.
-func (m *Model) SplitDataset(ctx context.Context, d *data.Dataset) (*data.Selected, error) {
+func (m *Model) SplitDataset(ctx context.Context, d *data.Dataset) (*data.Parts, error) {
 	s := startStage{datasetStage: &datasetStage{cfg: m.Config.clone(), data: d}}
 	return s.selectData(ctx)
 }
 
 // selectData applies the label rule, the split and the limits of the configuration. It
 // records the chosen split in the configuration.
-func (s *startStage) selectData(ctx context.Context) (*data.Selected, error) {
+func (s *startStage) selectData(ctx context.Context) (*data.Parts, error) {
 	c := &s.cfg.Data
 	c.Label, c.Fine = c.LabelColumns(s.data)
 	sel, err := s.selectGroups(ctx, data.Selection{
@@ -133,25 +133,25 @@ func groupColumn(rule string) string {
 // selectGroups selects the samples. If data.group is unset and the network is pretrained,
 // photographs in separate files are searched for bursts, and the configuration records the
 // result.
-func (s *startStage) selectGroups(ctx context.Context, by data.Selection) (*data.Selected, error) {
+func (s *startStage) selectGroups(ctx context.Context, by data.Selection) (*data.Parts, error) {
 	rule := &s.cfg.Data.Group
 	by.Group = *rule
 	if *rule != "" {
 		return s.data.SelectContext(ctx, by)
 	}
 	*rule = data.GroupNone
-	if !s.cfg.Network.isPretrained() || !s.data.Files() || !measureShape(ctx, s.data).arePhotographs() {
+	if !s.cfg.Network.isPretrained() || !s.data.HasLocalFiles() || !measureShape(ctx, s.data).arePhotographs() {
 		return s.data.SelectContext(ctx, by)
 	}
 	by.Group = data.GroupFound
 	sel, err := s.data.SelectContext(ctx, by)
 	switch {
-	case errors.Is(err, data.ErrTogether), err == nil && 2*sel.Kept.Whole > sel.Kept.Classes:
+	case errors.Is(err, data.ErrInseparable), err == nil && 2*sel.GroupCounts.Whole > sel.GroupCounts.Classes:
 		s.addNote("data.group is %s: bursts are divided, because most classes consist of one burst (data.group=%s "+
 			"keeps them together)", data.GroupNone, data.GroupFound)
 		by.Group = data.GroupNone
 		return s.data.SelectContext(ctx, by)
-	case err == nil && sel.Kept.Groups > 0:
+	case err == nil && sel.GroupCounts.Groups > 0:
 		*rule = data.GroupFound
 	}
 	return sel, err

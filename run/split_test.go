@@ -77,9 +77,10 @@ func TestGroupsOfARun(t *testing.T) {
 	as := func(*Config) {}
 	none := func(c *Config) { c.Data.Group = "none" }
 	found := plan(as, Options{Weights: weights})
-	if got := found.cfg.Data.Group; got != "found" || found.sel.Kept != (data.Kept{Groups: 32, Samples: 96, Largest: 3,
+	if got := found.cfg.Data.Group; got != "found" || found.sel.GroupCounts != (data.GroupCounts{Groups: 32,
+		Samples: 96, Largest: 3,
 		Classes: 4}) {
-		t.Fatalf("%q, %+v", got, found.sel.Kept)
+		t.Fatalf("%q, %+v", got, found.sel.GroupCounts)
 	}
 	s := found.newSetup()
 	if !strings.Contains(strings.Join(s.Reasons, " "), "; 96 images in 32 bursts or copies stay on one side") {

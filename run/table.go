@@ -64,7 +64,7 @@ func readTable(path string) (*EpochTable, error) {
 	}
 	defer f.Close()
 	if size > maxTableBytes {
-		return nil, fmt.Errorf("%s: %w", path, &budget.LargeError{What: "a table of epochs", Most: maxTableBytes})
+		return nil, fmt.Errorf("%s: %w", path, &budget.TooLargeError{What: "a table of epochs", Most: maxTableBytes})
 	}
 	t, err := parseTable(f)
 	if err != nil {

@@ -111,8 +111,8 @@ func trainUntil(t *testing.T, cfg Config, dir string, epoch int) error {
 // TestLines compares metrics.jsonl with metrics.csv.
 func TestLines(t *testing.T) {
 	history := []train.Epoch{
-		{Epoch: 1, Sums: train.Sums{Steps: 2, Loss: 0.3, Tuples: 7}, LR: 1e-3},
-		{Epoch: 2, Sums: train.Sums{Steps: 2, Loss: 1e-30, Gradient: math.MaxFloat64}, LR: 0.1,
+		{Epoch: 1, Totals: train.Totals{Steps: 2, Loss: 0.3, Tuples: 7}, LR: 1e-3},
+		{Epoch: 2, Totals: train.Totals{Steps: 2, Loss: 1e-30, Gradient: math.MaxFloat64}, LR: 0.1,
 			Metrics: []train.Metric{{Set: "test", Column: "fine", Name: "recall@1", Value: 1.0 / 3},
 				{Set: "test", Column: "label", Name: "nmi+30", Value: 1}}},
 	}
@@ -214,7 +214,7 @@ func FuzzTables(f *testing.F) {
 
 func TestHistoryToTheLetter(t *testing.T) {
 	history := []train.Epoch{
-		{Epoch: 1, LR: 0.5, Sums: train.Sums{Steps: 4, Loss: 2, Gradient: 6, Tuples: 8, Active: 2, Anchors: 7,
+		{Epoch: 1, LR: 0.5, Totals: train.Totals{Steps: 4, Loss: 2, Gradient: 6, Tuples: 8, Active: 2, Anchors: 7,
 			NoPositive: 1, NoNegative: 2, NoCandidate: 3, Fallbacks: 5}},
 		{Epoch: 2, LR: 0.25, Metrics: []train.Metric{
 			{Set: "test", Column: "fine", Name: "recall@1", Value: 0.125},

@@ -71,7 +71,7 @@ func (t *trainer) fitMinutes(ctx context.Context) error {
 		return err
 	}
 	p := &pace{minutes: c.Train.Minutes}
-	if p.step, err = probe.Pace(ctx, time.Duration(timedShare*float64(whole))); err != nil {
+	if p.step, err = probe.MeasureStep(ctx, time.Duration(timedShare*float64(whole))); err != nil {
 		return err
 	}
 	if err := t.timeEvaluations(ctx, p); err != nil {
@@ -167,7 +167,7 @@ func (s *scoredSet) numImages() (n int) {
 // network, the comparison with the untrained one, and the final scores.
 func (t *trainer) timeAfterEpochs(p *pace) time.Duration {
 	loop := t.loopConfig(nil)
-	if loop.Best.Metric == "" && loop.Average == 0 {
+	if loop.EarlyStopping.Metric == "" && loop.Average == 0 {
 		return 0
 	}
 	all, validation := 0, 0
@@ -177,11 +177,11 @@ func (t *trainer) timeAfterEpochs(p *pace) time.Duration {
 		}
 	}
 	final := p.eval
-	if loop.BeforeCounts {
+	if loop.UntrainedCompetes {
 		final = max(p.eval, p.untrained) // the run may end with the untrained network
 	}
-	each := time.Duration(loop.Line.Parts) * p.eval
-	if loop.Best.Paired != nil && loop.Untrained {
+	each := time.Duration(loop.Interpolation.Parts) * p.eval
+	if loop.EarlyStopping.Paired != nil && loop.Untrained {
 		each += p.eval + p.untrained
 	}
 	return final + each*time.Duration(validation)/time.Duration(max(all, 1))

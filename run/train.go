@@ -65,7 +65,7 @@ type Options struct {
 	Loss loss.Loss
 	// Positives and Negatives, if set, replace the mining policies that the configuration names.
 	// config.yaml then says "own".
-	Positives, Negatives *mine.Own
+	Positives, Negatives *mine.CustomPolicy
 	// Miner, if set, chooses the triplets of a batch in place of mining policies. A triplet is
 	// anchor, positive and negative as rows of e, the network's output. The loss must be a loss
 	// over triplets (loss.Tuples). Runs are reproducible only if the choice depends on nothing but
@@ -121,7 +121,7 @@ const (
 // the context's error.
 type StoppedError struct {
 	Dir string
-	*train.Stopped
+	*train.StoppedError
 }
 
 func (s *StoppedError) Error() string {
@@ -129,7 +129,7 @@ func (s *StoppedError) Error() string {
 }
 
 // Location returns the folder, and the epoch and step at which the run stopped.
-func (s *StoppedError) Location() string { return s.Dir + " " + s.Stopped.Where() }
+func (s *StoppedError) Location() string { return s.Dir + " " + s.StoppedError.Where() }
 
 // Train trains by the configuration cfg. If ctx ends, the run stops after the current step,
 // writes its checkpoint and returns a *Stopped, so that it can be resumed. On any other error
@@ -203,7 +203,7 @@ func assemble(ctx context.Context, cfg Config, opts Options) (b *trainingStage, 
 
 // adviseSkipping adds advice to the error of an unreadable sample.
 func adviseSkipping(err error) error {
-	if u := (*data.Unreadable)(nil); errors.As(err, &u) {
+	if u := (*data.UnreadableError)(nil); errors.As(err, &u) {
 		return option.Errorf("%w\n%s ends the run here; without it, unreadable samples are left out and named at "+
 			"the end", err,
 			keyStrict)
@@ -306,13 +306,13 @@ func (t *trainer) loopConfig(from *train.Checkpoint) train.Config {
 	c := train.Config{
 		Network: t.trainedNet, Data: t.feed.data, Sampler: t.sampler, Objective: t.objective, Optimizer: t.optimizer,
 		Labels: t.population.lossLabels, IDs: t.population.ids, Epochs: t.cfg.Train.Epochs,
-		Chunk: t.cfg.Train.Chunk, Ranks: t.opts.Ranks,
-		Eval: t.evaluate, Every: t.cfg.Eval.Every, Best: t.cfg.BestRule(),
-		Untrained: t.scoresUntrained(), Between: t.cfg.Train.Checkpoint,
+		MicroBatch: t.cfg.Train.Chunk, Ranks: t.opts.Ranks,
+		Eval: t.evaluate, EvalEvery: t.cfg.Eval.Every, EarlyStopping: t.cfg.BestRule(),
+		Untrained: t.scoresUntrained(), CheckpointInterval: t.cfg.Train.Checkpoint,
 		Origin:  train.Origin{Data: t.fingerprint(), Settings: string(t.cfg.YAML())},
 		Warn:    t.epochWarning,
 		Observe: t.opts.Observe,
-		From:    from,
+		Resume:  from,
 		Finish:  from != nil && t.opts.Finish,
 	}
 	if t.record != nil {
@@ -325,13 +325,13 @@ func (t *trainer) loopConfig(from *train.Checkpoint) train.Config {
 		c.Deadline = t.pace.deadline
 	}
 	if t.cfg.choosesByValidation() {
-		c.Best.Paired = t.pairedMargins
+		c.EarlyStopping.Paired = t.pairedMargins
 	}
-	if c.Best.Metric != "" {
-		c.Line = train.Line{Parts: t.cfg.Train.Line, Eval: t.evaluateValidation}
+	if c.EarlyStopping.Metric != "" {
+		c.Interpolation = train.Interpolation{Parts: t.cfg.Train.Line, Eval: t.evaluateValidation}
 	}
 	if t.untrained != nil {
-		c.Before, c.BeforeCounts = t.scoreUntrained, t.untrained.mayKeep(&t.cfg)
+		c.EvalUntrained, c.UntrainedCompetes = t.scoreUntrained, t.untrained.mayKeep(&t.cfg)
 	}
 	return c
 }
@@ -352,7 +352,7 @@ func (t *trainer) completeError(err error) error {
 	if t.record == nil {
 		return err
 	}
-	var stopped *train.Stopped
+	var stopped *train.StoppedError
 	if errors.As(err, &stopped) {
 		return &StoppedError{t.opts.Dir, stopped}
 	}
@@ -360,9 +360,10 @@ func (t *trainer) completeError(err error) error {
 	kept := e == nil
 	if device := (*train.DeviceError)(nil); errors.As(err, &device) {
 		if !kept {
-			return option.Errorf("%w; no checkpoint was written: start again with %s", err, optResume.With(t.opts.Dir))
+			return option.Errorf("%w; no checkpoint was written: start again with %s", err,
+				optResume.WithValue(t.opts.Dir))
 		}
-		return option.Errorf("%w; continue from the last checkpoint with %s", err, optResume.With(t.opts.Dir))
+		return option.Errorf("%w; continue from the last checkpoint with %s", err, optResume.WithValue(t.opts.Dir))
 	}
 	var step *train.StepError
 	if !errors.As(err, &step) || !kept {

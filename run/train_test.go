@@ -501,7 +501,7 @@ func TestSmallClasses(t *testing.T) {
 			}
 			if row := res.LastEpoch(); row.Active*10 < row.Tuples || row.NoPositive > 0 ||
 				row.Tuples != row.Steps*min(9*perClass, 128) {
-				t.Errorf("%d images a class, %s positives: %+v", perClass, positives, row.Sums)
+				t.Errorf("%d images a class, %s positives: %+v", perClass, positives, row.Totals)
 			}
 		}
 	}
@@ -528,7 +528,7 @@ func TestPictureListedTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	if row := res.LastEpoch(); row.NoPositive != row.Steps*12 || row.Anchors != row.Steps*4 {
-		t.Errorf("with one class of two pictures: %+v", row.Sums)
+		t.Errorf("with one class of two pictures: %+v", row.Totals)
 	}
 }
 

@@ -76,8 +76,8 @@ func (t *trainer) returnUntrained(ctx context.Context) error {
 	if err != nil || w == nil {
 		return err
 	}
-	opt := nn.Options{FrozenNorm: true, Precision: nn.Precision(t.cfg.Network.Precision)}
-	if t.net, err = t.net.Merged(); err != nil {
+	opt := nn.Options{FreezeNorm: true, Precision: nn.Precision(t.cfg.Network.Precision)}
+	if t.net, err = t.net.MergeLoRA(); err != nil {
 		return err
 	}
 	if t.net, err = w.appendTo(t.net, opt); err != nil {
@@ -208,9 +208,9 @@ func (w *wccn) reduced(x *dense.Dense, n int) (*wccn, error) {
 	if err != nil {
 		return nil, err
 	}
-	axes, weight, bias := dense.Of(n, x.Cols, values), dense.New(n, x.Cols), dense.New(n, 1)
+	axes, weight, bias := dense.FromSlice(n, x.Cols, values), dense.New(n, x.Cols), dense.New(n, 1)
 	dense.Gemm(false, false, 1, axes, w.weight, 0, weight)
-	dense.Gemm(false, false, 1, axes, dense.Of(x.Cols, 1, w.bias), 0, bias)
+	dense.Gemm(false, false, 1, axes, dense.FromSlice(x.Cols, 1, w.bias), 0, bias)
 	return &wccn{weight: weight, bias: bias.Data, samples: w.samples}, nil
 }
 
@@ -336,7 +336,7 @@ func (m *Model) WithoutWCCN() (*Model, error) {
 		return nil, nil
 	}
 	spec.Layers = spec.Layers[:n-2]
-	net, err := nn.New(&spec, nn.Options{FrozenNorm: true, Precision: nn.Precision(m.Config.Network.Precision)})
+	net, err := nn.New(&spec, nn.Options{FreezeNorm: true, Precision: nn.Precision(m.Config.Network.Precision)})
 	if err != nil {
 		return nil, err
 	}
@@ -358,7 +358,7 @@ func (e *Embeddings) RecomputeWCCN(from func(pos int) bool) (*Embeddings, error)
 			values, labels = append(values, e.X.Row(row)...), append(labels, e.Part.Label[pos])
 		}
 	}
-	w := newWCCN(dense.Of(len(labels), e.X.Cols, values), labels)
+	w := newWCCN(dense.FromSlice(len(labels), e.X.Cols, values), labels)
 	if w == nil {
 		return nil, errors.New("too few training samples are left to compute layer wccn")
 	}

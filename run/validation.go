@@ -339,7 +339,7 @@ func (m *margins) values() []float64 {
 	return out
 }
 
-// pairedMargins implements train.Best.Paired. It returns the margin (marginMetric) of each validation sample
+// pairedMargins implements train.EarlyStopping.Paired. It returns the margin (marginMetric) of each validation sample
 // by the current network, or for epoch 0 by the untrained network with the layer that would be computed for
 // it (wccn). Samples that were taken together (data.group) count as one sample with their mean.
 func (t *trainer) pairedMargins(ctx context.Context, epoch int) ([]float64, error) {

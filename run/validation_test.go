@@ -55,8 +55,8 @@ func TestFoundAmong(t *testing.T) {
 
 // Copies on both sides: a validation sample comes before a distractor at the same place.
 func TestFoundAmongTies(t *testing.T) {
-	x := matrix.Of(2, 1, []float32{1, 1})
-	g := matrix.Of(3, 1, []float32{1, 1, 1})
+	x := matrix.FromSlice(2, 1, []float32{1, 1})
+	g := matrix.FromSlice(3, 1, []float32{1, 1, 1})
 	found, err := searchWithDistractors(t.Context(), x, []int64{5, 5}, g, []int64{5, 7, 5}, rank.Euclidean)
 	if h, q := countHits(found); err != nil || h != 2 || q != 2 {
 		t.Errorf("%d of %d, %v", h, q, err)
@@ -82,8 +82,8 @@ func countHits(found []outcome) (hits, queries int) {
 
 // TestFoundIn looks queries up in a gallery and among each other.
 func TestFoundIn(t *testing.T) {
-	x := matrix.Of(4, 1, []float32{0, 1, 10, 12})
-	g := matrix.Of(3, 1, []float32{0.4, 9, 50})
+	x := matrix.FromSlice(4, 1, []float32{0, 1, 10, 12})
+	g := matrix.FromSlice(3, 1, []float32{0.4, 9, 50})
 	for _, c := range []struct {
 		gallery        *matrix.Dense
 		labels, others []int64
@@ -135,7 +135,7 @@ func TestMargins(t *testing.T) {
 // Degenerate sets have a margin, of 0: where all is in one place, and where there is nothing
 // to compare.
 func TestMarginsOfLittle(t *testing.T) {
-	same := matrix.Of(4, 2, []float32{1, 1, 1, 1, 1, 1, 1, 1})
+	same := matrix.FromSlice(4, 2, []float32{1, 1, 1, 1, 1, 1, 1, 1})
 	for what, labels := range map[string][]int64{"one place": {1, 1, 2, 2}, "one class": {1, 1, 1, 1},
 		"classes of one": {1, 2, 3, 4}} {
 		for _, distance := range []rank.Distance{rank.Euclidean, rank.Cosine} {

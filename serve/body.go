@@ -65,7 +65,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, l *loan) ([]by
 	w.Header().Set("Connection", "close")
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return nil, badType.is("Send it without a Content-Encoding.", "the Content-Encoding %q is not "+
-			"supported", escape.Within(e, 32))
+			"supported", escape.ClipTo(e, 32))
 	}
 	tooLong := tooLarge.is("Send less at once, or start the server with a larger limit on bodies.",
 		"the body is longer than %d bytes, which is the limit", s.limits.Body)
@@ -124,7 +124,7 @@ func readJSON(r *http.Request, v any) error {
 	}
 	if t != "application/json" {
 		return badType.is("Send application/json.", "bodies of the type %s are not supported "+
-			"here", escape.Within(t, 64))
+			"here", escape.ClipTo(t, 64))
 	}
 	rec := receivedOf(r)
 	const way = "GET /openapi.json describes the body."
@@ -192,9 +192,9 @@ func decodeJSON(body []byte, v any, way string) error {
 			return badRequest.is(way, "the body is empty")
 		case errors.As(err, &kind):
 			return badRequest.is(way, "byte %d of the JSON: %s is not a value for %q", kind.Offset,
-				escape.Within(kind.Value, 64), kind.Field)
+				escape.ClipTo(kind.Value, 64), kind.Field)
 		}
-		return badRequest.is(way, "byte %d of the JSON: %s", dec.InputOffset(), escape.Within(err.Error(), 200))
+		return badRequest.is(way, "byte %d of the JSON: %s", dec.InputOffset(), escape.ClipTo(err.Error(), 200))
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return badRequest.is(way, "there is text after the end of the JSON")
@@ -230,7 +230,7 @@ func readForm(r *http.Request, boundary string, most int, fields map[string]any)
 			break
 		}
 		if err != nil {
-			return nil, badRequest.is(way, "part %d of the form: %s", n+1, escape.Within(err.Error(), 200))
+			return nil, badRequest.is(way, "part %d of the form: %s", n+1, escape.ClipTo(err.Error(), 200))
 		}
 		if n == maxParts {
 			return nil, badRequest.is(way, "the form has more than %d parts", maxParts)
@@ -260,12 +260,12 @@ func (f *form) take(part *multipart.Part, name string, rec *received, fields map
 			return err
 		}
 	case fields[name] == nil:
-		return badRequest.is(way, "the form has the unknown field %q", escape.Within(name, 64))
+		return badRequest.is(way, "the form has the unknown field %q", escape.ClipTo(name, 64))
 	}
 	content, err := io.ReadAll(io.LimitReader(part, limit+1))
 	switch {
 	case err != nil:
-		return badRequest.is(way, "the field %s of the form: %s", name, escape.Within(err.Error(), 200))
+		return badRequest.is(way, "the field %s of the form: %s", name, escape.ClipTo(err.Error(), 200))
 	case int64(len(content)) > limit:
 		return tooLarge.is(way, "the field %s is longer than %d bytes", name, limit)
 	case name == "image":
@@ -321,7 +321,7 @@ func (f *form) scan(into map[string]any) error {
 			}
 		}
 		if err != nil {
-			return badRequest.is("Send "+want+".", "%s is %q", name, escape.Within(text, 32))
+			return badRequest.is("Send "+want+".", "%s is %q", name, escape.ClipTo(text, 32))
 		}
 	}
 	return nil

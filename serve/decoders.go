@@ -20,7 +20,7 @@ func newDecoders() decoders {
 // enter waits for a place for a file. free gives it back.
 func (d decoders) enter(ctx context.Context, file []byte) (free func(), err error) {
 	places := []chan struct{}{d.all}
-	if imaging.Sandboxed(file) { // while it waits for the rarer place, it keeps no other
+	if imaging.IsSandboxed(file) { // while it waits for the rarer place, it keeps no other
 		places = []chan struct{}{d.sandboxed, d.all}
 	}
 	var taken []chan struct{}

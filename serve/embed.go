@@ -117,7 +117,7 @@ func (s *Server) withPicture(ctx context.Context, file []byte, l *loan, use func
 		return ctx.Err()
 	}
 	return badPicture.is("Send a file of one of these formats: "+imaging.FormatNames()+".", "%s",
-		escape.Within(err.Error(), 300))
+		escape.ClipTo(err.Error(), 300))
 }
 
 // decodingBytes returns the memory that e needs to decode a picture.

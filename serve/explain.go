@@ -74,9 +74,9 @@ func likelihood(near []api.Neighbour, closed bool) []string {
 	}
 	sum := 0.0
 	for _, n := range near {
-		sum += option.Or(n.Same, 0)
+		sum += option.OrDefault(n.Same, 0)
 	}
-	first, last := *near[0].Same, option.Or(near[len(near)-1].Same, 0)
+	first, last := *near[0].Same, option.OrDefault(near[len(near)-1].Same, 0)
 	from := "classes that training never saw"
 	if closed {
 		from = "photos that training never saw"

@@ -139,7 +139,7 @@ func TestLeast(t *testing.T) {
 	do.json("POST", "/v1/search", api.Search{ID: "0", K: 20, Least: 0.5}).want(t, 200).into(t, &cut)
 	kept, sum, last := 0, 0.0, 1.0
 	for _, n := range all.Neighbours {
-		p := option.Or(n.Same, -1)
+		p := option.OrDefault(n.Same, -1)
 		if p < 0 || p > last {
 			t.Errorf("probability %g after %g", p, last)
 		}
@@ -158,7 +158,7 @@ func TestLeast(t *testing.T) {
 		t.Errorf("%q, want %q", notes, want)
 	}
 	// What is likely changes with the labels that there are.
-	same := option.Or(all.Neighbours[0].Same, 0)
+	same := option.OrDefault(all.Neighbours[0].Same, 0)
 	for i := range 400 {
 		it := store.Item{ID: fmt.Sprint("new ", i), Vector: []float32{1e3, 0, 0},
 			Columns: map[string]any{"label": fmt.Sprint("far ", i)}}
@@ -170,7 +170,7 @@ func TestLeast(t *testing.T) {
 	do.s.collections[0].counted.next = do.s.collections[0].counted.next.Add(-1e12) // it is time to count again
 	do.s.collections[0].counted.mu.Unlock()
 	do.json("POST", "/v1/search", api.Search{ID: "0", K: 20}).want(t, 200).into(t, &all)
-	if now := option.Or(all.Neighbours[0].Same, 0); !(now < same) {
+	if now := option.OrDefault(all.Neighbours[0].Same, 0); !(now < same) {
 		t.Errorf("among more classes the nearest is as likely: %g, before %g", now, same)
 	}
 }
@@ -321,7 +321,7 @@ func TestIdentifyByClass(t *testing.T) {
 		var got api.Identified
 		do.json("POST", "/v1/identify", api.Identify{Vectors: [][]float32{photo.Row(i)}, Coverage: coverage,
 			ByClass: byClass}).want(t, 200).into(t, &got)
-		all := matrix.Of(len(names), 3, x)
+		all := matrix.FromSlice(len(names), 3, x)
 		g, err := decide.MeasuredGallery(t.Context(), c.Calibration, all, names, rank.Euclidean)
 		if err != nil {
 			t.Fatal(err)
@@ -428,7 +428,7 @@ func TestIdentifyKnown(t *testing.T) {
 				rows, out.Labels = append(rows, x.Row(i)...), append(out.Labels, l)
 			}
 		}
-		out.X = matrix.Of(len(out.Labels), x.Cols, rows)
+		out.X = matrix.FromSlice(len(out.Labels), x.Cols, rows)
 		return out
 	}
 	photos, items := of(func(i int) bool { return i%8 == 7 }), of(func(i int) bool { return i%8 != 7 })

@@ -21,7 +21,7 @@ func (s *Server) keepPicture(w http.ResponseWriter, r *http.Request) error {
 	}
 	if t != "multipart/form-data" {
 		return badType.is("Send the picture as the field image of multipart/form-data.",
-			"bodies of the type %s are not supported here", escape.Within(t, 64))
+			"bodies of the type %s are not supported here", escape.ClipTo(t, 64))
 	}
 	f, err := readForm(r, params["boundary"], 1, nil)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Server) kept(name string) (*cachedPicture, error) {
 	}
 	return nil, notFound.is("Send the picture again by POST /v1/pictures.", "the server does not keep the picture %q: "+
 		"it was never sent, or other pictures have taken its place, or the server was started again",
-		escape.Within(name, 64))
+		escape.ClipTo(name, 64))
 }
 
 // keptPicture answers GET /v1/pictures/{digest}.

@@ -128,7 +128,7 @@ func layOut(ctx context.Context, st store.Store, most int) (*plane, error) {
 	if m.method == "plain" {
 		m.points = sample
 	} else {
-		err = m.tsne(ctx, matrix.Of(m.placed, info.Dim, sample), st, &info)
+		err = m.tsne(ctx, matrix.FromSlice(m.placed, info.Dim, sample), st, &info)
 	}
 	m.bounds()
 	return m, err
@@ -180,7 +180,7 @@ func (m *plane) tsne(ctx context.Context, x *matrix.Dense, st store.Store, info 
 	m.ids, m.columns = m.ids[:0], map[string]*painted{} // filled again by the second reading
 	var rows []float32
 	place := func() error {
-		xs, ys, err := anchors.Place(ctx, matrix.Of(len(rows)/info.Dim, info.Dim, rows))
+		xs, ys, err := anchors.Place(ctx, matrix.FromSlice(len(rows)/info.Dim, info.Dim, rows))
 		m.append(xs, ys)
 		rows = rows[:0]
 		return err
@@ -353,7 +353,7 @@ func (s *Server) mapColumn(w http.ResponseWriter, r *http.Request) error {
 	col := m.columns[name]
 	if col == nil {
 		return notFound.is("GET /v1/info lists the columns.",
-			"no item of the map has a column %q", escape.Within(name, 64))
+			"no item of the map has a column %q", escape.ClipTo(name, 64))
 	}
 	out := col.MapColumn // it may be shorter than the map if the last items lack the column
 	n := len(m.ids)

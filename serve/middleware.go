@@ -135,8 +135,8 @@ func (s *Server) finish(r *http.Request, rec *recorder, v *visit, took time.Dura
 	if !s.log.Enabled(r.Context(), level) {
 		return
 	}
-	attrs := []slog.Attr{slog.String("request_id", v.id), slog.String("method", escape.Within(r.Method, 16)),
-		slog.String("path", escape.Within(r.URL.Path, 256)), slog.String("route", routeName),
+	attrs := []slog.Attr{slog.String("request_id", v.id), slog.String("method", escape.ClipTo(r.Method, 16)),
+		slog.String("path", escape.ClipTo(r.URL.Path, 256)), slog.String("route", routeName),
 		slog.Int("status", status),
 		slog.Int64("bytes", rec.bytes), slog.Float64("ms", float64(took.Microseconds())/1000),
 		slog.String("remote", v.client)}
@@ -147,7 +147,7 @@ func (s *Server) finish(r *http.Request, rec *recorder, v *visit, took time.Dura
 		attrs = append(attrs, slog.String("key", v.who))
 	}
 	if v.cause != nil {
-		attrs = append(attrs, slog.String("error", escape.Within(v.cause.Error(), 1024)))
+		attrs = append(attrs, slog.String("error", escape.ClipTo(v.cause.Error(), 1024)))
 	}
 	s.log.LogAttrs(r.Context(), level, "request", attrs...)
 }
@@ -211,7 +211,7 @@ func (s *Server) guarded(w http.ResponseWriter, r *http.Request) {
 	if quiet.status == http.StatusMethodNotAllowed {
 		allow := quiet.Header().Get("Allow")
 		w.Header().Set("Allow", allow)
-		s.fail(w, r, badMethod.is("Use one of: "+allow+".", "method %s is not allowed", escape.Within(r.Method, 16)))
+		s.fail(w, r, badMethod.is("Use one of: "+allow+".", "method %s is not allowed", escape.ClipTo(r.Method, 16)))
 		return
 	}
 	s.fail(w, r, notFound.is("GET /openapi.json describes all addresses.", "this address does not exist"))

@@ -173,7 +173,7 @@ func (s *Server) opened(r *http.Request) (*shot, error) {
 		return nil, err
 	}
 	region := mirror.Region(it.Columns)
-	box, _ := embedding.Box(region)
+	box, _ := embedding.ParseRegion(region)
 	sum := fnv.New128a()
 	fmt.Fprint(sum, c.Name, "\x00", it.ID, "\x00", it.Path, "\x00", region, "\x00", fileinfo.State(info))
 	return &shot{f, h, `"` + hex.EncodeToString(sum.Sum(nil)) + `"`, box}, nil
@@ -262,7 +262,7 @@ func (s *Server) shrink(ctx context.Context, p *shot, size int, l *loan) ([]byte
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, badPicture.is(way, "%s", escape.Within(err.Error(), 300))
+		return nil, badPicture.is(way, "%s", escape.ClipTo(err.Error(), 300))
 	}
 	part := partOf(&im, h, p.box)
 	wide, high := part.X1-part.X0, part.Y1-part.Y0

@@ -62,7 +62,7 @@ func openReview(path string, readOnly bool) (*reviewed, error) {
 		return nil, err
 	}
 	var k kept
-	if err := strictjson.Loose(text, &k); err != nil {
+	if err := strictjson.UnmarshalLoose(text, &k); err != nil {
 		return nil, fmt.Errorf("%s: %w; remove it to begin anew", v.file, err)
 	}
 	if k.Page != page.Key {
@@ -115,7 +115,7 @@ func (v *reviewed) check(d *api.Decisions) error {
 		named := of.Action == "relabel" || of.Action == "split"
 		switch {
 		case !named && of.Action != "accept" && of.Action != "drop":
-			return fmt.Errorf("action %q: want accept, relabel, split or drop", escape.Within(of.Action, 32))
+			return fmt.Errorf("action %q: want accept, relabel, split or drop", escape.ClipTo(of.Action, 32))
 		case named != (of.Label != ""), len(of.Label) > longestLabel, !utf8.ValidString(of.Label):
 			return fmt.Errorf("relabel and split need a label of at most %d bytes; other actions have none",
 				longestLabel)
@@ -131,7 +131,7 @@ func (v *reviewed) check(d *api.Decisions) error {
 	for name, of := range d.Done {
 		k, err := strconv.Atoi(name)
 		if err != nil || strconv.Itoa(k) != name {
-			return fmt.Errorf("a decision on card %q: want a number", escape.Within(name, 32))
+			return fmt.Errorf("a decision on card %q: want a number", escape.ClipTo(name, 32))
 		}
 		if err := errors.Join(card(k), one(of)); err != nil {
 			return err
@@ -161,7 +161,7 @@ func (v *reviewed) check(d *api.Decisions) error {
 // stamped checks the time of a decision.
 func stamped(at string) error {
 	if _, err := time.Parse(time.RFC3339, at); err != nil {
-		return fmt.Errorf("a decision's time is %q: want the form 2006-01-02T15:04:05Z", escape.Within(at, 64))
+		return fmt.Errorf("a decision's time is %q: want the form 2006-01-02T15:04:05Z", escape.ClipTo(at, 64))
 	}
 	return nil
 }

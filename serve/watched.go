@@ -47,7 +47,7 @@ const lookAgain = time.Second
 // read looks at the files.
 func (w *watched[T]) read() (files []look, marks []mark) {
 	for _, path := range w.paths {
-		text, err := fileinfo.ReadWithin(path, "a watched file", w.most)
+		text, err := fileinfo.ReadAtMost(path, "a watched file", w.most)
 		files = append(files, look{text, err})
 		if err != nil {
 			text = []byte("\x00" + err.Error()) // no watched file begins like this

@@ -82,7 +82,7 @@ const (
 	True              // the column alone
 )
 
-var opNames = enum.Of[Op]("Op", "operator", "=", "!=", "<", "<=", ">", ">=", "in", "not in", "is missing",
+var opNames = enum.New[Op]("Op", "operator", "=", "!=", "<", "<=", ">", ">=", "in", "not in", "is missing",
 	"is not missing", "is true")
 
 // String returns the operator as it is written in filters; "is true" for True.

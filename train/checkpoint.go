@@ -48,7 +48,7 @@ type Checkpoint struct {
 	Origin
 	Epoch   int     `json:"epoch"`   // epochs completed
 	Step    int     `json:"step"`    // batches done in the epoch under way
-	Sums    Sums    `json:"sums"`    // sums over the epoch under way
+	Totals  Totals  `json:"sums"`    // sums over the epoch under way
 	History []Epoch `json:"history"` // rows of the completed epochs
 
 	Rate      float64           `json:"rate"`    // learning rate of the last step
@@ -59,13 +59,13 @@ type Checkpoint struct {
 	// Untrained are the scores before the first step, with Config.Untrained.
 	Untrained []Metric `json:"untrained,omitempty"`
 
-	Best *Kept `json:"best,omitempty"` // with Config.BestRule
+	Best *Selected `json:"best,omitempty"` // with Config.BestRule
 	// Start are the scores before training that compete with those of epochs, with Untrained and
 	// Best. Returned says that the run ended with the network before training, and Compared has
 	// the comparison of Best.Paired.
-	Start    []Metric  `json:"start,omitempty"`
-	Returned bool      `json:"returned,omitempty"`
-	Compared *Compared `json:"compared,omitempty"`
+	Start    []Metric          `json:"start,omitempty"`
+	Returned bool              `json:"returned,omitempty"`
+	Compared *PairedComparison `json:"compared,omitempty"`
 	// Spent is the Config.Budget that ended the run, in nanoseconds; 0 if no budget did.
 	Spent time.Duration `json:"spent,omitempty"`
 	// Final are the scores of the network that the run ended with, with Config.BestRule or
@@ -90,15 +90,15 @@ type Origin struct {
 	Earlier string `json:"settings_before,omitempty"`
 }
 
-// Kept describes the best epoch so far.
-type Kept struct {
+// Selected describes the best epoch so far.
+type Selected struct {
 	Metric string  `json:"metric"`
 	Epoch  int     `json:"epoch"`
 	Value  float64 `json:"value"` // value of the metric
 	Score  float64 `json:"score"` // score by which epochs are compared; see Best.Smooth
 	Since  int     `json:"since"` // number of evaluations since then
 	// Place is the network's place on the line from the start (0) to the network of the epoch
-	// (1). It is 0 without Config.Line, and before Line has searched.
+	// (1). It is 0 without Config.Interpolation, and before Line has searched.
 	Place float64 `json:"place,omitempty"`
 }
 
@@ -170,7 +170,7 @@ func parseCheckpoint(f *safetensors.File) (*Checkpoint, error) {
 		return nil, errors.New("the checksum of the state does not match: the file is damaged")
 	}
 	c := &Checkpoint{file: f}
-	if err := strictjson.Loose([]byte(f.Meta["state"]), c); err != nil {
+	if err := strictjson.UnmarshalLoose([]byte(f.Meta["state"]), c); err != nil {
 		return nil, fmt.Errorf("state: %w", err)
 	}
 	return c, nil
@@ -179,8 +179,8 @@ func parseCheckpoint(f *safetensors.File) (*Checkpoint, error) {
 // networkPrefix starts the names of the network's tensors, after any other prefix.
 const networkPrefix = "network."
 
-// networkTensors returns copies of a network's parameters.
-func networkTensors(prefix string, net Network) []safetensors.Tensor {
+// copyNetworkTensors returns copies of a network's parameters.
+func copyNetworkTensors(prefix string, net Network) []safetensors.Tensor {
 	var out []safetensors.Tensor
 	for _, p := range net.Params() {
 		v := make([]float32, len(p.Value))
@@ -190,9 +190,9 @@ func networkTensors(prefix string, net Network) []safetensors.Tensor {
 	return out
 }
 
-// tensors returns copies of the parameters of network and loss, for a checkpoint.
-func tensors(prefix string, net Network, o Objective) []safetensors.Tensor {
-	out := networkTensors(prefix, net)
+// copyTensors returns copies of the parameters of network and loss, for a checkpoint.
+func copyTensors(prefix string, net Network, o Objective) []safetensors.Tensor {
+	out := copyNetworkTensors(prefix, net)
 	for _, p := range o.Params() {
 		out = append(out, safetensors.Float32(prefix+lossPrefix+p.Name, p.Shape, p.Value))
 	}
@@ -202,7 +202,7 @@ func tensors(prefix string, net Network, o Objective) []safetensors.Tensor {
 // setNetwork sets a network's parameters from a checkpoint.
 func setNetwork(f *safetensors.File, prefix string, net Network) error {
 	for _, p := range net.Params() {
-		v, err := valuesOf(f, prefix+networkPrefix+p.Name, len(p.Value))
+		v, err := readValues(f, prefix+networkPrefix+p.Name, len(p.Value))
 		if err != nil {
 			return err
 		}
@@ -217,7 +217,7 @@ func setTensors(f *safetensors.File, prefix string, net Network, o Objective) er
 		return err
 	}
 	for _, p := range o.Params() {
-		v, err := valuesOf(f, prefix+lossPrefix+p.Name, len(p.Value))
+		v, err := readValues(f, prefix+lossPrefix+p.Name, len(p.Value))
 		if err != nil {
 			return err
 		}
@@ -226,7 +226,7 @@ func setTensors(f *safetensors.File, prefix string, net Network, o Objective) er
 	return nil
 }
 
-func valuesOf(f *safetensors.File, name string, n int) ([]float32, error) {
+func readValues(f *safetensors.File, name string, n int) ([]float32, error) {
 	x := f.Tensor(name)
 	if x == nil {
 		return nil, fmt.Errorf("there is no tensor %s: the checkpoint is of another network", name)
@@ -250,7 +250,7 @@ func optimizerState(f *safetensors.File) (*safetensors.File, error) {
 			out.Tensors = append(out.Tensors, x)
 		}
 	}
-	if err := strictjson.Loose([]byte(f.Meta["optimizer"]), &out.Meta); err != nil {
+	if err := strictjson.UnmarshalLoose([]byte(f.Meta["optimizer"]), &out.Meta); err != nil {
 		return nil, fmt.Errorf("optimizer: %w", err)
 	}
 	return out, nil
@@ -261,7 +261,7 @@ func (t *Trainer) checkpoint() (*Checkpoint, error) {
 	c := t.state
 	c.Origin = t.cfg.Origin
 	c.Objective = t.cfg.Objective.State()
-	if n, ok := t.cfg.Network.(counter); ok {
+	if n, ok := t.cfg.Network.(stepCounter); ok {
 		c.Network = n.Step()
 	}
 	f := &safetensors.File{Tensors: t.latest}
@@ -269,17 +269,17 @@ func (t *Trainer) checkpoint() (*Checkpoint, error) {
 		if err := pull(t.cfg.Network); err != nil {
 			return nil, err
 		}
-		f.Tensors = tensors("", t.cfg.Network, t.cfg.Objective)
+		f.Tensors = copyTensors("", t.cfg.Network, t.cfg.Objective)
 	}
 	o := t.cfg.Optimizer.State()
-	if err := failure(t.cfg.Network); err != nil { // the optimizer's moments are on the same device
+	if err := deviceError(t.cfg.Network); err != nil { // the optimizer's moments are on the same device
 		return nil, err
 	}
 	for _, x := range o.Tensors {
 		x.Name = "optimizer." + x.Name
 		f.Tensors = append(f.Tensors[:len(f.Tensors):len(f.Tensors)], x)
 	}
-	f.Tensors = slices.Concat(f.Tensors, t.best, t.average.tensors(t.cfg.Network), t.origin)
+	f.Tensors = slices.Concat(f.Tensors, t.best, t.average.tensors(t.cfg.Network), t.startTensors)
 	meta, err := json.Marshal(o.Meta)
 	if err != nil {
 		return nil, err
@@ -305,7 +305,7 @@ func (t *Trainer) save(ctx context.Context, trained bool) error {
 	if err := t.cfg.Store.Save(c); err != nil {
 		return err
 	}
-	t.saved()
+	t.endUnsaved()
 	return nil
 }
 
@@ -343,7 +343,7 @@ func (t *Trainer) restore(c *Checkpoint) error {
 	if err := obj.Restore(c.Objective); err != nil {
 		return err
 	}
-	if n, ok := net.(counter); ok {
+	if n, ok := net.(stepCounter); ok {
 		n.SetStep(c.Network)
 	}
 	if err := push(net); err != nil {
@@ -354,7 +354,7 @@ func (t *Trainer) restore(c *Checkpoint) error {
 	if err := t.average.restore(c.file, net); err != nil {
 		return err
 	}
-	if err := t.restoreOrigin(c.file); err != nil {
+	if err := t.readStart(c.file); err != nil {
 		return err
 	}
 	return t.restoreBest(c)

@@ -11,13 +11,13 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/safetensors"
 )
 
-// aFile returns the file of the checkpoint after one epoch of small.
-func aFile(t testing.TB) *safetensors.File {
+// checkpointFile returns the file of the checkpoint after one epoch of small.
+func checkpointFile(t testing.TB) *safetensors.File {
 	t.Helper()
 	var w written
 	cfg := small(t, 1)
 	cfg.Store, cfg.Origin = &w, Origin{Data: "these"}
-	if _, err := Run(context.Background(), cfg); err != nil {
+	if _, err := Loop(context.Background(), cfg); err != nil {
 		t.Fatal(err)
 	}
 	f, err := safetensors.Parse(w.files[len(w.files)-1])
@@ -35,7 +35,7 @@ func load(t testing.TB, f *safetensors.File) (*Trainer, error) {
 		return nil, err
 	}
 	cfg := small(t, 2)
-	cfg.From, cfg.Origin = c, c.Origin
+	cfg.Resume, cfg.Origin = c, c.Origin
 	return New(cfg)
 }
 
@@ -57,7 +57,7 @@ func changed(t testing.TB, text, key string, value any) string {
 // TestStatesThatCannotBe are refused, whether or not the checksum is right, and
 // the last ones that can are taken.
 func TestStatesThatCannotBe(t *testing.T) {
-	f := aFile(t)
+	f := checkpointFile(t)
 	good := f.Meta["state"]
 	for _, c := range []struct {
 		key   string
@@ -100,23 +100,23 @@ func TestStatesThatCannotBe(t *testing.T) {
 		f.Meta[key] = old
 		f.Meta["crc32c_state"] = stateChecksum(f)
 	}
-	c := reread(t, fileOf(t, f))
+	c := reread(t, encodeFile(t, f))
 	c.Epoch, c.History = 3, make([]Epoch, 3)
 	cfg := small(t, 2)
-	cfg.From = c
+	cfg.Resume = c
 	if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), "3 epochs are done, more than the 2") {
 		t.Errorf("more epochs than asked for: %v", err)
 	}
 	if err := new(Checkpoint).Write(new(bytes.Buffer)); err == nil {
 		t.Error("a checkpoint of nothing was written")
 	}
-	cfg.From = new(Checkpoint)
+	cfg.Resume = new(Checkpoint)
 	if _, err := New(cfg); err == nil {
 		t.Error("went on from nothing")
 	}
 }
 
-func fileOf(t testing.TB, f *safetensors.File) []byte {
+func encodeFile(t testing.TB, f *safetensors.File) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := f.Write(&b); err != nil {
@@ -127,7 +127,7 @@ func fileOf(t testing.TB, f *safetensors.File) []byte {
 
 // TestOrigin goes through a checkpoint and back, in the keys of old.
 func TestOrigin(t *testing.T) {
-	f := aFile(t)
+	f := checkpointFile(t)
 	if !strings.HasPrefix(f.Meta["state"], `{"data":"these","epoch":1,"step":0,"sums":{`) {
 		t.Errorf("the state begins with %.60s", f.Meta["state"])
 	}
@@ -148,7 +148,7 @@ func TestOrigin(t *testing.T) {
 // FuzzState goes on from checkpoints whose metadata hold anything. What is accepted
 // can be trained on and saved again to the same metadata.
 func FuzzState(f *testing.F) {
-	good := aFile(f)
+	good := checkpointFile(f)
 	state, optimizer := good.Meta["state"], good.Meta["optimizer"]
 	f.Add(state, optimizer)
 	f.Add("{}", "{}")
@@ -176,7 +176,7 @@ func FuzzState(f *testing.F) {
 		if err != nil {
 			t.Fatalf("what was loaded cannot be saved: %v", err)
 		}
-		first := fileOfCheckpoint(t, again)
+		first := encodeCheckpoint(t, again)
 		if first.Meta["crc32c"] != good.Meta["crc32c"] {
 			t.Fatal("saving what was loaded changes its tensors")
 		}
@@ -185,14 +185,14 @@ func FuzzState(f *testing.F) {
 			t.Fatalf("what was saved is refused: %v", err)
 		}
 		last, err := other.checkpoint()
-		if err != nil || fileOfCheckpoint(t, last).Meta["state"] != first.Meta["state"] {
+		if err != nil || encodeCheckpoint(t, last).Meta["state"] != first.Meta["state"] {
 			t.Fatalf("the state changes when saved and loaded: %s (%v)", first.Meta["state"], err)
 		}
 		_, _ = tr.Run(context.Background()) // may fail, but not panic
 	})
 }
 
-func fileOfCheckpoint(t testing.TB, c *Checkpoint) *safetensors.File {
+func encodeCheckpoint(t testing.TB, c *Checkpoint) *safetensors.File {
 	t.Helper()
 	var b bytes.Buffer
 	if err := c.Write(&b); err != nil {
@@ -207,8 +207,8 @@ func fileOfCheckpoint(t testing.TB, c *Checkpoint) *safetensors.File {
 
 // FuzzCheckpointFile goes on from files that hold anything.
 func FuzzCheckpointFile(f *testing.F) {
-	good := aFile(f)
-	f.Add(fileOf(f, good))
+	good := checkpointFile(f)
+	f.Add(encodeFile(f, good))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := ReadCheckpoint(bytes.NewReader(data))
 		if err != nil {
@@ -218,14 +218,14 @@ func FuzzCheckpointFile(f *testing.F) {
 			t.Fatal("a damaged file was read")
 		}
 		cfg := small(t, 2)
-		cfg.From = c
+		cfg.Resume = c
 		_, _ = New(cfg) // an error or not: no panic
 	})
 }
 
 // A state is refused for what it claims of the cross-batch memory.
 func TestCheckpointWithAMemoryThatDoesNotFit(t *testing.T) {
-	good := aFile(t)
+	good := checkpointFile(t)
 	for name, change := range map[string]func(m map[string]any){
 		"overflowing dimension": func(m map[string]any) {
 			m["dim"], m["embeddings"], m["labels"], m["unit"], m["ids"], m["next"] = 1<<62, []int{}, make([]int, 4),

@@ -36,17 +36,17 @@ func Images(l *data.Loader) Data { return images{l} }
 type images struct{ l *data.Loader }
 
 func (d images) Epoch(ctx context.Context, epoch int, batches [][]int) iter.Seq2[Batch, error] {
-	return streamed(func() *data.Stream { return d.l.Epoch(ctx, epoch, batches) })
+	return streamBatches(func() *data.Stream { return d.l.Epoch(ctx, epoch, batches) })
 }
 
 // EpochPart implements parted by the loader's method of the same name.
 func (d images) EpochPart(ctx context.Context, epoch int, batches [][]int,
 	part func(n int) (first, end int)) iter.Seq2[Batch, error] {
-	return streamed(func() *data.Stream { return d.l.EpochPart(ctx, epoch, batches, part) })
+	return streamBatches(func() *data.Stream { return d.l.EpochPart(ctx, epoch, batches, part) })
 }
 
-// streamed yields the batches of a stream, which it begins and closes.
-func streamed(begin func() *data.Stream) iter.Seq2[Batch, error] {
+// streamBatches yields the batches of a stream, which it begins and closes.
+func streamBatches(begin func() *data.Stream) iter.Seq2[Batch, error] {
 	return func(yield func(Batch, error) bool) {
 		st := begin()
 		defer st.Close()
@@ -58,15 +58,15 @@ func streamed(begin func() *data.Stream) iter.Seq2[Batch, error] {
 			case err != nil:
 				yield(Batch{}, err)
 				return
-			case !yield(imagesOf(b), nil):
+			case !yield(toBatch(b), nil):
 				return
 			}
 		}
 	}
 }
 
-// imagesOf converts a loader's batch, which holds either floats or bytes.
-func imagesOf(b *data.Batch) Batch {
+// toBatch converts a loader's batch, which holds either floats or bytes.
+func toBatch(b *data.Batch) Batch {
 	if b.Bytes != nil {
 		return Batch{Bytes: b.Bytes, Pos: b.Pos}
 	}
@@ -103,8 +103,8 @@ func (r Rows) Epoch(ctx context.Context, _ int, batches [][]int) iter.Seq2[Batch
 	}
 }
 
-// embedAtATime is the default number of samples that Embed processes at a time.
-const embedAtATime = 64
+// embedBatchSize is the default number of samples that Embed processes at a time.
+const embedBatchSize = 64
 
 // Embed computes the embeddings of positions 0 to n-1 of d in evaluation mode, size samples at a
 // time (0 means 64). Row i of x is the embedding of position pos[i]. Samples that d cannot read
@@ -116,11 +116,11 @@ func Embed(ctx context.Context, net Network, d Data, n, size int) (x *matrix.Den
 // embed implements Embed for positions first to end-1.
 func embed(ctx context.Context, net Network, d Data, first, end, size int) (x *matrix.Dense, pos []int, err error) {
 	if size <= 0 {
-		size = embedAtATime
+		size = embedBatchSize
 	}
 	n := end - first
 	x = matrix.New(n, net.Dim())
-	for b, err := range ahead(net, d.Epoch(ctx, 0, consecutive(first, end, size)), false) {
+	for b, err := range prefetch(net, d.Epoch(ctx, 0, consecutiveBatches(first, end, size)), false) {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -133,7 +133,7 @@ func embed(ctx context.Context, net Network, d Data, first, end, size int) (x *m
 		} else {
 			e = net.Infer(b.X, len(b.Pos))
 		}
-		if err := failure(net); err != nil {
+		if err := deviceError(net); err != nil {
 			return nil, nil, err
 		}
 		if e.Rows != len(b.Pos) || e.Cols != x.Cols || len(pos)+e.Rows > n {
@@ -149,8 +149,8 @@ func embed(ctx context.Context, net Network, d Data, first, end, size int) (x *m
 	return x.RowRange(0, len(pos)), pos, nil
 }
 
-// consecutive cuts first..end-1 into batches.
-func consecutive(first, end, size int) [][]int {
+// consecutiveBatches cuts first..end-1 into batches.
+func consecutiveBatches(first, end, size int) [][]int {
 	var out [][]int
 	for at := first; at < end; at += size {
 		b := make([]int, min(size, end-at))

@@ -66,7 +66,7 @@ func ExampleData() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	res, err := train.Run(context.Background(), train.Config{
+	res, err := train.Loop(context.Background(), train.Config{
 		Network: net, Data: x, Labels: labels,
 		Sampler: draw, Objective: obj, Optimizer: opt, Epochs: 15,
 	})

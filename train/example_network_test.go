@@ -42,7 +42,7 @@ func (g *gains) Infer(x []float32, n int) *matrix.Dense {
 }
 
 func (g *gains) Forward(x []float32, n int) *matrix.Dense {
-	g.x = matrix.Of(n, g.Dim(), x)
+	g.x = matrix.FromSlice(n, g.Dim(), x)
 	return g.Infer(x, n)
 }
 
@@ -76,7 +76,7 @@ func ExampleNetwork() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, err = train.Run(context.Background(), train.Config{
+	_, err = train.Loop(context.Background(), train.Config{
 		Network: net, Data: train.Rows{X: x}, Labels: labels,
 		Sampler: draw, Objective: obj, Optimizer: opt, Epochs: 20,
 	})

@@ -52,7 +52,7 @@ func small(t testing.TB, epochs int) Config {
 		t.Fatal(err)
 	}
 	return Config{Network: net, Data: Rows{X: x}, Labels: labels, IDs: ids, Sampler: draw, Objective: obj,
-		Optimizer: opt, Epochs: epochs, Every: 2, Between: 2}
+		Optimizer: opt, Epochs: epochs, EvalEvery: 2, CheckpointInterval: 2}
 }
 
 // written is a Store of the files of all checkpoints.
@@ -94,10 +94,10 @@ func sameRun(t *testing.T, what string, want, got Network, a, b []Epoch) {
 		t.Errorf("%s: another network", what)
 	}
 	for i := range a {
-		a[i].Took = Took{}
+		a[i].Timing = Timing{}
 	}
 	for i := range b {
-		b[i].Took = Took{}
+		b[i].Timing = Timing{}
 	}
 	if fmt.Sprint(a) != fmt.Sprint(b) {
 		t.Errorf("%s: another history\n%v\n%v", what, a, b)

@@ -10,20 +10,20 @@ import (
 // Epoch holds the losses and scores of an epoch.
 type Epoch struct {
 	Epoch int `json:"epoch"` // from 1
-	Sums
+	Totals
 	LR float64 `json:"lr"` // learning rate at the epoch's last step
 	// Metrics are the scores after the epoch, in the order of Config.Eval. They are empty if the
 	// epoch was not evaluated.
 	Metrics []Metric `json:"metrics,omitempty"`
 	// Warning is what Config.Warn returned for the epoch.
 	Warning string `json:"warning,omitempty"`
-	// Took is the time of the epoch in this process; zero if another process trained it.
-	Took Took `json:"-"`
+	// Timing is the time of the epoch in this process; zero if another process trained it.
+	Timing Timing `json:"-"`
 }
 
-// Took holds the times of an epoch's steps and evaluation, and the number of samples of the
+// Timing holds the times of an epoch's steps and evaluation, and the number of samples of the
 // steps.
-type Took struct {
+type Timing struct {
 	Train, Eval time.Duration
 	Samples     int
 }
@@ -49,10 +49,10 @@ func (m Metric) Key() string {
 }
 
 // Metric returns the value of the metric with a key.
-func (e *Epoch) Metric(key string) (float64, error) { return MetricOf(e.Metrics, key) }
+func (e *Epoch) Metric(key string) (float64, error) { return FindMetric(e.Metrics, key) }
 
-// MetricOf returns the value of the metric with a key.
-func MetricOf(metrics []Metric, key string) (float64, error) {
+// FindMetric returns the value of the metric with a key.
+func FindMetric(metrics []Metric, key string) (float64, error) {
 	for _, m := range metrics {
 		if m.Key() == key {
 			return m.Value, nil
@@ -65,8 +65,8 @@ func MetricOf(metrics []Metric, key string) (float64, error) {
 	return 0, fmt.Errorf("there is no metric %s among %v", key, keys)
 }
 
-// Sums holds the sums of the results of an epoch's steps. See objective.Result.
-type Sums struct {
+// Totals holds the sums of the results of an epoch's steps. See objective.Result.
+type Totals struct {
 	Steps       int     `json:"steps"`
 	Samples     int     `json:"samples"`
 	Loss        float64 `json:"loss"`
@@ -81,7 +81,7 @@ type Sums struct {
 }
 
 // add adds a step on n samples whose gradient has the given norm.
-func (s *Sums) add(n int, r objective.Result, gradient float64) {
+func (s *Totals) add(n int, r objective.Result, gradient float64) {
 	s.Steps++
 	s.Samples += n
 	s.Loss += r.Value
@@ -96,7 +96,7 @@ func (s *Sums) add(n int, r objective.Result, gradient float64) {
 }
 
 // MeanLoss returns the mean of the steps' losses, 0 without steps.
-func (s *Sums) MeanLoss() float64 { return s.Loss / float64(max(s.Steps, 1)) }
+func (s *Totals) MeanLoss() float64 { return s.Loss / float64(max(s.Steps, 1)) }
 
 // ActiveShare returns the share of tuples whose loss was not 0.
-func (s *Sums) ActiveShare() float64 { return float64(s.Active) / float64(max(s.Tuples, 1)) }
+func (s *Totals) ActiveShare() float64 { return float64(s.Active) / float64(max(s.Tuples, 1)) }

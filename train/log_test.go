@@ -15,7 +15,7 @@ func TestLogEvents(t *testing.T) {
 		{Stage: Stepped, Epoch: 1, Epochs: 2, Step: 1, Steps: 4, Result: objective.Result{Value: 0.5}},
 		{Stage: Scoring, Epoch: 1, Epochs: 2},
 		{Stage: EpochEnd, Epoch: 1, Epochs: 2, Elapsed: time.Second, Row: &Epoch{Epoch: 1,
-			Sums: Sums{Steps: 2, Loss: 3}, LR: 0.1, Warning: "collapsed",
+			Totals: Totals{Steps: 2, Loss: 3}, LR: 0.1, Warning: "collapsed",
 			Metrics: []Metric{{"test", "fine", "recall@1", 0.25}}}},
 		{Stage: Stopping, Epoch: 2, Epochs: 2}}
 	for level, want := range map[slog.Level][]string{

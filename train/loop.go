@@ -15,10 +15,10 @@ import (
 
 // loop runs the remaining epochs.
 func (t *Trainer) loop(ctx context.Context) error {
-	if err := t.before(ctx); err != nil {
+	if err := t.evalUntrained(ctx); err != nil {
 		return err
 	}
-	for t.goesOn() {
+	for t.hasEpoch() {
 		t.state.Final, t.state.Returned, t.state.Compared = nil, false, nil
 		start, before := time.Now(), t.samples
 		if !t.cfg.Finish {
@@ -27,17 +27,17 @@ func (t *Trainer) loop(ctx context.Context) error {
 			}
 		}
 		trained := time.Now()
-		row := Epoch{Epoch: t.state.Epoch + 1, Sums: t.state.Sums, LR: t.state.Rate}
+		row := Epoch{Epoch: t.state.Epoch + 1, Totals: t.state.Totals, LR: t.state.Rate}
 		if t.cfg.Warn != nil {
-			row.Warning = t.cfg.Warn(&row.Sums)
+			row.Warning = t.cfg.Warn(&row.Totals)
 		}
-		if every := t.cfg.Every; row.Epoch < t.cfg.Epochs && row.Epoch%every == 0 {
+		if every := t.cfg.EvalEvery; row.Epoch < t.cfg.Epochs && row.Epoch%every == 0 {
 			next := time.Duration(min(every, t.cfg.Epochs-row.Epoch)) * trained.Sub(start)
-			t.late = t.late || t.overdue(t.scoring+next)
+			t.isLate = t.isLate || t.isDeadlineWithin(t.scoring+next)
 		}
-		ends := row.Epoch == t.cfg.Epochs || t.late
-		last := ends && !t.settles()
-		due := t.cfg.Eval != nil && (ends || row.Epoch%t.cfg.Every == 0 || t.cfg.Finish)
+		ends := row.Epoch == t.cfg.Epochs || t.isLate
+		last := ends && !t.changesAtEnd()
+		due := t.cfg.Eval != nil && (ends || row.Epoch%t.cfg.EvalEvery == 0 || t.cfg.Finish)
 		if due {
 			// Save first, so that the training is not lost if scoring fails.
 			if err := t.save(ctx, last); err != nil {
@@ -48,10 +48,10 @@ func (t *Trainer) loop(ctx context.Context) error {
 			}
 			t.scoring = time.Since(trained)
 		}
-		row.Took = Took{trained.Sub(start), time.Since(trained), t.samples - before}
-		t.used += time.Since(start)
+		row.Timing = Timing{trained.Sub(start), time.Since(trained), t.samples - before}
+		t.elapsed += time.Since(start)
 		if t.cfg.Budget > 0 {
-			over, err := t.agree(t.used >= t.cfg.Budget)
+			over, err := t.isTrueOnAnyRank(t.elapsed >= t.cfg.Budget)
 			if err != nil {
 				return err
 			}
@@ -61,7 +61,7 @@ func (t *Trainer) loop(ctx context.Context) error {
 		}
 		t.state.History = append(t.state.History, row)
 		t.state.Epoch++
-		t.state.Step, t.state.Sums = 0, Sums{}
+		t.state.Step, t.state.Totals = 0, Totals{}
 		t.state.Sampler = t.cfg.Sampler.State()
 		if err := t.save(ctx, last && !due); err != nil {
 			return err
@@ -69,21 +69,21 @@ func (t *Trainer) loop(ctx context.Context) error {
 		t.observe(Event{Stage: EpochEnd, Row: &row})
 	}
 	if t.cfg.Finish {
-		return t.catchUp(ctx)
+		return t.scoreLastEpoch(ctx)
 	}
 	return nil
 }
 
-// goesOn reports whether there is another epoch to train or, with Finish, one to end.
-func (t *Trainer) goesOn() bool {
+// hasEpoch reports whether there is another epoch to train or, with Finish, one to end.
+func (t *Trainer) hasEpoch() bool {
 	if t.cfg.Finish {
 		return t.state.Step > 0
 	}
-	return t.state.Epoch < t.cfg.Epochs && !t.exhausted() && !t.spent() && !t.late
+	return t.state.Epoch < t.cfg.Epochs && !t.isOutOfPatience() && !t.isOverBudget() && !t.isLate
 }
 
-// overdue reports whether Config.Deadline is less than d away.
-func (t *Trainer) overdue(d time.Duration) bool {
+// isDeadlineWithin reports whether Config.Deadline is less than d away.
+func (t *Trainer) isDeadlineWithin(d time.Duration) bool {
 	return !t.cfg.Deadline.IsZero() && time.Now().Add(d).After(t.cfg.Deadline)
 }
 
@@ -94,21 +94,21 @@ func (t *Trainer) evaluate(ctx context.Context, row *Epoch, before []Epoch, last
 	}); err != nil {
 		return err
 	}
-	return t.judge(row, before)
+	return t.updateBest(row, before)
 }
 
-// catchUp scores the last epoch of a run that ends early, if no evaluation was due.
-func (t *Trainer) catchUp(ctx context.Context) error {
+// scoreLastEpoch scores the last epoch of a run that ends early, if no evaluation was due.
+func (t *Trainer) scoreLastEpoch(ctx context.Context) error {
 	n := len(t.state.History)
 	row := t.state.History[n-1]
 	if t.cfg.Eval == nil || row.Metrics != nil {
 		return nil
 	}
-	if err := t.evaluate(ctx, &row, t.state.History[:n-1], !t.settles()); err != nil {
+	if err := t.evaluate(ctx, &row, t.state.History[:n-1], !t.changesAtEnd()); err != nil {
 		return err
 	}
 	t.state.History = append(t.state.History[:n-1:n-1], row)
-	return t.save(ctx, !t.settles())
+	return t.save(ctx, !t.changesAtEnd())
 }
 
 // score evaluates the network, or the average of its weights unless the final network is settled.
@@ -123,10 +123,10 @@ func (t *Trainer) score(ctx context.Context, epoch int, eval func(context.Contex
 	if t.latest != nil {
 		err = scored()
 	} else {
-		err = t.average.within(scored)
+		err = t.average.withMean(scored)
 	}
 	if err != nil {
-		return nil, t.stopped(ctx, err)
+		return nil, t.stop(ctx, err)
 	}
 	for _, x := range m {
 		if math.IsNaN(x.Value) || math.IsInf(x.Value, 0) { // a checkpoint cannot hold it
@@ -136,15 +136,15 @@ func (t *Trainer) score(ctx context.Context, epoch int, eval func(context.Contex
 	return m, nil
 }
 
-// stopped completes the error that ends the run. After an interruption it saves a checkpoint first.
-func (t *Trainer) stopped(ctx context.Context, err error) error {
-	if !interrupted(err) {
+// stop completes the error that ends the run. After an interruption it saves a checkpoint first.
+func (t *Trainer) stop(ctx context.Context, err error) error {
+	if !isInterruption(err) {
 		return err
 	}
 	if e := t.save(ctx, false); e != nil {
 		return errors.Join(err, e)
 	}
-	return &Stopped{t.state.Epoch + 1, t.cfg.Epochs, t.state.Step, t.cfg.Sampler.Batches(), err}
+	return &StoppedError{t.state.Epoch + 1, t.cfg.Epochs, t.state.Step, t.cfg.Sampler.Batches(), err}
 }
 
 // epoch runs the remaining steps of the epoch under way.
@@ -153,38 +153,38 @@ func (t *Trainer) epoch(ctx context.Context) error {
 	if t.state.Step == len(batches) {
 		return nil
 	}
-	read, err := t.read(ctx, t.state.Epoch, batches[t.state.Step:])
+	read, err := t.readBatches(ctx, t.state.Epoch, batches[t.state.Step:])
 	if err != nil {
 		return err
 	}
-	for b, err := range ahead(t.cfg.Network, read, true) {
-		if err := t.advance(ctx, b, err, batches); err != nil || t.state.Step == len(batches) {
+	for b, err := range prefetch(t.cfg.Network, read, true) {
+		if err := t.processBatch(ctx, b, err, batches); err != nil || t.state.Step == len(batches) {
 			return err
 		}
-		if t.late = t.overdue(0); t.late {
+		if t.isLate = t.isDeadlineWithin(0); t.isLate {
 			return nil
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return t.stopped(ctx, err)
+		return t.stop(ctx, err)
 	}
 	return fmt.Errorf("epoch %d: the data ended after %d of %d batches", t.state.Epoch+1, t.state.Step, len(batches))
 }
 
-// advance makes the step on a batch that was read, and saves a checkpoint if it is time or the run is interrupted. A
-// signal does not cut it.
-func (t *Trainer) advance(ctx context.Context, b Batch, err error, batches [][]int) error {
+// processBatch makes the step on a batch that was read, and saves a checkpoint if it is time or the run is
+// interrupted. A signal does not cut it.
+func (t *Trainer) processBatch(ctx context.Context, b Batch, err error, batches [][]int) error {
 	defer critical.Begin(ctx, 0)()
 	if err == nil {
-		err = t.ended(ctx)
+		err = t.contextError(ctx)
 	}
 	if device := (*DeviceError)(nil); errors.As(err, &device) {
 		return &StepError{t.state.Epoch + 1, t.state.Step + 1, err}
 	}
 	if err != nil {
-		return t.stopped(ctx, err)
+		return t.stop(ctx, err)
 	}
-	if b, err = t.whole(b, batches[t.state.Step]); err != nil {
+	if b, err = t.completeBatch(b, batches[t.state.Step]); err != nil {
 		return &StepError{t.state.Epoch + 1, t.state.Step + 1, err}
 	}
 	r, err := t.step(b)
@@ -193,29 +193,29 @@ func (t *Trainer) advance(ctx context.Context, b Batch, err error, batches [][]i
 	}
 	t.state.Step++
 	t.samples += len(b.Pos)
-	t.unsaved(ctx)
+	t.beginUnsaved(ctx)
 	t.observe(Event{Stage: Stepped, Result: r})
-	if every := t.cfg.Between; every > 0 && t.state.Step%every == 0 && t.state.Step < len(batches) {
+	if every := t.cfg.CheckpointInterval; every > 0 && t.state.Step%every == 0 && t.state.Step < len(batches) {
 		return t.save(ctx, false)
 	}
 	return nil
 }
 
-// unsavedMost is how long a signal waits for photos that are being read, if steps would be lost otherwise.
-const unsavedMost = 5 * time.Second
+// maxUnsaved is how long a signal waits for photos that are being read, if steps would be lost otherwise.
+const maxUnsaved = 5 * time.Second
 
-// unsaved notes that there are steps that no checkpoint has.
-func (t *Trainer) unsaved(ctx context.Context) {
-	if t.lose == nil && t.cfg.Store != nil {
-		t.lose = critical.Begin(ctx, unsavedMost)
+// beginUnsaved notes that there are steps that no checkpoint has.
+func (t *Trainer) beginUnsaved(ctx context.Context) {
+	if t.endCritical == nil && t.cfg.Store != nil {
+		t.endCritical = critical.Begin(ctx, maxUnsaved)
 	}
 }
 
-// saved notes that a checkpoint has all steps.
-func (t *Trainer) saved() {
-	if t.lose != nil {
-		t.lose()
-		t.lose = nil
+// endUnsaved notes that a checkpoint has all steps.
+func (t *Trainer) endUnsaved() {
+	if t.endCritical != nil {
+		t.endCritical()
+		t.endCritical = nil
 	}
 }
 
@@ -225,7 +225,7 @@ func (t *Trainer) gradients(b Batch) (objective.Result, error) {
 	if n == 0 {
 		return objective.Result{}, ErrNoSamples
 	}
-	if err := t.label(b.Pos); err != nil {
+	if err := t.fillLabels(b.Pos); err != nil {
 		return objective.Result{}, err
 	}
 	e, err := t.forward(b)
@@ -256,22 +256,22 @@ func (t *Trainer) step(b Batch) (objective.Result, error) {
 		return r, err
 	}
 	s := t.cfg.Optimizer.Step()
-	if t.average.on() {
+	if t.average.isOn() {
 		t.average.add(t.state.Epoch*t.cfg.Sampler.Batches() + t.state.Step + 1)
 	}
-	if err := failure(t.cfg.Network); err != nil {
+	if err := deviceError(t.cfg.Network); err != nil {
 		return r, err
 	}
 	if math.IsNaN(s.GradNorm) || math.IsInf(s.GradNorm, 0) {
-		return r, fmt.Errorf("the gradient is not finite, first in %s", t.badGradient())
+		return r, fmt.Errorf("the gradient is not finite, first in %s", t.findBadGradient())
 	}
 	t.state.Rate = s.Rate
-	t.state.Sums.add(len(b.Pos), r, s.GradNorm)
+	t.state.Totals.add(len(b.Pos), r, s.GradNorm)
 	return r, nil
 }
 
-// label fills in the labels and IDs of the current batch.
-func (t *Trainer) label(pos []int) error {
+// fillLabels fills in the labels and IDs of the current batch.
+func (t *Trainer) fillLabels(pos []int) error {
 	b := &t.batch
 	b.Labels, b.IDs = b.Labels[:0], b.IDs[:0]
 	for _, i := range pos {
@@ -289,8 +289,8 @@ func (t *Trainer) label(pos []int) error {
 	return nil
 }
 
-// badGradient names the layer nearest to the loss whose gradient is not finite.
-func (t *Trainer) badGradient() string {
+// findBadGradient names the layer nearest to the loss whose gradient is not finite.
+func (t *Trainer) findBadGradient() string {
 	for _, p := range slices.Backward(t.cfg.Network.Params()) {
 		for _, g := range p.Grad {
 			if g-g != 0 {

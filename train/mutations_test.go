@@ -10,7 +10,7 @@ import (
 
 // TestMutations changes what a checkpoint says beside its tensors, with the checksum put right.
 func TestMutations(t *testing.T) {
-	good := aFile(t)
+	good := checkpointFile(t)
 	reader := func(name, key string) mutations.Reader {
 		return mutations.Reader{Name: name, Valid: []string{good.Meta[key]}, Read: func(text []byte) error {
 			file := &safetensors.File{Tensors: good.Tensors, Meta: maps.Clone(good.Meta)}

@@ -32,8 +32,8 @@ type Network interface {
 	Dim() int
 }
 
-// counter is a Network that counts its training passes.
-type counter interface {
+// stepCounter is a Network that counts its training passes.
+type stepCounter interface {
 	Step() uint64
 	SetStep(n uint64)
 }

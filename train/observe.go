@@ -37,15 +37,15 @@ const (
 	Stopping
 )
 
-var stages = [...]string{Started: "started", Stepped: "stepped", Scoring: "scoring", EpochEnd: "epoch end",
+var stageNames = [...]string{Started: "started", Stepped: "stepped", Scoring: "scoring", EpochEnd: "epoch end",
 	Stopping: "stopping"}
 
 // String returns the stage's name.
 func (s Stage) String() string {
-	if s < 0 || int(s) >= len(stages) {
+	if s < 0 || int(s) >= len(stageNames) {
 		return fmt.Sprintf("Stage(%d)", int(s))
 	}
-	return stages[s]
+	return stageNames[s]
 }
 
 // MarshalText returns the stage's name.
@@ -53,13 +53,13 @@ func (s Stage) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText sets the stage by name.
 func (s *Stage) UnmarshalText(text []byte) error {
-	for i, name := range stages {
+	for i, name := range stageNames {
 		if name == string(text) {
 			*s = Stage(i)
 			return nil
 		}
 	}
-	return fmt.Errorf("train: unknown stage %q: must be one of %s", text, strings.Join(stages[:], ", "))
+	return fmt.Errorf("train: unknown stage %q: must be one of %s", text, strings.Join(stageNames[:], ", "))
 }
 
 // observer calls an observing function, one call at a time, and never after the end of the run.
@@ -72,18 +72,18 @@ type observer struct {
 	closed   bool
 }
 
-// tell passes an event on.
-func (o *observer) tell(e Event) {
+// notify passes an event on.
+func (o *observer) notify(e Event) {
 	if o.f == nil {
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.last = e
-	o.call(e)
+	o.send(e)
 }
 
-func (o *observer) call(e Event) {
+func (o *observer) send(e Event) {
 	e.Elapsed = time.Since(o.began)
 	o.f(e)
 }
@@ -115,5 +115,5 @@ func (o *observer) stop() {
 	o.stopping = true
 	e := o.last
 	e.Stage, e.Result, e.Row = Stopping, objective.Result{}, nil
-	o.call(e)
+	o.send(e)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Ranks are processes that train one run together. Each rank embeds its own pieces of every batch
-// (Config.Chunk). Then all ranks get the embeddings of the whole batch, compute the same loss, and
+// (Config.MicroBatch). Then all ranks get the embeddings of the whole batch, compute the same loss, and
 // take the same step with the sum of all gradients. So every sample is compared with the samples
 // of all ranks, and the run has the same bits as that of one process with the same Chunk.
 //
@@ -22,14 +22,14 @@ type Ranks interface {
 	// Rank returns the number of this process, from 0 to Size() - 1.
 	Rank() int
 	Size() int
-	// All gives every rank the parts of all ranks: element r is from rank r. Parts may differ in
+	// AllGather gives every rank the parts of all ranks: element r is from rank r. Parts may differ in
 	// length.
-	All(part []byte) ([][]byte, error)
+	AllGather(part []byte) ([][]byte, error)
 	// Send gives x to a rank that calls Receive with as many values.
 	Send(to int, x []float32) error
 	Receive(from int, x []float32) error
-	// Spread copies x of rank 0 to x of all ranks.
-	Spread(x []float32) error
+	// Broadcast copies x of rank 0 to x of all ranks.
+	Broadcast(x []float32) error
 }
 
 // RankError is the error of a run whose ranks cannot go on together.
@@ -38,62 +38,63 @@ type RankError struct{ Err error }
 func (e *RankError) Error() string { return "between the ranks: " + e.Err.Error() }
 func (e *RankError) Unwrap() error { return e.Err }
 
-// moments is a Network that can update its running statistics later from the batch statistics of
+// momentsNetwork is a Network that can update its running statistics later from the batch statistics of
 // pieces. *nn.Net implements it.
-type moments interface {
-	HoldMoments(on bool)
+type momentsNetwork interface {
+	DeferMoments(on bool)
 	TakeMoments() []float64
-	MoveMoments(m []float64) error
+	ApplyMoments(m []float64) error
 }
 
-// together checks that ranks can share a run, and prepares the network.
-func (c *Config) together() error {
+// prepareRanks checks that ranks can share a run, and prepares the network.
+func (c *Config) prepareRanks() error {
 	if c.Ranks == nil {
 		return nil
 	}
-	if c.Chunk == 0 {
-		return errors.New("train: Config.Ranks needs Chunk: ranks share the pieces of a batch")
+	if c.MicroBatch == 0 {
+		return errors.New("train: Config.Ranks needs MicroBatch: ranks share the micro-batches of a batch")
 	}
-	m, ok := c.Network.(moments)
+	m, ok := c.Network.(momentsNetwork)
 	if !ok {
 		return errors.New("train: Config.Ranks needs a Network with the methods of *nn.Net for moments")
 	}
-	m.HoldMoments(true)
+	m.DeferMoments(true)
 	return nil
 }
 
-// parted is Data that can read a part of each batch, such as Images.
-type parted interface {
+// partReader is Data that can read a part of each batch, such as Images.
+type partReader interface {
 	EpochPart(ctx context.Context, epoch int, batches [][]int,
 		part func(n int) (first, end int)) iter.Seq2[Batch, error]
 }
 
-// read reads the batches: whole or, with ranks, only the samples of this process's pieces.
-func (t *Trainer) read(ctx context.Context, epoch int, batches [][]int) (iter.Seq2[Batch, error], error) {
+// readBatches reads the batches: whole or, with ranks, only the samples of this process's pieces.
+func (t *Trainer) readBatches(ctx context.Context, epoch int, batches [][]int) (iter.Seq2[Batch, error], error) {
 	if t.cfg.Ranks == nil {
 		return t.cfg.Data.Epoch(ctx, epoch, batches), nil
 	}
 	for _, b := range batches {
-		t.pieces.cut(len(b), t.cfg.Chunk)
-		if size := t.cfg.Ranks.Size(); t.pieces.count < size {
+		t.micro.divide(len(b), t.cfg.MicroBatch)
+		if size := t.cfg.Ranks.Size(); t.micro.count < size {
 			return nil, fmt.Errorf("a batch of %d samples in pieces of at most %d is %d pieces, too few for %d ranks: "+
-				"each rank needs a piece", len(b), t.cfg.Chunk, t.pieces.count, size)
+				"each rank needs a piece", len(b), t.cfg.MicroBatch, t.micro.count, size)
 		}
 	}
 	part := func(n int) (first, end int) {
-		p := pieces{ranks: t.cfg.Ranks}
-		p.cut(n, t.cfg.Chunk)
-		return p.mine()
+		p := microBatches{ranks: t.cfg.Ranks}
+		p.divide(n, t.cfg.MicroBatch)
+		return p.ownSamples()
 	}
-	if d, ok := t.cfg.Data.(parted); ok {
+	if d, ok := t.cfg.Data.(partReader); ok {
 		return d.EpochPart(ctx, epoch, batches, part), nil
 	}
-	return parts(t.cfg.Data.Epoch(ctx, epoch, batches), batches, part), nil
+	return takeParts(t.cfg.Data.Epoch(ctx, epoch, batches), batches, part), nil
 }
 
-// parts takes a part of each batch that is read whole. A batch with missing samples is passed on
+// takeParts takes a part of each batch that is read whole. A batch with missing samples is passed on
 // unchanged, so that whole returns the error.
-func parts(all iter.Seq2[Batch, error], batches [][]int, part func(n int) (first, end int)) iter.Seq2[Batch, error] {
+func takeParts(all iter.Seq2[Batch, error], batches [][]int, part func(n int) (first, end int)) iter.Seq2[Batch,
+	error] {
 	return func(yield func(Batch, error) bool) {
 		i := 0
 		for b, err := range all {
@@ -111,13 +112,13 @@ func parts(all iter.Seq2[Batch, error], batches [][]int, part func(n int) (first
 	}
 }
 
-// whole returns b, this process's part of a batch, with the positions of all samples of the batch.
-func (t *Trainer) whole(b Batch, all []int) (Batch, error) {
+// completeBatch returns b, this process's part of a batch, with the positions of all samples of the batch.
+func (t *Trainer) completeBatch(b Batch, all []int) (Batch, error) {
 	if t.cfg.Ranks == nil {
 		return b, nil
 	}
-	t.pieces.cut(len(all), t.cfg.Chunk)
-	first, end := t.pieces.mine()
+	t.micro.divide(len(all), t.cfg.MicroBatch)
+	first, end := t.micro.ownSamples()
 	if len(b.Pos) != end-first {
 		return b, errors.New("a sample cannot be read, and several ranks may not leave samples out: find it with " +
 			"kindred data info, and remove it from the data set")
@@ -126,8 +127,8 @@ func (t *Trainer) whole(b Batch, all []int) (Batch, error) {
 	return b, nil
 }
 
-// agree reports whether yes is true on any rank. Without ranks it returns yes.
-func (t *Trainer) agree(yes bool) (bool, error) {
+// isTrueOnAnyRank reports whether yes is true on any rank. Without ranks it returns yes.
+func (t *Trainer) isTrueOnAnyRank(yes bool) (bool, error) {
 	if t.cfg.Ranks == nil {
 		return yes, nil
 	}
@@ -135,7 +136,7 @@ func (t *Trainer) agree(yes bool) (bool, error) {
 	if yes {
 		b[0] = 1
 	}
-	all, err := t.cfg.Ranks.All(b)
+	all, err := t.cfg.Ranks.AllGather(b)
 	if err != nil {
 		return false, &RankError{err}
 	}
@@ -150,22 +151,22 @@ func (t *Trainer) agree(yes bool) (bool, error) {
 	return yes, nil
 }
 
-// ended returns the error of a run that must stop because the context has ended, on any rank.
-func (t *Trainer) ended(ctx context.Context) error {
-	if t.asked == nil {
+// contextError returns the error of a run that must stop because the context has ended, on any rank.
+func (t *Trainer) contextError(ctx context.Context) error {
+	if t.isAskedToStop == nil {
 		return ctx.Err()
 	}
-	stop, err := t.agree(t.asked())
+	stop, err := t.isTrueOnAnyRank(t.isAskedToStop())
 	if err == nil && stop {
 		err = context.Canceled
 	}
 	return err
 }
 
-// exchange completes the embeddings of a batch, where this process has rows first to end. It
+// gatherEmbeddings completes the embeddings of a batch, where this process has rows first to end. It
 // updates the running statistics by all pieces in order.
-func (p *pieces) exchange(first, end int) error {
-	net := p.net.(moments)
+func (p *microBatches) gatherEmbeddings(first, end int) error {
+	net := p.net.(momentsNetwork)
 	held := net.TakeMoments()
 	own := make([]byte, 0, 4*(end-first)*p.all.Cols+8*len(held))
 	for i := first; i < end; i++ {
@@ -176,22 +177,22 @@ func (p *pieces) exchange(first, end int) error {
 	for _, v := range held {
 		own = binary.LittleEndian.AppendUint64(own, math.Float64bits(v))
 	}
-	parts, err := p.ranks.All(own)
+	parts, err := p.ranks.AllGather(own)
 	if err != nil {
 		return &RankError{err}
 	}
 	for r, part := range parts {
-		if err := p.take(r, part, net); err != nil {
+		if err := p.readPart(r, part, net); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// take reads the embeddings and batch statistics that rank r computed for its pieces.
-func (p *pieces) take(r int, part []byte, net moments) error {
-	s := share(p.count, r, p.ranks.Size())
-	first, end := p.first(s.lo), p.first(s.hi)
+// readPart reads the embeddings and batch statistics that rank r computed for its pieces.
+func (p *microBatches) readPart(r int, part []byte, net momentsNetwork) error {
+	s := rankNode(p.count, r, p.ranks.Size())
+	first, end := p.firstSample(s.lo), p.firstSample(s.hi)
 	if size := 4 * (end - first) * p.all.Cols; len(part) < size || (len(part)-size)%8 != 0 {
 		return &RankError{fmt.Errorf("rank %d sent %d bytes for %d embeddings of length %d", r, len(part), end-first,
 			p.all.Cols)}
@@ -207,23 +208,23 @@ func (p *pieces) take(r int, part []byte, net moments) error {
 	for i := range m {
 		m[i] = math.Float64frombits(binary.LittleEndian.Uint64(part[8*i:]))
 	}
-	return net.MoveMoments(m)
+	return net.ApplyMoments(m)
 }
 
-// combine makes sums[root] the sum of all pieces, on every rank. At first, sums holds the sums of
+// reduceGradients makes sums[root] the sum of all pieces, on every rank. At first, sums holds the sums of
 // the largest nodes whose pieces all belong to this rank.
-func (p *pieces) combine(n node, sums map[node][]float32) error {
+func (p *microBatches) reduceGradients(n node, sums map[node][]float32) error {
 	me, size := p.ranks.Rank(), p.ranks.Size()
-	if n.within(share(p.count, me, size)) || n.leaf() {
+	if n.isWithin(rankNode(p.count, me, size)) || n.isLeaf() {
 		return nil
 	}
 	left, right := n.halves()
 	for _, half := range []node{right, left} {
-		if err := p.combine(half, sums); err != nil {
+		if err := p.reduceGradients(half, sums); err != nil {
 			return err
 		}
 	}
-	from, to := owner(right, p.count, size), owner(left, p.count, size)
+	from, to := ownerRank(right, p.count, size), ownerRank(left, p.count, size)
 	switch {
 	case me == from && me != to:
 		if err := p.ranks.Send(to, sums[right]); err != nil {
@@ -233,23 +234,24 @@ func (p *pieces) combine(n node, sums map[node][]float32) error {
 		delete(sums, right)
 	case me == to:
 		if me != from {
-			sums[right] = p.buffer()
+			sums[right] = p.takeBuffer()
 			if err := p.ranks.Receive(from, sums[right]); err != nil {
 				return &RankError{err}
 			}
 		}
-		p.join(n, sums)
+		p.addHalves(n, sums)
 	}
 	return nil
 }
 
-// EmbedAmong is Embed, shared among ranks. Each rank embeds some consecutive positions, and all
+// EmbedDistributed is Embed, shared among ranks. Each rank embeds some consecutive positions, and all
 // get the same bits. If ranks is nil, this process embeds all positions.
-func EmbedAmong(ctx context.Context, ranks Ranks, net Network, d Data, n, size int) (*matrix.Dense, []int, error) {
+func EmbedDistributed(ctx context.Context, ranks Ranks, net Network, d Data, n, size int) (*matrix.Dense, []int,
+	error) {
 	if ranks == nil {
 		return Embed(ctx, net, d, n, size)
 	}
-	own := share(n, ranks.Rank(), ranks.Size())
+	own := rankNode(n, ranks.Rank(), ranks.Size())
 	x, pos, err := embed(ctx, net, d, own.lo, own.hi, size)
 	if err != nil {
 		return nil, nil, err
@@ -261,7 +263,7 @@ func EmbedAmong(ctx context.Context, ranks Ranks, net Network, d Data, n, size i
 			part = binary.LittleEndian.AppendUint32(part, math.Float32bits(v))
 		}
 	}
-	parts, err := ranks.All(part)
+	parts, err := ranks.AllGather(part)
 	if err != nil {
 		return nil, nil, &RankError{err}
 	}

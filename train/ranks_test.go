@@ -31,7 +31,7 @@ func runRanks(ctx context.Context, size int, configured func() Config, change fu
 			change(r, &c)
 		}
 		all.Go(func() {
-			res, err := Run(ctx, c)
+			res, err := Loop(ctx, c)
 			out[r] = outcome{c, res, err}
 		})
 	}
@@ -44,23 +44,23 @@ func runRanks(ctx context.Context, size int, configured func() Config, change fu
 func TestRanks(t *testing.T) {
 	for name, configured := range map[string]func() Config{
 		"images, statistics of each piece": func() Config {
-			c := pictures(t, 40, false)
-			c.Chunk, c.Epochs = 5, 2
+			c := pictureConfig(t, 40, false)
+			c.MicroBatch, c.Epochs = 5, 2
 			return c
 		},
 		"images, kept statistics, pieces of unequal size": func() Config {
-			c := pictures(t, 40, true)
-			c.Chunk, c.Epochs = 6, 2
+			c := pictureConfig(t, 40, true)
+			c.MicroBatch, c.Epochs = 6, 2
 			return c
 		},
 		"rows, a learned margin, a memory": func() Config {
 			c := small(t, 3)
-			c.Chunk = 1
+			c.MicroBatch = 1
 			return c
 		},
 	} {
 		alone := configured()
-		want, err := Run(t.Context(), alone)
+		want, err := Loop(t.Context(), alone)
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -87,7 +87,7 @@ func TestRanks(t *testing.T) {
 func TestRanksGoOn(t *testing.T) {
 	configured := func() Config {
 		c := small(t, 2)
-		c.Chunk = 1
+		c.MicroBatch = 1
 		return c
 	}
 	var w written
@@ -102,11 +102,11 @@ func TestRanksGoOn(t *testing.T) {
 	for k, file := range w.files {
 		again := func() Config {
 			c := configured()
-			c.From = reread(t, file)
+			c.Resume = reread(t, file)
 			return c
 		}
 		alone := again()
-		res, err := Run(t.Context(), alone)
+		res, err := Loop(t.Context(), alone)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func TestRanksStop(t *testing.T) {
 	defer stop()
 	configured := func() Config {
 		c := small(t, 50)
-		c.Chunk = 1
+		c.MicroBatch = 1
 		return c
 	}
 	stores := make([]written, 3)
@@ -149,13 +149,13 @@ func TestRanksStop(t *testing.T) {
 			}
 		}
 		all.Go(func() {
-			res, err := Run(own, c)
+			res, err := Loop(own, c)
 			out[r] = outcome{c, res, err}
 		})
 	}
 	all.Wait()
 	for r, o := range out {
-		var stopped *Stopped
+		var stopped *StoppedError
 		if !errors.As(o.err, &stopped) || stopped.Epoch != 3 || stopped.Step != 1 {
 			t.Errorf("rank %d: %v, want a stop after 7 steps of 3 an epoch", r, o.err)
 		}
@@ -180,16 +180,16 @@ func (d missing) Epoch(ctx context.Context, epoch int, batches [][]int) iter.Seq
 func TestRanksMistakes(t *testing.T) {
 	cfg := small(t, 1)
 	cfg.Ranks = ranktest.New(1)[0]
-	if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), "Chunk") {
+	if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), "MicroBatch") {
 		t.Errorf("without pieces: %v", err)
 	}
-	cfg.Chunk, cfg.Network = 2, struct{ Pieces }{cfg.Network.(Pieces)}
+	cfg.MicroBatch, cfg.Network = 2, struct{ MicroBatchNetwork }{cfg.Network.(MicroBatchNetwork)}
 	if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), "moments") {
 		t.Errorf("a network that cannot hold moments back: %v", err)
 	}
 	configured := func() Config {
 		c := small(t, 1)
-		c.Chunk = 3
+		c.MicroBatch = 3
 		return c
 	}
 	for r, o := range runRanks(t.Context(), 3, configured, nil) {
@@ -215,7 +215,7 @@ func TestTree(t *testing.T) {
 	var walk func(n node, f func(node))
 	walk = func(n node, f func(node)) {
 		f(n)
-		if !n.leaf() {
+		if !n.isLeaf() {
 			left, right := n.halves()
 			if left.lo != n.lo || left.hi != right.lo || right.hi != n.hi || left.hi-left.lo < right.hi-right.lo {
 				t.Fatalf("%v has halves %v and %v", n, left, right)
@@ -228,7 +228,7 @@ func TestTree(t *testing.T) {
 		for size := 1; size <= count; size++ {
 			at := 0
 			for r := range size {
-				s := share(count, r, size)
+				s := rankNode(count, r, size)
 				if s.lo != at || s.hi <= s.lo {
 					t.Fatalf("%d pieces, %d ranks: rank %d has %v", count, size, r, s)
 				}
@@ -238,7 +238,7 @@ func TestTree(t *testing.T) {
 				t.Fatalf("%d pieces, %d ranks: %d are shared out", count, size, at)
 			}
 			walk(node{0, count}, func(n node) {
-				if s := share(count, owner(n, count, size), size); n.lo < s.lo || n.lo >= s.hi {
+				if s := rankNode(count, ownerRank(n, count, size), size); n.lo < s.lo || n.lo >= s.hi {
 					t.Fatalf("%d pieces, %d ranks: %v is owned by who has %v", count, size, n, s)
 				}
 			})

@@ -55,12 +55,12 @@ func pull(net Network) error { return onDevice(net, Remote.Pull) }
 // push copies the weights of a remote network to the device.
 func push(net Network) error { return onDevice(net, Remote.Push) }
 
-// failure returns the failure of a remote network's device.
-func failure(net Network) error { return onDevice(net, Remote.Err) }
+// deviceError returns the failure of a remote network's device.
+func deviceError(net Network) error { return onDevice(net, Remote.Err) }
 
-// ahead yields the batches of from. If the network is remote, each batch is staged while the one
+// prefetch yields the batches of from. If the network is remote, each batch is staged while the one
 // before it is in use.
-func ahead(net Network, from iter.Seq2[Batch, error], training bool) iter.Seq2[Batch, error] {
+func prefetch(net Network, from iter.Seq2[Batch, error], training bool) iter.Seq2[Batch, error] {
 	r, ok := net.(Remote)
 	if !ok {
 		return from

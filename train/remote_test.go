@@ -12,8 +12,8 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// away is a Remote that keeps its samples in memory.
-type away struct {
+// remoteNet is a Remote that keeps its samples in memory.
+type remoteNet struct {
 	*nn.Net
 	fail    int // the number of the Stage that fails, from 1; 0: none
 	mu      sync.Mutex
@@ -24,17 +24,17 @@ type away struct {
 	open    atomic.Int64 // staged and not released
 }
 
-func newAway(net Network) *away {
-	a := &away{Net: net.(*nn.Net)}
+func newRemoteNet(net Network) *remoteNet {
+	a := &remoteNet{Net: net.(*nn.Net)}
 	a.more = sync.NewCond(&a.mu)
 	return a
 }
 
-func (a *away) Pull() error { return nil }
-func (a *away) Push() error { return nil }
-func (a *away) Err() error  { return nil }
+func (a *remoteNet) Pull() error { return nil }
+func (a *remoteNet) Push() error { return nil }
+func (a *remoteNet) Err() error  { return nil }
 
-func (a *away) Stage(b Batch, training bool) (Staged, error) {
+func (a *remoteNet) Stage(b Batch, training bool) (Staged, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.staged++
@@ -47,7 +47,7 @@ func (a *away) Stage(b Batch, training bool) (Staged, error) {
 }
 
 type waiting struct {
-	net  *away
+	net  *remoteNet
 	x    []float32
 	n    int
 	gone bool
@@ -77,15 +77,15 @@ func (w *waiting) Release() {
 // computed, the run is that of the network itself, and nothing stays behind.
 func TestStagedAhead(t *testing.T) {
 	plain := small(t, 3)
-	want, err := Run(context.Background(), plain)
+	want, err := Loop(context.Background(), plain)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := small(t, 3)
-	a := newAway(c.Network)
+	a := newRemoteNet(c.Network)
 	a.total = c.Sampler.Batches()
 	c.Network = a
-	got, err := Run(context.Background(), c)
+	got, err := Loop(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,10 +107,10 @@ func TestStagedAhead(t *testing.T) {
 // its step, after the one before was trained.
 func TestDeviceIsLost(t *testing.T) {
 	c := small(t, 2)
-	a := newAway(c.Network)
+	a := newRemoteNet(c.Network)
 	a.fail, a.total = 3, c.Sampler.Batches()
 	c.Network = a
-	_, err := Run(context.Background(), c)
+	_, err := Loop(context.Background(), c)
 	var step *StepError
 	var device *DeviceError
 	if !errors.As(err, &step) || !errors.As(err, &device) || step.Epoch != 1 || step.Step != 3 || a.forward != 2 {
@@ -119,7 +119,8 @@ func TestDeviceIsLost(t *testing.T) {
 	if n := a.open.Load(); n != 0 {
 		t.Errorf("%d batches were not released", n)
 	}
-	if _, _, err := Embed(context.Background(), &away{Net: a.Net, fail: 1, more: sync.NewCond(new(sync.Mutex))}, c.Data,
+	if _, _, err := Embed(context.Background(), &remoteNet{Net: a.Net, fail: 1,
+		more: sync.NewCond(new(sync.Mutex))}, c.Data,
 		3, 2); !errors.As(err, &device) {
 		t.Errorf("embedding: %v", err)
 	}

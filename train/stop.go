@@ -6,26 +6,26 @@ import (
 	"fmt"
 )
 
-// Stopped is the error of a run that stopped because its context ended, and saved a checkpoint. It
+// StoppedError is the error of a run that stopped because its context ended, and saved a checkpoint. It
 // wraps the context's error.
-type Stopped struct {
+type StoppedError struct {
 	// Epoch is the epoch under way, from 1; after the last epoch it is Epochs+1. Step is the
 	// number of its Steps that were taken.
 	Epoch, Epochs, Step, Steps int
 	Err                        error
 }
 
-func (s *Stopped) Error() string { return fmt.Sprintf("%v: %s", s.Err, s.Where()) }
+func (s *StoppedError) Error() string { return fmt.Sprintf("%v: %s", s.Err, s.Where()) }
 
 // Where returns in words where the run stopped.
-func (s *Stopped) Where() string {
+func (s *StoppedError) Where() string {
 	if s.Epoch > s.Epochs {
 		return "stopped after its last epoch"
 	}
 	return fmt.Sprintf("stopped in epoch %d after step %d of %d", s.Epoch, s.Step, s.Steps)
 }
 
-func (s *Stopped) Unwrap() error { return s.Err }
+func (s *StoppedError) Unwrap() error { return s.Err }
 
 // ErrNoSamples is the error of a step whose batch has no readable sample.
 var ErrNoSamples = errors.New("none of the batch's samples could be read")
@@ -43,6 +43,6 @@ func (e *StepError) Error() string {
 
 func (e *StepError) Unwrap() error { return e.Err }
 
-func interrupted(err error) bool {
+func isInterruption(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -30,14 +30,14 @@ type Config struct {
 
 	Epochs int
 
-	// Chunk, if not 0, is the number of samples that go through the network at a time. The network
+	// MicroBatch, if not 0, is the number of samples that go through the network at a time. The network
 	// must implement Pieces. It then needs memory for Chunk samples, besides the samples and
 	// embeddings of the batch. A larger batch is embedded piece by piece, the objective gets the
 	// whole batch, and each piece goes through the network again to send its gradient back. The
 	// step differs from that of the whole batch only by rounding, unless batch norm uses batch
 	// statistics. Then it uses the statistics of each piece (ghost batch norm), and every piece
 	// updates the running statistics.
-	Chunk int
+	MicroBatch int
 	// Ranks, if set, are processes that train this run together. All have the same Config except
 	// for Ranks, Store and Observe. Ranks needs Chunk, and a Network that can delay the update of
 	// running statistics, as *nn.Net can. A batch needs a piece for each rank, and every sample
@@ -46,28 +46,28 @@ type Config struct {
 
 	// Eval, if set, scores the network after an epoch. last marks the run's final scores.
 	Eval func(ctx context.Context, epoch int, last bool) ([]Metric, error)
-	// Every is the number of epochs between evaluations; default 1. The last epoch is always
+	// EvalEvery is the number of epochs between evaluations; default 1. The last epoch is always
 	// scored. Untrained also scores the network before the first step, as epoch 0, which has no
 	// row. The run may end with it; see Best.
-	Every     int
+	EvalEvery int
 	Untrained bool
-	// Before, if set, computes the scores of Result.Untrained in place of Eval. It is for a
+	// EvalUntrained, if set, computes the scores of Result.Untrained in place of Eval. It is for a
 	// network that works best with other samples than those of training, such as larger images.
-	// With BeforeCounts these scores also count as epoch 0 for Best, and Before is called again,
-	// with last set, if the run ends with epoch 0. Without BeforeCounts the scores of Eval count.
-	Before       func(ctx context.Context, last bool) ([]Metric, error)
-	BeforeCounts bool
-	// Best keeps the best epoch's network. The zero value keeps the last epoch's network.
-	Best Best
+	// With UntrainedCompetes these scores also count as epoch 0 for Best, and Before is called again,
+	// with last set, if the run ends with epoch 0. Without UntrainedCompetes the scores of Eval count.
+	EvalUntrained     func(ctx context.Context, last bool) ([]Metric, error)
+	UntrainedCompetes bool
+	// EarlyStopping keeps the best epoch's network. The zero value keeps the last epoch's network.
+	EarlyStopping EarlyStopping
 	// Average, if positive, is the number of epochs over which the weights are averaged. The
 	// average is scored and kept, but training continues with the weights themselves. For the
 	// first Average epochs the average is the mean of all steps so far; after that, older steps
 	// fade. Running statistics are averaged too, the loss's parameters are not. The average takes
 	// memory for one more copy of the network.
 	Average float64
-	// Line searches for the kept network on the line from the start to the best epoch. It needs
+	// Interpolation searches for the kept network on the line from the start to the best epoch. It needs
 	// Best.
-	Line Line
+	Interpolation Interpolation
 	// Budget, if positive, ends the run after the epoch in which the time of its
 	// steps and evaluations in this process reaches Budget.
 	Budget time.Duration
@@ -78,11 +78,11 @@ type Config struct {
 
 	// Store, if set, gets a checkpoint after every epoch, before an epoch is scored, when the
 	// context has ended, and every Between steps if Between is not 0.
-	Store   Store
-	Between int
-	// From, if set, is the checkpoint to resume from. The rest of Config must be as it was when
+	Store              Store
+	CheckpointInterval int
+	// Resume, if set, is the checkpoint to resume from. The rest of Config must be as it was when
 	// the checkpoint was made, except that Epochs may grow.
-	From *Checkpoint
+	Resume *Checkpoint
 	// Finish takes no further step. The epoch under way in From ends and is scored, and the run
 	// ends as after its last epoch. From must have at least one step.
 	Finish bool
@@ -90,7 +90,7 @@ type Config struct {
 	Origin Origin
 
 	// Warn, if set, returns a warning about an epoch with these sums, or "".
-	Warn func(*Sums) string
+	Warn func(*Totals) string
 	// Observe, if set, is called with the progress of the run, one call at a time.
 	Observe func(Event)
 }
@@ -105,8 +105,8 @@ type Result struct {
 	// Untrained are the scores before the first step, with Config.Untrained. Compared is the
 	// change of samples since then, with Best.Paired.
 	Untrained []Metric
-	Compared  *Compared
-	// Place is the network's place on Config.Line; 0 without Line. Spent says that Config.Budget
+	Compared  *PairedComparison
+	// Place is the network's place on Config.Interpolation; 0 without Line. Spent says that Config.Budget
 	// ended the run, and Late that Config.Deadline did.
 	Place       float64
 	Spent, Late bool
@@ -121,22 +121,22 @@ type Trainer struct {
 	samples int // number of samples trained on by this process
 	grad    *matrix.Dense
 	batch   objective.Batch
-	pieces  pieces
+	micro   microBatches
 
-	lose  func()      // ends the critical section of steps that no checkpoint has; nil without such steps
-	asked func() bool // with ranks, reports whether this one must stop
+	endCritical   func()      // ends the critical section of steps that no checkpoint has; nil without such steps
+	isAskedToStop func() bool // with ranks, reports whether this one must stop
 
-	average average
-	origin  []safetensors.Tensor // weights before training, under originPrefix
-	best    []safetensors.Tensor // tensors of the best epoch, under bestPrefix
-	latest  []safetensors.Tensor // tensors of the last step, once the network has its final weights
-	used    time.Duration        // time of the epochs of this process
-	scoring time.Duration        // time of the last evaluation
-	late    bool                 // Config.Deadline ends the run with the epoch under way
+	average      weightAverage
+	startTensors []safetensors.Tensor // weights before training, under startPrefix
+	best         []safetensors.Tensor // tensors of the best epoch, under bestPrefix
+	latest       []safetensors.Tensor // tensors of the last step, once the network has its final weights
+	elapsed      time.Duration        // time of the epochs of this process
+	scoring      time.Duration        // time of the last evaluation
+	isLate       bool                 // Config.Deadline ends the run with the epoch under way
 }
 
-// Run trains c.Network: New, then Trainer.Run.
-func Run(ctx context.Context, c Config) (*Result, error) {
+// Loop trains c.Network: New, then Trainer.Run.
+func Loop(ctx context.Context, c Config) (*Result, error) {
 	t, err := New(c)
 	if err != nil {
 		return nil, err
@@ -150,28 +150,28 @@ func New(c Config) (*Trainer, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	c.Every = max(c.Every, 1)
+	c.EvalEvery = max(c.EvalEvery, 1)
 	t := &Trainer{cfg: c}
-	if c.Chunk > 0 {
-		net, ok := c.Network.(Pieces)
+	if c.MicroBatch > 0 {
+		net, ok := c.Network.(MicroBatchNetwork)
 		if !ok {
-			return nil, errors.New("train: Config.Chunk needs a Network with the method ForwardPiece")
+			return nil, errors.New("train: Config.MicroBatch needs a Network with the method ForwardMicroBatch")
 		}
-		t.pieces.net, t.pieces.ranks = net, c.Ranks
+		t.micro.net, t.micro.ranks = net, c.Ranks
 	}
-	if err := c.together(); err != nil {
+	if err := c.prepareRanks(); err != nil {
 		return nil, err
 	}
 	var err error
 	if t.average, err = newAverage(c.Network, c.Average, c.Sampler.Batches()); err != nil {
 		return nil, err
 	}
-	if c.keepsOrigin() {
-		t.origin = networkTensors(originPrefix, c.Network)
+	if c.keepsStart() {
+		t.startTensors = copyNetworkTensors(startPrefix, c.Network)
 	}
-	if c.From != nil {
-		if err := t.restore(c.From); err != nil {
-			return nil, fmt.Errorf("%s: %w", cmp.Or(c.From.Name, "the checkpoint"), err)
+	if c.Resume != nil {
+		if err := t.restore(c.Resume); err != nil {
+			return nil, fmt.Errorf("%s: %w", cmp.Or(c.Resume.Name, "the checkpoint"), err)
 		}
 	}
 	if c.Finish && t.state.Epoch == 0 && t.state.Step == 0 {
@@ -188,15 +188,15 @@ func (t *Trainer) Run(ctx context.Context) (*Result, error) {
 	defer t.observer.watch(ctx)()
 	if t.cfg.Ranks != nil { // all ranks must stop at the same step
 		own := ctx
-		t.asked, ctx = func() bool { return own.Err() != nil }, context.WithoutCancel(ctx)
+		t.isAskedToStop, ctx = func() bool { return own.Err() != nil }, context.WithoutCancel(ctx)
 		defer critical.Begin(ctx, 0)()
 	}
-	defer t.saved()
+	defer t.endUnsaved()
 	t.observe(Event{Stage: Started})
 	if err := t.loop(ctx); err != nil {
 		return nil, err
 	}
-	if err := t.settle(ctx); err != nil {
+	if err := t.finalizeNetwork(ctx); err != nil {
 		return nil, err
 	}
 	return t.result(), nil
@@ -210,7 +210,7 @@ func (c *Config) check() error {
 	}{
 		{c.Network == nil, "Network"}, {c.Data == nil, "Data"}, {c.Sampler == nil, "Sampler"},
 		{c.Objective == nil, "Objective"}, {c.Optimizer == nil, "Optimizer"}, {c.Labels == nil, "Labels"},
-		{c.Best.on() && c.Eval == nil, "Eval, which Best needs,"},
+		{c.EarlyStopping.isOn() && c.Eval == nil, "Eval, which EarlyStopping needs,"},
 	} {
 		if p.missing {
 			return fmt.Errorf("train: Config.%s is not set", p.what)
@@ -219,18 +219,18 @@ func (c *Config) check() error {
 	switch {
 	case c.Epochs < 1:
 		return fmt.Errorf("train: Config.Epochs is %d: must be at least 1", c.Epochs)
-	case !(c.Best.Rise >= 0):
-		return fmt.Errorf("train: Config.Best.Rise is %v: must be at least 0", c.Best.Rise)
-	case c.Average < 0 || c.Line.Parts < 0 || c.Budget < 0:
-		return fmt.Errorf("train: Config.Average is %v, Line.Parts %d, Budget %v: none may be negative; 0 turns one "+
-			"off", c.Average, c.Line.Parts,
+	case !(c.EarlyStopping.MinDelta >= 0):
+		return fmt.Errorf("train: Config.EarlyStopping.MinDelta is %v: must be at least 0", c.EarlyStopping.MinDelta)
+	case c.Average < 0 || c.Interpolation.Parts < 0 || c.Budget < 0:
+		return fmt.Errorf("train: Config.Average is %v, Interpolation.Parts %d, Budget %v: none may be negative; "+
+			"0 turns one off", c.Average, c.Interpolation.Parts,
 			c.Budget)
 	case !c.Deadline.IsZero() && c.Ranks != nil:
 		return errors.New("train: Config.Deadline and Ranks are both set: only one is allowed, because clocks differ")
-	case c.Line.on() && !c.Best.on():
-		return errors.New("train: Config.Line needs Best, because it compares places by the metric of Best")
-	case c.Chunk < 0:
-		return fmt.Errorf("train: Config.Chunk is %d: must not be negative; 0 means whole batches", c.Chunk)
+	case c.Interpolation.isOn() && !c.EarlyStopping.isOn():
+		return errors.New("train: Config.Interpolation needs EarlyStopping, because it compares places by its metric")
+	case c.MicroBatch < 0:
+		return fmt.Errorf("train: Config.MicroBatch is %d: must not be negative; 0 means whole batches", c.MicroBatch)
 	case c.IDs != nil && len(c.IDs) != len(c.Labels):
 		return fmt.Errorf("train: Config.Labels has %d labels, but IDs has %d: the numbers must be "+
 			"equal", len(c.Labels), len(c.IDs))
@@ -243,13 +243,13 @@ func (c *Config) check() error {
 func (t *Trainer) result() *Result {
 	r := &Result{History: t.state.History, Epoch: t.state.Epoch, Untrained: t.state.Untrained,
 		Compared: t.state.Compared}
-	r.Spent, r.Late = t.spent(), t.late
-	if t.cfg.Best.on() {
+	r.Spent, r.Late = t.isOverBudget(), t.isLate
+	if t.cfg.EarlyStopping.isOn() {
 		r.Epoch, r.Metrics, r.Place = t.state.Best.Epoch, t.state.Final, t.state.Best.Place
 		if t.state.Returned {
 			r.Epoch, r.Place = 0, 0
 		}
-	} else if t.average.on() {
+	} else if t.average.isOn() {
 		r.Metrics = t.state.Final
 	} else if n := len(r.History); n > 0 {
 		r.Metrics = r.History[n-1].Metrics
@@ -264,5 +264,5 @@ func (t *Trainer) observe(e Event) {
 	if t.state.Best != nil {
 		e.Best = t.state.Best.Epoch
 	}
-	t.observer.tell(e)
+	t.observer.notify(e)
 }

@@ -22,7 +22,7 @@ func TestGoesOnFromEveryCheckpoint(t *testing.T) {
 	var w written
 	whole := small(t, 3)
 	whole.Store = &w
-	want, err := Run(t.Context(), whole)
+	want, err := Loop(t.Context(), whole)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,8 +31,8 @@ func TestGoesOnFromEveryCheckpoint(t *testing.T) {
 	}
 	for k, file := range w.files {
 		cfg := small(t, 3)
-		cfg.From = reread(t, file)
-		got, err := Run(t.Context(), cfg)
+		cfg.Resume = reread(t, file)
+		got, err := Loop(t.Context(), cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,9 +75,9 @@ func TestBest(t *testing.T) {
 		run := func(from *Checkpoint, w Store) (*Result, Config, *scores) {
 			cfg := small(t, 7)
 			s := &scores{net: cfg.Network, value: value}
-			cfg.Every, cfg.Eval, cfg.Store, cfg.From = 1, s.eval, w, from
-			cfg.Best = Best{Metric: "val_recall@1", Patience: patience}
-			res, err := Run(t.Context(), cfg)
+			cfg.EvalEvery, cfg.Eval, cfg.Store, cfg.Resume = 1, s.eval, w, from
+			cfg.EarlyStopping = EarlyStopping{Metric: "val_recall@1", Patience: patience}
+			res, err := Loop(t.Context(), cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,15 +106,15 @@ func TestBest(t *testing.T) {
 		// The last checkpoint goes on where training ended, not at the best epoch.
 		last := reread(t, w.files[len(w.files)-1])
 		longer := small(t, 8)
-		longer.From, longer.Every = last, 1
+		longer.Resume, longer.EvalEvery = last, 1
 		plain := small(t, 8)
 		if patience == 2 {
 			continue
 		}
-		if _, err := Run(t.Context(), longer); err != nil {
+		if _, err := Loop(t.Context(), longer); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Run(t.Context(), plain); err != nil {
+		if _, err := Loop(t.Context(), plain); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(weights(longer.Network), weights(plain.Network)) {
@@ -125,33 +125,34 @@ func TestBest(t *testing.T) {
 
 func TestBestMistakes(t *testing.T) {
 	cfg := small(t, 1)
-	cfg.Best.Metric = "x"
+	cfg.EarlyStopping.Metric = "x"
 	if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), "Eval") {
 		t.Errorf("nothing to go by: %v", err)
 	}
 	s := &scores{net: cfg.Network, value: []float64{0, 1}}
 	cfg.Eval = s.eval
-	if _, err := Run(t.Context(), cfg); err == nil ||
+	if _, err := Loop(t.Context(), cfg); err == nil ||
 		!strings.Contains(err.Error(), "no metric x among [val_recall@1]") {
 		t.Errorf("another metric: %v", err)
 	}
 	cfg = small(t, 1)
 	s.value[1] = math.Inf(1)
 	cfg.Eval = s.eval
-	if _, err := Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "recall@1 after epoch 1 is +Inf") {
+	if _, err := Loop(t.Context(), cfg); err == nil || !strings.Contains(err.Error(),
+		"recall@1 after epoch 1 is +Inf") {
 		t.Errorf("no number: %v", err)
 	}
 	// A run that has ended cannot be asked for its best epoch afterwards.
 	cfg = small(t, 1)
 	var w written
 	cfg.Store = &w
-	if _, err := Run(t.Context(), cfg); err != nil {
+	if _, err := Loop(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
 	s.value[1] = 1
 	again := small(t, 1)
-	again.From, again.Eval, again.Best.Metric = reread(t, w.files[len(w.files)-1]), s.eval, "val_recall@1"
-	if _, err := Run(t.Context(), again); err == nil || !strings.Contains(err.Error(), "was trained without it") {
+	again.Resume, again.Eval, again.EarlyStopping.Metric = reread(t, w.files[len(w.files)-1]), s.eval, "val_recall@1"
+	if _, err := Loop(t.Context(), again); err == nil || !strings.Contains(err.Error(), "was trained without it") {
 		t.Errorf("asked too late: %v", err)
 	}
 }
@@ -171,14 +172,14 @@ func (s *slow) Forward(x []float32, n int) *matrix.Dense {
 // run goes on to the bits of one that was not stopped.
 func TestStoppingIsToldAtOnce(t *testing.T) {
 	whole := small(t, 2)
-	want, err := Run(t.Context(), whole)
+	want, err := Loop(t.Context(), whole)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var w written
 	cfg := small(t, 2)
-	cfg.Store, cfg.Between = &w, 0
+	cfg.Store, cfg.CheckpointInterval = &w, 0
 	told := make(chan Event, 1)
 	passes := 0
 	cfg.Network = &slow{cfg.Network.(*nn.Net), func() {
@@ -201,8 +202,8 @@ func TestStoppingIsToldAtOnce(t *testing.T) {
 			told <- e
 		}
 	}
-	_, err = Run(ctx, cfg)
-	var stopped *Stopped
+	_, err = Loop(ctx, cfg)
+	var stopped *StoppedError
 	if !errors.As(err, &stopped) || !errors.Is(err, context.Canceled) || stopped.Epoch != 1 || stopped.Step != 2 ||
 		n != 1 {
 		t.Fatalf("%v, told %d times", err, n)
@@ -210,15 +211,15 @@ func TestStoppingIsToldAtOnce(t *testing.T) {
 	if s := err.Error(); s != "context canceled: stopped in epoch 1 after step 2 of 3" {
 		t.Error(s)
 	}
-	if s := (&Stopped{Epoch: 3, Epochs: 2}).Where(); s != "stopped after its last epoch" {
+	if s := (&StoppedError{Epoch: 3, Epochs: 2}).Where(); s != "stopped after its last epoch" {
 		t.Error(s)
 	}
 	if len(w.files) != 1 {
 		t.Fatalf("%d checkpoints", len(w.files))
 	}
 	again := small(t, 2)
-	again.From = reread(t, w.files[0])
-	got, err := Run(t.Context(), again)
+	again.Resume = reread(t, w.files[0])
+	got, err := Loop(t.Context(), again)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +232,7 @@ func TestNobodyIsToldAfterTheEnd(t *testing.T) {
 	cfg := small(t, 1)
 	var seen []Stage
 	cfg.Observe = func(e Event) { seen = append(seen, e.Stage) }
-	if _, err := Run(ctx, cfg); err != nil {
+	if _, err := Loop(ctx, cfg); err != nil {
 		t.Fatal(err)
 	}
 	cancel()
@@ -243,7 +244,7 @@ func TestNobodyIsToldAfterTheEnd(t *testing.T) {
 	stop()
 	cfg, seen = small(t, 1), nil
 	cfg.Observe = func(e Event) { seen = append(seen, e.Stage) }
-	if _, err := Run(already, cfg); err == nil || !slices.Contains(seen, Stopping) {
+	if _, err := Loop(already, cfg); err == nil || !slices.Contains(seen, Stopping) {
 		t.Errorf("%v, told %v", err, seen)
 	}
 }
@@ -282,7 +283,7 @@ func TestWhatIsMissing(t *testing.T) {
 	} {
 		cfg := small(t, 1)
 		change(&cfg)
-		if _, err := Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Loop(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v does not say %q", err, want)
 		}
 	}
@@ -337,7 +338,7 @@ func TestEmbed(t *testing.T) {
 
 func TestConsecutive(t *testing.T) {
 	for n, want := range map[int]string{0: "[]", 4: "[[0 1] [2 3]]", 5: "[[0 1] [2 3] [4]]"} {
-		if got := fmt.Sprint(consecutive(0, n, 2)); got != want {
+		if got := fmt.Sprint(consecutiveBatches(0, n, 2)); got != want {
 			t.Errorf("%d: %s", n, got)
 		}
 	}
@@ -360,7 +361,7 @@ func (s spoilt) Epoch(ctx context.Context, epoch int, batches [][]int) iter.Seq2
 func TestStepsThatCannotBeTaken(t *testing.T) {
 	cfg := small(t, 1)
 	cfg.Data = spoilt{cfg.Data}
-	_, err := Run(t.Context(), cfg)
+	_, err := Loop(t.Context(), cfg)
 	var step *StepError
 	if !errors.As(err, &step) || step.Epoch != 1 || step.Step != 1 || !errors.Is(err, nn.ErrNotFinite) ||
 		!strings.HasPrefix(err.Error(), "epoch 1, step 1: ") {
@@ -368,7 +369,7 @@ func TestStepsThatCannotBeTaken(t *testing.T) {
 	}
 	cfg = small(t, 1)
 	cfg.Objective = steep{cfg.Objective}
-	if _, err = Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "first in layer out.") {
+	if _, err = Loop(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "first in layer out.") {
 		t.Errorf("a gradient of infinity: %v", err)
 	}
 }
@@ -395,13 +396,13 @@ func TestSums(t *testing.T) {
 	if _, err := e.Metric("seen_nmi"); err == nil || !strings.Contains(err.Error(), "[test_recall@1 test_label_nmi]") {
 		t.Errorf("a metric that is not there: %v", err)
 	}
-	if s := (&Sums{Steps: 4, Loss: 2, Tuples: 8, Active: 2}); s.MeanLoss() != 0.5 || s.ActiveShare() != 0.25 {
+	if s := (&Totals{Steps: 4, Loss: 2, Tuples: 8, Active: 2}); s.MeanLoss() != 0.5 || s.ActiveShare() != 0.25 {
 		t.Errorf("mean loss %v, active %v", s.MeanLoss(), s.ActiveShare())
 	}
-	if s := (&Sums{}); s.MeanLoss() != 0 || s.ActiveShare() != 0 {
+	if s := (&Totals{}); s.MeanLoss() != 0 || s.ActiveShare() != 0 {
 		t.Errorf("of nothing: mean loss %v, active %v", s.MeanLoss(), s.ActiveShare())
 	}
-	if s := (&Sums{Steps: 1, Loss: 3, Tuples: 1, Active: 1}); s.MeanLoss() != 3 || s.ActiveShare() != 1 {
+	if s := (&Totals{Steps: 1, Loss: 3, Tuples: 1, Active: 1}); s.MeanLoss() != 3 || s.ActiveShare() != 1 {
 		t.Errorf("of one: mean loss %v, active %v", s.MeanLoss(), s.ActiveShare())
 	}
 }

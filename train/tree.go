@@ -12,8 +12,8 @@ import "math/bits"
 // the same bits as one process.
 type node struct{ lo, hi int }
 
-// leaf reports whether the node is a single piece.
-func (n node) leaf() bool { return n.hi-n.lo == 1 }
+// isLeaf reports whether the node is a single piece.
+func (n node) isLeaf() bool { return n.hi-n.lo == 1 }
 
 // halves returns the two nodes whose sum is the node.
 func (n node) halves() (left, right node) {
@@ -21,17 +21,17 @@ func (n node) halves() (left, right node) {
 	return node{n.lo, mid}, node{mid, n.hi}
 }
 
-// share returns the consecutive pieces of rank r out of size ranks. The numbers of pieces differ
+// rankNode returns the consecutive pieces of rank r out of size ranks. The numbers of pieces differ
 // by at most one.
-func share(count, r, size int) node { return node{r * count / size, (r + 1) * count / size} }
+func rankNode(count, r, size int) node { return node{r * count / size, (r + 1) * count / size} }
 
-// within reports whether all pieces of n are among those of m.
-func (n node) within(m node) bool { return m.lo <= n.lo && n.hi <= m.hi }
+// isWithin reports whether all pieces of n are among those of m.
+func (n node) isWithin(m node) bool { return m.lo <= n.lo && n.hi <= m.hi }
 
-// owner returns the rank that has the sum of a node: the rank of its first piece.
-func owner(n node, count, size int) int {
+// ownerRank returns the rank that has the sum of a node: the rank of its first piece.
+func ownerRank(n node, count, size int) int {
 	for r := range size {
-		if s := share(count, r, size); n.lo < s.hi {
+		if s := rankNode(count, r, size); n.lo < s.hi {
 			return r
 		}
 	}

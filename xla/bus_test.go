@@ -130,7 +130,7 @@ func bytesAreNormalized(t *testing.T, name string) {
 			if training {
 				e := s.Forward()
 				made[k] = append(made[k], e.Data...)
-				dev.Backward(matrix.Of(e.Rows, e.Cols, slices.Clone(e.Data)))
+				dev.Backward(matrix.FromSlice(e.Rows, e.Cols, slices.Clone(e.Data)))
 			} else {
 				made[k] = append(made[k], s.Infer().Data...)
 			}

@@ -25,7 +25,8 @@ func TestDevices(t *testing.T) {
 				opt := nn.Options{Seed: 5, FrozenNorm: true}
 				cpu, host, dev := twinsOn(t, open(t, devices+1), spec, opt)
 				for _, n := range []int{7, 2} {
-					x, dE := drawn(name, n*spec.Input.Len()), matrix.Of(n, cpu.Dim(), drawn("slope", n*cpu.Dim()))
+					x, dE := drawn(name, n*spec.Input.Len()),
+						matrix.FromSlice(n, cpu.Dim(), drawn("slope", n*cpu.Dim()))
 					near(t, "embeddings in evaluation", cpu.Infer(x, n).Data, dev.Infer(x, n).Data)
 					near(t, "embeddings in training", cpu.Forward(x, n).Data, dev.Forward(x, n).Data)
 					cpu.Backward(dE)

@@ -5,7 +5,7 @@
 //	net, err := nn.New(spec, nn.Options{Seed: 1})
 //	backend, err := xla.Open(xla.Choice{Devices: 1})   // the best that this machine has
 //	dev, err := xla.New(backend, net, xla.Options{Seed: 1})
-//	e := dev.Forward(x, n)                             // train.Run does this
+//	e := dev.Forward(x, n)                             // train.Loop does this
 //	dev.Backward(dE)
 //
 // Losses, miners and samplers run on the CPU: only images, embeddings and their gradient

@@ -141,7 +141,7 @@ func compare(t *testing.T, name string, spec *nn.Spec, opt nn.Options) {
 		x := drawn(name+string(rune('a'+step)), n*spec.Input.Len())
 		near(t, "embeddings in evaluation", cpu.Infer(x, n).Data, dev.Infer(x, n).Data)
 		near(t, "embeddings in training", cpu.Forward(x, n).Data, dev.Forward(x, n).Data)
-		dE := matrix.Of(n, cpu.Dim(), drawn("slope"+name, n*cpu.Dim()))
+		dE := matrix.FromSlice(n, cpu.Dim(), drawn("slope"+name, n*cpu.Dim()))
 		cpu.Backward(dE)
 		dev.Backward(dE)
 		for _, err := range []error{dev.Pull(), dev.PullGradients()} {
@@ -188,7 +188,7 @@ func TestBFloat16(t *testing.T) {
 		spec := netcases.Layers()[name]
 		cpu, host, dev := twins(t, spec, nn.Options{Seed: 3, Precision: nn.BFloat16})
 		const n = 4
-		x, dE := drawn(name, n*spec.Input.Len()), matrix.Of(n, cpu.Dim(), drawn("slope", n*cpu.Dim()))
+		x, dE := drawn(name, n*spec.Input.Len()), matrix.FromSlice(n, cpu.Dim(), drawn("slope", n*cpu.Dim()))
 		within(t, 2e-2, name+": embeddings", cpu.Forward(x, n).Data, dev.Forward(x, n).Data)
 		cpu.Backward(dE)
 		dev.Backward(dE)

@@ -53,8 +53,8 @@ func momentCount(c *optim.Config) int {
 	return 0
 }
 
-// Move takes a step of the optimizer, the same on every device.
-func (e *Net) Move(m optim.Move) {
+// TakeStep takes a step of the optimizer, the same on every device.
+func (e *Net) TakeStep(m optim.DeviceStep) {
 	if e.err != nil || e.values[trained] == 0 {
 		return
 	}
@@ -69,7 +69,7 @@ func (e *Net) Move(m optim.Move) {
 		}
 	}
 	step := []float32{float32(m.Clip), float32(1 / math.Sqrt(m.Bias2)), float32(1 / m.Bias1)}
-	rules := map[*held]optim.Rule{}
+	rules := map[*held]optim.ParamStep{}
 	for _, r := range m.Params {
 		rules[e.moved[r.Param]] = r
 	}

@@ -43,7 +43,7 @@ func newProblem() problem {
 		{Kind: nn.GlobalAvgPool}, {Kind: nn.Dropout, Rate: 0.1}, {Kind: nn.Dense, Name: "end", Out: 3},
 		{Kind: nn.L2Normalize}}}}
 	n := 48
-	p.x = matrix.Of(n, p.spec.Input.Len(), drawn("problem", n*p.spec.Input.Len()))
+	p.x = matrix.FromSlice(n, p.spec.Input.Len(), drawn("problem", n*p.spec.Input.Len()))
 	for i := range n {
 		p.labels = append(p.labels, int64(i%4))
 		p.x.Row(i)[i%4] += 2
@@ -67,13 +67,13 @@ func (p *problem) run(t *testing.T, net train.Network, on optim.Device, epochs i
 	if on == nil {
 		o, err = optim.New(p.optim, train.Params(net, obj))
 	} else {
-		o, err = optim.NewOn(p.optim, train.Params(net, obj), on)
+		o, err = optim.NewOnDevice(p.optim, train.Params(net, obj), on)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := train.Run(context.Background(), train.Config{Network: net, Data: train.Rows{X: p.x}, Labels: p.labels,
-		Sampler: draw, Objective: obj, Optimizer: o, Epochs: epochs, From: from, Store: store})
+	res, err := train.Loop(context.Background(), train.Config{Network: net, Data: train.Rows{X: p.x}, Labels: p.labels,
+		Sampler: draw, Objective: obj, Optimizer: o, Epochs: epochs, Resume: from, Store: store})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,13 +176,13 @@ func TestFrozenParameters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opt, err := optim.NewOn(optim.Config{WeightDecay: 0.1}, host.Params(), dev)
+		opt, err := optim.NewOnDevice(optim.Config{WeightDecay: 0.1}, host.Params(), dev)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
 			e := dev.Forward(drawn("frozen", 3*spec.Input.Len()), 3)
-			dev.Backward(matrix.Of(e.Rows, e.Cols, slices.Clone(e.Data)))
+			dev.Backward(matrix.FromSlice(e.Rows, e.Cols, slices.Clone(e.Data)))
 			opt.Step()
 		}
 		if err := dev.Pull(); err != nil {

@@ -343,7 +343,7 @@ func (f *calibrateFlags) crossFit(ctx context.Context, a *app, arg, keep string)
 	if stopped := (*run.StoppedError)(nil); errors.As(err, &stopped) {
 		return nil, resumableError{error: err, command: f.commandLine(arg),
 			where: fmt.Sprintf("fold %d of %d, %s; what is trained is kept in %s",
-				fold, f.opt.Folds, stopped.Stopped.Where(), escape.Name(keep))}
+				fold, f.opt.Folds, stopped.StoppedError.Where(), escape.Name(keep))}
 	}
 	return s, err
 }

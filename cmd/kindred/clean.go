@@ -196,7 +196,7 @@ func (f *cleanFlags) findDefects(ctx context.Context, a *app, r *itemsource.Item
 		return err
 	}
 	f.judged = quality.ScorePhotos(measures)
-	if r.Set.Files() {
+	if r.Set.HasLocalFiles() {
 		f.together, err = quality.FindBursts(ctx, part, func(i int) string { return r.Split(i) })
 	}
 	return err

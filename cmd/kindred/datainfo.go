@@ -167,7 +167,7 @@ func printInfo(out io.Writer, r *inspect.Report, full bool) error {
 		fmt.Fprintln(out, "note: "+escape.Text(n))
 	}
 	if l := r.Levels; l != nil {
-		fmt.Fprintln(out, "labels: "+escape.Text(l.Say(l.Label, "kindred train --set data.label=")))
+		fmt.Fprintln(out, "labels: "+escape.Text(l.Explain(l.Label, "kindred train --set data.label=")))
 	}
 	if len(r.Labels) == 0 {
 		fmt.Fprintln(out, "no labels: the set can be embedded, indexed and searched; to train on it, put the images "+

@@ -111,7 +111,7 @@ func runEmbed(ctx context.Context, a *app, f *embedFlags) error {
 	}
 	labels := f.labels
 	if ext := filepath.Ext(f.out); labels == "" && strings.EqualFold(ext, embedding.NPY.Extension()) {
-		labels = strings.TrimSuffix(f.out, ext) + ".labels.csv" // where embedding.LabelsBeside looks
+		labels = strings.TrimSuffix(f.out, ext) + ".labels.csv" // where embedding.FindLabels looks
 	}
 	labelFormat, err := chooseLabelFormat(labels)
 	if err != nil {
@@ -205,7 +205,7 @@ func addItems(ctx context.Context, t *embedding.Table, e *run.Embeddings) error 
 		}
 		t.ID = &embedding.Column{Name: "id", Text: ids}
 	}
-	if !e.Part.Data.Files() {
+	if !e.Part.Data.HasLocalFiles() {
 		return nil
 	}
 	digests, err := e.Part.Subset(e.Pos).Digests(ctx)
@@ -224,7 +224,7 @@ func addExif(ctx context.Context, t *embedding.Table, e *run.Embeddings) error {
 	if len(t.Columns) == 0 {
 		return nil
 	}
-	photos, err := e.Part.Subset(e.Pos).Photographs(ctx)
+	photos, err := e.Part.Subset(e.Pos).EXIF(ctx)
 	if err != nil || photos == nil {
 		return err
 	}
@@ -342,7 +342,7 @@ func chooseFormat(path string) (embedding.Format, error) {
 	if st, err := os.Stat(path); isStdout(path) || err == nil && !st.Mode().IsRegular() && !st.IsDir() {
 		return embedding.NPY, nil
 	}
-	return embeddingFormats().Of(path)
+	return embeddingFormats().ForPath(path)
 }
 
 // chooseLabelFormat returns the format in which paths and labels are written to path, if

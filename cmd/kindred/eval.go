@@ -244,7 +244,7 @@ func (f *evalFlags) loadQueries(a *app, cfg *eval.Config) (*embedding.Table, err
 			return nil, err
 		}
 	} else if q.X == nil {
-		return nil, q.NoEmbeddings()
+		return nil, q.NoEmbeddingsError()
 	} else {
 		q.Columns = []embedding.Column{{Name: "pairs", IDs: make([]int64, q.X.Rows)}}
 		for i := range q.Columns[0].IDs {

@@ -59,8 +59,8 @@ func (a *app) addAssignments(t *embedding.Table, path string) ([]int64, error) {
 }
 
 func (a *app) noteLabelsByRow(t *embedding.Table, err error) (*embedding.Table, error) {
-	if err == nil && t.ByRow() != "" {
-		fmt.Fprintf(a.err, "kindred: paired by row: %s\n", escape.Name(t.ByRow()))
+	if err == nil && t.RowPairingReason() != "" {
+		fmt.Fprintf(a.err, "kindred: paired by row: %s\n", escape.Name(t.RowPairingReason()))
 	}
 	return t, err
 }
@@ -103,7 +103,7 @@ func (a *app) keepLabelled(t *embedding.Table, file string, strict bool) (*embed
 	}
 	a.printLeftOut(left)
 	for _, c := range t.Columns {
-		if note := data.LookAlikes(c.Name, c.Text); note != "" {
+		if note := data.ConfusableNames(c.Name, c.Text); note != "" {
 			fmt.Fprintln(a.err, "note: "+note)
 		}
 	}
@@ -123,7 +123,7 @@ func statArg(arg string, want ...string) (fs.FileInfo, error) {
 	if n := len(want); n > 1 {
 		want = []string{strings.Join(want[:n-1], ", ") + " or " + want[n-1]}
 	}
-	return st, fileinfo.Want(err, arg, want[0])
+	return st, fileinfo.WithHint(err, arg, want[0])
 }
 
 // columnList returns the column that a flag names, as a list; nil without a name.

@@ -44,9 +44,9 @@ func checkRules(cmd *cobra.Command, what string, rules ...flagRule) error {
 			switch {
 			case !given(name):
 			case !r.applies:
-				return usageError(&option.Inapplicable{Setting: name, To: what, Reason: r.reason})
+				return usageError(&option.InapplicableError{Setting: name, To: what, Reason: r.reason})
 			case len(needs) > 0 && !slices.ContainsFunc(needs, given):
-				return usageError(&option.Inapplicable{Setting: name, Needs: needs, Reason: r.reason})
+				return usageError(&option.InapplicableError{Setting: name, Needs: needs, Reason: r.reason})
 			}
 		}
 	}

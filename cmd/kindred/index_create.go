@@ -210,7 +210,7 @@ var indexFilePattern = regexp.MustCompile(`^(MANIFEST|SPARE|network|calibration\
 // interruption leaves the items so far, if the index exists by then. The index of another process in the
 // same folder stays, because only the process with the lock makes or removes files.
 func (a *app) makeIndex(ctx context.Context, f *indexCreateFlags, s *itemSource, cfg index.Config) (err error) {
-	undo, err := atomic.Undo(f.out, indexFilePattern.MatchString)
+	undo, err := atomic.TrackChanges(f.out, indexFilePattern.MatchString)
 	if err != nil {
 		return err
 	}
@@ -400,7 +400,7 @@ func (f *itemFlags) open(ctx context.Context, a *app, model func() (*run.Model, 
 		if err != nil {
 			return nil, err
 		}
-		for _, said := range items.DescribeUnread(t.Unread, f.embeddings) {
+		for _, said := range items.DescribeUnread(t.Skipped, f.embeddings) {
 			fmt.Fprintln(a.err, "kindred: "+escape.Name(said))
 		}
 		s.Table = t

@@ -31,7 +31,7 @@ func checkReembedded(t *testing.T, ix, dir, runDir string, before map[string]sto
 	got, want := readItems(t, ix), readItems(t, again)
 	for id, was := range before {
 		g := got[id]
-		if g.Path != was.Path || !maps.Equal(g.Columns, was.Columns) || !selfmatch.Is(g.Vector, want[id].Vector) {
+		if g.Path != was.Path || !maps.Equal(g.Columns, was.Columns) || !selfmatch.IsSame(g.Vector, want[id].Vector) {
 			t.Errorf("%s is %v, want %v", id, g, was)
 		}
 	}

@@ -168,7 +168,7 @@ func (f *syncFlags) syncIndex(ctx context.Context, a *app, x *index.Index) error
 	if f.watch && p.IsEmpty() {
 		return f.apply(ctx, a, x, p, res) // it may note times
 	}
-	res.LeftOut = set.Unread()
+	res.LeftOut = set.AllLeftOut()
 	if !a.json {
 		if !f.watch {
 			a.printNotes(set)

@@ -91,7 +91,7 @@ func checkMirror(t *testing.T, ix, dir, runDir string) {
 	for id, w := range want {
 		g, ok := got[id]
 		if !ok || g.Path != w.Path || g.Columns["label"] != w.Columns["label"] ||
-			g.Columns[mirror.Digest] != w.Columns[mirror.Digest] || !selfmatch.Is(g.Vector, w.Vector) {
+			g.Columns[mirror.Digest] != w.Columns[mirror.Digest] || !selfmatch.IsSame(g.Vector, w.Vector) {
 			t.Errorf("%s is %v %v, want %v %v", id, g.Path, g.Columns, w.Path, w.Columns)
 		}
 	}

@@ -145,7 +145,7 @@ func TestBoxesAreItems(t *testing.T) {
 // checkBoxes checks that a manifest has the boxes, and the prices if the source had them.
 func checkBoxes(t *testing.T, path string, prices bool) {
 	t.Helper()
-	d, err := data.Open(t.Context(), path, data.OpenOptions{Outside: true, Others: true})
+	d, err := data.Open(t.Context(), path, data.OpenOptions{Outside: true, OtherColumns: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,9 +158,9 @@ func checkBoxes(t *testing.T, path string, prices bool) {
 		if _, err := fmt.Sscanf(filepath.Base(d.Names[i]), "%d.png", &n); err != nil || d.Boxes[i].Dx() != 8 {
 			t.Errorf("%s: %s, %v", path, d.Names[i], d.Boxes[i])
 		}
-		if want := fmt.Sprint(n + 10*d.Boxes[i].Min.X/8); prices && (len(d.Others) != 1 ||
-			d.Others[0].Text[i] != want) {
-			t.Errorf("%s: the price of %s is %v, want %s", path, d.ItemName(i), d.Others, want)
+		if want := fmt.Sprint(n + 10*d.Boxes[i].Min.X/8); prices && (len(d.OtherColumns) != 1 ||
+			d.OtherColumns[0].Text[i] != want) {
+			t.Errorf("%s: the price of %s is %v, want %s", path, d.ItemName(i), d.OtherColumns, want)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func TestLabelsAreText(t *testing.T) {
 	dir := t.TempDir()
 	// The nearest neighbour of each item is of the other class.
 	var x bytes.Buffer
-	if err := embedding.WriteNPY(&x, matrix.Of(4, 2, []float32{1, 0, 1, 0.1, 0, 1, 0.1, 1})); err != nil {
+	if err := embedding.WriteNPY(&x, matrix.FromSlice(4, 2, []float32{1, 0, 1, 0.1, 0, 1, 0.1, 1})); err != nil {
 		t.Fatal(err)
 	}
 	e := filepath.Join(dir, "e.npy")

@@ -135,7 +135,7 @@ func (f *lossFlags) batch(a *app, o *objective.Options) (*explain.Batch, error) 
 		return nil, err
 	}
 	if table.X == nil {
-		return nil, table.NoEmbeddings()
+		return nil, table.NoEmbeddingsError()
 	}
 	b := &explain.Batch{X: table.X, From: f.embeddings}
 	if err = f.readLabels(a, table, b); err != nil {
@@ -185,7 +185,7 @@ func (f *lossFlags) readLabels(a *app, table *embedding.Table, b *explain.Batch)
 	if set, err = set.Select(); err != nil {
 		return err
 	}
-	if out := set.Unlabelled(); len(out) > 0 && f.ids+f.triplets+f.grad != "" {
+	if out := set.UnlabelledRows(); len(out) > 0 && f.ids+f.triplets+f.grad != "" {
 		return fmt.Errorf("%s: row %d has no label: with --ids, --triplets or --grad, which refer to rows by "+
 			"number, every row needs one", f.embeddings, out[0]+1)
 	}

@@ -132,7 +132,7 @@ func measureObjects(t *testing.T) {
 		b := make([]byte, mebibytes<<20)
 		rand.Read(b)
 		begun := time.Now()
-		name, err := q.Keep(t.Context(), func(w io.Writer) error { _, err := w.Write(b); return err })
+		name, err := q.Store(t.Context(), func(w io.Writer) error { _, err := w.Write(b); return err })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -89,7 +89,7 @@ func (o *outputFlags) check(other string, paths ...string) error {
 		if err := results.Check(filepath.Dir(path)); err != nil {
 			return err
 		}
-		o.absent = append(o.absent, atomic.Missing(filepath.Dir(path))...)
+		o.absent = append(o.absent, atomic.MissingFolders(filepath.Dir(path))...)
 	}
 	if o.force {
 		return nil

@@ -53,7 +53,7 @@ func openData(ctx context.Context, c *run.DataConfig, home string) (*data.Datase
 // openWhole is openData with all columns of a manifest.
 func openWhole(ctx context.Context, c *run.DataConfig, home string) (*data.Dataset, error) {
 	opt := c.OpenOptions(home, embeddingFormats()...)
-	opt.Others = true
+	opt.OtherColumns = true
 	return remotedata.Open(ctx, cmp.Or(c.Path, c.Name), opt)
 }
 

@@ -116,7 +116,7 @@ func (a *app) printQuantized(q *quantizedRun, dir string) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	if !nn.Int8.Fast() {
+	if !nn.Int8.IsFast() {
 		fmt.Fprintln(a.err, "this processor has no VNNI or SDOT: 8 bits give the same embeddings but no faster")
 	}
 	return nil

@@ -150,7 +150,7 @@ func (f *queueFlags) open(ctx context.Context, a *app, report func(queue.Status)
 			return nil, fmt.Errorf("--queue-secret: %w", err)
 		}
 	}
-	if server := o.Exposed(); server != "" && !f.isFolder() {
+	if server := o.InsecureServer(); server != "" && !f.isFolder() {
 		fmt.Fprintf(a.err, "kindred: warning: %s does not authenticate clients: whoever reaches it reads everything "+
 			"that goes through the queue and controls the workers. Use tls:// with --queue-creds or --queue-cert, and "+
 			"--queue-secret\n", escape.Text(server))
@@ -162,7 +162,7 @@ func (f *queueFlags) open(ctx context.Context, a *app, report func(queue.Status)
 		switch {
 		case err == nil:
 			o.URL, end = s.URL(), func() { _ = s.Close() } // its data is on disk already
-			for _, line := range s.Mended {
+			for _, line := range s.Repaired {
 				o.Log("warning: " + line)
 			}
 		case errors.As(err, &held):
@@ -200,7 +200,7 @@ func (f *queueFlags) openAsLeader(ctx context.Context, a *app, kit *shards.Worke
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		// The jobs report failures; this ends with ctx.
-		_ = (&queue.Worker{Queue: q.Queue, Kinds: kit.Kinds(), N: n}).Work(ctx)
+		_ = (&queue.Worker{Queue: q.Queue, Kinds: kit.Kinds(), Parallel: n}).Work(ctx)
 	})
 	inner := q.close
 	q.close = func() { stop(); wg.Wait(); kit.Close(); inner() }

@@ -118,8 +118,8 @@ func (f *reviewFlags) openRun(ctx context.Context, a *app, dir string) (*itemsou
 		return nil, 0, err
 	}
 	a.printNotes(d)
-	if label, _ := cfg.Data.LabelColumns(d); d.Levels != nil && d.Levels.Say(label, "") != "" {
-		fmt.Fprintln(a.err, "labels: "+escape.Text(d.Levels.Say(label, "--label ")))
+	if label, _ := cfg.Data.LabelColumns(d); d.Levels != nil && d.Levels.Explain(label, "") != "" {
+		fmt.Fprintln(a.err, "labels: "+escape.Text(d.Levels.Explain(label, "--label ")))
 	}
 	r, err := itemsource.FromRun(ctx, d, &cfg, home, func(p *data.Part) (*run.Embeddings, error) {
 		return a.embedAndReport(ctx, m, p)

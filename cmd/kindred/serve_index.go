@@ -80,7 +80,7 @@ func (h *servedIndex) startKeeping(ctx context.Context, s *serve.Server) (stop f
 	done.Go(func() {
 		for sleep(ctx, pollInterval) {
 			if !h.f.readOnly {
-				if lock.IsAsked(h.dir) {
+				if lock.IsReleaseRequested(h.dir) {
 					h.handOver(ctx, s)
 				}
 			} else if is, err := h.x.IsOutdated(); is && err == nil {
@@ -154,7 +154,7 @@ var errIndexWanted = &lock.HeldError{}
 
 // reopen opens the index again and serves its contents with its network. Requests under way finish with the old ones.
 func (h *servedIndex) reopen(ctx context.Context, s *serve.Server) error {
-	if !h.f.readOnly && lock.IsAsked(h.dir) {
+	if !h.f.readOnly && lock.IsReleaseRequested(h.dir) {
 		return errIndexWanted
 	}
 	x, err := index.Open(h.dir, index.Options{ReadOnly: h.f.readOnly})

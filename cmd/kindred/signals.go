@@ -54,12 +54,12 @@ func withSignals(ctx context.Context) context.Context {
 			signal.Notify(c, s)
 		}
 	}
-	ctx, sections := critical.With(ctx)
+	ctx, sections := critical.WithSections(ctx)
 	go func() {
 		s, _ := (<-c).(syscall.Signal)
 		at := time.Now()
 		cancel(stopSignal{s})
-		for left := gracePeriod; left > 0; left = sections.Left(at, time.Now(), gracePeriod) {
+		for left := gracePeriod; left > 0; left = sections.TimeLeft(at, time.Now(), gracePeriod) {
 			select {
 			case again := <-c:
 				s, _ = again.(syscall.Signal)

@@ -43,7 +43,7 @@ Kubernetes, that starts --count workers, to standard output.`,
   kindred worker --queue tls://nats:4222 --queue-creds me.creds --launch slurm --count 8`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkAtLeast("jobs", w.N, 1); err != nil {
+			if err := checkAtLeast("jobs", w.Parallel, 1); err != nil {
 				return err
 			}
 			if launcher != "" {
@@ -58,8 +58,8 @@ Kubernetes, that starts --count workers, to standard output.`,
 	}
 	fs := newFlags(cmd)
 	f.add(cmd)
-	fs.IntVar(&w.N, "jobs", 1, "jobs at a time; a single job already uses all cores")
-	fs.IntVar(&w.Most, "most", 0, "end after this many jobs; 0: never")
+	fs.IntVar(&w.Parallel, "jobs", 1, "jobs at a time; a single job already uses all cores")
+	fs.IntVar(&w.MaxJobs, "most", 0, "end after this many jobs; 0: never")
 	fs.DurationVar(&w.Idle, "idle", 0, "end after waiting this long for a job, such as 10m; 0: never")
 	fs.complete("idle", completeWords("10m", "1h"))
 	fs.DurationVar(&f.lease, "lease", 0, "longest silence of a worker before its job is given to another; the "+

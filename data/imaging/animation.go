@@ -64,7 +64,7 @@ func readWebP(b []byte) (*webpPicture, error) {
 	}
 	if !p.animated {
 		p.at.Max = p.canvas
-		err := p.take(chunks)
+		err := p.findPicture(chunks)
 		p.canvas = p.at.Size()
 		return p, err
 	}
@@ -80,13 +80,13 @@ func readWebP(b []byte) (*webpPicture, error) {
 		if !p.at.In(image.Rectangle{Max: p.canvas}) {
 			return nil, fmt.Errorf("a frame at %v of an animation of %d x %d pixels", p.at, p.canvas.X, p.canvas.Y)
 		}
-		return p, p.take(c[frameHeader:])
+		return p, p.findPicture(c[frameHeader:])
 	}
 	return nil, errors.New("an animation without a frame")
 }
 
-// take finds the picture in the chunks of a still image. Its size must be that of p.at, unless that is empty.
-func (p *webpPicture) take(chunks []byte) error {
+// findPicture finds the picture in the chunks of a still image. Its size must be that of p.at, unless that is empty.
+func (p *webpPicture) findPicture(chunks []byte) error {
 	var alpha []byte
 	for name, c := range riffChunks(chunks) {
 		switch name {
@@ -137,7 +137,7 @@ func (p *webpPicture) reader(ctx context.Context) io.Reader {
 
 // decode decodes the picture, on a transparent canvas if it is smaller than that.
 func (p *webpPicture) decode(ctx context.Context) (image.Image, error) {
-	im, err := p.still(ctx)
+	im, err := p.decodeStill(ctx)
 	if err != nil || p.at.Size() == p.canvas {
 		return im, err
 	}

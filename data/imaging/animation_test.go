@@ -31,9 +31,9 @@ func riff(chunks []byte) []byte {
 	return append(append(b, "WEBP"...), chunks...)
 }
 
-// frameOf is what a still file has as a frame of an animation: its image with its
+// readFrame is what a still file has as a frame of an animation: its image with its
 // alpha, without the header that says so.
-func frameOf(t testing.TB, name string) (chunks []byte, w, h int) {
+func readFrame(t testing.TB, name string) (chunks []byte, w, h int) {
 	t.Helper()
 	b := formatFile(t, name)
 	cfg, err := webp.DecodeConfig(bytes.NewReader(b))
@@ -74,7 +74,7 @@ func frame(x, y, w, h int, chunks []byte) []byte {
 // TestAnimatedWebP: of an animation the first frame is read as the still image that it
 // is, wherever it stands on the canvas, whatever the other frames are.
 func TestAnimatedWebP(t *testing.T) {
-	other, ow, oh := frameOf(t, "webp-pixel.webp")
+	other, ow, oh := readFrame(t, "webp-pixel.webp")
 	for _, name := range []string{"webp.webp", "webp-lossless.webp", "webp-lossy-alpha.webp", "webp-alpha.webp",
 		"webp-edges.webp", "webp-pixel.webp"} {
 		var want, got Image
@@ -82,7 +82,7 @@ func TestAnimatedWebP(t *testing.T) {
 		if err := dec.Decode(t.Context(), &want, formatFile(t, name)); err != nil {
 			t.Fatal(err)
 		}
-		chunks, w, h := frameOf(t, name)
+		chunks, w, h := readFrame(t, name)
 		first := frame(0, 0, w, h, chunks)
 		for _, b := range [][]byte{animation(w, h, first), animation(w, h, first, frame(0, 0, ow, oh, other)),
 			animation(w, h, first, []byte("damaged"))} {
@@ -114,7 +114,7 @@ func TestAnimatedWebP(t *testing.T) {
 
 // TestDamagedAnimation: every way to be wrong is an error that says which.
 func TestDamagedAnimation(t *testing.T) {
-	chunks, w, h := frameOf(t, "webp.webp")
+	chunks, w, h := readFrame(t, "webp.webp")
 	whole := frame(0, 0, w, h, chunks)
 	for want, b := range map[string][]byte{
 		"an animation without a frame": animation(w, h),
@@ -159,7 +159,7 @@ func withPNG(t testing.TB, b []byte, name string, content []byte, after bool) []
 // withWebP adds a chunk EXIF to a WebP file, with the header that announces it.
 func withWebP(t testing.TB, name string, exif []byte) []byte {
 	t.Helper()
-	chunks, w, h := frameOf(t, name)
+	chunks, w, h := readFrame(t, name)
 	flags := byte(1 << 3)
 	if bytes.HasPrefix(chunks, []byte("ALPH")) {
 		flags |= 1 << 4

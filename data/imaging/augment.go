@@ -170,11 +170,13 @@ func (a *Augment) smallestCrop(w, h float64) (cw, ch float64) {
 
 func uniform(rng *rand.Rand, lo, hi float64) float64 { return lo + rng.Float64()*(hi-lo) }
 
-// bends reports whether an affine map is drawn.
-func (a *Augment) bends() bool { return a.Rotate > 0 || a.Shear > 0 || a.Move > 0 || a.Scale[1] > 0 }
+// hasAffine reports whether an affine map is drawn.
+func (a *Augment) hasAffine() bool {
+	return a.Rotate > 0 || a.Shear > 0 || a.Move > 0 || a.Scale[1] > 0
+}
 
-// jitters reports whether the colours are changed.
-func (a *Augment) jitters() bool {
+// hasJitter reports whether the colours are changed.
+func (a *Augment) hasJitter() bool {
 	return a.Brightness > 0 || a.Contrast > 0 || a.Saturation > 0 || a.Hue > 0
 }
 
@@ -240,15 +242,15 @@ func shift[T uint8 | float32](v []T, w, h, c, dx, dy int, fill [3]T) {
 	for y := range h {
 		row := v[y*w*c : (y+1)*w*c]
 		if y < dy || y >= h+dy {
-			blank(row, c, fill)
+			fillPixels(row, c, fill)
 			continue
 		}
-		blank(row[:x0*c], c, fill)
-		blank(row[x1*c:], c, fill)
+		fillPixels(row[:x0*c], c, fill)
+		fillPixels(row[x1*c:], c, fill)
 	}
 }
 
-func blank[T uint8 | float32](v []T, c int, fill [3]T) {
+func fillPixels[T uint8 | float32](v []T, c int, fill [3]T) {
 	for i := 0; i+c <= len(v); i += c {
 		copy(v[i:i+c], fill[:c])
 	}

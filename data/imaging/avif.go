@@ -15,7 +15,7 @@ import (
 
 var avifFormat = format{name: "AVIF", extensions: []string{".avif"}, mediaType: "image/avif", matches: isAVIF,
 	open: openAVIF, exif: boxExif, sandboxed: true,
-	structure: func(b []byte, size int64) int64 {
+	structureBytes: func(b []byte, size int64) int64 {
 		return budget.Sum(isobmff.StructureBytes(b, size), wasm.HeaderLimits(size).Memory)
 	}}
 
@@ -48,9 +48,9 @@ func openAVIF(ctx context.Context, b []byte, size int64) (*source, error) {
 			}
 		}
 	}
-	x := &boxed{bytes: size}
+	x := &sandboxedFile{bytes: size}
 	if cut == nil && int64(len(b)) == size {
-		x.bytes = wasm.Length(pieces...)
+		x.bytes = wasm.TotalLen(pieces...)
 	}
 	if f != nil {
 		x.grid = partPixels(f)
@@ -72,7 +72,7 @@ func openAVIF(ctx context.Context, b []byte, size int64) (*source, error) {
 		cfg.ColorModel = color.RGBA64Model
 	}
 	x.cfg = cfg
-	x.run = func(ctx context.Context, o boxedOptions) (im Image, over Background, err error) {
+	x.run = func(ctx context.Context, o sandboxOptions) (im Image, over Background, err error) {
 		if cut != nil {
 			return Image{}, Opaque, cut
 		}
@@ -83,7 +83,7 @@ func openAVIF(ctx context.Context, b []byte, size int64) (*source, error) {
 					pix[i], pix[i+1] = pix[i+1], pix[i]
 				}
 			}
-			if o.smooth && f != nil && !isIdentity(f.Primary.Colour) && opaque(pix, len(pix), cfg.Width*cfg.Height, 1,
+			if o.smooth && f != nil && !isIdentity(f.Primary.Colour) && isOpaque(pix, len(pix), cfg.Width*cfg.Height, 1,
 				4*channel) {
 				kr, kb := lumaWeights(f.Primary.Colour.Matrix)
 				across, down := f.Chroma()
@@ -97,7 +97,7 @@ func openAVIF(ctx context.Context, b []byte, size int64) (*source, error) {
 		}
 		return im, over, err
 	}
-	s := &source{cfg: cfg, inBox: x}
+	s := &source{cfg: cfg, sandbox: x}
 	if f != nil {
 		s.colours = func() colourSpace { return boxColours(f) }
 	}

@@ -23,21 +23,21 @@ func TestFilters(t *testing.T) {
 	}
 	for k := range 101 {
 		x := float64(k-50) / 20
-		if got, want := Bilinear.at(x), math.Max(0, 1-math.Abs(x)); math.Abs(got-want) > 1e-12 {
+		if got, want := Bilinear.kernel(x), math.Max(0, 1-math.Abs(x)); math.Abs(got-want) > 1e-12 {
 			t.Errorf("bilinear at %v: %v, want %v", x, got, want)
 		}
-		if got, want := Bicubic.at(x), keys(x); math.Abs(got-want) > 1e-12 {
+		if got, want := Bicubic.kernel(x), keys(x); math.Abs(got-want) > 1e-12 {
 			t.Errorf("bicubic at %v: %v, want %v", x, got, want)
 		}
 		for _, f := range []Filter{Bilinear, Bicubic} {
 			var sum float64
 			for i := -4; i <= 4; i++ {
-				sum += f.at(x + float64(i))
+				sum += f.kernel(x + float64(i))
 			}
 			if math.Abs(x) <= 2 && math.Abs(sum-1) > 1e-12 {
 				t.Errorf("filter %d: weights at %v add up to %v", f, x, sum)
 			}
-			if f.at(f.support()) != 0 || f.at(f.support()-0.01) == 0 {
+			if f.kernel(f.support()) != 0 || f.kernel(f.support()-0.01) == 0 {
 				t.Errorf("filter %d: its half-width is not %v", f, f.support())
 			}
 		}
@@ -55,7 +55,7 @@ func TestCropAtTheSameSize(t *testing.T) {
 	for _, box := range []Box{{0, 0, 12, 10}, {3, 2, 9, 8}, {0, 0, 12, 9}, {1, 0, 12, 10}} {
 		for _, flip := range []bool{false, true} {
 			got, want := make([]float32, len(im.Pix)), make([]float32, len(im.Pix))
-			p.place(got, im, view{box: box, w: 12, h: 10}, 12, 10, flip, true, new(Scratch))
+			p.placeView(got, im, view{box: box, w: 12, h: 10}, 12, 10, flip, true, new(Scratch))
 			naive(want, im, box, flip)
 			for k := range want {
 				if math.Abs(float64(got[k]-want[k])) > 1e-5 {
@@ -207,7 +207,7 @@ func TestRefuse(t *testing.T) {
 	} {
 		p := &Picture{Header: Header{format: &pngFormat}, source: &source{
 			cfg: image.Config{Width: tc.w, Height: tc.h, ColorModel: color.GrayModel}}}
-		if err := p.refuse(&Decoder{MaxPixels: tc.limit}, nil); (err == nil) != tc.ok {
+		if err := p.checkLimits(&Decoder{MaxPixels: tc.limit}, nil); (err == nil) != tc.ok {
 			t.Errorf("%d x %d of %d: %v", tc.w, tc.h, tc.limit, err)
 		}
 	}

@@ -17,7 +17,7 @@ func (p *Pipeline) Bytes(w, h int) bool {
 	}
 	a := &p.cfg.Augment
 	if p.cfg.Width != 0 && (w != p.cfg.Width || h != p.cfg.Height) || p.cfg.Shorter > min(w, h) ||
-		a.CropArea[1] > 0 || a.bends() || a.jitters() || a.Erase > 0 {
+		a.CropArea[1] > 0 || a.hasAffine() || a.hasJitter() || a.Erase > 0 {
 		return false
 	}
 	if a.Pad == 0 {
@@ -25,7 +25,7 @@ func (p *Pipeline) Bytes(w, h int) bool {
 	}
 	// The fill of uncovered pixels must be the value of a byte too.
 	fill := p.fillValues(len(p.norm.Mean))
-	table := p.norm.rgb(len(fill)).Table(len(fill))
+	table := p.norm.inImageOrder(len(fill)).Table(len(fill))
 	for c, v := range fill {
 		if v != table[int(p.fill)*len(fill)+c] {
 			return false
@@ -44,7 +44,7 @@ func (p *Pipeline) ApplyBytes(dst []uint8, im *Image, rng *rand.Rand, s *Scratch
 			im.H))
 	}
 	p.applyBytes(dst, im, h, w, c, rng, s)
-	if p.norm.swaps(c) {
+	if p.norm.swapsChannels(c) {
 		swap(dst)
 	}
 }
@@ -53,7 +53,7 @@ func (p *Pipeline) ApplyBytes(dst []uint8, im *Image, rng *rand.Rand, s *Scratch
 func (p *Pipeline) applyBytes(dst []uint8, im *Image, h, w, c int, rng *rand.Rand, s *Scratch) {
 	im.SetChannels(c)
 	a := &p.cfg.Augment
-	part := p.view(im, rng)
+	part := p.chooseView(im, rng)
 	flip := rng != nil && a.Flip > 0 && rng.Float64() < a.Flip
 	if part.isWhole(im) {
 		for y := range h { // a row may be longer than what is kept of it
@@ -69,8 +69,8 @@ func (p *Pipeline) applyBytes(dst []uint8, im *Image, h, w, c int, rng *rand.Ran
 	if rng == nil {
 		return
 	}
-	if a.bends() || a.jitters() {
-		p.change(dst, h, w, c, rng, s)
+	if a.hasAffine() || a.hasJitter() {
+		p.changeBytes(dst, h, w, c, rng, s)
 	}
 	if a.Pad > 0 {
 		px, py := int(math.Round(a.Pad*float64(w))), int(math.Round(a.Pad*float64(h)))
@@ -80,24 +80,24 @@ func (p *Pipeline) applyBytes(dst []uint8, im *Image, h, w, c int, rng *rand.Ran
 	if a.Erase > 0 && rng.Float64() < a.Erase {
 		if x, y, ew, eh, ok := eraseBox(w, h, rng); ok {
 			var grey [3]uint8
-			for k, m := range p.norm.rgb(c).Mean {
+			for k, m := range p.norm.inImageOrder(c).Mean {
 				grey[k] = uint8(min(max(255*m, 0), 255) + 0.5)
 			}
 			for row := y; row < y+eh; row++ {
-				blank(dst[(row*w+x)*c:(row*w+x+ew)*c], c, grey)
+				fillPixels(dst[(row*w+x)*c:(row*w+x+ew)*c], c, grey)
 			}
 		}
 	}
 }
 
-// change bends h x w pixels and changes their colours, rounded at the end.
-func (p *Pipeline) change(dst []uint8, h, w, c int, rng *rand.Rand, s *Scratch) {
+// changeBytes bends h x w pixels and changes their colours, rounded at the end.
+func (p *Pipeline) changeBytes(dst []uint8, h, w, c int, rng *rand.Rand, s *Scratch) {
 	s.raw = grow(s.raw, len(dst))
 	for i, x := range dst {
 		s.raw[i] = float32(x)
 	}
-	v := p.bend(s.raw, w, h, c, rng, s)
-	if a := &p.cfg.Augment; a.jitters() {
+	v := p.warpValues(s.raw, w, h, c, rng, s)
+	if a := &p.cfg.Augment; a.hasJitter() {
 		s.sums, s.colours = grow(s.sums, w*c), grow(s.colours, len(dst))
 		a.jitter(s.colours, v, h, c, [3]float32{1, 1, 1}, [3]float32{}, s.sums, rng)
 		v = s.colours
@@ -109,7 +109,7 @@ func (p *Pipeline) change(dst []uint8, h, w, c int, rng *rand.Rand, s *Scratch) 
 
 // Table returns the normalised values of bytes. The value of byte v in channel k of c channels is at v*c + k.
 func (n Normalization) Table(c int) []float32 {
-	n = n.full()
+	n = n.withDefaults()
 	table, a, b, v := make([]float32, 256*c), make([]float32, 256*c), make([]float32, 256*c), make([]uint8, 256*c)
 	n.factors(a, b, c)
 	for i := range v {

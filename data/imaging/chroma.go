@@ -74,7 +74,7 @@ type samples struct {
 	wide       bool
 }
 
-func (s *samples) at(pixel, channel int) int32 {
+func (s *samples) get(pixel, channel int) int32 {
 	if s.wide {
 		p := s.pix[pixel*s.size+2*channel:]
 		return int32(p[0])<<8 | int32(p[1])
@@ -96,7 +96,7 @@ func (s *samples) set(pixel, channel int, v int32) {
 // add adds to a channel of a pixel.
 func (s *samples) add(pixel, channel int, v int32) {
 	if v != 0 {
-		s.set(pixel, channel, s.at(pixel, channel)+v)
+		s.set(pixel, channel, s.get(pixel, channel)+v)
 	}
 }
 
@@ -118,7 +118,7 @@ func (s *samples) smoothChroma(across, down int, kr, kb float64) {
 		n := int32(0)
 		for y := i / cols * down; y < min((i/cols+1)*down, s.h); y++ {
 			for x := i % cols * across; x < min((i%cols+1)*across, s.w); x++ {
-				r, g, b := s.at(y*s.w+x, 0), s.at(y*s.w+x, 1), s.at(y*s.w+x, 2)
+				r, g, b := s.get(y*s.w+x, 0), s.get(y*s.w+x, 1), s.get(y*s.w+x, 2)
 				luma := red*r + green*g + blue*b
 				blocks[i][0] += r<<places - luma
 				blocks[i][1] += b<<places - luma

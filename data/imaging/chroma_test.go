@@ -27,13 +27,14 @@ func TestReferences(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := decoded(t, b, &Decoder{})
+			want := decodeFile(t, b, &Decoder{})
 			want.SetChannels(3)
-			mean, most := apart(t, decoded(t, formatFile(t, base+"."+format), &Decoder{Smooth: true}), want)
+			mean, most := pixelDifference(t, decodeFile(t, formatFile(t, base+"."+format), &Decoder{Smooth: true}),
+				want)
 			if most > 16 || mean > 0.5 { // where colours of AVIF were clipped
 				t.Errorf("apart by %v, %.3f on average", most, mean)
 			}
-			repeated, _ := apart(t, decoded(t, formatFile(t, base+"."+format), &Decoder{}), want)
+			repeated, _ := pixelDifference(t, decodeFile(t, formatFile(t, base+"."+format), &Decoder{}), want)
 			if format == "avif" && repeated < 2*mean {
 				t.Errorf("repeated chroma is apart by %.3f, smooth by %.3f", repeated, mean)
 			}

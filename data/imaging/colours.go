@@ -18,7 +18,7 @@ type colourSpace struct {
 	// cicp has the code points of ITU-T H.273 for primaries and transfer function. 2 is unspecified. It is zero
 	// without them.
 	cicp struct{ primaries, transfer uint8 }
-	// icc is a profile of the International Color Consortium, of at most mostProfile bytes. It may share the memory of
+	// icc is a profile of the International Color Consortium, of at most maxProfile bytes. It may share the memory of
 	// the file, and may be damaged.
 	icc []byte
 	// srgb is set if the file says that its colours are sRGB.
@@ -29,12 +29,12 @@ type colourSpace struct {
 	chromaticities [8]float64
 }
 
-// mostProfile is the size of the largest profile that is read. Those of printers have up to 3 MB.
-const mostProfile = 4 << 20
+// maxProfile is the size of the largest profile that is read. Those of printers have up to 3 MB.
+const maxProfile = 4 << 20
 
 // smallProfile returns a profile, or nil for one that is too large.
 func smallProfile(b []byte) []byte {
-	if len(b) > mostProfile {
+	if len(b) > maxProfile {
 		return nil
 	}
 	return b
@@ -75,43 +75,43 @@ func (c *colourSpace) equal(o *colourSpace) bool {
 // conversion is what becomes of the colours of a file. The zero value leaves them as they are.
 type conversion struct {
 	*colourspace.Converter
-	// why says why the colours are left as they are, "" if they are not.
-	why string
+	// reason says why the colours are left as they are, "" if they are not.
+	reason string
 }
 
-// conversionOf returns the conversion to sRGB of a file that declares these colours. Files of a camera have the same
+// conversionFor returns the conversion to sRGB of a file that declares these colours. Files of a camera have the same
 // profile, so that of the last file is kept.
-func (d *Decoder) conversionOf(declared func() colourSpace) conversion {
+func (d *Decoder) conversionFor(declared func() colourSpace) conversion {
 	if d.RawColours {
 		return conversion{}
 	}
 	says := declared()
-	if d.said.equal(&says) {
-		return d.converts
+	if d.declared.equal(&says) {
+		return d.conversion
 	}
-	d.converts = conversion{}
+	d.conversion = conversion{}
 	s, err := says.space()
 	if err != nil {
-		d.converts.why = err.Error()
+		d.conversion.reason = err.Error()
 	} else if s != nil {
-		d.converts.Converter = colourspace.NewConverter(s)
+		d.conversion.Converter = colourspace.NewConverter(s)
 	}
 	says.icc = bytes.Clone(says.icc) // the file may change
-	d.said = says
-	return d.converts
+	d.declared = says
+	return d.conversion
 }
 
-// fits forgets a conversion that is not one for pictures of c channels.
-func (v conversion) fits(c int) conversion {
-	if v.Converter != nil && !v.Fits(c) {
-		return conversion{why: "its colour space is one of greys"}
+// forChannels forgets a conversion that is not one for pictures of c channels.
+func (v conversion) forChannels(c int) conversion {
+	if v.Converter != nil && !v.Accepts(c) {
+		return conversion{reason: "its colour space is one of greys"}
 	}
 	return v
 }
 
 // apply converts an opaque picture.
 func (v conversion) apply(im *Image) conversion {
-	if v = v.fits(im.C); v.Converter != nil {
+	if v = v.forChannels(im.C); v.Converter != nil {
 		v.Convert8(im.Pix, im.C)
 	}
 	return v
@@ -126,17 +126,17 @@ func (v conversion) applyTo(im image.Image) (conversion, bool) {
 	case *image.Gray16:
 		v.rows(im.Pix, 1, 2)
 	case *image.NRGBA:
-		v = v.fits(3)
+		v = v.forChannels(3)
 		v.rows(im.Pix, 4, 1)
 	case *image.NRGBA64:
-		v = v.fits(3)
+		v = v.forChannels(3)
 		v.rows(im.Pix, 4, 2)
 	case *image.RGBA:
 		v = v.applyToRGBA(im.Pix, 1, true)
 	case *image.RGBA64:
 		v = v.applyToRGBA(im.Pix, 2, true)
 	case *image.Paletted:
-		v = v.fits(3)
+		v = v.forChannels(3)
 		for i, c := range im.Palette {
 			n := color.NRGBAModel.Convert(c).(color.NRGBA)
 			p := []uint8{n.R, n.G, n.B, n.A}
@@ -162,8 +162,8 @@ func (v conversion) rows(pix []uint8, step, size int) {
 
 // applyToRGBA converts pixels of four values of size bytes, whose colours may be multiplied by the alpha.
 func (v conversion) applyToRGBA(pix []uint8, size int, premultiplied bool) conversion {
-	v = v.fits(3)
-	if v.Converter == nil || !premultiplied || opaque(pix, len(pix), len(pix)/(4*size), 1, 4*size) {
+	v = v.forChannels(3)
+	if v.Converter == nil || !premultiplied || isOpaque(pix, len(pix), len(pix)/(4*size), 1, 4*size) {
 		v.rows(pix, 4, size)
 		return v
 	}
@@ -173,11 +173,11 @@ func (v conversion) applyToRGBA(pix []uint8, size int, premultiplied bool) conve
 	}
 	p := samples{pix: pix, size: 4 * size, wide: size == 2}
 	for i := range len(pix) / p.size {
-		a := int64(p.at(i, 3))
+		a := int64(p.get(i, 3))
 		// scale multiplies the colours by a fraction, rounded.
 		scale := func(by, of int64) {
 			for c := range 3 {
-				p.set(i, c, int32((int64(p.at(i, c))*by+of/2)/of))
+				p.set(i, c, int32((int64(p.get(i, c))*by+of/2)/of))
 			}
 		}
 		if a > 0 {

@@ -26,7 +26,7 @@ func chunk(name string, body []byte) []byte {
 func colouredPNG(t testing.TB, chunks ...[]byte) []byte {
 	t.Helper()
 	b := formatFile(t, "png-rgb.png")
-	const head = pngSignature + pngAround + 13
+	const head = pngSignature + pngOverhead + 13
 	return slices.Concat(b[:head], slices.Concat(chunks...), b[head:])
 }
 

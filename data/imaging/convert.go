@@ -59,7 +59,7 @@ func fromImage(dst *Image, im image.Image) (over Background) {
 			}
 		}
 	default:
-		k := inkOf(im)
+		k := coverageOf(im)
 		over = k.background()
 		dst.Reset(w, h, 3)
 		for y := range h {
@@ -82,7 +82,7 @@ func (b Background) composite(c color.Color) (red, green, blue uint8) {
 // fromRGBA reads pixels of four big-endian samples of size/4 bytes each, with the alpha last. The
 // colours may be premultiplied by the alpha.
 func fromRGBA(dst *Image, pix []uint8, stride, w, h, size int, premultiplied bool) Background {
-	k := inkOfRGBA(pix, stride, w, h, size, premultiplied)
+	k := coverageOfRGBA(pix, stride, w, h, size, premultiplied)
 	over := k.background()
 	under := over.under()
 	dst.Reset(w, h, 3)
@@ -110,7 +110,7 @@ func fromRGBA(dst *Image, pix []uint8, stride, w, h, size int, premultiplied boo
 }
 
 func fromPaletted(dst *Image, im *image.Paletted, w, h int) Background {
-	k := inkOfPalette(im, w, h)
+	k := coverageOfPalette(im, w, h)
 	over := k.background()
 	dst.Reset(w, h, 3)
 	// Damaged files may have indices beyond the palette. They become black.

@@ -16,7 +16,7 @@ func TestCropWithoutResizing(t *testing.T) {
 			for i := range im.Pix {
 				im.Pix[i] = uint8(i)
 			}
-			dst, left, top := make([]float32, 4*4*3), middle(size[0]-4), middle(size[1]-4)
+			dst, left, top := make([]float32, 4*4*3), centerOffset(size[0]-4), centerOffset(size[1]-4)
 			p.Apply(dst, &im, nil, new(Scratch))
 			for i, v := range dst {
 				y, x := i/12, i%12

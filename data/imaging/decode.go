@@ -51,17 +51,17 @@ type Decoder struct {
 	RawColours bool
 
 	fast fastjpeg.Decoder
-	// said is what the last file said of its colours, and converts how these become sRGB.
-	said     colourSpace
-	converts conversion
-	// unconverted says why the colours of the last picture are not sRGB, "" if they are.
-	unconverted string
+	// declared is what the last file said of its colours, and converts how these become sRGB.
+	declared   colourSpace
+	conversion conversion
+	// unconvertedReason says why the colours of the last picture are not sRGB, "" if they are.
+	unconvertedReason string
 	// usedBits are the bits that the values of the last picture use if they are few of 16, or 0.
 	usedBits int
 }
 
-// Forget forgets the remarks on the last picture.
-func (d *Decoder) Forget() { d.Background, d.unconverted, d.usedBits = Opaque, "", 0 }
+// ClearRemarks forgets the remarks on the last picture.
+func (d *Decoder) ClearRemarks() { d.Background, d.unconvertedReason, d.usedBits = Opaque, "", 0 }
 
 // Remarks says what became of the last picture that its user may not expect.
 func (d *Decoder) Remarks() (list []string) {
@@ -71,8 +71,8 @@ func (d *Decoder) Remarks() (list []string) {
 	case OnBlack:
 		list = append(list, "transparent and nearly white, put on black")
 	}
-	if d.unconverted != "" {
-		list = append(list, "colours as they are stored: "+d.unconverted)
+	if d.unconvertedReason != "" {
+		list = append(list, "colours as they are stored: "+d.unconvertedReason)
 	}
 	if d.usedBits > 0 {
 		list = append(list, remarkOnDepth(d.usedBits))
@@ -83,18 +83,18 @@ func (d *Decoder) Remarks() (list []string) {
 // source is a file whose structure has been read.
 type source struct {
 	cfg image.Config
-	// decode reads the picture as it is stored, and ends with its context. It is not set if inBox is.
+	// decode reads the picture as it is stored, and ends with its context. It is not set if sandbox is.
 	decode func(ctx context.Context) (image.Image, error)
 	// orientation is how the picture of decode is turned, by the file's EXIF.
 	orientation int
 	// colours returns what the structure says about the colours, in place of the format. It may be nil.
 	colours func() colourSpace
-	// inBox is set for the formats whose decoders run in a sandbox.
-	inBox *boxed
+	// sandbox is set for the formats whose decoders run in a sandbox.
+	sandbox *sandboxedFile
 	// bytes is the memory for decoding where the format knows it better than from cfg, or 0.
 	bytes int64
 	// jpeg is the kind of a JPEG file. Files of reducible kinds can be reduced while they are decoded.
-	jpeg      fastjpeg.Kind
+	jpeg      fastjpeg.Header
 	reducible bool
 	// significant are the bits of a value that the file says have a meaning, or 0.
 	significant int
@@ -102,8 +102,8 @@ type source struct {
 	check func(file []byte) error
 }
 
-// inGo returns the opener of a format that a Go package decodes.
-func inGo(config func(b []byte) (image.Config, error), decode func(r io.Reader) (image.Image, error)) func(
+// goDecoder returns the opener of a format that a Go package decodes.
+func goDecoder(config func(b []byte) (image.Config, error), decode func(r io.Reader) (image.Image, error)) func(
 	context.Context, []byte, int64) (*source, error) {
 	return func(_ context.Context, b []byte, _ int64) (*source, error) {
 		cfg, err := config(b)
@@ -144,8 +144,8 @@ func (r *reader) Read(p []byte) (int, error) {
 	return r.Reader.Read(p[:min(len(p), step)])
 }
 
-// safely calls a decoder. It returns a panic, which a damaged file may cause, as an error.
-func safely(decode func() error) (err error) {
+// recoverPanic calls a decoder. It returns a panic, which a damaged file may cause, as an error.
+func recoverPanic(decode func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the decoder failed: %v", r)
@@ -159,9 +159,9 @@ type unsupported string
 
 func (u unsupported) Error() string { return string(u) + " is not supported" }
 
-// fault returns the error for an error of the decoder. The file may be damaged, or valid but of a
+// decodeError returns the error for an error of the decoder. The file may be damaged, or valid but of a
 // kind that is not supported.
-func (f *format) fault(err error) error {
+func (f *format) decodeError(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
@@ -220,10 +220,10 @@ func (d *Decoder) Decode(ctx context.Context, dst *Image, b []byte) error {
 	if err != nil {
 		return err
 	}
-	if f.quick != nil {
-		if done, err := f.quick(d, ctx, dst, b); done {
+	if f.fastDecode != nil {
+		if done, err := f.fastDecode(d, ctx, dst, b); done {
 			if err == nil {
-				d.unconverted = d.conversionOf(func() colourSpace { return f.colours(b) }).apply(dst).why
+				d.unconvertedReason = d.conversionFor(func() colourSpace { return f.colours(b) }).apply(dst).reason
 			}
 			return err
 		}

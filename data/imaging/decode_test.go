@@ -252,8 +252,8 @@ const maxScans = 40
 
 // numScans returns the number of scans of a JPEG file, and whether it is progressive.
 func numScans(b []byte) (n int, isProgressive bool) {
-	kind, _ := fastjpeg.ReadKind(b)
-	return kind.Passes(b).Scans, kind.Progressive()
+	kind, _ := fastjpeg.ReadHeader(b)
+	return kind.CountPasses(b).Scans, kind.IsProgressive()
 }
 
 func TestScans(t *testing.T) {

@@ -13,7 +13,7 @@ type depth16 struct {
 	step, size int
 }
 
-func depthOf(im image.Image) depth16 {
+func newDepth16(im image.Image) depth16 {
 	switch im := im.(type) {
 	case *image.Gray16:
 		return depth16{im.Pix, 2, 2}
@@ -23,8 +23,8 @@ func depthOf(im image.Image) depth16 {
 	return depth16{}
 }
 
-// each calls use with two bytes at a time.
-func (d depth16) each(use func(v []uint8)) {
+// eachSample calls use with two bytes at a time.
+func (d depth16) eachSample(use func(v []uint8)) {
 	for i := 0; i < len(d.pix); i += d.step {
 		for k := i; k < i+d.size; k += 2 {
 			use(d.pix[k : k+2])
@@ -40,8 +40,8 @@ func (d depth16) each(use func(v []uint8)) {
 func scaleDepth(im image.Image, significant int) (used int) {
 	const few = 14
 	var all, most uint16
-	d := depthOf(im)
-	d.each(func(v []uint8) {
+	d := newDepth16(im)
+	d.eachSample(func(v []uint8) {
 		n := binary.BigEndian.Uint16(v)
 		all, most = all|n, max(most, n)
 	})
@@ -54,7 +54,7 @@ func scaleDepth(im image.Image, significant int) (used int) {
 		return used
 	}
 	largest := uint32(1)<<significant - 1
-	d.each(func(v []uint8) {
+	d.eachSample(func(v []uint8) {
 		binary.BigEndian.PutUint16(v, uint16((uint32(binary.BigEndian.Uint16(v))*0xffff+largest/2)/largest))
 	})
 	return 0

@@ -55,7 +55,7 @@ func TestDepth(t *testing.T) {
 			}
 			file := b.Bytes()
 			if c.significant > 0 {
-				const head = pngSignature + pngAround + 13
+				const head = pngSignature + pngOverhead + 13
 				file = slices.Concat(file[:head], chunk("sBIT", bytes.Repeat([]byte{c.significant}, 3)), file[head:])
 			}
 			var d Decoder

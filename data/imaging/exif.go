@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 )
 
-// bareBlock returns an EXIF block without the prefix of JPEG files, which some programs write in
+// trimEXIFPrefix returns an EXIF block without the prefix of JPEG files, which some programs write in
 // other files too.
-func bareBlock(b []byte) []byte { return bytes.TrimPrefix(b, []byte("Exif\x00\x00")) }
+func trimEXIFPrefix(b []byte) []byte { return bytes.TrimPrefix(b, []byte("Exif\x00\x00")) }
 
 // tiffOrientation reads tag 0x0112 of the first directory of a TIFF block.
 func tiffOrientation(b []byte) int {
@@ -115,8 +115,8 @@ func (t tags) number(directory uint64, tag uint16, missing int) int {
 	return missing
 }
 
-// sub returns the place of the directory that a tag points to.
-func (t tags) sub(directory uint64, tag uint16) (at uint64, ok bool) {
+// subdirectory returns the place of the directory that a tag points to.
+func (t tags) subdirectory(directory uint64, tag uint16) (at uint64, ok bool) {
 	v := t.number(directory, tag, 0)
 	return uint64(v), v > 0
 }

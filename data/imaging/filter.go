@@ -30,7 +30,7 @@ const (
 	Nearest
 )
 
-var filters = enum.Of[Filter]("Filter", "filter", Filters()...)
+var filters = enum.New[Filter]("Filter", "filter", Filters()...)
 
 // Filters returns the text forms of the filters.
 func Filters() []string {
@@ -41,10 +41,10 @@ func Filters() []string {
 func (f Filter) String() string { return filters.Name(f) }
 
 // MarshalText gives the text of f.
-func (f Filter) MarshalText() ([]byte, error) { return filters.Text(f) }
+func (f Filter) MarshalText() ([]byte, error) { return filters.Marshal(f) }
 
 // UnmarshalText reads the text of a Filter.
-func (f *Filter) UnmarshalText(text []byte) error { return filters.Set(f, text) }
+func (f *Filter) UnmarshalText(text []byte) error { return filters.Unmarshal(f, text) }
 
 // support returns the half-width of the kernel.
 func (f Filter) support() float64 {
@@ -59,8 +59,8 @@ func (f Filter) support() float64 {
 	return 1
 }
 
-// at returns the kernel's value. The operations are in Pillow's order, so that weights have the same bits.
-func (f Filter) at(x float64) float64 {
+// kernel returns the kernel's value. The operations are in Pillow's order, so that weights have the same bits.
+func (f Filter) kernel(x float64) float64 {
 	switch f {
 	case Lanczos:
 		if x < -3 || x >= 3 {

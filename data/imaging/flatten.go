@@ -15,10 +15,10 @@ const (
 	OnBlack
 )
 
-// ink sums up the visible part of a picture with transparency, to choose its background. The
+// coverage sums up the visible part of a picture with transparency, to choose its background. The
 // background is white, as in most programs, or black if nearly all of the visible part is white
 // and would vanish. The sums are whole numbers, so the choice is the same on every machine.
-type ink struct {
+type coverage struct {
 	seen  uint64 // sum of alpha over all pixels
 	other uint64 // sum of alpha over pixels that are not nearly white
 	clear bool   // some pixel is not opaque
@@ -28,7 +28,7 @@ type ink struct {
 const nearlyWhite = 224
 
 // add adds n pixels with the least channel v, not premultiplied, and alpha a.
-func (k *ink) add(v, a uint32, n uint64) {
+func (k *coverage) add(v, a uint32, n uint64) {
 	k.seen += uint64(a) * n
 	if v < nearlyWhite {
 		k.other += uint64(a) * n
@@ -37,7 +37,7 @@ func (k *ink) add(v, a uint32, n uint64) {
 }
 
 // background returns black if less than a hundredth of the visible part is not nearly white.
-func (k *ink) background() Background {
+func (k *coverage) background() Background {
 	switch {
 	case !k.clear:
 		return Opaque
@@ -55,10 +55,10 @@ func (b Background) under() uint32 {
 	return 255
 }
 
-// inkOfRGBA returns the ink of pixels in the form that fromRGBA reads.
-func inkOfRGBA(pix []uint8, stride, w, h, size int, premultiplied bool) (k ink) {
+// coverageOfRGBA returns the ink of pixels in the form that fromRGBA reads.
+func coverageOfRGBA(pix []uint8, stride, w, h, size int, premultiplied bool) (k coverage) {
 	step := size / 4
-	if opaque(pix, stride, w, h, size) {
+	if isOpaque(pix, stride, w, h, size) {
 		return k
 	}
 	for y := range h {
@@ -76,8 +76,8 @@ func inkOfRGBA(pix []uint8, stride, w, h, size int, premultiplied bool) (k ink) 
 	return k
 }
 
-// opaque reports whether all pixels are opaque, as in most pictures.
-func opaque(pix []uint8, stride, w, h, size int) bool {
+// isOpaque reports whether all pixels are opaque, as in most pictures.
+func isOpaque(pix []uint8, stride, w, h, size int) bool {
 	for y := range h {
 		s := pix[y*stride:][:w*size]
 		for i := 3 * size / 4; i < len(s); i += size {
@@ -89,9 +89,9 @@ func opaque(pix []uint8, stride, w, h, size int) bool {
 	return true
 }
 
-// inkOfPalette returns the ink of a picture with a palette. It counts each colour as often as it
+// coverageOfPalette returns the ink of a picture with a palette. It counts each colour as often as it
 // is used.
-func inkOfPalette(im *image.Paletted, w, h int) (k ink) {
+func coverageOfPalette(im *image.Paletted, w, h int) (k coverage) {
 	var used [256]uint64
 	for y := range h {
 		for _, i := range im.Pix[y*im.Stride:][:w] {
@@ -105,8 +105,8 @@ func inkOfPalette(im *image.Paletted, w, h int) (k ink) {
 	return k
 }
 
-// inkOf returns the ink of any picture.
-func inkOf(im image.Image) (k ink) {
+// coverageOf returns the ink of any picture.
+func coverageOf(im image.Image) (k coverage) {
 	b := im.Bounds()
 	for y := b.Min.Y; y < b.Max.Y; y++ {
 		for x := b.Min.X; x < b.Max.X; x++ {

@@ -34,10 +34,11 @@ type format struct {
 	// whose source tells.
 	colours func(b []byte) colourSpace
 
-	// quick decodes usual files with the buffers of a Decoder. It returns false for files that open is for.
-	quick func(d *Decoder, ctx context.Context, dst *Image, b []byte) (done bool, err error)
-	// structure returns more memory than open takes for a file of size bytes that begins with b, beside a megabyte.
-	structure func(b []byte, size int64) int64
+	// fastDecode decodes usual files with the buffers of a Decoder. It returns false for files that open is for.
+	fastDecode func(d *Decoder, ctx context.Context, dst *Image, b []byte) (done bool, err error)
+	// structureBytes returns more memory than open takes for a file of size bytes that begins with b, beside
+	// a megabyte.
+	structureBytes func(b []byte, size int64) int64
 	// sandboxed is set if files are decoded in a sandbox.
 	sandboxed bool
 	// missing returns an error while the decoder is not installed. It is nil for decoders of the program.
@@ -88,8 +89,8 @@ func FormatNames() string {
 	return strings.Join(names, ", ") + " or " + formats[last].name
 }
 
-// FormatOf returns the format that files with this name have by their extension.
-func FormatOf(name string) (FileFormat, bool) {
+// FormatByName returns the format that files with this name have by their extension.
+func FormatByName(name string) (FileFormat, bool) {
 	ext := strings.ToLower(path.Ext(name))
 	for _, f := range formats {
 		if slices.Contains(f.extensions, ext) {
@@ -99,36 +100,36 @@ func FormatOf(name string) (FileFormat, bool) {
 	return FileFormat{}, false
 }
 
-// Reads reports whether files with this name are taken for images, by the extension. Those of HEIC are if there is a
-// decoder for it.
-func Reads(name string) bool {
-	f, ok := FormatOf(name)
+// IsReadableName reports whether files with this name are taken for images, by the extension. Those of HEIC
+// are if there is a decoder for it.
+func IsReadableName(name string) bool {
+	f, ok := FormatByName(name)
 	return ok && f.Readable
 }
 
-// LacksDecoder reports whether files with this name are images for which the decoder is missing: HEIC.
-func LacksDecoder(name string) bool {
-	f, ok := FormatOf(name)
+// NeedsDecoder reports whether files with this name are images for which the decoder is missing: HEIC.
+func NeedsDecoder(name string) bool {
+	f, ok := FormatByName(name)
 	return ok && !f.Readable
 }
 
-// ReadsContent reports whether a file that begins with these bytes, at least 64 of a longer file, has a format that a
+// IsReadable reports whether a file that begins with these bytes, at least 64 of a longer file, has a format that a
 // Decoder reads, whatever its name.
-func ReadsContent(head []byte) bool {
+func IsReadable(head []byte) bool {
 	f, err := sniff(head)
 	return err == nil && f.readable()
 }
 
-// IsOfDecoder reports whether an error of a Decoder says nothing about the file: the decoder for its format is
+// IsDecoderError reports whether an error of a Decoder says nothing about the file: the decoder for its format is
 // missing, or cannot run here.
-func IsOfDecoder(err error) bool {
+func IsDecoderError(err error) bool {
 	return errors.Is(err, heic.ErrMissing) || errors.Is(err, wasm.ErrDecoder)
 }
 
-// Decoders names the set of formats that can be read, for those who remember which files could not be. The number
+// DecoderSet names the set of formats that can be read, for those who remember which files could not be. The number
 // changes with what this program decodes.
-func Decoders() string {
-	if heic.Present() {
+func DecoderSet() string {
+	if heic.IsInstalled() {
 		return "3 with HEIC"
 	}
 	return "3"
@@ -144,10 +145,10 @@ func sniff(b []byte) (*format, error) {
 			return f, nil
 		}
 	}
-	if what := instead(b); what != "" {
+	if what := describeNonImage(b); what != "" {
 		return nil, errors.New(what)
 	}
-	if name := foreign(b); name != "" {
+	if name := foreignFormat(b); name != "" {
 		return nil, fmt.Errorf("no decoder for %s: convert the file to JPEG or PNG", name)
 	}
 	return nil, fmt.Errorf("not an image of a known format: it starts with %q", b[:min(len(b), 8)])
@@ -157,20 +158,20 @@ func sniff(b []byte) (*format, error) {
 // the file itself.
 func StructureBytes(b []byte, size int64) int64 {
 	const usual = 1 << 20
-	if f, err := sniff(b); err == nil && f.structure != nil {
-		return usual + f.structure(b, size)
+	if f, err := sniff(b); err == nil && f.structureBytes != nil {
+		return usual + f.structureBytes(b, size)
 	}
 	return usual
 }
 
-// Sandboxed reports whether the file that begins with b is decoded in a sandbox.
-func Sandboxed(b []byte) bool {
+// IsSandboxed reports whether the file that begins with b is decoded in a sandbox.
+func IsSandboxed(b []byte) bool {
 	f, err := sniff(b)
 	return err == nil && f.sandboxed
 }
 
-// starts returns a function that reports whether a file starts with one of some texts.
-func starts(with ...string) func(b []byte) bool {
+// hasPrefix returns a function that reports whether a file starts with one of some texts.
+func hasPrefix(with ...string) func(b []byte) bool {
 	return func(b []byte) bool {
 		return slices.ContainsFunc(with, func(s string) bool { return bytes.HasPrefix(b, []byte(s)) })
 	}

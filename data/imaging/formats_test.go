@@ -27,8 +27,8 @@ func TestTable(t *testing.T) {
 			}
 			seen[ext] = true
 			for _, name := range []string{"a" + ext, "A" + strings.ToUpper(ext), "a/b.c" + ext} {
-				if of, ok := FormatOf(name); !ok || of.Name != f.name || Reads(name) != f.readable() ||
-					LacksDecoder(name) == f.readable() {
+				if of, ok := FormatByName(name); !ok || of.Name != f.name || IsReadableName(name) != f.readable() ||
+					NeedsDecoder(name) == f.readable() {
 					t.Errorf("%s: %v, %v", name, of, ok)
 				}
 			}
@@ -43,8 +43,8 @@ func TestTable(t *testing.T) {
 						t.Errorf("%s is taken for %s", e.Name(), g.name)
 					}
 				}
-				if Sandboxed(b) != f.sandboxed || StructureBytes(b, int64(len(b))) < 1<<20 {
-					t.Errorf("%s: sandboxed: %v, %d bytes", e.Name(), Sandboxed(b), StructureBytes(b, int64(len(b))))
+				if IsSandboxed(b) != f.sandboxed || StructureBytes(b, int64(len(b))) < 1<<20 {
+					t.Errorf("%s: sandboxed: %v, %d bytes", e.Name(), IsSandboxed(b), StructureBytes(b, int64(len(b))))
 				}
 			}
 		}
@@ -56,12 +56,12 @@ func TestTable(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "a", "a.", ".", "a.txt", "a.jpg.txt", "jpg", "a.jpg ", "a.j", "a.jp2"} {
-		if of, ok := FormatOf(name); ok {
+		if of, ok := FormatByName(name); ok {
 			t.Errorf("%q: %v", name, of)
 		}
 	}
 	for _, name := range []string{"a.jfif", "a.JPE", "a.hif", "a.ppm"} {
-		if _, ok := FormatOf(name); !ok {
+		if _, ok := FormatByName(name); !ok {
 			t.Errorf("%s is not taken for an image", name)
 		}
 	}

@@ -10,7 +10,7 @@ func FuzzWebP(f *testing.F) {
 	for _, name := range []string{"webp.webp", "webp-lossy-alpha.webp", "webp-edges.webp", "webp-pixel.webp",
 		"webp-lossless.webp"} {
 		f.Add(formatFile(f, name))
-		chunks, w, h := frameOf(f, name)
+		chunks, w, h := readFrame(f, name)
 		f.Add(animation(w+2, h, frame(2, 0, w, h, chunks)))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -19,7 +19,7 @@ func FuzzWebP(f *testing.F) {
 			return
 		}
 		p, err := Open(t.Context(), b)
-		if err != nil || p.refuse(&Decoder{MaxPixels: 1 << 18}, nil) != nil {
+		if err != nil || p.checkLimits(&Decoder{MaxPixels: 1 << 18}, nil) != nil {
 			return
 		}
 		im, err := p.source.decode(t.Context())
@@ -66,7 +66,7 @@ func FuzzOrientation(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if o := p.source.orientation; p.source.inBox == nil && (o < 1 || o > 8) {
+		if o := p.source.orientation; p.source.sandbox == nil && (o < 1 || o > 8) {
 			t.Fatalf("orientation %d", o)
 		}
 	})
@@ -83,7 +83,7 @@ func FuzzNormalization(f *testing.F) {
 			return
 		}
 		again, err := ParseNormalization(n.String())
-		if err != nil || again.full() != n.full() {
+		if err != nil || again.withDefaults() != n.withDefaults() {
 			t.Fatalf("%q is %v, whose text %q is read as %v, %v", text, n, n.String(), again, err)
 		}
 	})

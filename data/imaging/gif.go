@@ -18,7 +18,7 @@ import (
 const gifCanvas, gifHeader = 6, 13
 
 var gifFormat = format{name: "GIF", extensions: []string{".gif"}, mediaType: "image/gif",
-	matches: starts("GIF87a", "GIF89a"), open: openGIF}
+	matches: hasPrefix("GIF87a", "GIF89a"), open: openGIF}
 
 // gifFrame is the picture of a GIF file: its first frame, on the canvas of the file. image/gif is given head and
 // frame, and so cannot take other bytes for the first frame.
@@ -47,7 +47,7 @@ func readGIF(b []byte) (*gifFrame, error) {
 		switch b[at] {
 		case frame:
 			f.frame, f.head = b[at:], append(f.head, last...)
-			f.place()
+			f.readSizes()
 			return f, nil
 		case extension:
 			start := at
@@ -64,9 +64,9 @@ func readGIF(b []byte) (*gifFrame, error) {
 	return nil, errNoFrame
 }
 
-// place reads the sizes of the canvas and of the frame. It enlarges the canvas if the frame reaches beyond it.
+// readSizes reads the sizes of the canvas and of the frame. It enlarges the canvas if the frame reaches beyond it.
 // Browsers and Pillow read such files in this way, but image/gif refuses them.
-func (f *gifFrame) place() {
+func (f *gifFrame) readSizes() {
 	number := func(b []byte) int { return int(binary.LittleEndian.Uint16(b)) }
 	for side, length := range []*int{&f.canvas.X, &f.canvas.Y} {
 		c := f.head[gifCanvas+2*side:]

@@ -16,10 +16,10 @@ type Header struct {
 	Format string
 
 	format *format
-	bytes  int64         // memory for decoding the picture
-	jpeg   fastjpeg.Kind // the kind of a JPEG file that can be reduced while it is decoded
-	small  bool          // jpeg is set
-	tiles  int64         // for a picture in tiles, the memory beside that of the result
+	bytes  int64           // memory for decoding the picture
+	jpeg   fastjpeg.Header // the kind of a JPEG file that can be reduced while it is decoded
+	small  bool            // jpeg is set
+	tiles  int64           // for a picture in tiles, the memory beside that of the result
 }
 
 // ReadHeader reads the header of the image file of size bytes in r. For a file that is not a

@@ -30,7 +30,7 @@ func TestReadHeader(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f, err := sniff(b); err != nil || f == &heicFormat && !heic.Present() {
+		if f, err := sniff(b); err != nil || f == &heicFormat && !heic.IsInstalled() {
 			continue
 		}
 		for _, shrink := range []int{1, 2, 8} {

@@ -12,9 +12,9 @@ import (
 
 var heicFormat = format{name: "HEIC", extensions: []string{".heic", ".heif", ".hif"}, mediaType: "image/heic",
 	matches: isHEIF, open: openHEIC, exif: boxExif, sandboxed: true,
-	structure: isobmff.StructureBytes,
+	structureBytes: isobmff.StructureBytes,
 	missing: func() error {
-		if heic.Present() {
+		if heic.IsInstalled() {
 			return nil
 		}
 		return heic.ErrMissing
@@ -32,15 +32,16 @@ func isHEIF(b []byte) bool {
 // openHEIC reads the structure of a HEIC file. Its size is that before it is turned. Values of chroma are repeated, as
 // libheif does, and the programs that use it.
 func openHEIC(_ context.Context, b []byte, size int64) (*source, error) {
-	if !heic.Present() {
+	if !heic.IsInstalled() {
 		return nil, heic.ErrMissing
 	}
 	f, err := isobmff.Parse(b)
 	if err != nil {
 		return nil, err
 	}
-	x := &boxed{cfg: image.Config{Width: f.Primary.W, Height: f.Primary.H, ColorModel: color.YCbCrModel}, bytes: size,
-		grid: partPixels(f)}
+	x := &sandboxedFile{cfg: image.Config{Width: f.Primary.W, Height: f.Primary.H, ColorModel: color.YCbCrModel},
+		bytes: size,
+		grid:  partPixels(f)}
 	// Measured were 14 bytes, and 4 to put the opacity to the colours.
 	x.pixel.usual, x.pixel.most = 18, 22
 	opacity, multiplied := f.Opacity(f.Primary)
@@ -51,31 +52,31 @@ func openHEIC(_ context.Context, b []byte, size int64) (*source, error) {
 	if bad == nil {
 		x.tiles = &tiles{grid, f.Primary.Turns, opacity != nil}
 	}
-	x.run = func(ctx context.Context, o boxedOptions) (im Image, over Background, err error) {
+	x.run = func(ctx context.Context, o sandboxOptions) (im Image, over Background, err error) {
 		if bad != nil {
 			return im, over, bad
 		}
-		c := &canvas{colour: f.Primary.Colour, isLuma: grid.Tiles[0].IsGrey, shrink: x.tiles.shrink(o.shrink),
+		c := &canvas{colour: f.Primary.Colour, isLuma: grid.Tiles[0].IsGrey, shrink: x.tiles.tileShrink(o.shrink),
 			whole: image.Pt(grid.W, grid.H)}
 		if !c.colour.Known {
 			c.colour = grid.Tiles[0].Colour
 		}
-		if err := heic.Decode(ctx, f, f.Primary, o.limits, c.put); err != nil {
+		if err := heic.Decode(ctx, f, f.Primary, o.limits, c.addPart); err != nil {
 			return im, over, err
 		}
 		if opacity != nil {
 			a := &canvas{shrink: c.shrink, whole: c.whole, isLuma: true}
-			if err := heic.Decode(ctx, f, opacity, o.limits, a.put); err != nil {
+			if err := heic.Decode(ctx, f, opacity, o.limits, a.addPart); err != nil {
 				return im, over, err
 			}
-			over = c.cover(&a.im, multiplied, o.colours)
+			over = c.compositeOver(&a.im, multiplied, o.colours)
 		} else {
 			o.colours.apply(&c.im)
 		}
 		err = c.im.turn(f.Primary.Turns, c.shrink)
 		return c.im, over, err
 	}
-	return &source{cfg: x.cfg, inBox: x, colours: func() colourSpace { return boxColours(f) }}, nil
+	return &source{cfg: x.cfg, sandbox: x, colours: func() colourSpace { return boxColours(f) }}, nil
 }
 
 // tiles is a HEIC picture, whose tiles are decoded and reduced one by one.
@@ -93,9 +94,9 @@ func (t *tiles) pixels() int64 {
 	return budget.Product(int64(t.Tiles[0].W), int64(t.Tiles[0].H))
 }
 
-// shrink returns by what the sides of the picture are divided: the largest divisor up to that of by, which gets the
+// tileShrink returns by what the sides of the picture are divided: the largest divisor up to that of by, which gets the
 // sides of the upright picture, that divides the sides of the tiles. by may be nil.
-func (t *tiles) shrink(by func(w, h int) int) int {
+func (t *tiles) tileShrink(by func(w, h int) int) int {
 	if by == nil {
 		return 1
 	}
@@ -124,8 +125,8 @@ type canvas struct {
 	part   Image
 }
 
-// put takes a part of the picture, at a place in the whole before it is reduced.
-func (c *canvas) put(part image.Image, at image.Point) error {
+// addPart takes a part of the picture, at a place in the whole before it is reduced.
+func (c *canvas) addPart(part image.Image, at image.Point) error {
 	to := &c.part
 	if c.shrink == 1 && part.Bounds().Size() == c.whole {
 		to = &c.im
@@ -153,8 +154,8 @@ func (c *canvas) put(part image.Image, at image.Point) error {
 	return nil
 }
 
-// cover puts the picture over a background by its opacity.
-func (c *canvas) cover(opacity *Image, multiplied bool, colours conversion) Background {
+// compositeOver puts the picture over a background by its opacity.
+func (c *canvas) compositeOver(opacity *Image, multiplied bool, colours conversion) Background {
 	c.im.SetChannels(3)
 	pix := make([]uint8, 4*len(opacity.Pix))
 	for i, a := range opacity.Pix {

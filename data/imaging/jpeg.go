@@ -14,15 +14,16 @@ import (
 )
 
 var jpegFormat = format{name: "JPEG", extensions: []string{".jpg", ".jpeg", ".jpe", ".jfif"}, mediaType: "image/jpeg",
-	matches: starts("\xff\xd8"), open: openJPEG, exif: jpegExif, colours: jpegColours, quick: (*Decoder).decodeJPEG}
+	matches: hasPrefix("\xff\xd8"), open: openJPEG, exif: jpegExif, colours: jpegColours,
+	fastDecode: (*Decoder).decodeJPEG}
 
 // openJPEG reads the structure of a JPEG file for the standard library, which reads more kinds than package fastjpeg.
 func openJPEG(ctx context.Context, b []byte, size int64) (*source, error) {
-	s, err := inGo(jpegConfig, jpeg.Decode)(ctx, b, size)
+	s, err := goDecoder(jpegConfig, jpeg.Decode)(ctx, b, size)
 	if err == nil {
-		kind, ok := fastjpeg.ReadKind(b)
-		s.jpeg, s.reducible = kind, ok && kind.Usual()
-		s.check = func(file []byte) error { return s.jpeg.Passes(file).Check() }
+		kind, ok := fastjpeg.ReadHeader(b)
+		s.jpeg, s.reducible = kind, ok && kind.IsDecodable()
+		s.check = func(file []byte) error { return s.jpeg.CountPasses(file).Check() }
 	}
 	return s, err
 }
@@ -42,15 +43,15 @@ func (d *Decoder) decodeJPEG(ctx context.Context, dst *Image, b []byte) (done bo
 	none := func() {}
 	leave := none
 	defer func() { leave() }()
-	d.fast.Enter = func(bytes int64) bool {
+	d.fast.Reserve = func(bytes int64) bool {
 		leave() // what a header before this one needs
 		var err error
-		if leave, err = d.enter(ctx, bytes, b); err != nil {
+		if leave, err = d.reserve(ctx, bytes, b); err != nil {
 			leave = none
 		}
 		return err == nil
 	}
-	defer func() { d.fast.Enter = nil }()
+	defer func() { d.fast.Reserve = nil }()
 	err = d.fast.Decode(b, func(w, h, c int) []uint8 { dst.Reset(w, h, c); return dst.Pix })
 	if err == nil {
 		dst.orient(orientation)
@@ -62,8 +63,8 @@ var errJPEG = errors.New("the data are not valid JPEG, or end early")
 
 // jpegConfig reads the size of a JPEG file. For an unsupported kind the error names the kind.
 func jpegConfig(b []byte) (image.Config, error) {
-	if kind, ok := fastjpeg.ReadKind(b); ok && kind.Unread() != "" {
-		return image.Config{}, unsupported(kind.Unread())
+	if kind, ok := fastjpeg.ReadHeader(b); ok && kind.UnsupportedReason() != "" {
+		return image.Config{}, unsupported(kind.UnsupportedReason())
 	}
 	return jpeg.DecodeConfig(bytes.NewReader(b))
 }
@@ -113,7 +114,7 @@ func jpegColours(b []byte) (c colourSpace) {
 		pieces[body[0]] = body[2:]
 		size += len(body) - 2
 	}
-	if size > mostProfile {
+	if size > maxProfile {
 		return c
 	}
 	for _, piece := range pieces[min(1, n) : n+1] {

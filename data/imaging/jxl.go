@@ -11,9 +11,9 @@ import (
 )
 
 var jxlFormat = format{name: "JPEG XL", extensions: []string{".jxl"}, mediaType: "image/jxl",
-	matches: func(b []byte) bool { return brand(b) == "jxl " || starts("\xff\x0a", "\x00\x00\x00\x0cJXL ")(b) },
+	matches: func(b []byte) bool { return brand(b) == "jxl " || hasPrefix("\xff\x0a", "\x00\x00\x00\x0cJXL ")(b) },
 	open:    openJXL, exif: jxl.Exif, sandboxed: true,
-	structure: func(_ []byte, size int64) int64 {
+	structureBytes: func(_ []byte, size int64) int64 {
 		return budget.Sum(size, wasm.HeaderLimits(jxl.HeaderBytes).Memory)
 	}}
 
@@ -30,7 +30,7 @@ func openJXL(ctx context.Context, b []byte, size int64) (*source, error) {
 	}
 	cfg := image.Config{Width: c.W, Height: c.H, ColorModel: color.NRGBAModel}
 	// Measured were 8 bytes of a pixel, and 36 where it is lossless and progressive.
-	x := &boxed{bytes: size}
+	x := &sandboxedFile{bytes: size}
 	x.pixel.usual, x.pixel.most = 12, 44
 	if c.Bits == 16 {
 		x.pixel.usual, x.pixel.most = 24, 56
@@ -40,7 +40,7 @@ func openJXL(ctx context.Context, b []byte, size int64) (*source, error) {
 	if int64(len(b)) == size {
 		x.bytes = int64(len(stream))
 	}
-	x.run = func(ctx context.Context, o boxedOptions) (im Image, over Background, err error) {
+	x.run = func(ctx context.Context, o sandboxOptions) (im Image, over Background, err error) {
 		channel := int(bytesPerPixel(cfg.ColorModel) / 4)
 		err = jxl.Decoder().Decode(ctx, o.limits, cfg.Width, cfg.Height, channel, func(pix []byte) {
 			o.colours.applyToRGBA(pix, channel, false)
@@ -48,7 +48,7 @@ func openJXL(ctx context.Context, b []byte, size int64) (*source, error) {
 		}, stream)
 		return im, over, err
 	}
-	return &source{cfg: cfg, inBox: x, colours: func() (c colourSpace) { // the decoder leaves colours in their space
+	return &source{cfg: cfg, sandbox: x, colours: func() (c colourSpace) { // the decoder leaves colours in their space
 		c.other, c.err = jxl.Colours(header)
 		return c
 	}}, nil

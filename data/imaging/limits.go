@@ -10,8 +10,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
-// sized refuses a picture without pixels.
-func (f *format) sized(cfg image.Config) error {
+// checkSize refuses a picture without pixels.
+func (f *format) checkSize(cfg image.Config) error {
 	if cfg.Width <= 0 || cfg.Height <= 0 {
 		return fmt.Errorf("%s of %d x %d pixels", f.name, cfg.Width, cfg.Height)
 	}
@@ -34,17 +34,18 @@ func (p *Picture) memory() int64 {
 	if p.source.bytes > 0 {
 		return p.source.bytes
 	}
-	return pictureMemory(p.source.cfg, p.jpeg.Progressive())
+	return pictureMemory(p.source.cfg, p.jpeg.IsProgressive())
 }
 
-// refuse returns an error if the header and the markers show that d must not decode a file. It has more pixels than
-// allowed, has too many scans, or needs more memory than internal/base/budget or d allow. The file is in memory too
-// while it is decoded. It counts for the limit of the process, not for that of d, whose owner has read the file.
+// checkLimits returns an error if the header and the markers show that d must not decode a file. It has more
+// pixels than allowed, has too many scans, or needs more memory than internal/base/budget or d allow. The
+// file is in memory too while it is decoded. It counts for the limit of the process, not for that of d,
+// whose owner has read the file.
 //
 // shrink is Decoder.Shrink, or nil.
-func (p *Picture) refuse(d *Decoder, shrink func(w, h int) int) error {
+func (p *Picture) checkLimits(d *Decoder, shrink func(w, h int) int) error {
 	cfg, name := p.source.cfg, p.format.name
-	if err := p.format.sized(cfg); err != nil {
+	if err := p.format.checkSize(cfg); err != nil {
 		return err
 	}
 	if cfg.Width > d.limit()/cfg.Height {
@@ -57,7 +58,7 @@ func (p *Picture) refuse(d *Decoder, shrink func(w, h int) int) error {
 	}
 	what := fmt.Sprintf("%s of %d x %d pixels", name, cfg.Width, cfg.Height)
 	need := p.memory()
-	if box := p.source.inBox; box != nil {
+	if box := p.source.sandbox; box != nil {
 		usual, largest := box.memory(shrink)
 		if need = usual; d.MaxBytes > 0 { // then others share the memory
 			need = largest
@@ -87,25 +88,25 @@ func bytesPerPixel(m color.Model) int64 {
 	return 4
 }
 
-// decoding is where all decoders of the process share its memory, but those with a share of their own.
-var decoding budget.Gate
+// decodeGate is where all decoders of the process share its memory, but those with a share of their own.
+var decodeGate budget.Gate
 
-// enter waits for the memory for decoding a file, which is in memory too. With MaxBytes the owner of d has taken it.
-func (d *Decoder) enter(ctx context.Context, bytes int64, file []byte) (leave func(), err error) {
+// reserve waits for the memory for decoding a file, which is in memory too. With MaxBytes the owner of d has taken it.
+func (d *Decoder) reserve(ctx context.Context, bytes int64, file []byte) (leave func(), err error) {
 	if d.MaxBytes > 0 {
 		return func() {}, nil
 	}
-	return decoding.Enter(ctx, budget.Sum(bytes, int64(len(file))))
+	return decodeGate.Enter(ctx, budget.Sum(bytes, int64(len(file))))
 }
 
-// mostKept returns the largest size of each buffer that is kept for the next picture. Header.Bytes does not count what
-// earlier pictures have left, and each core has a few buffers.
-func mostKept() int64 { return budget.Limit() / int64(8*runtime.GOMAXPROCS(0)) }
+// maxKeptBuffer returns the largest size of each buffer that is kept for the next picture. Header.Bytes does
+// not count what earlier pictures have left, and each core has a few buffers.
+func maxKeptBuffer() int64 { return budget.Limit() / int64(8*runtime.GOMAXPROCS(0)) }
 
 // Release frees the large buffers that d and dst have from an earlier picture. Callers who read a file into Buffer
 // call it before that.
 func (d *Decoder) Release(dst *Image) {
-	if int64(cap(d.Buffer)) > mostKept() {
+	if int64(cap(d.Buffer)) > maxKeptBuffer() {
 		d.Buffer = nil
 	}
 	d.begin(dst)
@@ -113,8 +114,8 @@ func (d *Decoder) Release(dst *Image) {
 
 // begin prepares d and dst for a picture. The file may be in Buffer.
 func (d *Decoder) begin(dst *Image) {
-	d.Forget()
-	most := mostKept()
+	d.ClearRemarks()
+	most := maxKeptBuffer()
 	d.fast.Trim(most)
 	if int64(cap(dst.Pix)) > most {
 		dst.Pix = nil

@@ -6,9 +6,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
-// trees returns the memory for the code trees of a picture. A lossless picture, or alpha that is stored as one, may
-// have thousands of groups of trees in a small file, each of tens of kilobytes.
-func (p *webpPicture) trees() int64 {
+// treeMemory returns the memory for the code trees of a picture. A lossless picture, or alpha that is stored
+// as one, may have thousands of groups of trees in a small file, each of tens of kilobytes.
+func (p *webpPicture) treeMemory() int64 {
 	const lossless = 1 // compression of alpha
 	switch {
 	case p.name == "VP8L" && len(p.coded) > 1:
@@ -22,12 +22,12 @@ func (p *webpPicture) trees() int64 {
 }
 
 const (
-	// mostGroups is the largest number of groups of trees that golang.org/x/image/vp8l reads.
-	mostGroups = 2600
-	// mostScanned is the number of pixels of a picture up to which its groups are counted. The
+	// maxGroups is the largest number of groups of trees that golang.org/x/image/vp8l reads.
+	maxGroups = 2600
+	// maxScanned is the number of pixels of a picture up to which its groups are counted. The
 	// memory of larger pictures exceeds that of any trees.
-	mostScanned = 1 << 24
-	mostCache   = 11 // bits
+	maxScanned   = 1 << 24
+	maxCacheBits = 11 // bits
 )
 
 // groupMemory is the memory for a group of five trees: a node of eight bytes for each symbol and
@@ -44,23 +44,23 @@ func groupMemory(cacheBits int) int64 {
 // reads what comes before the trees: the transforms, and the picture that has for each tile the
 // number of its group.
 func losslessTrees(b []byte) int64 {
-	r := lossless{b: b}
-	w, h := r.bits(14)+1, r.bits(14)+1
-	r.bits(4) // alpha, version
+	r := losslessReader{b: b}
+	w, h := r.readBits(14)+1, r.readBits(14)+1
+	r.readBits(4) // alpha, version
 	tiles := func(n, bits int) int { return (n + 1<<bits - 1) >> bits }
-	worst := budget.Product(groupMemory(mostCache), int64(min(mostGroups, tiles(w, 2)*tiles(h, 2))))
-	if w*h > mostScanned {
+	worst := budget.Product(groupMemory(maxCacheBits), int64(min(maxGroups, tiles(w, 2)*tiles(h, 2))))
+	if w*h > maxScanned {
 		return worst
 	}
-	for n := 0; r.bits(1) == 1; n++ {
+	for n := 0; r.readBits(1) == 1; n++ {
 		const predictor, crossColour, indexing = 0, 1, 3
-		switch r.bits(2) {
+		switch r.readBits(2) {
 		case predictor, crossColour:
-			bits := r.bits(3) + 2
-			r.image(tiles(w, bits), tiles(h, bits))
+			bits := r.readBits(3) + 2
+			r.readImage(tiles(w, bits), tiles(h, bits))
 		case indexing:
-			colours := r.bits(8) + 1
-			r.image(colours, 1)
+			colours := r.readBits(8) + 1
+			r.readImage(colours, 1)
 			switch {
 			case colours <= 2:
 				w = tiles(w, 3)
@@ -76,13 +76,13 @@ func losslessTrees(b []byte) int64 {
 	}
 	cache := r.cacheBits()
 	groups := 1
-	if r.bits(1) == 1 {
-		bits := r.bits(3) + 2
+	if r.readBits(1) == 1 {
+		bits := r.readBits(3) + 2
 		across, down := tiles(w, bits), tiles(h, bits)
-		for _, argb := range r.image(across, down) {
+		for _, argb := range r.readImage(across, down) {
 			groups = max(groups, int(argb>>8&0xffff)+1)
 		}
-		groups = min(groups, across*down, mostGroups) // others are dropped or refused
+		groups = min(groups, across*down, maxGroups) // others are dropped or refused
 	}
 	if r.failed {
 		return worst
@@ -90,15 +90,15 @@ func losslessTrees(b []byte) int64 {
 	return int64(groups+1) * groupMemory(cache) // and one of a transform
 }
 
-// lossless reads the bits of a lossless picture. After the end, or in what is not valid, failed is set
+// losslessReader reads the bits of a lossless picture. After the end, or in what is not valid, failed is set
 // and all bits are 0.
-type lossless struct {
+type losslessReader struct {
 	b      []byte
 	at     int
 	failed bool
 }
 
-func (r *lossless) bits(n int) (v int) {
+func (r *losslessReader) readBits(n int) (v int) {
 	if r.failed = r.failed || r.at+n > 8*len(r.b); r.failed {
 		return 0
 	}
@@ -109,29 +109,29 @@ func (r *lossless) bits(n int) (v int) {
 	return v
 }
 
-func (r *lossless) cacheBits() int {
-	if r.bits(1) == 0 {
+func (r *losslessReader) cacheBits() int {
+	if r.readBits(1) == 0 {
 		return 0
 	}
-	n := r.bits(4)
-	r.failed = r.failed || n < 1 || n > mostCache
-	return min(n, mostCache)
+	n := r.readBits(4)
+	r.failed = r.failed || n < 1 || n > maxCacheBits
+	return min(n, maxCacheBits)
 }
 
-// codes is a canonical code: the number of codes of each length, and the symbols in the order of
+// prefixCode is a canonical code: the number of codes of each length, and the symbols in the order of
 // their codes. A single symbol takes no bits.
-type codes struct {
+type prefixCode struct {
 	counts  [16]int
 	symbols []int
 }
 
-func (r *lossless) symbol(c *codes) int {
+func (r *losslessReader) readSymbol(c *prefixCode) int {
 	if len(c.symbols) == 1 {
 		return c.symbols[0]
 	}
 	code, first, index := 0, 0, 0
 	for _, n := range c.counts[1:] {
-		code |= r.bits(1)
+		code |= r.readBits(1)
 		if code-first < n {
 			return c.symbols[index+code-first]
 		}
@@ -141,9 +141,9 @@ func (r *lossless) symbol(c *codes) int {
 	return 0
 }
 
-// canonical makes a code of the lengths of its codes by symbol.
-func (r *lossless) canonical(lengths []int) *codes {
-	c := new(codes)
+// newPrefixCode makes a code of the lengths of its codes by symbol.
+func (r *losslessReader) newPrefixCode(lengths []int) *prefixCode {
+	c := new(prefixCode)
 	room := 1 << 15 // of the longest codes
 	for length := 1; length < len(c.counts); length++ {
 		for symbol, l := range lengths {
@@ -158,37 +158,37 @@ func (r *lossless) canonical(lengths []int) *codes {
 	return c
 }
 
-// tree reads a code of the symbols below n.
-func (r *lossless) tree(n int) *codes {
-	if r.bits(1) == 1 {
-		two := r.bits(1)
-		c := &codes{symbols: []int{r.bits(1 + 7*r.bits(1))}}
+// readCode reads a code of the symbols below n.
+func (r *losslessReader) readCode(n int) *prefixCode {
+	if r.readBits(1) == 1 {
+		two := r.readBits(1)
+		c := &prefixCode{symbols: []int{r.readBits(1 + 7*r.readBits(1))}}
 		if two == 1 {
-			c.symbols, c.counts[1] = append(c.symbols, r.bits(8)), 2
+			c.symbols, c.counts[1] = append(c.symbols, r.readBits(8)), 2
 		}
 		return c
 	}
 	const order = "\x11\x12\x00\x01\x02\x03\x04\x05\x10\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"
 	var lengths [19]int
-	for _, k := range order[:min(len(order), r.bits(4)+4)] {
-		lengths[k] = r.bits(3)
+	for _, k := range order[:min(len(order), r.readBits(4)+4)] {
+		lengths[k] = r.readBits(3)
 	}
-	code := r.canonical(lengths[:])
+	code := r.newPrefixCode(lengths[:])
 	out := make([]int, n)
 	left := n
-	if r.bits(1) == 1 {
-		left = r.bits(2*r.bits(3)+2) + 2
+	if r.readBits(1) == 1 {
+		left = r.readBits(2*r.readBits(3)+2) + 2
 	}
 	last := 8
 	for at := 0; at < n && left > 0 && !r.failed; left-- {
-		v, times := r.symbol(code), 1
+		v, times := r.readSymbol(code), 1
 		switch {
 		case v == 16:
-			v, times = last, 3+r.bits(2)
+			v, times = last, 3+r.readBits(2)
 		case v == 17:
-			v, times = 0, 3+r.bits(3)
+			v, times = 0, 3+r.readBits(3)
 		case v == 18:
-			v, times = 0, 11+r.bits(7)
+			v, times = 0, 11+r.readBits(7)
 		case v != 0:
 			last = v
 		}
@@ -197,20 +197,20 @@ func (r *lossless) tree(n int) *codes {
 			at++
 		}
 	}
-	return r.canonical(out)
+	return r.newPrefixCode(out)
 }
 
-// image reads a picture that has one group of trees, as pixels of alpha, red, green and blue.
-func (r *lossless) image(w, h int) []uint32 {
+// readImage reads a picture that has one group of trees, as pixels of alpha, red, green and blue.
+func (r *losslessReader) readImage(w, h int) []uint32 {
 	const literals, lengths = 256, 24
 	cache := r.cacheBits()
 	recent := make([]uint32, 1<<cache)
-	var trees [5]*codes
+	var trees [5]*prefixCode
 	for i, n := range [5]int{literals + lengths, literals, literals, literals, 40} {
 		if i == 0 && cache > 0 {
 			n += 1 << cache
 		}
-		if trees[i] = r.tree(n); r.failed {
+		if trees[i] = r.readCode(n); r.failed {
 			return nil
 		}
 	}
@@ -220,14 +220,14 @@ func (r *lossless) image(w, h int) []uint32 {
 		recent[argb*0x1e35a7bd>>(32-cache)&(1<<cache-1)] = argb
 	}
 	for len(pix) < w*h && !r.failed {
-		green := r.symbol(trees[0])
+		green := r.readSymbol(trees[0])
 		switch {
 		case green < literals:
-			red, blue, alpha := r.symbol(trees[1]), r.symbol(trees[2]), r.symbol(trees[3])
+			red, blue, alpha := r.readSymbol(trees[1]), r.readSymbol(trees[2]), r.readSymbol(trees[3])
 			add(uint32(alpha<<24 | red<<16 | green<<8 | blue))
 		case green < literals+lengths:
-			length := r.parameter(green - literals)
-			from := len(pix) - distance(w, r.parameter(r.symbol(trees[4])))
+			length := r.readParameter(green - literals)
+			from := len(pix) - pixelDistance(w, r.readParameter(r.readSymbol(trees[4])))
 			if r.failed = r.failed || from < 0 || len(pix)+length > w*h; r.failed {
 				return nil
 			}
@@ -244,18 +244,18 @@ func (r *lossless) image(w, h int) []uint32 {
 	return pix
 }
 
-// parameter reads the length or the code of a distance of pixels that are repeated.
-func (r *lossless) parameter(symbol int) int {
+// readParameter reads the length or the code of a distance of pixels that are repeated.
+func (r *losslessReader) readParameter(symbol int) int {
 	if symbol < 4 {
 		return symbol + 1
 	}
 	extra := (symbol - 2) >> 1
-	return (2+symbol&1)<<extra + r.bits(extra) + 1
+	return (2+symbol&1)<<extra + r.readBits(extra) + 1
 }
 
-// distance is how far back the pixels with a code of distance are. The first codes are of pixels that
+// pixelDistance is how far back the pixels with a code of distance are. The first codes are of pixels that
 // are near in two dimensions: rows up, and 8 less columns to the left.
-func distance(w, code int) int {
+func pixelDistance(w, code int) int {
 	const near = "" +
 		"\x18\x07\x17\x19\x28\x06\x27\x29\x16\x1a\x26\x2a\x38\x05\x37\x39\x15\x1b\x36\x3a" +
 		"\x25\x2b\x48\x04\x47\x49\x14\x1c\x35\x3b\x46\x4a\x24\x2c\x58\x45\x4b\x34\x3c\x03" +

@@ -92,7 +92,7 @@ func treesOf(t *testing.T, b []byte) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.trees()
+	return p.treeMemory()
 }
 
 // TestTreesOfDecoded: the trees that are counted are those of the picture that is decoded, whatever chunks are around
@@ -101,7 +101,7 @@ func TestTreesOfDecoded(t *testing.T) {
 	chunk := func(name string, content []byte) []byte { return appendChunk(nil, name, content) }
 	many, one := chunk("VP8L", grouped(208, 2000)), chunk("VP8L", grouped(208, 1))
 	packed := append([]byte{1}, grouped(208, 2000)[5:]...) // as alpha, without its header
-	lossy, w, h := frameOf(t, "webp-lossy-alpha.webp")
+	lossy, w, h := readFrame(t, "webp-lossy-alpha.webp")
 	head := chunk("VP8X", append([]byte{1 << 4, 0, 0, 0}, bytes24(w-1, h-1)...))
 	for _, c := range []struct {
 		name   string
@@ -155,7 +155,7 @@ func TestTreesOfValid(t *testing.T) {
 		if got := treesOf(t, b); got != want {
 			t.Errorf("%s: %d bytes, want %d", name, got, want)
 		}
-		if chunks, w, h := frameOf(t, name); treesOf(t, animation(w, h, frame(0, 0, w, h, chunks))) != want {
+		if chunks, w, h := readFrame(t, name); treesOf(t, animation(w, h, frame(0, 0, w, h, chunks))) != want {
 			t.Errorf("%s as an animation: another memory than %d", name, want)
 		}
 	}
@@ -163,7 +163,7 @@ func TestTreesOfValid(t *testing.T) {
 
 // TestWebPMemory: decoding takes no more than is said before, with the trees.
 func TestWebPMemory(t *testing.T) {
-	chunks, w, h := frameOf(t, "webp-lossy-alpha.webp")
+	chunks, w, h := readFrame(t, "webp-lossy-alpha.webp")
 	for name, b := range map[string][]byte{
 		"lossy": formatFile(t, "webp.webp"), "alpha": formatFile(t, "webp-lossy-alpha.webp"),
 		"lossless": formatFile(t, "webp-lossless.webp"), "animation": animation(w+1, h, frame(0, 0, w, h, chunks)),
@@ -186,7 +186,7 @@ func TestWebPMemory(t *testing.T) {
 // TestTreesOfDamaged: of a file that is damaged before its trees, the most is said.
 func TestTreesOfDamaged(t *testing.T) {
 	b := grouped(208, 300)
-	want := int64(mostGroups) * groupMemory(mostCache)
+	want := int64(maxGroups) * groupMemory(maxCacheBits)
 	if got := losslessTrees(b[1 : len(b)*3/4]); got != 301*groupMemory(0) {
 		t.Errorf("the beginning of a file: %d, want %d", got, 301*groupMemory(0))
 	}

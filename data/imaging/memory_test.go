@@ -102,7 +102,7 @@ func TestDecodersShareMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		leave, err := decoding.Enter(t.Context(), budget.Limit()/2)
+		leave, err := decodeGate.Enter(t.Context(), budget.Limit()/2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestDecodersShareMemory(t *testing.T) {
 			}
 		}
 		ctx, cancel = context.WithTimeout(t.Context(), 10*time.Second)
-		if leave, err = decoding.Enter(ctx, budget.Limit()); err != nil {
+		if leave, err = decodeGate.Enter(ctx, budget.Limit()); err != nil {
 			t.Fatalf("%s has kept memory: %v", name, err)
 		}
 		cancel()

@@ -35,7 +35,7 @@ func boundedFormats(t testing.TB) []*hostile.Format {
 		}
 		switch made.extension {
 		case "webp":
-			chunks, w, h := frameOf(t, "webp-lossy-alpha.webp")
+			chunks, w, h := readFrame(t, "webp-lossy-alpha.webp")
 			files = append(files, animation(w+2, h+1, frame(2, 0, w, h, chunks)))
 		case "gif":
 			files = append(files, bytes.Replace(files[0], []byte(",\x00\x00\x00\x00"), []byte(",\x04\x00\x02\x00"), 1))
@@ -62,7 +62,7 @@ func boundedFormats(t testing.TB) []*hostile.Format {
 // readBounded decodes a file that says that it fits in 16 MB. The work is counted in bytes of the
 // result, as the header has its size.
 func readBounded(b []byte) (hostile.Cost, error) {
-	if Sandboxed(b) { // those have tests of their own
+	if IsSandboxed(b) { // those have tests of their own
 		return hostile.Cost{}, errors.New("sandboxed")
 	}
 	h, err := ReadHeader(context.Background(), bytes.NewReader(b), int64(len(b)))
@@ -73,7 +73,7 @@ func readBounded(b []byte) (hostile.Cost, error) {
 	if cost.Memory > 16<<20 {
 		return hostile.Cost{}, fmt.Errorf("%d bytes of memory", cost.Memory)
 	}
-	ReadPhotograph(b)
+	ReadEXIF(b)
 	d, im := Decoder{Smooth: true}, Image{}
 	err = d.Decode(context.Background(), &im, b)
 	cost.Work = int64(len(im.Pix))

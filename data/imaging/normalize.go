@@ -80,7 +80,7 @@ func (n *Normalization) UnmarshalText(text []byte) error {
 	numbers, bgr := strings.CutPrefix(string(text), blueFirst)
 	out.BGR = bgr
 	mean, std, ok := strings.Cut(numbers, "/")
-	if !ok || !triple(&out.Mean, mean) || !triple(&out.Std, std) {
+	if !ok || !parseTriple(&out.Mean, mean) || !parseTriple(&out.Std, std) {
 		return fmt.Errorf("unknown normalization %q: must be %s, or means and standard deviations as in "+
 			"0.5,0.5,0.5/0.25,0.25,0.25, with the prefix %s for channels in the order blue, green, red", text,
 			strings.Join(Normalizations(), ", "), blueFirst)
@@ -92,8 +92,8 @@ func (n *Normalization) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// triple reads three numbers.
-func triple(v *[3]float32, text string) bool {
+// parseTriple reads three numbers.
+func parseTriple(v *[3]float32, text string) bool {
 	parts := strings.Split(text, ",")
 	if len(parts) != len(v) {
 		return false
@@ -114,11 +114,11 @@ func (n Normalization) MarshalText() ([]byte, error) { return []byte(n.String())
 // String returns the text of n.
 func (n Normalization) String() string {
 	for _, name := range Normalizations() {
-		if p, _ := preset(name); p.full() == n.full() {
+		if p, _ := preset(name); p.withDefaults() == n.withDefaults() {
 			return name
 		}
 	}
-	n = n.full()
+	n = n.withDefaults()
 	var parts []string
 	for _, x := range slices.Concat(n.Mean[:], n.Std[:]) {
 		parts = append(parts, strconv.FormatFloat(float64(x), 'g', -1, 32))
@@ -130,20 +130,20 @@ func (n Normalization) String() string {
 	return text
 }
 
-// full returns n, with the zero value replaced by the equal means and standard deviations.
-func (n Normalization) full() Normalization {
+// withDefaults returns n, with the zero value replaced by the equal means and standard deviations.
+func (n Normalization) withDefaults() Normalization {
 	if n == (Normalization{BGR: n.BGR}) {
 		n.Std = [3]float32{1, 1, 1}
 	}
 	return n
 }
 
-// swaps reports whether the result of an image of c channels has another order of channels.
-func (n Normalization) swaps(c int) bool { return n.BGR && c == len(n.Mean) }
+// swapsChannels reports whether the result of an image of c channels has another order of channels.
+func (n Normalization) swapsChannels(c int) bool { return n.BGR && c == len(n.Mean) }
 
-// rgb returns n for channels in the order of an image of c channels.
-func (n Normalization) rgb(c int) Normalization {
-	if n.swaps(c) {
+// inImageOrder returns n for channels in the order of an image of c channels.
+func (n Normalization) inImageOrder(c int) Normalization {
+	if n.swapsChannels(c) {
 		slices.Reverse(n.Mean[:])
 		slices.Reverse(n.Std[:])
 		n.BGR = false
@@ -153,7 +153,7 @@ func (n Normalization) rgb(c int) Normalization {
 
 // check returns an error for means and standard deviations that are not usable.
 func (n Normalization) check() error {
-	n = n.full()
+	n = n.withDefaults()
 	for c := range 3 {
 		if n.Mean[c]-n.Mean[c] != 0 || n.Std[c]-n.Std[c] != 0 || n.Std[c] == 0 {
 			return fmt.Errorf("normalization %s: means must be finite, and standard deviations finite and not 0", n)

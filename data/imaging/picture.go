@@ -28,19 +28,19 @@ func Open(ctx context.Context, file []byte) (*Picture, error) {
 func open(ctx context.Context, f *format, b []byte, size int64) (*Picture, error) {
 	s, err := f.open(ctx, b, size)
 	if err != nil {
-		return nil, f.fault(err)
+		return nil, f.decodeError(err)
 	}
-	if err := f.sized(s.cfg); err != nil {
+	if err := f.checkSize(s.cfg); err != nil {
 		return nil, err
 	}
 	p := &Picture{file: b, source: s, Header: Header{W: s.cfg.Width, H: s.cfg.Height, Format: f.name, format: f,
 		jpeg: s.jpeg, small: s.reducible}}
-	if s.inBox == nil {
+	if s.sandbox == nil {
 		s.orientation = tiffOrientation(f.exifBlock(b))
 		p.bytes = p.memory()
 	} else {
-		_, p.bytes = s.inBox.memory(nil)
-		if s.inBox.tiles != nil {
+		_, p.bytes = s.sandbox.memory(nil)
+		if s.sandbox.tiles != nil {
 			p.tiles = p.bytes - reduced(p.W, p.H, 1)
 		}
 	}
@@ -63,7 +63,7 @@ func (p *Picture) colours() colourSpace {
 
 // Decode decodes the picture as Decoder.Decode does, by the settings of d.
 func (p *Picture) Decode(ctx context.Context, d *Decoder, dst *Image) error {
-	if p.format.quick != nil {
+	if p.format.fastDecode != nil {
 		return d.Decode(ctx, dst, p.file)
 	}
 	d.begin(dst)
@@ -72,37 +72,37 @@ func (p *Picture) Decode(ctx context.Context, d *Decoder, dst *Image) error {
 
 func (p *Picture) decode(ctx context.Context, d *Decoder, dst *Image) error {
 	f, s := p.format, p.source
-	if err := p.refuse(d, d.Shrink); err != nil {
+	if err := p.checkLimits(d, d.Shrink); err != nil {
 		if p.small && d.MaxBytes > 0 {
-			err = f.fault(errJPEG) // decoding took the memory of a sound file
+			err = f.decodeError(errJPEG) // decoding took the memory of a sound file
 		}
 		return err
 	}
 	need := p.memory()
-	if s.inBox != nil {
-		need, _ = s.inBox.memory(d.Shrink)
+	if s.sandbox != nil {
+		need, _ = s.sandbox.memory(d.Shrink)
 	}
-	leave, err := d.enter(ctx, need, p.file)
+	leave, err := d.reserve(ctx, need, p.file)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	colours := d.conversionOf(p.colours)
-	defer func() { d.unconverted = colours.why }()
-	if s.inBox != nil {
-		err := safely(func() (err error) { // the picture is upright
-			colours = colours.fits(3)
-			o := boxedOptions{shrink: d.Shrink, smooth: d.Smooth, colours: colours}
-			*dst, d.Background, err = s.inBox.decode(ctx, o)
+	colours := d.conversionFor(p.colours)
+	defer func() { d.unconvertedReason = colours.reason }()
+	if s.sandbox != nil {
+		err := recoverPanic(func() (err error) { // the picture is upright
+			colours = colours.forChannels(3)
+			o := sandboxOptions{shrink: d.Shrink, smooth: d.Smooth, colours: colours}
+			*dst, d.Background, err = s.sandbox.decode(ctx, o)
 			return err
 		})
 		if err != nil {
-			return f.fault(err)
+			return f.decodeError(err)
 		}
 		return nil
 	}
 	var im image.Image
-	err = safely(func() (err error) {
+	err = recoverPanic(func() (err error) {
 		im, err = s.decode(ctx)
 		return err
 	})
@@ -110,7 +110,7 @@ func (p *Picture) decode(ctx context.Context, d *Decoder, dst *Image) error {
 		return ctx.Err()
 	}
 	if err != nil {
-		return f.fault(err)
+		return f.decodeError(err)
 	}
 	d.usedBits = scaleDepth(im, s.significant)
 	colours, converted := colours.applyTo(im)

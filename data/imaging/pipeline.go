@@ -23,16 +23,16 @@ const (
 	Cover
 )
 
-var fits = enum.Of[Fit]("Fit", "way to fit images", "stretch", "cover")
+var fits = enum.New[Fit]("Fit", "way to fit images", "stretch", "cover")
 
 // String gives the text of f.
 func (f Fit) String() string { return fits.Name(f) }
 
 // MarshalText gives the text of f.
-func (f Fit) MarshalText() ([]byte, error) { return fits.Text(f) }
+func (f Fit) MarshalText() ([]byte, error) { return fits.Marshal(f) }
 
 // UnmarshalText reads the text of a Fit.
-func (f *Fit) UnmarshalText(text []byte) error { return fits.Set(f, text) }
+func (f *Fit) UnmarshalText(text []byte) error { return fits.Unmarshal(f, text) }
 
 // Config describes a Pipeline. The zero value keeps the size and the channels and scales values to
 // [0, 1].
@@ -93,7 +93,7 @@ func (s *Scratch) factors(p *Pipeline, n, c int, scaled bool) (a, b []float32) {
 		s.owner, s.scaled, s.c = p, scaled, c
 		s.a, s.b = grow(s.a, n), grow(s.b, n)
 		if scaled {
-			p.norm.rgb(c).factors(s.a, s.b, c)
+			p.norm.inImageOrder(c).factors(s.a, s.b, c)
 		} else {
 			for i := range s.a {
 				s.a[i], s.b[i] = 1, 0
@@ -128,7 +128,7 @@ func NewPipeline(cfg Config) (*Pipeline, error) {
 	if err := cfg.Normalize.check(); err != nil {
 		return nil, err
 	}
-	p := &Pipeline{cfg: cfg, norm: cfg.Normalize.full()}
+	p := &Pipeline{cfg: cfg, norm: cfg.Normalize.withDefaults()}
 	if cfg.Normalize.String() == "inverted" {
 		p.fill = 255
 	}
@@ -146,13 +146,13 @@ func (p *Pipeline) Shape(w, h, c int) (height, width, channels int) {
 	return h, w, c
 }
 
-// spare is the least number of pixels in each direction that a picture reduced in decoding keeps
+// minMargin is the least number of pixels in each direction that a picture reduced in decoding keeps
 // for a pixel of the result. Then the resampling is as sharp as that of the whole picture. With
-// spareRounded, which Config.Rounded asks for, values differ from those of the whole picture by at most
+// minMarginRounded, which Config.Rounded asks for, values differ from those of the whole picture by at most
 // one level of 255, in photographs and in mosaics of them. With 10 it is two levels, with 6 it is five.
 const (
-	spare        = 2
-	spareRounded = 20
+	minMargin        = 2
+	minMarginRounded = 20
 )
 
 // Shrink returns the divisor, 1, 2, 4 or 8, for the sides of an image of w x h pixels while it is
@@ -173,9 +173,9 @@ func (p *Pipeline) Shrink(w, h int) int {
 		cw, ch := a.smallestCrop(fw, fh)
 		scale = min(scale, cw/tw, ch/th)
 	}
-	shrink, least := 1, spare
+	shrink, least := 1, minMargin
 	if p.cfg.Rounded {
-		least = spareRounded
+		least = minMarginRounded
 	}
 	for shrink < 8 && scale >= float64(2*shrink*least) && !(p.cfg.Rounded && (w|h)&(2*shrink-1) != 0) {
 		shrink *= 2
@@ -192,7 +192,7 @@ func (p *Pipeline) Apply(dst []float32, im *Image, rng *rand.Rand, s *Scratch) {
 		panic(fmt.Sprintf("imaging: %d values for a sample of %d x %d x %d", len(dst), h, w, c))
 	}
 	p.apply(dst, im, h, w, c, rng, s)
-	if p.norm.swaps(c) {
+	if p.norm.swapsChannels(c) {
 		swap(dst)
 	}
 }
@@ -217,22 +217,22 @@ func (p *Pipeline) apply(dst []float32, im *Image, h, w, c int, rng *rand.Rand, 
 	}
 	im.SetChannels(c)
 	a := &p.cfg.Augment
-	part := p.view(im, rng)
+	part := p.chooseView(im, rng)
 	if rng == nil {
-		p.place(dst, im, part, w, h, false, true, s)
+		p.placeView(dst, im, part, w, h, false, true, s)
 		return
 	}
 	flip := a.Flip > 0 && rng.Float64() < a.Flip
-	if !a.bends() && !a.jitters() {
-		p.place(dst, im, part, w, h, flip, true, s)
+	if !a.hasAffine() && !a.hasJitter() {
+		p.placeView(dst, im, part, w, h, flip, true, s)
 	} else {
 		s.raw = grow(s.raw, w*h*im.C)
-		p.place(s.raw, im, part, w, h, flip, false, s)
-		v := p.bend(s.raw, w, h, c, rng, s)
-		if a.jitters() {
+		p.placeView(s.raw, im, part, w, h, flip, false, s)
+		v := p.warpValues(s.raw, w, h, c, rng, s)
+		if a.hasJitter() {
 			s.sums = grow(s.sums, w*c)
 			var scale, add [3]float32
-			p.norm.rgb(c).factors(scale[:c], add[:c], c)
+			p.norm.inImageOrder(c).factors(scale[:c], add[:c], c)
 			a.jitter(dst, v, h, c, scale, add, s.sums, rng)
 		} else {
 			ra, rb := s.factors(p, w*c, c, true)
@@ -252,10 +252,10 @@ func (p *Pipeline) apply(dst []float32, im *Image, h, w, c int, rng *rand.Rand, 
 	}
 }
 
-// bend returns values of w x h pixels under an affine map drawn from rng.
-func (p *Pipeline) bend(v []float32, w, h, c int, rng *rand.Rand, s *Scratch) []float32 {
+// warpValues returns values of w x h pixels under an affine map drawn from rng.
+func (p *Pipeline) warpValues(v []float32, w, h, c int, rng *rand.Rand, s *Scratch) []float32 {
 	a := &p.cfg.Augment
-	if !a.bends() {
+	if !a.hasAffine() {
 		return v
 	}
 	s.bent = grow(s.bent, len(v))
@@ -263,8 +263,8 @@ func (p *Pipeline) bend(v []float32, w, h, c int, rng *rand.Rand, s *Scratch) []
 	return s.bent
 }
 
-// place writes a view of im at w x h to dst, normalised if scaled is set.
-func (p *Pipeline) place(dst []float32, im *Image, v view, w, h int, flip, scaled bool, s *Scratch) {
+// placeView writes a view of im at w x h to dst, normalised if scaled is set.
+func (p *Pipeline) placeView(dst []float32, im *Image, v view, w, h int, flip, scaled bool, s *Scratch) {
 	a, b := s.factors(p, w*im.C, im.C, scaled)
 	if !v.isWhole(im) {
 		s.resizer.Filter, s.resizer.Rounded = p.cfg.Filter, p.cfg.Rounded
@@ -282,7 +282,7 @@ func (p *Pipeline) place(dst []float32, im *Image, v view, w, h int, flip, scale
 
 // fillValues returns the normalised value of pixels from outside the image, for each of c channels.
 func (p *Pipeline) fillValues(c int) (v [3]float32) {
-	n := p.norm.rgb(c)
+	n := p.norm.inImageOrder(c)
 	for k := range v {
 		v[k] = (p.fill/255 - n.Mean[k]) / n.Std[k]
 	}
@@ -294,8 +294,8 @@ func (v view) isWhole(im *Image) bool {
 	return v == view{box: Box{0, 0, float64(im.W), float64(im.H)}, w: im.W, h: im.H}
 }
 
-// view returns what of im becomes the result.
-func (p *Pipeline) view(im *Image, rng *rand.Rand) view {
+// chooseView returns what of im becomes the result.
+func (p *Pipeline) chooseView(im *Image, rng *rand.Rand) view {
 	a, tw, th := &p.cfg.Augment, p.cfg.Width, p.cfg.Height
 	v := view{box: Box{0, 0, float64(im.W), float64(im.H)}, w: tw, h: th}
 	switch {
@@ -306,22 +306,22 @@ func (p *Pipeline) view(im *Image, rng *rand.Rand) view {
 		v.box = a.cropBox(im.W, im.H, rng)
 		return v
 	case p.cfg.Fit == Cover:
-		v.w, v.h = p.covering(im.W, im.H)
+		v.w, v.h = p.coverSize(im.W, im.H)
 	case p.cfg.Shorter > 0:
 		v.w, v.h = p.cfg.Shorter, p.cfg.Shorter
 	default:
 		return v
 	}
-	v.x, v.y = middle(v.w-tw), middle(v.h-th)
+	v.x, v.y = centerOffset(v.w-tw), centerOffset(v.h-th)
 	if rng != nil && a.RandomCrop {
 		v.x, v.y = int(rng.Float64()*float64(v.w-tw+1)), int(rng.Float64()*float64(v.h-th+1))
 	}
 	return v
 }
 
-// covering returns the size in whole pixels to which Cover resizes an image before it cuts. It is
+// coverSize returns the size in whole pixels to which Cover resizes an image before it cuts. It is
 // the size of torchvision's Resize, which rounds the longer side down.
-func (p *Pipeline) covering(w, h int) (cw, ch int) {
+func (p *Pipeline) coverSize(w, h int) (cw, ch int) {
 	if s := p.cfg.Shorter; s > 0 {
 		if cw, ch = s, s*h/w; h < w {
 			cw, ch = s*w/h, s
@@ -336,6 +336,6 @@ func (p *Pipeline) covering(w, h int) (cw, ch int) {
 	return p.cfg.Height * w / h, p.cfg.Height
 }
 
-// middle returns the number of pixels to cut off before the kept part, half of spare. It rounds
+// centerOffset returns the number of pixels to cut off before the kept part, half of spare. It rounds
 // halves to even, as Python and therefore torchvision's CenterCrop do.
-func middle(spare int) int { return int(math.RoundToEven(float64(spare) / 2)) }
+func centerOffset(spare int) int { return int(math.RoundToEven(float64(spare) / 2)) }

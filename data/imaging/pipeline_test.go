@@ -92,7 +92,7 @@ func resizeNaive(src *Image, box Box, w, h int, f Filter) []float64 {
 		wts := make([]float64, n)
 		sum := 0.0
 		for k := range wts {
-			wts[k] = f.at((float64(k) + 0.5 - center) / stretch)
+			wts[k] = f.kernel((float64(k) + 0.5 - center) / stretch)
 			sum += wts[k]
 		}
 		for k := range wts {

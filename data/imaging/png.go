@@ -13,21 +13,21 @@ import (
 )
 
 var pngFormat = format{name: "PNG", extensions: []string{".png"}, mediaType: "image/png",
-	matches: starts("\x89PNG\r\n\x1a\n"), open: openPNG, exif: pngExif, colours: pngColours}
+	matches: hasPrefix("\x89PNG\r\n\x1a\n"), open: openPNG, exif: pngExif, colours: pngColours}
 
-// pngSignature is the number of bytes before the first chunk of a PNG file, and pngAround of what is around the content
-// of a chunk: its length, four letters, and a CRC, which the decoder checks.
-const pngSignature, pngAround = 8, 12
+// pngSignature is the number of bytes before the first chunk of a PNG file, and pngOverhead of what is
+// around the content of a chunk: its length, four letters, and a CRC, which the decoder checks.
+const pngSignature, pngOverhead = 8, 12
 
 // pngChunks yields the names and the content of the chunks until one is cut short.
 func pngChunks(b []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
-		for at := uint64(pngSignature); at+pngAround <= uint64(len(b)); {
+		for at := uint64(pngSignature); at+pngOverhead <= uint64(len(b)); {
 			n := uint64(binary.BigEndian.Uint32(b[at:]))
-			if at+pngAround+n > uint64(len(b)) || !yield(string(b[at+4:at+8]), b[at+8:at+8+n]) {
+			if at+pngOverhead+n > uint64(len(b)) || !yield(string(b[at+4:at+8]), b[at+8:at+8+n]) {
 				return
 			}
-			at += pngAround + n
+			at += pngOverhead + n
 		}
 	}
 }
@@ -47,7 +47,7 @@ func pngConfig(b []byte) (image.Config, error) {
 }
 
 func openPNG(ctx context.Context, b []byte, size int64) (*source, error) {
-	s, err := inGo(pngConfig, png.Decode)(ctx, b, size)
+	s, err := goDecoder(pngConfig, png.Decode)(ctx, b, size)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func openPNG(ctx context.Context, b []byte, size int64) (*source, error) {
 func pngExif(b []byte) []byte {
 	for name, c := range pngChunks(b) {
 		if name == "eXIf" {
-			return bareBlock(c)
+			return trimEXIFPrefix(c)
 		}
 	}
 	return nil
@@ -107,8 +107,8 @@ func pngProfile(body []byte) []byte {
 	if err != nil {
 		return nil
 	}
-	profile, err := io.ReadAll(io.LimitReader(r, mostProfile+1))
-	if err != nil || len(profile) > mostProfile {
+	profile, err := io.ReadAll(io.LimitReader(r, maxProfile+1))
+	if err != nil || len(profile) > maxProfile {
 		return nil
 	}
 	return profile

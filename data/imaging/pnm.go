@@ -112,14 +112,14 @@ func openPNM(_ context.Context, b []byte, size int64) (*source, error) {
 		return nil, err
 	}
 	if has := size - int64(len(b)-len(p.raster)); p.w > 0 && p.h > 0 && has < p.size() {
-		return nil, tooFew(has, p.size())
+		return nil, tooShortError(has, p.size())
 	}
 	s := &source{cfg: image.Config{Width: p.w, Height: p.h, ColorModel: color.RGBAModel}, decode: p.decode,
 		bytes: budget.Product(int64(p.w), int64(p.h), int64(p.channels+3))}
 	return s, nil
 }
 
-func tooFew(has, want int64) error {
+func tooShortError(has, want int64) error {
 	return fmt.Errorf("it has %d bytes for its pixels and needs %d", has, want)
 }
 

@@ -74,8 +74,8 @@ func (k *axisKey) window(i int) (lo, hi int, center float64) {
 	return max(int(center-support+0.5), 0), min(int(center+support+0.5), k.in), center
 }
 
-// set computes the weights.
-func (a *axis) set(key axisKey) {
+// computeWeights computes the weights.
+func (a *axis) computeWeights(key axisKey) {
 	if a.key == key {
 		return
 	}
@@ -100,7 +100,7 @@ func (a *axis) set(key axisKey) {
 		w := a.exact[at*a.taps+lo-first:][:hi-lo]
 		sum := 0.0
 		for k := range w {
-			w[k] = key.filter.at((float64(lo+k) - center + 0.5) * narrow)
+			w[k] = key.filter.kernel((float64(lo+k) - center + 0.5) * narrow)
 			sum += w[k]
 		}
 		for k := range w {
@@ -170,7 +170,7 @@ func (r *Resizer) resampleRounded(dst []uint8, src *Image, v view, w, h int, mir
 	for y := top; y < bottom; y++ {
 		out := r.rounded[(y-top)*line:]
 		if src.C == 1 {
-			r.x.greyFixed(out[:line], src.Row(y))
+			r.x.resampleGreyFixed(out[:line], src.Row(y))
 			continue
 		}
 		pix.GatherFixed(out[:line+1], r.pixels(src, y), r.x.first, r.x.fixed, r.x.taps)
@@ -188,9 +188,11 @@ func (r *Resizer) setAxes(src *Image, v view, w, h int, mirror bool) {
 		box.Y0 < box.Y1) || w < 1 || h < 1 {
 		panic(fmt.Sprintf("imaging: resize %v of a %d x %d image to %d x %d", box, src.W, src.H, w, h))
 	}
-	r.x.set(axisKey{in: src.W, step: src.C, lo: box.X0, hi: box.X1, whole: v.w, first: v.x, out: w, filter: r.Filter,
+	r.x.computeWeights(axisKey{in: src.W, step: src.C, lo: box.X0, hi: box.X1, whole: v.w, first: v.x, out: w,
+		filter: r.Filter,
 		mirror: mirror, rounded: r.Rounded})
-	r.y.set(axisKey{in: src.H, step: 1, lo: box.Y0, hi: box.Y1, whole: v.h, first: v.y, out: h, filter: r.Filter,
+	r.y.computeWeights(axisKey{in: src.H, step: 1, lo: box.Y0, hi: box.Y1, whole: v.h, first: v.y, out: h,
+		filter:  r.Filter,
 		rounded: r.Rounded})
 }
 
@@ -213,7 +215,7 @@ func (r *Resizer) prepare(src *Image, v view, w, h int, mirror bool) {
 	for y := top; y < bottom; y++ {
 		out := r.middle[(y-top)*line:]
 		if src.C == 1 {
-			r.x.grey(out[:line], src.Row(y))
+			r.x.resampleGrey(out[:line], src.Row(y))
 			continue
 		}
 		pix.Gather(out[:line+1], r.pixels(src, y), r.x.first, r.x.weights, r.x.taps)
@@ -232,8 +234,8 @@ func (r *Resizer) blend(dst []float32, y int, a, b []float32) {
 	pix.Blend(dst, src, len(dst), r.y.weights[y*r.y.taps:(y+1)*r.y.taps], a, b)
 }
 
-// grey is the horizontal pass of one channel.
-func (a *axis) grey(dst []float32, src []uint8) {
+// resampleGrey is the horizontal pass of one channel.
+func (a *axis) resampleGrey(dst []float32, src []uint8) {
 	for i := range dst {
 		w := a.weights[i*a.taps : (i+1)*a.taps]
 		s := src[a.first[i]:][:len(w)]
@@ -245,8 +247,8 @@ func (a *axis) grey(dst []float32, src []uint8) {
 	}
 }
 
-// greyFixed is grey with weights in fixed point.
-func (a *axis) greyFixed(dst, src []uint8) {
+// resampleGreyFixed is grey with weights in fixed point.
+func (a *axis) resampleGreyFixed(dst, src []uint8) {
 	for i := range dst {
 		w := a.fixed[i*a.taps : (i+1)*a.taps]
 		s := src[a.first[i]:][:len(w)]

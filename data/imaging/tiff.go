@@ -14,7 +14,7 @@ import (
 )
 
 var tiffFormat = format{name: "TIFF", extensions: []string{".tif", ".tiff"}, mediaType: "image/tiff",
-	matches: starts("II*\x00", "MM\x00*", "II+\x00", "MM\x00+"), open: openTIFF,
+	matches: hasPrefix("II*\x00", "MM\x00*", "II+\x00", "MM\x00+"), open: openTIFF,
 	exif: func(b []byte) []byte { return b }, colours: func(b []byte) colourSpace {
 		const profile = 34675
 		t, first := readTags(b)
@@ -66,7 +66,7 @@ func openTIFF(_ context.Context, b []byte, _ int64) (*source, error) {
 	if f.w <= 0 || f.h <= 0 || f.w > math.MaxInt32/4 || f.h > math.MaxInt32/4 {
 		return nil, fmt.Errorf("%d x %d pixels", f.w, f.h)
 	}
-	if what := f.refused(); what != "" {
+	if what := f.unsupportedReason(); what != "" {
 		return nil, unsupported(what)
 	}
 	cfg, err := tiff.DecodeConfig(newReader(context.Background(), b))
@@ -93,14 +93,14 @@ func (f *tiffFile) get(tag uint16, missing int) int { return f.number(f.first, t
 
 func (f *tiffFile) isFax() bool { return f.compression == tiffG3 || f.compression == tiffG4 }
 
-// refused names what is valid and not read, or returns "".
-func (f *tiffFile) refused() string {
+// unsupportedReason names what is valid and not read, or returns "".
+func (f *tiffFile) unsupportedReason() string {
 	predictor, extra := f.get(tiffPredictor, 1), f.get(tiffMore, 0)
 	bits := 1
 	if len(f.bits) > 0 {
 		bits = int(f.bits[0])
 	}
-	if name := f.refusedKind(); name != "" {
+	if name := f.unsupportedKind(); name != "" {
 		return name
 	}
 	switch {
@@ -132,8 +132,8 @@ func (f *tiffFile) refused() string {
 	return ""
 }
 
-// refusedKind names a compression, a meaning of samples, or a structure that is not read.
-func (f *tiffFile) refusedKind() string {
+// unsupportedKind names a compression, a meaning of samples, or a structure that is not read.
+func (f *tiffFile) unsupportedKind() string {
 	switch f.compression {
 	case 0, 1, tiffG3, tiffG4, tiffLZW, tiffDeflate, tiffOldDeflate, tiffPB:
 	case 6, 7:
@@ -161,14 +161,14 @@ func (f *tiffFile) refusedKind() string {
 		return "TIFF of floating-point numbers"
 	case format != 1:
 		return "TIFF of signed or complex numbers"
-	case !f.sorted():
+	case !f.hasSortedTags():
 		return "TIFF with unsorted tags"
 	}
 	return ""
 }
 
-// sorted reports whether the tags are in the order that TIFF requires. libtiff takes them in any order.
-func (f *tiffFile) sorted() bool {
+// hasSortedTags reports whether the tags are in the order that TIFF requires. libtiff takes them in any order.
+func (f *tiffFile) hasSortedTags() bool {
 	last := -1
 	for d := f.directory(f.first); len(d) >= 12; d = d[12:] {
 		tag := int(f.order.Uint16(d))
@@ -183,14 +183,14 @@ func (f *tiffFile) sorted() bool {
 const (
 	// tiffSlack is what small pictures may have beyond the bounds below, in bytes or pixels.
 	tiffSlack = 1 << 24
-	// mostBlocks is the number of strips or tiles of a small picture, and smallestBlock the pixels of further ones on
+	// maxBlocks is the number of strips or tiles of a small picture, and smallestBlock the pixels of further ones on
 	// average. Each makes the decoder allocate up to 50 KB.
-	mostBlocks, smallestBlock = 1 << 14, 512
-	// mostArea bounds the pixels of all tiles together, which reach beyond the picture on two sides, and mostRead the
+	maxBlocks, smallestBlock = 1 << 14, 512
+	// maxArea bounds the pixels of all tiles together, which reach beyond the picture on two sides, and maxRead the
 	// bytes of the file that are read for a pixel.
-	mostArea, mostRead = 4, 16
-	// mostUnpacked is the most bytes that the decoder unpacks for a pixel of a block.
-	mostUnpacked = 8
+	maxArea, maxRead = 4, 16
+	// maxUnpacked is the most bytes that the decoder unpacks for a pixel of a block.
+	maxUnpacked = 8
 )
 
 // checkBlocks refuses strips and tiles that are more than the picture explains: many may be the same bytes of the file,
@@ -216,10 +216,10 @@ func (f *tiffFile) checkBlocks() error {
 	}
 	across, down := int64((f.w+f.blockW-1)/f.blockW), int64((f.h+f.blockH-1)/f.blockH)
 	pixels, blocks := int64(f.w)*int64(f.h), across*down
-	if most := mostBlocks + pixels/smallestBlock; blocks > most {
+	if most := maxBlocks + pixels/smallestBlock; blocks > most {
 		return fmt.Errorf("%d strips or tiles: more than the %d allowed for %d x %d pixels", blocks, most, f.w, f.h)
 	}
-	if area := budget.Product(blocks, int64(f.blockW), int64(f.blockH)); f.tiles && area > tiffSlack+mostArea*pixels {
+	if area := budget.Product(blocks, int64(f.blockW), int64(f.blockH)); f.tiles && area > tiffSlack+maxArea*pixels {
 		return fmt.Errorf("%d tiles of %d x %d pixels: more than is allowed for %d x %d", blocks, f.blockW, f.blockH,
 			f.w, f.h)
 	}
@@ -233,7 +233,7 @@ func (f *tiffFile) checkBlocks() error {
 		f.longest = max(f.longest, int64(n))
 		read += int64(n)
 	}
-	if most := tiffSlack + mostRead*pixels; read > most {
+	if most := tiffSlack + maxRead*pixels; read > most {
 		return fmt.Errorf("its strips or tiles are %d bytes: more than the %d allowed for %d x %d pixels", read, most,
 			f.w, f.h)
 	}
@@ -249,7 +249,7 @@ func (f *tiffFile) checkBlocks() error {
 func (f *tiffFile) blockMemory() int64 {
 	const buffers, tables = 3, 128 << 10
 	w, h := int64(f.blockW), int64(f.blockH)
-	n := budget.Product(w, h, mostUnpacked)
+	n := budget.Product(w, h, maxUnpacked)
 	switch {
 	case f.isFax():
 		n = budget.Product((w+7)/8, h)

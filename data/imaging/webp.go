@@ -12,9 +12,9 @@ import (
 )
 
 var webpFormat = format{name: "WebP", extensions: []string{".webp"}, mediaType: "image/webp",
-	matches: func(b []byte) bool { return len(b) >= riffHeader && starts("RIFF")(b) && string(b[8:12]) == "WEBP" },
+	matches: func(b []byte) bool { return len(b) >= riffHeader && hasPrefix("RIFF")(b) && string(b[8:12]) == "WEBP" },
 	open:    openWebP,
-	exif:    func(b []byte) []byte { return bareBlock(webpChunk(b, "EXIF")) },
+	exif:    func(b []byte) []byte { return trimEXIFPrefix(webpChunk(b, "EXIF")) },
 	colours: func(b []byte) colourSpace { return colourSpace{icc: smallProfile(webpChunk(b, "ICCP"))} }}
 
 // errBegin asks for the whole file where its beginning does not tell what decoding takes.
@@ -43,10 +43,10 @@ func webpChunk(b []byte, kind string) []byte {
 	return nil
 }
 
-// still decodes the picture without its canvas. golang.org/x/image/webp returns the planes of a lossy
+// decodeStill decodes the picture without its canvas. golang.org/x/image/webp returns the planes of a lossy
 // picture as an image.YCbCr, which Go takes for full range as in JPEG. But they are studio range: black
 // is 16, white is 235, and chroma spans 16 to 240.
-func (p *webpPicture) still(ctx context.Context) (image.Image, error) {
+func (p *webpPicture) decodeStill(ctx context.Context) (image.Image, error) {
 	im, err := webp.Decode(p.reader(ctx))
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (p *webpPicture) memory() int64 {
 	case p.alpha != nil:
 		n = alpha
 	}
-	return budget.Sum(budget.Product(int64(p.canvas.X), int64(p.canvas.Y), n), p.trees())
+	return budget.Sum(budget.Product(int64(p.canvas.X), int64(p.canvas.Y), n), p.treeMemory())
 }
 
 // fromStudio converts the planes of a VP8 frame, 4:2:0 and studio range, to colours with the bits

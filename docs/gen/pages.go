@@ -46,7 +46,7 @@ func generatePages(root string) (map[string][]byte, error) {
 		}
 		files["losses/"+info.Name+".md"] = page
 		fmt.Fprintf(&index, "| [%s](%s.md) | `loss.%s` | %v + %v |\n", info.Name, info.Name, typeName(info),
-			info.Mine.Positives, info.Mine.Negatives)
+			info.Mining.Positives, info.Mining.Negatives)
 	}
 	files["losses/README.md"] = index.Bytes()
 
@@ -256,8 +256,8 @@ func lossPage(p *source, info objective.Info) ([]byte, error) {
 	if len(info.Keys) > 0 {
 		fmt.Fprintf(&b, " with the keys `%s`", strings.Join(info.Keys, "`, `"))
 	}
-	fmt.Fprintf(&b, ".\nBy default it uses %v positives and %v negatives.\n", info.Mine.Positives,
-		info.Mine.Negatives)
+	fmt.Fprintf(&b, ".\nBy default it uses %v positives and %v negatives.\n", info.Mining.Positives,
+		info.Mining.Negatives)
 	fmt.Fprintf(&b, "\n## When to use it\n\n%s\n\n## Inside a class\n\n%s\n", n.use, n.structure)
 	return b.Bytes(), nil
 }

@@ -77,11 +77,11 @@ func TestRunTellsCollapsedFromStructured(t *testing.T) {
 			{"share of classes with several modes", collapsed.Several, structured.Several},
 			{"modes", collapsed.MeanKinds, structured.MeanKinds},
 			{"alignment", collapsed.Alignment, structured.Alignment},
-			{"fine recall", option.Or(collapsed.FineRecall, 0), option.Or(structured.FineRecall, 0)},
-			{"fine gain", option.Or(collapsed.FineGain, 0), option.Or(structured.FineGain, 0)},
+			{"fine recall", option.OrDefault(collapsed.FineRecall, 0), option.OrDefault(structured.FineRecall, 0)},
+			{"fine gain", option.OrDefault(collapsed.FineGain, 0), option.OrDefault(structured.FineGain, 0)},
 			{"hardest triplet", collapsed.Triplets.Hardest, structured.Triplets.Hardest + 1e-9},
-			{"NMI by fine labels with three clusters a class", option.Or(collapsed.Curve[2].FineNMI, 0),
-				option.Or(structured.Curve[2].FineNMI, 0)},
+			{"NMI by fine labels with three clusters a class", option.OrDefault(collapsed.Curve[2].FineNMI, 0),
+				option.OrDefault(structured.Curve[2].FineNMI, 0)},
 			{"effective rank of all rows", collapsed.Spectrum.EffectiveRank, structured.Spectrum.EffectiveRank},
 			{"diameter", collapsed.Classes[0].Diameter / collapsed.Spread,
 				structured.Classes[0].Diameter / structured.Spread},
@@ -262,7 +262,7 @@ func TestSpectrum(t *testing.T) {
 }
 
 func TestRunRejects(t *testing.T) {
-	two := matrix.Of(4, 1, []float32{1, 2, 3, 4})
+	two := matrix.FromSlice(4, 1, []float32{1, 2, 3, 4})
 	for _, c := range []struct {
 		name, want string
 		in         Input
@@ -273,7 +273,7 @@ func TestRunRejects(t *testing.T) {
 		{"equal rows", "collapsed to a single point", Input{X: matrix.New(4, 1), Labels: []int64{1, 1, 2, 2}},
 			Options{}},
 		{"NaN", "row 0 of the query embeddings holds NaN",
-			Input{X: matrix.Of(2, 1, []float32{float32(math.NaN()), 1}), Labels: []int64{1, 1}}, Options{}},
+			Input{X: matrix.FromSlice(2, 1, []float32{float32(math.NaN()), 1}), Labels: []int64{1, 1}}, Options{}},
 		{"counts", "3 query labels", Input{X: two, Labels: []int64{1, 2, 3}}, Options{}},
 		{"fine counts", "in column 1", Input{X: two, Labels: []int64{1, 1, 2, 2}, Fine: []int64{1}}, Options{}},
 		{"dot", "not dot", Input{X: two, Labels: []int64{1, 1, 2, 2}}, Options{Distance: rank.Dot}},
@@ -289,18 +289,20 @@ func TestRunRejects(t *testing.T) {
 // refuse it.
 func TestRunOnDegenerateClasses(t *testing.T) {
 	for name, in := range map[string]Input{
-		"a class of one": {X: matrix.Of(5, 2, []float32{0, 0, 0, 1, 5, 5, 5, 6, 9, 9}),
+		"a class of one": {X: matrix.FromSlice(5, 2, []float32{0, 0, 0, 1, 5, 5, 5, 6, 9, 9}),
 			Labels: []int64{1, 1, 2, 2, 3}, Fine: []int64{1, 2, 3, 4, 5}},
-		"points": {X: matrix.Of(4, 2, []float32{1, 1, 1, 1, 2, 2, 2, 2}),
+		"points": {X: matrix.FromSlice(4, 2, []float32{1, 1, 1, 1, 2, 2, 2, 2}),
 			Labels: []int64{-1, -1, 1 << 60, 1 << 60}},
-		"classes at one place": {X: matrix.Of(6, 1, []float32{0, 0, 0, 0, 5, 5}), Labels: []int64{1, 1, 2, 2, 3, 3}},
-		"far from the origin": {X: matrix.Of(4, 1, []float32{1e6, 1e6 + 1, 1e6 + 4, 1e6 + 5}),
+		"classes at one place": {X: matrix.FromSlice(6, 1, []float32{0, 0, 0, 0, 5, 5}),
+			Labels: []int64{1, 1, 2, 2, 3, 3}},
+		"far from the origin": {X: matrix.FromSlice(4, 1, []float32{1e6, 1e6 + 1, 1e6 + 4, 1e6 + 5}),
 			Labels: []int64{1, 1, 2, 2}, Fine: []int64{1, 1, 2, 2}},
-		"classes of ten equal": {X: matrix.Of(20, 1, append(make([]float32, 10), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)),
+		"classes of ten equal": {X: matrix.FromSlice(20, 1, append(make([]float32, 10), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)),
 			Labels: append(make([]int64, 10), 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)},
-		"more axes than rows": {X: matrix.Of(4, 5,
+		"more axes than rows": {X: matrix.FromSlice(4, 5,
 			[]float32{1, 2, 3, 4, 5, 1, 2, 3, 4, 6, 9, 2, 3, 4, 5, 9, 2, 3, 4, 6}), Labels: []int64{1, 1, 2, 2}},
-		"a zero row, by cosines": {X: matrix.Of(4, 2, []float32{0, 0, 1, 0, 0, 1, 1, 1}), Labels: []int64{1, 1, 2, 2}},
+		"a zero row, by cosines": {X: matrix.FromSlice(4, 2, []float32{0, 0, 1, 0, 0, 1, 1, 1}),
+			Labels: []int64{1, 1, 2, 2}},
 	} {
 		for _, d := range []rank.Distance{rank.Euclidean, rank.Cosine} {
 			r, err := Run(context.Background(), in, Options{Distance: d})

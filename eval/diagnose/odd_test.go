@@ -11,7 +11,7 @@ import (
 )
 
 func TestRunRefusesOddOptions(t *testing.T) {
-	in := Input{X: matrix.Of(4, 1, []float32{0, 1, 5, 6}), Labels: []int64{1, 1, 2, 2}}
+	in := Input{X: matrix.FromSlice(4, 1, []float32{0, 1, 5, 6}), Labels: []int64{1, 1, 2, 2}}
 	for name, c := range map[string]struct {
 		in   Input
 		opt  Options
@@ -41,7 +41,7 @@ func TestRunRefusesOddOptions(t *testing.T) {
 // The only classes of two rows lie on the same point: no ratio can be told, and
 // no figure is infinite.
 func TestClassesOnOnePoint(t *testing.T) {
-	in := Input{X: matrix.Of(5, 1, []float32{0, 0, 0, 0, 7}), Labels: []int64{1, 1, 2, 2, 3}}
+	in := Input{X: matrix.FromSlice(5, 1, []float32{0, 0, 0, 0, 7}), Labels: []int64{1, 1, 2, 2, 3}}
 	r, err := Run(t.Context(), in, Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -54,11 +54,11 @@ func (r *Result) Measures() []Measure {
 	}
 	if r.FineRecall != nil {
 		m = append(m,
-			Measure{"fine Recall@1", option.Or(r.FineRecall, 0), 4, 1,
+			Measure{"fine Recall@1", option.OrDefault(r.FineRecall, 0), 4, 1,
 				"share of rows whose nearest neighbour has their fine label"},
-			Measure{"fine Recall@1 by chance", option.Or(r.FineChance, 0), 4, 0,
+			Measure{"fine Recall@1 by chance", option.OrDefault(r.FineChance, 0), 4, 0,
 				"if the neighbour were a random row of the class"},
-			Measure{"order inside classes", option.Or(r.FineGain, 0), 4, 1,
+			Measure{"order inside classes", option.OrDefault(r.FineGain, 0), 4, 1,
 				"share of fine hits among neighbours of the query's own class, scaled from chance (0) to perfect (1)"})
 	}
 	return m
@@ -163,7 +163,7 @@ func (r *Result) WriteTripletsCSV(w io.Writer) error {
 func (r *Result) ByCompactness(limit int) []Class {
 	out := slices.Clone(r.Classes)
 	slices.SortStableFunc(out, func(a, b Class) int {
-		return cmp.Compare(option.Or(a.Compactness, math.Inf(1)), option.Or(b.Compactness, math.Inf(1)))
+		return cmp.Compare(option.OrDefault(a.Compactness, math.Inf(1)), option.OrDefault(b.Compactness, math.Inf(1)))
 	})
 	return out[:min(limit, len(out))]
 }

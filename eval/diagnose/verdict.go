@@ -30,7 +30,7 @@ const (
 
 // UnmarshalText reads a state.
 func (s *State) UnmarshalText(text []byte) error {
-	return enum.Read("state", s, text, []State{Collapsed, Partial, Structured, Overlapping, Unseparated})
+	return enum.UnmarshalText("state", s, text, []State{Collapsed, Partial, Structured, Overlapping, Unseparated})
 }
 
 // Verdict is the finding and the reasons for it.
@@ -158,7 +158,7 @@ func judge(r *Result) Verdict {
 	if r.FineGain != nil {
 		reason("Recall@1 is %.3f by the training labels and %.3f by the fine ones; "+
 			"within a class the nearest neighbour is %.0f%% of the way from chance (%.3f) to perfect order", r.Recall,
-			option.Or(r.FineRecall, 0), 100*option.Or(r.FineGain, 0), option.Or(r.FineChance, 0))
+			option.OrDefault(r.FineRecall, 0), 100*option.OrDefault(r.FineGain, 0), option.OrDefault(r.FineChance, 0))
 	} else {
 		reason("Recall@1 is %.3f by the training labels; chance gives %.3f", r.Recall, r.Chance)
 	}

@@ -32,7 +32,7 @@ type oneByOne struct{ exact.Sink }
 
 // Counting in bulk comes to the same as counting item by item.
 func TestBulk(t *testing.T) {
-	if !dot16.Fast() {
+	if !dot16.IsFast() {
 		t.Skip("pairs are counted one by one here")
 	}
 	rng := rand.New(rand.NewPCG(17, 18))

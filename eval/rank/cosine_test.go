@@ -45,7 +45,7 @@ func byCosine(x *matrix.Dense, labels []int64) (rows [][]int32, ranks [][]answer
 		cosines := make([]float64, x.Rows)
 		var order []int32
 		for j := range x.Rows {
-			if cosines[j] = cosine.Of(x.Row(i), x.Row(j)); j != i {
+			if cosines[j] = cosine.Similarity(x.Row(i), x.Row(j)); j != i {
 				order = append(order, int32(j))
 			}
 		}
@@ -144,7 +144,7 @@ func TestBetweenCosines(t *testing.T) {
 		between := Between(x, x, Cosine)
 		for i := range x.Rows {
 			for j := range x.Rows {
-				got, want := between(i, j), 1-cosine.Of(x.Row(i), x.Row(j))
+				got, want := between(i, j), 1-cosine.Similarity(x.Row(i), x.Row(j))
 				if !(got >= 0) || up(got) != up(want) {
 					t.Fatalf("d %d: distance of %d and %d is %v, want %v", d, i, j, got, want)
 				}

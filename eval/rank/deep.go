@@ -20,7 +20,8 @@ func (p *problem) deeply() bool {
 		return p.opt.deep == always
 	}
 	n := p.g.X.Rows
-	if p.opt.First || n < 1000 || p.opt.Depth > 0 && p.opt.Depth < n/deepShare || !exact.DeepFits(n, p.opt.memory()/2) {
+	if p.opt.First || n < 1000 || p.opt.Depth > 0 && p.opt.Depth < n/deepShare ||
+		!exact.FullRankerFits(n, p.opt.memory()/2) {
 		return false
 	}
 	marks := 0
@@ -32,7 +33,7 @@ func (p *problem) deeply() bool {
 
 // runDeep ranks by ordering.
 func (p *problem) runDeep(ctx context.Context, sp *exact.Space, visit func(Query)) error {
-	r := exact.NewDeep(sp, p.self, p.opt.Depth, p.opt.memory()/2)
+	r := exact.NewFullRanker(sp, p.self, p.opt.Depth, p.opt.memory()/2)
 	columns := make([]placed, len(p.g.Labels))
 	for c := range columns {
 		columns[c] = p.placed(c, r.Rows())
@@ -46,11 +47,11 @@ func (p *problem) runDeep(ctx context.Context, sp *exact.Space, visit func(Query
 		return false
 	}
 	from, n := p.opt.From, p.opt.To-p.opt.From
-	cuts := exact.Groups(n, p.opt.memory()/2, func(i int) int64 {
+	cuts := exact.SplitByMemory(n, p.opt.memory()/2, func(i int) int64 {
 		return 4*int64(len(columns)*p.marks(from+i)) + queryBytes
 	})
 	for g := range len(cuts) - 1 {
-		r.Progress = exact.Share(p.opt.Progress, cuts[g], cuts[g+1], n)
+		r.Progress = exact.SubProgress(p.opt.Progress, cuts[g], cuts[g+1], n)
 		lo, hi := from+cuts[g], from+cuts[g+1]
 		out := make([]answers, hi-lo)
 		err := r.Run(ctx, lo, hi, mixed, func(i int, places []int32) {

@@ -23,7 +23,7 @@ const (
 	Dot = Distance(exact.Dot)
 )
 
-var distanceNames = enum.Of[Distance]("Distance", "distance", "euclidean", "cosine", "dot")
+var distanceNames = enum.New[Distance]("Distance", "distance", "euclidean", "cosine", "dot")
 
 func (d Distance) String() string { return distanceNames.Name(d) }
 
@@ -40,10 +40,10 @@ func (d Distance) Check() error {
 func ParseDistance(name string) (Distance, error) { return distanceNames.Parse(name) }
 
 // MarshalText returns the distance's name.
-func (d Distance) MarshalText() ([]byte, error) { return distanceNames.Text(d) }
+func (d Distance) MarshalText() ([]byte, error) { return distanceNames.Marshal(d) }
 
 // UnmarshalText reads a name.
-func (d *Distance) UnmarshalText(text []byte) error { return distanceNames.Set(d, text) }
+func (d *Distance) UnmarshalText(text []byte) error { return distanceNames.Unmarshal(d, text) }
 
 // From returns the distance for a Value of Neighbours: the Euclidean distance, 1 - cosine, or minus the
 // product. It is smaller for nearer items.

@@ -9,8 +9,8 @@ import (
 )
 
 func ExampleNearest() {
-	gallery := matrix.Of(4, 2, []float32{0, 0, 3, 4, 1, 0, -6, 8})
-	query := matrix.Of(1, 2, []float32{3, 3})
+	gallery := matrix.FromSlice(4, 2, []float32{0, 0, 3, 4, 1, 0, -6, 8})
+	query := matrix.FromSlice(1, 2, []float32{3, 3})
 	nb, err := rank.Nearest(context.Background(), query, gallery, 3, rank.Options{})
 	if err != nil {
 		panic(err)
@@ -26,7 +26,7 @@ func ExampleNearest() {
 
 // The mean reciprocal rank, as a function of the ranks of the positives.
 func ExamplePositives() {
-	set := rank.Set{X: matrix.Of(4, 1, []float32{0, 1, 5, 7}), Labels: [][]int64{{1, 2, 1, 2}}}
+	set := rank.Set{X: matrix.FromSlice(4, 1, []float32{0, 1, 5, 7}), Labels: [][]int64{{1, 2, 1, 2}}}
 	var sum float64
 	err := rank.Positives(context.Background(), set, nil, rank.Options{First: true}, func(q rank.Query) {
 		fmt.Printf("query %d: %d positive, the nearest at rank %d\n", q.Index, q.R, q.Ranks[0])

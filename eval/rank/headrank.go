@@ -14,7 +14,7 @@ type answers struct {
 }
 
 // rankHeads ranks the positives of queries lo..hi-1 that are in their heads.
-func (p *problem) rankHeads(ctx context.Context, r *exact.Heads, lo, hi int) ([]answers, error) {
+func (p *problem) rankHeads(ctx context.Context, r *exact.HeadRanker, lo, hi int) ([]answers, error) {
 	out := make([]answers, hi-lo)
 	err := r.Run(ctx, lo, hi, func(h *exact.Head) { out[h.Query-lo] = p.answer(h) })
 	return out, err

@@ -68,7 +68,7 @@ func TestHeads(t *testing.T) {
 				if depth == 20 {
 					eachEngine(t, begin)
 				} else {
-					begin("default", exact.Automatic)
+					begin("default", exact.KindAuto)
 				}
 			}
 		}

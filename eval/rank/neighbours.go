@@ -40,7 +40,7 @@ func Nearest(ctx context.Context, queries, gallery *matrix.Dense, k int, opt Opt
 			return nil, err
 		}
 	}
-	others := self.Fewest(g.Rows)
+	others := self.MinOthers(g.Rows)
 	if k < 1 || k > others {
 		return nil, fmt.Errorf("%d nearest of %d items: want 1 to %d", k, others, max(others, 0))
 	}
@@ -62,8 +62,8 @@ func Nearest(ctx context.Context, queries, gallery *matrix.Dense, k int, opt Opt
 	}
 	out := &Neighbours{K: k}
 	var err error
-	out.Row, out.Value, err = exact.Best(ctx, queries, g, self, k, exact.Options{
-		Distance: exact.Distance(opt.Distance), Memory: opt.memory(), Progress: opt.Progress, Begin: opt.begin})
+	out.Row, out.Value, err = exact.TopK(ctx, queries, g, self, k, exact.Options{
+		Distance: exact.Distance(opt.Distance), Memory: opt.memory(), Progress: opt.Progress, FirstKind: opt.begin})
 	if err != nil {
 		return nil, fmt.Errorf("the %d nearest of %d items for %d queries: %w", k, g.Rows, queries.Rows, err)
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 func TestNearestRefuses(t *testing.T) {
-	x := matrix.Of(3, 1, []float32{0, 1, 2})
-	bad := matrix.Of(2, 1, []float32{0, float32(math.NaN())})
+	x := matrix.FromSlice(3, 1, []float32{0, 1, 2})
+	bad := matrix.FromSlice(2, 1, []float32{0, float32(math.NaN())})
 	for name, c := range map[string]struct {
 		q, g *matrix.Dense
 		k    int

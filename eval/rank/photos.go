@@ -68,7 +68,7 @@ func NearestPhotos(ctx context.Context, queries, gallery Photos, k int, opt Opti
 			var f Found
 			path := queries.path(i)
 			q := selfmatch.New(path, queries.X.Row(i))
-			if row, ok := at[selfmatch.Place(path)]; ok {
+			if row, ok := at[selfmatch.AbsPath(path)]; ok {
 				f.Self = append(f.Self, row)
 			}
 			for e, j := range nb.Row[r*n : (r+1)*n] {
@@ -78,7 +78,7 @@ func NearestPhotos(ctx context.Context, queries, gallery Photos, k int, opt Opti
 				switch {
 				case len(f.Row) == k:
 				case len(f.Self) > 0 && f.Self[0] == int(j):
-				case q.Is(gallery.path(int(j)), gallery.X.Row(int(j))):
+				case q.IsItem(gallery.path(int(j)), gallery.X.Row(int(j))):
 					f.Self = append(f.Self, int(j))
 				default:
 					f.Row, f.Value = append(f.Row, j), append(f.Value, nb.Value[r*n+e])
@@ -100,7 +100,7 @@ func (s *Photos) places() map[string]int {
 		return at
 	}
 	for i := range s.X.Rows {
-		if p := selfmatch.Place(s.Path(i)); p != "" {
+		if p := selfmatch.AbsPath(s.Path(i)); p != "" {
 			if _, twice := at[p]; !twice {
 				at[p] = i
 			}

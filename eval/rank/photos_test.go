@@ -30,7 +30,7 @@ func folder(t *testing.T, contents ...string) []string {
 }
 
 func set(paths []string, at ...float32) Photos {
-	s := Photos{X: matrix.Of(len(at), 1, at)}
+	s := Photos{X: matrix.FromSlice(len(at), 1, at)}
 	if paths != nil {
 		s.Path = func(i int) string { return paths[i] }
 	}

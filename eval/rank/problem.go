@@ -31,7 +31,7 @@ func newProblem(q, g Set, self exact.Self, opt Options) *problem {
 // positives appends to dst the gallery rows that share a label of any column with query i, in increasing
 // order and without the query itself.
 func (p *problem) positives(dst []int32, i int) []int32 {
-	n, self := len(dst), p.self.Of(i)
+	n, self := len(dst), p.self.ItemOf(i)
 	for c, m := range p.members {
 		for _, j := range m[p.q.Labels[c][i]] {
 			if int(j) != self {
@@ -50,7 +50,7 @@ func (p *problem) positives(dst []int32, i int) []int32 {
 func (p *problem) count(i, c int) int {
 	y := p.q.Labels[c][i]
 	r := len(p.members[c][y])
-	if self := p.self.Of(i); self >= 0 && p.g.Labels[c][self] == y {
+	if self := p.self.ItemOf(i); self >= 0 && p.g.Labels[c][self] == y {
 		r--
 	}
 	return r
@@ -78,9 +78,9 @@ func (p *problem) run(ctx context.Context, visit func(Query)) error {
 	// Half of the memory is for marks, half for packed rows.
 	r := exact.NewRunner(sp, p.self, memory/2, p.opt.begin)
 	from, n := p.opt.From, p.opt.To-p.opt.From
-	cuts := exact.Groups(n, memory/2, func(i int) int64 { return int64(p.marks(from+i))*markBytes + queryBytes })
+	cuts := exact.SplitByMemory(n, memory/2, func(i int) int64 { return int64(p.marks(from+i))*markBytes + queryBytes })
 	for g := range len(cuts) - 1 {
-		r.Progress = exact.Share(p.opt.Progress, cuts[g], cuts[g+1], n)
+		r.Progress = exact.SubProgress(p.opt.Progress, cuts[g], cuts[g+1], n)
 		lo, hi := from+cuts[g], from+cuts[g+1]
 		t, err := newTally(ctx, p, sp, lo, hi)
 		if err != nil {
@@ -123,21 +123,21 @@ func (p *problem) byHeads() bool {
 // runHeads ranks by heads.
 func (p *problem) runHeads(ctx context.Context, sp *exact.Space, visit func(Query)) error {
 	memory := p.opt.memory()
-	r := exact.NewHeads(sp, p.self, p.opt.Depth, memory/2, p.opt.begin)
+	r := exact.NewHeadRanker(sp, p.self, p.opt.Depth, memory/2, p.opt.begin)
 	from, n := p.opt.From, p.opt.To-p.opt.From
-	cuts := exact.Groups(n, memory/2, func(i int) int64 { return r.HeadBytes() + 4*int64(p.marks(from+i)) })
+	cuts := exact.SplitByMemory(n, memory/2, func(i int) int64 { return r.HeadBytes() + 4*int64(p.marks(from+i)) })
 	// the first block shows how much 8 bits leave open
 	if first := min(exact.Block, n); cuts[1] > first && n > 4*first {
 		cuts = slices.Insert(cuts, 1, first)
 	}
 	for g := range len(cuts) - 1 {
-		r.Progress = exact.Share(p.opt.Progress, cuts[g], cuts[g+1], n)
+		r.Progress = exact.SubProgress(p.opt.Progress, cuts[g], cuts[g+1], n)
 		ranks, err := p.rankHeads(ctx, r, from+cuts[g], from+cuts[g+1])
 		if err != nil {
 			return err
 		}
 		p.visit(ranks, from+cuts[g], visit)
-		r.Decide()
+		r.ChooseKind()
 	}
 	return nil
 }

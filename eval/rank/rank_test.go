@@ -180,14 +180,14 @@ func heads(opt Options) []choice {
 // that it has, and with float32 tiles.
 func eachEngine(t *testing.T, f func(name string, begin quantized.Kind)) {
 	t.Helper()
-	f("default", exact.Automatic)
-	if dot8.Fast() {
+	f("default", exact.KindAuto)
+	if dot8.IsFast() {
 		f("8 bits", quantized.Bits8)
 		f("16 bits", quantized.Bits16)
 	}
 	restore := simd.Force(simd.AVX2)
 	defer restore()
-	f("without VNNI", exact.Automatic)
+	f("without VNNI", exact.KindAuto)
 }
 
 func compare(t *testing.T, what string, got, want [][]answer) {

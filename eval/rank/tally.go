@@ -64,7 +64,7 @@ func newTally(ctx context.Context, p *problem, sp *exact.Space, lo, hi int) (*ta
 			items := w.nearest(p, sp, lo+i, t.start[i+1]-t.start[i])
 			for k, it := range items {
 				at := t.start[i] + k
-				t.score[at], t.row[at], t.sure[at] = it.Score, it.Row, it.Settled
+				t.score[at], t.row[at], t.sure[at] = it.Score, it.Row, it.IsFinal
 			}
 			t.alive[i] = int32(len(items))
 		}
@@ -155,7 +155,7 @@ func (t *tally) Take(i, j int, approx, band float64, coarse bool) (again bool) {
 
 // leads reports whether an item precedes the mark at a place in the lists.
 func (t *tally) leads(i int, it *exact.Item, at int) bool {
-	mark := exact.Item{Score: t.score[at], Row: t.row[at], Settled: t.sure[at]}
+	mark := exact.Item{Score: t.score[at], Row: t.row[at], IsFinal: t.sure[at]}
 	return t.sp.Compare(t.lo+i, it, &mark) < 0
 }
 

@@ -24,7 +24,7 @@ func ExampleLocal() {
 		}
 		list = append(list, j)
 	}
-	results, err := (&jobs.Local{Kinds: kinds, N: 2}).Run(context.Background(), list)
+	results, err := (&jobs.Local{Kinds: kinds, Parallel: 2}).Run(context.Background(), list)
 	for _, r := range results {
 		fmt.Print(string(r.Output), " ")
 	}

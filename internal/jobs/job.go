@@ -46,17 +46,17 @@ func (j Job) Check() error {
 	case j.Kind == "" || len(j.Kind) > 64 || strings.IndexFunc(j.Kind, func(r rune) bool { return !plain(r) }) >= 0:
 		return fmt.Errorf("kind of job %.80q: want at most 64 small letters, digits and dashes", j.Kind)
 	case len(j.Spec) > MaxSpec: // check the size first
-		return tooLong(j.Kind, len(j.Spec))
+		return specTooLong(j.Kind, len(j.Spec))
 	case !json.Valid(j.Spec):
 		return fmt.Errorf("the spec of a job %s is not JSON", j.Kind)
 	}
 	if n := len(j.Compact()); n > MaxSpec {
-		return tooLong(j.Kind, n)
+		return specTooLong(j.Kind, n)
 	}
 	return nil
 }
 
-func tooLong(kind string, n int) error {
+func specTooLong(kind string, n int) error {
 	return fmt.Errorf("the spec of a job %s has %d bytes: want at most %d; put more data into a file", kind, n,
 		MaxSpec)
 }
@@ -84,7 +84,7 @@ func (j Job) ID() string {
 
 // Decode reads the spec into v, which must know all its keys.
 func (j Job) Decode(v any) error {
-	if err := strictjson.Known(j.Spec, v); err != nil {
+	if err := strictjson.UnmarshalKnown(j.Spec, v); err != nil {
 		return fmt.Errorf("the spec of a job %s: %w", j.Kind, err)
 	}
 	return nil
@@ -94,7 +94,7 @@ func (j Job) Decode(v any) error {
 type Result struct {
 	Output []byte // nil if it failed
 	Worker string // worker that did it
-	Kept   bool   // the result was kept from an earlier run
+	Cached bool   // the result was kept from an earlier run
 }
 
 // Runner runs jobs.
@@ -108,14 +108,14 @@ type Runner interface {
 	Forget(ctx context.Context, jobs []Job) error
 }
 
-// Failed is the error for a job that was given up.
-type Failed struct {
+// FailedError is the error for a job that was given up.
+type FailedError struct {
 	Job   Job
 	Tries int
 	Err   error
 }
 
-func (f *Failed) Error() string {
+func (f *FailedError) Error() string {
 	times := ""
 	if f.Tries > 1 {
 		times = fmt.Sprintf(" %d times", f.Tries)
@@ -128,13 +128,13 @@ func (f *Failed) Error() string {
 }
 
 // Unwrap returns the error of the last try.
-func (f *Failed) Unwrap() error { return f.Err }
+func (f *FailedError) Unwrap() error { return f.Err }
 
 // Files stores inputs and outputs of jobs that are too large for a spec. A file's name is the SHA-256 of its
 // content.
 type Files interface {
-	// Keep stores what write writes and returns its name.
-	Keep(ctx context.Context, write func(io.Writer) error) (name string, err error)
+	// Store stores what write writes and returns its name.
+	Store(ctx context.Context, write func(io.Writer) error) (name string, err error)
 	// Open opens the file with a name. Reading to the end fails if the content
 	// has changed.
 	Open(ctx context.Context, name string) (io.ReadCloser, error)

@@ -73,7 +73,7 @@ func TestDecode(t *testing.T) {
 func TestFailed(t *testing.T) {
 	why := errors.New("the disk is full")
 	j := Job{Kind: "k", Spec: []byte("1"), Title: "run 7"}
-	for want, f := range map[string]*Failed{
+	for want, f := range map[string]*FailedError{
 		"run 7 failed: the disk is full":            {j, 1, why},
 		"run 7 failed 2 times: the disk is full":    {j, 2, why},
 		"k " + j.ID() + " failed: the disk is full": {Job{Kind: "k", Spec: j.Spec}, 0, why},
@@ -118,7 +118,7 @@ func TestLocalFolder(t *testing.T) {
 		return slices.Concat(t.Job().Spec, []byte("!")), err
 	}}, Done: func(i int, r Result) {
 		told[i] += string(r.Output) + r.Worker
-		if r.Kept {
+		if r.Cached {
 			told[i] += " kept"
 		}
 	}, Report: func(j Job, text string) {

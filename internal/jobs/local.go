@@ -22,9 +22,9 @@ import (
 // Local is a Runner in this process. It may be used by several goroutines.
 type Local struct {
 	Kinds Kinds
-	// N is the number of jobs at a time, 1 if it is not positive. A training run
+	// Parallel is the number of jobs at a time, 1 if it is not positive. A training run
 	// uses all cores by itself.
-	N int
+	Parallel int
 	// Dir, if set, is a folder that keeps results, checkpoints and files. It is made if it is
 	// missing. Jobs with a result there are not done again, and interrupted jobs
 	// go on. Only one process at a time may use it.
@@ -45,14 +45,14 @@ func (l *Local) Run(ctx context.Context, list []Job) ([]Result, error) {
 			return nil, err
 		}
 	}
-	places, order, err := distinct(list)
+	places, order, err := uniqueJobs(list)
 	if err != nil {
 		return nil, err
 	}
 	all, errs := make([]Result, len(list)), make([]error, len(list))
 	var mu sync.Mutex // guards Done
 	var wg sync.WaitGroup
-	room := make(chan struct{}, max(1, l.N))
+	room := make(chan struct{}, max(1, l.Parallel))
 	for _, id := range order {
 		room <- struct{}{}
 		if ctx.Err() != nil {
@@ -85,16 +85,16 @@ func (l *Local) Forget(_ context.Context, list []Job) error {
 		return nil
 	}
 	for _, j := range list {
-		if err := (atomic.Files{}).Remove(results(l.Dir).path(j)); err != nil {
+		if err := (atomic.Files{}).Remove(resultFolder(l.Dir).path(j)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// distinct returns where each job stands in a list, by its name, and the names in
+// uniqueJobs returns where each job stands in a list, by its name, and the names in
 // the order of the list.
-func distinct(list []Job) (places map[string][]int, order []string, err error) {
+func uniqueJobs(list []Job) (places map[string][]int, order []string, err error) {
 	places = make(map[string][]int, len(list))
 	for i, j := range list {
 		if err := j.Check(); err != nil {
@@ -113,8 +113,8 @@ func distinct(list []Job) (places map[string][]int, order []string, err error) {
 func (l *Local) do(ctx context.Context, j Job) (Result, error) {
 	t := &localTask{l, j, j.ID()}
 	if l.Dir != "" {
-		if out, err := results(l.Dir).Recall(j); err != nil || out != nil {
-			return Result{Output: out, Worker: "local", Kept: true}, err
+		if out, err := resultFolder(l.Dir).Load(j); err != nil || out != nil {
+			return Result{Output: out, Worker: "local", Cached: true}, err
 		}
 	}
 	out, err := l.Kinds.Do(ctx, t)
@@ -122,10 +122,10 @@ func (l *Local) do(ctx context.Context, j Job) (Result, error) {
 		if ctx.Err() != nil {
 			return Result{}, err
 		}
-		return Result{}, &Failed{j, 1, err}
+		return Result{}, &FailedError{j, 1, err}
 	}
 	if l.Dir != "" {
-		if err := results(l.Dir).Keep(j, out); err != nil {
+		if err := resultFolder(l.Dir).Save(j, out); err != nil {
 			return Result{}, err
 		}
 		if err := (atomic.Files{}).Remove(t.path(".checkpoint")); err != nil {
@@ -135,12 +135,12 @@ func (l *Local) do(ctx context.Context, j Job) (Result, error) {
 	return Result{Output: out, Worker: "local"}, nil
 }
 
-// results is the Memory of a folder that has a file for each job, with the job's name.
-type results string
+// resultFolder is the Memory of a folder that has a file for each job, with the job's name.
+type resultFolder string
 
-func (dir results) path(j Job) string { return filepath.Join(string(dir), j.ID()+".result") }
+func (dir resultFolder) path(j Job) string { return filepath.Join(string(dir), j.ID()+".result") }
 
-func (dir results) Recall(j Job) ([]byte, error) {
+func (dir resultFolder) Load(j Job) ([]byte, error) {
 	out, err := fileinfo.ReadFile(dir.path(j))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -150,10 +150,10 @@ func (dir results) Recall(j Job) ([]byte, error) {
 	return append([]byte{}, out...), nil // not nil, even if it is empty
 }
 
-func (dir results) Keep(j Job, output []byte) error { return writeWhole(dir.path(j), output) }
+func (dir resultFolder) Save(j Job, output []byte) error { return writeFile(dir.path(j), output) }
 
-// Keep stores a file in Dir.
-func (l *Local) Keep(_ context.Context, write func(io.Writer) error) (string, error) {
+// Store stores a file in Dir.
+func (l *Local) Store(_ context.Context, write func(io.Writer) error) (string, error) {
 	if l.Dir == "" {
 		return "", errors.New("jobs that need files need a folder for them")
 	}
@@ -166,7 +166,7 @@ func (l *Local) Keep(_ context.Context, write func(io.Writer) error) (string, er
 	}
 	sum := sha256.Sum256(b.Bytes())
 	name := hex.EncodeToString(sum[:])
-	return name, writeWhole(filepath.Join(l.Dir, name), b.Bytes())
+	return name, writeFile(filepath.Join(l.Dir, name), b.Bytes())
 }
 
 // Open reads a file that Keep has stored.
@@ -226,6 +226,6 @@ func (t *localTask) Open(ctx context.Context, name string) (io.ReadCloser, error
 	return t.l.Open(ctx, name)
 }
 
-func writeWhole(path string, b []byte) error {
+func writeFile(path string, b []byte) error {
 	return atomic.WriteFile(path, atomic.Bytes(b))
 }

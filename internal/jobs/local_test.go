@@ -85,7 +85,7 @@ func TestLocal(t *testing.T) {
 	for _, n := range []int{0, 3} {
 		done.Store(0)
 		var told []int
-		l := Local{Kinds: kinds, N: n, Done: func(i int, _ Result) { told = append(told, i) }}
+		l := Local{Kinds: kinds, Parallel: n, Done: func(i int, _ Result) { told = append(told, i) }}
 		results, err := l.Run(t.Context(), jobs)
 		var got []string
 		for _, r := range results {
@@ -99,7 +99,7 @@ func TestLocal(t *testing.T) {
 				t.Errorf("no %q in %v", want, err)
 			}
 		}
-		var f *Failed
+		var f *FailedError
 		if !errors.As(err, &f) || f.Tries != 1 || done.Load() != 7 {
 			t.Errorf("%v after %d calls", f, done.Load())
 		}
@@ -143,7 +143,7 @@ func TestLocalGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	results, err := l.Run(t.Context(), jobs)
-	if err != nil || string(results[1].Output) != "1" || !results[0].Kept || results[1].Kept {
+	if err != nil || string(results[1].Output) != "1" || !results[0].Cached || results[1].Cached {
 		t.Fatal(results, err)
 	}
 	if begun["0"] != "<>" || begun["1"] != "<><half>" || begun["2"] != "<>" {
@@ -156,11 +156,11 @@ func TestLocalGoesOn(t *testing.T) {
 
 func TestLocalFiles(t *testing.T) {
 	hello := func(w io.Writer) error { _, err := io.WriteString(w, "hello"); return err }
-	if _, err := (&Local{}).Keep(t.Context(), hello); err == nil {
+	if _, err := (&Local{}).Store(t.Context(), hello); err == nil {
 		t.Error("kept nowhere")
 	}
 	l := &Local{Dir: t.TempDir()}
-	name, err := l.Keep(t.Context(), hello)
+	name, err := l.Store(t.Context(), hello)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 func Example() {
 	var file bytes.Buffer
 	err := parquet.Format{}.Write(&file, &embedding.Table{
-		X:     matrix.Of(2, 3, []float32{1, 2, 3, 4, 5, 6}),
+		X:     matrix.FromSlice(2, 3, []float32{1, 2, 3, 4, 5, 6}),
 		Files: []string{"a.jpg", "b.jpg"},
 	})
 	if err != nil {

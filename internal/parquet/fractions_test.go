@@ -42,7 +42,8 @@ func TestFractions(t *testing.T) {
 	if err == nil {
 		table, err = table.Select("stock")
 	}
-	if err != nil || !slices.Equal(table.Unlabelled(), []int{1}) || table.Without([]int{1}).Columns[0].IDs[0] != 3 {
+	if err != nil || !slices.Equal(table.UnlabelledRows(), []int{1}) ||
+		table.WithoutRows([]int{1}).Columns[0].IDs[0] != 3 {
 		t.Errorf("%+v, %v", table, err)
 	}
 }

@@ -18,36 +18,36 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/float16"
 )
 
-// textOf writes a value that is not null.
-type textOf func(v pq.Value) (string, error)
+// textFunc writes a value that is not null.
+type textFunc func(v pq.Value) (string, error)
 
-// texts returns the function that writes the values of a leaf column by its logical type: a decimal with its
+// chooseTextFunc returns the function that writes the values of a leaf column by its logical type: a decimal with its
 // scale, an unsigned integer without a sign, dates and times in ISO 8601, a UUID with hyphens, and bytes as
 // text. The error names a type whose values have no text.
-func texts(e *format.SchemaElement, t pq.Type) (textOf, error) {
+func chooseTextFunc(e *format.SchemaElement, t pq.Type) (textFunc, error) {
 	kind := t.Kind()
-	switch l := logical(e, t).(type) {
+	switch l := logicalType(e, t).(type) {
 	case *format.DecimalType:
-		return decimals(kind, l)
+		return decimalFunc(kind, l)
 	case *format.IntType:
 		if !l.IsSigned && kind == pq.Int32 {
-			return plain(func(v pq.Value) string { return strconv.FormatUint(uint64(v.Uint32()), 10) }), nil
+			return infallible(func(v pq.Value) string { return strconv.FormatUint(uint64(v.Uint32()), 10) }), nil
 		}
 		if !l.IsSigned && kind == pq.Int64 {
-			return plain(func(v pq.Value) string { return strconv.FormatUint(v.Uint64(), 10) }), nil
+			return infallible(func(v pq.Value) string { return strconv.FormatUint(v.Uint64(), 10) }), nil
 		}
 	case *format.DateType:
-		return plain(func(v pq.Value) string {
+		return infallible(func(v pq.Value) string {
 			return time.Unix(int64(v.Int32())*86400, 0).UTC().Format(time.DateOnly)
 		}), nil
 	case *format.TimeType:
-		return plain(func(v pq.Value) string { return moment(v, &l.Unit).Format("15:04:05.000000000") }), nil
+		return infallible(func(v pq.Value) string { return toTime(v, &l.Unit).Format("15:04:05.000000000") }), nil
 	case *format.TimestampType:
 		layout := "2006-01-02T15:04:05.000000000"
 		if l.IsAdjustedToUTC {
 			layout += "Z"
 		}
-		return plain(func(v pq.Value) string { return moment(v, &l.Unit).Format(layout) }), nil
+		return infallible(func(v pq.Value) string { return toTime(v, &l.Unit).Format(layout) }), nil
 	case *format.UUIDType:
 		return func(v pq.Value) (string, error) {
 			if b := v.ByteArray(); len(b) == 16 {
@@ -56,18 +56,21 @@ func texts(e *format.SchemaElement, t pq.Type) (textOf, error) {
 			return "", fmt.Errorf("a UUID of %d bytes", len(v.ByteArray()))
 		}, nil
 	case *format.Float16Type:
-		return plain(func(v pq.Value) string { return strconv.FormatFloat(float64(halfValue(v)), 'g', -1, 32) }), nil
+		return infallible(func(v pq.Value) string {
+			return strconv.FormatFloat(float64(halfValue(v)), 'g', -1,
+				32)
+		}), nil
 	case *format.BsonType, *format.VariantType, *format.GeometryType, *format.GeographyType:
 		return nil, fmt.Errorf("of type %s", t)
 	}
 	if e.ConvertedType.Valid && e.ConvertedType.V == deprecated.Interval {
-		return intervals, nil
+		return formatInterval, nil
 	}
-	return physical(kind), nil
+	return physicalFunc(kind), nil
 }
 
-// logical returns the logical type of a column, or nil. The library does not know FLOAT16.
-func logical(e *format.SchemaElement, t pq.Type) format.LogicalTypeValue {
+// logicalType returns the logical type of a column, or nil. The library does not know FLOAT16.
+func logicalType(e *format.SchemaElement, t pq.Type) format.LogicalTypeValue {
 	if l := t.LogicalType(); l != nil {
 		return l.Value
 	}
@@ -86,19 +89,21 @@ func isFloat16(e *format.SchemaElement) bool {
 // halfValue returns the value of a column of IEEE 754 halves.
 func halfValue(v pq.Value) float32 { return float16.Float32(binary.LittleEndian.Uint16(v.ByteArray())) }
 
-func plain(text func(v pq.Value) string) textOf {
+func infallible(text func(v pq.Value) string) textFunc {
 	return func(v pq.Value) (string, error) { return text(v), nil }
 }
 
-// physical writes values without a logical type.
-func physical(kind pq.Kind) textOf {
+// physicalFunc writes values without a logical type.
+func physicalFunc(kind pq.Kind) textFunc {
 	switch kind {
 	case pq.Float:
-		return plain(func(v pq.Value) string { return strconv.FormatFloat(float64(v.Float()), 'g', -1, 32) })
+		return infallible(func(v pq.Value) string { return strconv.FormatFloat(float64(v.Float()), 'g', -1, 32) })
 	case pq.Double:
-		return plain(func(v pq.Value) string { return strconv.FormatFloat(v.Double(), 'g', -1, 64) })
+		return infallible(func(v pq.Value) string { return strconv.FormatFloat(v.Double(), 'g', -1, 64) })
 	case pq.Int96:
-		return plain(func(v pq.Value) string { return julian(v.Int96()).Format("2006-01-02T15:04:05.000000000") })
+		return infallible(func(v pq.Value) string {
+			return julianToTime(v.Int96()).Format("2006-01-02T15:04:05.000000000")
+		})
 	case pq.ByteArray, pq.FixedLenByteArray:
 		return func(v pq.Value) (string, error) {
 			if !utf8.Valid(v.ByteArray()) {
@@ -107,11 +112,11 @@ func physical(kind pq.Kind) textOf {
 			return string(v.ByteArray()), nil
 		}
 	}
-	return plain(pq.Value.String)
+	return infallible(pq.Value.String)
 }
 
-// moment returns the time of a value that counts from 1970 or from midnight.
-func moment(v pq.Value, unit *format.TimeUnit) time.Time {
+// toTime returns the time of a value that counts from 1970 or from midnight.
+func toTime(v pq.Value, unit *format.TimeUnit) time.Time {
 	switch unit.Value.(type) {
 	case *format.MilliSeconds:
 		n := v.Int64()
@@ -125,16 +130,16 @@ func moment(v pq.Value, unit *format.TimeUnit) time.Time {
 	return time.Unix(0, v.Int64()).UTC()
 }
 
-// julian returns the time of an INT96 of Spark or Impala: the nanoseconds of a day, and the Julian day.
-func julian(v deprecated.Int96) time.Time {
+// julianToTime returns the time of an INT96 of Spark or Impala: the nanoseconds of a day, and the Julian day.
+func julianToTime(v deprecated.Int96) time.Time {
 	const epoch = 2440588 // the Julian day of 1970-01-01
 	days := int64(int32(v[2])) - epoch
 	return time.Unix(days*86400, int64(uint64(v[1])<<32|uint64(v[0]))).UTC()
 }
 
-// brief shortens the fractions of seconds in a column to the needed digits: none, three, six or nine. All
+// shortenFractions shortens the fractions of seconds in a column to the needed digits: none, three, six or nine. All
 // values keep the same number of digits, so that the order of the texts is the order of the times.
-func brief(column []string) {
+func shortenFractions(column []string) {
 	const all = 9
 	keep := 0
 	for _, s := range column {
@@ -154,7 +159,7 @@ func brief(column []string) {
 
 // isTime reports whether brief applies to a column.
 func isTime(e *format.SchemaElement, t pq.Type) bool {
-	switch logical(e, t).(type) {
+	switch logicalType(e, t).(type) {
 	case *format.TimeType, *format.TimestampType:
 		return true
 	}
@@ -164,8 +169,8 @@ func isTime(e *format.SchemaElement, t pq.Type) bool {
 // maxScale is the largest number of digits after the decimal point: DECIMAL(76, 76) takes 256 bits.
 const maxScale = 76
 
-// decimals writes decimals with all digits of their scale.
-func decimals(kind pq.Kind, d *format.DecimalType) (textOf, error) {
+// decimalFunc writes decimals with all digits of their scale.
+func decimalFunc(kind pq.Kind, d *format.DecimalType) (textFunc, error) {
 	if d.Scale < 0 || d.Scale > maxScale {
 		return nil, fmt.Errorf("of type %s, whose scale is not from 0 to %d", d, maxScale)
 	}
@@ -173,9 +178,9 @@ func decimals(kind pq.Kind, d *format.DecimalType) (textOf, error) {
 	return func(v pq.Value) (string, error) {
 		switch kind {
 		case pq.Int32:
-			return pointed(strconv.FormatInt(int64(v.Int32()), 10), scale), nil
+			return insertPoint(strconv.FormatInt(int64(v.Int32()), 10), scale), nil
 		case pq.Int64:
-			return pointed(strconv.FormatInt(v.Int64(), 10), scale), nil
+			return insertPoint(strconv.FormatInt(v.Int64(), 10), scale), nil
 		}
 		const most = 64
 		b := v.ByteArray()
@@ -186,12 +191,12 @@ func decimals(kind pq.Kind, d *format.DecimalType) (textOf, error) {
 		if b[0] >= 0x80 { // two's complement
 			n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
 		}
-		return pointed(n.String(), scale), nil
+		return insertPoint(n.String(), scale), nil
 	}, nil
 }
 
-// pointed inserts the decimal point into digits.
-func pointed(digits string, scale int) string {
+// insertPoint inserts the decimal point into digits.
+func insertPoint(digits string, scale int) string {
 	if scale == 0 {
 		return digits
 	}
@@ -206,8 +211,8 @@ func pointed(digits string, scale int) string {
 	return sign + digits[:at] + "." + digits[at:]
 }
 
-// intervals writes the months, days and milliseconds of an INTERVAL as an ISO 8601 duration.
-func intervals(v pq.Value) (string, error) {
+// formatInterval writes the months, days and milliseconds of an INTERVAL as an ISO 8601 duration.
+func formatInterval(v pq.Value) (string, error) {
 	b := bytes.Clone(v.ByteArray())
 	if len(b) != 12 {
 		return "", fmt.Errorf("of type INTERVAL, with a value of %d bytes", len(b))
@@ -220,7 +225,7 @@ func intervals(v pq.Value) (string, error) {
 		}
 	}
 	if ms := number(2); ms > 0 || out == "P" {
-		seconds := pointed(strconv.FormatUint(ms, 10), 3)
+		seconds := insertPoint(strconv.FormatUint(ms, 10), 3)
 		out += "T" + strings.TrimSuffix(strings.TrimRight(seconds, "0"), ".") + "S"
 	}
 	return out, nil

@@ -63,11 +63,11 @@ func TestLogicalTypes(t *testing.T) {
 	for name := range want {
 		t.Errorf("%s is missing", name)
 	}
-	unread := []embedding.Unread{{Name: "tags", Why: "a list of INT(64,true)"},
+	unread := []embedding.SkippedColumn{{Name: "tags", Why: "a list of INT(64,true)"},
 		{Name: "m", Why: "a list of INT(64,true)"},
 		{Name: "blob", Why: "of bytes that are not UTF-8 text"}}
-	if !slices.Equal(table.Unread, unread) {
-		t.Errorf("not read: %v", table.Unread)
+	if !slices.Equal(table.Skipped, unread) {
+		t.Errorf("not read: %v", table.Skipped)
 	}
 	if got := table.X.Row(1); table.X.Rows != 3 || !slices.Equal(got, []float32{1, 0.5}) {
 		t.Errorf("embedding of row 1: %v", got)
@@ -158,7 +158,7 @@ func TestLogicalOfOthers(t *testing.T) {
 	for want, node := range map[string]pq.Node{"of type BSON": pq.BSON(),
 		"of bytes that are not UTF-8": pq.Leaf(pq.ByteArrayType)} {
 		table, err := values(t, node, Format{}, bytesOf([]byte{0xff}))
-		if err == nil && len(table.Unread) == 1 {
+		if err == nil && len(table.Skipped) == 1 {
 			_, err = table.Select("x")
 		}
 		if err == nil || !strings.Contains(err.Error(), "x is "+want) {

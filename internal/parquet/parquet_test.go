@@ -113,7 +113,7 @@ func TestSecondNameIsALabel(t *testing.T) {
 
 // TestNetwork: the metadata keep the network, and another text there is an error.
 func TestNetwork(t *testing.T) {
-	want := &embedding.Table{X: matrix.Of(1, 2, []float32{1, 2}), Network: embedding.Network{Name: "net",
+	want := &embedding.Table{X: matrix.FromSlice(1, 2, []float32{1, 2}), Network: embedding.Network{Name: "net",
 		Fingerprint: "k1:01", Preparation: "64 x 64"}}
 	var b bytes.Buffer
 	if err := (Format{}).Write(&b, want); err != nil {

@@ -166,7 +166,7 @@ func (x *pictureFile) load(k int) (out [][]byte, err error) {
 		}
 	}()
 	p := x.pages[k]
-	small, err := x.alone(p)
+	small, err := x.singlePageFile(p)
 	if err != nil {
 		return nil, err
 	}
@@ -261,12 +261,12 @@ func (x *pictureFile) classNames() map[string][]string {
 		}
 	}
 	out := map[string][]string{}
-	if strictjson.Loose([]byte(text), &meta) != nil {
+	if strictjson.UnmarshalLoose([]byte(text), &meta) != nil {
 		return out // another program's, or none
 	}
 	for name, raw := range meta.Info.Features {
 		var feature struct{ Names []string }
-		if strictjson.Loose(raw, &feature) == nil && feature.Names != nil {
+		if strictjson.UnmarshalLoose(raw, &feature) == nil && feature.Names != nil {
 			out[name] = feature.Names
 		}
 	}
@@ -284,7 +284,7 @@ func (x *pictureFile) column(i int, classes []string) ([]string, error) {
 		return nil, errors.New("malformed Parquet: the schema has no such leaf")
 	}
 	t := leaf.Node.Type()
-	write, err := texts(elements[i], t)
+	write, err := chooseTextFunc(elements[i], t)
 	if err != nil {
 		return nil, fmt.Errorf("it is %w: labels are integers, text, dates or true and false", err)
 	}
@@ -323,13 +323,13 @@ func (x *pictureFile) column(i int, classes []string) ([]string, error) {
 		return nil, fmt.Errorf("%d values for %d images", len(out), x.rows)
 	}
 	if isTime(elements[i], t) {
-		brief(out)
+		shortenFractions(out)
 	}
 	return out, nil
 }
 
 // className returns the text of a label: the name of its class, or else the text of write.
-func className(v pq.Value, classes []string, write textOf) (string, error) {
+func className(v pq.Value, classes []string, write textFunc) (string, error) {
 	if v.IsNull() {
 		return "", nil
 	}

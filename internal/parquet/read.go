@@ -64,7 +64,7 @@ type reader struct {
 	rows   int
 	values []float32
 	files  []string
-	unread []embedding.Unread
+	unread []embedding.SkippedColumn
 	used   int64 // memory of the gathered values
 	limit  int64 // limit of used
 }
@@ -73,9 +73,9 @@ type reader struct {
 type leaf struct {
 	role   int // number of the coordinate, or one of the constants below
 	name   string
-	half   bool   // its floats are FLOAT16
-	time   bool   // brief applies to its labels
-	text   textOf // writes labels and the names of items
+	half   bool     // its floats are FLOAT16
+	time   bool     // brief applies to its labels
+	text   textFunc // writes labels and the names of items
 	labels []string
 }
 
@@ -138,7 +138,7 @@ func (p *reader) add(path []string, column pq.LeafColumn, e *format.SchemaElemen
 		p.list = true
 		l.role = roleList
 	case column.MaxRepetitionLevel > 0:
-		p.refuse(l.name, fmt.Sprintf("a list of %s", t))
+		p.skipColumn(l.name, fmt.Sprintf("a list of %s", t))
 	case isCoordinate && isFloat && len(path) == 1:
 		if coords[number] {
 			return fmt.Errorf("coordinate %d appears twice", number)
@@ -146,12 +146,12 @@ func (p *reader) add(path []string, column pq.LeafColumn, e *format.SchemaElemen
 		coords[number] = true
 		l.role = number
 	case isFloat && !p.fractions:
-		p.refuse(l.name, embedding.Floats)
+		p.skipColumn(l.name, embedding.ReasonFloats)
 	default:
 		l.name = strings.Join(path, ".") // a field of a structure has its full path as its name
-		text, err := texts(e, t)
+		text, err := chooseTextFunc(e, t)
 		if err != nil {
-			p.refuse(l.name, err.Error())
+			p.skipColumn(l.name, err.Error())
 			break
 		}
 		l.role, l.text = roleLabel, text
@@ -164,10 +164,10 @@ func (p *reader) add(path []string, column pq.LeafColumn, e *format.SchemaElemen
 	return nil
 }
 
-// refuse notes that a column is not read, and why.
-func (p *reader) refuse(name, why string) {
-	if !slices.ContainsFunc(p.unread, func(u embedding.Unread) bool { return u.Name == name }) {
-		p.unread = append(p.unread, embedding.Unread{Name: name, Why: why})
+// skipColumn notes that a column is not read, and why.
+func (p *reader) skipColumn(name, why string) {
+	if !slices.ContainsFunc(p.unread, func(u embedding.SkippedColumn) bool { return u.Name == name }) {
+		p.unread = append(p.unread, embedding.SkippedColumn{Name: name, Why: why})
 	}
 }
 
@@ -244,7 +244,7 @@ func (p *reader) value(v pq.Value, start int) error {
 	}
 	text, err := l.text(v)
 	if err != nil && l.role == roleLabel {
-		p.refuse(l.name, err.Error())
+		p.skipColumn(l.name, err.Error())
 		l.role, l.labels = roleIgnored, nil
 		return nil
 	}
@@ -275,7 +275,7 @@ func (l *leaf) float(v pq.Value) float32 {
 func (p *reader) table() (*embedding.Table, error) {
 	var x *matrix.Dense
 	if p.dim > 0 {
-		x = matrix.Of(p.rows, p.dim, p.values)
+		x = matrix.FromSlice(p.rows, p.dim, p.values)
 	}
 	var labels []embedding.Column
 	var names []string
@@ -286,7 +286,7 @@ func (p *reader) table() (*embedding.Table, error) {
 			continue
 		}
 		if l.time {
-			brief(l.labels)
+			shortenFractions(l.labels)
 		}
 		labels = append(labels, embedding.NewColumn(l.name, l.labels))
 	}
@@ -304,6 +304,6 @@ func (p *reader) table() (*embedding.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Unread = p.unread
+	t.Skipped = p.unread
 	return t, nil
 }

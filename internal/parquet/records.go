@@ -52,7 +52,7 @@ func WriteRecords(w io.Writer, of []Field, dim int, records iter.Seq2[Record, er
 		}
 		row := out.row(len(of) + dim)
 		for k, v := range r.Values {
-			row = append(row, recordValue(v).Level(0, present(v), k))
+			row = append(row, recordValue(v).Level(0, definitionLevel(v), k))
 		}
 		if err := out.write(appendList(row, r.Vector[:dim], len(of))); err != nil {
 			return n, err
@@ -70,8 +70,8 @@ func recordValue(v any) pq.Value {
 	return pq.ValueOf(v)
 }
 
-// present is the definition level of a value of an optional column.
-func present(v any) int {
+// definitionLevel is the definition level of a value of an optional column.
+func definitionLevel(v any) int {
 	if v == nil {
 		return 0
 	}

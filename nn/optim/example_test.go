@@ -27,7 +27,7 @@ func Example() {
 	}
 	for range steps {
 		y := net.Forward([]float32{2}, 1)
-		net.Backward(matrix.Of(1, 1, []float32{2 * (y.At(0, 0) - 6)}))
+		net.Backward(matrix.FromSlice(1, 1, []float32{2 * (y.At(0, 0) - 6)}))
 		opt.Step()
 	}
 	fmt.Printf("w = %.3f\n", net.Param("w.weight").Value[0])

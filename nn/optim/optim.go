@@ -60,19 +60,19 @@ type Group struct {
 // nothing per step.
 type Optimizer struct {
 	cfg    Config
-	params []tracked
+	params []paramState
 	step   int
 	task   update
 	device Device // of the parameters that are away
 }
 
-// tracked is a parameter with its moments.
-type tracked struct {
+// paramState is a parameter with its moments.
+type paramState struct {
 	*nn.Param
-	m, v    []float32 // v for Adam only; m for SGD with momentum
-	scale   float64
-	noDecay bool
-	away    bool // the device has its gradient, moments and value
+	m, v     []float32 // v for Adam only; m for SGD with momentum
+	scale    float64
+	noDecay  bool
+	onDevice bool // the device has its gradient, moments and value
 }
 
 // New makes an optimizer for the parameters that have a gradient. A group that
@@ -85,7 +85,7 @@ func New(cfg Config, params []*nn.Param) (*Optimizer, error) {
 	o := &Optimizer{cfg: cfg}
 	used := make([]bool, len(cfg.Groups))
 	for _, p := range params {
-		t := tracked{Param: p, scale: 1}
+		t := paramState{Param: p, scale: 1}
 		for i, g := range cfg.Groups {
 			if rest, ok := strings.CutPrefix(p.Name, strings.TrimSuffix(g.Prefix, ".")); ok &&
 				(rest == "" || rest[0] == '.') {
@@ -193,7 +193,7 @@ func (o *Optimizer) Step() Stats {
 	u.bias2 = 1 - math.Pow(c.Beta2, float64(o.step))
 	u.norms = false
 	par.Do(len(u.chunks), u)
-	o.move()
+	o.stepOnDevice()
 	return st
 }
 
@@ -215,19 +215,19 @@ func (o *Optimizer) GradNorm() float64 {
 // State copies the step count and the moments, in the network's own layout.
 func (o *Optimizer) State() *safetensors.File {
 	if o.device != nil {
-		o.exchange(o.device.Moments)
+		o.copyMoments(o.device.Moments)
 	}
 	f := &safetensors.File{Meta: map[string]string{"optimizer": string(o.cfg.Method)}}
 	f.Tensors = append(f.Tensors, safetensors.Int64("step", nil, []int64{int64(o.step)}))
-	o.moments(func(name string, v []float32) error {
+	o.forEachMoment(func(name string, v []float32) error {
 		f.Tensors = append(f.Tensors, safetensors.Float32(name, []int{len(v)}, v))
 		return nil
 	})
 	return f
 }
 
-// moments calls f with the name and values of every state vector.
-func (o *Optimizer) moments(f func(name string, v []float32) error) error {
+// forEachMoment calls f with the name and values of every state vector.
+func (o *Optimizer) forEachMoment(f func(name string, v []float32) error) error {
 	for _, p := range o.params {
 		for _, s := range []struct {
 			suffix string
@@ -262,7 +262,7 @@ func (o *Optimizer) SetState(f *safetensors.File) error {
 		return fmt.Errorf("optimizer state: step count %v", n)
 	}
 	count := 1
-	err = o.moments(func(name string, v []float32) error {
+	err = o.forEachMoment(func(name string, v []float32) error {
 		t := f.Tensor(name)
 		if t == nil {
 			return fmt.Errorf("optimizer state: %s is missing", name)
@@ -286,7 +286,7 @@ func (o *Optimizer) SetState(f *safetensors.File) error {
 	}
 	o.step = int(n[0])
 	if o.device != nil {
-		o.exchange(o.device.SetMoments)
+		o.copyMoments(o.device.SetMoments)
 	}
 	return nil
 }

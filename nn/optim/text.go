@@ -11,10 +11,10 @@ func (m Method) MarshalText() ([]byte, error) { return []byte(m), m.check() }
 
 // UnmarshalText sets the method by name; "" is the default.
 func (m *Method) UnmarshalText(text []byte) error {
-	return prefixed("optimizer", enum.Read("method", m, text, methods()))
+	return withPrefix("optimizer", enum.UnmarshalText("method", m, text, methods()))
 }
 
-func (m Method) check() error { return prefixed("optimizer", enum.Check("method", m, methods())) }
+func (m Method) check() error { return withPrefix("optimizer", enum.Check("method", m, methods())) }
 
 func methods() []Method { return []Method{"", Adam, AdamW, SGD} }
 
@@ -23,14 +23,16 @@ func (k ScheduleKind) MarshalText() ([]byte, error) { return []byte(k), k.check(
 
 // UnmarshalText sets the schedule by name; "" is the default.
 func (k *ScheduleKind) UnmarshalText(text []byte) error {
-	return prefixed("schedule", enum.Read("kind", k, text, schedules()))
+	return withPrefix("schedule", enum.UnmarshalText("kind", k, text, schedules()))
 }
 
-func (k ScheduleKind) check() error { return prefixed("schedule", enum.Check("kind", k, schedules())) }
+func (k ScheduleKind) check() error {
+	return withPrefix("schedule", enum.Check("kind", k, schedules()))
+}
 
 func schedules() []ScheduleKind { return []ScheduleKind{"", Constant, StepDown, Cosine} }
 
-func prefixed(what string, err error) error {
+func withPrefix(what string, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}

@@ -11,7 +11,7 @@ const chunkLen = 1 << 14
 
 // update is the work of one step, cut into chunks of parameters.
 type update struct {
-	params []tracked
+	params []paramState
 	chunks []span
 	sums   []float64 // squared norm of each chunk's gradients
 	norms  bool      // compute sums, change nothing
@@ -24,7 +24,7 @@ type update struct {
 
 type span struct{ param, lo, hi int }
 
-func (u *update) init(params []tracked) {
+func (u *update) init(params []paramState) {
 	u.params = params
 	for i, p := range params {
 		for lo := 0; lo < len(p.Value); lo += chunkLen {

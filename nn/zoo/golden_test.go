@@ -76,7 +76,7 @@ func TestGoldenTransformers(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if !r.Complete() {
+				if !r.IsComplete() {
 					t.Fatalf("file %d: %s", i, r)
 				}
 			}
@@ -91,7 +91,7 @@ func TestGoldenTransformers(t *testing.T) {
 					t.Errorf("%s: embeddings are off by %.2g", mode, d)
 				}
 			}
-			net.Backward(matrix.Of(n, net.Dim(), checks["slope"]))
+			net.Backward(matrix.FromSlice(n, net.Dim(), checks["slope"]))
 			worst, at := 0.0, ""
 			for i, p := range net.Params() {
 				d := distance(p.Grad, nets[1].Params()[i].Value)

@@ -20,7 +20,7 @@ import (
 // least nine tenths of its body's parameters in the file, the error names the
 // nearest one.
 func Guess(f *safetensors.File) (name string, o Options, err error) {
-	f = divided(f)
+	f = splitTensors(f)
 	best, fits, of := candidate{}, 0, 1
 	for _, c := range candidates(f) {
 		n, all, err := c.fits(f)
@@ -68,7 +68,7 @@ func (c candidate) fits(f *safetensors.File) (n, all int, err error) {
 	for _, p := range g.Params {
 		params[p.Name] = p
 	}
-	d, prefix := bestDialect(f, dialects(s), params)
+	d, prefix := bestNaming(f, namings(s), params)
 	found := map[string]int{}
 	for i := range f.Tensors {
 		t := &f.Tensors[i]
@@ -150,14 +150,14 @@ func transformerCandidates(f *safetensors.File, width, patch, channels int) []ca
 	scaled, kind := false, plain
 	for i := range f.Tensors {
 		t := &f.Tensors[i]
-		if beside(t.Name) || towers && strings.HasPrefix(t.Name, "transformer.") {
+		if isOtherNetwork(t.Name) || towers && strings.HasPrefix(t.Name, "transformer.") {
 			continue
 		}
 		if k, ok := blockOf(t.Name); ok && k < maxDepth {
 			blocks[k] = true
 		}
 		leaf := t.Name[strings.LastIndexByte(t.Name, '.')+1:]
-		if len(t.Shape) >= 2 && t.Shape[1] == width && slices.ContainsFunc(widening(), func(n string) bool {
+		if len(t.Shape) >= 2 && t.Shape[1] == width && slices.ContainsFunc(wideningNames(), func(n string) bool {
 			return strings.HasSuffix(t.Name, n)
 		}) {
 			o.Hidden = t.Shape[0]
@@ -211,15 +211,15 @@ func transformerCandidates(f *safetensors.File, width, patch, channels int) []ca
 	return []candidate{{transformerName(width, patch, scaled, kind), o}}
 }
 
-// beside tells the tensors of another network in the file: of the text tower, or of the
+// isOtherNetwork tells the tensors of another network in the file: of the text tower, or of the
 // decoder that a masked autoencoder was trained with.
-func beside(name string) bool {
+func isOtherNetwork(name string) bool {
 	return slices.ContainsFunc([]string{"text_model.", "text.", "text_decoder.", "decoder.", "token_embedding.",
 		"ln_final."}, func(start string) bool { return strings.HasPrefix(name, start) })
 }
 
-// widening lists the ends of the names of the first layer of a perceptron.
-func widening() []string {
+// wideningNames lists the ends of the names of the first layer of a perceptron.
+func wideningNames() []string {
 	return []string{".mlp.fc1.weight", ".mlp.c_fc.weight", ".intermediate.dense.weight", ".mlp.up_proj.weight",
 		".mlp.0.weight", ".mlp.linear_1.weight", ".mlp.fc1_x.weight", ".mlp.w2.weight"}
 }

@@ -32,12 +32,12 @@ type ImportOptions struct {
 	// Without Partial and Rename such files are an error: tensors fit by accident,
 	// or the file is for another network.
 	Partial bool
-	// Own is the name of a layer that keeps its values, whatever the file has.
-	Own string
+	// KeepLayer is the name of a layer that keeps its values, whatever the file has.
+	KeepLayer string
 }
 
-// enough is the share of the body's parameters that a file must have.
-const enough = 0.75
+// minLoadedShare is the share of the body's parameters that a file must have.
+const minLoadedShare = 0.75
 
 // ImportReport says what Import did with each tensor.
 type ImportReport struct {
@@ -51,7 +51,7 @@ type ImportReport struct {
 
 // String lists what does not match.
 func (r *ImportReport) String() string {
-	if r.Complete() {
+	if r.IsComplete() {
 		return fmt.Sprintf("all %d tensors match", len(r.Loaded))
 	}
 	return r.Mismatch.String()
@@ -79,9 +79,9 @@ func Import(net *nn.Net, f *safetensors.File, opt ImportOptions) (*ImportReport,
 	if err != nil {
 		return nil, err
 	}
-	few := float64(r.Body[0]) < enough*float64(r.Body[1]) && !opt.Partial && opt.Rename == nil
+	few := float64(r.Body[0]) < minLoadedShare*float64(r.Body[1]) && !opt.Partial && opt.Rename == nil
 	if few || len(values) == 0 {
-		return r, m.unfit(f, r)
+		return r, m.mismatchError(f, r)
 	}
 	for p, v := range values {
 		p.FromTorch(v)
@@ -104,7 +104,7 @@ func newMatcher(net *nn.Net) (*matcher, error) {
 	}
 	m := &matcher{spec: net.Spec(), byName: map[string]*nn.Param{}}
 	for i, p := range net.Params() {
-		if p.Adapter() { // no file has them
+		if p.IsAdapter() { // no file has them
 			continue
 		}
 		if i < g.Body {
@@ -116,10 +116,10 @@ func newMatcher(net *nn.Net) (*matcher, error) {
 	return m, nil
 }
 
-// unfit says that a file does not fit, what was looked for and what it is.
-func (m *matcher) unfit(f *safetensors.File, r *ImportReport) error {
+// mismatchError says that a file does not fit, what was looked for and what it is.
+func (m *matcher) mismatchError(f *safetensors.File, r *ImportReport) error {
 	looked := []string{"its own"}
-	for _, d := range dialects(m.spec) {
+	for _, d := range namings(m.spec) {
 		if d.name != "" && !slices.Contains(looked, d.name) {
 			looked = append(looked, d.name)
 		}
@@ -144,17 +144,17 @@ type source struct {
 
 // match finds the value of each parameter, in PyTorch's layout.
 func (m *matcher) match(f *safetensors.File, opt ImportOptions) (*ImportReport, map[*nn.Param][]float32, error) {
-	f = divided(f)
-	d, prefix := renamed(opt.Rename), ""
+	f = splitTensors(f)
+	d, prefix := namingByFunc(opt.Rename), ""
 	if opt.Rename == nil {
-		d, prefix = bestDialect(f, dialects(m.spec), m.byName)
+		d, prefix = bestNaming(f, namings(m.spec), m.byName)
 	}
 	r := &ImportReport{Names: d.name, Body: [2]int{0, m.body}}
 	sources := map[*nn.Param][]source{}
 	for i := range f.Tensors {
 		t := &f.Tensors[i]
 		as, ok := d.find(t.Name, prefix)
-		if !ok || aside(t.Name) {
+		if !ok || isIgnored(t.Name) {
 			continue
 		}
 		p := m.byName[as.name]
@@ -168,7 +168,7 @@ func (m *matcher) match(f *safetensors.File, opt ImportOptions) (*ImportReport, 
 	values := map[*nn.Param][]float32{}
 	for i, p := range m.params {
 		s := sources[p]
-		if !whole(p, s) {
+		if !hasAllParts(p, s) {
 			r.Missing = append(r.Missing, p.Name)
 			continue
 		}
@@ -191,16 +191,16 @@ func (m *matcher) match(f *safetensors.File, opt ImportOptions) (*ImportReport, 
 	return r, values, nil
 }
 
-// aside tells tensors that no network here reads: counters, what training alone uses, and what
+// isIgnored tells tensors that no network here reads: counters, what training alone uses, and what
 // follows from the description.
-func aside(name string) bool {
+func isIgnored(name string) bool {
 	return slices.ContainsFunc([]string{"num_batches_tracked", "mask_token", "qkv.bias_mask", "rope_embed.periods"},
 		func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// whole reports whether all parts of a parameter are there. That of values which are always 0
+// hasAllParts reports whether all parts of a parameter are there. That of values which are always 0
 // may be missing.
-func whole(p *nn.Param, s []source) bool {
+func hasAllParts(p *nn.Param, s []source) bool {
 	if len(s) == 0 || len(s) >= s[0].as.parts {
 		return len(s) > 0
 	}
@@ -220,7 +220,7 @@ func sourceNames(s []source) string {
 // value is what p is set to, nil if the shapes do not allow it, which r then
 // says.
 func (m *matcher) value(p *nn.Param, s []source, opt ImportOptions, r *ImportReport) ([]float32, error) {
-	if opt.Own != "" && strings.HasPrefix(p.Name, opt.Own+".") {
+	if opt.KeepLayer != "" && strings.HasPrefix(p.Name, opt.KeepLayer+".") {
 		return nil, nil
 	}
 	shape, fits := s[0].shape(), false
@@ -228,12 +228,12 @@ func (m *matcher) value(p *nn.Param, s []source, opt ImportOptions, r *ImportRep
 	switch {
 	case sameShape(p.Shape, shape):
 		fits = true
-	case opt.AdaptInput && m.adaptable(p, shape):
+	case opt.AdaptInput && m.canAdaptInput(p, shape):
 		adapt = func(v []float32) []float32 {
 			return adaptChannels(v, shape[1], p.Shape[1], p.Shape[2]*p.Shape[3])
 		}
 	case gridOf(p) != (grid{}):
-		if from, ok := positionsOf(p, shape); ok {
+		if from, ok := positionGrid(p, shape); ok {
 			adapt = func(v []float32) []float32 {
 				return resamplePositions(v, from, gridOf(p), p.Shape[2], opt.Positions)
 			}
@@ -251,7 +251,7 @@ func (m *matcher) value(p *nn.Param, s []source, opt ImportOptions, r *ImportRep
 			r.MisShaped = append(r.MisShaped, fmt.Sprintf("%s: parts of different shapes", sourceNames(s)))
 			return nil, nil
 		}
-		v, err := one.tensor.Finite()
+		v, err := one.tensor.FiniteFloat32s()
 		if err != nil {
 			return nil, fmt.Errorf("weights: %w", err)
 		}
@@ -299,9 +299,9 @@ func transposed(v []float32, shape []int) []float32 {
 	return t
 }
 
-// adaptable reports whether p is the first convolution and shape differs from its
+// canAdaptInput reports whether p is the first convolution and shape differs from its
 // own in the input channels alone, 1 against 3.
-func (m *matcher) adaptable(p *nn.Param, shape []int) bool {
+func (m *matcher) canAdaptInput(p *nn.Param, shape []int) bool {
 	if p != m.params[0] || len(p.Shape) != 4 || len(shape) != 4 {
 		return false
 	}
@@ -328,9 +328,9 @@ func adaptChannels(v []float32, from, to, area int) []float32 {
 	return out
 }
 
-// positionsOf tells what grid a table of positions of that shape has, which is
+// positionGrid tells what grid a table of positions of that shape has, which is
 // square, with the tokens that p has before its own or none.
-func positionsOf(p *nn.Param, shape []int) (grid, bool) {
+func positionGrid(p *nn.Param, shape []int) (grid, bool) {
 	for len(shape) > 2 && shape[0] == 1 {
 		shape = shape[1:]
 	}

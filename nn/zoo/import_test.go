@@ -14,8 +14,8 @@ import (
 	"github.com/kindred-ml/kindred/nn/zoo"
 )
 
-// vitOf makes a small transformer for images of h x w on patches of 8.
-func vitOf(t *testing.T, h, w, depth int, seed uint64) *nn.Net {
+// newViT makes a small transformer for images of h x w on patches of 8.
+func newViT(t *testing.T, h, w, depth int, seed uint64) *nn.Net {
 	t.Helper()
 	spec, err := zoo.Network("vit_t16", zoo.Options{Input: nn.Shape{H: h, W: w, C: 3}, Dim: 4, Width: 2, Heads: 1,
 		Depth: depth, Patch: 8})
@@ -42,7 +42,7 @@ func TestPositionsFitOtherSizes(t *testing.T) {
 		if _, err := fmt.Sscanf(sizes, "%d:%dx%d", &side, &h, &w); err != nil {
 			t.Fatal(err)
 		}
-		from, to := vitOf(t, 8*side, 8*side, 1, 1), vitOf(t, 8*h, 8*w, 1, 2)
+		from, to := newViT(t, 8*side, 8*side, 1, 1), newViT(t, 8*h, 8*w, 1, 2)
 		class := []float32{5, 6}
 		copy(from.Param("pos_embed").Value, append(slices.Clone(class), netcases.Values("positions", side*side*2)...))
 		report, err := zoo.Import(to, from.State(), zoo.ImportOptions{Positions: zoo.Resample(how)})
@@ -67,7 +67,7 @@ func TestPositionsFitOtherSizes(t *testing.T) {
 		}
 	}
 	linear := zoo.ImportOptions{Positions: "linear"}
-	if _, err := zoo.Import(vitOf(t, 16, 16, 1, 1), &safetensors.File{}, linear); err == nil {
+	if _, err := zoo.Import(newViT(t, 16, 16, 1, 1), &safetensors.File{}, linear); err == nil {
 		t.Error("an unknown resampling was taken")
 	}
 }
@@ -75,11 +75,11 @@ func TestPositionsFitOtherSizes(t *testing.T) {
 // TestPositionsWithoutClass: a table that has none for the class token leaves it
 // zeros; one that is not square does not fit.
 func TestPositionsWithoutClass(t *testing.T) {
-	net := vitOf(t, 24, 24, 1, 1)
+	net := newViT(t, 24, 24, 1, 1)
 	s := net.State()
 	*s.Tensor("pos_embed") = safetensors.Float32("pos_embed", []int{1, 9, 2}, slices.Repeat([]float32{3}, 18))
 	r, err := zoo.Import(net, s, zoo.ImportOptions{})
-	if err != nil || !r.Complete() {
+	if err != nil || !r.IsComplete() {
 		t.Fatalf("%v: %v", err, r)
 	}
 	want := append([]float32{0, 0}, slices.Repeat([]float32{3}, 18)...)
@@ -176,7 +176,7 @@ func TestTextTowersAreLeftAlone(t *testing.T) {
 }
 
 func TestGuessSaysWhyNot(t *testing.T) {
-	vit := vitOf(t, 16, 16, 3, 1).State()
+	vit := newViT(t, 16, 16, 3, 1).State()
 	for _, c := range []struct {
 		f    *safetensors.File
 		want string

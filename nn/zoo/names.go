@@ -18,21 +18,21 @@ type target struct {
 	transpose   bool
 }
 
-// dialect is one toolkit's way of naming a network's parameters: modules maps its
+// naming is one toolkit's way of naming a network's parameters: modules maps its
 // names of layers, or of single tensors, to the network's. Names that are not
 // there are the network's own if own is set.
-type dialect struct {
+type naming struct {
 	name    string
 	own     bool
 	modules map[string]target
 	rename  func(name string) string // instead
 }
 
-// renamed is the dialect of a function; see ImportOptions.
-func renamed(f func(name string) string) dialect { return dialect{rename: f} }
+// namingByFunc is the dialect of a function; see ImportOptions.
+func namingByFunc(f func(name string) string) naming { return naming{rename: f} }
 
 // find returns what a tensor stands for, and false if it is to be left alone.
-func (d *dialect) find(name, prefix string) (target, bool) {
+func (d *naming) find(name, prefix string) (target, bool) {
 	if d.rename != nil {
 		as := target{name: d.rename(name)}
 		return as, as.name != ""
@@ -54,16 +54,16 @@ func (d *dialect) find(name, prefix string) (target, bool) {
 	return target{name: rest}, true
 }
 
-func (d *dialect) add(theirs, ours string) { d.modules[theirs] = target{name: ours} }
+func (d *naming) add(theirs, ours string) { d.modules[theirs] = target{name: ours} }
 
 // addParts says that a layer of ours is stored as several of theirs.
-func (d *dialect) addParts(ours string, theirs ...string) {
+func (d *naming) addParts(ours string, theirs ...string) {
 	for i, name := range theirs {
 		d.modules[name] = target{name: ours, part: i + 1, parts: len(theirs)}
 	}
 }
 
-func newDialect(name string) dialect { return dialect{name: name, modules: map[string]target{}} }
+func newNaming(name string) naming { return naming{name: name, modules: map[string]target{}} }
 
 // wrappers are names that toolkits put before a network's own.
 func wrappers() []string {
@@ -71,9 +71,9 @@ func wrappers() []string {
 		"_orig_mod", "feature_extractor", "vit", "deit", "dinov2", "dinov3_vit", "convnext", "student"}
 }
 
-// divided returns the file with each tensor that several parameters are stored in as one
+// splitTensors returns the file with each tensor that several parameters are stored in as one
 // tensor for each: SigLIP's pool has queries, keys and values in one, which are two layers.
-func divided(f *safetensors.File) *safetensors.File {
+func splitTensors(f *safetensors.File) *safetensors.File {
 	all := &safetensors.File{Meta: f.Meta}
 	for _, t := range f.Tensors {
 		at, kind, ok := strings.Cut(t.Name, "head.attention.in_proj_")
@@ -121,19 +121,19 @@ func prefixes(f *safetensors.File) []string {
 	}
 	// Of equals the first is taken: a teacher's weights before a student's.
 	slices.SortStableFunc(found, func(a, b string) int {
-		return slices.Index(known, outer(a)) - slices.Index(known, outer(b))
+		return slices.Index(known, outerPrefix(a)) - slices.Index(known, outerPrefix(b))
 	})
 	return found
 }
 
-func outer(prefix string) string {
+func outerPrefix(prefix string) string {
 	name, _, _ := strings.Cut(prefix, ".")
 	return name
 }
 
-// bestDialect returns the dialect and the prefix by which the most tensors of a
+// bestNaming returns the dialect and the prefix by which the most tensors of a
 // file fit parameters, the first of equals.
-func bestDialect(f *safetensors.File, all []dialect, params map[string]*nn.Param) (best dialect, prefix string) {
+func bestNaming(f *safetensors.File, all []naming, params map[string]*nn.Param) (best naming, prefix string) {
 	most := -1
 	for _, p := range prefixes(f) {
 		for _, d := range all {
@@ -157,10 +157,10 @@ func bestDialect(f *safetensors.File, all []dialect, params map[string]*nn.Param
 	return best, prefix
 }
 
-// dialects returns the ways in which the parameters of a network may be named,
+// namings returns the ways in which the parameters of a network may be named,
 // its own first.
-func dialects(s *nn.Spec) []dialect {
-	all := []dialect{{own: true}}
+func namings(s *nn.Spec) []naming {
+	all := []naming{{own: true}}
 	depth := 0
 	for i := range s.Layers {
 		if n, ok := strings.CutPrefix(s.Layers[i].Name, "blocks."); ok && s.Layers[i].Kind == nn.Residual {
@@ -170,13 +170,13 @@ func dialects(s *nn.Spec) []dialect {
 		}
 	}
 	if depth > 0 {
-		all = append(all, vitDialects(depth)...)
+		all = append(all, vitNamings(depth)...)
 	}
 	named := func(l nn.Layer) bool { return l.Name == "features" && l.Kind == nn.Sequential }
 	if i := slices.IndexFunc(s.Layers, named); i >= 0 {
 		features := s.Layers[i].Layers
 		if depths := convNeXtDepths(features); depths != nil {
-			return append(all, convNeXtDialects(depths)...)
+			return append(all, convNeXtNamings(depths)...)
 		}
 		if d, ok := timmMobileNet(s.Name, features); ok {
 			all = append(all, d)
@@ -185,18 +185,18 @@ func dialects(s *nn.Spec) []dialect {
 	return all
 }
 
-// vitDialects are the other names of transformers that have timm's.
-func vitDialects(depth int) []dialect {
-	dino := newDialect("DINO")
+// vitNamings are the other names of transformers that have timm's.
+func vitNamings(depth int) []naming {
+	dino := newNaming("DINO")
 	dino.own = true
 	dino.add("register_tokens", "reg_token")
 	dino.add("storage_tokens", "reg_token")
-	torch, vit, dino2 := newDialect("torchvision"), newDialect("Hugging Face"), newDialect("Hugging Face")
+	torch, vit, dino2 := newNaming("torchvision"), newNaming("Hugging Face"), newNaming("Hugging Face")
 	for theirs, ours := range map[string]string{"conv_proj": "patch_embed.proj", "class_token": "cls_token",
 		"encoder.pos_embedding": "pos_embed", "encoder.ln": "norm", "heads.head": "head"} {
 		torch.add(theirs, ours)
 	}
-	for _, d := range []*dialect{&vit, &dino2} {
+	for _, d := range []*naming{&vit, &dino2} {
 		d.add("embeddings.cls_token", "cls_token")
 		d.add("embeddings.position_embeddings", "pos_embed")
 		d.add("embeddings.register_tokens", "reg_token")
@@ -221,7 +221,7 @@ func vitDialects(depth int) []dialect {
 			torch.add(theirs+a, ours+b)
 		}
 		theirs = fmt.Sprintf("encoder.layer.%d.", i)
-		for _, d := range []*dialect{&vit, &dino2} {
+		for _, d := range []*naming{&vit, &dino2} {
 			d.add(theirs+"attention.output.dense", ours+"attn.proj")
 			self := theirs + "attention.attention."
 			d.addParts(ours+"attn.qkv", self+"query", self+"key", self+"value")
@@ -235,7 +235,7 @@ func vitDialects(depth int) []dialect {
 			dino2.add(theirs+a, ours+b)
 		}
 	}
-	all := []dialect{dino, torch, vit, dino2, timmDINO3(depth), huggingDINO3(depth, false),
+	all := []naming{dino, torch, vit, dino2, timmDINO3(depth), huggingDINO3(depth, false),
 		huggingDINO3(depth, true)}
 	for _, tower := range []string{"visual.", ""} {
 		all = append(all, openCLIP(tower, depth))
@@ -247,8 +247,8 @@ func vitDialects(depth int) []dialect {
 }
 
 // timmDINO3 has the names of timm's DINOv3. Keys have no bias there.
-func timmDINO3(depth int) dialect {
-	d := newDialect("timm")
+func timmDINO3(depth int) naming {
+	d := newNaming("timm")
 	d.own = true
 	for i := range depth {
 		at := fmt.Sprintf("blocks.%d.", i)
@@ -261,8 +261,8 @@ func timmDINO3(depth int) dialect {
 }
 
 // huggingDINO3 has the names of Hugging Face's DINOv3, with or without a gate.
-func huggingDINO3(depth int, gated bool) dialect {
-	d, up := newDialect("Hugging Face"), "mlp.fc1"
+func huggingDINO3(depth int, gated bool) naming {
+	d, up := newNaming("Hugging Face"), "mlp.fc1"
 	if gated {
 		up = "mlp.fc1_x"
 	}
@@ -286,8 +286,8 @@ func huggingDINO3(depth int, gated bool) dialect {
 }
 
 // openCLIP is OpenAI's, and OpenCLIP's.
-func openCLIP(tower string, depth int) dialect {
-	d := newDialect("CLIP")
+func openCLIP(tower string, depth int) naming {
+	d := newNaming("CLIP")
 	for theirs, ours := range map[string]string{"conv1": "patch_embed.proj", "class_embedding": "cls_token",
 		"positional_embedding": "pos_embed", "ln_pre": "norm_pre", "ln_post": "norm"} {
 		d.add(tower+theirs, ours)
@@ -305,8 +305,8 @@ func openCLIP(tower string, depth int) dialect {
 }
 
 // huggingCLIP has the names of Hugging Face's CLIP and SigLIP.
-func huggingCLIP(tower string, depth int) dialect {
-	d := newDialect("Hugging Face")
+func huggingCLIP(tower string, depth int) naming {
+	d := newNaming("Hugging Face")
 	for theirs, ours := range map[string]string{"embeddings.patch_embedding": "patch_embed.proj",
 		"embeddings.class_embedding": "cls_token", "embeddings.position_embedding.weight": "pos_embed",
 		"pre_layrnorm": "norm_pre", "post_layernorm": "norm"} {

@@ -22,9 +22,9 @@ func convNeXtDepths(features []nn.Layer) []int {
 	return depths
 }
 
-// convNeXtDialects are the other names of ConvNeXt, which has torchvision's.
-func convNeXtDialects(depths []int) []dialect {
-	timm, facebook, hugging := newDialect("timm"), newDialect("Facebook"), newDialect("Hugging Face")
+// convNeXtNamings are the other names of ConvNeXt, which has torchvision's.
+func convNeXtNamings(depths []int) []naming {
+	timm, facebook, hugging := newNaming("timm"), newNaming("Facebook"), newNaming("Hugging Face")
 	for theirs, ours := range map[string]string{"stem.0": "features.0.0", "stem.1": "features.0.1",
 		"head.norm": "classifier.0", "head.fc": "classifier.2"} {
 		timm.add(theirs, ours)
@@ -48,7 +48,7 @@ func convNeXtDialects(depths []int) []dialect {
 		}
 		for b := range n {
 			ours := fmt.Sprintf("features.%d.%d.", 2*i+1, b)
-			block := func(d *dialect, theirs string, parts ...string) {
+			block := func(d *naming, theirs string, parts ...string) {
 				for k, part := range []string{"block.0", "block.2", "block.3", "block.5", "layer_scale"} {
 					d.add(theirs+parts[k], ours+part)
 				}
@@ -59,7 +59,7 @@ func convNeXtDialects(depths []int) []dialect {
 				"pwconv2", "layer_scale_parameter")
 		}
 	}
-	return []dialect{timm, facebook, hugging}
+	return []naming{timm, facebook, hugging}
 }
 
 // stagesOf returns how many blocks timm counts in each stage of a MobileNet that
@@ -79,8 +79,8 @@ func stagesOf(name string) []int {
 // timmMobileNet are timm's names of MobileNet v2, v3 and EfficientNet, which have
 // torchvision's: blocks.STAGE.BLOCK, and the convolutions of a block by what they
 // do.
-func timmMobileNet(name string, features []nn.Layer) (dialect, bool) {
-	d := newDialect("timm")
+func timmMobileNet(name string, features []nn.Layer) (naming, bool) {
+	d := newNaming("timm")
 	stages := stagesOf(name)
 	last := len(features) - 1
 	if last < 2 || stages == nil && name != "efficientnet_b0" {
@@ -120,7 +120,7 @@ func timmMobileNet(name string, features []nn.Layer) (dialect, bool) {
 
 // addBlock names the parts of a block: one that widens has three convolutions,
 // one that does not two.
-func (d *dialect) addBlock(block *nn.Layer, theirs, ours string) {
+func (d *naming) addBlock(block *nn.Layer, theirs, ours string) {
 	var convs, norms, gates []string
 	var walk func(layers []nn.Layer, prefix string)
 	walk = func(layers []nn.Layer, prefix string) {

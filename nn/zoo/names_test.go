@@ -364,7 +364,7 @@ func checkNames(t *testing.T, network string, o zoo.Options, names map[string]st
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !r.Complete() || r.Names != found || len(r.Renamed) == 0 && found != "" {
+	if !r.IsComplete() || r.Names != found || len(r.Renamed) == 0 && found != "" {
 		t.Errorf("names of %q, want %q; %d renamed: %s", r.Names, found, len(r.Renamed), r)
 	}
 	for i, p := range from.Params() {

@@ -108,7 +108,7 @@ func Network(name string, o Options) (*nn.Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	layers, err := networks()[k].build(o)
+	layers, err := networks()[k].buildLayers(o)
 	if err != nil {
 		return nil, fmt.Errorf("network %s: %w", name, err)
 	}
@@ -119,10 +119,10 @@ func Network(name string, o Options) (*nn.Spec, error) {
 	return s, nil
 }
 
-// build makes the layers, unless an option is one that the network does not have.
-func (n *network) build(o Options) ([]nn.Layer, error) {
+// buildLayers makes the layers, unless an option is one that the network does not have.
+func (n *network) buildLayers(o Options) ([]nn.Layer, error) {
 	if n.layers == nil {
-		return n.transformer.with(o).layers(o)
+		return n.transformer.withOptions(o).layers(o)
 	}
 	padded := strings.HasPrefix(n.name, "mobilenet_") || n.name == "efficientnet_b0"
 	switch {

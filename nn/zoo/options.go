@@ -103,18 +103,18 @@ const (
 func pools() []Pool { return []Pool{PoolDefault, PoolMean, PoolGEM, PoolClass} }
 
 // MarshalText returns the pool's name.
-func (p Pool) MarshalText() ([]byte, error) { return enum.Write("pool", p, pools()) }
+func (p Pool) MarshalText() ([]byte, error) { return enum.MarshalText("pool", p, pools()) }
 
 // UnmarshalText sets the pool by name; "" is the network's own.
-func (p *Pool) UnmarshalText(text []byte) error { return enum.Read("pool", p, text, pools()) }
+func (p *Pool) UnmarshalText(text []byte) error { return enum.UnmarshalText("pool", p, text, pools()) }
 
 func stems() []Stem { return []Stem{StemAuto, StemLarge, StemSmall} }
 
 // MarshalText returns the stem's name.
-func (s Stem) MarshalText() ([]byte, error) { return enum.Write("stem", s, stems()) }
+func (s Stem) MarshalText() ([]byte, error) { return enum.MarshalText("stem", s, stems()) }
 
 // UnmarshalText sets the stem by name; "" chooses by the image's size.
-func (s *Stem) UnmarshalText(text []byte) error { return enum.Read("stem", s, text, stems()) }
+func (s *Stem) UnmarshalText(text []byte) error { return enum.UnmarshalText("stem", s, text, stems()) }
 
 // check tests the options that do not depend on the network.
 func (o *Options) check() error {

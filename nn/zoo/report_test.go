@@ -42,7 +42,7 @@ func TestImport(t *testing.T) {
 		len(r.MisShaped) != 1 || !strings.Contains(r.MisShaped[0], "[1000 32] in the file, [5 32] in the network") {
 		t.Errorf("report %+v", r)
 	}
-	if len(r.Loaded) != len(to.Params())-2 || r.Complete() {
+	if len(r.Loaded) != len(to.Params())-2 || r.IsComplete() {
 		t.Errorf("%d of %d loaded", len(r.Loaded), len(to.Params()))
 	}
 	if !slices.Equal(to.Param("layer4.1.bn2.weight").Value, from.Param("layer4.1.bn2.weight").Value) ||
@@ -86,7 +86,7 @@ func TestImportChannels(t *testing.T) {
 			t.Errorf("without adapting: %v, %v", err, r)
 		}
 		r, err := zoo.Import(nets[c.to], state, zoo.ImportOptions{AdaptInput: true})
-		if err != nil || !r.Complete() || !slices.Equal(r.Adapted, []string{"conv1.weight"}) {
+		if err != nil || !r.IsComplete() || !slices.Equal(r.Adapted, []string{"conv1.weight"}) {
 			t.Fatalf("%d to %d channels: %v, %v", c.from, c.to, err, r)
 		}
 		grey, colour := make([]float32, 256), make([]float32, 768)
@@ -146,7 +146,7 @@ func TestImportTimm(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := zoo.Import(to, s, zoo.ImportOptions{})
-	if err != nil || !r.Complete() {
+	if err != nil || !r.IsComplete() {
 		t.Fatalf("%v, %v", err, r)
 	}
 	for i, p := range from.Params() {

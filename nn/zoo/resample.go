@@ -25,11 +25,13 @@ const (
 func resamples() []Resample { return []Resample{ResampleTimm, ResampleDINO, ResampleTorch} }
 
 // MarshalText returns the name of the method.
-func (r Resample) MarshalText() ([]byte, error) { return enum.Write("resampling", r, resamples()) }
+func (r Resample) MarshalText() ([]byte, error) {
+	return enum.MarshalText("resampling", r, resamples())
+}
 
 // UnmarshalText sets the method by name; "" is timm's.
 func (r *Resample) UnmarshalText(text []byte) error {
-	return enum.Read("resampling", r, text, resamples())
+	return enum.UnmarshalText("resampling", r, text, resamples())
 }
 
 // grid says what the rows of a table of position embeddings stand for: those of

@@ -19,7 +19,7 @@ func mnistLayers(o Options) []nn.Layer {
 }
 
 func mlpLayers(o Options) []nn.Layer {
-	l := []nn.Layer{{Kind: nn.Flatten}, {Kind: nn.Dense, Name: "fc1", Out: or(o.Width, 512)}, {Kind: nn.ReLU}}
+	l := []nn.Layer{{Kind: nn.Flatten}, {Kind: nn.Dense, Name: "fc1", Out: valueOr(o.Width, 512)}, {Kind: nn.ReLU}}
 	return append(l, head(o, "fc2", nn.InitDefault)...)
 }
 
@@ -32,7 +32,7 @@ func conv4Layers(o Options) []nn.Layer {
 	for i := 1; i <= 4; i++ {
 		n := strconv.Itoa(i)
 		l = append(l,
-			nn.Layer{Kind: nn.Conv, Name: "conv" + n, Out: or(o.Width, 64), Kernel: 3, Pad: 1, NoBias: true},
+			nn.Layer{Kind: nn.Conv, Name: "conv" + n, Out: valueOr(o.Width, 64), Kernel: 3, Pad: 1, NoBias: true},
 			nn.Layer{Kind: nn.BatchNorm, Name: "bn" + n},
 			nn.Layer{Kind: nn.ReLU},
 			nn.Layer{Kind: nn.MaxPool, Kernel: 2})
@@ -41,7 +41,7 @@ func conv4Layers(o Options) []nn.Layer {
 	return append(l, head(o, "fc", nn.InitDefault)...)
 }
 
-func or(n, otherwise int) int {
+func valueOr(n, otherwise int) int {
 	if n != 0 {
 		return n
 	}

@@ -63,13 +63,15 @@ func dinov3(width int, kind family) transformer {
 	return transformer{width: width, patch: 16, registers: 4, scale: 1e-5, kind: kind}
 }
 
-// with is the transformer with what o says otherwise.
-func (t transformer) with(o Options) transformer {
+// withOptions is the transformer with what o says otherwise.
+func (t transformer) withOptions(o Options) transformer {
 	if o.Width != 0 && o.Width != t.width {
 		t.width, t.heads, t.hidden = o.Width, 0, 0
 	}
-	t.depth, t.patch, t.registers = or(o.Depth, or(t.depth, 12)), or(o.Patch, t.patch), or(o.Registers, t.registers)
-	t.heads, t.hidden = or(o.Heads, or(t.heads, max(1, t.width/64))), or(o.Hidden, or(t.hidden, 4*t.width))
+	t.depth, t.patch, t.registers = valueOr(o.Depth, valueOr(t.depth, 12)), valueOr(o.Patch, t.patch),
+		valueOr(o.Registers, t.registers)
+	t.heads, t.hidden = valueOr(o.Heads, valueOr(t.heads, max(1, t.width/64))),
+		valueOr(o.Hidden, valueOr(t.hidden, 4*t.width))
 	t.act, t.eps = cmp.Or(o.Act, t.kind.act()), cmp.Or(o.Eps, t.kind.eps())
 	if o.LayerScale != 0 {
 		t.scale = o.LayerScale

@@ -11,15 +11,15 @@ import (
 func (r *ImportReport) Unused() []string {
 	var out []string
 	for _, name := range r.Unexpected {
-		if !beside(name) && !slices.ContainsFunc(strings.Split(name, "."), behind) {
+		if !isOtherNetwork(name) && !slices.ContainsFunc(strings.Split(name, "."), isAfterFeatures) {
 			out = append(out, name)
 		}
 	}
 	return out
 }
 
-// behind tells the parts of names of tensors that do not change the features.
-func behind(part string) bool {
+// isAfterFeatures tells the parts of names of tensors that do not change the features.
+func isAfterFeatures(part string) bool {
 	return slices.Contains(strings.Fields(`head heads head_dist classifier cls_classifier distillation_classifier fc
 		last_linear pooler decoder logit_scale logit_bias position_ids text_projection visual_projection projection_head
 		mask_token prototypes transformer positional_embedding attn_mask`), part)

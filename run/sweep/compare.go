@@ -129,7 +129,7 @@ func (s *sweep) runComparison(ctx context.Context) ([][][]Result, error) {
 		arm, k, fold := n/folds%len(p.Arms), n/folds/len(p.Arms), n%folds
 		a, seed := &p.Arms[arm], p.Seed+uint64(k)
 		e := Event{Arm: a.Name, Seed: seed}
-		name := fmt.Sprintf("%s/seed%d", enum.Folder(a.Name), seed)
+		name := fmt.Sprintf("%s/seed%d", enum.FolderName(a.Name), seed)
 		if p.Folds > 0 {
 			e.Fold = fold + 1
 			name += fmt.Sprintf("/fold%d", e.Fold)
@@ -304,7 +304,7 @@ func (r *planReader) checkComparison() {
 				"depend on the clock: use train.epochs")
 		}
 		if err != nil {
-			r.Note(fmt.Errorf("%s: arm %s: %w", r.Place(nil), p.Arms[i].Name, err))
+			r.Note(fmt.Errorf("%s: arm %s: %w", r.Position(nil), p.Arms[i].Name, err))
 			continue
 		}
 		now := testSettings(cfg)

@@ -42,7 +42,7 @@ func (s *dataCheck) read() error {
 			return err
 		}
 		var d finishedJob
-		if strictjson.Loose(text, &d) != nil {
+		if strictjson.UnmarshalLoose(text, &d) != nil {
 			return nil // Recall reports it, if the sweep needs it
 		}
 		if d.Result.Data == nil {
@@ -70,7 +70,7 @@ func (s *dataCheck) check(j Job, now data.Fingerprint) error {
 		s.of[source] = now
 		return nil
 	}
-	if change := now.Changed(was); change != "" {
+	if change := now.DescribeChange(was); change != "" {
 		return &changedError{option.Errorf("the data of %s are not those of the trials in %s: %s; restore the data, "+
 			"or choose another folder with %s", j.Name, s.dir, change, optDir)}
 	}
@@ -102,7 +102,7 @@ func readDataFingerprint(dir string) *data.Fingerprint {
 		return nil
 	}
 	var f data.Fingerprint
-	if strictjson.Loose(text, &f) != nil {
+	if strictjson.UnmarshalLoose(text, &f) != nil {
 		return nil
 	}
 	return &f

@@ -56,7 +56,7 @@ func TestMutations(t *testing.T) {
 			if err := (&dataCheck{dir: dir.dir}).read(); err != nil {
 				return err
 			}
-			_, err := dir.Recall(job)
+			_, err := dir.Load(job)
 			return err
 		}},
 		mutations.Reader{Name: "data of a sweep",

@@ -37,7 +37,7 @@ func parsePlan(file string, text []byte, r *planReader) (*Plan, error) {
 		}
 	}
 	switch {
-	case r.Errors() > 0:
+	case r.NumErrors() > 0:
 	case r.isComparison:
 		r.checkComparison()
 	default:
@@ -74,20 +74,20 @@ func (r *planReader) withoutSearchKeys(fields []yamltext.Field) []yamltext.Field
 func (r *planReader) topFields() []yamltext.Field {
 	p := r.plan
 	return r.withoutSearchKeys([]yamltext.Field{
-		yamltext.Key("set", func(n ast.Node) { p.Set = r.settings(n, "set", "") }),
-		yamltext.Key("ranges", func(n ast.Node) { p.Ranges = r.ranges(n) }),
-		yamltext.Key("start", func(n ast.Node) { p.Start = r.settings(n, "start", "") }),
-		yamltext.Key("arms", func(n ast.Node) { p.Arms = r.arms(n) }),
-		yamltext.Key("search", func(n ast.Node) { r.Text(n, p.Search.UnmarshalText) }),
-		yamltext.Key("stop", func(n ast.Node) { r.Text(n, p.Stop.UnmarshalText) }),
-		r.Count("trials", &p.Trials, 1), r.Count("budget", &p.Budget, 1),
-		r.Count("first", &p.First, 1), r.Count("reduction", &p.Reduction, 2),
-		yamltext.Key("folds", r.folds), r.Count("use", &p.Use, 1),
-		r.Words("metric", &p.Metric),
-		yamltext.Key("seed", func(n ast.Node) {
+		yamltext.AnyField("set", func(n ast.Node) { p.Set = r.settings(n, "set", "") }),
+		yamltext.AnyField("ranges", func(n ast.Node) { p.Ranges = r.ranges(n) }),
+		yamltext.AnyField("start", func(n ast.Node) { p.Start = r.settings(n, "start", "") }),
+		yamltext.AnyField("arms", func(n ast.Node) { p.Arms = r.arms(n) }),
+		yamltext.AnyField("search", func(n ast.Node) { r.Text(n, p.Search.UnmarshalText) }),
+		yamltext.AnyField("stop", func(n ast.Node) { r.Text(n, p.Stop.UnmarshalText) }),
+		r.IntField("trials", &p.Trials, 1), r.IntField("budget", &p.Budget, 1),
+		r.IntField("first", &p.First, 1), r.IntField("reduction", &p.Reduction, 2),
+		yamltext.AnyField("folds", r.folds), r.IntField("use", &p.Use, 1),
+		r.StringField("metric", &p.Metric),
+		yamltext.AnyField("seed", func(n ast.Node) {
 			r.Text(n, func(t []byte) (err error) { p.Seed, err = strconv.ParseUint(string(t), 10, 64); return err })
 		}),
-		r.Count("seeds", &p.Seeds, 0), r.Count("at_once", &p.AtOnce, 1),
+		r.IntField("seeds", &p.Seeds, 0), r.IntField("at_once", &p.AtOnce, 1),
 	})
 }
 
@@ -146,7 +146,7 @@ func (r *planReader) settings(n ast.Node, what, section string) []Setting {
 			return
 		}
 		if text, ok := r.value(v); ok {
-			out = append(out, Setting{key, text, r.Place(at)})
+			out = append(out, Setting{key, text, r.Position(at)})
 		}
 	})
 	return out
@@ -162,18 +162,18 @@ func (r *planReader) arms(n ast.Node) []Arm {
 	for _, v := range list.Values {
 		var a Arm
 		r.Fields(v, "an arm", r.withoutSearchKeys([]yamltext.Field{
-			r.Words("name", &a.Name),
-			yamltext.Key("set", func(n ast.Node) { a.Set = r.settings(n, "set", "") }),
-			yamltext.Key("ranges", func(n ast.Node) { a.Ranges = r.ranges(n) }),
-			yamltext.Key("start", func(n ast.Node) { a.Start = r.settings(n, "start", "") }),
-			yamltext.Key("search", func(n ast.Node) { a.Search = new(Search); r.Text(n, a.Search.UnmarshalText) }),
-			yamltext.Key("stop", func(n ast.Node) { a.Stop = new(Stop); r.Text(n, a.Stop.UnmarshalText) }),
+			r.StringField("name", &a.Name),
+			yamltext.AnyField("set", func(n ast.Node) { a.Set = r.settings(n, "set", "") }),
+			yamltext.AnyField("ranges", func(n ast.Node) { a.Ranges = r.ranges(n) }),
+			yamltext.AnyField("start", func(n ast.Node) { a.Start = r.settings(n, "start", "") }),
+			yamltext.AnyField("search", func(n ast.Node) { a.Search = new(Search); r.Text(n, a.Search.UnmarshalText) }),
+			yamltext.AnyField("stop", func(n ast.Node) { a.Stop = new(Stop); r.Text(n, a.Stop.UnmarshalText) }),
 		}))
-		slug := enum.Folder(a.Name)
+		slug := enum.FolderName(a.Name)
 		switch {
 		case strings.Trim(slug, "-") == "":
 			r.Fail(v, "an arm needs a name with a letter or a digit")
-		case slices.ContainsFunc(out, func(b Arm) bool { return enum.Folder(b.Name) == slug }):
+		case slices.ContainsFunc(out, func(b Arm) bool { return enum.FolderName(b.Name) == slug }):
 			r.Fail(v, "two arms would have the folder %q: give them other names", slug)
 		}
 		out = append(out, a)
@@ -191,7 +191,7 @@ func (r *planReader) ranges(n ast.Node) []Range {
 			r.Fail(at, "%s cannot have a range: %s", key, why)
 			return
 		}
-		one := Range{Key: key, place: r.Place(at)}
+		one := Range{Key: key, place: r.Position(at)}
 		if list, ok := v.(*ast.SequenceNode); ok {
 			r.list(&one, v, list)
 		} else {
@@ -219,7 +219,7 @@ func (r *planReader) list(to *Range, at ast.Node, list *ast.SequenceNode) {
 
 // interval reads {low: 0.1, high: 1, log: true}.
 func (r *planReader) interval(to *Range, n ast.Node) {
-	before := r.Errors()
+	before := r.NumErrors()
 	whole, bounds := true, 0
 	number := func(v *float64) func(ast.Node) {
 		return func(n ast.Node) {
@@ -236,14 +236,14 @@ func (r *planReader) interval(to *Range, n ast.Node) {
 		}
 	}
 	r.Fields(n, "the range of "+to.Key, []yamltext.Field{
-		yamltext.Key("low", number(&to.Low)), yamltext.Key("high", number(&to.High)),
-		yamltext.Key("step", func(n ast.Node) {
+		yamltext.AnyField("low", number(&to.Low)), yamltext.AnyField("high", number(&to.High)),
+		yamltext.AnyField("step", func(n ast.Node) {
 			number(&to.Step)(n)
 			bounds--
 		}),
-		r.Truth("log", &to.Log),
+		r.BoolField("log", &to.Log),
 	})
-	if r.Errors() > before {
+	if r.NumErrors() > before {
 		return
 	}
 	to.Whole = whole

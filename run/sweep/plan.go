@@ -111,16 +111,16 @@ const (
 	Random
 )
 
-var searches = enum.Of[Search]("Search", "search", "tpe", "random")
+var searches = enum.New[Search]("Search", "search", "tpe", "random")
 
 // String returns the search's name.
 func (s Search) String() string { return searches.Name(s) }
 
 // MarshalText returns the search's name.
-func (s Search) MarshalText() ([]byte, error) { return searches.Text(s) }
+func (s Search) MarshalText() ([]byte, error) { return searches.Marshal(s) }
 
 // UnmarshalText sets the search by name.
-func (s *Search) UnmarshalText(text []byte) error { return searches.Set(s, text) }
+func (s *Search) UnmarshalText(text []byte) error { return searches.Unmarshal(s, text) }
 
 // Stop is the rule that ends trials early.
 type Stop int
@@ -133,16 +133,16 @@ const (
 	Never
 )
 
-var stops = enum.Of[Stop]("Stop", "stop", "asha", "never")
+var stops = enum.New[Stop]("Stop", "stop", "asha", "never")
 
 // String returns the name.
 func (s Stop) String() string { return stops.Name(s) }
 
 // MarshalText returns the name.
-func (s Stop) MarshalText() ([]byte, error) { return stops.Text(s) }
+func (s Stop) MarshalText() ([]byte, error) { return stops.Marshal(s) }
 
 // UnmarshalText sets it by name.
-func (s *Stop) UnmarshalText(text []byte) error { return stops.Set(s, text) }
+func (s *Stop) UnmarshalText(text []byte) error { return stops.Unmarshal(s, text) }
 
 func (p *Plan) searchOf(a *Arm) Search {
 	if a.Search != nil {

@@ -264,8 +264,8 @@ func TestWholeRanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		to := &Range{Key: "x"}
-		if r.interval(to, f.Docs[0].Body); r.Errors() > 0 || to.Whole != want {
-			t.Errorf("{%s}: whole %v, %d errors", text, to.Whole, r.Errors())
+		if r.interval(to, f.Docs[0].Body); r.NumErrors() > 0 || to.Whole != want {
+			t.Errorf("{%s}: whole %v, %d errors", text, to.Whole, r.NumErrors())
 		}
 	}
 }

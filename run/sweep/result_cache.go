@@ -31,8 +31,8 @@ func (m resultCache) path(j Job) string {
 	return filepath.Join(m.dir, jobsDir, filepath.FromSlash(j.Name)+fmt.Sprintf("-epoch%d.json", j.Until))
 }
 
-// Recall implements jobs.Memory.
-func (m resultCache) Recall(job jobs.Job) ([]byte, error) {
+// Load implements jobs.ResultCache.
+func (m resultCache) Load(job jobs.Job) ([]byte, error) {
 	var j Job
 	if err := job.Decode(&j); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (m resultCache) Recall(job jobs.Job) ([]byte, error) {
 		return nil, err
 	}
 	var d finishedJob
-	if err := strictjson.Loose(text, &d); err != nil {
+	if err := strictjson.UnmarshalLoose(text, &d); err != nil {
 		return nil, fmt.Errorf("%s: %w; remove the file to do the job again", path, err)
 	}
 	if !isSameJob(d.Job, j) {
@@ -54,8 +54,8 @@ func (m resultCache) Recall(job jobs.Job) ([]byte, error) {
 	return json.Marshal(d.Result)
 }
 
-// Keep implements jobs.Memory.
-func (m resultCache) Keep(job jobs.Job, output []byte) error {
+// Save implements jobs.ResultCache.
+func (m resultCache) Save(job jobs.Job, output []byte) error {
 	var d finishedJob
 	err := job.Decode(&d.Job)
 	if err == nil {
@@ -78,7 +78,7 @@ func (m resultCache) Keep(job jobs.Job, output []byte) error {
 
 // parseResult reads the result of a job.
 func parseResult(job jobs.Job, output []byte) (r Result, err error) {
-	if err := strictjson.Loose(output, &r); err != nil {
+	if err := strictjson.UnmarshalLoose(output, &r); err != nil {
 		return r, fmt.Errorf("%s: a damaged result: %w", job.Title, err)
 	}
 	return r, nil

@@ -61,7 +61,7 @@ func TestMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := dir.Recall(job)
+	out, err := dir.Load(job)
 	if err != nil || out == nil {
 		t.Fatalf("%s, %v", out, err)
 	}
@@ -73,7 +73,7 @@ func TestMemory(t *testing.T) {
 	if job, err = old.job(); err != nil {
 		t.Fatal(err)
 	}
-	if err := dir.Keep(job, out); err != nil {
+	if err := dir.Save(job, out); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != savedJob {
@@ -86,17 +86,17 @@ func TestMemory(t *testing.T) {
 		{"", "remove the file to do the job again"},
 	} {
 		write(c.text)
-		if out, err := dir.Recall(job); out != nil || err == nil || !strings.Contains(err.Error(), c.want) {
+		if out, err := dir.Load(job); out != nil || err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s, %v, want %q of\n%s", out, err, c.want, c.text)
 		}
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := dir.Recall(job); out != nil || err != nil {
+	if out, err := dir.Load(job); out != nil || err != nil {
 		t.Errorf("nothing is there: %s, %v", out, err)
 	}
-	if err := dir.Keep(job, []byte("{")); err == nil || !strings.Contains(err.Error(), "a damaged result") {
+	if err := dir.Save(job, []byte("{")); err == nil || !strings.Contains(err.Error(), "a damaged result") {
 		t.Error(err)
 	}
 	if _, err := os.Stat(path); err == nil {

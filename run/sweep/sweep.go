@@ -114,7 +114,7 @@ func openSweep(p *Plan, o Options) (s *sweep, release func() error, err error) {
 	}
 	s = &sweep{plan: p, o: o, places: make(chan struct{}, o.Jobs)}
 	s.data = &dataCheck{dir: o.Dir}
-	s.runner = jobs.Remembering{Memory: resultCache{o.Dir, o.files, s.data}, Runner: o.Runner}
+	s.runner = jobs.CachedRunner{Cache: resultCache{o.Dir, o.files, s.data}, Runner: o.Runner}
 	if o.Runner == nil {
 		s.runner.Runner = RunnerFunc(o.Local.Run)
 	}
@@ -152,7 +152,7 @@ func RunsDir(dir string) string { return filepath.Join(dir, runsDir) }
 type sweep struct {
 	plan   *Plan
 	o      Options
-	runner jobs.Remembering
+	runner jobs.CachedRunner
 	data   *dataCheck
 	places chan struct{} // taken by jobs under way
 	mu     sync.Mutex    // of Tell
@@ -181,7 +181,7 @@ func (s *sweep) open() error {
 		return err
 	}
 	var was Plan
-	if err := strictjson.Loose(text, &was); err != nil {
+	if err := strictjson.UnmarshalLoose(text, &was); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if key := firstDifference(&was, s.plan); key != "" {
@@ -213,7 +213,7 @@ func firstDifference(a, b *Plan) string {
 	key := func(p *Plan) map[string]json.RawMessage {
 		text, err := json.Marshal(p)
 		m := map[string]json.RawMessage{}
-		if err != nil || strictjson.Loose(text, &m) != nil {
+		if err != nil || strictjson.UnmarshalLoose(text, &m) != nil {
 			panic("sweep: the plan cannot be written as JSON")
 		}
 		delete(m, "trials")
@@ -286,7 +286,7 @@ func (s *sweep) trainTrial(ctx context.Context, a *Arm, t *Trial, until int) err
 			results[k].Failed = err.Error()
 			return nil
 		}
-		results[k], err = s.runJob(ctx, Job{Name: fmt.Sprintf("%s/%04d/fold%d", enum.Folder(a.Name), t.Number, k+1),
+		results[k], err = s.runJob(ctx, Job{Name: fmt.Sprintf("%s/%04d/fold%d", enum.FolderName(a.Name), t.Number, k+1),
 			Config: string(cfg.YAML()), Until: until, Metric: s.plan.Column()})
 		if err == nil && results[k].Failed == "" && results[k].scoreAt(until) == nil {
 			err = fmt.Errorf("trial %d: the run has no %s after epoch %d", t.Number, s.plan.Column(), until)
@@ -356,7 +356,7 @@ func (s *sweep) testWinner(ctx context.Context, a *Arm, best *Trial, out *ArmOut
 			return err
 		}
 		s.reportEvent(Event{Arm: a.Name, Seed: seed, Until: p.Epochs, Spent: out.Spent})
-		r, err := s.runJob(ctx, Job{Name: fmt.Sprintf("%s/%s/seed%d", winnersRuns, enum.Folder(a.Name), seed),
+		r, err := s.runJob(ctx, Job{Name: fmt.Sprintf("%s/%s/seed%d", winnersRuns, enum.FolderName(a.Name), seed),
 			Config: string(cfg.YAML()), Until: p.Epochs, Metric: p.Column()})
 		if err == nil && r.Failed != "" {
 			err = fmt.Errorf("the winner, trial %d, on the whole training part with seed %d: %s", best.Number, seed,
@@ -429,7 +429,7 @@ func (s *sweep) write(out *Outcome) error {
 		return err
 	}
 	for _, a := range out.Arms {
-		err := s.o.files.Write(filepath.Join(dir, enum.Folder(a.Name)+".yaml"), func(w io.Writer) error {
+		err := s.o.files.Write(filepath.Join(dir, enum.FolderName(a.Name)+".yaml"), func(w io.Writer) error {
 			_, err := io.WriteString(w, a.Config)
 			return err
 		})
@@ -441,7 +441,7 @@ func (s *sweep) write(out *Outcome) error {
 }
 
 func readFile(path string) ([]byte, error) {
-	return fileinfo.ReadWithin(path, "a file of a sweep", 64<<20)
+	return fileinfo.ReadAtMost(path, "a file of a sweep", 64<<20)
 }
 
 func writeJSON(files atomic.Files, path string, v any) error {

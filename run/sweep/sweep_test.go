@@ -395,7 +395,7 @@ func TestWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, a := range out.Arms {
-		text, err := os.ReadFile(filepath.Join(dir, winnersDir, enum.Folder(a.Name)+".yaml"))
+		text, err := os.ReadFile(filepath.Join(dir, winnersDir, enum.FolderName(a.Name)+".yaml"))
 		if err != nil || string(text) != a.Config || a.Config == "" {
 			t.Errorf("%s: %v\n%s\nwant\n%s", a.Name, err, text, a.Config)
 		}

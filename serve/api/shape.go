@@ -17,7 +17,7 @@ func read(text []byte, out any, gaps bool) error {
 	if gaps {
 		check = strictjson.CheckText
 	}
-	if err := strictjson.Loose(text, out); err != nil {
+	if err := strictjson.UnmarshalLoose(text, out); err != nil {
 		return err
 	}
 	if err := check(text); err != nil {

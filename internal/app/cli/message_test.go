@@ -65,7 +65,7 @@ func TestFlagError(t *testing.T) {
 
 // TestMessageOfSettings: settings that do not apply are named as flags.
 func TestMessageOfSettings(t *testing.T) {
-	err := UsageError{&option.Inapplicable{Setting: "scratch", To: "an index", Reason: "the index ranks"}}
+	err := UsageError{&option.InapplicableError{Setting: "scratch", To: "an index", Reason: "the index ranks"}}
 	if want := "--scratch does not apply to an index: the index ranks"; Message(err) != want {
 		t.Errorf("%q, want %q", Message(err), want)
 	}

@@ -23,6 +23,6 @@ func PrintReference(w io.Writer) error {
 		fmt.Fprintf(tw, "  %s: %s\t# %s\n", name, k.Default, k.Help)
 	}
 	fmt.Fprintf(tw, "mine and loss:\tsee 'kindred loss --help'; also\n  loss.relation: %v\t# which labels make "+
-		"positives: %s\n", objective.Equal, strings.Join(objective.RelationRuleNames(), ", "))
+		"positives: %s\n", objective.EqualLabel, strings.Join(objective.RelationRuleNames(), ", "))
 	return tw.Flush()
 }

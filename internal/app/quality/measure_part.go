@@ -32,7 +32,7 @@ func MeasurePart(ctx context.Context, p *data.Part, progress func(done, total in
 			return nil, err
 		}
 		for k := lo; k < lo+n; k++ {
-			if err := out[k].Err; err != nil && data.Ends(err) {
+			if err := out[k].Err; err != nil && data.IsFatal(err) {
 				return nil, err
 			}
 		}

@@ -284,7 +284,7 @@ func TestBirds(t *testing.T) {
 				wrong++
 			}
 		}
-		_, auc := detection.Ranked(scores, planted[d])
+		_, auc := detection.PrecisionAndArea(scores, planted[d])
 		t.Logf("%v: of %d photos %d planted, area under the ROC curve %.4f; flagged %d of them and %d others", d,
 			len(measures), total, auc, found, wrong)
 		if d != Bright && auc < 0.97 || d == Bright && auc < 0.9 {

@@ -80,12 +80,12 @@ func child(t *testing.T, path string) (kill func()) {
 // that another process, of this machine or not, writes.
 func TestLeft(t *testing.T) {
 	dir := t.TempDir()
-	path, other := filepath.Join(dir, "f"), temporary(dir, 7) // as of another machine, or another file
+	path, other := filepath.Join(dir, "f"), tempPath(dir, 7) // as of another machine, or another file
 	if err := os.WriteFile(other, []byte("theirs"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	kill := child(t, path)
-	mine := filepath.Base(temporary(dir, usual(path)))
+	mine := filepath.Base(tempPath(dir, firstTempNumber(path)))
 	if now := names(t, dir); !slices.Contains(now, mine) || len(now) != 2 {
 		t.Fatalf("the child writes %v, not %s", now, mine)
 	}

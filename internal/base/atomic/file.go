@@ -65,7 +65,7 @@ func (files Files) Write(path string, write func(io.Writer) error) (err error) {
 			return &os.PathError{Op: "open", Path: target, Err: syscall.EISDIR}
 		}
 		if !old.Mode().IsRegular() {
-			return files.into(target, write)
+			return files.overwrite(target, write)
 		}
 	}
 	f, err := files.create(target, perm)
@@ -123,8 +123,8 @@ func (files Files) Rename(from, path string) error {
 	return files.SyncFolder(filepath.Dir(path))
 }
 
-// into writes to the existing file, without replacing it.
-func (files Files) into(path string, write func(io.Writer) error) error {
+// overwrite writes to the existing file, without replacing it.
+func (files Files) overwrite(path string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return err
@@ -171,14 +171,14 @@ func isTemporary(name string) bool {
 		strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-func temporary(dir string, number uint64) string {
+func tempPath(dir string, number uint64) string {
 	return filepath.Join(dir, fmt.Sprintf("%s%016x%s", prefix, number, suffix))
 }
 
-// usual returns the number of the temporary file that is tried first for the file at path. It is
+// firstTempNumber returns the number of the temporary file that is tried first for the file at path. It is
 // specific to this machine: files that its own processes left are found, and files of other
 // machines in a shared folder, whose locks this one may not see, are not touched.
-func usual(path string) uint64 {
+func firstTempNumber(path string) uint64 {
 	host, err := os.Hostname()
 	if err != nil {
 		return rand.Uint64()
@@ -195,9 +195,9 @@ func (files Files) create(path string, perm os.FileMode) (*os.File, error) {
 	if err := files.fault("create", dir); err != nil {
 		return nil, err
 	}
-	number := usual(path)
+	number := firstTempNumber(path)
 	for try := 0; ; try++ {
-		name := temporary(dir, number)
+		name := tempPath(dir, number)
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
 		if errors.Is(err, os.ErrExist) {
 			if try > 0 || files.removeDead(name) != nil { // a file that cannot be removed stays

@@ -11,9 +11,9 @@ import (
 // Queue collects jobs while a batch runs, and runs them together after it. No job waits for a batch to fill: the
 // busier the queue, the larger the batches. It starts no goroutine, so it needs no end.
 type Queue[T any] struct {
-	most int
-	run  func([]T)
-	turn chan struct{} // held by the goroutine that runs a batch
+	maxBatch int
+	run      func([]T)
+	turn     chan struct{} // held by the goroutine that runs a batch
 
 	mu      sync.Mutex
 	waiting []*entry[T] // in the order of arrival
@@ -28,7 +28,7 @@ type entry[T any] struct {
 // New returns a queue of batches of at most most jobs. One goroutine at a time calls run, which runs every job and
 // must not panic.
 func New[T any](most int, run func(jobs []T)) *Queue[T] {
-	return &Queue[T]{most: most, run: run, turn: make(chan struct{}, 1)}
+	return &Queue[T]{maxBatch: most, run: run, turn: make(chan struct{}, 1)}
 }
 
 // Do runs a job, in a batch with the jobs of other goroutines. If ctx ends before the job begins, Do returns the error
@@ -70,7 +70,7 @@ func (q *Queue[T]) withdraw(e *entry[T]) bool {
 func (q *Queue[T]) next() {
 	defer func() { <-q.turn }()
 	q.mu.Lock()
-	batch := slices.Clone(q.waiting[:min(q.most, len(q.waiting))])
+	batch := slices.Clone(q.waiting[:min(q.maxBatch, len(q.waiting))])
 	q.waiting = slices.Delete(q.waiting, 0, len(batch))
 	q.mu.Unlock()
 	if len(batch) == 0 {
@@ -86,8 +86,8 @@ func (q *Queue[T]) next() {
 	}
 }
 
-// Alone calls f while no batch runs. It returns the error of ctx if ctx ends before.
-func (q *Queue[T]) Alone(ctx context.Context, f func() error) error {
+// DoExclusive calls f while no batch runs. It returns the error of ctx if ctx ends before.
+func (q *Queue[T]) DoExclusive(ctx context.Context, f func() error) error {
 	select {
 	case q.turn <- struct{}{}:
 	case <-ctx.Done():

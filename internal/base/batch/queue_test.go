@@ -58,7 +58,7 @@ func TestQueueEnds(t *testing.T) {
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	var all sync.WaitGroup
 	all.Go(func() {
-		if err := q.Alone(t.Context(), func() error { close(begun); <-goOn; return nil }); err != nil {
+		if err := q.DoExclusive(t.Context(), func() error { close(begun); <-goOn; return nil }); err != nil {
 			t.Error(err)
 		}
 	})
@@ -69,7 +69,7 @@ func TestQueueEnds(t *testing.T) {
 	if err := q.Do(ended, &left); !errors.Is(err, context.Canceled) {
 		t.Errorf("of a context that has ended: %v", err)
 	}
-	if err := q.Alone(ended, func() error { t.Error("it ran"); return nil }); !errors.Is(err, context.Canceled) {
+	if err := q.DoExclusive(ended, func() error { t.Error("it ran"); return nil }); !errors.Is(err, context.Canceled) {
 		t.Errorf("alone: %v", err)
 	}
 	all.Go(func() {

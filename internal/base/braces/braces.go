@@ -15,8 +15,8 @@ const (
 	maxBytes = 128 << 20
 )
 
-// Has reports whether text has a pair of braces.
-func Has(text string) bool {
+// HasBraces reports whether text has a pair of braces.
+func HasBraces(text string) bool {
 	open := strings.IndexByte(text, '{')
 	return open >= 0 && strings.IndexByte(text[open:], '}') > 0
 }

@@ -54,7 +54,7 @@ func TestExpand(t *testing.T) {
 
 func TestHas(t *testing.T) {
 	for text, want := range map[string]bool{"": false, "a{b": false, "a}{": false, "{}": true, "s{1..2}.tar": true} {
-		if Has(text) != want {
+		if HasBraces(text) != want {
 			t.Errorf("%q: %v", text, !want)
 		}
 	}

@@ -15,15 +15,15 @@ import (
 	"sync"
 )
 
-// fallback is used where the memory of the machine is not known.
-const fallback = 4 << 30
+// defaultMemory is used where the memory of the machine is not known.
+const defaultMemory = 4 << 30
 
-// machine is the memory of the machine in bytes, asked once.
-var machine = sync.OnceValue(func() int64 {
-	if m := physical(); m > 0 {
+// machineMemory is the memory of the machine in bytes, asked once.
+var machineMemory = sync.OnceValue(func() int64 {
+	if m := physicalMemory(); m > 0 {
 		return m
 	}
-	return fallback
+	return defaultMemory
 })
 
 // Limit returns the limit in bytes.
@@ -31,7 +31,7 @@ func Limit() int64 {
 	if l := debug.SetMemoryLimit(-1); l != math.MaxInt64 { // -1 asks and sets nothing
 		return l
 	}
-	return machine() / 2
+	return machineMemory() / 2
 }
 
 // Error says that something needs more memory than the limit.

@@ -21,8 +21,8 @@ func limit(t *testing.T, bytes int64) {
 
 func TestLimitIsTheRuntimesElseHalfTheMachine(t *testing.T) {
 	limit(t, math.MaxInt64)
-	if got := Limit(); got != machine()/2 || got < 1<<26 {
-		t.Errorf("without a limit: %d, the machine has %d", got, machine())
+	if got := Limit(); got != machineMemory()/2 || got < 1<<26 {
+		t.Errorf("without a limit: %d, the machine has %d", got, machineMemory())
 	}
 	limit(t, 3<<20)
 	if got := Limit(); got != 3<<20 {
@@ -166,11 +166,11 @@ func TestReadAllAndWithin(t *testing.T) {
 	if _, err := ReadAll("x", iotest.ErrReader(fs.ErrInvalid)); err != fs.ErrInvalid {
 		t.Errorf("the reader's own error became %v", err)
 	}
-	if b, err := ReadWithin("a list", strings.NewReader("four"), 4); err != nil || string(b) != "four" {
+	if b, err := ReadAtMost("a list", strings.NewReader("four"), 4); err != nil || string(b) != "four" {
 		t.Errorf("%q, %v", b, err)
 	}
 	var z zeros
-	_, err := ReadWithin("a list", &z, 4<<10)
+	_, err := ReadAtMost("a list", &z, 4<<10)
 	if err == nil || z.read > 16<<10 ||
 		err.Error() != "a list has at most 4 KiB, and this is more: it is damaged or something else" {
 		t.Errorf("%d bytes read: %v", z.read, err)

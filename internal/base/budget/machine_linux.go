@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// physical is the smallest of the machine's memory, of what the control groups
+// physicalMemory is the smallest of the machine's memory, of what the control groups
 // above this process allow it, and of its own limit (ulimit -v and -d, which
 // batch systems set). It is 0 if none is known.
-func physical() int64 { return linuxMemory(os.ReadFile, unix.Getrlimit) }
+func physicalMemory() int64 { return linuxMemory(os.ReadFile, unix.Getrlimit) }
 
 // linuxMemory is physical over the files that read gives and the limits that
 // rlimit gives.

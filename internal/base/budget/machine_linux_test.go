@@ -53,7 +53,7 @@ func TestLinuxMemory(t *testing.T) {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
-	if physical() < 1<<26 {
-		t.Errorf("this machine has %d bytes", physical())
+	if physicalMemory() < 1<<26 {
+		t.Errorf("this machine has %d bytes", physicalMemory())
 	}
 }

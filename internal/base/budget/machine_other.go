@@ -2,5 +2,5 @@
 
 package budget
 
-// physical is 0: nothing is known of this system's memory.
-func physical() int64 { return 0 }
+// physicalMemory is 0: nothing is known of this system's memory.
+func physicalMemory() int64 { return 0 }

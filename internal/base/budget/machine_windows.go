@@ -12,8 +12,8 @@ type memoryStatus struct {
 	extended                                         uint64
 }
 
-// physical is the machine's memory, or 0 if it is not known.
-func physical() int64 {
+// physicalMemory is the machine's memory, or 0 if it is not known.
+func physicalMemory() int64 {
 	ask := syscall.NewLazyDLL("kernel32.dll").NewProc("GlobalMemoryStatusEx")
 	if ask.Find() != nil {
 		return 0

@@ -26,12 +26,12 @@ func ReadAll(what string, r io.Reader) ([]byte, error) {
 	}
 }
 
-// ReadWithin reads all of r, which must have at most that many bytes: the size of the largest file
+// ReadAtMost reads all of r, which must have at most that many bytes: the size of the largest file
 // of its kind that makes sense. what names the kind in the error: "a calibration".
-func ReadWithin(what string, r io.Reader, most int64) ([]byte, error) {
+func ReadAtMost(what string, r io.Reader, most int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(text)) > most {
-		err = &LargeError{What: what, Most: most}
+		err = &TooLargeError{What: what, Most: most}
 	}
 	if err != nil {
 		return nil, err
@@ -39,13 +39,13 @@ func ReadWithin(what string, r io.Reader, most int64) ([]byte, error) {
 	return text, nil
 }
 
-// LargeError says that something is larger than anything of its kind should be.
-type LargeError struct {
+// TooLargeError says that something is larger than anything of its kind should be.
+type TooLargeError struct {
 	What string // the kind: a calibration
 	Most int64  // bytes
 }
 
-func (e *LargeError) Error() string {
+func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%s has at most %s, and this is more: it is damaged or something else", e.What, Format(e.Most))
 }
 

@@ -29,6 +29,6 @@ func Find(name string, has func(name string) bool) string {
 // write a number make different classes.
 func Clean(text string) string { return strings.Trim(text, " \u00a0") }
 
-// Within returns the name of a fine class whose own name occurs in several coarse classes. Folders of fine classes in
+// Qualify returns the name of a fine class whose own name occurs in several coarse classes. Folders of fine classes in
 // folders of coarse classes have the same name.
-func Within(coarse, fine string) string { return coarse + "/" + fine }
+func Qualify(coarse, fine string) string { return coarse + "/" + fine }

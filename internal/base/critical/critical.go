@@ -21,8 +21,8 @@ type section struct{ most time.Duration }
 
 type key struct{}
 
-// With returns a context in which Begin counts sections.
-func With(ctx context.Context) (context.Context, *Sections) {
+// WithSections returns a context in which Begin counts sections.
+func WithSections(ctx context.Context) (context.Context, *Sections) {
 	s := &Sections{open: map[*section]bool{}}
 	return context.WithValue(ctx, key{}, s), s
 }
@@ -48,10 +48,10 @@ func Begin(ctx context.Context, most time.Duration) (end func()) {
 	}
 }
 
-// Left returns how long to wait at now until the process may be ended, at which time Left is to be asked again; 0 if
-// it may be ended now. It may be ended when no section has been open for grace after a signal. Work between two
-// sections takes less than that.
-func (s *Sections) Left(signal, now time.Time, grace time.Duration) time.Duration {
+// TimeLeft returns how long to wait at now until the process may be ended, at which time Left is to be asked
+// again; 0 if it may be ended now. It may be ended when no section has been open for grace after a signal.
+// Work between two sections takes less than that.
+func (s *Sections) TimeLeft(signal, now time.Time, grace time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	end := signal.Add(grace)

@@ -9,9 +9,9 @@ import (
 // TestLeft asks at moments after a signal how long a process may go on.
 func TestLeft(t *testing.T) {
 	const grace = time.Second
-	ctx, s := With(t.Context())
+	ctx, s := WithSections(t.Context())
 	signal := time.Now().Add(time.Hour) // later than the end of every section here
-	left := func(after time.Duration) time.Duration { return s.Left(signal, signal.Add(after), grace) }
+	left := func(after time.Duration) time.Duration { return s.TimeLeft(signal, signal.Add(after), grace) }
 	if got := left(0); got != grace {
 		t.Errorf("%v after a signal outside of sections, want %v", got, grace)
 	}
@@ -33,7 +33,7 @@ func TestLeft(t *testing.T) {
 	}
 	limited()
 	signal = s.ended.Add(-time.Minute) // a section that ended a minute after the signal
-	if got := s.Left(signal, s.ended, grace); got != grace {
+	if got := s.TimeLeft(signal, s.ended, grace); got != grace {
 		t.Errorf("%v when a section has just ended, want %v", got, grace)
 	}
 	Begin(context.Background(), 0)() // without With

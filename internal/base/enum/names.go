@@ -11,18 +11,18 @@ import (
 func Suggest(word string, names []string) string {
 	best, at := len(word)/2+2, ""
 	for _, n := range names {
-		if d := Distance(word, n); d < best {
+		if d := EditDistance(word, n); d < best {
 			best, at = d, n
 		}
 	}
 	if at == "" {
 		return ""
 	}
-	return Meant(at)
+	return DidYouMean(at)
 }
 
-// Meant is the remark of Suggest for a given name.
-func Meant(name string) string { return fmt.Sprintf(" (did you mean %q?)", name) }
+// DidYouMean is the remark of Suggest for a given name.
+func DidYouMean(name string) string { return fmt.Sprintf(" (did you mean %q?)", name) }
 
 // Index returns the place of a name in a list. The error for an unknown name
 // lists the names and suggests the nearest; what says what they name.
@@ -42,8 +42,8 @@ type Names[T ~int | ~uint8] struct {
 	List       []string
 }
 
-// Of are the names of the values of a type.
-func Of[T ~int | ~uint8](typ, what string, names ...string) *Names[T] {
+// New are the names of the values of a type.
+func New[T ~int | ~uint8](typ, what string, names ...string) *Names[T] {
 	return &Names[T]{typ, what, names}
 }
 
@@ -55,8 +55,8 @@ func (n *Names[T]) Name(v T) string {
 	return n.List[v]
 }
 
-// Text returns the name of a value, as MarshalText methods do.
-func (n *Names[T]) Text(v T) ([]byte, error) {
+// Marshal returns the name of a value, as MarshalText methods do.
+func (n *Names[T]) Marshal(v T) ([]byte, error) {
 	if int(v) < 0 || int(v) >= len(n.List) {
 		return nil, fmt.Errorf("there is no %s number %d", n.What, int(v))
 	}
@@ -70,8 +70,8 @@ func (n *Names[T]) Parse(name string) (T, error) {
 	return T(k), err
 }
 
-// Set sets a value to that with a name, as UnmarshalText methods do.
-func (n *Names[T]) Set(v *T, text []byte) error {
+// Unmarshal sets a value to that with a name, as UnmarshalText methods do.
+func (n *Names[T]) Unmarshal(v *T, text []byte) error {
 	got, err := n.Parse(string(text))
 	if err == nil {
 		*v = got

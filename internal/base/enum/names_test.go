@@ -10,7 +10,7 @@ import (
 // colour is a type with names.
 type colour uint8
 
-var colours = Of[colour]("Colour", "colour", "red", "green", "blue")
+var colours = New[colour]("Colour", "colour", "red", "green", "blue")
 
 func TestNames(t *testing.T) {
 	for k, name := range colours.List {
@@ -18,16 +18,16 @@ func TestNames(t *testing.T) {
 		if got != colour(k) || err != nil {
 			t.Errorf("%s is %d, %v", name, got, err)
 		}
-		if text, err := colours.Text(got); string(text) != name || err != nil || colours.Name(got) != name {
+		if text, err := colours.Marshal(got); string(text) != name || err != nil || colours.Name(got) != name {
 			t.Errorf("number %d is %s, %s, %v", k, text, colours.Name(got), err)
 		}
 		var set colour
-		if err := colours.Set(&set, []byte(name)); err != nil || set != got {
+		if err := colours.Unmarshal(&set, []byte(name)); err != nil || set != got {
 			t.Errorf("%s sets %d, %v", name, set, err)
 		}
 	}
 	set := colour(2)
-	err := colours.Set(&set, []byte("gren"))
+	err := colours.Unmarshal(&set, []byte("gren"))
 	want := `unknown colour "gren" (did you mean "green"?); there are red, green, blue`
 	if err == nil || err.Error() != want || set != 2 {
 		t.Errorf("%v, want %s; it is set to %d", err, want, set)
@@ -38,12 +38,12 @@ func TestNames(t *testing.T) {
 		}
 	}
 	for _, k := range []colour{3, 255} {
-		if _, err := colours.Text(k); err == nil || colours.Name(k) != fmt.Sprintf("Colour(%d)", k) {
+		if _, err := colours.Marshal(k); err == nil || colours.Name(k) != fmt.Sprintf("Colour(%d)", k) {
 			t.Errorf("number %d: %v", k, err)
 		}
 	}
-	less := Of[int]("Int", "number", "zero")
-	if _, err := less.Text(-1); err == nil || less.Name(-1) != "Int(-1)" {
+	less := New[int]("Int", "number", "zero")
+	if _, err := less.Marshal(-1); err == nil || less.Name(-1) != "Int(-1)" {
 		t.Errorf("-1 is %s, %v", less.Name(-1), err)
 	}
 }

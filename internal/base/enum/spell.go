@@ -2,9 +2,9 @@
 // messages for a mistyped one that suggest what was meant.
 package enum
 
-// Distance is the number of bytes to insert, delete or replace to turn a into b
+// EditDistance is the number of bytes to insert, delete or replace to turn a into b
 // (Levenshtein's). It takes time len(a) x len(b): it is for short names.
-func Distance(a, b string) int {
+func EditDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

@@ -18,13 +18,13 @@ func Check[T ~string](what string, v T, known []T) error {
 	return err
 }
 
-// Write returns a name that is known, as MarshalText methods do.
-func Write[T ~string](what string, v T, known []T) ([]byte, error) {
+// MarshalText returns a name that is known, as MarshalText methods do.
+func MarshalText[T ~string](what string, v T, known []T) ([]byte, error) {
 	return []byte(v), Check(what, v, known)
 }
 
-// Read sets a name that is known, as UnmarshalText methods do.
-func Read[T ~string](what string, v *T, text []byte, known []T) error {
+// UnmarshalText sets a name that is known, as UnmarshalText methods do.
+func UnmarshalText[T ~string](what string, v *T, text []byte, known []T) error {
 	if err := Check(what, T(text), known); err != nil {
 		return err
 	}

@@ -6,35 +6,35 @@ import (
 	"unicode/utf8"
 )
 
-// Most is the number of bytes of a text from outside that a message repeats.
-const Most = 160
+// MaxLen is the number of bytes of a text from outside that a message repeats.
+const MaxLen = 160
 
 // Clip returns s or, if it is longer than Most bytes, its beginning, cut between
 // characters, with the full length. It keeps messages short that repeat a text from
 // outside.
-func Clip(s string) string { return Within(s, Most) }
+func Clip(s string) string { return ClipTo(s, MaxLen) }
 
-// Within is Clip to a number of bytes.
-func Within(s string, most int) string {
+// ClipTo is Clip to a number of bytes.
+func ClipTo(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
-	return s[:cut(s, most)] + rest(s)
+	return s[:cutIndex(s, most)] + lengthNote(s)
 }
 
 // Quote is strconv.Quote of Clip's result: one line, whatever s holds.
 func Quote(s string) string {
-	if len(s) <= Most {
+	if len(s) <= MaxLen {
 		return strconv.Quote(s)
 	}
-	return strconv.Quote(s[:cut(s, Most)]) + rest(s)
+	return strconv.Quote(s[:cutIndex(s, MaxLen)]) + lengthNote(s)
 }
 
 // Line is Name of Clip's result: plain text on one short line of a terminal.
 func Line(s string) string { return Name(Clip(s)) }
 
-// cut is the last place between characters among the first n bytes.
-func cut(s string, n int) int {
+// cutIndex is the last place between characters among the first n bytes.
+func cutIndex(s string, n int) int {
 	for at := n; at > max(n-utf8.UTFMax, 0); at-- {
 		if utf8.RuneStart(s[at]) {
 			return at
@@ -43,7 +43,7 @@ func cut(s string, n int) int {
 	return n
 }
 
-func rest(s string) string { return fmt.Sprintf("... (%d bytes)", len(s)) }
+func lengthNote(s string) string { return fmt.Sprintf("... (%d bytes)", len(s)) }
 
 // Bytes of a message that are kept of its beginning, which says where, and of its
 // end, which says the way out.
@@ -61,19 +61,19 @@ func Message(s string) string {
 	for end < len(s) && !utf8.RuneStart(s[end]) {
 		end++
 	}
-	begin := s[:cut(s, head)]
+	begin := s[:cutIndex(s, head)]
 	return fmt.Sprintf("%s ... (%d bytes left out) ... %s", begin, end-len(begin), s[end:])
 }
 
-// Short is err with its message shortened by Message.
-func Short(err error) error {
+// Shorten is err with its message shortened by Message.
+func Shorten(err error) error {
 	if err == nil || len(err.Error()) <= head+tail {
 		return err
 	}
-	return short{err}
+	return shortError{err}
 }
 
-type short struct{ error }
+type shortError struct{ error }
 
-func (s short) Error() string { return Message(s.error.Error()) }
-func (s short) Unwrap() error { return s.error }
+func (s shortError) Error() string { return Message(s.error.Error()) }
+func (s shortError) Unwrap() error { return s.error }

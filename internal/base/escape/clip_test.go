@@ -9,17 +9,17 @@ import (
 )
 
 func TestClip(t *testing.T) {
-	long := strings.Repeat("x", Most)
+	long := strings.Repeat("x", MaxLen)
 	for _, c := range []struct{ in, clip, quote string }{
 		{"", "", `""`},
 		{"a\x1b\"b", "a\x1b\"b", `"a\x1b\"b"`},
 		{"\u202e", "\u202e", `"\u202e"`},
 		{long, long, `"` + long + `"`},
 		{long + "y", long + "... (161 bytes)", `"` + long + `"... (161 bytes)`},
-		{long[:Most-1] + "é", long[:Most-1] + "... (161 bytes)", `"` + long[:Most-1] + `"... (161 bytes)`},
-		{long[:Most-2] + "猫猫", long[:Most-2] + "... (164 bytes)", `"` + long[:Most-2] + `"... (164 bytes)`},
-		{long[:Most-4] + "\U0001f600!", long[:Most-4] + "\U0001f600... (161 bytes)",
-			`"` + long[:Most-4] + "\U0001f600\"... (161 bytes)"},
+		{long[:MaxLen-1] + "é", long[:MaxLen-1] + "... (161 bytes)", `"` + long[:MaxLen-1] + `"... (161 bytes)`},
+		{long[:MaxLen-2] + "猫猫", long[:MaxLen-2] + "... (164 bytes)", `"` + long[:MaxLen-2] + `"... (164 bytes)`},
+		{long[:MaxLen-4] + "\U0001f600!", long[:MaxLen-4] + "\U0001f600... (161 bytes)",
+			`"` + long[:MaxLen-4] + "\U0001f600\"... (161 bytes)"},
 	} {
 		if got := Clip(c.in); got != c.clip {
 			t.Errorf("Clip(%q) = %q, want %q", c.in, got, c.clip)
@@ -34,7 +34,7 @@ func TestClip(t *testing.T) {
 	// Broken text is cut as well as it can be, and stays short.
 	for _, c := range []string{"\x80", "\xff", "\x1b"} {
 		s := strings.Repeat(c, 5<<20)
-		if n := len(Line(s)); n > 5*Most || !utf8.ValidString(Line(s)) {
+		if n := len(Line(s)); n > 5*MaxLen || !utf8.ValidString(Line(s)) {
 			t.Errorf("%d bytes became %d", len(s), n)
 		}
 	}
@@ -55,20 +55,20 @@ func TestMessage(t *testing.T) {
 	if got := Message(strings.Repeat("\x80", 1<<20)); len(got) > 4200 {
 		t.Errorf("%d bytes", len(got))
 	}
-	if got := Within("abcdef", 3); got != "abc... (6 bytes)" {
+	if got := ClipTo("abcdef", 3); got != "abc... (6 bytes)" {
 		t.Error(got)
 	}
-	if got := Within("é", 1); got != "... (2 bytes)" && got != "\xc3... (2 bytes)" {
+	if got := ClipTo("é", 1); got != "... (2 bytes)" && got != "\xc3... (2 bytes)" {
 		t.Errorf("%q", got)
 	}
 }
 
 func TestShort(t *testing.T) {
 	base := errors.New("why")
-	if Short(nil) != nil || Short(base) != base {
+	if Shorten(nil) != nil || Shorten(base) != base {
 		t.Error("what is short is wrapped")
 	}
-	err := Short(fmt.Errorf("%s: %w", strings.Repeat("x", 1<<20), base))
+	err := Shorten(fmt.Errorf("%s: %w", strings.Repeat("x", 1<<20), base))
 	if len(err.Error()) > 4200 || !errors.Is(err, base) || !strings.HasSuffix(err.Error(), "x: why") {
 		t.Errorf("%d bytes, %v", len(err.Error()), errors.Is(err, base))
 	}

@@ -15,13 +15,13 @@ import (
 // HTML makes s safe inside HTML and XML text and quoted attributes. It also
 // replaces control characters that XML forbids, characters that change the
 // direction of text, and invalid UTF-8.
-func HTML(s string) string { return html.EscapeString(Shown(s)) }
+func HTML(s string) string { return html.EscapeString(Printable(s)) }
 
-// Shown replaces the same characters as HTML but does not escape markup: for
+// Printable replaces the same characters as HTML but does not escape markup: for
 // documents whose texts are escaped already.
-func Shown(s string) string {
+func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if hidden(r) && r != '\n' && r != '\t' {
+		if isHidden(r) && r != '\n' && r != '\t' {
 			return '\ufffd'
 		}
 		return r
@@ -46,13 +46,15 @@ var latex = strings.NewReplacer(`\`, `\textbackslash{}`, "&", `\&`, "%", `\%`, "
 // Name makes s plain text on one line of a terminal: characters that would move
 // the cursor, change colours or the direction of text, line breaks and invalid
 // UTF-8 are written as \n, \x1b or \u202e.
-func Name(s string) string { return spell(s, func(rune) bool { return false }) }
+func Name(s string) string { return escapeRunes(s, func(rune) bool { return false }) }
 
 // Text is Name for text of several lines: line breaks and tabs stay.
-func Text(s string) string { return spell(s, func(r rune) bool { return r == '\n' || r == '\t' }) }
+func Text(s string) string {
+	return escapeRunes(s, func(r rune) bool { return r == '\n' || r == '\t' })
+}
 
-// spell replaces characters that a terminal must not see, except those that keep accepts.
-func spell(s string, keep func(rune) bool) string {
+// escapeRunes replaces characters that a terminal must not see, except those that keep accepts.
+func escapeRunes(s string, keep func(rune) bool) string {
 	var b strings.Builder
 	for i, w := 0, 0; i < len(s); i += w {
 		var r rune
@@ -60,7 +62,7 @@ func spell(s string, keep func(rune) bool) string {
 		switch {
 		case r == utf8.RuneError && w == 1:
 			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case !hidden(r) || keep(r):
+		case !isHidden(r) || keep(r):
 			b.WriteRune(r)
 		case r == '\n':
 			b.WriteString(`\n`)
@@ -77,8 +79,8 @@ func spell(s string, keep func(rune) bool) string {
 	return b.String()
 }
 
-// hidden reports whether r is a control character or turns the direction of text.
-func hidden(r rune) bool {
+// isHidden reports whether r is a control character or turns the direction of text.
+func isHidden(r rune) bool {
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || unicode.Is(unicode.Bidi_Control, r)
 }
 

@@ -13,23 +13,23 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/budget"
 )
 
-// Error says that a path is not a regular file.
-type Error struct {
+// NotRegularError says that a path is not a regular file.
+type NotRegularError struct {
 	Path string
 	Mode fs.FileMode
 }
 
-func (e *Error) Error() string {
-	return fmt.Sprintf("%s: %s, not a regular file", e.Path, Kind(e.Mode))
+func (e *NotRegularError) Error() string {
+	return fmt.Sprintf("%s: %s, not a regular file", e.Path, KindOf(e.Mode))
 }
 
-// Absent says that there is nothing at a path. It wraps fs.ErrNotExist.
-type Absent struct {
+// NotFoundError says that there is nothing at a path. It wraps fs.ErrNotExist.
+type NotFoundError struct {
 	Path string
 	Want string // what to give instead; "" if the caller says it
 }
 
-func (e *Absent) Error() string {
+func (e *NotFoundError) Error() string {
 	text := e.Path + ": no such file or folder"
 	if e.Want != "" {
 		text += ": give " + e.Want
@@ -38,18 +38,18 @@ func (e *Absent) Error() string {
 }
 
 // Unwrap makes errors.Is(err, fs.ErrNotExist) true.
-func (e *Absent) Unwrap() error { return fs.ErrNotExist }
+func (e *NotFoundError) Unwrap() error { return fs.ErrNotExist }
 
-// Want adds to the error of a path with nothing there what to give instead. Other errors stay as they are.
-func Want(err error, path, want string) error {
+// WithHint adds to the error of a path with nothing there what to give instead. Other errors stay as they are.
+func WithHint(err error, path, want string) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return &Absent{path, want}
+		return &NotFoundError{path, want}
 	}
 	return err
 }
 
-// Kind says in words what a file of that mode is: "a named pipe", "a folder"...
-func Kind(m fs.FileMode) string {
+// KindOf says in words what a file of that mode is: "a named pipe", "a folder"...
+func KindOf(m fs.FileMode) string {
 	switch {
 	case m.IsRegular():
 		return "a regular file"
@@ -70,21 +70,21 @@ func Kind(m fs.FileMode) string {
 func Open(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, Want(err, path, "")
+		return nil, WithHint(err, path, "")
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &Error{path, info.Mode()}
+		return nil, &NotRegularError{path, info.Mode()}
 	}
 	// The file may be replaced in between. So opening does not wait, and the
 	// open file is checked again.
-	return opened(path, func() (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|noWait, 0) })
+	return openRegular(path, func() (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|noWait, 0) })
 }
 
 // OpenSized is Open, with the size of the file.
-func OpenSized(path string) (*os.File, int64, error) { return Sized(Open(path)) }
+func OpenSized(path string) (*os.File, int64, error) { return WithSize(Open(path)) }
 
-// Sized adds the size to a file that was opened, or not.
-func Sized(f *os.File, err error) (*os.File, int64, error) {
+// WithSize adds the size to a file that was opened, or not.
+func WithSize(f *os.File, err error) (*os.File, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
@@ -112,16 +112,16 @@ func ReadFile(path string) ([]byte, error) {
 	return b[:n], err
 }
 
-// ReadWithin reads the regular file at path, which is to have at most so many bytes: see
-// budget.ReadWithin. Errors name the path.
-func ReadWithin(path, what string, most int64) ([]byte, error) {
+// ReadAtMost reads the regular file at path, which is to have at most so many bytes: see
+// budget.ReadAtMost. Errors name the path.
+func ReadAtMost(path, what string, most int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := budget.ReadWithin(what, f, most)
-	if large := (*budget.LargeError)(nil); errors.As(err, &large) {
+	text, err := budget.ReadAtMost(what, f, most)
+	if large := (*budget.TooLargeError)(nil); errors.As(err, &large) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return text, err
@@ -135,20 +135,20 @@ func OpenIn(root *os.Root, name string) (*os.File, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &Error{name, info.Mode()}
+		return nil, &NotRegularError{name, info.Mode()}
 	}
-	return opened(name, func() (*os.File, error) { return root.OpenFile(name, os.O_RDONLY|noWait, 0) })
+	return openRegular(name, func() (*os.File, error) { return root.OpenFile(name, os.O_RDONLY|noWait, 0) })
 }
 
-// opened opens a file and returns it if it is a regular one.
-func opened(path string, open func() (*os.File, error)) (*os.File, error) {
+// openRegular opens a file and returns it if it is a regular one.
+func openRegular(path string, open func() (*os.File, error)) (*os.File, error) {
 	f, err := open()
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = &Error{path, info.Mode()}
+		err = &NotRegularError{path, info.Mode()}
 	}
 	if err != nil {
 		f.Close()

@@ -50,7 +50,7 @@ func TestOpen(t *testing.T) {
 		os.DevNull: "a device", filepath.Join(short, "s"): "a socket",
 	} {
 		_, err := Open(path)
-		var e *Error
+		var e *NotRegularError
 		if !errors.As(err, &e) || err.Error() != path+": "+want+", not a regular file" {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -84,7 +84,7 @@ func TestOpenIn(t *testing.T) {
 		}
 		f.Close()
 	}
-	var e *Error
+	var e *NotRegularError
 	if _, err := OpenIn(root, "pipe"); !errors.As(err, &e) || err.Error() != "pipe: a named pipe, not a regular file" {
 		t.Errorf("pipe: %v", err)
 	}

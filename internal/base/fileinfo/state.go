@@ -11,5 +11,5 @@ import (
 // them. Programs can set the modification time, as cp -p does, but not the time of the last change.
 func State(info fs.FileInfo) string {
 	return fmt.Sprintf("%d bytes of %s%s", info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano),
-		change(info.Sys()))
+		changeID(info.Sys()))
 }

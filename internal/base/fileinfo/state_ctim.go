@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// change is the inode of a file and the time of its last change; "": not known, as of a file in an
+// changeID is the inode of a file and the time of its last change; "": not known, as of a file in an
 // archive.
-func change(sys any) string {
+func changeID(sys any) string {
 	if st, ok := sys.(*syscall.Stat_t); ok {
 		return fmt.Sprint(", ", st.Ino, " ", st.Ctim)
 	}

@@ -2,5 +2,5 @@
 
 package fileinfo
 
-// change is empty: this system gives neither an inode nor the time of the last change.
-func change(any) string { return "" }
+// changeID is empty: this system gives neither an inode nor the time of the last change.
+func changeID(any) string { return "" }

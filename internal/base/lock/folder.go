@@ -50,10 +50,10 @@ type Held struct{ f *os.File }
 
 // Folder locks an existing folder, without waiting. The error is a *HeldError if
 // another process, or another caller in this process, has locked it.
-func Folder(dir string) (*Held, error) { return take(dir, FileName) }
+func Folder(dir string) (*Held, error) { return lockFile(dir, FileName) }
 
-// take locks the file of a folder with a name.
-func take(dir, name string) (*Held, error) {
+// lockFile locks the file of a folder with a name.
+func lockFile(dir, name string) (*Held, error) {
 	path := filepath.Join(dir, name)
 	for {
 		// Behind a link somebody else's file would be written.
@@ -79,7 +79,7 @@ func take(dir, name string) (*Held, error) {
 			continue
 		}
 		h := &Held{f}
-		if err := h.sign(); err != nil {
+		if err := h.writeHolder(); err != nil {
 			return nil, errors.Join(err, h.Release())
 		}
 		return h, nil
@@ -96,8 +96,8 @@ func isFile(f *os.File, path string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// sign writes who holds the folder.
-func (h *Held) sign() error {
+// writeHolder writes who holds the folder.
+func (h *Held) writeHolder() error {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "an unnamed host"

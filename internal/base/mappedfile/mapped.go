@@ -57,10 +57,10 @@ func (f *File) Close() error {
 
 var errGone = errors.New("the file was cut off, or could not be read, while it was in use")
 
-// Touch runs f, which accesses mapped memory. If a page is gone, because the file
+// Access runs f, which accesses mapped memory. If a page is gone, because the file
 // was truncated or the disk fails, access is a fault that would end the program;
 // Touch turns it into an error. It does not guard goroutines that f starts.
-func Touch(f func()) (err error) {
+func Access(f func()) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		r := recover()

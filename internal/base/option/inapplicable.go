@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Inapplicable is the error for a setting that is given although it does not apply.
-type Inapplicable struct {
+// InapplicableError is the error for a setting that is given although it does not apply.
+type InapplicableError struct {
 	// Setting is the setting's name: network. A command writes --network for it, a request network.
 	Setting string
 	// To is what the setting does not apply to: an index. It is empty if Needs has settings.
@@ -18,10 +18,12 @@ type Inapplicable struct {
 }
 
 // Error names the settings as a request does.
-func (e *Inapplicable) Error() string { return e.Named(func(setting string) string { return setting }) }
+func (e *InapplicableError) Error() string {
+	return e.Named(func(setting string) string { return setting })
+}
 
 // Named is Error with other names for the settings.
-func (e *Inapplicable) Named(name func(setting string) string) string {
+func (e *InapplicableError) Named(name func(setting string) string) string {
 	if e.To != "" {
 		return fmt.Sprintf("%s does not apply to %s: %s", name(e.Setting), e.To, e.Reason)
 	}

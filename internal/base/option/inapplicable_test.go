@@ -5,14 +5,14 @@ import "testing"
 // TestInapplicable: a request reads the settings' names, a command its flags.
 func TestInapplicable(t *testing.T) {
 	for _, c := range []struct {
-		err              Inapplicable
+		err              InapplicableError
 		request, command string
 	}{
-		{Inapplicable{Setting: "network", To: "an index", Reason: "it has one"},
+		{InapplicableError{Setting: "network", To: "an index", Reason: "it has one"},
 			"network does not apply to an index: it has one", "--network does not apply to an index: it has one"},
-		{Inapplicable{Setting: "data-dir", Needs: []string{"in"}, Reason: "no set"},
+		{InapplicableError{Setting: "data-dir", Needs: []string{"in"}, Reason: "no set"},
 			"data-dir applies to in, which is missing: no set", "--data-dir applies to --in, which is missing: no set"},
-		{Inapplicable{Setting: "force", Needs: []string{"check", "seen"}, Reason: "no file"},
+		{InapplicableError{Setting: "force", Needs: []string{"check", "seen"}, Reason: "no file"},
 			"force applies to check or seen, which is missing: no file",
 			"--force applies to --check or --seen, which is missing: no file"},
 	} {

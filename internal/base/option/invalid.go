@@ -5,39 +5,41 @@ import (
 	"fmt"
 )
 
-// Invalid is the error for a setting with a wrong value.
-type Invalid struct {
+// InvalidError is the error for a setting with a wrong value.
+type InvalidError struct {
 	Setting string // name of the setting, as in Inapplicable
 	Value   string
 	Want    string // which values are allowed
 }
 
 // Error names the setting as a request does.
-func (e *Invalid) Error() string { return e.Named(func(setting string) string { return setting }) }
+func (e *InvalidError) Error() string { return e.Named(func(setting string) string { return setting }) }
 
 // Named is Error with another name for the setting.
-func (e *Invalid) Named(name func(setting string) string) string {
+func (e *InvalidError) Named(name func(setting string) string) string {
 	return fmt.Sprintf("%s %s: want %s", name(e.Setting), e.Value, e.Want)
 }
 
-// Missing is the error for a setting that is needed and not given.
-type Missing struct {
+// MissingError is the error for a setting that is needed and not given.
+type MissingError struct {
 	Setting string // name of the setting, as in Inapplicable
 	Reason  string // what it is needed for
 }
 
 // Error names the setting as a request does.
-func (e *Missing) Error() string { return e.Named(func(setting string) string { return setting }) }
+func (e *MissingError) Error() string { return e.Named(func(setting string) string { return setting }) }
 
 // Named is Error with another name for the setting.
-func (e *Missing) Named(name func(setting string) string) string {
+func (e *MissingError) Named(name func(setting string) string) string {
 	return fmt.Sprintf("%s is missing: %s", name(e.Setting), e.Reason)
 }
 
 // IsUsage reports whether an error is an Inapplicable, an Invalid or a Missing: the user can correct a setting.
-func IsUsage(err error) bool { return is[*Inapplicable](err) || is[*Invalid](err) || is[*Missing](err) }
+func IsUsage(err error) bool {
+	return isA[*InapplicableError](err) || isA[*InvalidError](err) || isA[*MissingError](err)
+}
 
-func is[E error](err error) bool {
+func isA[E error](err error) bool {
 	var e E
 	return errors.As(err, &e)
 }

@@ -26,8 +26,8 @@ type KeyError struct {
 // Error is the place or the override, the key and the text, with ": " between them.
 func (e *KeyError) Error() string { return e.Named(func(option string) string { return option }) }
 
-// What is the key and the text, without the place.
-func (e *KeyError) What() string {
+// Message is the key and the text, without the place.
+func (e *KeyError) Message() string {
 	at := *e
 	at.Place, at.Override = "", ""
 	return at.Error()

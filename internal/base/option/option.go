@@ -10,18 +10,18 @@ import (
 // or of an argument, as pkg.Func.arg.
 type Option string
 
-// With is the option with a value that a command line writes after the flag. In the
+// WithValue is the option with a value that a command line writes after the flag. In the
 // library's message the value appears elsewhere.
-func (o Option) With(value string) Given { return Given{o, value} }
+func (o Option) WithValue(value string) OptionValue { return OptionValue{o, value} }
 
-// Given is an option with a value.
-type Given struct {
+// OptionValue is an option with a value.
+type OptionValue struct {
 	Option
 	Value string
 }
 
 // String is the option without the value.
-func (g Given) String() string { return string(g.Option) }
+func (g OptionValue) String() string { return string(g.Option) }
 
 // Errorf is fmt.Errorf for an error that names options, which are given as arguments.
 // Its message has the library's names; Text replaces them.
@@ -42,7 +42,7 @@ func (e *named) Named(name func(option string) string) string {
 	args := make([]any, len(e.args))
 	for i, a := range e.args {
 		switch a := a.(type) {
-		case Given:
+		case OptionValue:
 			args[i] = name(string(a.Option)) + " " + a.Value
 		case Option:
 			args[i] = name(string(a))

@@ -24,7 +24,7 @@ func flag(option string) string {
 // however deep the error is wrapped.
 func TestText(t *testing.T) {
 	resume, force, other := Option("run.Options.Resume"), Option("run.Options.Force"), Option("run.Options.Dir")
-	taken := Errorf("%s holds a run: %s or %s", "a%b", resume.With("a b"), force)
+	taken := Errorf("%s holds a run: %s or %s", "a%b", resume.WithValue("a b"), force)
 	key := &KeyError{Override: "train.lr=x", Key: "train.lr", Text: "no number"}
 	for _, c := range []struct {
 		err           error
@@ -38,7 +38,7 @@ func TestText(t *testing.T) {
 			"before: a%b holds a run: --resume a b or --force, after"},
 		{Errorf("%w; %s", Errorf("%w, %s", fs.ErrNotExist, force), other),
 			"file does not exist, run.Options.Force; run.Options.Dir", "file does not exist, --force; run.Options.Dir"},
-		{Errorf("%v; %s", Errorf("no %s", force), resume.With("d")), "no run.Options.Force; run.Options.Resume",
+		{Errorf("%v; %s", Errorf("no %s", force), resume.WithValue("d")), "no run.Options.Force; run.Options.Resume",
 			"no --force; --resume d"},
 		{errors.Join(taken, key, taken), "a%b holds a run: run.Options.Resume or run.Options.Force\n" +
 			"override train.lr=x: train.lr: no number\na%b holds a run: run.Options.Resume or run.Options.Force",
@@ -90,8 +90,8 @@ func TestKeyError(t *testing.T) {
 		set:   {"override train.lr=x: train.lr: no number", "train.lr: no number"},
 		{}:    {"", ""},
 	} {
-		if e.Error() != want[0] || e.What() != want[1] {
-			t.Errorf("%q, %q, want %q", e.Error(), e.What(), want)
+		if e.Error() != want[0] || e.Message() != want[1] {
+			t.Errorf("%q, %q, want %q", e.Error(), e.Message(), want)
 		}
 	}
 	var all KeyErrors

@@ -8,7 +8,7 @@ func TestOr(t *testing.T) {
 		given     *float64
 		def, want float64
 	}{{nil, 0.2, 0.2}, {new(0.0), 0.2, 0}, {new(0.5), 0.2, 0.5}} {
-		if got := Or(c.given, c.def); got != c.want {
+		if got := OrDefault(c.given, c.def); got != c.want {
 			t.Errorf("%v, by default %v: %v, want %v", c.given, c.def, got, c.want)
 		}
 	}

@@ -19,18 +19,18 @@ type Task interface {
 func Do(n int, t Task) {
 	workers := min(runtime.GOMAXPROCS(0), n)
 	if workers <= 1 {
-		alone(n, t)
+		runSequential(n, t)
 		return
 	}
-	team.grow(workers - 1)
-	j := team.free.Get().(*job)
+	pool.grow(workers - 1)
+	j := pool.free.Get().(*job)
 	j.task, j.n = t, int64(n)
 	j.next.Store(0)
 	j.left.Store(int64(n))
 	for range workers - 1 {
 		j.refs.Add(1)
 		select {
-		case team.queue <- j:
+		case pool.queue <- j:
 		default: // everyone is busy; the caller does the rest
 			j.refs.Add(-1)
 		}
@@ -45,11 +45,11 @@ func DoIf(worth bool, n int, t Task) {
 	if worth {
 		Do(n, t)
 	} else {
-		alone(n, t)
+		runSequential(n, t)
 	}
 }
 
-func alone(n int, t Task) {
+func runSequential(n int, t Task) {
 	for i := range n {
 		t.Run(i)
 	}

@@ -5,13 +5,13 @@ import (
 	"sync/atomic"
 )
 
-// spins is how often an idle worker, or a caller whose last chunks run
+// idleSpins is how often an idle worker, or a caller whose last chunks run
 // elsewhere, looks for news before it sleeps: ten to twenty microseconds, which
 // is what waking a sleeper costs. Layers of a network follow each other faster.
-const spins = 4000
+const idleSpins = 4000
 
-// sleeping is added to a job's count of chunks left when its caller sleeps.
-const sleeping = int64(1) << 40
+// callerSleeps is added to a job's count of chunks left when its caller sleeps.
+const callerSleeps = int64(1) << 40
 
 // A job is one call of Do. It goes back to the pool when its caller and every
 // worker that it was queued for have let go of it, so a worker that comes late
@@ -34,7 +34,7 @@ func newJob() any {
 func (j *job) work() {
 	for i := j.next.Add(1) - 1; i < j.n; i = j.next.Add(1) - 1 {
 		j.task.Run(int(i))
-		if j.left.Add(-1) == sleeping {
+		if j.left.Add(-1) == callerSleeps {
 			j.done <- struct{}{}
 		}
 	}
@@ -42,12 +42,12 @@ func (j *job) work() {
 
 // wait returns when all chunks are done.
 func (j *job) wait() {
-	for range spins {
+	for range idleSpins {
 		if j.left.Load() == 0 {
 			return
 		}
 	}
-	if j.left.Add(sleeping) != sleeping {
+	if j.left.Add(callerSleeps) != callerSleeps {
 		<-j.done
 	}
 }
@@ -56,7 +56,7 @@ func (j *job) release() {
 	if j.refs.Add(-1) == 0 {
 		j.task = nil
 		j.refs.Store(1)
-		team.free.Put(j)
+		pool.free.Put(j)
 	}
 }
 
@@ -68,9 +68,9 @@ type workers struct {
 	mu      sync.Mutex
 }
 
-// team serves the whole process. Its goroutines start when they are first
+// pool serves the whole process. Its goroutines start when they are first
 // needed and never end.
-var team = workers{queue: make(chan *job, 64), free: sync.Pool{New: newJob}}
+var pool = workers{queue: make(chan *job, 64), free: sync.Pool{New: newJob}}
 
 // grow makes sure that at least n workers exist.
 func (w *workers) grow(n int) {
@@ -93,7 +93,7 @@ func (w *workers) serve() {
 }
 
 func (w *workers) next() *job {
-	for range spins {
+	for range idleSpins {
 		select {
 		case j := <-w.queue:
 			return j

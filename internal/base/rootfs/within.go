@@ -29,8 +29,8 @@ import (
 type Roots struct {
 	list []root
 
-	mu     sync.Mutex
-	copies string // folder of the files that Local has copied
+	mu         sync.Mutex
+	copyFolder string // folder of the files that Local has copied
 }
 
 // root is a folder that is open, or one file in it.
@@ -76,8 +76,8 @@ func (r *Roots) add(path string) error {
 	return nil
 }
 
-// With returns the roots and one more, for as long as they are open.
-func (r *Roots) With(path string) (*Roots, error) {
+// WithRoot returns the roots and one more, for as long as they are open.
+func (r *Roots) WithRoot(path string) (*Roots, error) {
 	if r == nil {
 		return nil, nil
 	}
@@ -94,28 +94,28 @@ func (r *Roots) Close() error {
 	for _, at := range r.list {
 		errs = append(errs, at.dir.Close())
 	}
-	if r.copies != "" {
-		errs = append(errs, os.RemoveAll(r.copies))
+	if r.copyFolder != "" {
+		errs = append(errs, os.RemoveAll(r.copyFolder))
 	}
 	return errors.Join(errs...)
 }
 
-// Error says that a path is not below a root.
-type Error struct {
+// OutsideError says that a path is not below a root.
+type OutsideError struct {
 	Path string
 	Link bool // it is, but a link leads out
 }
 
-func (e *Error) Error() string {
+func (e *OutsideError) Error() string {
 	if e.Link {
 		return e.Path + ": a link leads out of what may be read for others: kindred worker --allow names what may"
 	}
 	return e.Path + ": may not be read for others: kindred worker --allow names what may"
 }
 
-// at calls do with the open folder that holds path and with path's name in it.
-func (r *Roots) at(path string, do func(dir *os.Root, name string) error) error {
-	full, err := plain(path)
+// inRoot calls do with the open folder that holds path and with path's name in it.
+func (r *Roots) inRoot(path string, do func(dir *os.Root, name string) error) error {
+	full, err := cleanPath(path)
 	if err != nil {
 		return err
 	}
@@ -126,13 +126,13 @@ func (r *Roots) at(path string, do func(dir *os.Root, name string) error) error 
 			if !ok {
 				continue
 			}
-			if failed = do(at.dir, name); failed == nil || !escapes(failed) {
+			if failed = do(at.dir, name); failed == nil || !isEscape(failed) {
 				return failed
 			}
 		}
 	}
 	if failed == nil {
-		return &Error{Path: path}
+		return &OutsideError{Path: path}
 	}
 	// A link by an absolute path, or from one root to another. Its target is
 	// opened from a root, too, so a link that is changed meanwhile still cannot lead out.
@@ -143,7 +143,7 @@ func (r *Roots) at(path string, do func(dir *os.Root, name string) error) error 
 			}
 		}
 	}
-	return &Error{path, true}
+	return &OutsideError{path, true}
 }
 
 // name returns the name of a path within the root, where begin is the root's own path.
@@ -162,9 +162,9 @@ func (r *root) name(path, begin string) (string, bool) {
 	return rest, true
 }
 
-// plain returns an absolute path without . and doubled separators. It keeps .., because behind a link
+// cleanPath returns an absolute path without . and doubled separators. It keeps .., because behind a link
 // .. leads elsewhere than in a cleaned path.
-func plain(path string) (string, error) {
+func cleanPath(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		here, err := os.Getwd()
 		if err != nil {
@@ -182,11 +182,11 @@ func plain(path string) (string, error) {
 	return volume + string(filepath.Separator) + strings.Join(kept, string(filepath.Separator)), nil
 }
 
-// escapes reports whether err is os.Root's error for a path that leads out. os exports no value for that error, so
+// isEscape reports whether err is os.Root's error for a path that leads out. os exports no value for that error, so
 // this is any error that is neither the system's nor about a file that is not regular.
-func escapes(err error) bool {
+func isEscape(err error) bool {
 	var number syscall.Errno
-	var kind *fileinfo.Error
+	var kind *fileinfo.NotRegularError
 	return !errors.As(err, &number) && !errors.As(err, &kind) && !errors.Is(err, fs.ErrNotExist)
 }
 
@@ -196,15 +196,17 @@ func (r *Roots) Open(path string) (*os.File, error) {
 		return fileinfo.Open(path)
 	}
 	var f *os.File
-	err := r.at(path, func(dir *os.Root, name string) (err error) {
+	err := r.inRoot(path, func(dir *os.Root, name string) (err error) {
 		f, err = fileinfo.OpenIn(dir, name)
 		return err
 	})
-	return f, named(path, err)
+	return f, withPath(path, err)
 }
 
 // OpenSized is Open, with the size of the file.
-func (r *Roots) OpenSized(path string) (*os.File, int64, error) { return fileinfo.Sized(r.Open(path)) }
+func (r *Roots) OpenSized(path string) (*os.File, int64, error) {
+	return fileinfo.WithSize(r.Open(path))
+}
 
 // ReadFile reads a regular file, which must be no larger than the limit of package budget.
 func (r *Roots) ReadFile(path string) ([]byte, error) {
@@ -222,11 +224,11 @@ func (r *Roots) Stat(path string) (fs.FileInfo, error) {
 		return os.Stat(path)
 	}
 	var info fs.FileInfo
-	err := r.at(path, func(dir *os.Root, name string) (err error) {
+	err := r.inRoot(path, func(dir *os.Root, name string) (err error) {
 		info, err = dir.Stat(name)
 		return err
 	})
-	return info, named(path, err)
+	return info, withPath(path, err)
 }
 
 // ReadDir is os.ReadDir.
@@ -235,7 +237,7 @@ func (r *Roots) ReadDir(path string) ([]fs.DirEntry, error) {
 		return os.ReadDir(path)
 	}
 	var list []fs.DirEntry
-	err := r.at(path, func(dir *os.Root, name string) (err error) {
+	err := r.inRoot(path, func(dir *os.Root, name string) (err error) {
 		sub, err := dir.OpenRoot(name)
 		if err != nil {
 			return err
@@ -244,18 +246,18 @@ func (r *Roots) ReadDir(path string) ([]fs.DirEntry, error) {
 		list, err = fs.ReadDir(sub.FS(), ".")
 		return err
 	})
-	return list, named(path, err)
+	return list, withPath(path, err)
 }
 
-// named replaces the name in an error of os.Root by the whole path.
-func named(path string, err error) error {
+// withPath replaces the name in an error of os.Root by the whole path.
+func withPath(path string, err error) error {
 	var in *fs.PathError
-	var kind *fileinfo.Error
+	var kind *fileinfo.NotRegularError
 	switch {
 	case errors.As(err, &kind):
-		return &fileinfo.Error{Path: path, Mode: kind.Mode}
+		return &fileinfo.NotRegularError{Path: path, Mode: kind.Mode}
 	case errors.Is(err, fs.ErrNotExist):
-		return &fileinfo.Absent{Path: path}
+		return &fileinfo.NotFoundError{Path: path}
 	case errors.As(err, &in):
 		return &fs.PathError{Op: in.Op, Path: path, Err: in.Err}
 	}
@@ -265,20 +267,22 @@ func named(path string, err error) error {
 // key is the key of the roots in a context.
 type key struct{}
 
-// For returns a context in which only files below the roots may be read.
-func For(ctx context.Context, r *Roots) context.Context { return context.WithValue(ctx, key{}, r) }
+// WithRoots returns a context in which only files below the roots may be read.
+func WithRoots(ctx context.Context, r *Roots) context.Context {
+	return context.WithValue(ctx, key{}, r)
+}
 
-// Of returns the roots of a context, or nil if any file may be read.
-func Of(ctx context.Context) *Roots {
+// FromContext returns the roots of a context, or nil if any file may be read.
+func FromContext(ctx context.Context) *Roots {
 	r, _ := ctx.Value(key{}).(*Roots)
 	return r
 }
 
-// Local returns a path for readers that take paths, to the file at the given path:
+// LocalCopy returns a path for readers that take paths, to the file at the given path:
 // the path itself if ctx has no roots, else the path of a copy, which exists until the roots are closed. Of
 // a folder the files directly in it are copied.
-func Local(ctx context.Context, path string) (string, error) {
-	r := Of(ctx)
+func LocalCopy(ctx context.Context, path string) (string, error) {
+	r := FromContext(ctx)
 	if r == nil || path == "" {
 		return path, nil
 	}
@@ -286,7 +290,7 @@ func Local(ctx context.Context, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	into, err := r.fresh()
+	into, err := r.makeCopyFolder()
 	if err != nil {
 		return "", err
 	}
@@ -312,18 +316,18 @@ func Local(ctx context.Context, path string) (string, error) {
 	return to, nil
 }
 
-// fresh makes a folder for copies.
-func (r *Roots) fresh() (string, error) {
+// makeCopyFolder makes a folder for copies.
+func (r *Roots) makeCopyFolder() (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.copies == "" {
+	if r.copyFolder == "" {
 		dir, err := os.MkdirTemp("", "kindred-copies-*")
 		if err != nil {
 			return "", err
 		}
-		r.copies = dir
+		r.copyFolder = dir
 	}
-	return os.MkdirTemp(r.copies, "")
+	return os.MkdirTemp(r.copyFolder, "")
 }
 
 func (r *Roots) copy(from, to string) error {

@@ -93,7 +93,8 @@ func TestRoots(t *testing.T) {
 		if want != "" && statErr != nil {
 			t.Errorf("stat %s: %v", path, statErr)
 		}
-		if want == "" && path != "" && (!errors.As(statErr, new(*Error)) || !errors.As(err, new(*Error))) {
+		if want == "" && path != "" && (!errors.As(statErr, new(*OutsideError)) ||
+			!errors.As(err, new(*OutsideError))) {
 			t.Errorf("%s: %v, %v", path, statErr, err)
 		}
 	}
@@ -113,7 +114,7 @@ func TestOtherwise(t *testing.T) {
 	if _, err := r.Open("round"); err == nil {
 		t.Error("a link to itself is opened")
 	}
-	if _, err := r.Open("a"); !errors.As(err, new(*fileinfo.Error)) {
+	if _, err := r.Open("a"); !errors.As(err, new(*fileinfo.NotRegularError)) {
 		t.Errorf("a folder: %v", err)
 	}
 	names := func(path string) (s string) {
@@ -204,14 +205,14 @@ func TestLocal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := For(t.Context(), r)
+	ctx := WithRoots(t.Context(), r)
 	at := filepath.Join(dir, "in", "w.onnx")
-	if path, err := Local(t.Context(), at); path != at || err != nil {
+	if path, err := LocalCopy(t.Context(), at); path != at || err != nil {
 		t.Error(path, err)
 	}
 	var copies []string
 	for name, want := range map[string]string{"in/w.onnx": "W", "in/net": "M"} {
-		path, err := Local(ctx, filepath.Join(dir, name))
+		path, err := LocalCopy(ctx, filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +228,8 @@ func TestLocal(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"in/link", "in/bad", "out/w"} {
-		if path, err := Local(ctx, filepath.Join(dir, name)); err == nil || !strings.Contains(err.Error(), "--allow") {
+		if path, err := LocalCopy(ctx, filepath.Join(dir, name)); err == nil ||
+			!strings.Contains(err.Error(), "--allow") {
 			t.Errorf("%s: %s, %v", name, path, err)
 		}
 	}
@@ -246,11 +248,12 @@ func TestAnything(t *testing.T) {
 	dir := layout(t, map[string]string{"out/x": "X", "in/link": "->../out/x"})
 	var r *Roots
 	b, err := r.ReadFile(filepath.Join(dir, "in", "link"))
-	if string(b) != "X" || err != nil || Of(t.Context()) != nil || Of(For(t.Context(), nil)) != nil ||
+	if string(b) != "X" || err != nil || FromContext(t.Context()) != nil ||
+		FromContext(WithRoots(t.Context(), nil)) != nil ||
 		r.Close() != nil {
 		t.Errorf("%q, %v", b, err)
 	}
-	if more, err := r.With(dir); more != nil || err != nil {
+	if more, err := r.WithRoot(dir); more != nil || err != nil {
 		t.Error(more, err)
 	}
 }

@@ -35,10 +35,11 @@ const (
 // IsArranged reports whether others than the K nearest items may be shown, or in another order.
 func (o *Options) IsArranged() bool { return o.Arrange != (api.Arrange{}) }
 
-// Validate returns an *option.Invalid for a wrong value, and an *option.Inapplicable for a value that lacks another.
+// Validate returns an *option.InvalidError for a wrong value, and an *option.InapplicableError for a value
+// that lacks another.
 func (o *Options) Validate() error {
 	invalid := func(setting string, value any, want string) error {
-		return &option.Invalid{Setting: setting, Value: fmt.Sprint(value), Want: want}
+		return &option.InvalidError{Setting: setting, Value: fmt.Sprint(value), Want: want}
 	}
 	switch {
 	case !(o.Least >= 0 && o.Least <= 1):
@@ -55,7 +56,7 @@ func (o *Options) Validate() error {
 	case o.Rerank != "" && o.Rerank != AlphaQE && o.Rerank != KReciprocal:
 		return invalid("rerank", o.Rerank, AlphaQE+" or "+KReciprocal)
 	case o.Others > 0 && o.GroupBy == "" && o.Collapse == 0:
-		return &option.Inapplicable{Setting: "others", Needs: []string{"group-by", "collapse"},
+		return &option.InapplicableError{Setting: "others", Needs: []string{"group-by", "collapse"},
 			Reason: "it lists the further items of a group"}
 	}
 	return nil
@@ -71,7 +72,7 @@ type arranger struct {
 // check refuses copies under the dot distance, and groups by a column that no item has.
 func (r *arranger) check(columns []store.Column) error {
 	if r.opt.Collapse > 0 && r.by == rank.Dot {
-		return &option.Inapplicable{Setting: "collapse", To: "a gallery with dot distance",
+		return &option.InapplicableError{Setting: "collapse", To: "a gallery with dot distance",
 			Reason: "copies have no small distance there"}
 	}
 	name := r.opt.GroupBy
@@ -89,7 +90,7 @@ func (r *arranger) check(columns []store.Column) error {
 	if have != nil {
 		want = "a column of the gallery: " + strings.Join(have, ", ")
 	}
-	return &option.Invalid{Setting: "group-by", Value: name, Want: want}
+	return &option.InvalidError{Setting: "group-by", Value: name, Want: want}
 }
 
 // searchSize returns the number of items to search for at first.
@@ -209,7 +210,7 @@ func (r *arranger) rerank(ctx context.Context, q *Query, near []api.Neighbour) (
 	c := r.candidates(q, near)
 	var score []float64
 	if r.opt.Rerank == AlphaQE {
-		score = c.AlphaQE(rerank.ExpandedBy, rerank.Alpha)
+		score = c.AlphaQE(rerank.ExpansionSize, rerank.Alpha)
 	} else {
 		var err error
 		if score, err = c.KReciprocal(ctx, rerank.K1, rerank.K2, rerank.Lambda); err != nil {
@@ -238,7 +239,7 @@ func (r *arranger) candidates(q *Query, near []api.Neighbour) *rerank.Candidates
 func orderingDistances(near []api.Neighbour) []float64 {
 	out := make([]float64, len(near))
 	for i := range near {
-		out[i] = option.Or(near[i].Score, near[i].Distance)
+		out[i] = option.OrDefault(near[i].Score, near[i].Distance)
 	}
 	return out
 }

@@ -31,8 +31,9 @@ func (s *Source) UseCalibration(ctx context.Context, g Gallery, opt *Options, fi
 	of.Gallery = func() (decide.Gallery, error) { return g.Labels(ctx) }
 	if file = cmp.Or(file, of.File); file == "" {
 		if wanted != "" {
-			return "", &option.Inapplicable{Setting: wanted, Needs: []string{"calibration"}, Reason: "distances get " +
-				"their meaning from it; kindred calibrate makes one for a run, an index or embeddings"}
+			return "", &option.InapplicableError{Setting: wanted, Needs: []string{"calibration"},
+				Reason: "distances get " +
+					"their meaning from it; kindred calibrate makes one for a run, an index or embeddings"}
 		}
 		return "", nil
 	}
@@ -62,12 +63,12 @@ func (s *Source) LoadCalibration(file string) (*decide.Calibration, string, erro
 	}
 	path := cmp.Or(file, of.File)
 	if path == "" {
-		return nil, "", &option.Missing{Setting: "calibration", Reason: "kindred calibrate makes one"}
+		return nil, "", &option.MissingError{Setting: "calibration", Reason: "kindred calibrate makes one"}
 	}
 	says, err := calibrations.Load(path, of.From)
 	switch missing := (*calibrations.MissingError)(nil); {
 	case file != "":
-		err = fileinfo.Want(err, path, "a file of a calibration, as kindred calibrate writes it")
+		err = fileinfo.WithHint(err, path, "a file of a calibration, as kindred calibrate writes it")
 	case s.Index != "" && errors.As(err, &missing):
 		err = fmt.Errorf("%w; for an index of photos that a run was trained on, --calibration names the file of "+
 			"the run (RUN/%s)", err, decide.FileName)

@@ -22,7 +22,7 @@ type Basis struct {
 	decide.IdentifyOptions
 }
 
-// Check refuses options that do not apply to the calibration and the gallery, with an *option.Inapplicable. given
+// Check refuses options that do not apply to the calibration and the gallery, with an *option.InapplicableError. given
 // reports whether an option is given: fpir, estimate, strangers or by-class. It sets the others to their defaults, or
 // to zero where they do not apply. file names the calibration. measured reports whether Measures are used.
 func (b *Basis) Check(file string, given func(setting string) bool) (measured bool, err error) {
@@ -40,7 +40,8 @@ func (b *Basis) Check(file string, given func(setting string) bool) (measured bo
 			"them, so sets use the photos of the calibration"},
 	} {
 		if given(of.setting) && !of.applies {
-			return false, &option.Inapplicable{Setting: of.setting, To: file + ", which was learned from photos of " +
+			return false, &option.InapplicableError{Setting: of.setting, To: file +
+				", which was learned from photos of " +
 				"the classes of the gallery", Reason: of.why}
 		}
 	}

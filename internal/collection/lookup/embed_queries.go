@@ -55,7 +55,7 @@ func (s *Source) ReadVectors() (*Set, []Query, error) {
 	set := &Set{Table: t}
 	if s.Items == nil {
 		if t.X == nil {
-			return nil, nil, t.NoEmbeddings()
+			return nil, nil, t.NoEmbeddingsError()
 		}
 		return set, set.Queries("a row of " + s.Vector), nil
 	}
@@ -106,7 +106,7 @@ func (s *Source) EmbedSums(ctx context.Context, all []Phrase) (list []Query, err
 		}
 	}
 	if !CanSum(m, by) {
-		return nil, &option.Invalid{Setting: "distance", Value: by.String(), Want: "cosine for words and sums; " +
+		return nil, &option.InvalidError{Setting: "distance", Value: by.String(), Want: "cosine for words and sums; " +
 			"an index has that of kindred index create"}
 	}
 	if tower != nil {

@@ -98,7 +98,7 @@ func TestForeign(t *testing.T) {
 		{[]float32{3, 4, 3, 4}, 0, false}, {[]float32{3, 4, 3.2, 4}, 0, false}, {[]float32{3, 4, 3.3, 4}, 1, true},
 		{[]float32{4, 3, 3, 4}, 0, true},
 	} {
-		g := &Table{Set: &Set{Table: &embedding.Table{X: matrix.Of(2, 2, c.gallery), Files: []string{"a", "b"}}}}
+		g := &Table{Set: &Set{Table: &embedding.Table{X: matrix.FromSlice(2, 2, c.gallery), Files: []string{"a", "b"}}}}
 		answers, err := Nearest(t.Context(), g, queries, Options{K: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -111,7 +111,7 @@ func TestForeign(t *testing.T) {
 
 // TestByVector: rows are named, and embeddings of another length are refused.
 func TestByVector(t *testing.T) {
-	list, err := QueriesByVector(&embedding.Table{X: matrix.Of(2, 2, []float32{0, 0, 1, 0})}, "E.npy", 2)
+	list, err := QueriesByVector(&embedding.Table{X: matrix.FromSlice(2, 2, []float32{0, 0, 1, 0})}, "E.npy", 2)
 	if err != nil || len(list) != 2 || list[1].Name != "table#row=2" || list[1].Vector[0] != 1 {
 		t.Errorf("%+v, %v", list, err)
 	}

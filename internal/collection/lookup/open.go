@@ -191,9 +191,9 @@ func (s *Source) OpenTower() (*textencoder.Tower, error) {
 	case s.Items != nil && s.Items.Index != nil:
 		return provenance.OpenIndexTower(s.Items.Index, m, s.Words)
 	case m == nil:
-		return nil, &option.Missing{Setting: "run", Reason: "the network that made the embeddings of the store"}
+		return nil, &option.MissingError{Setting: "run", Reason: "the network that made the embeddings of the store"}
 	case s.Words == "":
-		return nil, &option.Missing{Setting: "words", Reason: "the folder of the text tower that was trained " +
+		return nil, &option.MissingError{Setting: "words", Reason: "the folder of the text tower that was trained " +
 			"together with the network"}
 	}
 	return provenance.OpenTower(m, s.NetworkName(), s.Words)

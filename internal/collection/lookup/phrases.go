@@ -25,7 +25,7 @@ type Phrase []Term
 // IsWords reports whether an argument is words and not a file or a folder: nothing has this name, it has no path
 // separator, and it does not end like a photo's name.
 func IsWords(arg string) bool {
-	if _, isPicture := imaging.FormatOf(arg); isPicture || strings.ContainsAny(arg, `/`+string(filepath.Separator)) {
+	if _, isPicture := imaging.FormatByName(arg); isPicture || strings.ContainsAny(arg, `/`+string(filepath.Separator)) {
 		return false
 	}
 	_, err := os.Lstat(arg)

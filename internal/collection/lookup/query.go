@@ -63,7 +63,7 @@ func (g *Items) similarID(ctx context.Context, id string) string {
 	if err != nil || len(ids) == 0 {
 		return ""
 	}
-	return enum.Meant(ids[0])
+	return enum.DidYouMean(ids[0])
 }
 
 // QueriesByVector returns queries for the rows of a file of embeddings of dim numbers.
@@ -116,7 +116,7 @@ func newMatcher(q *Query, files selfmatch.Files) (m matcher) {
 		case p.Content != nil:
 			m = append(m, queryContent{nil, selfmatch.NewContent(p.Content, p.Vector, files), ""})
 		default:
-			m = append(m, queryContent{nil, selfmatch.New(p.Path, p.Vector), selfmatch.Place(p.Path)})
+			m = append(m, queryContent{nil, selfmatch.New(p.Path, p.Vector), selfmatch.AbsPath(p.Path)})
 		}
 	}
 	return m
@@ -138,7 +138,7 @@ func (m matcher) isSelf(h *store.Hit) (isSelf, older bool) {
 // isAtPath reports whether an item is the whole picture at the path of the query.
 func (m matcher) isAtPath(h *store.Hit) bool {
 	return mirror.Region(h.Columns) == "" && slices.ContainsFunc(m, func(p queryContent) bool {
-		return p.place != "" && selfmatch.Place(h.Path) == p.place
+		return p.place != "" && selfmatch.AbsPath(h.Path) == p.place
 	})
 }
 
@@ -155,14 +155,14 @@ func (p *queryContent) isSelf(h *store.Hit) (isSelf, older bool) {
 			return of != nil && of == its, of != nil && its != nil
 		}
 		var sum [sha256.Size]byte
-		if sum, known = p.content.Sum(); !known {
+		if sum, known = p.content.Digest(); !known {
 			return false, false
 		}
 		if same, known = mirror.HasEmbedding(h.Columns, sum); known && !same {
-			older, _ = p.content.Has(h.Path)
+			older, _ = p.content.HasSameContent(h.Path)
 		}
 		return same, known
 	}
-	isSelf = p.content.Is(h.Path, h.Vector, digest)
+	isSelf = p.content.IsItem(h.Path, h.Vector, digest)
 	return isSelf, older
 }

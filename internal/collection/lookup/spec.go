@@ -105,8 +105,8 @@ var settings = []settingRule{
 		[]Kind{Photos, Vectors, Rows, Index, Store}, "the network decides, without a gallery and a calibration"},
 }
 
-// Validate refuses settings that do not apply to the gallery, with an *option.Inapplicable. given reports whether a
-// setting is given: in, embeddings, index, run, network, ...
+// Validate refuses settings that do not apply to the gallery, with an *option.InapplicableError. given
+// reports whether a setting is given: in, embeddings, index, run, network, ...
 func (s *Spec) Validate(given func(setting string) bool) error {
 	kind := s.Kind()
 	for _, rule := range settings {
@@ -115,7 +115,7 @@ func (s *Spec) Validate(given func(setting string) bool) error {
 		}
 		for name := range strings.FieldsSeq(rule.settings) {
 			if given(name) {
-				return &option.Inapplicable{Setting: name, To: kind.String(), Reason: rule.reason}
+				return &option.InapplicableError{Setting: name, To: kind.String(), Reason: rule.reason}
 			}
 		}
 	}

@@ -92,7 +92,7 @@ type application struct {
 	x       *index.Index
 	vectors map[string][]float32 // vectors of new contents, by digest
 	refused map[string]string    // reasons why contents are no readable pictures, by digest
-	photos  map[int]imaging.Photograph
+	photos  map[int]imaging.EXIF
 	columns []store.Column // columns of the index
 	change  index.Change
 	keep    map[string]bool // ids that are in the index afterwards
@@ -224,11 +224,11 @@ func (a *application) readExif(ctx context.Context) error {
 			samples = append(samples, a.plan.sample[c.To])
 		}
 	}
-	photos, err := a.plan.set.All().Subset(samples).Photographs(ctx)
+	photos, err := a.plan.set.All().Subset(samples).EXIF(ctx)
 	if err != nil {
 		return err
 	}
-	a.photos = make(map[int]imaging.Photograph, len(photos))
+	a.photos = make(map[int]imaging.EXIF, len(photos))
 	for k, i := range samples {
 		a.photos[i] = photos[k]
 	}

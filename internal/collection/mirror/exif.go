@@ -24,7 +24,7 @@ func allExifColumns() []store.Column {
 }
 
 // ExifColumns returns the columns that a photo has EXIF data for.
-func ExifColumns(p *imaging.Photograph) map[string]any {
+func ExifColumns(p *imaging.EXIF) map[string]any {
 	out := map[string]any{}
 	if !p.Taken.IsZero() {
 		out[Taken] = p.Taken.Format("2006-01-02T15:04:05")
@@ -41,7 +41,7 @@ func ExifColumns(p *imaging.Photograph) map[string]any {
 
 // PutExif sets the columns of an item that its photo has EXIF data for, and removes the other EXIF columns. A
 // column of another kind in have belongs to the user and is not changed.
-func PutExif(it *store.Item, p *imaging.Photograph, have []store.Column) {
+func PutExif(it *store.Item, p *imaging.EXIF, have []store.Column) {
 	own := map[string]bool{}
 	for _, c := range have {
 		for _, e := range allExifColumns() {

@@ -176,7 +176,7 @@ func Region(columns map[string]any) string {
 	if _, err := fmt.Sscanf(part, "(%d,%d)-(%d,%d)", &box.Min.X, &box.Min.Y, &box.Max.X, &box.Max.Y); err != nil {
 		return part
 	}
-	return embedding.RegionOf(box)
+	return embedding.FormatRegion(box)
 }
 
 // HasEmbedding reports whether an item's embedding is of a whole file whose content has a SHA-256. known is

@@ -29,7 +29,7 @@ type Options struct {
 	// Labels has the columns of each sample's classes, with the kinds of the index; nil for a set without
 	// classes. The columns are those of LabelColumns.
 	Labels []map[string]any
-	// Decoders identifies the decoders of pictures; default imaging.Decoders. Files that others could not read are
+	// Decoders identifies the decoders of pictures; default imaging.DecoderSet. Files that others could not read are
 	// tried again.
 	Decoders string
 	// Again tries all files again that could not be read before.
@@ -250,7 +250,7 @@ func (p *Plan) labelText(it *store.Item) string {
 
 // needsDecoder reports whether a photo exists that the set does not list, because its decoder is missing now.
 func needsDecoder(f *changes.File) bool {
-	if !imaging.LacksDecoder(f.Path) {
+	if !imaging.NeedsDecoder(f.Path) {
 		return false
 	}
 	_, err := os.Stat(f.Path)

@@ -30,7 +30,7 @@ func CheckUnchanged(ctx context.Context, it *store.Item) (box image.Rectangle, e
 		return box, ErrNoPath
 	}
 	region := Region(it.Columns)
-	box, ok := embedding.Box(region)
+	box, ok := embedding.ParseRegion(region)
 	if !ok {
 		return box, fmt.Errorf("its column %s is %q: want a box such as xywh=10,20,30,40", Part, region)
 	}

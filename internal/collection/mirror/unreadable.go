@@ -167,7 +167,7 @@ func (p *Plan) skippedFiles() []data.LeftOut {
 				Err: errors.New(p.unreadable.reasons[p.Want[c.To].Digest])})
 		}
 	}
-	return p.set.Unread(known)
+	return p.set.AllLeftOut(known)
 }
 
 // saveUnreadable writes the list of an index, if it is another one than before.
@@ -203,16 +203,16 @@ func (u *unreadable) write(files atomic.Files, list []unreadableItem) error {
 func isContentError(err error) bool {
 	var path *fs.PathError
 	var number syscall.Errno
-	var kind *fileinfo.Error
+	var kind *fileinfo.NotRegularError
 	var memory *budget.Error
 	return !errors.As(err, &path) && !errors.As(err, &number) && !errors.As(err, &kind) && !errors.As(err, &memory) &&
-		!errors.Is(err, fs.ErrNotExist) && !imaging.IsOfDecoder(err)
+		!errors.Is(err, fs.ErrNotExist) && !imaging.IsDecoderError(err)
 }
 
 // loadUnreadable reads the list of an index and marks the files of the set that are in it and unchanged.
 func (p *Plan) loadUnreadable(x *index.Index, opt Options) {
 	p.place = opt.Set
-	p.unreadable = readUnreadable(x.Dir(), cmp.Or(opt.Decoders, imaging.Decoders()))
+	p.unreadable = readUnreadable(x.Dir(), cmp.Or(opt.Decoders, imaging.DecoderSet()))
 	p.Note = p.unreadable.damaged
 	if opt.Again {
 		p.unreadable.at, p.unreadable.reasons = nil, nil

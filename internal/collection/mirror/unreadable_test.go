@@ -155,7 +155,7 @@ func TestRemember(t *testing.T) {
 		t.Fatal(err)
 	}
 	listed := func() (out []string) {
-		for _, r := range readUnreadable(x.Dir(), imaging.Decoders()).list {
+		for _, r := range readUnreadable(x.Dir(), imaging.DecoderSet()).list {
 			out = append(out, fmt.Sprint(r.ID, " ", r.Modified != "", " ", r.Reason))
 		}
 		return out
@@ -199,7 +199,7 @@ func TestLasting(t *testing.T) {
 	}{
 		{errors.New("the data are not valid JPEG, or end early"), true},
 		{&fs.PathError{Op: "read", Path: "a.jpg", Err: syscall.EIO}, false},
-		{syscall.EMFILE, false}, {fs.ErrNotExist, false}, {&fileinfo.Error{Path: "a.jpg"}, false},
+		{syscall.EMFILE, false}, {fs.ErrNotExist, false}, {&fileinfo.NotRegularError{Path: "a.jpg"}, false},
 		{&budget.Error{What: "PNG", Need: 5, Limit: 4}, false}, {missing, false},
 	} {
 		if got := isContentError(fmt.Errorf("a.jpg: %w", c.err)); got != c.want {

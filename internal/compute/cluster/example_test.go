@@ -9,7 +9,7 @@ import (
 )
 
 func ExampleKMeans() {
-	x := matrix.Of(6, 2, []float32{0, 0, 0, 1, 1, 0, 8, 8, 9, 8, 8, 9})
+	x := matrix.FromSlice(6, 2, []float32{0, 0, 0, 1, 1, 0, 8, 8, 9, 8, 8, 9})
 	labels := []int64{1, 1, 2, 2, 2, 2}
 	res, err := cluster.KMeans(context.Background(), x, cluster.Config{K: 2, Seed: 1})
 	if err != nil {

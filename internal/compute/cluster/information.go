@@ -20,15 +20,15 @@ const (
 	Geometric
 )
 
-var meanNames = enum.Of[Mean]("Mean", "mean", "arithmetic", "geometric")
+var meanNames = enum.New[Mean]("Mean", "mean", "arithmetic", "geometric")
 
 func (m Mean) String() string { return meanNames.Name(m) }
 
 // MarshalText returns the name of the mean: arithmetic or geometric.
-func (m Mean) MarshalText() ([]byte, error) { return meanNames.Text(m) }
+func (m Mean) MarshalText() ([]byte, error) { return meanNames.Marshal(m) }
 
 // UnmarshalText reads a name.
-func (m *Mean) UnmarshalText(text []byte) error { return meanNames.Set(m, text) }
+func (m *Mean) UnmarshalText(text []byte) error { return meanNames.Unmarshal(m, text) }
 
 func (m Mean) of(a, b float64) float64 {
 	if m == Geometric {

@@ -26,15 +26,15 @@ const (
 	Random
 )
 
-var initNames = enum.Of[Init]("Init", "start of k-means", "k-means++", "random")
+var initNames = enum.New[Init]("Init", "start of k-means", "k-means++", "random")
 
 func (i Init) String() string { return initNames.Name(i) }
 
 // MarshalText returns the name of the start: k-means++ or random.
-func (i Init) MarshalText() ([]byte, error) { return initNames.Text(i) }
+func (i Init) MarshalText() ([]byte, error) { return initNames.Marshal(i) }
 
 // UnmarshalText reads a name.
-func (i *Init) UnmarshalText(text []byte) error { return initNames.Set(i, text) }
+func (i *Init) UnmarshalText(text []byte) error { return initNames.Unmarshal(i, text) }
 
 // Config describes a clustering. All fields except K have defaults.
 type Config struct {

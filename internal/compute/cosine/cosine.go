@@ -8,12 +8,12 @@ import (
 	"math/bits"
 )
 
-// Of returns the cosine of two rows, x.y / (||x|| ||y||), rounded once to float64. So equal
+// Similarity returns the cosine of two rows, x.y / (||x|| ||y||), rounded once to float64. So equal
 // cosines are equal numbers whatever the lengths of the rows, the cosine of parallel rows is 1,
 // and no cosine is above 1. A row of zeros has cosine 0 with everything. Of takes some ten times
 // as long as a sum of products in float64.
-func Of(x, y []float32) float64 {
-	var xy, xx, yy twofold
+func Similarity(x, y []float32) float64 {
+	var xy, xx, yy doubleDouble
 	var lost float64 // by the sum of products in its larger half: 0 if that half is exact
 	for i, a := range x {
 		a, b := float64(a), float64(y[i]) // whose products are exact
@@ -26,7 +26,7 @@ func Of(x, y []float32) float64 {
 	if xx.hi == 0 || yy.hi == 0 || xy.hi == 0 && lost == 0 {
 		return 0
 	}
-	high, low := xy.over(xx.times(yy).root())
+	high, low := xy.div(xx.mul(yy).sqrt())
 	// A sum loses at most (n u)^2 of its magnitudes, by Cauchy and Schwarz (n u)^2 of the
 	// cosine's denominator, where u is 2^-53.
 	n := float64(len(x) + 8)
@@ -38,18 +38,18 @@ func Of(x, y []float32) float64 {
 	if down == up {
 		return up
 	}
-	return inFull(x, y)
+	return exactCosine(x, y)
 }
 
-// Slack bounds how far the product of two rows of dimension d with the reciprocals of their lengths, in
+// ErrorBound bounds how far the product of two rows of dimension d with the reciprocals of their lengths, in
 // float64 by packages dot16 and coded, is from the cosine: a sum has one rounding for every 16 of the
 // coordinates and four for the lanes, the lengths have half of that each, and root, quotient and
 // products six.
-func Slack(d int) float64 { return 0x1p-53 * float64(2*(d/16+6)+8) }
+func ErrorBound(d int) float64 { return 0x1p-53 * float64(2*(d/16+6)+8) }
 
-// Parallel reports whether a row is the other times a positive number: then both have the same cosine with
+// IsParallel reports whether a row is the other times a positive number: then both have the same cosine with
 // every row. Rows of zeros are parallel to each other alone.
-func Parallel(x, y []float32) bool {
+func IsParallel(x, y []float32) bool {
 	pivot := 0
 	for pivot < len(x) && x[pivot] == 0 && y[pivot] == 0 {
 		pivot++
@@ -69,8 +69,8 @@ func Parallel(x, y []float32) bool {
 	return true
 }
 
-// Direction returns a number that is equal for parallel rows and almost always differs for others.
-func Direction(x []float32) uint64 {
+// DirectionHash returns a number that is equal for parallel rows and almost always differs for others.
+func DirectionHash(x []float32) uint64 {
 	var pivot float64
 	h := uint64(0x9e3779b97f4a7c15)
 	for _, v := range x {
@@ -86,46 +86,46 @@ func Direction(x []float32) uint64 {
 	return h
 }
 
-// twofold is the sum of two numbers in float64; the second is what rounding took from the first.
-type twofold struct{ hi, lo float64 }
+// doubleDouble is the sum of two numbers in float64; the second is what rounding took from the first.
+type doubleDouble struct{ hi, lo float64 }
 
 // add adds p, after Ogita, Rump and Oishi (2005).
-func (t twofold) add(p float64) twofold {
+func (t doubleDouble) add(p float64) doubleDouble {
 	sum := t.hi + p
 	part := sum - t.hi
-	return twofold{sum, t.lo + ((t.hi - (sum - part)) + (p - part))}
+	return doubleDouble{sum, t.lo + ((t.hi - (sum - part)) + (p - part))}
 }
 
-// times is the product.
-func (t twofold) times(by twofold) twofold {
-	t, by = t.tidy(), by.tidy()
+// mul is the product.
+func (t doubleDouble) mul(by doubleDouble) doubleDouble {
+	t, by = t.normalize(), by.normalize()
 	p := t.hi * by.hi
-	return twofold{p, math.FMA(t.hi, by.hi, -p) + (t.hi*by.lo + t.lo*by.hi)}.tidy()
+	return doubleDouble{p, math.FMA(t.hi, by.hi, -p) + (t.hi*by.lo + t.lo*by.hi)}.normalize()
 }
 
-// root is the square root of a positive number.
-func (t twofold) root() twofold {
+// sqrt is the square root of a positive number.
+func (t doubleDouble) sqrt() doubleDouble {
 	r := math.Sqrt(t.hi)
-	return twofold{r, (math.FMA(-r, r, t.hi) + t.lo) / (2 * r)}
+	return doubleDouble{r, (math.FMA(-r, r, t.hi) + t.lo) / (2 * r)}
 }
 
-// over is the quotient.
-func (t twofold) over(by twofold) (hi, lo float64) {
-	t, by = t.tidy(), by.tidy()
+// div is the quotient.
+func (t doubleDouble) div(by doubleDouble) (hi, lo float64) {
+	t, by = t.normalize(), by.normalize()
 	q := t.hi / by.hi
 	return q, (math.FMA(-q, by.hi, t.hi) + (t.lo - q*by.lo)) / by.hi
 }
 
-// tidy moves as much of the sum as possible into the first number.
-func (t twofold) tidy() twofold { return twofold{t.hi, 0}.add(t.lo) }
+// normalize moves as much of the sum as possible into the first number.
+func (t doubleDouble) normalize() doubleDouble { return doubleDouble{t.hi, 0}.add(t.lo) }
 
-// wide is the precision in bits that holds sums of products of any float32 exactly: these
+// exactPrecision is the precision in bits that holds sums of products of any float32 exactly: these
 // are multiples of 2^-298 below 2^(256+31).
-const wide = 640
+const exactPrecision = 640
 
-// inFull is Of by exact integers, where twice the digits of float64 leave the rounding open.
-func inFull(x, y []float32) float64 {
-	number := func() *big.Float { return new(big.Float).SetPrec(wide) }
+// exactCosine is Of by exact integers, where twice the digits of float64 leave the rounding open.
+func exactCosine(x, y []float32) float64 {
+	number := func() *big.Float { return new(big.Float).SetPrec(exactPrecision) }
 	xy, xx, yy, p := number(), number(), number(), number()
 	for i, a := range x {
 		u, v := big.NewFloat(float64(a)), big.NewFloat(float64(y[i]))
@@ -138,7 +138,7 @@ func inFull(x, y []float32) float64 {
 	}
 	sign := xy.Sign()
 	xy.Abs(xy)
-	whole := new(big.Float).SetPrec(2*wide).Mul(xx, yy)
+	whole := new(big.Float).SetPrec(2*exactPrecision).Mul(xx, yy)
 	quotient := number().Quo(xy, number().Sqrt(whole))
 	// The cosine is about the number below, and maybe nearer to the one above: it is if its
 	// square is above that of the mean of both.
@@ -146,9 +146,9 @@ func inFull(x, y []float32) float64 {
 	above := math.Nextafter(below, 2)
 	half := number().Add(big.NewFloat(below), big.NewFloat(above))
 	half.Quo(half, big.NewFloat(2))
-	square := new(big.Float).SetPrec(2*wide).Mul(half, half)
-	square.SetPrec(3*wide).Mul(square, whole)
-	side := new(big.Float).SetPrec(2*wide).Mul(xy, xy).Cmp(square)
+	square := new(big.Float).SetPrec(2*exactPrecision).Mul(half, half)
+	square.SetPrec(3*exactPrecision).Mul(square, whole)
+	side := new(big.Float).SetPrec(2*exactPrecision).Mul(xy, xy).Cmp(square)
 	if side > 0 || side == 0 && math.Float64bits(below)&1 != 0 {
 		below = above
 	}

@@ -30,12 +30,12 @@ func TestRoundedOnce(t *testing.T) {
 				x[j], y[j] = float32(rng.IntN(3)), float32(rng.IntN(3))
 			}
 		}
-		if got, want := Of(x, y), inFull(x, y); got != want || math.Abs(got) > 1 {
+		if got, want := Similarity(x, y), exactCosine(x, y); got != want || math.Abs(got) > 1 {
 			t.Fatalf("%v and %v: cosine %v, want %v", x, y, got, want)
 		}
 		score := dot16.Dot(x, y) * quantized.InverseNorm(x) * quantized.InverseNorm(y)
-		if want := Of(x, y); math.Abs(score-want) > Slack(d) {
-			t.Fatalf("draw %d: score %v is farther than %v from %v", n, score, Slack(d), want)
+		if want := Similarity(x, y); math.Abs(score-want) > ErrorBound(d) {
+			t.Fatalf("draw %d: score %v is farther than %v from %v", n, score, ErrorBound(d), want)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func TestInFullByHand(t *testing.T) {
 		if xy != 0 {
 			want = xy / math.Sqrt(xx*yy) // exact, but for the quotient
 		}
-		if got := inFull(c.x, c.y); got != want {
+		if got := exactCosine(c.x, c.y); got != want {
 			t.Errorf("%v and %v: %v, want %v", c.x, c.y, got, want)
 		}
 	}
@@ -77,8 +77,9 @@ func TestParallel(t *testing.T) {
 		{[]float32{3e38, 3e38}, []float32{1e-45, 1e-45}, true},
 	} {
 		for range 2 {
-			if got := Parallel(c.x, c.y); got != c.want || (Direction(c.x) == Direction(c.y)) != c.want {
-				t.Errorf("%v and %v: parallel %v, directions %x and %x", c.x, c.y, got, Direction(c.x), Direction(c.y))
+			if got := IsParallel(c.x, c.y); got != c.want || (DirectionHash(c.x) == DirectionHash(c.y)) != c.want {
+				t.Errorf("%v and %v: parallel %v, directions %x and %x", c.x, c.y, got, DirectionHash(c.x),
+					DirectionHash(c.y))
 			}
 			c.x, c.y = c.y, c.x
 		}

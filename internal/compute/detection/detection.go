@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// Ranked returns the precision among the highest scores, as many as there are wrong items, and the
+// PrecisionAndArea returns the precision among the highest scores, as many as there are wrong items, and the
 // area under the ROC curve. Equal scores get their mean rank in the area, and keep their order in the precision.
-func Ranked(score []float64, wrong []bool) (precision, area float64) {
+func PrecisionAndArea(score []float64, wrong []bool) (precision, area float64) {
 	at := make([]int, len(score))
 	n := 0
 	for i := range at {
@@ -41,10 +41,10 @@ func Ranked(score []float64, wrong []bool) (precision, area float64) {
 	return precision, (ranks - m*(m+1)/2) / m / (float64(len(at)) - m)
 }
 
-// Reliability is the mean squared error of probabilities (Brier 1950), and their
+// CalibrationError is the mean squared error of probabilities (Brier 1950), and their
 // expected calibration error: the mean over ten bins, weighted by their items, of the difference between the
 // mean probability and the share that came true.
-func Reliability(p []float64, came []bool) (brier, ece float64) {
+func CalibrationError(p []float64, came []bool) (brier, ece float64) {
 	const bins = 10
 	var mean, share [bins]float64
 	n := float64(len(p))

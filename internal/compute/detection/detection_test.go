@@ -16,7 +16,7 @@ func TestRanked(t *testing.T) {
 		{[]float64{4, 3, 2, 1}, 0.5, 0.75},
 		{[]float64{1, 1, 1, 1}, 0.5, 0.5},
 	} {
-		if p, a := Ranked(c.score, wrong); p != c.precision || a != c.area {
+		if p, a := PrecisionAndArea(c.score, wrong); p != c.precision || a != c.area {
 			t.Errorf("%v: %g and %g, want %g and %g", c.score, p, a, c.precision, c.area)
 		}
 	}
@@ -33,7 +33,7 @@ func TestReliability(t *testing.T) {
 		{[]float64{0.5, 0.5}, []bool{true, false}, 0.25, 0},
 		{[]float64{0.25, 0.25, 0.25, 0.25}, []bool{true, false, false, false}, 0.1875, 0},
 	} {
-		if b, e := Reliability(c.p, c.came); math.Abs(b-c.brier) > 1e-12 || math.Abs(e-c.ece) > 1e-12 {
+		if b, e := CalibrationError(c.p, c.came); math.Abs(b-c.brier) > 1e-12 || math.Abs(e-c.ece) > 1e-12 {
 			t.Errorf("%v: %g and %g, want %g and %g", c.p, b, e, c.brier, c.ece)
 		}
 	}

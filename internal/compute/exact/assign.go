@@ -27,11 +27,11 @@ type Assigner struct {
 
 // NewAssigner codes the rows of x.
 func NewAssigner(x *matrix.Dense) *Assigner {
-	return &Assigner{x, placedSide(quantized.Suited(x.Cols), x, false)}
+	return &Assigner{x, newPlacedSide(quantized.KindFor(x.Cols), x, false)}
 }
 
-// placedSide is a side of rows that are placed already. Columns have the half of their square as half.
-func placedSide(kind Kind, x *matrix.Dense, columns bool) *side {
+// newPlacedSide is a side of rows that are placed already. Columns have the half of their square as half.
+func newPlacedSide(kind Kind, x *matrix.Dense, columns bool) *side {
 	sd := newSide(kind, x.Rows, x.Cols, columns, x)
 	sd.fill(func(c *quantized.Coder, r int) (code quantized.Code, norm, half float64) {
 		square := dot16.Dot(x.Row(r), x.Row(r))
@@ -57,7 +57,7 @@ type table struct {
 // Assign writes the nearest row of c for every row of x, ties to the lowest, and
 // tells whether any differs from what assigned held.
 func (n *Assigner) Assign(ctx context.Context, assigned []int32, c *matrix.Dense) (bool, error) {
-	t := &table{placedSide(n.rows.kept, c, true), c, quantized.Extent{}}
+	t := &table{newPlacedSide(n.rows.kept, c, true), c, quantized.Extent{}}
 	for _, e := range t.blocks {
 		t.most.Include(e)
 	}
@@ -68,16 +68,16 @@ func (n *Assigner) Assign(ctx context.Context, assigned []int32, c *matrix.Dense
 		if n.rows.kept == quantized.Float32 && width >= 128 {
 			panel *= 4 // larger products cost less, where they are most of the work
 		}
-		w := &work{
+		w := &assignScratch{
 			scores: make([]float32, panel*width),
 			tops:   make([]dot16.Top, panel),
-			open:   make([]int32, 0, scan.Room(width)),
+			open:   make([]int32, 0, scan.ListCap(width)),
 		}
 		for p := lo; p < hi; p += panel {
 			end := min(p+panel, hi)
 			n.score(w, p, end, t)
 			for i := p; i < end; i++ {
-				at := n.settle(w, i, w.scores[(i-p)*width:(i-p+1)*width], &w.tops[i-p], t)
+				at := n.assignExactly(w, i, w.scores[(i-p)*width:(i-p+1)*width], &w.tops[i-p], t)
 				if assigned[i] != at {
 					assigned[i] = at
 					changed[lo/rowBlock] = true
@@ -91,8 +91,8 @@ func (n *Assigner) Assign(ctx context.Context, assigned []int32, c *matrix.Dense
 	return slices.Contains(changed, true), nil
 }
 
-// work is what one goroutine needs to assign rows.
-type work struct {
+// assignScratch is what one goroutine needs to assign rows.
+type assignScratch struct {
 	tile   quantized.Tile
 	scores []float32   // of a panel of rows with all centroids
 	tops   []dot16.Top // the best two of each row
@@ -102,7 +102,7 @@ type work struct {
 
 // score fills in the approximate scores of rows p..end-1 with all centroids, and
 // the best two of each. The centroids' coordinates stay in the processor's cache.
-func (n *Assigner) score(w *work, p, end int, t *table) {
+func (n *Assigner) score(w *assignScratch, p, end int, t *table) {
 	width := quantized.Padded(t.n)
 	for r := range w.tops {
 		w.tops[r].Reset()
@@ -119,8 +119,8 @@ func (n *Assigner) score(w *work, p, end int, t *table) {
 	}
 }
 
-// settle returns the nearest centroid of row i.
-func (n *Assigner) settle(w *work, i int, scores []float32, top *dot16.Top, t *table) int32 {
+// assignExactly returns the nearest centroid of row i.
+func (n *Assigner) assignExactly(w *assignScratch, i int, scores []float32, top *dot16.Top, t *table) int32 {
 	first, at, second := top.Result()
 	// How far an approximate score can be from the exact one.
 	kind, own := t.kept, n.rows.extents[i]

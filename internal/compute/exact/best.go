@@ -16,28 +16,28 @@ type Options struct {
 	Distance Distance
 	Memory   int64 // bytes of working memory, about
 	// Progress, if set, is called with the share of the work that is done.
-	Progress func(done float64)
-	Begin    Kind // of the tiles; Automatic, except in tests
+	Progress  func(done float64)
+	FirstKind Kind // of the tiles; Automatic, except in tests
 }
 
-// Best finds the k nearest rows of g for each row of queries, as package rank defines it, without the
+// TopK finds the k nearest rows of g for each row of queries, as package rank defines it, without the
 // items that the queries are. rows and values hold k entries for each query in turn. Its only error is
 // ctx.Err().
-func Best(ctx context.Context, queries, g *matrix.Dense, self Self, k int, opt Options) (rows []int32,
+func TopK(ctx context.Context, queries, g *matrix.Dense, self Self, k int, opt Options) (rows []int32,
 	values []float64, err error) {
 	n := queries.Rows
 	sp := NewSpace(queries, g, opt.Distance)
-	begin := opt.Begin
-	if begin == Automatic {
-		begin = quantized.Suited(g.Cols) // after the first k items few pairs are of interest
+	begin := opt.FirstKind
+	if begin == KindAuto {
+		begin = quantized.KindFor(g.Cols) // after the first k items few pairs are of interest
 	}
 	r := NewRunner(sp, self, opt.Memory/2, begin)
 	perQuery := int64(shortlistLen(k)*candidateBytes + 4*k + 88)
-	cuts := Groups(n, opt.Memory/2, func(int) int64 { return perQuery })
+	cuts := SplitByMemory(n, opt.Memory/2, func(int) int64 { return perQuery })
 	rows, values = make([]int32, n*k), make([]float64, n*k)
 	for c, lo := range cuts[:len(cuts)-1] {
 		hi := cuts[c+1]
-		r.Progress = Share(opt.Progress, lo, hi, n)
+		r.Progress = SubProgress(opt.Progress, lo, hi, n)
 		l := newShortlists(sp, k, lo, hi)
 		l.room.Store(opt.Memory / 4)
 		if err := r.Run(ctx, l, lo, hi); err != nil {
@@ -47,7 +47,7 @@ func Best(ctx context.Context, queries, g *matrix.Dense, self Self, k int, opt O
 			for i := a; i < b; i++ {
 				at := (lo + i) * k
 				l.prune(i)
-				l.settle(i, rows[at:at+k], values[at:at+k])
+				l.writeNearest(i, rows[at:at+k], values[at:at+k])
 			}
 		})
 		if err != nil {
@@ -107,8 +107,8 @@ func (s *shortlists) Take(i, j int, approx, band float64, coarse bool) (again bo
 			return false
 		}
 	}
-	low := quantized.Below(approx - band)
-	s.lists[i] = append(s.lists[i], candidate{low, quantized.Above(approx + band), int32(j)})
+	low := quantized.RoundDown(approx - band)
+	s.lists[i] = append(s.lists[i], candidate{low, quantized.RoundUp(approx + band), int32(j)})
 	s.raise(i, low)
 	if n := len(s.lists[i]); n == cap(s.lists[i]) {
 		s.prune(i)
@@ -160,7 +160,7 @@ func (s *shortlists) prune(i int) {
 		s.lists[i] = slices.Grow(s.lists[i], cap(list))
 		return
 	}
-	items := s.exact(i)[:s.k]
+	items := s.exactItems(i)[:s.k]
 	s.last[i] = &items[s.k-1]
 	near := make(map[int32]bool, s.k)
 	for _, it := range items {
@@ -169,8 +169,8 @@ func (s *shortlists) prune(i int) {
 	s.lists[i] = slices.DeleteFunc(s.lists[i], func(c candidate) bool { return !near[c.row] })
 }
 
-// exact returns the candidates of query i with their exact scores, the nearest first.
-func (s *shortlists) exact(i int) []Item {
+// exactItems returns the candidates of query i with their exact scores, the nearest first.
+func (s *shortlists) exactItems(i int) []Item {
 	items := make([]Item, len(s.lists[i]))
 	for c, cand := range s.lists[i] {
 		items[c] = Item{Score: s.sp.score(s.lo+i, int(cand.row)), Row: cand.row}
@@ -179,9 +179,9 @@ func (s *shortlists) exact(i int) []Item {
 	return items
 }
 
-// settle writes the k nearest of query i.
-func (s *shortlists) settle(i int, rows []int32, values []float64) {
-	for e, it := range s.exact(i)[:len(rows)] {
+// writeNearest writes the k nearest of query i.
+func (s *shortlists) writeNearest(i int, rows []int32, values []float64) {
+	for e, it := range s.exactItems(i)[:len(rows)] {
 		rows[e], values[e] = it.Row, s.sp.value(s.lo+i, it)
 		if s.sp.dist == Euclidean {
 			values[e] = -values[e]

@@ -23,39 +23,39 @@ type Counter interface {
 	Add(i int, ahead []int32)
 }
 
-// mostMarks is the number of marks of a query up to which they are counted in bulk.
-const mostMarks = 64
+// maxBulkMarks is the number of marks of a query up to which they are counted in bulk.
+const maxBulkMarks = 64
 
-// inBulk reports whether a tile whose queries have up to the given number of marks is
+// isBulkWorthwhile reports whether a tile whose queries have up to the given number of marks is
 // better counted in bulk, if that share of pairs is of interest: a mark takes as long
 // as showing one pair in 128.
-func inBulk(marks int, interest float64) bool {
-	return marks <= mostMarks && float64(marks) <= 128*interest
+func isBulkWorthwhile(marks int, interest float64) bool {
+	return marks <= maxBulkMarks && float64(marks) <= 128*interest
 }
 
-// bulk is what counting a tile in bulk needs: of each row and each column, bounds of
+// bulkCounts is what counting a tile in bulk needs: of each row and each column, bounds of
 // the scores that tell which side of a mark an item is on, and the counts.
-type bulk struct {
+type bulkCounts struct {
 	rowMarks, colMarks [block]int // how many
 	most               int        // of any column
-	rowLo, rowHi       [block][mostMarks]float32
-	rowAhead           [block][mostMarks]int32
-	colLo, colHi       [mostMarks][block]float32
-	colAhead           [mostMarks][block]int32
+	rowLo, rowHi       [block][maxBulkMarks]float32
+	rowAhead           [block][maxBulkMarks]int32
+	colLo, colHi       [maxBulkMarks][block]float32
+	colAhead           [maxBulkMarks][block]int32
 	open               [block / 16]uint32
 }
 
 // bulk returns the tile's bounds and zero counts, nil if it is not to be counted in
 // bulk. It follows thresholds.
-func (k *tileTask) bulk(b *buffer, tl tile, mirror bool) *bulk {
+func (k *tileTask) bulk(b *buffer, tl tile, mirror bool) *bulkCounts {
 	c := k.r.counter
 	i0, i1 := k.rows.blockRange(tl.i)
 	j0, j1 := k.cols.blockRange(tl.j)
-	if c == nil || k.r.self.meets(k.rows.lo+i0, k.rows.lo+i1, k.cols.lo+j0, k.cols.lo+j1) {
+	if c == nil || k.r.self.overlaps(k.rows.lo+i0, k.rows.lo+i1, k.cols.lo+j0, k.cols.lo+j1) {
 		return nil
 	}
 	if b.bulk == nil {
-		b.bulk = new(bulk)
+		b.bulk = new(bulkCounts)
 	}
 	u := b.bulk
 	lock := k.lock(tl.i, k.rows)
@@ -63,15 +63,15 @@ func (k *tileTask) bulk(b *buffer, tl tile, mirror bool) *bulk {
 	defer lock.Unlock()
 	for i := i0; i < i1; i++ {
 		marks := c.Marks(k.rows.lo + i - k.r.lo)
-		if !inBulk(len(marks), k.r.interest) {
+		if !isBulkWorthwhile(len(marks), k.r.interest) {
 			return nil
 		}
 		at := i - i0
 		u.rowMarks[at] = len(marks)
 		band, half := b.bandRow[at], float64(k.rows.half[i])
 		for m, s := range marks {
-			u.rowLo[at][m], u.rowHi[at][m], u.rowAhead[at][m] = quantized.Below(s-band+half),
-				quantized.Above(s+band+half), 0
+			u.rowLo[at][m], u.rowHi[at][m], u.rowAhead[at][m] = quantized.RoundDown(s-band+half),
+				quantized.RoundUp(s+band+half), 0
 		}
 	}
 	u.most = 0
@@ -85,7 +85,7 @@ func (k *tileTask) bulk(b *buffer, tl tile, mirror bool) *bulk {
 		u.colMarks[j-j0] = len(c.Marks(k.cols.lo + j - k.r.lo))
 		u.most = max(u.most, u.colMarks[j-j0])
 	}
-	if !inBulk(u.most, k.r.interest) {
+	if !isBulkWorthwhile(u.most, k.r.interest) {
 		return nil
 	}
 	inf := float32(math.Inf(1))
@@ -96,7 +96,8 @@ func (k *tileTask) bulk(b *buffer, tl tile, mirror bool) *bulk {
 	}
 	for j := j0; j < j1; j++ {
 		for m, s := range c.Marks(k.cols.lo + j - k.r.lo) {
-			u.colLo[m][j-j0], u.colHi[m][j-j0] = quantized.Below(s-b.bandCol[j-j0]), quantized.Above(s+b.bandCol[j-j0])
+			u.colLo[m][j-j0], u.colHi[m][j-j0] = quantized.RoundDown(s-b.bandCol[j-j0]),
+				quantized.RoundUp(s+b.bandCol[j-j0])
 		}
 	}
 	return u
@@ -104,7 +105,7 @@ func (k *tileTask) bulk(b *buffer, tl tile, mirror bool) *bulk {
 
 // countRow counts the scores of row i of the side, which is row i-i0 of the block.
 // Pairs that these scores leave open are settled exactly.
-func (k *tileTask) countRow(u *bulk, scores []float32, i, i0, j0 int) {
+func (k *tileTask) countRow(u *bulkCounts, scores []float32, i, i0, j0 int) {
 	c, width := k.r.counter, len(scores)
 	open := u.open[:width/16]
 	at, row, col := i-i0, k.rows.lo+i, k.cols.lo+j0
@@ -112,7 +113,7 @@ func (k *tileTask) countRow(u *bulk, scores []float32, i, i0, j0 int) {
 		ahead, left := dot16.CountRow(scores, u.rowLo[at][m], u.rowHi[at][m], open)
 		u.rowAhead[at][m] += int32(ahead)
 		if left {
-			each(open, func(j int) {
+			forEachBit(open, func(j int) {
 				if c.Nearer(row-k.r.lo, col+j, m) {
 					u.rowAhead[at][m]++
 				}
@@ -122,7 +123,7 @@ func (k *tileTask) countRow(u *bulk, scores []float32, i, i0, j0 int) {
 	for m := range u.most {
 		ahead := &u.colAhead[m]
 		if dot16.CountColumns(ahead[:width], scores, k.rows.half[i], u.colLo[m][:width], u.colHi[m][:width], open) {
-			each(open, func(j int) {
+			forEachBit(open, func(j int) {
 				if c.Nearer(col+j-k.r.lo, row, m) {
 					ahead[j]++
 				}
@@ -131,8 +132,8 @@ func (k *tileTask) countRow(u *bulk, scores []float32, i, i0, j0 int) {
 	}
 }
 
-// each calls f for all bits that are set, 16 a word.
-func each(mask []uint32, f func(j int)) {
+// forEachBit calls f for all bits that are set, 16 a word.
+func forEachBit(mask []uint32, f func(j int)) {
 	for w, m := range mask {
 		for ; m != 0; m &= m - 1 {
 			f(16*w + bits.TrailingZeros32(m))
@@ -141,7 +142,7 @@ func each(mask []uint32, f func(j int)) {
 }
 
 // addCounts gives the sink the counts of a tile.
-func (k *tileTask) addCounts(u *bulk, tl tile, mirror bool) {
+func (k *tileTask) addCounts(u *bulkCounts, tl tile, mirror bool) {
 	c := k.r.counter
 	i0, i1 := k.rows.blockRange(tl.i)
 	j0, j1 := k.cols.blockRange(tl.j)
@@ -163,7 +164,7 @@ func (k *tileTask) addCounts(u *bulk, tl tile, mirror bool) {
 			if n == 0 {
 				continue
 			}
-			var ahead [mostMarks]int32
+			var ahead [maxBulkMarks]int32
 			for m := range n {
 				ahead[m] = u.colAhead[m][j-j0]
 			}

@@ -40,7 +40,7 @@ type scorer struct {
 func newScorer(q, g *matrix.Dense, d Distance) *scorer {
 	s := &scorer{dist: d, q: q, g: g}
 	if d == Cosine {
-		s.slack = cosine.Slack(g.Cols)
+		s.slack = cosine.ErrorBound(g.Cols)
 		s.gInv = inverseNorms(g)
 		s.qInv = s.gInv
 		if q != g {
@@ -94,20 +94,20 @@ func Between(q, g *matrix.Dense, d Distance) func(i, j int) float64 {
 		return func(i, j int) float64 {
 			x, y := q.Row(i), g.Row(j)
 			far := 1 - dot16.Dot(x, y)*s.qInv[i]*s.gInv[j]
-			if leading(far-slack) == leading(far+slack) {
+			if leadingBits(far-slack) == leadingBits(far+slack) {
 				return far
 			}
 			if far < slack && dot16.SquaredDistance(x, y) == 0 { // which is faster to tell
 				return 0
 			}
-			return 1 - cosine.Of(x, y)
+			return 1 - cosine.Similarity(x, y)
 		}
 	}
 	return func(i, j int) float64 { return -s.score(i, j) }
 }
 
-// leading is the sign, the exponent and the first 20 significant bits.
-func leading(v float64) uint64 { return math.Float64bits(v) >> (52 - 19) }
+// leadingBits is the sign, the exponent and the first 20 significant bits.
+func leadingBits(v float64) uint64 { return math.Float64bits(v) >> (52 - 19) }
 
 // Finite looks for NaN and infinities in x. It returns how many rows have one, and the place of the
 // first.

@@ -20,33 +20,33 @@ type head struct {
 	guessed float64
 	// Where so many items tie that the list stays full, it holds the best depth of those
 	// seen by exact scores; last is the last of these.
-	crowded bool
+	hasTies bool
 	last    Item
 }
 
-// roomFor is the length of the list of a head.
-func roomFor(depth int) int { return (depth + depth/2 + 256) &^ 15 }
+// listLen is the length of the list of a head.
+func listLen(depth int) int { return (depth + depth/2 + 256) &^ 15 }
 
 // keptBytes is the storage of an item of a list.
 const keptBytes = 8
 
-// begin forgets all items.
-func (h *head) begin() {
-	h.near, h.row, h.crowded = h.near[:0], h.row[:0], false
+// reset forgets all items.
+func (h *head) reset() {
+	h.near, h.row, h.hasTies = h.near[:0], h.row[:0], false
 	h.floor, h.guessed, h.least = math.Inf(-1), math.Inf(-1), -math.MaxFloat32
 }
 
-// header fills heads.
-type header struct {
-	*nearness
+// headFiller fills heads.
+type headFiller struct {
+	*nearScorer
 	open   []uint32
 	sorted sorter
 }
 
-// takeAll shows a head gallery rows, and returns how many of them it keeps.
-func (c *header) takeAll(h *head, i int, at []int32) (kept int) {
+// offerAll shows a head gallery rows, and returns how many of them it keeps.
+func (c *headFiller) offerAll(h *head, i int, at []int32) (kept int) {
 	scores := c.scores(i, at)
-	for len(at) > 0 && !h.crowded {
+	for len(at) > 0 && !h.hasTies {
 		// An item below the floor is overwritten by the next. That is hard to predict,
 		// so there is no branch on it.
 		n := len(h.near)
@@ -67,19 +67,19 @@ func (c *header) takeAll(h *head, i int, at []int32) (kept int) {
 		}
 	}
 	for k, s := range scores {
-		if c.takeCrowded(h, i, at[k], s) {
+		if c.offerTied(h, i, at[k], s) {
 			kept++
 		}
 	}
 	return kept
 }
 
-// takeCrowded is for a head whose list was full of ties.
-func (c *header) takeCrowded(h *head, i int, j int32, near float32) bool {
+// offerTied is for a head whose list was full of ties.
+func (c *headFiller) offerTied(h *head, i int, j int32, near float32) bool {
 	if near < h.least {
 		return false
 	}
-	if c.below(near) <= h.last.Score {
+	if c.lowerBound(near) <= h.last.Score {
 		if it := c.sp.Item(i, j); c.sp.Compare(i, &it, &h.last) > 0 {
 			return false
 		}
@@ -92,8 +92,8 @@ func (c *header) takeCrowded(h *head, i int, j int32, near float32) bool {
 }
 
 // prune makes room in a full list.
-func (c *header) prune(h *head, i int) {
-	c.raise(h, h.depth)
+func (c *headFiller) prune(h *head, i int) {
+	c.raiseFloor(h, h.depth)
 	if len(h.near) <= cap(h.near)-cap(h.near)/8 {
 		return
 	}
@@ -106,49 +106,49 @@ func (c *header) prune(h *head, i int) {
 	for _, it := range items[:h.depth] {
 		h.near, h.row = append(h.near, float32(it.Score)), append(h.row, it.Row)
 	}
-	h.crowded, h.last = true, items[h.depth-1]
-	c.lift(h, h.last.Score)
+	h.hasTies, h.last = true, items[h.depth-1]
+	c.setFloor(h, h.last.Score)
 }
 
-// start guesses the first floor from approximate scores of some of all items.
-func (c *header) start(h *head, scores []float32, half float32, all int) {
-	n := expected(h.depth, float64(len(scores))/float64(all))
+// guessFirstFloor guesses the first floor from approximate scores of some of all items.
+func (c *headFiller) guessFirstFloor(h *head, scores []float32, half float32, all int) {
+	n := rankBound(h.depth, float64(len(scores))/float64(all))
 	if n < len(scores) {
-		c.lift(h, float64(c.nth(scores, n, -math.MaxFloat32))-float64(half))
+		c.setFloor(h, float64(c.nthLargest(scores, n, -math.MaxFloat32))-float64(half))
 		h.guessed = h.floor
 	}
 }
 
-// guess raises the floor when the given share of all items has been seen.
-func (c *header) guess(h *head, seen float64) {
-	if !h.crowded && c.raise(h, expected(h.depth, seen)) {
+// guessFloor raises the floor when the given share of all items has been seen.
+func (c *headFiller) guessFloor(h *head, seen float64) {
+	if !h.hasTies && c.raiseFloor(h, rankBound(h.depth, seen)) {
 		h.guessed = h.floor
 	}
 }
 
-// expected returns a number that is almost never reached by the number of the first depth items that are in a random
+// rankBound returns a number that is almost never reached by the number of the first depth items that are in a random
 // share of all items.
-func expected(depth int, seen float64) int {
+func rankBound(depth int, seen float64) int {
 	mean := float64(depth) * seen
 	return int(mean+3.5*math.Sqrt(mean*(1-seen))) + 3
 }
 
-// raise lifts the floor to a score that the n-th best item certainly reaches, if that is higher.
-func (c *header) raise(h *head, n int) bool {
+// raiseFloor lifts the floor to a score that the n-th best item certainly reaches, if that is higher.
+func (c *headFiller) raiseFloor(h *head, n int) bool {
 	if len(h.near) < n {
 		return false
 	}
-	floor := c.below(c.nth(h.near, n, under(h.least)))
+	floor := c.lowerBound(c.nthLargest(h.near, n, nextBelow(h.least)))
 	if floor <= h.floor {
 		return false
 	}
-	c.drop(h, floor)
+	c.dropBelow(h, floor)
 	return true
 }
 
-// drop sets the floor and leaves out what is below it.
-func (c *header) drop(h *head, floor float64) {
-	c.lift(h, floor)
+// dropBelow sets the floor and leaves out what is below it.
+func (c *headFiller) dropBelow(h *head, floor float64) {
+	c.setFloor(h, floor)
 	k := 0
 	for e, s := range h.near {
 		h.near[k], h.row[k] = s, h.row[e]
@@ -159,23 +159,23 @@ func (c *header) drop(h *head, floor float64) {
 	h.near, h.row = h.near[:k], h.row[:k]
 }
 
-// lift sets the floor.
-func (c *header) lift(h *head, floor float64) {
-	h.floor, h.least = floor, quantized.Below(c.least(floor))
+// setFloor sets the floor.
+func (c *headFiller) setFloor(h *head, floor float64) {
+	h.floor, h.least = floor, quantized.RoundDown(c.nearFloor(floor))
 }
 
-// close drops the items that are certainly not among the first depth, and reports whether all of
+// dropExcess drops the items that are certainly not among the first depth, and reports whether all of
 // the first are there: whether as many reach each floor that was a guess.
-func (c *header) close(h *head) bool {
+func (c *headFiller) dropExcess(h *head) bool {
 	if len(h.near) < h.depth {
 		return false
 	}
-	if floor := c.below(c.nth(h.near, h.depth, under(h.least))); floor >= h.guessed {
-		c.drop(h, floor)
+	if floor := c.lowerBound(c.nthLargest(h.near, h.depth, nextBelow(h.least))); floor >= h.guessed {
+		c.dropBelow(h, floor)
 		return true
 	}
-	return h.crowded && h.last.Score >= h.guessed
+	return h.hasTies && h.last.Score >= h.guessed
 }
 
-// under is the number below v.
-func under(v float32) float32 { return math.Nextafter32(v, float32(math.Inf(-1))) }
+// nextBelow is the number below v.
+func nextBelow(v float32) float32 { return math.Nextafter32(v, float32(math.Inf(-1))) }

@@ -13,8 +13,8 @@ import (
 type Item struct {
 	Score float64
 	Row   int32
-	// Settled reports whether the score is a cosine rounded once.
-	Settled bool
+	// IsFinal reports whether the score is a cosine rounded once.
+	IsFinal bool
 }
 
 // compareItems orders the nearest first, ties by the lowest row. It holds for items whose
@@ -26,50 +26,50 @@ func compareItems(a, b Item) int {
 	return cmp.Compare(a.Row, b.Row)
 }
 
-// open reports whether rounding may have changed the order of two scores.
-func (s *scorer) open(a, b float64) bool { return s.slack > 0 && math.Abs(a-b) <= 2*s.slack }
+// isAmbiguous reports whether rounding may have changed the order of two scores.
+func (s *scorer) isAmbiguous(a, b float64) bool { return s.slack > 0 && math.Abs(a-b) <= 2*s.slack }
 
-// settle makes the score of an item of query i final.
-func (s *scorer) settle(i int, it *Item) {
-	if it.Settled = it.Settled || s.qInv[i] == 0; !it.Settled { // a row of zeros has cosine 0 with all
-		it.Score, it.Settled = cosine.Of(s.q.Row(i), s.g.Row(int(it.Row))), true
+// finalize makes the score of an item of query i final.
+func (s *scorer) finalize(i int, it *Item) {
+	if it.IsFinal = it.IsFinal || s.qInv[i] == 0; !it.IsFinal { // a row of zeros has cosine 0 with all
+		it.Score, it.IsFinal = cosine.Similarity(s.q.Row(i), s.g.Row(int(it.Row))), true
 	}
 }
 
 // Compare is compareItems for items of query i whose scores may be close. It settles these,
 // unless their rows are parallel.
 func (s *scorer) Compare(i int, a, b *Item) int {
-	if s.open(a.Score, b.Score) {
-		if s.parallel(a, b) {
+	if s.isAmbiguous(a.Score, b.Score) {
+		if s.areParallel(a, b) {
 			return cmp.Compare(a.Row, b.Row)
 		}
-		s.settle(i, a)
-		s.settle(i, b)
+		s.finalize(i, a)
+		s.finalize(i, b)
 	}
 	return compareItems(*a, *b)
 }
 
-// parallel reports whether the rows of two items differ only in length: then they have equal
+// areParallel reports whether the rows of two items differ only in length: then they have equal
 // cosines. That is faster than settling, and it holds for most items where embeddings have collapsed.
-func (s *scorer) parallel(a, b *Item) bool {
+func (s *scorer) areParallel(a, b *Item) bool {
 	if a.Row == b.Row {
 		return true
 	}
-	if s.compared() {
+	if s.knowsDirections() {
 		return s.direction[a.Row] == s.direction[b.Row]
 	}
 	s.looks.Add(1)
-	return cosine.Parallel(s.g.Row(int(a.Row)), s.g.Row(int(b.Row)))
+	return cosine.IsParallel(s.g.Row(int(a.Row)), s.g.Row(int(b.Row)))
 }
 
 // SameDirection reports whether two gallery rows are known to be parallel, without comparing them.
 func (s *scorer) SameDirection(a, b int32) bool {
-	return s.compared() && s.direction[a] == s.direction[b]
+	return s.knowsDirections() && s.direction[a] == s.direction[b]
 }
 
-// compared reports whether the directions of all rows are known. They are found once as many pairs were
+// knowsDirections reports whether the directions of all rows are known. They are found once as many pairs were
 // compared as there are rows.
-func (s *scorer) compared() bool {
+func (s *scorer) knowsDirections() bool {
 	if s.looks.Load() <= int64(s.g.Rows) {
 		return false
 	}
@@ -83,14 +83,14 @@ func (s *scorer) findDirections() {
 	hash := make([]uint64, n)
 	par.For(n, 64, func(lo, hi int) {
 		for j := lo; j < hi; j++ {
-			hash[j] = cosine.Direction(s.g.Row(j))
+			hash[j] = cosine.DirectionHash(s.g.Row(j))
 		}
 	})
 	s.direction = make([]int32, n)
 	first := make(map[uint64][]int32, n)
 	for j := range n {
 		rows := first[hash[j]]
-		k := slices.IndexFunc(rows, func(r int32) bool { return cosine.Parallel(s.g.Row(int(r)), s.g.Row(j)) })
+		k := slices.IndexFunc(rows, func(r int32) bool { return cosine.IsParallel(s.g.Row(int(r)), s.g.Row(j)) })
 		if k < 0 {
 			k = len(rows)
 			rows = append(rows, int32(j))
@@ -105,7 +105,7 @@ func (s *scorer) findDirections() {
 func (s *scorer) Sort(i int, items []Item) {
 	slices.SortFunc(items, compareItems)
 	if s.slack > 0 {
-		SortClose(items, len(items), s.slack, func(it *Item) { s.settle(i, it) }, s.parallel, compareItems)
+		SortClose(items, len(items), s.slack, func(it *Item) { s.finalize(i, it) }, s.areParallel, compareItems)
 	}
 }
 
@@ -123,7 +123,7 @@ func SortClose(items []Item, n int, slack float64, settle func(*Item), parallel 
 			settle(&items[from])
 			for k := from + 1; k < to; k++ {
 				if before := items[k-1]; parallel(&before, &items[k]) {
-					items[k].Score, items[k].Settled = before.Score, true
+					items[k].Score, items[k].IsFinal = before.Score, true
 					continue
 				}
 				settle(&items[k])
@@ -134,13 +134,13 @@ func SortClose(items []Item, n int, slack float64, settle func(*Item), parallel 
 	}
 }
 
-// Extreme reports whether a cosine may be 1 or -1: it is reported only after it is settled.
-func Extreme(cosine, slack float64) bool { return slack > 0 && math.Abs(cosine) >= 1-2*slack }
+// IsExtreme reports whether a cosine may be 1 or -1: it is reported only after it is settled.
+func IsExtreme(cosine, slack float64) bool { return slack > 0 && math.Abs(cosine) >= 1-2*slack }
 
 // value returns the score that is reported for an item. A cosine that may be 1 or -1 is settled first.
 func (s *scorer) value(i int, it Item) float64 {
-	if Extreme(it.Score, s.slack) {
-		s.settle(i, &it)
+	if IsExtreme(it.Score, s.slack) {
+		s.finalize(i, &it)
 	}
 	return it.Score
 }

@@ -20,10 +20,10 @@ func (h *Head) Rows() []int32 { return h.head.row }
 func (h *Head) Ahead(place int) int {
 	t, near, rows, sp, i := h.t, h.head.near, h.head.row, h.t.sp, h.Query
 	lo, hi := t.window(near[place])
-	ahead, _ := dot16.CountRow(t.pad(near), lo, hi, t.header.open)
+	ahead, _ := dot16.CountRow(t.padScores(near), lo, hi, t.headFiller.open)
 	var own Item // if there is something to compare it with
 	known := false
-	each(t.header.open, func(e int) {
+	forEachBit(t.headFiller.open, func(e int) {
 		if e == place {
 			return
 		}
@@ -40,12 +40,12 @@ func (h *Head) Ahead(place int) int {
 // Ordered returns the items, the nearest first. A run of items whose near scores leave their order
 // open is put in the order of their exact scores where matters says that this decides something.
 func (h *Head) Ordered(matters func([]Item) bool) []Item {
-	c, sp, i := h.t.nearness, h.t.sp, h.Query
+	c, sp, i := h.t.nearScorer, h.t.sp, h.Query
 	items := h.t.sorted.sort(h.head.near, h.head.row)
 	depth := min(h.Depth, len(items)) // a query that is an item has one item less
 	for from := 0; from < depth; {
 		to := from + 1
-		for to < len(items) && c.above(float32(items[to].Score)) >= c.below(float32(items[to-1].Score)) {
+		for to < len(items) && c.upperBound(float32(items[to].Score)) >= c.lowerBound(float32(items[to-1].Score)) {
 			to++
 		}
 		if to-from > 1 && matters(items[from:to]) {

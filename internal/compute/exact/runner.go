@@ -31,7 +31,7 @@ type Sink interface {
 // products.
 type Runner struct {
 	sp      *Space
-	near    *nearness // of pairs that 8 bits leave open
+	near    *nearScorer // of pairs that 8 bits leave open
 	self    Self
 	kept    Kind
 	coarser bool // 8 bits may be tried
@@ -50,10 +50,10 @@ type Runner struct {
 // NewRunner makes a runner whose sides take up at most the given bytes. Its tiles begin
 // with the given precision; Automatic is for sinks that first ask for most pairs.
 func NewRunner(sp *Space, self Self, memory int64, begin Kind) *Runner {
-	r := &Runner{sp: sp, near: newNearness(sp), self: self, kept: begin, Progress: func(float64) {}}
-	if begin == Automatic {
-		r.kept = quantized.Finest()
-		r.coarser = quantized.Suited(sp.g.Cols) == quantized.Bits8
+	r := &Runner{sp: sp, near: newNearScorer(sp), self: self, kept: begin, Progress: func(float64) {}}
+	if begin == KindAuto {
+		r.kept = quantized.FinestFastKind()
+		r.coarser = quantized.KindFor(sp.g.Cols) == quantized.Bits8
 	}
 	r.buffers.New = func() any { return newBuffer() }
 	// As integers of 16 bits, even if 8 turn out to be enough.
@@ -62,9 +62,9 @@ func NewRunner(sp *Space, self Self, memory int64, begin Kind) *Runner {
 	return r
 }
 
-// Groups cuts n queries into ranges whose needs fit in the given bytes: range g is
+// SplitByMemory cuts n queries into ranges whose needs fit in the given bytes: range g is
 // cuts[g]..cuts[g+1].
-func Groups(n int, memory int64, need func(i int) int64) []int {
+func SplitByMemory(n int, memory int64, need func(i int) int64) []int {
 	out := []int{0}
 	var used int64
 	for i := range n {
@@ -78,8 +78,8 @@ func Groups(n int, memory int64, need func(i int) int64) []int {
 	return append(out, n)
 }
 
-// Share is a progress function for the part lo..hi of n, of one for all, which may be nil.
-func Share(progress func(float64), lo, hi, n int) func(float64) {
+// SubProgress is a progress function for the part lo..hi of n, of one for all, which may be nil.
+func SubProgress(progress func(float64), lo, hi, n int) func(float64) {
 	return func(done float64) {
 		if progress != nil {
 			progress((float64(lo) + done*float64(hi-lo)) / float64(n))
@@ -91,7 +91,7 @@ func Share(progress func(float64), lo, hi, n int) func(float64) {
 func (r *Runner) Run(ctx context.Context, s Sink, lo, hi int) error {
 	r.sink, r.lo, r.hi, r.locks = s, lo, hi, make([]sync.Mutex, (hi-lo)/block+1)
 	r.counter, r.interest = nil, 2
-	if c, ok := s.(Counter); ok && dot16.Fast() {
+	if c, ok := s.(Counter); ok && dot16.IsFast() {
 		r.counter = c
 	}
 	n := r.sp.g.Rows
@@ -103,7 +103,7 @@ func (r *Runner) Run(ctx context.Context, s Sink, lo, hi int) error {
 	}
 	for qlo := lo; qlo < hi; qlo += r.span {
 		qhi := min(qlo+r.span, hi)
-		rows := r.sp.queries(qlo, qhi, r.kept)
+		rows := r.sp.querySide(qlo, qhi, r.kept)
 		first := 0
 		if both {
 			first = qlo
@@ -111,10 +111,10 @@ func (r *Runner) Run(ctx context.Context, s Sink, lo, hi int) error {
 		for glo := first; glo < n; glo += r.span {
 			ghi := min(glo+r.span, n)
 			if rows.kept != r.kept { // decided after the last tile of the span before
-				rows = r.sp.queries(qlo, qhi, r.kept)
+				rows = r.sp.querySide(qlo, qhi, r.kept)
 			}
-			cols := r.sp.items(nil, glo, ghi, r.kept)
-			tiles := order(len(rows.blocks), len(cols.blocks), both && glo == qlo)
+			cols := r.sp.itemSide(nil, glo, ghi, r.kept)
+			tiles := tileOrder(len(rows.blocks), len(cols.blocks), both && glo == qlo)
 			for len(tiles) > 0 {
 				k := 64 // tiles between reports of progress
 				if r.coarser || r.kept == quantized.Bits8 || r.counter != nil && r.interest > 1./64 {
@@ -128,9 +128,9 @@ func (r *Runner) Run(ctx context.Context, s Sink, lo, hi int) error {
 				tiles = tiles[k:]
 				done += k
 				r.Progress(float64(done) / float64(total))
-				if r.decide(t, done > total/16) && len(tiles) > 0 {
-					rows = r.sp.queries(qlo, qhi, r.kept)
-					cols = r.sp.items(nil, glo, ghi, r.kept)
+				if r.adjustKind(t, done > total/16) && len(tiles) > 0 {
+					rows = r.sp.querySide(qlo, qhi, r.kept)
+					cols = r.sp.itemSide(nil, glo, ghi, r.kept)
 				}
 			}
 		}
@@ -138,11 +138,11 @@ func (r *Runner) Run(ctx context.Context, s Sink, lo, hi int) error {
 	return nil
 }
 
-// decide reports whether the tiles after t are better computed at another precision: in 8
+// adjustKind reports whether the tiles after t are better computed at another precision: in 8
 // bits once so few pairs are of interest that those which 8 bits leave open will be few,
 // and in 16 for good where they are not, except among the first tiles, in which most
 // pairs are of interest. It changes no result.
-func (r *Runner) decide(t *tileTask, settled bool) (changed bool) {
+func (r *Runner) adjustKind(t *tileTask, settled bool) (changed bool) {
 	pairs := int64(len(t.tiles) * block * block)
 	r.interest = float64(t.shown.Load()) / float64(pairs)
 	few := r.interest < 1./64
@@ -161,10 +161,10 @@ func (r *Runner) decide(t *tileTask, settled bool) (changed bool) {
 // tile is a block of rows and a block of columns.
 type tile struct{ i, j int }
 
-// order lists the tiles of a side's rows and columns, of a triangle only those on
+// tileOrder lists the tiles of a side's rows and columns, of a triangle only those on
 // and above the diagonal, so that tiles computed at the same time share neither
 // rows nor columns and do not wait for each other's locks.
-func order(rows, cols int, triangle bool) []tile {
+func tileOrder(rows, cols int, triangle bool) []tile {
 	var out []tile
 	for shift := range cols {
 		for i := range rows {
@@ -189,13 +189,13 @@ type buffer struct {
 	bandRow []float64
 	bandCol []float64
 	cols    dot16.Columns
-	bulk    *bulk
+	bulk    *bulkCounts
 }
 
 func newBuffer() *buffer {
 	return &buffer{
-		scores:  make([]float32, quantized.MostRows*block),
-		mask:    make([]uint32, quantized.MostRows*block/16),
+		scores:  make([]float32, quantized.MaxPanel*block),
+		mask:    make([]uint32, quantized.MaxPanel*block/16),
 		rowLo:   make([]float32, block),
 		bandRow: make([]float64, block),
 		bandCol: make([]float64, block),
@@ -269,7 +269,7 @@ func (k *tileTask) thresholds(b *buffer, tl tile, mirror bool) bool {
 	for i := i0; i < i1; i++ {
 		b.bandRow[i-i0] = k.rows.band(i, k.cols.blocks[tl.j], k.r.sp)
 		low := k.r.sink.Lowest(k.rows.lo + i - k.r.lo)
-		b.rowLo[i-i0] = quantized.Below(low - b.bandRow[i-i0] + float64(k.rows.half[i]))
+		b.rowLo[i-i0] = quantized.RoundDown(low - b.bandRow[i-i0] + float64(k.rows.half[i]))
 		wanted = wanted || b.rowLo[i-i0] < inf
 	}
 	lock.Unlock()
@@ -284,7 +284,7 @@ func (k *tileTask) thresholds(b *buffer, tl tile, mirror bool) bool {
 	lock.Lock()
 	for j := j0; j < j1; j++ {
 		b.bandCol[j-j0] = k.cols.band(j, k.rows.blocks[tl.i], k.r.sp)
-		b.cols.Lo[j-j0] = quantized.Below(k.r.sink.Lowest(k.cols.lo+j-k.r.lo) - b.bandCol[j-j0])
+		b.cols.Lo[j-j0] = quantized.RoundDown(k.r.sink.Lowest(k.cols.lo+j-k.r.lo) - b.bandCol[j-j0])
 		wanted = wanted || b.cols.Lo[j-j0] < inf
 	}
 	lock.Unlock()
@@ -320,7 +320,7 @@ func (k *tileTask) count(b *buffer, tl tile, p, end, i0, j0, width int, mirror b
 				switch {
 				case bit >= 16:
 					again += k.show(col-lo, row, score, b.bandCol[j])
-				case col != k.r.self.Of(row):
+				case col != k.r.self.ItemOf(row):
 					again += k.show(row-lo, col, score, b.bandRow[i-i0])
 				}
 			}
@@ -334,7 +334,7 @@ func (k *tileTask) count(b *buffer, tl tile, p, end, i0, j0, width int, mirror b
 // score if it asks for that.
 func (k *tileTask) show(i, j int, score, band float64) (again int) {
 	if s := k.r.sink; s.Take(i, j, score, band, k.rows.kept == quantized.Bits8) {
-		score = k.r.near.near(k.r.lo+i, j)
+		score = k.r.near.score(k.r.lo+i, j)
 		s.Take(i, j, score, k.r.near.band(score), false)
 		return 1
 	}

@@ -30,7 +30,7 @@ func crowded(n, d, groups int) *matrix.Dense {
 }
 
 func TestEightBitsWhereTheyAreEnough(t *testing.T) {
-	if !dot8.Fast() {
+	if !dot8.IsFast() {
 		t.Skip("no fast products of 8-bit integers here")
 	}
 	const n, d, memory = 8*block - 3, 48, 256 << 20
@@ -40,9 +40,9 @@ func TestEightBitsWhereTheyAreEnough(t *testing.T) {
 		x           *matrix.Dense
 		begin, want quantized.Kind
 	}{
-		{"crowded", crowded(n, d, 3), Automatic, quantized.Bits16},
+		{"crowded", crowded(n, d, 3), KindAuto, quantized.Bits16},
 		{"crowded", crowded(n, d, 3), quantized.Bits8, quantized.Bits16},
-		{"spread", crowded(n, d, n), Automatic, quantized.Bits8},
+		{"spread", crowded(n, d, n), KindAuto, quantized.Bits8},
 	} {
 		sp := NewSpace(c.x, c.x, Euclidean)
 		r := NewRunner(sp, Self{Same: true}, memory, c.begin)
@@ -54,11 +54,12 @@ func TestEightBitsWhereTheyAreEnough(t *testing.T) {
 		if r.kept != c.want {
 			t.Errorf("%s: ended with %v, want %v", c.name, r.kept, c.want)
 		}
-		rows, values, err := Best(ctx, c.x, c.x, Self{Same: true}, k, Options{Memory: memory, Begin: quantized.Bits16})
+		rows, values, err := TopK(ctx, c.x, c.x, Self{Same: true}, k,
+			Options{Memory: memory, FirstKind: quantized.Bits16})
 		if err != nil {
 			t.Fatal(err)
 		}
-		gotRows, gotValues, err := Best(ctx, c.x, c.x, Self{Same: true}, k, Options{Memory: memory})
+		gotRows, gotValues, err := TopK(ctx, c.x, c.x, Self{Same: true}, k, Options{Memory: memory})
 		if err != nil || !slices.Equal(gotRows, rows) || !slices.Equal(gotValues, values) {
 			t.Errorf("%s: differs from 16 bits (%v)", c.name, err)
 		}
@@ -76,10 +77,10 @@ func TestBandsHold(t *testing.T) {
 			fill(rng, x)
 			for _, dist := range []Distance{Euclidean, Cosine, Dot} {
 				sp := NewSpace(x, x, dist)
-				near := newNearness(sp)
+				near := newNearScorer(sp)
 				for _, kept := range []quantized.Kind{quantized.Float32, quantized.Bits16, quantized.Bits8} {
 					what := fmt.Sprintf("%s, d %d, %v, precision %d", name, d, dist, kept)
-					rows, cols := sp.queries(0, 60, kept), sp.items(nil, 0, 60, kept)
+					rows, cols := sp.querySide(0, 60, kept), sp.itemSide(nil, 0, 60, kept)
 					var tile quantized.Tile
 					tile.Begin(rows.rows, 0, 60, cols.cols, 0, 60)
 					scores, mask := make([]float32, 64), make([]uint32, 4)
@@ -94,7 +95,7 @@ func TestBandsHold(t *testing.T) {
 								if e := math.Abs(v - sp.exact(i, j)); !(e <= band) {
 									t.Fatalf("%s: %d, %d off by %g, band %g", what, i, j, e, band)
 								}
-								s := near.near(i, j)
+								s := near.score(i, j)
 								if e := math.Abs(s - sp.exact(i, j)); !(e <= near.band(s)) {
 									t.Fatalf("%s: %d, %d in float32 off by %g, band %g", what, i, j, e, near.band(s))
 								}

@@ -8,30 +8,30 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/scan"
 )
 
-// nth is about the n-th largest score, counted from 1: at least n are above it, and
+// nthLargest is about the n-th largest score, counted from 1: at least n are above it, and
 // where there are no ties no more. There are n, above low, and room for whole registers.
-func (c *header) nth(scores []float32, n int, low float32) float32 {
-	padded := c.pad(scores)
+func (c *headFiller) nthLargest(scores []float32, n int, low float32) float32 {
+	padded := c.padScores(scores)
 	high, _ := scan.MaxBelow(scores, float32(math.Inf(1)))
 	// n scores are above lo, but not above hi.
-	lo, hi := rising(low), rising(high)
+	lo, hi := orderedBits(low), orderedBits(high)
 	for hi-lo > 1 {
 		mid := lo + (hi-lo)/2
-		above, _ := dot16.CountRow(padded, float32(math.Inf(1)), fromRising(mid), c.open)
+		above, _ := dot16.CountRow(padded, float32(math.Inf(1)), fromOrderedBits(mid), c.open)
 		switch {
 		case above == n:
-			return fromRising(mid)
+			return fromOrderedBits(mid)
 		case above > n:
 			lo = mid
 		default:
 			hi = mid
 		}
 	}
-	return fromRising(lo)
+	return fromOrderedBits(lo)
 }
 
-// pad fills up the last register, and makes room for a bit of each score.
-func (c *header) pad(scores []float32) []float32 {
+// padScores fills up the last register, and makes room for a bit of each score.
+func (c *headFiller) padScores(scores []float32) []float32 {
 	whole := (len(scores) + 15) &^ 15
 	padded := scores[:whole]
 	for k := len(scores); k < whole; k++ {
@@ -41,8 +41,8 @@ func (c *header) pad(scores []float32) []float32 {
 	return padded
 }
 
-// rising turns a finite number into an integer of the same order.
-func rising(v float32) int64 {
+// orderedBits turns a finite number into an integer of the same order.
+func orderedBits(v float32) int64 {
 	b := math.Float32bits(v)
 	if b>>31 != 0 {
 		return -int64(b &^ (1 << 31))
@@ -50,8 +50,8 @@ func rising(v float32) int64 {
 	return int64(b)
 }
 
-// fromRising is the number that rising made an integer of.
-func fromRising(k int64) float32 {
+// fromOrderedBits is the number that rising made an integer of.
+func fromOrderedBits(k int64) float32 {
 	if k < 0 {
 		return -math.Float32frombits(uint32(-k))
 	}

@@ -9,7 +9,7 @@ import (
 
 func TestNth(t *testing.T) {
 	rng := rand.New(rand.NewPCG(24, 25))
-	var h header
+	var h headFiller
 	for n := 1; n < 200; n++ {
 		v := make([]float32, n, n+16)
 		for i := range v {
@@ -18,7 +18,7 @@ func TestNth(t *testing.T) {
 		sorted := slices.Clone(v)
 		slices.Sort(sorted)
 		for k := 1; k <= n; k++ {
-			got := h.nth(v, k, -math.MaxFloat32)
+			got := h.nthLargest(v, k, -math.MaxFloat32)
 			above := 0
 			for _, s := range v {
 				if s > got {

@@ -11,8 +11,8 @@ type Self struct {
 	Item []int32
 }
 
-// Of returns the item that query i is, or -1.
-func (s Self) Of(i int) int {
+// ItemOf returns the item that query i is, or -1.
+func (s Self) ItemOf(i int) int {
 	switch {
 	case s.Same:
 		return i
@@ -22,24 +22,24 @@ func (s Self) Of(i int) int {
 	return int(s.Item[i])
 }
 
-// Others returns the largest number of items in the ranking of a query, for a gallery of n items.
-func (s Self) Others(n int) int {
+// MaxOthers returns the largest number of items in the ranking of a query, for a gallery of n items.
+func (s Self) MaxOthers(n int) int {
 	if s.Same || len(s.Item) > 0 && !slices.Contains(s.Item, -1) {
 		return n - 1
 	}
 	return n
 }
 
-// Fewest returns the least number of items in the ranking of a query, for a gallery of n items.
-func (s Self) Fewest(n int) int {
+// MinOthers returns the least number of items in the ranking of a query, for a gallery of n items.
+func (s Self) MinOthers(n int) int {
 	if s.Same || slices.ContainsFunc(s.Item, func(j int32) bool { return j >= 0 }) {
 		return n - 1
 	}
 	return n
 }
 
-// meets reports whether one of the queries lo..hi-1 is one of the items from..to-1.
-func (s Self) meets(lo, hi, from, to int) bool {
+// overlaps reports whether one of the queries lo..hi-1 is one of the items from..to-1.
+func (s Self) overlaps(lo, hi, from, to int) bool {
 	if s.Same {
 		return lo < to && from < hi
 	}

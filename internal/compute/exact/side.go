@@ -19,8 +19,8 @@ const block = Block
 // Kind is how rows are coded.
 type Kind = quantized.Kind
 
-// Automatic is to be what suits the machine and the rows.
-const Automatic Kind = 0
+// KindAuto is to be what suits the machine and the rows.
+const KindAuto Kind = 0
 
 // side is a range of rows made ready for tiles, as the rows or as the columns of these.
 type side struct {
@@ -95,13 +95,13 @@ func (sd *side) fill(place func(c *quantized.Coder, r int) (code quantized.Code,
 	})
 }
 
-// queries makes queries lo..hi-1 rows of tiles.
-func (s *Space) queries(lo, hi int, kept Kind) *side {
+// querySide makes queries lo..hi-1 rows of tiles.
+func (s *Space) querySide(lo, hi int, kept Kind) *side {
 	return s.pack(s.q, s.qInv, nil, lo, hi, false, kept)
 }
 
-// items makes gallery rows lo..hi-1 columns of tiles, or rows order[lo] to order[hi-1].
-func (s *Space) items(order []int32, lo, hi int, kept Kind) *side {
+// itemSide makes gallery rows lo..hi-1 columns of tiles, or rows order[lo] to order[hi-1].
+func (s *Space) itemSide(order []int32, lo, hi int, kept Kind) *side {
 	return s.pack(s.g, s.gInv, order, lo, hi, true, kept)
 }
 

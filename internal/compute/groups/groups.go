@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// Fewest is the fewest classes among which groups are looked for, and Most the most, in time and memory
+	// MinClasses is the fewest classes among which groups are looked for, and Most the most, in time and memory
 	// that grow with their square. What one group of many more classes weighs is little.
-	Fewest = 10
-	Most   = 1000
-	// draws is how many times directions are drawn anew, and level the chance of calling classes grouped
+	MinClasses = 10
+	MaxClasses = 1000
+	// numDraws is how many times directions are drawn anew, and level the chance of calling classes grouped
 	// that are not.
-	draws = 39
-	level = 0.05
+	numDraws     = 39
+	significance = 0.05
 )
 
 // Find numbers the groups of n classes, those of one class among them; nil if the classes lie in no groups,
@@ -36,28 +36,28 @@ const (
 // group by that. A cut is as good as its silhouette is above those of the drawn sets, in standard
 // deviations. The best one is believed if it is better than the best ones of 38 of 39 drawn sets.
 func Find(ctx context.Context, n, d int, rows func(add func(class int, row []float32)), seed uint64) ([]int, error) {
-	if n > Most || n < Fewest {
+	if n > MaxClasses || n < MinClasses {
 		return nil, nil
 	}
 	x := means(n, d, rows)
 	cuts := groupCuts(n)
-	all := make([][]float64, draws+1) // silhouettes by cut; first those of the set itself
+	all := make([][]float64, numDraws+1) // silhouettes by cut; first those of the set itself
 	merges, own, err := silhouettes(ctx, x, cuts)
 	if err != nil {
 		return nil, err
 	}
 	all[0] = own
-	failed := make([]error, draws)
-	err = par.ForContext(ctx, draws, 1, func(lo, hi int) {
+	failed := make([]error, numDraws)
+	err = par.ForContext(ctx, numDraws, 1, func(lo, hi int) {
 		for draw := lo; draw < hi; draw++ {
-			_, all[draw+1], failed[draw] = silhouettes(ctx, turned(x, seed, uint64(draw)), cuts)
+			_, all[draw+1], failed[draw] = silhouettes(ctx, drawReference(x, seed, uint64(draw)), cuts)
 		}
 	})
 	if err := errors.Join(append(failed, err)...); err != nil {
 		return nil, fmt.Errorf("groups of classes: %w", err)
 	}
 	best, cut, above := bestCuts(all)
-	if float64(above) > level*(draws+1) || best <= 0 {
+	if float64(above) > significance*(numDraws+1) || best <= 0 {
 		return nil, nil
 	}
 	return ward.Cut(merges, n, cuts[cut]), nil
@@ -89,8 +89,8 @@ func means(n, d int, rows func(add func(class int, row []float32))) *matrix.Dens
 	return x
 }
 
-// turned draws rows of the same lengths as those of x, in directions with the covariance of x.
-func turned(x *matrix.Dense, seed, draw uint64) *matrix.Dense {
+// drawReference draws rows of the same lengths as those of x, in directions with the covariance of x.
+func drawReference(x *matrix.Dense, seed, draw uint64) *matrix.Dense {
 	n := x.Rows
 	rng := rand.New(rand.NewPCG(seed, 6<<32|draw))
 	mix, out := matrix.New(n, n), matrix.New(n, x.Cols)
@@ -100,7 +100,7 @@ func turned(x *matrix.Dense, seed, draw uint64) *matrix.Dense {
 	matrix.Gemm(false, false, 1, mix, x, 0, out)
 	for i := range n {
 		row := out.Row(i)
-		scale := length(x.Row(i)) / max(length(row), 1e-30)
+		scale := norm(x.Row(i)) / max(norm(row), 1e-30)
 		for k := range row {
 			row[k] = float32(float64(row[k]) * scale)
 		}
@@ -152,7 +152,7 @@ func Sizes(of []int) []int {
 	return out
 }
 
-func length(v []float32) float64 {
+func norm(v []float32) float64 {
 	var sum float64
 	for _, x := range v {
 		sum += float64(x) * float64(x)

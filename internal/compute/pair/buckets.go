@@ -57,8 +57,8 @@ func (b *buckets) slot(v int64) int {
 // find returns the bucket of v, -1 without one.
 func (b *buckets) find(v int64) int32 { return b.slots[b.slot(v)] }
 
-// of returns the indices in a bucket, none for -1.
-func (b *buckets) of(bucket int32) []int32 {
+// indices returns the indices in a bucket, none for -1.
+func (b *buckets) indices(bucket int32) []int32 {
 	if bucket < 0 {
 		return nil
 	}

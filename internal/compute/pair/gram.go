@@ -41,13 +41,13 @@ func (g *gram) run(e, s *matrix.Dense) {
 		g.coff[i] = int64(4 * i * s.Stride)
 	}
 	panels := (n + g.tc - 1) / g.tc
-	par.DoIf(n*n/2*e.Cols >= serial, panels, g)
+	par.DoIf(n*n/2*e.Cols >= serialWork, panels, g)
 	g.e, g.s = nil, nil
 }
 
-// serial is the number of multiply-adds below which another core costs more
+// serialWork is the number of multiply-adds below which another core costs more
 // than it saves.
-const serial = 1 << 18
+const serialWork = 1 << 18
 
 // Run implements par.Task: one panel of columns, the longest first.
 func (g *gram) Run(chunk int) {

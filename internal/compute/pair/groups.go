@@ -33,10 +33,10 @@ type lists struct {
 
 func (l *lists) reset() { l.start, l.items = append(l.start[:0], 0), l.items[:0] }
 
-// end closes a list.
-func (l *lists) end() { l.start = append(l.start, int32(len(l.items))) }
+// endList closes a list.
+func (l *lists) endList() { l.start = append(l.start, int32(len(l.items))) }
 
-func (l *lists) of(i int) []int32 { return l.items[l.start[i]:l.start[i+1]] }
+func (l *lists) list(i int) []int32 { return l.items[l.start[i]:l.start[i+1]] }
 
 // Build groups by label: a reference belongs to an anchor if their labels are
 // equal. If self is true, anchor i is reference i (the anchors must then be the
@@ -87,13 +87,13 @@ func (g *Groups) BuildBy(n, m int, self bool, relate func(anchor, ref int) Relat
 				g.pos.items = append(g.pos.items, int32(j))
 			}
 		}
-		g.own.end()
-		g.pos.end()
+		g.own.endList()
+		g.pos.endList()
 	}
 }
 
-// BuildNone makes n groups of one anchor each, which is also a reference.
-func (g *Groups) BuildNone(n int) {
+// BuildSingletons makes n groups of one anchor each, which is also a reference.
+func (g *Groups) BuildSingletons(n int) {
 	g.explicit, g.merged = false, false
 	g.self, g.group = resize(g.self, n), resize(g.group, n)
 	for i := range n {
@@ -110,33 +110,33 @@ func (g *Groups) Merge(ids []int64, views bool) {
 	if len(g.ids.value) == len(ids) {
 		return // every reference is a sample of its own
 	}
-	if !g.explicit && g.withinLabels() && (!views || len(ids) == len(g.self)) {
+	if !g.explicit && g.haveEqualLabels() && (!views || len(ids) == len(g.self)) {
 		g.merged = !views
 		return
 	}
 	g.spare.reset()
 	g.without.reset()
 	for i := range g.self {
-		same := g.ids.of(g.ids.at[i])
-		g.spare.items = union(g.spare.items, g.Own(i), same)
+		same := g.ids.indices(g.ids.at[i])
+		g.spare.items = union(g.spare.items, g.NonNegatives(i), same)
 		if views {
 			others, _ := slices.BinarySearch(same, int32(len(g.self)))
 			same = same[others:]
 		}
 		g.buf = subtract(g.Positives(i, g.buf), same)
 		g.without.items = append(g.without.items, g.buf...)
-		g.spare.end()
-		g.without.end()
+		g.spare.endList()
+		g.without.endList()
 	}
 	g.own, g.spare = g.spare, g.own
 	g.pos, g.without = g.without, g.pos
 	g.explicit = true
 }
 
-// withinLabels reports whether all entries of a sample have the same label.
-func (g *Groups) withinLabels() bool {
+// haveEqualLabels reports whether all entries of a sample have the same label.
+func (g *Groups) haveEqualLabels() bool {
 	for i, c := range g.ids.at[:len(g.self)] {
-		for _, j := range g.ids.of(c) {
+		for _, j := range g.ids.indices(c) {
 			if g.labels.at[j] != g.group[i] {
 				return false
 			}
@@ -155,7 +155,7 @@ func (g *Groups) SharedNegatives() bool {
 	for i := range g.self {
 		g.buf = g.Positives(i, g.buf)
 		for _, j := range g.buf {
-			if !slices.Equal(g.Own(i), g.Own(int(j))) {
+			if !slices.Equal(g.NonNegatives(i), g.NonNegatives(int(j))) {
 				return false
 			}
 		}
@@ -197,38 +197,38 @@ func subtract(a, b []int32) []int32 {
 // Anchors returns the number of anchors.
 func (g *Groups) Anchors() int { return len(g.self) }
 
-// Own returns the references that are not negatives of anchor i, ascending,
+// NonNegatives returns the references that are not negatives of anchor i, ascending,
 // the anchor itself included. The caller must not change it.
-func (g *Groups) Own(i int) []int32 {
+func (g *Groups) NonNegatives(i int) []int32 {
 	if g.explicit {
-		return g.own.of(i)
+		return g.own.list(i)
 	}
-	return g.labels.of(g.group[i])
+	return g.labels.indices(g.group[i])
 }
 
 // PositiveCount returns the number of positives of anchor i.
 func (g *Groups) PositiveCount(i int) int {
 	switch {
 	case g.explicit:
-		return len(g.pos.of(i))
+		return len(g.pos.list(i))
 	case g.merged:
-		return len(g.Own(i)) - len(g.ids.of(g.ids.at[i]))
+		return len(g.NonNegatives(i)) - len(g.ids.indices(g.ids.at[i]))
 	case g.self[i] >= 0 && g.group[i] >= 0:
-		return len(g.Own(i)) - 1
+		return len(g.NonNegatives(i)) - 1
 	}
-	return len(g.Own(i))
+	return len(g.NonNegatives(i))
 }
 
 // Positives appends the positives of anchor i, ascending, to dst[:0].
 func (g *Groups) Positives(i int, dst []int32) []int32 {
 	dst = dst[:0]
 	if g.explicit {
-		return append(dst, g.pos.of(i)...)
+		return append(dst, g.pos.list(i)...)
 	}
 	if g.merged {
-		return subtract(append(dst, g.Own(i)...), g.ids.of(g.ids.at[i]))
+		return subtract(append(dst, g.NonNegatives(i)...), g.ids.indices(g.ids.at[i]))
 	}
-	for _, j := range g.Own(i) {
+	for _, j := range g.NonNegatives(i) {
 		if j != g.self[i] {
 			dst = append(dst, j)
 		}

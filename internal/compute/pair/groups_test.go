@@ -34,7 +34,7 @@ func TestGroups(t *testing.T) {
 					}
 				}
 			}
-			if got := g.Own(i); !slices.Equal(got, own) {
+			if got := g.NonNegatives(i); !slices.Equal(got, own) {
 				t.Fatalf("own %v, want %v", got, own)
 			}
 			if got := g.Positives(i, nil); !slices.Equal(got, positives) || g.PositiveCount(i) != len(positives) {
@@ -43,7 +43,7 @@ func TestGroups(t *testing.T) {
 		}
 	}
 	g.Build([]int64{7}, []int64{1, 2}, false)
-	if len(g.Own(0)) != 0 {
+	if len(g.NonNegatives(0)) != 0 {
 		t.Error("an anchor whose label no reference has owns some")
 	}
 }
@@ -119,7 +119,7 @@ func TestWeights(t *testing.T) {
 					wantR[j][c] += gv
 				}
 			}
-			w.Many(i, nil, x, dx, 0, &buf)
+			w.AddMany(i, nil, x, dx, 0, &buf)
 			w.End(i)
 		}
 		w.Flush()
@@ -185,7 +185,7 @@ func TestMerge(t *testing.T) {
 					positives = append(positives, int32(j))
 				}
 			}
-			if got := g.Own(i); !slices.Equal(got, own) {
+			if got := g.NonNegatives(i); !slices.Equal(got, own) {
 				t.Fatalf("trial %d, anchor %d: own %v, want %v", trial, i, got, own)
 			}
 			if got := g.Positives(i, nil); !slices.Equal(got, positives) || g.PositiveCount(i) != len(positives) {

@@ -16,15 +16,15 @@ const (
 	Euclidean                 // D = |a - b|
 )
 
-var measureNames = enum.Of[Measure]("Measure", "measure", "similarity", "squared", "euclidean")
+var measureNames = enum.New[Measure]("Measure", "measure", "similarity", "squared", "euclidean")
 
 func (m Measure) String() string { return measureNames.Name(m) }
 
 // MarshalText returns the measure's name.
-func (m Measure) MarshalText() ([]byte, error) { return measureNames.Text(m) }
+func (m Measure) MarshalText() ([]byte, error) { return measureNames.Marshal(m) }
 
 // UnmarshalText reads a name.
-func (m *Measure) UnmarshalText(text []byte) error { return measureNames.Set(m, text) }
+func (m *Measure) UnmarshalText(text []byte) error { return measureNames.Unmarshal(m, text) }
 
 // near is the share of |a|² + |b|² below which a squared distance taken from
 // the similarity has lost too many digits. Such a pair is computed, and its

@@ -39,12 +39,12 @@ func (r *Rows) Set(x *matrix.Dense, normalize bool) error {
 	r.Sq = resize(r.Sq, x.Rows)
 	r.E = x
 	if normalize {
-		r.unit.Rows, r.unit.Cols, r.unit.Stride = x.Rows, x.Cols, stride(x.Cols)
+		r.unit.Rows, r.unit.Cols, r.unit.Stride = x.Rows, x.Cols, rowStride(x.Cols)
 		r.unit.Data = resize(r.unit.Data, x.Rows*r.unit.Stride)
 		r.E = &r.unit
 	}
 	r.set.r = r
-	par.Do(chunks(x.Rows), &r.set)
+	par.Do(numChunks(x.Rows), &r.set)
 	r.Unit = true
 	for i, n := range r.norm {
 		if math.IsNaN(n) || math.IsInf(n, 0) {
@@ -128,13 +128,13 @@ func badRow(x *matrix.Dense, i int) error {
 // added.
 func (r *Rows) Backward(de *matrix.Dense, scale float64, dx *matrix.Dense, add bool) {
 	r.back = backTask{r: r, de: de, dx: dx, scale: scale, add: add}
-	par.Do(chunks(de.Rows), &r.back)
+	par.Do(numChunks(de.Rows), &r.back)
 }
 
 // grain is the number of rows in a chunk of the loops over rows.
 const grain = 32
 
-func chunks(n int) int { return (n + grain - 1) / grain }
+func numChunks(n int) int { return (n + grain - 1) / grain }
 
 type rowsTask struct{ r *Rows }
 

@@ -13,12 +13,12 @@ const (
 	Ignored
 )
 
-var relationNames = enum.Of[Relation]("Relation", "relation", "negative", "positive", "ignored")
+var relationNames = enum.New[Relation]("Relation", "relation", "negative", "positive", "ignored")
 
 func (r Relation) String() string { return relationNames.Name(r) }
 
 // MarshalText returns the relation's name.
-func (r Relation) MarshalText() ([]byte, error) { return relationNames.Text(r) }
+func (r Relation) MarshalText() ([]byte, error) { return relationNames.Marshal(r) }
 
 // UnmarshalText reads a name.
-func (r *Relation) UnmarshalText(text []byte) error { return relationNames.Set(r, text) }
+func (r *Relation) UnmarshalText(text []byte) error { return relationNames.Unmarshal(r, text) }

@@ -41,8 +41,8 @@ const (
 	block16   = 16 * 16
 )
 
-// splits reports whether the similarities of rows are to be computed by split.
-func splits(r *Rows) bool {
+// usesSplit reports whether the similarities of rows are to be computed by split.
+func usesSplit(r *Rows) bool {
 	return r.Unit && r.E.Rows >= splitRows && r.E.Cols >= splitDepth && bf16.Active() == bf16.AMX
 }
 

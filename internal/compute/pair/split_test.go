@@ -39,7 +39,7 @@ func TestSplit(t *testing.T) {
 					restore()
 					continue
 				}
-				s := &matrix.Dense{Rows: n, Cols: n, Stride: stride(n), Data: make([]float32, n*stride(n))}
+				s := &matrix.Dense{Rows: n, Cols: n, Stride: rowStride(n), Data: make([]float32, n*rowStride(n))}
 				var p split
 				p.run(rows.E, s)
 				checkSplit(t, rows.E, s, plain)

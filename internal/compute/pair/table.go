@@ -30,13 +30,13 @@ func (t *Table) Load(lo, hi int) {
 	}
 	t.lo, t.hi, t.loaded = lo, hi, true
 	m := t.R.E.Rows
-	t.s.Rows, t.s.Cols, t.s.Stride = hi-lo, m, stride(m)
+	t.s.Rows, t.s.Cols, t.s.Stride = hi-lo, m, rowStride(m)
 	t.s.Data = resize(t.s.Data, (hi-lo)*t.s.Stride)
 	if hi == lo {
 		return
 	}
-	if t.square() {
-		if splits(t.A) {
+	if t.isSquare() {
+		if usesSplit(t.A) {
 			t.split.run(t.A.E, &t.s)
 		} else {
 			t.gram.run(t.A.E, &t.s)
@@ -47,18 +47,18 @@ func (t *Table) Load(lo, hi int) {
 	matrix.Gemm(false, true, 1, &t.block, t.R.E, 0, &t.s)
 }
 
-// stride returns how far apart rows of n similarities lie. The lines of a column
+// rowStride returns how far apart rows of n similarities lie. The lines of a column
 // kilobytes apart would fight for a few sets of the first-level cache, so long rows
 // are an odd number of lines apart.
-func stride(n int) int {
+func rowStride(n int) int {
 	if n < 256 {
 		return n
 	}
 	return (n+15)/16*16 | 16
 }
 
-// square reports whether all anchors are loaded and are all references.
-func (t *Table) square() bool { return t.A == t.R && t.hi-t.lo == t.A.E.Rows }
+// isSquare reports whether all anchors are loaded and are all references.
+func (t *Table) isSquare() bool { return t.A == t.R && t.hi-t.lo == t.A.E.Rows }
 
 // Loaded reports whether anchors lo..hi-1 are loaded and Unload was not called
 // since.
@@ -81,11 +81,11 @@ func rows(m *matrix.Dense, lo, hi int) matrix.Dense {
 // references.
 func (t *Table) Row(i int) []float32 { return t.s.Row(i - t.lo) }
 
-// Refs returns the number of references.
-func (t *Table) Refs() int { return t.R.E.Rows }
+// NumRefs returns the number of references.
+func (t *Table) NumRefs() int { return t.R.E.Rows }
 
-// unit reports whether D² = 2 - 2S holds for all pairs.
-func (t *Table) unit() bool { return t.A.Unit && t.R.Unit }
+// isUnit reports whether D² = 2 - 2S holds for all pairs.
+func (t *Table) isUnit() bool { return t.A.Unit && t.R.Unit }
 
 // Value returns measure m between anchor i and reference j, whose similarity is
 // s.
@@ -118,12 +118,12 @@ func (t *Table) Values(m Measure, i int, idx []int32, dst []float32) {
 // Negatives writes measure m between anchor i and each of its negatives,
 // ascending, to dst[:0] and returns it. dst must have room for all references.
 func (t *Table) Negatives(m Measure, i int, dst []float32) []float32 {
-	dst = t.Across(i, i, dst)
+	dst = t.CrossSimilarities(i, i, dst)
 	if m == Similarity {
 		return dst
 	}
 	k := 0
-	t.eachRun(i, func(lo, hi int) {
+	t.forEachNegativeRun(i, func(lo, hi int) {
 		for j := lo; j < hi; j++ {
 			dst[k] = t.Value(m, i, j, dst[k])
 			k++
@@ -132,41 +132,41 @@ func (t *Table) Negatives(m Measure, i int, dst []float32) []float32 {
 	return dst
 }
 
-// Across writes to dst[:0] the similarities between anchor row, which must be
+// CrossSimilarities writes to dst[:0] the similarities between anchor row, which must be
 // loaded, and each negative of anchor i, ascending, and returns it. dst must
 // have room for all references.
-func (t *Table) Across(row, i int, dst []float32) []float32 {
+func (t *Table) CrossSimilarities(row, i int, dst []float32) []float32 {
 	s := t.Row(row)
 	dst = dst[:0]
 	from := 0
-	for _, j := range t.Groups.Own(i) {
+	for _, j := range t.Groups.NonNegatives(i) {
 		dst = append(dst, s[from:j]...)
 		from = int(j) + 1
 	}
 	return append(dst, s[from:]...)
 }
 
-// eachRun calls f for each maximal range of negatives of anchor i, ascending.
-func (t *Table) eachRun(i int, f func(lo, hi int)) {
+// forEachNegativeRun calls f for each maximal range of negatives of anchor i, ascending.
+func (t *Table) forEachNegativeRun(i int, f func(lo, hi int)) {
 	from := 0
-	for _, j := range t.Groups.Own(i) {
+	for _, j := range t.Groups.NonNegatives(i) {
 		if int(j) > from {
 			f(from, int(j))
 		}
 		from = int(j) + 1
 	}
-	if m := t.Refs(); m > from {
+	if m := t.NumRefs(); m > from {
 		f(from, m)
 	}
 }
 
 // NegativeCount returns the number of negatives of anchor i.
-func (t *Table) NegativeCount(i int) int { return t.Refs() - len(t.Groups.Own(i)) }
+func (t *Table) NegativeCount(i int) int { return t.NumRefs() - len(t.Groups.NonNegatives(i)) }
 
 // NegativeIndices writes the negatives of anchor i, ascending, to dst[:0].
 func (t *Table) NegativeIndices(i int, dst []int32) []int32 {
 	dst = dst[:0]
-	t.eachRun(i, func(lo, hi int) {
+	t.forEachNegativeRun(i, func(lo, hi int) {
 		for j := lo; j < hi; j++ {
 			dst = append(dst, int32(j))
 		}
@@ -181,7 +181,7 @@ func (t *Table) NegativeIndices(i int, dst []int32) []int32 {
 func (t *Table) Nearness(i int, dst []float32) (c float32) {
 	s := t.Row(i)
 	c = 2
-	if t.unit() {
+	if t.isUnit() {
 		copy(dst, s)
 	} else {
 		c = t.A.Sq[i]
@@ -189,7 +189,7 @@ func (t *Table) Nearness(i int, dst []float32) (c float32) {
 			dst[j] = x - t.R.Sq[j]/2
 		}
 	}
-	t.mask(i, dst)
+	t.maskNonNegatives(i, dst)
 	return c
 }
 
@@ -198,11 +198,11 @@ func (t *Table) Nearness(i int, dst []float32) (c float32) {
 // references.
 func (t *Table) Similarities(i int, dst []float32) {
 	copy(dst, t.Row(i))
-	t.mask(i, dst)
+	t.maskNonNegatives(i, dst)
 }
 
-func (t *Table) mask(i int, dst []float32) {
-	for _, j := range t.Groups.Own(i) {
+func (t *Table) maskNonNegatives(i int, dst []float32) {
+	for _, j := range t.Groups.NonNegatives(i) {
 		dst[j] = float32(math.Inf(-1))
 	}
 }
@@ -210,15 +210,15 @@ func (t *Table) mask(i int, dst []float32) {
 // NearnessOf returns for one reference what Nearness writes for negatives.
 func (t *Table) NearnessOf(i, j int) float32 {
 	s := t.Row(i)[j]
-	if t.unit() {
+	if t.isUnit() {
 		return s
 	}
 	return s - t.R.Sq[j]/2
 }
 
-// Near reports whether anchor i and reference j are so close that only the
+// AreNear reports whether anchor i and reference j are so close that only the
 // difference of their vectors tells their distance.
-func (t *Table) Near(i, j int) bool {
+func (t *Table) AreNear(i, j int) bool {
 	size := t.A.Sq[i] + t.R.Sq[j]
 	return size-2*t.Row(i)[j] <= near*size
 }

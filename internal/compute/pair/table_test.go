@@ -114,9 +114,10 @@ func TestTable(t *testing.T) {
 				d2 := value(Squared, j)
 				nearly("D² by nearness", i, j, c-2*float64(table.NearnessOf(i, j)), d2)
 				size := float64(a.Sq[i]) + float64(r.Sq[j])
-				if share := d2 / size; size > 0 && table.Near(i, j) != (share < 0.005) && math.Abs(share-0.005) > 1e-4 {
+				if share := d2 / size; size > 0 && table.AreNear(i, j) != (share < 0.005) &&
+					math.Abs(share-0.005) > 1e-4 {
 					t.Fatalf("trial %d: %d and %d, at %v of their size, are near: %v", trial, i, j, share,
-						table.Near(i, j))
+						table.AreNear(i, j))
 				}
 				if own(j) {
 					if !math.IsInf(float64(near[j]), -1) || !math.IsInf(float64(similar[j]), -1) {
@@ -129,7 +130,7 @@ func TestTable(t *testing.T) {
 			}
 			// Runs are as long as they can be, and none is empty.
 			end := -1
-			table.eachRun(i, func(lo, hi int) {
+			table.forEachNegativeRun(i, func(lo, hi int) {
 				if lo >= hi || lo <= end || lo > 0 && !own(lo-1) || hi < m && !own(hi) {
 					t.Fatalf("trial %d, anchor %d: a run of negatives %d..%d", trial, i, lo, hi)
 				}

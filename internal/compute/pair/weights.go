@@ -64,7 +64,7 @@ type entries struct {
 }
 
 // Chunks returns the number of chunks of n anchors.
-func Chunks(n int) int { return chunks(n) }
+func Chunks(n int) int { return numChunks(n) }
 
 // Reset starts collecting weights on measure m of t, with none so far. The
 // gradients will be written to dA, of the anchors' shape, and dR, of the
@@ -73,10 +73,10 @@ func Chunks(n int) int { return chunks(n) }
 func (w *Weights) Reset(t *Table, m Measure, dA, dR *matrix.Dense) {
 	w.t, w.measure, w.dA, w.dR = t, m, dA, dR
 	n := t.A.E.Rows
-	for len(w.chunk) < chunks(n) {
+	for len(w.chunk) < numChunks(n) {
 		w.chunk = append(w.chunk, entries{})
 	}
-	for c := range chunks(n) {
+	for c := range numChunks(n) {
 		e := &w.chunk[c]
 		e.end, e.ref, e.c = e.end[:0], e.ref[:0], e.c[:0]
 	}
@@ -84,7 +84,7 @@ func (w *Weights) Reset(t *Table, m Measure, dA, dR *matrix.Dense) {
 	clear(w.dense)
 	w.sumA = resize(w.sumA, n)
 	clear(w.sumA)
-	w.sumR = resize(w.sumR, t.Refs())
+	w.sumR = resize(w.sumR, t.NumRefs())
 	clear(w.sumR)
 	w.fresh = true
 }
@@ -134,19 +134,19 @@ func (w *Weights) coefficient(i, j int, x, dx float32) (ref int32, c float32) {
 	return ref, c
 }
 
-// Many is Add for weights on many distinct references: where most are worth
+// AddMany is Add for weights on many distinct references: where most are worth
 // keeping they replace the anchor's similarities in the Table, which must not
 // be read afterwards unless Keep is set. A nil ref stands for all negatives of
 // the anchor. Weights that all together are below a millionth of the anchor's
 // largest weight are dropped; the argument largest is the largest of its other
 // weights. buf is working memory. Many is called at most once per anchor.
-func (w *Weights) Many(i int, ref []int32, x, dx []float32, largest float32, buf *[]int32) {
+func (w *Weights) AddMany(i int, ref []int32, x, dx []float32, largest float32, buf *[]int32) {
 	largest = max(largest, scan.AbsMax(dx))
 	if largest == 0 {
 		return
 	}
-	if cap(*buf) < scan.Room(len(dx)) {
-		*buf = make([]int32, 0, scan.Room(w.t.Refs()))
+	if cap(*buf) < scan.ListCap(len(dx)) {
+		*buf = make([]int32, 0, scan.ListCap(w.t.NumRefs()))
 	}
 	e := &w.chunk[i/grain]
 	kept := scan.AbsAbove(dx, e.negligible(dx, largest), *buf)
@@ -154,11 +154,11 @@ func (w *Weights) Many(i int, ref []int32, x, dx []float32, largest float32, buf
 	// Flush decides for all anchors loaded. Of a large batch these are a block,
 	// and lists of up to half of its pairs would outgrow it.
 	share := 2
-	if !w.t.square() {
+	if !w.t.isSquare() {
 		share = sparseShare
 	}
-	if share*len(kept) > w.t.Refs() {
-		w.spread(i, ref, x, dx)
+	if share*len(kept) > w.t.NumRefs() {
+		w.spreadDense(i, ref, x, dx)
 		return
 	}
 	if ref != nil {
@@ -173,7 +173,7 @@ func (w *Weights) Many(i int, ref []int32, x, dx []float32, largest float32, buf
 		return
 	}
 	// The k-th negative is reference k plus the own ones before it.
-	own, o := w.t.Groups.Own(i), 0
+	own, o := w.t.Groups.NonNegatives(i), 0
 	for _, k := range kept {
 		for o < len(own) && own[o]-int32(o) <= k {
 			o++
@@ -203,8 +203,8 @@ func (e *entries) negligible(dx []float32, largest float32) float32 {
 	return sure * float32(int(1)<<lo)
 }
 
-// spread puts weights into the anchor's dense row.
-func (w *Weights) spread(i int, ref []int32, x, dx []float32) {
+// spreadDense puts weights into the anchor's dense row.
+func (w *Weights) spreadDense(i int, ref []int32, x, dx []float32) {
 	w.dense[i] = true
 	row := w.denseRow(i)
 	var sum float64
@@ -225,11 +225,11 @@ func (w *Weights) spread(i int, ref []int32, x, dx []float32) {
 			put(int(j), k)
 		}
 	} else {
-		for _, j := range w.t.Groups.Own(i) {
+		for _, j := range w.t.Groups.NonNegatives(i) {
 			row[j] = 0
 		}
 		k := 0
-		w.t.eachRun(i, func(lo, hi int) {
+		w.t.forEachNegativeRun(i, func(lo, hi int) {
 			if w.measure == Similarity {
 				k += copy(row[lo:hi], dx[k:])
 				return
@@ -256,9 +256,9 @@ func (w *Weights) denseRow(i int) []float32 {
 	return w.kept.Row(i - w.t.lo)
 }
 
-// Room allocates room for the dense weights of the Table's loaded anchors,
+// Reserve allocates room for the dense weights of the Table's loaded anchors,
 // unless they are to take the place of the similarities. It follows Table.Load.
-func (w *Weights) Room() {
+func (w *Weights) Reserve() {
 	if w.Keep {
 		data := resize(w.kept.Data, len(w.t.s.Data))
 		w.kept = w.t.s
@@ -275,7 +275,7 @@ func (w *Weights) Anchor(i int, dx float64) { w.sumA[i] -= dx }
 func (w *Weights) Flush() {
 	t := w.t
 	lo, hi := t.lo, t.hi
-	if !slices.Contains(w.dense[lo:hi], true) && w.entries(lo, hi)*sparseShare <= (hi-lo)*t.Refs() {
+	if !slices.Contains(w.dense[lo:hi], true) && w.entries(lo, hi)*sparseShare <= (hi-lo)*t.NumRefs() {
 		return
 	}
 	if w.fresh {
@@ -286,12 +286,12 @@ func (w *Weights) Flush() {
 		w.fresh = false
 	}
 	w.scatter.w = w
-	par.Do(chunks(hi-lo), &w.scatter)
+	par.Do(numChunks(hi-lo), &w.scatter)
 	w.blockA, w.blockE, w.block = rows(w.dA, lo, hi), rows(t.A.E, lo, hi), t.s
 	if w.Keep {
 		w.block = w.kept
 	}
-	if t.square() && w.dR == nil {
+	if t.isSquare() && w.dR == nil {
 		w.columnSums()
 		w.both.run(&w.block)
 		matrix.Gemm(false, false, 1, &w.block, t.R.E, 1, &w.blockA)
@@ -387,17 +387,17 @@ func (c *columnSum) Run(chunk int) {
 
 // Gradient writes the gradients of all weights to dA and dR.
 func (w *Weights) Gradient() {
-	n, m := w.t.A.E.Rows, w.t.Refs()
+	n, m := w.t.A.E.Rows, w.t.NumRefs()
 	w.sortByColumn(n, m)
 	w.bands = 1
 	if m*w.t.R.E.Cols > nearValues {
 		w.bands = (w.t.R.E.Cols + bandCols - 1) / bandCols
 	}
 	w.rowTask.w = w
-	par.Do(chunks(n)*w.bands, &w.rowTask)
+	par.Do(numChunks(n)*w.bands, &w.rowTask)
 	if w.dR != nil {
 		w.colTask.w = w
-		par.Do(chunks(m)*w.bands, &w.colTask)
+		par.Do(numChunks(m)*w.bands, &w.colTask)
 	}
 }
 
@@ -426,7 +426,7 @@ func (w *Weights) sortByColumn(n, m int) {
 	w.colStart = resize(w.colStart, m+1)
 	clear(w.colStart)
 	total := 0
-	for c := range chunks(n) {
+	for c := range numChunks(n) {
 		total += len(w.chunk[c].ref)
 		for _, j := range w.chunk[c].ref {
 			w.colStart[max(j, ^j)+1]++
@@ -436,7 +436,7 @@ func (w *Weights) sortByColumn(n, m int) {
 		w.colStart[j+1] += w.colStart[j]
 	}
 	w.colRow, w.colC = resize(w.colRow, total), resize(w.colC, total)
-	for c := range chunks(n) {
+	for c := range numChunks(n) {
 		e := &w.chunk[c]
 		from := int32(0)
 		for k, end := range e.end {
@@ -464,7 +464,7 @@ type applyRows struct{ w *Weights }
 func (t *applyRows) Run(task int) {
 	w := t.w
 	n := w.t.A.E.Rows
-	chunk, lo, hi := w.band(task, chunks(n))
+	chunk, lo, hi := w.band(task, numChunks(n))
 	e := &w.chunk[chunk]
 	from := int32(0)
 	for i := chunk * grain; i < min((chunk+1)*grain, n); i++ {
@@ -474,11 +474,11 @@ func (t *applyRows) Run(task int) {
 		}
 		sum := w.sumA[i]
 		end := e.end[i-chunk*grain]
-		sum += add(out, self, w.t.R.E, lo, e.ref[from:end], e.c[from:end])
+		sum += addWeightedRows(out, self, w.t.R.E, lo, e.ref[from:end], e.c[from:end])
 		from = end
 		if w.dR == nil {
 			first, last := w.colStart[i], w.colStart[i+1]
-			sum += w.sumR[i] + add(out, self, w.t.A.E, lo, w.colRow[first:last], w.colC[first:last])
+			sum += w.sumR[i] + addWeightedRows(out, self, w.t.A.E, lo, w.colRow[first:last], w.colC[first:last])
 		}
 		if w.measure != Similarity {
 			simd.Axpy(float32(-sum), self, out)
@@ -491,25 +491,25 @@ type applyCols struct{ w *Weights }
 
 func (t *applyCols) Run(task int) {
 	w := t.w
-	m := w.t.Refs()
-	chunk, lo, hi := w.band(task, chunks(m))
+	m := w.t.NumRefs()
+	chunk, lo, hi := w.band(task, numChunks(m))
 	for j := chunk * grain; j < min((chunk+1)*grain, m); j++ {
 		out, self := w.dR.Row(j)[lo:hi], w.t.R.E.Row(j)[lo:hi]
 		if w.fresh {
 			clear(out)
 		}
 		first, last := w.colStart[j], w.colStart[j+1]
-		sum := w.sumR[j] + add(out, self, w.t.A.E, lo, w.colRow[first:last], w.colC[first:last])
+		sum := w.sumR[j] + addWeightedRows(out, self, w.t.A.E, lo, w.colRow[first:last], w.colC[first:last])
 		if w.measure != Similarity {
 			simd.Axpy(float32(-sum), self, out)
 		}
 	}
 }
 
-// add adds c[k] times row idx[k] of others, from column lo on, to out and returns
+// addWeightedRows adds c[k] times row idx[k] of others, from column lo on, to out and returns
 // the sum of c. A near pair, its index complemented, adds c[k] (other - self) and is
 // not part of the sum.
-func add(out, self []float32, others *matrix.Dense, lo int, idx []int32, c []float32) (sum float64) {
+func addWeightedRows(out, self []float32, others *matrix.Dense, lo int, idx []int32, c []float32) (sum float64) {
 	for len(idx) > 0 {
 		far := 0
 		for far < len(idx) && idx[far] >= 0 {

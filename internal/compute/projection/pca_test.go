@@ -89,7 +89,7 @@ func TestPCADegenerate(t *testing.T) {
 		t.Errorf("ends of the line are %g apart", d)
 	}
 	for want, x := range map[string]*matrix.Dense{"no rows": matrix.New(0, 2),
-		"NaN": matrix.Of(1, 1, []float32{float32(math.NaN())})} {
+		"NaN": matrix.FromSlice(1, 1, []float32{float32(math.NaN())})} {
 		if _, err := PCA(context.Background(), x, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}

@@ -23,15 +23,15 @@ const (
 	Field
 )
 
-var methodNames = enum.Of[Method]("Method", "method of t-SNE", "auto", "exact", "field")
+var methodNames = enum.New[Method]("Method", "method of t-SNE", "auto", "exact", "field")
 
 func (m Method) String() string { return methodNames.Name(m) }
 
 // MarshalText returns the method's name: auto, exact or field.
-func (m Method) MarshalText() ([]byte, error) { return methodNames.Text(m) }
+func (m Method) MarshalText() ([]byte, error) { return methodNames.Marshal(m) }
 
 // UnmarshalText reads a name.
-func (m *Method) UnmarshalText(text []byte) error { return methodNames.Set(m, text) }
+func (m *Method) UnmarshalText(text []byte) error { return methodNames.Unmarshal(m, text) }
 
 const autoExact = 2000
 

@@ -25,13 +25,13 @@ func (c *Candidates) rows() int {
 	return c.X.Rows
 }
 
-// fromRow returns the distance of each candidate from a vector.
-func (c *Candidates) fromRow(x []float32) []float64 {
+// distancesFrom returns the distance of each candidate from a vector.
+func (c *Candidates) distancesFrom(x []float32) []float64 {
 	out := make([]float64, c.rows())
 	if len(out) == 0 {
 		return out
 	}
-	far := rank.Between(matrix.Of(1, len(x), x), c.X, c.By)
+	far := rank.Between(matrix.FromSlice(1, len(x), x), c.X, c.By)
 	for j := range out {
 		out[j] = far(0, j)
 	}

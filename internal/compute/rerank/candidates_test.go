@@ -21,7 +21,7 @@ var distances = []rank.Distance{rank.Euclidean, rank.Cosine, rank.Dot}
 func found(x *matrix.Dense, by rank.Distance) *Candidates {
 	c := &Candidates{Query: x.Row(0), X: x.RowRange(1, x.Rows), By: by}
 	sorted := matrix.New(c.X.Rows, x.Cols)
-	for k, i := range Order(c.fromRow(c.Query)) {
+	for k, i := range Order(c.distancesFrom(c.Query)) {
 		copy(sorted.Row(k), c.X.Row(i))
 	}
 	c.X = sorted
@@ -35,8 +35,8 @@ func draw(kind string, m int, by rank.Distance) *Candidates {
 	return found(x, by)
 }
 
-// each calls check with candidates of every kind, number and distance.
-func each(t *testing.T, check func(t *testing.T, c *Candidates)) {
+// forEachCase calls check with candidates of every kind, number and distance.
+func forEachCase(t *testing.T, check func(t *testing.T, c *Candidates)) {
 	for kind := range rowtest.Kinds {
 		for _, by := range distances {
 			for _, m := range []int{0, 1, 2, 9, 40} {
@@ -48,7 +48,7 @@ func each(t *testing.T, check func(t *testing.T, c *Candidates)) {
 
 // apart returns the distance of two rows by the definition in package rank.
 func (c *Candidates) apart(x, y []float32) float64 {
-	return rank.Between(matrix.Of(1, len(x), x), matrix.Of(1, len(y), y), c.By)(0, 0)
+	return rank.Between(matrix.FromSlice(1, len(x), x), matrix.FromSlice(1, len(y), y), c.By)(0, 0)
 }
 
 // checkNear fails if values differ by more than tolerance, relative to the largest.
@@ -79,7 +79,7 @@ func TestOrder(t *testing.T) {
 
 func TestLongFunctionsStop(t *testing.T) {
 	c := draw("normal", 900, rank.Cosine)
-	distance := c.fromRow(c.Query)
+	distance := c.distancesFrom(c.Query)
 	for name, compute := range map[string]func(ctx context.Context) error{
 		"KReciprocal": func(ctx context.Context) error {
 			_, err := c.KReciprocal(ctx, K1, K2, Lambda)

@@ -9,10 +9,10 @@ import (
 )
 
 func TestNearCopies(t *testing.T) {
-	each(t, func(t *testing.T, c *Candidates) {
+	forEachCase(t, func(t *testing.T, c *Candidates) {
 		all := []float64{math.Inf(-1), 0, 0.1, math.Inf(1)}
 		if c.X.Rows > 0 {
-			all = append(all, slices.Sorted(slices.Values(c.fromRow(c.X.Row(c.X.Rows / 2))))[c.X.Rows/3])
+			all = append(all, slices.Sorted(slices.Values(c.distancesFrom(c.X.Row(c.X.Rows / 2))))[c.X.Rows/3])
 		}
 		for _, within := range all {
 			got, err := c.NearCopies(t.Context(), within, 0)
@@ -37,7 +37,7 @@ func TestNearCopies(t *testing.T) {
 
 // A chain is cut at the distance from its leader, and the first leader gets what two could have.
 func TestNearCopiesOfChain(t *testing.T) {
-	c := &Candidates{Query: []float32{0}, X: matrix.Of(5, 1, []float32{1, 2, 3, 2, 2.5})}
+	c := &Candidates{Query: []float32{0}, X: matrix.FromSlice(5, 1, []float32{1, 2, 3, 2, 2.5})}
 	got, err := c.NearCopies(t.Context(), 1, 0)
 	if err != nil || !slices.Equal(got, []int{0, 0, 2, 0, 2}) {
 		t.Errorf("%v, error %v", got, err)
@@ -46,7 +46,7 @@ func TestNearCopiesOfChain(t *testing.T) {
 
 // TestNearCopiesMost: after enough leaders, candidates that join none of them have no group.
 func TestNearCopiesMost(t *testing.T) {
-	c := &Candidates{Query: []float32{0}, X: matrix.Of(6, 1, []float32{0, 10, 0.1, 20, 10.1, 20.1})}
+	c := &Candidates{Query: []float32{0}, X: matrix.FromSlice(6, 1, []float32{0, 10, 0.1, 20, 10.1, 20.1})}
 	for most, want := range map[int][]int{0: {0, 1, 0, 3, 1, 3}, 1: {0, -1, 0, -1, -1, -1}, 2: {0, 1, 0, -1, 1, -1},
 		9: {0, 1, 0, 3, 1, 3}} {
 		if got, err := c.NearCopies(t.Context(), 1, most); err != nil || !slices.Equal(got, want) {

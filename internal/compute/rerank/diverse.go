@@ -42,7 +42,7 @@ func (c *Candidates) Diverse(ctx context.Context, distance []float64, k int, lam
 		return nil, nil
 	}
 	factor := 1.0
-	if own, given := spread(c.fromRow(c.Query)), spread(distance); own > 0 && given > 0 {
+	if own, given := valueRange(c.distancesFrom(c.Query)), valueRange(distance); own > 0 && given > 0 {
 		factor = own / given
 	}
 	between := rank.Between(c.X, c.X, c.By)
@@ -74,5 +74,5 @@ func (c *Candidates) Diverse(ctx context.Context, distance []float64, k int, lam
 	}
 }
 
-// spread returns the largest value less the smallest.
-func spread(v []float64) float64 { return slices.Max(v) - slices.Min(v) }
+// valueRange returns the largest value less the smallest.
+func valueRange(v []float64) float64 { return slices.Max(v) - slices.Min(v) }

@@ -13,7 +13,7 @@ import (
 func marginal(c *Candidates, distance []float64, k int, lambda float64) []int {
 	factor := 1.0
 	if len(distance) > 0 {
-		own := c.fromRow(c.Query)
+		own := c.distancesFrom(c.Query)
 		if a, b := slices.Max(own)-slices.Min(own), slices.Max(distance)-slices.Min(distance); a > 0 && b > 0 {
 			factor = a / b
 		}
@@ -43,8 +43,8 @@ func marginal(c *Candidates, distance []float64, k int, lambda float64) []int {
 }
 
 func TestDiverse(t *testing.T) {
-	each(t, func(t *testing.T, c *Candidates) {
-		first := c.fromRow(c.Query)
+	forEachCase(t, func(t *testing.T, c *Candidates) {
+		first := c.distancesFrom(c.Query)
 		reranked, err := c.KReciprocal(t.Context(), 5, 3, Lambda)
 		if err != nil {
 			t.Fatal(err)
@@ -71,7 +71,7 @@ func TestDiverse(t *testing.T) {
 // The scale of the distances does not matter.
 func TestDiverseScale(t *testing.T) {
 	c := draw("normal", 60, rank.Euclidean)
-	distance := c.fromRow(c.Query)
+	distance := c.distancesFrom(c.Query)
 	want, err := c.Diverse(t.Context(), distance, 20, 0.5)
 	if err != nil {
 		t.Fatal(err)
@@ -87,8 +87,9 @@ func TestDiverseScale(t *testing.T) {
 
 // Of three pairs of copies, one of each pair comes first.
 func TestDiverseLeavesCopiesLast(t *testing.T) {
-	c := &Candidates{Query: []float32{1, 0}, X: matrix.Of(6, 2, []float32{1, .1, 1, .1, 1, -.2, 1, -.2, 1, .3, 1, .3})}
-	got, err := c.Diverse(t.Context(), c.fromRow(c.Query), 3, 0.6)
+	c := &Candidates{Query: []float32{1, 0}, X: matrix.FromSlice(6, 2,
+		[]float32{1, .1, 1, .1, 1, -.2, 1, -.2, 1, .3, 1, .3})}
+	got, err := c.Diverse(t.Context(), c.distancesFrom(c.Query), 3, 0.6)
 	if err != nil || !slices.Equal(got, []int{0, 2, 4}) {
 		t.Errorf("%v, error %v", got, err)
 	}

@@ -10,8 +10,8 @@ import (
 
 // Defaults of AlphaQE.
 const (
-	ExpandedBy = 2   // n, the number of candidates that the query is expanded by
-	Alpha      = 3.0 // the power of their cosines
+	ExpansionSize = 2   // n, the number of candidates that the query is expanded by
+	Alpha         = 3.0 // the power of their cosines
 )
 
 // AlphaQE returns the distance of each candidate from the expanded query
@@ -32,9 +32,9 @@ func (c *Candidates) AlphaQE(n int, alpha float64) []float64 {
 	}
 	n = min(n, c.rows())
 	if n == 0 {
-		return c.fromRow(c.Query)
+		return c.distancesFrom(c.Query)
 	}
-	q, first := matrix.Of(1, len(c.Query), c.Query), c.X.RowRange(0, n)
+	q, first := matrix.FromSlice(1, len(c.Query), c.Query), c.X.RowRange(0, n)
 	far := rank.Between(q, first, rank.Cosine)
 	if c.By == rank.Cosine {
 		q, first = rank.Normalized(q), rank.Normalized(first)
@@ -58,5 +58,5 @@ func (c *Candidates) AlphaQE(n int, alpha float64) []float64 {
 	for k, v := range sum {
 		expanded[k] = float32(v / total)
 	}
-	return c.fromRow(expanded)
+	return c.distancesFrom(expanded)
 }

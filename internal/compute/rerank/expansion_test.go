@@ -56,7 +56,7 @@ func alphaQE(c *Candidates, n int, alpha float64) []float64 {
 }
 
 func TestAlphaQE(t *testing.T) {
-	each(t, func(t *testing.T, c *Candidates) {
+	forEachCase(t, func(t *testing.T, c *Candidates) {
 		for _, n := range []int{0, 1, 5, 100} {
 			for _, alpha := range []float64{0, 1, Alpha} {
 				got, want := c.AlphaQE(n, alpha), alphaQE(c, n, alpha)
@@ -100,13 +100,13 @@ func TestAlphaQEOrder(t *testing.T) {
 }
 
 func TestAlphaQEOfZeros(t *testing.T) {
-	x := matrix.Of(3, 2, []float32{0, 0, 3, 4, 0, 0})
+	x := matrix.FromSlice(3, 2, []float32{0, 0, 3, 4, 0, 0})
 	for by, want := range map[rank.Distance][]float64{
 		rank.Euclidean: {5, 0}, rank.Cosine: {1, 1}, rank.Dot: {0, 0},
 	} {
 		c := &Candidates{Query: x.Row(2), X: x.RowRange(1, 3), By: by}
 		checkNear(t, c.AlphaQE(2, 0), want, 1e-7)
 	}
-	c := &Candidates{Query: []float32{6, 8}, X: matrix.Of(2, 2, []float32{0, 0, 3, 4}), By: rank.Cosine}
+	c := &Candidates{Query: []float32{6, 8}, X: matrix.FromSlice(2, 2, []float32{0, 0, 3, 4}), By: rank.Cosine}
 	checkNear(t, c.AlphaQE(1, 0), []float64{1, 0}, 1e-7)
 }

@@ -96,7 +96,7 @@ func (c *Candidates) neighbourhoods(ctx context.Context, k int) (*neighbourhoods
 		return nil, err
 	}
 	g := &neighbourhoods{n: n, by: c.By, nearest: make([][]int32, n), product: matrix.New(n, n),
-		shifted: shift(x, c.By),
+		shifted: shiftRows(x, c.By),
 		between: rank.Between(x, x, c.By)}
 	for i := range g.nearest {
 		g.nearest[i] = slices.Concat([]int32{int32(i)}, near.Row[i*k:(i+1)*k])
@@ -108,7 +108,7 @@ func (c *Candidates) neighbourhoods(ctx context.Context, k int) (*neighbourhoods
 		}
 		g.first = append(g.first, v)
 	}
-	relative(g.first)
+	relativeDistances(g.first)
 	left := g.shifted.x
 	if c.By == rank.Dot {
 		left = rank.Normalized(x) // d does not change if a row of s is multiplied by a number
@@ -124,8 +124,8 @@ type shiftedRows struct {
 	zero    []bool // rows of zeros, before
 }
 
-// shift returns the rows of x, shifted.
-func shift(x *matrix.Dense, by rank.Distance) *shiftedRows {
+// shiftRows returns the rows of x, shifted.
+func shiftRows(x *matrix.Dense, by rank.Distance) *shiftedRows {
 	out := &shiftedRows{matrix.New(x.Rows, x.Cols), 0, make([]bool, x.Rows)}
 	row, origin := make([]float64, x.Cols), make([]float64, x.Cols)
 	// read reads row i less the query into row, and returns its length.
@@ -181,11 +181,11 @@ func (g *neighbourhoods) fill(row []float64, i int) {
 			row[j] = g.between(i, j)
 		}
 	}
-	relative(row)
+	relativeDistances(row)
 }
 
-// relative turns s, or s plus a constant, into d.
-func relative(s []float64) {
+// relativeDistances turns s, or s plus a constant, into d.
+func relativeDistances(s []float64) {
 	low, top := slices.Min(s), slices.Max(s)
 	for j := range s {
 		if s[j] -= low; top > low {
@@ -215,8 +215,8 @@ type weights struct {
 	value []float64
 }
 
-// expand returns R*(i), sorted, for sets R(., k1) and R(., k1/2). mark has an entry for each node, none of them i+1.
-func expand(i int32, reciprocal, half [][]int32, mark []int32) []int32 {
+// expandSet returns R*(i), sorted, for sets R(., k1) and R(., k1/2). mark has an entry for each node, none of them i+1.
+func expandSet(i int32, reciprocal, half [][]int32, mark []int32) []int32 {
 	all := slices.Clone(reciprocal[i])
 	for _, j := range all {
 		mark[j] = i + 1
@@ -236,8 +236,8 @@ func expand(i int32, reciprocal, half [][]int32, mark []int32) []int32 {
 	return slices.Compact(all)
 }
 
-// encode returns V_i for every node i.
-func (g *neighbourhoods) encode(ctx context.Context, k1 int) ([]weights, error) {
+// weightVectors returns V_i for every node i.
+func (g *neighbourhoods) weightVectors(ctx context.Context, k1 int) ([]weights, error) {
 	reciprocal, err := g.reciprocal(ctx, k1)
 	if err != nil {
 		return nil, err
@@ -251,7 +251,7 @@ func (g *neighbourhoods) encode(ctx context.Context, k1 int) ([]weights, error) 
 		mark, row := make([]int32, g.n), make([]float64, g.n)
 		for i := lo; i < hi; i++ {
 			g.fill(row, i)
-			v := weights{node: expand(int32(i), reciprocal, half, mark)}
+			v := weights{node: expandSet(int32(i), reciprocal, half, mark)}
 			sum := 0.0
 			for _, j := range v.node {
 				v.value = append(v.value, math.Exp(-row[j]))
@@ -268,7 +268,7 @@ func (g *neighbourhoods) encode(ctx context.Context, k1 int) ([]weights, error) 
 
 // distances returns the distance of each node but the query.
 func (g *neighbourhoods) distances(ctx context.Context, k1, k2 int, lambda float64) ([]float64, error) {
-	v, err := g.encode(ctx, k1)
+	v, err := g.weightVectors(ctx, k1)
 	if err != nil {
 		return nil, err
 	}

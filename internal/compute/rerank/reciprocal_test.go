@@ -133,7 +133,7 @@ func (p papers) distances(k1, k2 int, lambda float64) []float64 {
 }
 
 func TestKReciprocal(t *testing.T) {
-	each(t, func(t *testing.T, c *Candidates) {
+	forEachCase(t, func(t *testing.T, c *Candidates) {
 		p := newPapers(c)
 		for _, k := range [][2]int{{1, 1}, {2, 3}, {5, 1}, {7, 4}, {100, 50}} {
 			for _, lambda := range []float64{0, Lambda, 1} {
@@ -240,7 +240,7 @@ func TestKReciprocalOfCopies(t *testing.T) {
 			if by != rank.Cosine && x[3] == 6 {
 				continue
 			}
-			c := &Candidates{Query: x[:2], X: matrix.Of(3, 2, x[2:]), By: by}
+			c := &Candidates{Query: x[:2], X: matrix.FromSlice(3, 2, x[2:]), By: by}
 			got, err := c.KReciprocal(t.Context(), 3, 4, Lambda)
 			if err != nil {
 				t.Fatal(err)

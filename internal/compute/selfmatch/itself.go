@@ -19,9 +19,9 @@ import (
 // Evidence says whether the contents of a query and of an item are the same. known is false if it cannot tell.
 type Evidence func() (same, known bool)
 
-// Is reports whether an item is the query itself: by the first evidence that is known, otherwise by the bits of both
-// embeddings.
-func Is(query, item []float32, evidence ...Evidence) bool {
+// IsSame reports whether an item is the query itself: by the first evidence that is known, otherwise by the
+// bits of both embeddings.
+func IsSame(query, item []float32, evidence ...Evidence) bool {
 	for _, e := range evidence {
 		if same, known := e(); known {
 			return same
@@ -40,7 +40,7 @@ type Query struct {
 	size   int64                         // of its content
 	open   func() (io.ReadCloser, error) // nil: the content is not known
 	files  Files                         // opens the files of items; nil: any regular file
-	sum    func() ([sha256.Size]byte, bool)
+	digest func() ([sha256.Size]byte, bool)
 }
 
 // New is a query with an embedding and the path of its file, "" if it has none or it is not known.
@@ -49,7 +49,7 @@ func New(path string, vector []float32) *Query {
 	if q.info != nil {
 		q.size, q.open = q.info.Size(), func() (io.ReadCloser, error) { return fileinfo.Open(path) }
 	}
-	q.sum = sync.OnceValues(q.read)
+	q.digest = sync.OnceValues(q.read)
 	return q
 }
 
@@ -58,7 +58,7 @@ func New(path string, vector []float32) *Query {
 func NewContent(content []byte, vector []float32, files Files) *Query {
 	q := &Query{vector: vector, size: int64(len(content)), files: files}
 	q.open = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
-	q.sum = sync.OnceValues(q.read)
+	q.digest = sync.OnceValues(q.read)
 	return q
 }
 
@@ -73,15 +73,15 @@ func NewItem(path string, vector []float32, files Files) *Query {
 		defer f.Close()
 		if info, err := f.Stat(); err == nil {
 			q.info, q.size = info, info.Size()
-			q.open = func() (io.ReadCloser, error) { return opened(files(path)) }
+			q.open = func() (io.ReadCloser, error) { return checkOpened(files(path)) }
 		}
 	}
-	q.sum = sync.OnceValues(q.read)
+	q.digest = sync.OnceValues(q.read)
 	return q
 }
 
-// opened returns a file, or an error if there is none.
-func opened(f *os.File) (io.ReadCloser, error) {
+// checkOpened returns a file, or an error if there is none.
+func checkOpened(f *os.File) (io.ReadCloser, error) {
 	if f == nil {
 		return nil, os.ErrNotExist
 	}
@@ -91,8 +91,8 @@ func opened(f *os.File) (io.ReadCloser, error) {
 // HasContent reports whether the content of the query is known: its file exists, or its picture was given.
 func (q *Query) HasContent() bool { return q.open != nil }
 
-// Sum returns the SHA-256 of the query's content, or false if it cannot be read.
-func (q *Query) Sum() (sum [sha256.Size]byte, ok bool) { return q.sum() }
+// Digest returns the SHA-256 of the query's content, or false if it cannot be read.
+func (q *Query) Digest() (sum [sha256.Size]byte, ok bool) { return q.digest() }
 
 func (q *Query) read() (sum [sha256.Size]byte, ok bool) {
 	if q.open == nil {
@@ -122,15 +122,15 @@ func regularInfo(path string) os.FileInfo {
 	return info
 }
 
-// Is reports whether the item with a path and an embedding is the query itself.
+// IsItem reports whether the item with a path and an embedding is the query itself.
 // Evidence about their contents, such as digests, comes before their files.
-func (q *Query) Is(path string, vector []float32, evidence ...Evidence) bool {
-	return Is(q.vector, vector, append(evidence, func() (same, known bool) { return q.Has(path) })...)
+func (q *Query) IsItem(path string, vector []float32, evidence ...Evidence) bool {
+	return IsSame(q.vector, vector, append(evidence, func() (same, known bool) { return q.HasSameContent(path) })...)
 }
 
-// Has reports whether the file at a path is the query's file or has the same content. known is false if one of both
-// does not exist.
-func (q *Query) Has(path string) (same, known bool) {
+// HasSameContent reports whether the file at a path is the query's file or has the same content. known is
+// false if one of both does not exist.
+func (q *Query) HasSameContent(path string) (same, known bool) {
 	if q.open == nil {
 		return false, false
 	}
@@ -175,8 +175,8 @@ func sameBits(a, b []float32) bool {
 	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
 }
 
-// Place is the whole path of a file, "" of none.
-func Place(path string) string {
+// AbsPath is the whole path of a file, "" of none.
+func AbsPath(path string) string {
 	if path == "" {
 		return ""
 	}

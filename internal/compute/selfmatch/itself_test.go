@@ -28,11 +28,11 @@ func TestIs(t *testing.T) {
 		{photo, filepath.Join(dir, "gone"), here, true}, {photo, "", there, false}, {"", "", there, false},
 		{photo, dir, here, true}, {photo, dir, there, false},
 	} {
-		if got := New(c.query, here).Is(c.item, c.vector); got != c.want {
+		if got := New(c.query, here).IsItem(c.item, c.vector); got != c.want {
 			t.Errorf("%q is %q: %v", c.query, c.item, got)
 		}
 	}
-	if Is([]float32{0}, []float32{float32(math.Copysign(0, -1))}) || Is(here, here[:1]) {
+	if IsSame([]float32{0}, []float32{float32(math.Copysign(0, -1))}) || IsSame(here, here[:1]) {
 		t.Error("other bits are the same")
 	}
 	says := func(same, known bool) Evidence { return func() (bool, bool) { return same, known } }
@@ -45,7 +45,7 @@ func TestIs(t *testing.T) {
 		{[]Evidence{says(false, true), says(true, true)}, here, false},
 		{[]Evidence{says(true, false), says(false, true)}, here, false}, {[]Evidence{says(true, false)}, there, false},
 	} {
-		if got := Is(here, c.bits, c.evidence...); got != c.want {
+		if got := IsSame(here, c.bits, c.evidence...); got != c.want {
 			t.Errorf("%d evidences: %v, want %v", len(c.evidence), got, c.want)
 		}
 	}

@@ -133,7 +133,7 @@ func Pair(queries, gallery Rows) Pairs {
 		} else {
 			list = append(list, p.keys(0, i, of[i], true)...)
 		}
-		out.Row[i] = first(rows, list, taken)
+		out.Row[i] = firstFree(rows, list, taken)
 		switch {
 		case out.Row[i] >= 0:
 			taken[out.Row[i]] = true
@@ -148,8 +148,8 @@ func Pair(queries, gallery Rows) Pairs {
 	return out
 }
 
-// first returns the first row of some keys that is not taken, or -1.
-func first(rows map[key][]int32, keys []key, taken map[int32]bool) int32 {
+// firstFree returns the first row of some keys that is not taken, or -1.
+func firstFree(rows map[key][]int32, keys []key, taken map[int32]bool) int32 {
 	for _, k := range keys {
 		list := rows[k]
 		for len(list) > 0 && taken[list[0]] {

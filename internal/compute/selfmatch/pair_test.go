@@ -9,7 +9,7 @@ import (
 
 // rows makes a table of rows of one number, with the ids and paths that are given.
 func rows(x []float32, ids, paths string) Rows {
-	r := Rows{X: matrix.Of(len(x), 1, x)}
+	r := Rows{X: matrix.FromSlice(len(x), 1, x)}
 	name := func(of string) func(int) string { return func(i int) string { return of[i : i+1] } }
 	if ids != "" {
 		r.ID = name(ids)

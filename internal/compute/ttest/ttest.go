@@ -56,14 +56,14 @@ func twoSided(mean, std float64, n int) float64 {
 	return 2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n) - 1}.Survival(t)
 }
 
-// mostPairs is the largest number of pairs that PairsNeeded returns.
-const mostPairs = 1000
+// maxPairs is the largest number of pairs that PairsNeeded returns.
+const maxPairs = 1000
 
 // PairsNeeded returns the smallest number of pairs, more than r has, with which a result of the same mean and standard
 // deviation has p < Level in each of a number of comparisons (Bonferroni); 0 if more than a thousand are needed, or
 // none suffice.
 func (r Result) PairsNeeded(comparisons int) int {
-	for n := max(r.N+1, MinPairs); !math.IsNaN(r.P) && n <= mostPairs; n++ {
+	for n := max(r.N+1, MinPairs); !math.IsNaN(r.P) && n <= maxPairs; n++ {
 		if twoSided(r.Mean, r.Std, n)*float64(comparisons) < Level {
 			return n
 		}

@@ -131,7 +131,7 @@ func message(text []byte) string {
 	var list struct {
 		Error messages `json:"error"`
 	}
-	if strictjson.Loose(text, &list) == nil && len(list.Error) > 0 {
+	if strictjson.UnmarshalLoose(text, &list) == nil && len(list.Error) > 0 {
 		return escape.Message(list.Error.String())
 	}
 	return string(text[:min(len(text), 300)])
@@ -159,5 +159,5 @@ func (c *cluster) graph(ctx context.Context, query string, out any) error {
 		return &store.UnavailableError{Err: fmt.Errorf("an answer of Weaviate: %s",
 			escape.Message(answer.Errors.String()))}
 	}
-	return strictjson.Loose(answer.Data, out)
+	return strictjson.UnmarshalLoose(answer.Data, out)
 }

@@ -215,7 +215,7 @@ func (s *Store) refresh(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := strictjson.Loose([]byte(c.Description), &s.about); err != nil || s.about.Kindred != layout {
+	if err := strictjson.UnmarshalLoose([]byte(c.Description), &s.about); err != nil || s.about.Kindred != layout {
 		return fmt.Errorf("the class %s was made by another program, or by another version of kindred", s.class)
 	}
 	s.props, s.columns, s.agree = make(map[string]bool), nil, ""
@@ -513,16 +513,16 @@ type row struct {
 
 func (r *row) UnmarshalJSON(text []byte) error {
 	r.extra.Vector = nil
-	if err := strictjson.Loose(text, &r.properties); err != nil {
+	if err := strictjson.UnmarshalLoose(text, &r.properties); err != nil {
 		return err
 	}
 	var of struct {
 		Additional json.RawMessage `json:"_additional"`
 	}
-	if err := strictjson.Loose(text, &of); err != nil {
+	if err := strictjson.UnmarshalLoose(text, &of); err != nil {
 		return err
 	}
-	return strictjson.Loose(of.Additional, &r.extra)
+	return strictjson.UnmarshalLoose(of.Additional, &r.extra)
 }
 
 func (s *Store) rows(ctx context.Context, arguments string, vectors bool) ([]row, error) {

@@ -13,7 +13,7 @@ import (
 //go:embed avif.wasm.gz
 var module []byte
 
-var still = wasm.Still{Gzip: module, Deep: func(bits int) bool { return bits > 8 }}
+var decoder = wasm.Decoder{Gzip: module, HasWideSamples: func(bits int) bool { return bits > 8 }}
 
 // Decoder returns the decoder, which all goroutines share.
-func Decoder() *wasm.Still { return &still }
+func Decoder() *wasm.Decoder { return &decoder }

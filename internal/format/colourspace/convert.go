@@ -37,7 +37,7 @@ func NewConverter(s *Space) *Converter {
 		}
 	}
 	c.eight = s.linear(256, 255)
-	if c.changes() <= 2 {
+	if c.maxChange() <= 2 {
 		return nil
 	}
 	return c
@@ -57,8 +57,8 @@ func (s *Space) linear(n int, most float64) (tables [3][]float32) {
 	return tables
 }
 
-// changes returns the largest change of a value of 8 bits, over greys and a grid of colours.
-func (c *Converter) changes() (most int) {
+// maxChange returns the largest change of a value of 8 bits, over greys and a grid of colours.
+func (c *Converter) maxChange() (most int) {
 	try := func(p ...uint8) {
 		q := append([]uint8(nil), p...)
 		c.Convert8(q, len(p))
@@ -109,8 +109,8 @@ func (c *Converter) mix(r, g, b float32) (uint32, uint32, uint32) {
 // to8 rounds 16 bits to 8.
 func to8(v uint32) uint8 { return uint8((v*255 + 32895) >> 16) }
 
-// Fits reports whether the space is one for pictures of this number of colours, 1 or 3.
-func (c *Converter) Fits(colours int) bool { return !c.space.Grey || colours == 1 }
+// Accepts reports whether the space is one for pictures of this number of colours, 1 or 3.
+func (c *Converter) Accepts(colours int) bool { return !c.space.Grey || colours == 1 }
 
 // Convert8 converts pixels of 8 bits in place. A pixel has step values: one is grey, and of four the last is an alpha
 // that colours are not multiplied by. A grey pixel in a space of colours has three equal values, and stays grey.

@@ -45,7 +45,7 @@ func ReadICC(b []byte) (*Space, error) {
 		return &Space{Curves: [3]Curve{curve, curve, curve}, Grey: true}, nil
 	case "RGB":
 	default:
-		return nil, Unsupported("of a profile for " + printable(space))
+		return nil, Unsupported("of a profile for " + printableName(space))
 	}
 	if _, ok := p.tag("rXYZ"); !ok || string(b[20:24]) != "XYZ " {
 		return nil, Unsupported("of a profile of tables")
@@ -81,8 +81,8 @@ func luminance(l float64) float64 {
 	return 100 * l * 27 / 24389
 }
 
-// printable returns letters of a file for a message.
-func printable(s string) string {
+// printableName returns letters of a file for a message.
+func printableName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
 			return '?'

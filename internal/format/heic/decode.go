@@ -37,7 +37,7 @@ func Decode(ctx context.Context, f *isobmff.File, of *isobmff.Item, limits wasm.
 	for _, it := range g.Tiles {
 		bytes += f.Size(it)
 	}
-	if most := wasm.MostBytes(int64(g.W) * int64(g.H)); bytes > most {
+	if most := wasm.MaxBytes(int64(g.W) * int64(g.H)); bytes > most {
 		return fmt.Errorf("tiles of %d bytes, more than the %d of any picture of %d x %d", bytes, most, g.W, g.H)
 	}
 	for k, it := range g.Tiles {
@@ -139,10 +139,10 @@ func (d *decoder) close() {
 	}
 }
 
-// put brings a file, in pieces, into the memory of the run. The room for it at least doubles when it grows, so that
+// copyIn brings a file, in pieces, into the memory of the run. The room for it at least doubles when it grows, so that
 // all of it together is less than twice the last.
-func (d *decoder) put(pieces ...[]byte) (err error) {
-	if d.size = wasm.Length(pieces...); d.size > d.inBytes {
+func (d *decoder) copyIn(pieces ...[]byte) (err error) {
+	if d.size = wasm.TotalLen(pieces...); d.size > d.inBytes {
 		n := max(d.size, 2*d.inBytes)
 		if d.in, err = d.run.Alloc(n); err != nil {
 			return err
@@ -174,7 +174,7 @@ func (d *decoder) call(configOnly, out uint64) ([5]int, error) {
 		return v, err
 	}
 	if ok == 0 {
-		return v, d.run.Failed(errData)
+		return v, d.run.FailureError(errData)
 	}
 	b, err := d.run.View(d.results, resultBytes)
 	if err != nil {
@@ -194,7 +194,7 @@ func (d *decoder) call(configOnly, out uint64) ([5]int, error) {
 // The rows of planes are padded to 16 bytes. Asked for planes of chroma, libheif 1.18.2 averages them after it has
 // enlarged them, wrongly at the borders. Asked for green, blue and red in their place it does not touch them.
 func (d *decoder) decode(pieces ...[]byte) (image.Image, error) {
-	if err := d.put(pieces...); err != nil {
+	if err := d.copyIn(pieces...); err != nil {
 		return nil, err
 	}
 	v, err := d.call(1, 0)

@@ -33,8 +33,8 @@ func Path() (string, error) {
 // ErrMissing is the error without a decoder.
 var ErrMissing = errors.New("no decoder for HEIC: 'kindred formats get heic' fetches one; or convert the file to JPEG")
 
-// Present reports whether there is a decoder.
-func Present() bool {
+// IsInstalled reports whether there is a decoder.
+func IsInstalled() bool {
 	path, err := Path()
 	if err != nil {
 		return false
@@ -43,8 +43,8 @@ func Present() bool {
 	return err == nil
 }
 
-// loaded is the decoder, once it was found.
-var loaded struct {
+// decoderCache is the decoder, once it was found.
+var decoderCache struct {
 	sync.Mutex
 	path   string
 	module *wasm.Module
@@ -56,10 +56,10 @@ func load() (*wasm.Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	loaded.Lock()
-	defer loaded.Unlock()
-	if loaded.module != nil && loaded.path == path {
-		return loaded.module, nil
+	decoderCache.Lock()
+	defer decoderCache.Unlock()
+	if decoderCache.module != nil && decoderCache.path == path {
+		return decoderCache.module, nil
 	}
 	f, size, err := fileinfo.OpenSized(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,6 +76,6 @@ func load() (*wasm.Module, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w; remove it and fetch it again", wasm.ErrDecoder, path, err)
 	}
-	loaded.path, loaded.module = path, m // an earlier one may still be in use
+	decoderCache.path, decoderCache.module = path, m // an earlier one may still be in use
 	return m, nil
 }

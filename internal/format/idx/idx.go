@@ -62,7 +62,7 @@ func Read(r io.Reader) (*Tensor, error) {
 	}
 	t, err := readPlain(br)
 	if err != nil {
-		return nil, explainGzip(err)
+		return nil, gzipError(err)
 	}
 	return t, nil
 }
@@ -70,7 +70,7 @@ func Read(r io.Reader) (*Tensor, error) {
 func readPlain(r io.Reader) (*Tensor, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return nil, truncated(err, "not an idx file: shorter than 4 bytes")
+		return nil, truncatedError(err, "not an idx file: shorter than 4 bytes")
 	}
 	if head[0] != 0 || head[1] != 0 {
 		return nil, fmt.Errorf("not an idx file: it starts with %#02x %#02x where idx has two zero bytes", head[0],
@@ -85,7 +85,7 @@ func readPlain(r io.Reader) (*Tensor, error) {
 	}
 	raw := make([]byte, 4*d)
 	if _, err := io.ReadFull(r, raw); err != nil {
-		return nil, truncated(err, "idx header is cut off within its dimensions")
+		return nil, truncatedError(err, "idx header is cut off within its dimensions")
 	}
 	t := &Tensor{Dims: make([]int, d)}
 	size := int64(1)
@@ -98,7 +98,7 @@ func readPlain(r io.Reader) (*Tensor, error) {
 	var err error
 	t.Data, err = budget.ReadN(fmt.Sprintf("values of dimensions %v", t.Dims), r, size)
 	if err != nil {
-		return nil, truncated(err,
+		return nil, truncatedError(err,
 			fmt.Sprintf("truncated: dimensions %v need %d bytes of data, the file has %d", t.Dims, size, len(t.Data)))
 	}
 	var extra [1]byte
@@ -107,20 +107,20 @@ func readPlain(r io.Reader) (*Tensor, error) {
 		return nil, fmt.Errorf("bytes left over after the %d that dimensions %v announce", size, t.Dims)
 	case !errors.Is(err, io.EOF):
 		// Where a gzip checksum that fails, or is cut off, shows up.
-		return nil, truncated(err, "truncated: the gzip data end early")
+		return nil, truncatedError(err, "truncated: the gzip data end early")
 	}
 	return t, nil
 }
 
-// truncated gives the end of the input a better message and keeps other errors.
-func truncated(err error, msg string) error {
+// truncatedError gives the end of the input a better message and keeps other errors.
+func truncatedError(err error, msg string) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New(msg)
 	}
 	return err
 }
 
-func explainGzip(err error) error {
+func gzipError(err error) error {
 	if errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) {
 		return fmt.Errorf("damaged gzip data: %w", err)
 	}

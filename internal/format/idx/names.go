@@ -33,8 +33,10 @@ func Find(dir, name string) (string, error) {
 			return "", err
 		}
 	}
-	return "", Missing(dir, name)
+	return "", MissingError(dir, name)
 }
 
-// Missing is the error of a file that is in dir under none of its names.
-func Missing(dir, name string) error { return fmt.Errorf("%s: no file %s or %s.gz", dir, name, name) }
+// MissingError is the error of a file that is in dir under none of its names.
+func MissingError(dir, name string) error {
+	return fmt.Errorf("%s: no file %s or %s.gz", dir, name, name)
+}

@@ -54,7 +54,7 @@ func (p *File) open() error {
 	le := binary.LittleEndian
 	end := uint64(len(p.m))
 	var footer [footerSize]byte
-	if err := mappedfile.Touch(func() { copy(footer[:], p.m[end-footerSize:]) }); err != nil {
+	if err := mappedfile.Access(func() { copy(footer[:], p.m[end-footerSize:]) }); err != nil {
 		return err
 	}
 	if string(footer[56:]) != magic {
@@ -71,11 +71,11 @@ func (p *File) open() error {
 		return err
 	}
 	p.index = make([]byte, n*entrySize)
-	if err := mappedfile.Touch(func() { copy(p.index, p.m[start:]) }); err != nil {
+	if err := mappedfile.Access(func() { copy(p.index, p.m[start:]) }); err != nil {
 		return err
 	}
-	sum := crc32.Checksum(p.index, castagnoli())
-	if crc32.Update(sum, castagnoli(), footer[:48]) != le.Uint32(footer[48:]) {
+	sum := crc32.Checksum(p.index, crcTable())
+	if crc32.Update(sum, crcTable(), footer[:48]) != le.Uint32(footer[48:]) {
 		return errors.New("damaged: the checksum of the index is wrong")
 	}
 	p.Key = Key(footer[:32])
@@ -124,9 +124,9 @@ func (p *File) Read(i int, pix []uint8) error {
 		return fmt.Errorf("%s: %w", p.path, os.ErrClosed)
 	}
 	var sum uint32
-	if err := mappedfile.Touch(func() {
+	if err := mappedfile.Access(func() {
 		copy(pix, p.m[e.at:])
-		sum = crc32.Checksum(pix, castagnoli())
+		sum = crc32.Checksum(pix, crcTable())
 	}); err != nil {
 		return fmt.Errorf("%s: image %d: %w", p.path, i, err)
 	}

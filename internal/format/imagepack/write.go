@@ -21,8 +21,8 @@ const (
 // Key identifies what a file was made from.
 type Key [32]byte
 
-// castagnoli is the polynomial of CRC-32C.
-func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
+// crcTable is the polynomial of CRC-32C.
+func crcTable() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // Writer appends images to a file.
 type Writer struct {
@@ -42,7 +42,7 @@ func (w *Writer) Add(pix []uint8, width, height, channels int) error {
 	w.index = le.AppendUint32(w.index, uint32(width))
 	w.index = le.AppendUint32(w.index, uint32(height))
 	w.index = le.AppendUint32(w.index, uint32(channels))
-	w.index = le.AppendUint32(w.index, crc32.Checksum(pix, castagnoli()))
+	w.index = le.AppendUint32(w.index, crc32.Checksum(pix, crcTable()))
 	n, err := w.w.Write(pix)
 	w.at += uint64(n)
 	return err
@@ -69,7 +69,7 @@ func write(files atomic.Files, path string, key Key, add func(*Writer) error) er
 		tail := append(w.index, key[:]...)
 		tail = le.AppendUint64(tail, uint64(len(w.index)/entrySize))
 		tail = le.AppendUint64(tail, w.at)
-		tail = le.AppendUint32(tail, crc32.Checksum(tail, castagnoli()))
+		tail = le.AppendUint32(tail, crc32.Checksum(tail, crcTable()))
 		tail = le.AppendUint32(tail, version)
 		tail = append(tail, magic...)
 		if _, err := buf.Write(tail); err != nil {

@@ -42,8 +42,8 @@ func boxes(b []byte, at int) iter.Seq[box] {
 	}
 }
 
-// find returns the first box of a name.
-func find(b []byte, at int, name string) (box, bool) {
+// findBox returns the first box of a name.
+func findBox(b []byte, at int, name string) (box, bool) {
 	for x := range boxes(b, at) {
 		if x.name == name {
 			return x, true
@@ -54,7 +54,7 @@ func find(b []byte, at int, name string) (box, bool) {
 
 // Find returns the content of the first box of a name.
 func Find(b []byte, name string) ([]byte, bool) {
-	x, ok := find(b, 0, name)
+	x, ok := findBox(b, 0, name)
 	return x.b, ok
 }
 

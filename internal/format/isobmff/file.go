@@ -51,8 +51,8 @@ type Item struct {
 	isAlpha      bool     // an auxiliary picture that is the opacity of another one
 	associations []uint16 // numbers of properties, from 1, with essential set for those that a reader must know
 	extents      []extent
-	located      bool // the box iloc has been read for it
-	inside       bool // the extents are in the box idat
+	hasLocation  bool // the box iloc has been read for it
+	inIDAT       bool // the extents are in the box idat
 }
 
 // Size returns the size of a picture before it is turned.
@@ -64,16 +64,16 @@ type extent struct{ at, n uint64 }
 type reference struct {
 	kind string
 	from uint32
-	to   numbers
+	to   itemIDs
 }
 
-// numbers are numbers of items as the file has them, of so many bytes each.
-type numbers struct {
+// itemIDs are numbers of items as the file has them, of so many bytes each.
+type itemIDs struct {
 	b     []byte
 	bytes int
 }
 
-func (n numbers) all() iter.Seq[uint32] {
+func (n itemIDs) ids() iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		for b := n.b; len(b) >= n.bytes; b = b[n.bytes:] {
 			id := uint32(binary.BigEndian.Uint16(b))
@@ -87,9 +87,9 @@ func (n numbers) all() iter.Seq[uint32] {
 	}
 }
 
-// contain reports whether one of the numbers has a property.
-func (n numbers) contain(has func(id uint32) bool) bool {
-	for id := range n.all() {
+// containsAny reports whether one of the numbers has a property.
+func (n itemIDs) containsAny(has func(id uint32) bool) bool {
+	for id := range n.ids() {
 		if has(id) {
 			return true
 		}
@@ -100,16 +100,16 @@ func (n numbers) contain(has func(id uint32) bool) bool {
 // The bounds of what Parse keeps. A grid has at most 65,535 tiles, as their number has two bytes, and its opacity may
 // be a grid of as many.
 const (
-	mostItems   = 1 << 17
-	mostExtents = 1 << 17 // of all items together
-	mostDepth   = 4       // from a picture to what it is made of, such as an overlay of grids with opacity
+	maxItems   = 1 << 17
+	maxExtents = 1 << 17 // of all items together
+	maxDepth   = 4       // from a picture to what it is made of, such as an overlay of grids with opacity
 )
 
 // StructureBytes returns more than the memory that Parse takes for a file of size bytes that begins with b.
 func StructureBytes(b []byte, size int64) int64 {
 	const perByte = 24 // of the box that has the structure
 	n := size
-	if meta, ok := find(b, 0, "meta"); ok {
+	if meta, ok := findBox(b, 0, "meta"); ok {
 		n = meta.size - int64(len(meta.whole)-len(meta.b))
 	} else if int64(len(b)) == size {
 		n = 0
@@ -122,7 +122,7 @@ var ErrFile = errors.New("the list of its pictures is missing or damaged")
 
 // Parse reads the structure of the file that begins with b. The pictures themselves need not be in b.
 func Parse(b []byte) (*File, error) {
-	meta, ok := find(b, 0, "meta")
+	meta, ok := findBox(b, 0, "meta")
 	c := meta.cursor()
 	c.full()
 	if !ok || c.bad {
@@ -140,26 +140,26 @@ func Parse(b []byte) (*File, error) {
 	}
 	c = lists["pitm"].cursor()
 	version, _ := c.full()
-	primary := uint32(c.uint(width(version)))
+	primary := uint32(c.uint(idWidth(version)))
 	if c.bad {
 		return nil, ErrFile
 	}
 	f := &File{b: b, items: map[uint32]*Item{}, idat: lists["idat"]}
-	wanted, err := f.refer(lists["iref"], primary)
+	wanted, err := f.readReferences(lists["iref"], primary)
 	if err != nil {
 		return nil, err
 	}
-	exifs := f.list(lists["iinf"], wanted)
+	exifs := f.readItems(lists["iinf"], wanted)
 	for _, r := range f.references {
 		if it := f.items[r.from]; it != nil && r.kind == "dimg" && it.Parts == nil {
-			it.Parts = slices.Collect(r.to.all())
+			it.Parts = slices.Collect(r.to.ids())
 		}
 	}
 	f.chooseExif(lists["iref"], exifs, primary)
-	if err := f.locate(lists["iloc"]); err != nil {
+	if err := f.readLocations(lists["iloc"]); err != nil {
 		return nil, err
 	}
-	f.describe(lists["iprp"])
+	f.readProperties(lists["iprp"])
 	if f.Primary = f.items[primary]; f.Primary == nil {
 		return nil, ErrFile
 	}
@@ -185,7 +185,7 @@ func (f *File) Chroma() (across, down int) {
 func (f *File) Opacity(it *Item) (opacity *Item, multiplied bool) {
 	is := func(id uint32) bool { return id == it.ID }
 	for _, r := range f.references {
-		if r.kind == "auxl" && r.to.contain(is) {
+		if r.kind == "auxl" && r.to.containsAny(is) {
 			opacity = f.items[r.from]
 		}
 		multiplied = multiplied || r.kind == "prem" && r.from == it.ID
@@ -193,8 +193,8 @@ func (f *File) Opacity(it *Item) (opacity *Item, multiplied bool) {
 	return opacity, multiplied
 }
 
-// width returns how many bytes the number of an item has: four, or two in boxes of the first version.
-func width(version int) int {
+// idWidth returns how many bytes the number of an item has: four, or two in boxes of the first version.
+func idWidth(version int) int {
 	if version == 0 {
 		return 2
 	}
@@ -206,38 +206,38 @@ func references(x box) iter.Seq[reference] {
 	return func(yield func(reference) bool) {
 		c := x.cursor()
 		version, _ := c.full()
-		n := width(version)
+		n := idWidth(version)
 		for r := range boxes(c.b, c.at) {
 			c := r.cursor()
 			from, count := uint32(c.uint(n)), c.int(2)
-			if !c.bad && !yield(reference{r.name, from, numbers{c.b[:min(count*n, len(c.b))], n}}) {
+			if !c.bad && !yield(reference{r.name, from, itemIDs{c.b[:min(count*n, len(c.b))], n}}) {
 				return
 			}
 		}
 	}
 }
 
-// refer reads of the box iref what the primary item is made of (dimg), the opacity of such items (auxl), and whether
-// their colours are multiplied by it (prem). It returns the numbers of all these items, in order.
-func (f *File) refer(x box, primary uint32) (wanted []uint32, err error) {
+// readReferences reads of the box iref what the primary item is made of (dimg), the opacity of such items
+// (auxl), and whether their colours are multiplied by it (prem). It returns the numbers of all these items, in order.
+func (f *File) readReferences(x box, primary uint32) (wanted []uint32, err error) {
 	wanted = []uint32{primary}
 	known := func(id uint32) bool {
 		_, ok := slices.BinarySearch(wanted, id)
 		return ok
 	}
-	for range mostDepth {
+	for range maxDepth {
 		f.references = f.references[:0]
 		more := slices.Clone(wanted)
 		for r := range references(x) {
 			switch {
 			case (r.kind == "dimg" || r.kind == "prem") && known(r.from):
-			case r.kind == "auxl" && r.to.contain(known):
+			case r.kind == "auxl" && r.to.containsAny(known):
 			default:
 				continue
 			}
 			f.references = append(f.references, r)
-			more = slices.AppendSeq(append(more, r.from), r.to.all())
-			if len(more) > 2*mostItems {
+			more = slices.AppendSeq(append(more, r.from), r.to.ids())
+			if len(more) > 2*maxItems {
 				return nil, errItems
 			}
 		}
@@ -258,7 +258,7 @@ func (f *File) keepOpacity() error {
 	for _, r := range f.references {
 		if r.kind == "auxl" {
 			it, of := f.items[r.from], (*Item)(nil)
-			for id := range r.to.all() {
+			for id := range r.to.ids() {
 				if of = f.items[id]; of != nil {
 					break
 				}
@@ -275,13 +275,13 @@ func (f *File) keepOpacity() error {
 	}
 	needed := map[uint32]bool{f.Primary.ID: true}
 	isNeeded := func(id uint32) bool { return needed[id] }
-	for range mostDepth {
+	for range maxDepth {
 		for _, r := range kept {
 			switch {
-			case r.kind == "auxl" && r.to.contain(isNeeded):
+			case r.kind == "auxl" && r.to.containsAny(isNeeded):
 				needed[r.from] = true
 			case r.kind == "dimg" && needed[r.from]:
-				for id := range r.to.all() {
+				for id := range r.to.ids() {
 					needed[id] = true
 				}
 			}
@@ -292,15 +292,15 @@ func (f *File) keepOpacity() error {
 	return nil
 }
 
-var errItems = fmt.Errorf("its picture is made of more than %d others", mostItems)
+var errItems = fmt.Errorf("its picture is made of more than %d others", maxItems)
 
-// list reads the box iinf: the items and their types. It keeps those that are wanted, and returns the first ones of
-// EXIF.
-func (f *File) list(x box, wanted []uint32) (exifs []*Item) {
+// readItems reads the box iinf: the items and their types. It keeps those that are wanted, and returns the
+// first ones of EXIF.
+func (f *File) readItems(x box, wanted []uint32) (exifs []*Item) {
 	const mostExifs = 64
 	c := x.cursor()
 	version, _ := c.full()
-	c.uint(width(version)) // their number
+	c.uint(idWidth(version)) // their number
 	for e := range boxes(c.b, c.at) {
 		if e.name != "infe" {
 			continue
@@ -310,7 +310,7 @@ func (f *File) list(x box, wanted []uint32) (exifs []*Item) {
 		if version < 2 {
 			continue
 		}
-		id := uint32(c.uint(width(version - 2)))
+		id := uint32(c.uint(idWidth(version - 2)))
 		c.uint(2) // protection
 		if len(c.b) < 4 || f.items[id] != nil {
 			continue
@@ -335,7 +335,7 @@ func (f *File) chooseExif(x box, exifs []*Item, primary uint32) {
 		if !slices.ContainsFunc(exifs, func(it *Item) bool { return r.kind == "cdsc" && it.ID == r.from }) {
 			continue
 		}
-		for id := range r.to.all() {
+		for id := range r.to.ids() {
 			ofPicture[r.from] = ofPicture[r.from] || id == primary
 			ofOthers[r.from] = true
 		}
@@ -350,9 +350,9 @@ func (f *File) chooseExif(x box, exifs []*Item, primary uint32) {
 	}
 }
 
-// locate reads the box iloc: where the content of the items is. An entry without bytes of its own, as its sizes are
-// 0, stands for the whole file, and is there once.
-func (f *File) locate(x box) error {
+// readLocations reads the box iloc: where the content of the items is. An entry without bytes of its own, as
+// its sizes are 0, stands for the whole file, and is there once.
+func (f *File) readLocations(x box) error {
 	c := x.cursor()
 	version, _ := c.full()
 	sizes := c.int(2)
@@ -381,14 +381,14 @@ func (f *File) locate(x box) error {
 		k := c.int(2)
 		if size := index + offset + length; size == 0 && k > 1 {
 			return fmt.Errorf("an item has %d pieces, whose places have no bytes", k)
-		} else if it == nil || it.located || method > 1 {
+		} else if it == nil || it.hasLocation || method > 1 {
 			c.skip(k * size)
 			continue
 		}
-		if extents += k; extents > mostExtents {
-			return fmt.Errorf("its items have more than %d pieces", mostExtents)
+		if extents += k; extents > maxExtents {
+			return fmt.Errorf("its items have more than %d pieces", maxExtents)
 		}
-		it.located, it.inside = true, method == 1
+		it.hasLocation, it.inIDAT = true, method == 1
 		for ; k > 0 && !c.bad; k-- {
 			c.uint(index)
 			if e := (extent{at: from + c.uint(offset), n: c.uint(length)}); !c.bad {
@@ -440,7 +440,7 @@ func (f *File) CheckGrid(it *Item) error {
 // more bytes than the file.
 func (f *File) pieces(it *Item) ([]extent, bool) {
 	from := box{b: f.b}
-	if it.inside {
+	if it.inIDAT {
 		from = f.idat
 	}
 	out, all := make([]extent, 0, len(it.extents)), uint64(0)

@@ -15,9 +15,9 @@ type Colour struct {
 // essential is set in the number of a property that a reader must know.
 const essential = 1 << 15
 
-// describe reads the box iprp: properties, and which items have them.
-func (f *File) describe(x box) {
-	container, ok := find(x.b, x.at, "ipco")
+// readProperties reads the box iprp: properties, and which items have them.
+func (f *File) readProperties(x box) {
+	container, ok := findBox(x.b, x.at, "ipco")
 	if !ok {
 		return
 	}
@@ -29,7 +29,7 @@ func (f *File) describe(x box) {
 	}
 	for a := range boxes(x.b, x.at) {
 		if a.name == "ipma" {
-			f.associate(a)
+			f.readAssociations(a)
 		}
 	}
 }
@@ -45,8 +45,8 @@ func (f *File) propertyOf(number int) (box, bool) {
 	return box{}, false
 }
 
-// associate reads a box ipma. Of several entries of an item the first one counts.
-func (f *File) associate(x box) {
+// readAssociations reads a box ipma. Of several entries of an item the first one counts.
+func (f *File) readAssociations(x box) {
 	c := x.cursor()
 	version, flags := c.full()
 	const wide = 1
@@ -55,7 +55,7 @@ func (f *File) associate(x box) {
 		bytes = 2
 	}
 	for n := c.int(4); n > 0 && !c.bad; n-- {
-		it := f.items[uint32(c.uint(width(version)))]
+		it := f.items[uint32(c.uint(idWidth(version)))]
 		k := c.int(1)
 		if it == nil || it.associations != nil {
 			c.skip(k * bytes)
@@ -68,14 +68,14 @@ func (f *File) associate(x box) {
 			}
 			if p, ok := f.propertyOf(number &^ essential); ok && !c.bad {
 				it.associations = append(it.associations, uint16(number))
-				it.property(p)
+				it.setProperty(p)
 			}
 		}
 	}
 }
 
-// property sets what a property says.
-func (it *Item) property(x box) {
+// setProperty sets what a property says.
+func (it *Item) setProperty(x box) {
 	c := x.cursor()
 	switch x.name {
 	case "ispe":
@@ -106,7 +106,7 @@ func (it *Item) property(x box) {
 		chroma := c.int(1) & 3
 		it.IsGrey = chroma == 0 && !c.bad
 	case "colr":
-		it.colour(c)
+		it.setColour(c)
 	case "auxC":
 		c.full()
 		kind, _, _ := bytes.Cut(c.b, []byte{0})
@@ -117,12 +117,12 @@ func (it *Item) property(x box) {
 	case "irot":
 		// Quarter turns against the clock.
 		if o := [4]int{1, 8, 3, 6}[c.int(1)&3]; o != 1 {
-			it.turn(Turn{Orientation: o})
+			it.addTurn(Turn{Orientation: o})
 		}
 	case "imir":
 		// 0 exchanges top and bottom, 1 left and right.
 		if o := [2]int{4, 2}[c.int(1)&1]; !c.bad {
-			it.turn(Turn{Orientation: o})
+			it.addTurn(Turn{Orientation: o})
 		}
 	case "clap":
 		var v [8]int32
@@ -130,14 +130,14 @@ func (it *Item) property(x box) {
 			v[i] = int32(c.uint(4))
 		}
 		if !c.bad {
-			it.turn(Turn{Crop: Crop{Fraction{v[0], v[1]}, Fraction{v[2], v[3]}, Fraction{v[4], v[5]},
+			it.addTurn(Turn{Crop: Crop{Fraction{v[0], v[1]}, Fraction{v[2], v[3]}, Fraction{v[4], v[5]},
 				Fraction{v[6], v[7]}}})
 		}
 	}
 }
 
-// colour reads a box colr after its head.
-func (it *Item) colour(c *cursor) {
+// setColour reads a box colr after its head.
+func (it *Item) setColour(c *cursor) {
 	kind := string(c.b[:min(4, len(c.b))])
 	switch c.uint(4); kind {
 	case "prof", "rICC":
@@ -150,8 +150,8 @@ func (it *Item) colour(c *cursor) {
 	}
 }
 
-// turn adds a change. A picture has at most one of each kind.
-func (it *Item) turn(t Turn) {
+// addTurn adds a change. A picture has at most one of each kind.
+func (it *Item) addTurn(t Turn) {
 	if most := 3; len(it.Turns) < most {
 		it.Turns = append(it.Turns, t)
 	}

@@ -124,7 +124,7 @@ func (w *writer) add(it *Item, pieces []extent, kept func(box) bool, more []byte
 
 // refer adds a reference between items.
 func (w *writer) refer(r reference) {
-	ids := slices.Collect(r.to.all())
+	ids := slices.Collect(r.to.ids())
 	b := append(u32(r.from), u16(len(ids))...)
 	for _, id := range ids {
 		b = append(b, u32(id)...)
@@ -143,7 +143,7 @@ func (w *writer) head(primary *Item, size int) ([]byte, error) {
 		return fullBox("meta", 0, 0,
 			fullBox("hdlr", 0, 0, u32(0), []byte("pict"), make([]byte, 13)),
 			fullBox("pitm", 1, 0, u32(primary.ID)),
-			fullBox("iloc", 2, 0, []byte{0x44, 0x40}, u32(w.count), w.located(data)),
+			fullBox("iloc", 2, 0, []byte{0x44, 0x40}, u32(w.count), w.locations(data)),
 			fullBox("iinf", 1, 0, u32(w.count), w.infe),
 			fullBox("iref", 1, 0, w.iref),
 			plainBox("iprp", plainBox("ipco", w.properties), fullBox("ipma", 1, 1, u32(w.count), w.ipma)))
@@ -157,8 +157,8 @@ func (w *writer) head(primary *Item, size int) ([]byte, error) {
 	return append(append(out, u32(uint32(header+size))...), "mdat"...), nil
 }
 
-// located returns the content of iloc for data that begin at a place of the file.
-func (w *writer) located(data int) []byte {
+// locations returns the content of iloc for data that begin at a place of the file.
+func (w *writer) locations(data int) []byte {
 	for _, at := range w.bases {
 		binary.BigEndian.PutUint32(w.iloc[at:], uint32(data))
 	}

@@ -22,10 +22,10 @@ func TestAdobeTransform(t *testing.T) {
 	for transform, rgb := range map[byte]bool{0: true, 1: false, 2: false, 255: false} {
 		adobe := append([]byte("\xff\xd8\xff\xee\x00\x0eAdobe\x00\x64\x00\x00\x00\x00"), transform)
 		alone, both := append(bytes.Clone(adobe), jfif[after:]...), append(bytes.Clone(adobe), jfif[2:]...)
-		if k, ok := ReadKind(alone); !ok || k.Usual() == rgb {
+		if k, ok := ReadHeader(alone); !ok || k.IsDecodable() == rgb {
 			t.Errorf("transform %d: %+v", transform, k)
 		}
-		if k, ok := ReadKind(both); !ok || !k.Usual() {
+		if k, ok := ReadHeader(both); !ok || !k.IsDecodable() {
 			t.Errorf("transform %d with JFIF: %+v", transform, k)
 		}
 		got, err := decode(new(Decoder), alone)

@@ -2,9 +2,9 @@ package jpeg
 
 import "encoding/binary"
 
-// bits reads entropy-coded data. Where the data end, or a marker comes, zeros
+// bitReader reads entropy-coded data. Where the data end, or a marker comes, zeros
 // follow; n then becomes negative once they are used.
-type bits struct {
+type bitReader struct {
 	data []byte
 	pos  int
 	acc  uint64 // the next bits, from the top
@@ -13,7 +13,7 @@ type bits struct {
 }
 
 // fill makes at least 48 bits available, enough for a code and its value.
-func (b *bits) fill() {
+func (b *bitReader) fill() {
 	if b.n >= 48 || b.end {
 		return
 	}
@@ -32,7 +32,7 @@ func (b *bits) fill() {
 
 // fillSlowly takes single bytes, drops the zero that is stuffed after 0xff, and
 // stops at a marker.
-func (b *bits) fillSlowly() {
+func (b *bitReader) fillSlowly() {
 	// The fast way leaves bits of the byte at pos below the first n; they are
 	// the same bits that come again here.
 	b.acc &= ^uint64(0) << uint(64-b.n)
@@ -55,13 +55,13 @@ func (b *bits) fillSlowly() {
 	}
 }
 
-func (b *bits) skip(n uint) {
+func (b *bitReader) skip(n uint) {
 	b.acc <<= n
 	b.n -= int(n)
 }
 
 // symbol decodes one code of h.
-func (b *bits) symbol(h *huffman) (uint8, bool) {
+func (b *bitReader) symbol(h *huffman) (uint8, bool) {
 	if e := h.look[b.acc>>(64-lookBits)]; e != 0 {
 		b.skip(uint(e & 255))
 		return uint8(e >> 8), b.n >= 0
@@ -81,7 +81,7 @@ func (b *bits) symbol(h *huffman) (uint8, bool) {
 }
 
 // signed reads a value of size bits in JPEG's one's complement form.
-func (b *bits) signed(size uint) int32 {
+func (b *bitReader) signed(size uint) int32 {
 	if size == 0 {
 		return 0
 	}
@@ -94,7 +94,7 @@ func (b *bits) signed(size uint) int32 {
 }
 
 // bit reads one bit.
-func (b *bits) bit() bool {
+func (b *bitReader) bit() bool {
 	if b.n < 1 {
 		b.fill()
 	}
@@ -104,7 +104,7 @@ func (b *bits) bit() bool {
 }
 
 // run reads the length of a run of 1<<size blocks and more.
-func (b *bits) run(size uint) int {
+func (b *bitReader) run(size uint) int {
 	v := 1<<size | int(b.acc>>1>>(63-size))
 	b.skip(size)
 	return v
@@ -112,7 +112,7 @@ func (b *bits) run(size uint) int {
 
 // finish drops the padding at the end of a scan and returns the length of its data; a
 // marker must follow.
-func (b *bits) finish() (used int, ok bool) {
+func (b *bitReader) finish() (used int, ok bool) {
 	if !b.end {
 		b.fillSlowly()
 	}
@@ -120,11 +120,11 @@ func (b *bits) finish() (used int, ok bool) {
 }
 
 // overrun reports that more bits were used than there are.
-func (b *bits) overrun() bool { return b.n < 0 }
+func (b *bitReader) overrun() bool { return b.n < 0 }
 
 // restart drops the padding at the end of an interval and steps over the marker
 // that must follow.
-func (b *bits) restart(marker byte) bool {
+func (b *bitReader) restart(marker byte) bool {
 	if !b.end {
 		b.fillSlowly()
 	}
@@ -134,6 +134,6 @@ func (b *bits) restart(marker byte) bool {
 	if b.pos+2 > len(b.data) || b.data[b.pos] != 0xff || b.data[b.pos+1] != marker {
 		return false
 	}
-	*b = bits{data: b.data, pos: b.pos + 2}
+	*b = bitReader{data: b.data, pos: b.pos + 2}
 	return true
 }

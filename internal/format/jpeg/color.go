@@ -21,21 +21,21 @@ var chroma = func() (t chromaTerms) {
 	return t
 }()
 
-// interpolates reports whether libjpeg does, given the width of a picture and the pixels across of
+// usesInterpolation reports whether libjpeg does, given the width of a picture and the pixels across of
 // a value of chroma: it repeats rows of one or two values.
-func interpolates(w, across int) bool { return across == 1 || (w+across-1)/across > 2 }
+func usesInterpolation(w, across int) bool { return across == 1 || (w+across-1)/across > 2 }
 
 // toRGB converts the planes to interleaved pixels, w x h of them. It is false if Done is closed
 // before the last row.
 func (d *Decoder) toRGB(rgb []uint8, w, h int) bool {
 	luma, cb, cr := &d.comps[0], &d.comps[1], &d.comps[2]
-	if d.Smooth && d.across*d.down > 1 && d.across <= 2 && d.down <= 2 && interpolates(w, d.across) {
+	if d.Smooth && d.across*d.down > 1 && d.across <= 2 && d.down <= 2 && usesInterpolation(w, d.across) {
 		p := planes{w: w, h: h, across: d.across, down: d.down, y: luma.plane, cb: cb.plane, cr: cr.plane,
 			yStride: luma.stride, cStride: cb.stride}
 		return p.smooth(rgb, d, d.Done)
 	}
 	for y := range h {
-		if d.stopped() {
+		if d.isStopped() {
 			return false
 		}
 		cy := y / d.down
@@ -49,31 +49,31 @@ func (d *Decoder) toRGB(rgb []uint8, w, h int) bool {
 		case 2:
 			pairs := w / 2
 			for x := range pairs {
-				r, g, b := terms(bRow[x], rRow[x])
+				r, g, b := chromaOf(bRow[x], rRow[x])
 				o := out[6*x : 6*x+6 : 6*x+6]
 				v := yRow[2*x : 2*x+2 : 2*x+2]
-				put(o, int32(v[0]), r, g, b)
-				put(o[3:], int32(v[1]), r, g, b)
+				putPixel(o, int32(v[0]), r, g, b)
+				putPixel(o[3:], int32(v[1]), r, g, b)
 			}
 			if w&1 == 1 {
-				r, g, b := terms(bRow[pairs], rRow[pairs])
-				put(out[6*pairs:], int32(yRow[w-1]), r, g, b)
+				r, g, b := chromaOf(bRow[pairs], rRow[pairs])
+				putPixel(out[6*pairs:], int32(yRow[w-1]), r, g, b)
 			}
 		default:
 			for x, v := range yRow {
-				r, g, b := terms(bRow[x/d.across], rRow[x/d.across])
-				put(out[3*x:], int32(v), r, g, b)
+				r, g, b := chromaOf(bRow[x/d.across], rRow[x/d.across])
+				putPixel(out[3*x:], int32(v), r, g, b)
 			}
 		}
 	}
 	return true
 }
 
-func terms(cb, cr uint8) (r, g, b int32) {
+func chromaOf(cb, cr uint8) (r, g, b int32) {
 	return int32(chroma.red[cr]), (chroma.greenCb[cb] + chroma.greenCr[cr]) >> 16, int32(chroma.blue[cb])
 }
 
-func put(o []uint8, y, r, g, b int32) {
+func putPixel(o []uint8, y, r, g, b int32) {
 	_ = o[2]
 	o[0], o[1], o[2] = clip(y+r), clip(y+g), clip(y+b)
 }

@@ -47,8 +47,8 @@ type Decoder struct {
 	// planes, coefficients and pixels.
 	MaxPixels int
 	MaxBytes  int64
-	// Enter, if not nil, is told these bytes before they are used, and may wait. False ends the decoding.
-	Enter func(bytes int64) bool
+	// Reserve, if not nil, is told these bytes before they are used, and may wait. False ends the decoding.
+	Reserve func(bytes int64) bool
 	// Shrink, if not nil, takes the size of a picture and returns by what its sides
 	// shall be divided: 1, 2, 4 or 8.
 	Shrink func(w, h int) int
@@ -57,26 +57,26 @@ type Decoder struct {
 	// Smooth enlarges chroma by interpolation instead of repetition.
 	Smooth bool
 
-	w, h    int // of the file
-	shrink  int
-	across  int // pixels of the result for a value of chroma
-	down    int
-	cols    int // units of the interleaved scan
-	rows    int
-	hmax    int // the largest sampling factors
-	vmax    int
-	comps   [3]component
-	n       int // number of components
-	quant   [4][64]int32
-	hasQ    [4]bool
-	huff    [2][4]huffman
-	restart int
-	layers  bool // progressive: coefficients come in several scans
-	part    part
-	passes  Passes // of the scans so far, where they are several
-	in      bits
-	block   [64]int32
-	wide    []uint8 // two rows of chroma, enlarged
+	w, h          int // of the file
+	shrink        int
+	across        int // pixels of the result for a value of chroma
+	down          int
+	cols          int // units of the interleaved scan
+	rows          int
+	hmax          int // the largest sampling factors
+	vmax          int
+	comps         [3]component
+	n             int // number of components
+	quant         [4][64]int32
+	hasQ          [4]bool
+	huff          [2][4]huffman
+	restart       int
+	isProgressive bool // progressive: coefficients come in several scans
+	part          scanPart
+	passes        Passes // of the scans so far, where they are several
+	in            bitReader
+	block         [64]int32
+	wide          []uint8 // two rows of chroma, enlarged
 }
 
 // Decode decodes b. grow is called once with the width, height and number of
@@ -91,10 +91,10 @@ func (d *Decoder) Decode(b []byte, grow func(w, h, c int) []uint8) error {
 	if err != nil {
 		return err
 	}
-	if end || !d.plan(len(b)-at) {
+	if end || !d.allocate(len(b)-at) {
 		return ErrUnsupported
 	}
-	if d.layers {
+	if d.isProgressive {
 		err = d.scans(b, at)
 	} else {
 		err = d.scan(b[at:])
@@ -102,7 +102,7 @@ func (d *Decoder) Decode(b []byte, grow func(w, h, c int) []uint8) error {
 	if err != nil {
 		return err
 	}
-	w, h := d.reduced(d.w), d.reduced(d.h)
+	w, h := d.reducedLen(d.w), d.reducedLen(d.h)
 	pix := grow(w, h, d.n)
 	if d.n == 1 {
 		c := &d.comps[0]
@@ -126,11 +126,11 @@ func (d *Decoder) Trim(most int64) {
 	}
 }
 
-// reduced is the length of a side in the result.
-func (d *Decoder) reduced(n int) int { return max(1, (n+d.shrink/2)/d.shrink) }
+// reducedLen is the length of a side in the result.
+func (d *Decoder) reducedLen(n int) int { return max(1, (n+d.shrink/2)/d.shrink) }
 
 func (d *Decoder) reset() {
-	d.n, d.restart, d.w, d.h, d.layers = 0, 0, 0, 0, false
+	d.n, d.restart, d.w, d.h, d.isProgressive = 0, 0, 0, 0, false
 	d.passes = Passes{}
 	d.hasQ = [4]bool{}
 	d.block = [64]int32{} // which a file that ended early left as it was
@@ -144,7 +144,7 @@ func (d *Decoder) reset() {
 // headers reads all from at up to the next scan and returns where its data start, or
 // end where none comes.
 func (d *Decoder) headers(b []byte, at int) (scan int, end bool, err error) {
-	for !d.stopped() {
+	for !d.isStopped() {
 		for at+1 < len(b) && b[at] == 0xff && b[at+1] == 0xff {
 			at++
 		}
@@ -165,7 +165,7 @@ func (d *Decoder) headers(b []byte, at int) (scan int, end bool, err error) {
 		switch {
 		case marker == sof0 || marker == sof1 || marker == sof2:
 			ok = d.frame(seg)
-			d.layers = marker == sof2
+			d.isProgressive = marker == sof2
 		case marker == dht:
 			ok = d.huffmanTables(seg)
 		case marker == dqt:
@@ -271,8 +271,8 @@ func (d *Decoder) huffmanTables(seg []byte) bool {
 // scanHeader requires the one scan of all components at full precision, or a layer
 // of a progressive file.
 func (d *Decoder) scanHeader(seg []byte) bool {
-	if d.layers {
-		return d.layerHeader(seg)
+	if d.isProgressive {
+		return d.progressiveHeader(seg)
 	}
 	if d.n == 0 || len(seg) != 4+2*d.n || int(seg[0]) != d.n {
 		return false
@@ -293,9 +293,9 @@ func (d *Decoder) scanHeader(seg []byte) bool {
 	return tail[0] == 0 && tail[1] == 63 && tail[2] == 0
 }
 
-// plan lays out the result and takes memory for it. data is the length of what is left
+// allocate lays out the result and takes memory for it. data is the length of what is left
 // of the file.
-func (d *Decoder) plan(data int) bool {
+func (d *Decoder) allocate(data int) bool {
 	d.shrink = 1
 	if d.Shrink != nil {
 		d.shrink = d.Shrink(d.w, d.h)
@@ -304,7 +304,7 @@ func (d *Decoder) plan(data int) bool {
 	// A block takes at least two bits, one in a layer: a header that announces more
 	// than the data can hold gets no memory.
 	blocks := 4 * data
-	if d.layers {
+	if d.isProgressive {
 		blocks = 8 * data
 	}
 	if d.cols*d.rows > blocks+64 {
@@ -320,16 +320,16 @@ func (d *Decoder) plan(data int) bool {
 		}
 		d.across, d.down = max(d.across, h), max(d.down, v)
 	}
-	need := int64(d.n) * int64(d.reduced(d.w)) * int64(d.reduced(d.h))
+	need := int64(d.n) * int64(d.reducedLen(d.w)) * int64(d.reducedLen(d.h))
 	for i := range d.n {
 		c := &d.comps[i]
 		blocks := int64(d.cols*c.h) * int64(d.rows*c.v)
 		need += blocks * int64(c.size*c.size)
-		if d.layers {
+		if d.isProgressive {
 			need += blocks * 128
 		}
 	}
-	if d.MaxBytes > 0 && need > d.MaxBytes || d.Enter != nil && !d.Enter(need) {
+	if d.MaxBytes > 0 && need > d.MaxBytes || d.Reserve != nil && !d.Reserve(need) {
 		return false
 	}
 	for i := range d.n {
@@ -345,8 +345,8 @@ func (d *Decoder) plan(data int) bool {
 	return true
 }
 
-// stopped reports that Done is closed.
-func (d *Decoder) stopped() bool { return isClosed(d.Done) }
+// isStopped reports that Done is closed.
+func (d *Decoder) isStopped() bool { return isClosed(d.Done) }
 
 func isClosed(done <-chan struct{}) bool {
 	select {
@@ -359,11 +359,11 @@ func isClosed(done <-chan struct{}) bool {
 
 // scan decodes the coefficients and transforms them into the planes.
 func (d *Decoder) scan(data []byte) error {
-	d.in = bits{data: data}
+	d.in = bitReader{data: data}
 	left := d.restart
 	next := byte(rst0)
 	for my := range d.rows {
-		if d.stopped() {
+		if d.isStopped() {
 			return ErrUnsupported
 		}
 		for mx := range d.cols {

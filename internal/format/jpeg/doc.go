@@ -1,7 +1,7 @@
 // Package jpeg decodes the common JPEG files of data sets, fast and into the caller's
 // memory: 8-bit Huffman coding, in one interleaved scan or progressive, grey or YCbCr.
 // All other files, and damaged ones, give ErrUnsupported: the caller then uses
-// image/jpeg, which knows more kinds and gives the error message. ReadKind names the kinds that
+// image/jpeg, which knows more kinds and gives the error message. ReadHeader names the kinds that
 // image/jpeg does not read either.
 //
 // Chroma is enlarged by repetition, as image/jpeg does it, or smoothly, as libjpeg

@@ -38,7 +38,7 @@ var corner = func() (c [64]uint8) {
 func (d *Decoder) transform(dst []uint8, stride, last, size int) {
 	b := &d.block
 	if size < 8 {
-		reduced(b, dst, stride, size)
+		idctReduced(b, dst, stride, size)
 		clear(b[:])
 		return
 	}

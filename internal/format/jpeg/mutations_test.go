@@ -32,11 +32,11 @@ func format(t testing.TB) *hostile.Format {
 }
 
 func readBounded(b []byte) (hostile.Cost, error) {
-	k, ok := ReadKind(b)
-	if !ok || k.Unread() != "" {
+	k, ok := ReadHeader(b)
+	if !ok || k.UnsupportedReason() != "" {
 		return hostile.Cost{}, ErrUnsupported
 	}
-	planned := k.Passes(b)
+	planned := k.CountPasses(b)
 	if err := planned.Check(); err != nil {
 		return hostile.Cost{}, err
 	}
@@ -64,8 +64,8 @@ func TestPasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, _ := ReadKind(b)
-	passes := k.Passes(b)
+	k, _ := ReadHeader(b)
+	passes := k.CountPasses(b)
 	var d Decoder
 	if _, err := decode(&d, b); err != nil || passes != d.passes || passes.Check() != nil || passes.Scans < 5 {
 		t.Fatalf("%+v, decoded %+v, %v, %v", passes, d.passes, passes.Check(), err)
@@ -79,7 +79,7 @@ func TestPasses(t *testing.T) {
 	for n, ok := range map[int]bool{1: true, maxScans - passes.Scans: true, maxScans - passes.Scans + 1: false} {
 		long := append(bytes.Clone(b[:len(b)-2]), bytes.Repeat(scan, n)...)
 		long = append(long, 0xff, eoi)
-		if got := k.Passes(long); got.Scans != passes.Scans+n || (got.Check() == nil) != ok {
+		if got := k.CountPasses(long); got.Scans != passes.Scans+n || (got.Check() == nil) != ok {
 			t.Errorf("%d scans more: %+v, %v", n, got, got.Check())
 		}
 		_, _ = decode(&d, long)
@@ -88,7 +88,7 @@ func TestPasses(t *testing.T) {
 		}
 	}
 	k.W, k.H = 1<<16-1, 1<<16-1
-	if err := k.Passes(b).Check(); err == nil {
+	if err := k.CountPasses(b).Check(); err == nil {
 		t.Error("a picture of 4 G pixels in several scans is allowed")
 	}
 }

@@ -33,9 +33,9 @@ func (p Passes) Check() error {
 	return nil
 }
 
-// Passes counts the scans of a file whose kind is k. If a marker is missing, it searches for the
+// CountPasses counts the scans of a file whose kind is k. If a marker is missing, it searches for the
 // next one, as image/jpeg does.
-func (k *Kind) Passes(b []byte) (p Passes) {
+func (k *Header) CountPasses(b []byte) (p Passes) {
 	for at := 2; at+1 < len(b); {
 		next := bytes.IndexByte(b[at:len(b)-1], 0xff)
 		if next < 0 {
@@ -67,7 +67,7 @@ func (k *Kind) Passes(b []byte) (p Passes) {
 
 // samples is the number of samples that a scan with this header passes over. A component that is
 // not one of the file's counts as one of full size.
-func (k *Kind) samples(header []byte) int64 {
+func (k *Header) samples(header []byte) int64 {
 	n := 0
 	if len(header) > 0 {
 		n = min(int(header[0]), 4, (len(header)-1)/2)
@@ -85,7 +85,7 @@ func (k *Kind) samples(header []byte) int64 {
 }
 
 // units returns the number of units of an interleaved scan, and the largest sampling factors.
-func (k *Kind) units() (n, hmax, vmax int64) {
+func (k *Header) units() (n, hmax, vmax int64) {
 	hmax, vmax = 1, 1
 	if k.Components > 1 {
 		for _, f := range k.factors {

@@ -1,10 +1,10 @@
 package jpeg
 
-// reduced is the inverse cosine transform of a picture with fewer pixels: the size x
+// idctReduced is the inverse cosine transform of a picture with fewer pixels: the size x
 // size lowest frequencies of a block of 8 x 8, transformed as a block of that size, are
 // the picture without what the smaller one cannot show, at the same brightness. size is
 // 1, 2 or 4.
-func reduced(b *[64]int32, dst []uint8, stride, size int) {
+func idctReduced(b *[64]int32, dst []uint8, stride, size int) {
 	switch size {
 	case 1:
 		dst[0] = clip((b[0]+4)>>3 + 128)
@@ -16,15 +16,15 @@ func reduced(b *[64]int32, dst []uint8, stride, size int) {
 		dst[0], dst[1] = clip((p+r)>>3), clip((p-r)>>3)
 		dst[stride], dst[stride+1] = clip((q+s)>>3), clip((q-s)>>3)
 	default:
-		four(b, dst, stride)
+		idct4(b, dst, stride)
 	}
 }
 
 const f1306 = f0541 + f0765 // 1.306562965: sqrt(2) cos(pi/8)
 
-// four transforms the 4 x 4 lowest frequencies: lines of s0 + s2, s0 - s2 and the odd
+// idct4 transforms the 4 x 4 lowest frequencies: lines of s0 + s2, s0 - s2 and the odd
 // parts 1.306 s1 + 0.541 s3, 0.541 s1 - 1.306 s3.
-func four(b *[64]int32, dst []uint8, stride int) {
+func idct4(b *[64]int32, dst []uint8, stride int) {
 	const first = fixBits - 2
 	for i := range 4 {
 		c := (*[25]int32)(b[i : i+25])

@@ -32,7 +32,7 @@ func (d *Decoder) ToRGB(rgb []uint8, im *image.YCbCr) bool {
 	default:
 		return false
 	}
-	if im.Rect.Min != (image.Point{}) || len(rgb) < 3*p.w*p.h || !interpolates(p.w, p.across) {
+	if im.Rect.Min != (image.Point{}) || len(rgb) < 3*p.w*p.h || !usesInterpolation(p.w, p.across) {
 		return false
 	}
 	return p.smooth(rgb, d, nil)

@@ -120,7 +120,7 @@ func TestSmoothChromaByDefinition(t *testing.T) {
 			if ratio == image.YCbCrSubsampleRatio440 || ratio == image.YCbCrSubsampleRatio420 {
 				down = 2
 			}
-			if got, want := d.ToRGB(pix, im), interpolates(size[0], across); got != want {
+			if got, want := d.ToRGB(pix, im), usesInterpolation(size[0], across); got != want {
 				t.Fatalf("%v, %v: converted is %v", ratio, size, got)
 			} else if !want {
 				continue

@@ -27,18 +27,18 @@ func (r *bits) u(n uint) (v uint32) {
 
 func (r *bits) flag() bool { return r.u(1) == 1 }
 
-// form is one of four ways to write a number: so many bits, and what is added.
-type form struct {
+// numberForm is one of four ways to write a number: so many bits, and what is added.
+type numberForm struct {
 	bits uint
 	add  uint32
 }
 
-func (r *bits) number(of [4]form) uint32 {
+func (r *bits) number(of [4]numberForm) uint32 {
 	f := of[r.u(2)]
 	return f.add + r.u(f.bits)
 }
 
-func (r *bits) enum() uint32 { return r.number([4]form{{0, 0}, {0, 1}, {4, 2}, {6, 18}}) }
+func (r *bits) enum() uint32 { return r.number([4]numberForm{{0, 0}, {0, 1}, {4, 2}, {6, 18}}) }
 
 // size passes over the size of a picture.
 func (r *bits) size() {
@@ -47,7 +47,7 @@ func (r *bits) size() {
 		if small {
 			r.u(5)
 		} else {
-			r.number([4]form{{9, 1}, {13, 1}, {18, 1}, {30, 1}})
+			r.number([4]numberForm{{9, 1}, {13, 1}, {18, 1}, {30, 1}})
 		}
 	}
 	side()
@@ -61,9 +61,9 @@ func (r *bits) preview() {
 	eighths := r.flag()
 	side := func() {
 		if eighths {
-			r.number([4]form{{0, 16}, {0, 32}, {5, 1}, {9, 33}})
+			r.number([4]numberForm{{0, 16}, {0, 32}, {5, 1}, {9, 33}})
 		} else {
-			r.number([4]form{{6, 1}, {8, 65}, {10, 321}, {12, 1345}})
+			r.number([4]numberForm{{6, 1}, {8, 65}, {10, 321}, {12, 1345}})
 		}
 	}
 	side()
@@ -75,18 +75,18 @@ func (r *bits) preview() {
 // depth passes over the depth of samples.
 func (r *bits) depth() {
 	if r.flag() { // floating point
-		r.number([4]form{{0, 32}, {0, 16}, {0, 24}, {6, 1}})
+		r.number([4]numberForm{{0, 32}, {0, 16}, {0, 24}, {6, 1}})
 		r.u(4)
 	} else {
-		r.number([4]form{{0, 8}, {0, 10}, {0, 12}, {6, 1}})
+		r.number([4]numberForm{{0, 8}, {0, 10}, {0, 12}, {6, 1}})
 	}
 }
 
 // animation passes over ticks, loops and whether there are timecodes.
 func (r *bits) animation() {
-	r.number([4]form{{0, 100}, {0, 1000}, {10, 1}, {30, 1}})
-	r.number([4]form{{0, 1}, {0, 1001}, {8, 1}, {10, 1}})
-	r.number([4]form{{0, 0}, {3, 0}, {16, 0}, {32, 0}})
+	r.number([4]numberForm{{0, 100}, {0, 1000}, {10, 1}, {30, 1}})
+	r.number([4]numberForm{{0, 1}, {0, 1001}, {8, 1}, {10, 1}})
+	r.number([4]numberForm{{0, 0}, {3, 0}, {16, 0}, {32, 0}})
 	r.flag()
 }
 
@@ -98,8 +98,8 @@ func (r *bits) channel() {
 	const alpha, spot, cfa = 0, 2, 5
 	kind := r.enum()
 	r.depth()
-	r.number([4]form{{0, 0}, {0, 3}, {0, 4}, {3, 1}})
-	for n := r.number([4]form{{0, 0}, {4, 0}, {5, 16}, {10, 48}}); n > 0 && !r.bad; n-- {
+	r.number([4]numberForm{{0, 0}, {0, 3}, {0, 4}, {3, 1}})
+	for n := r.number([4]numberForm{{0, 0}, {4, 0}, {5, 16}, {10, 48}}); n > 0 && !r.bad; n-- {
 		r.u(8)
 	}
 	switch kind {
@@ -108,7 +108,7 @@ func (r *bits) channel() {
 	case spot:
 		r.u(64)
 	case cfa:
-		r.number([4]form{{0, 1}, {2, 0}, {4, 3}, {8, 19}})
+		r.number([4]numberForm{{0, 1}, {2, 0}, {4, 3}, {8, 19}})
 	}
 }
 
@@ -130,7 +130,7 @@ func Colours(header []byte) (*colourspace.Space, error) {
 	}
 	r.depth()
 	r.flag()
-	for n := r.number([4]form{{0, 0}, {0, 1}, {4, 2}, {12, 1}}); n > 0 && !r.bad; n-- {
+	for n := r.number([4]numberForm{{0, 0}, {0, 1}, {4, 2}, {12, 1}}); n > 0 && !r.bad; n-- {
 		r.channel()
 	}
 	r.flag() // whether colours are stored as XYB
@@ -215,7 +215,7 @@ func (r *bits) primaries(grey bool) (p colourspace.Primaries, ok bool) {
 // xy reads a chromaticity.
 func (r *bits) xy() colourspace.XY {
 	one := func() float64 {
-		v := r.number([4]form{{19, 0}, {19, 524288}, {20, 1048576}, {21, 2097152}})
+		v := r.number([4]numberForm{{19, 0}, {19, 524288}, {20, 1048576}, {21, 2097152}})
 		n := int32(v >> 1) // the sign is in the lowest bit
 		if v&1 == 1 {
 			n = -n - 1

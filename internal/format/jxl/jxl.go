@@ -19,13 +19,13 @@ import (
 //go:embed jxl.wasm.gz
 var module []byte
 
-var still = wasm.Still{Gzip: module, Deep: func(bits int) bool { return bits == 16 }, Header: HeaderBytes}
+var decoder = wasm.Decoder{Gzip: module, HasWideSamples: func(bits int) bool { return bits == 16 }, Header: HeaderBytes}
 
 // HeaderBytes is how much of a codestream has the size of its picture: more than its header can take.
 const HeaderBytes = 4 << 10
 
 // Decoder returns the decoder, which all goroutines share.
-func Decoder() *wasm.Still { return &still }
+func Decoder() *wasm.Decoder { return &decoder }
 
 // Codestream returns the codestream of a JPEG XL file, the only part of it that decoders need. In a container it is in
 // a box jxlc, or in pieces in boxes jxlp, each after its number (ISO/IEC 18181-2).

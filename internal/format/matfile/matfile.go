@@ -128,18 +128,18 @@ func Read(b []byte) (map[string]*Array, error) {
 }
 
 type decoder struct {
-	order binary.ByteOrder
-	taken int64 // bytes of memory
+	order  binary.ByteOrder
+	memory int64 // bytes of memory
 }
 
 // arrayBytes is about what an Array takes beside its content.
 const arrayBytes = 160
 
-// take counts n bytes of memory that the file asks for: a byte of it can become
+// countMemory counts n bytes of memory that the file asks for: a byte of it can become
 // a number of eight, or an empty cell of eight bytes a whole Array.
-func (d *decoder) take(n int64) error {
-	d.taken = budget.Sum(d.taken, n)
-	return budget.Check("the arrays of the file", d.taken)
+func (d *decoder) countMemory(n int64) error {
+	d.memory = budget.Sum(d.memory, n)
+	return budget.Check("the arrays of the file", d.memory)
 }
 
 type element struct {
@@ -184,7 +184,7 @@ func (d *decoder) inflate(b []byte) (element, error) {
 	if d.order.Uint32(tag)>>16 == 0 { // else it is packed into the tag
 		n += int64(d.order.Uint32(tag[4:]))
 	}
-	if err := d.take(n); err != nil {
+	if err := d.countMemory(n); err != nil {
 		return element{}, err
 	}
 	plain, err := budget.ReadN("compressed element", io.MultiReader(bytes.NewReader(tag), r), n)
@@ -257,7 +257,7 @@ func (d *decoder) arrays(b []byte, n, depth int) ([]*Array, error) {
 	if n > len(b)/8 {
 		return nil, fmt.Errorf("%d parts announced, %d bytes left", n, len(b))
 	}
-	if err := d.take(budget.Product(int64(n), arrayBytes)); err != nil {
+	if err := d.countMemory(budget.Product(int64(n), arrayBytes)); err != nil {
 		return nil, err
 	}
 	out := make([]*Array, n)
@@ -354,7 +354,7 @@ func (d *decoder) values(e element) ([]float64, error) {
 	if size == 0 || len(e.data)%size != 0 {
 		return nil, fmt.Errorf("%d bytes of data type %d", len(e.data), e.kind)
 	}
-	if err := d.take(int64(len(e.data) / size * 8)); err != nil {
+	if err := d.countMemory(int64(len(e.data) / size * 8)); err != nil {
 		return nil, err
 	}
 	out := make([]float64, len(e.data)/size)

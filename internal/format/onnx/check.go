@@ -10,14 +10,14 @@ import (
 // Check reports what a model may not have: a node without operator, a name that
 // is given a value twice or used before it has one, attributes that occur twice,
 // tensors whose bytes do not fit their shape, outputs that nothing computes.
-func (m *Model) Check() error { return escape.Short(m.check()) }
+func (m *Model) Check() error { return escape.Shorten(m.check()) }
 
 func (m *Model) check() error {
 	g := &m.Graph
 	if len(g.Outputs) == 0 {
 		return errors.New("onnx: the graph has no output")
 	}
-	known, err := g.given()
+	known, err := g.givenNames()
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (g *Graph) checkNodes(known map[string]bool) error {
 		if n.Op == "" {
 			return fmt.Errorf("onnx: %s has no operator", n)
 		}
-		for _, in := range n.Reads() {
+		for _, in := range n.InputNames() {
 			if in != "" && !known[in] {
 				return fmt.Errorf("onnx: %s: input %q is neither an input of the graph nor an initializer "+
 					"nor the output of an earlier node", n, in)
@@ -61,21 +61,21 @@ func (g *Graph) checkNodes(known map[string]bool) error {
 	return nil
 }
 
-// checkWithin checks a graph in an attribute. What it takes from around it is the node's to check.
-func (g *Graph) checkWithin() error {
-	known, err := g.given()
+// checkSubgraph checks a graph in an attribute. What it takes from around it is the node's to check.
+func (g *Graph) checkSubgraph() error {
+	known, err := g.givenNames()
 	if err != nil {
 		return err
 	}
-	for _, name := range g.outer() {
+	for _, name := range g.outerNames() {
 		known[name] = true
 	}
 	return g.checkNodes(known)
 }
 
-// given returns the names that have a value before any node is computed. An
+// givenNames returns the names that have a value before any node is computed. An
 // input may be an initializer too: it is that one's default.
-func (g *Graph) given() (map[string]bool, error) {
+func (g *Graph) givenNames() (map[string]bool, error) {
 	known := map[string]bool{}
 	for i := range g.Initializers {
 		t := &g.Initializers[i]
@@ -111,7 +111,7 @@ func (n *Node) checkAttrs() error {
 			}
 		}
 		if a.Graph != nil {
-			if err := a.Graph.checkWithin(); err != nil {
+			if err := a.Graph.checkSubgraph(); err != nil {
 				return fmt.Errorf("attribute %q: %w", a.Name, err)
 			}
 		}
@@ -141,7 +141,7 @@ func (g *Graph) sort() error {
 	}
 	sorted := true
 	for i := range g.Nodes {
-		for _, in := range g.Nodes[i].Reads() {
+		for _, in := range g.Nodes[i].InputNames() {
 			if at, ok := maker[in]; ok && at >= i {
 				sorted = false
 			}
@@ -153,7 +153,7 @@ func (g *Graph) sort() error {
 	waits := make([]int, len(g.Nodes)) // inputs that are not computed yet
 	readers := make([][]int, len(g.Nodes))
 	for i := range g.Nodes {
-		for _, in := range g.Nodes[i].Reads() {
+		for _, in := range g.Nodes[i].InputNames() {
 			if at, ok := maker[in]; ok {
 				waits[i]++
 				readers[at] = append(readers[at], i)

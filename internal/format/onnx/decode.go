@@ -44,8 +44,8 @@ type field struct {
 	data   []byte
 }
 
-// each calls f with the fields of a message in their order.
-func each(msg []byte, f func(field) error) error {
+// forEachField calls f with the fields of a message in their order.
+func forEachField(msg []byte, f func(field) error) error {
 	for len(msg) > 0 {
 		number, typ, n := protowire.ConsumeTag(msg)
 		if n < 0 {
@@ -78,8 +78,8 @@ func each(msg []byte, f func(field) error) error {
 	return nil
 }
 
-// want checks a field's type, which a file of another kind does not have.
-func (v field) want(typ protowire.Type) error {
+// checkType checks a field's type, which a file of another kind does not have.
+func (v field) checkType(typ protowire.Type) error {
 	if v.typ != typ {
 		return fmt.Errorf("field %d is of another kind than the format says (%w)", v.number, errForeign)
 	}
@@ -88,7 +88,7 @@ func (v field) want(typ protowire.Type) error {
 
 // text sets s, of a field that holds a text.
 func (d *decoder) text(v field, s *string) error {
-	if err := errors.Join(v.want(protowire.BytesType), d.charge(len(v.data))); err != nil {
+	if err := errors.Join(v.checkType(protowire.BytesType), d.charge(len(v.data))); err != nil {
 		return err
 	}
 	*s = string(v.data)
@@ -106,7 +106,7 @@ func (d *decoder) addText(v field, list *[]string) error {
 
 func (v field) integer(n *int64) error {
 	*n = int64(v.n)
-	return v.want(protowire.VarintType)
+	return v.checkType(protowire.VarintType)
 }
 
 // integers adds the values of a repeated integer field, packed or one by one.
@@ -115,7 +115,7 @@ func (d *decoder) integers(v field, list *[]int64) error {
 		*list = append(*list, int64(v.n))
 		return d.charge(8)
 	}
-	if err := v.want(protowire.BytesType); err != nil {
+	if err := v.checkType(protowire.BytesType); err != nil {
 		return err
 	}
 	count := 0
@@ -150,7 +150,7 @@ func (d *decoder) words(v field, size int, list *[]byte) error {
 		*list = (*list)[:len(*list)-8+size]
 		return d.charge(size)
 	}
-	if err := v.want(protowire.BytesType); err != nil {
+	if err := v.checkType(protowire.BytesType); err != nil {
 		return err
 	}
 	if len(v.data)%size != 0 {
@@ -166,7 +166,7 @@ func (d *decoder) words(v field, size int, list *[]byte) error {
 
 // add decodes a message into a new element of a list.
 func add[T any](d *decoder, v field, bytes int, list *[]T, decode func([]byte, *T) error) error {
-	if err := errors.Join(v.want(protowire.BytesType), d.charge(bytes)); err != nil {
+	if err := errors.Join(v.checkType(protowire.BytesType), d.charge(bytes)); err != nil {
 		return err
 	}
 	var x T
@@ -177,31 +177,31 @@ func add[T any](d *decoder, v field, bytes int, list *[]T, decode func([]byte, *
 	return nil
 }
 
-// external says where a tensor's values lie if not in the model's own file.
-type external struct {
+// externalPlace says where a tensor's values lie if not in the model's own file.
+type externalPlace struct {
 	location       string
 	offset, length int64 // length -1: to the end
 }
 
-// parsed is a model whose external tensors are not read yet: outside maps a
+// parsedModel is a model whose external tensors are not read yet: outside maps a
 // tensor to the place of its values.
-type parsed struct {
+type parsedModel struct {
 	Model
-	outside   map[*Tensor]external
+	externals map[*Tensor]externalPlace
 	functions []function
 	decoder   decoder
 	depth     int // of the graph that is read, within others
 }
 
-func parse(data []byte) (*parsed, error) {
-	p := &parsed{outside: map[*Tensor]external{}, decoder: decoder{limit: budget.Limit()}}
+func parse(data []byte) (*parsedModel, error) {
+	p := &parsedModel{externals: map[*Tensor]externalPlace{}, decoder: decoder{limit: budget.Limit()}}
 	d := &p.decoder
 	if err := d.charge(len(data)); err != nil { // the model's bytes stay, since tensors refer to them
 		return nil, err
 	}
 	m := &p.Model
 	graphs := 0
-	err := each(data, func(v field) error {
+	err := forEachField(data, func(v field) error {
 		switch v.number {
 		case 1:
 			return v.integer(&m.IRVersion)
@@ -219,13 +219,13 @@ func parse(data []byte) (*parsed, error) {
 			if graphs++; graphs > 1 {
 				return errors.New("it holds more than one graph")
 			}
-			if err := v.want(protowire.BytesType); err != nil {
+			if err := v.checkType(protowire.BytesType); err != nil {
 				return err
 			}
 			return p.graph(v.data, &m.Graph)
 		case 8:
 			return add(d, v, valueBytes, &m.Opsets, func(msg []byte, o *Opset) error {
-				return each(msg, func(v field) error {
+				return forEachField(msg, func(v field) error {
 					switch v.number {
 					case 1:
 						return d.text(v, &o.Domain)
@@ -252,7 +252,7 @@ func parse(data []byte) (*parsed, error) {
 }
 
 func (d *decoder) entry(msg []byte, e *Entry) error {
-	return each(msg, func(v field) error {
+	return forEachField(msg, func(v field) error {
 		switch v.number {
 		case 1:
 			return d.text(v, &e.Key)
@@ -266,21 +266,21 @@ func (d *decoder) entry(msg []byte, e *Entry) error {
 // maxDepth bounds the graphs within graphs, and the functions that call functions.
 const maxDepth = 16
 
-func (p *parsed) graph(msg []byte, g *Graph) error {
+func (p *parsedModel) graph(msg []byte, g *Graph) error {
 	if p.depth++; p.depth > maxDepth {
 		return fmt.Errorf("graphs are nested more than %d deep", maxDepth)
 	}
 	defer func() { p.depth-- }()
 	d := &p.decoder
-	var outside []external // of the initializers, while their list still moves
-	err := each(msg, func(v field) error {
+	var outside []externalPlace // of the initializers, while their list still moves
+	err := forEachField(msg, func(v field) error {
 		switch v.number {
 		case 1:
 			return add(d, v, nodeBytes, &g.Nodes, p.node)
 		case 2:
 			return d.text(v, &g.Name)
 		case 5:
-			var e external
+			var e externalPlace
 			outside = append(outside, e)
 			return add(d, v, tensorBytes, &g.Initializers, func(msg []byte, t *Tensor) error {
 				return d.tensor(msg, t, &outside[len(outside)-1])
@@ -303,15 +303,15 @@ func (p *parsed) graph(msg []byte, g *Graph) error {
 	}
 	for i, e := range outside {
 		if e.location != "" {
-			p.outside[&g.Initializers[i]] = e
+			p.externals[&g.Initializers[i]] = e
 		}
 	}
 	return nil
 }
 
-func (p *parsed) node(msg []byte, n *Node) error {
+func (p *parsedModel) node(msg []byte, n *Node) error {
 	d := &p.decoder
-	err := each(msg, func(v field) error {
+	err := forEachField(msg, func(v field) error {
 		switch v.number {
 		case 1:
 			return d.addText(v, &n.Inputs)
@@ -334,10 +334,10 @@ func (p *parsed) node(msg []byte, n *Node) error {
 	return nil
 }
 
-func (p *parsed) attr(msg []byte, a *Attr) error {
+func (p *parsedModel) attr(msg []byte, a *Attr) error {
 	d := &p.decoder
 	seen := AttrType(0) // by the fields, for models older than the field type
-	err := each(msg, func(v field) error {
+	err := forEachField(msg, func(v field) error {
 		guess := func(t AttrType, err error) error {
 			seen = t
 			return err
@@ -347,20 +347,20 @@ func (p *parsed) attr(msg []byte, a *Attr) error {
 			return d.text(v, &a.Name)
 		case 2:
 			a.Float = math.Float32frombits(uint32(v.n))
-			return guess(AttrFloat, v.want(protowire.Fixed32Type))
+			return guess(AttrFloat, v.checkType(protowire.Fixed32Type))
 		case 3:
 			return guess(AttrInt, v.integer(&a.Int))
 		case 4:
 			return guess(AttrString, d.text(v, &a.String))
 		case 5:
 			a.Tensor = new(Tensor)
-			if err := errors.Join(v.want(protowire.BytesType), d.charge(tensorBytes)); err != nil {
+			if err := errors.Join(v.checkType(protowire.BytesType), d.charge(tensorBytes)); err != nil {
 				return err
 			}
-			var e external
+			var e externalPlace
 			err := d.tensor(v.data, a.Tensor, &e)
 			if e.location != "" {
-				p.outside[a.Tensor] = e
+				p.externals[a.Tensor] = e
 			}
 			return guess(AttrTensor, err)
 		case 7:
@@ -374,7 +374,7 @@ func (p *parsed) attr(msg []byte, a *Attr) error {
 			return guess(AttrFloats, nil)
 		case 6:
 			a.Graph = new(Graph)
-			if err := errors.Join(v.want(protowire.BytesType), d.charge(nodeBytes)); err != nil {
+			if err := errors.Join(v.checkType(protowire.BytesType), d.charge(nodeBytes)); err != nil {
 				return err
 			}
 			return guess(AttrGraph, p.graph(v.data, a.Graph))
@@ -413,22 +413,22 @@ func (p *parsed) attr(msg []byte, a *Attr) error {
 }
 
 func (d *decoder) value(msg []byte, o *Value) error {
-	err := each(msg, func(v field) error {
+	err := forEachField(msg, func(v field) error {
 		switch v.number {
 		case 1:
 			return d.text(v, &o.Name)
 		case 2: // TypeProto; its field 1 is the type of a tensor
-			return each(v.data, func(v field) error {
+			return forEachField(v.data, func(v field) error {
 				if v.number != 1 {
 					return nil
 				}
-				return each(v.data, func(v field) error {
+				return forEachField(v.data, func(v field) error {
 					switch v.number {
 					case 1:
 						o.Type = DataType(v.n)
 					case 2:
 						o.Shape = []Dim{}
-						return each(v.data, func(v field) error {
+						return forEachField(v.data, func(v field) error {
 							if v.number != 1 {
 								return nil
 							}
@@ -448,7 +448,7 @@ func (d *decoder) value(msg []byte, o *Value) error {
 }
 
 func (d *decoder) dim(msg []byte, o *Dim) error {
-	return each(msg, func(v field) error {
+	return forEachField(msg, func(v field) error {
 		switch v.number {
 		case 1:
 			err := v.integer(&o.Size)
@@ -462,18 +462,18 @@ func (d *decoder) dim(msg []byte, o *Dim) error {
 }
 
 // tensor decodes a tensor and checks it, unless its values lie elsewhere.
-func (d *decoder) tensor(msg []byte, t *Tensor, where *external) error {
+func (d *decoder) tensor(msg []byte, t *Tensor, where *externalPlace) error {
 	var raw, floats, doubles []byte
 	var ints, longs, unsigned []int64
 	isOutside := false
 	where.length = -1
-	err := each(msg, func(v field) error {
+	err := forEachField(msg, func(v field) error {
 		switch v.number {
 		case 1:
 			return d.integers(v, &t.Shape)
 		case 2:
 			t.Type = DataType(v.n)
-			return v.want(protowire.VarintType)
+			return v.checkType(protowire.VarintType)
 		case 3:
 			return errors.New("it is a segment of a larger tensor, which is not read")
 		case 4:
@@ -486,16 +486,16 @@ func (d *decoder) tensor(msg []byte, t *Tensor, where *external) error {
 			return d.text(v, &t.Name)
 		case 9:
 			raw = v.data
-			return v.want(protowire.BytesType)
+			return v.checkType(protowire.BytesType)
 		case 10:
 			return d.words(v, 8, &doubles)
 		case 11:
 			return d.integers(v, &unsigned)
 		case 13:
-			return d.place(v, where)
+			return d.readLocation(v, where)
 		case 14:
 			isOutside = v.n == 1
-			return v.want(protowire.VarintType)
+			return v.checkType(protowire.VarintType)
 		}
 		return nil
 	})
@@ -542,10 +542,10 @@ func (d *decoder) narrow(values []int64, size int) ([]byte, error) {
 	return out, nil
 }
 
-// place takes one line of a tensor's external_data.
-func (d *decoder) place(v field, where *external) error {
+// readLocation takes one line of a tensor's external_data.
+func (d *decoder) readLocation(v field, where *externalPlace) error {
 	var e Entry
-	if err := errors.Join(v.want(protowire.BytesType), d.entry(v.data, &e)); err != nil {
+	if err := errors.Join(v.checkType(protowire.BytesType), d.entry(v.data, &e)); err != nil {
 		return err
 	}
 	number := func(to *int64) error {

@@ -15,9 +15,9 @@ type function struct {
 	defaults        []Attr // of its attributes
 }
 
-func (p *parsed) function(msg []byte, f *function) error {
+func (p *parsedModel) function(msg []byte, f *function) error {
 	d := &p.decoder
-	err := each(msg, func(v field) error {
+	err := forEachField(msg, func(v field) error {
 		switch v.number {
 		case 1:
 			return d.text(v, &f.name)
@@ -40,8 +40,8 @@ func (p *parsed) function(msg []byte, f *function) error {
 	return nil
 }
 
-// inline puts the nodes of functions in the place of their calls.
-func (p *parsed) inline() error {
+// inlineFunctions puts the nodes of functions in the place of their calls.
+func (p *parsedModel) inlineFunctions() error {
 	if len(p.functions) == 0 {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (p *parsed) inline() error {
 }
 
 type inliner struct {
-	p     *parsed
+	p     *parsedModel
 	known map[[2]string]*function
 	calls int // so far; each gives the names of its values a number
 }
@@ -109,7 +109,7 @@ func (x *inliner) call(f *function, n *Node) ([]Node, error) {
 	}
 	x.calls++
 	prefix := fmt.Sprintf("%s.%d/", f.name, x.calls)
-	r := &renaming{names: map[string]string{"": ""}, prefix: prefix, call: n, f: f, x: x}
+	r := &callNames{names: map[string]string{"": ""}, prefix: prefix, call: n, f: f, x: x}
 	for i, name := range f.inputs {
 		r.names[name] = ""
 		if i < len(n.Inputs) {
@@ -127,12 +127,12 @@ func (x *inliner) call(f *function, n *Node) ([]Node, error) {
 		}
 		r.names[name] = n.Outputs[i]
 	}
-	body, err := r.filled(Renamed(f.body.Nodes, r.name)) // the call's own attributes have its names already
+	body, err := r.substitute(RenameValues(f.body.Nodes, r.name)) // the call's own attributes have its names already
 	return append(body, copies...), err
 }
 
-// renaming gives the values of a function the names of one call.
-type renaming struct {
+// callNames gives the values of a function the names of one call.
+type callNames struct {
 	names  map[string]string
 	prefix string
 	call   *Node
@@ -140,7 +140,7 @@ type renaming struct {
 	x      *inliner
 }
 
-func (r *renaming) name(s string) string {
+func (r *callNames) name(s string) string {
 	to, ok := r.names[s]
 	if !ok {
 		to = r.prefix + s
@@ -149,8 +149,8 @@ func (r *renaming) name(s string) string {
 	return to
 }
 
-// filled returns nodes with the attributes of the call, in graphs within them too.
-func (r *renaming) filled(list []Node) ([]Node, error) {
+// substitute returns nodes with the attributes of the call, in graphs within them too.
+func (r *callNames) substitute(list []Node) ([]Node, error) {
 	out := make([]Node, len(list))
 	for i, n := range list {
 		if err := r.x.p.decoder.charge(nodeBytes + len(n.Attrs)*attrBytes); err != nil {
@@ -174,7 +174,7 @@ func (r *renaming) filled(list []Node) ([]Node, error) {
 
 // attr is an attribute of a function's node in a call: one that stands for the call's is left out
 // where the call has none and the function no default.
-func (r *renaming) attr(a Attr) (Attr, bool, error) {
+func (r *callNames) attr(a Attr) (Attr, bool, error) {
 	if a.ref != "" {
 		given := r.call.Attr(a.ref)
 		if given == nil {
@@ -193,14 +193,14 @@ func (r *renaming) attr(a Attr) (Attr, bool, error) {
 	}
 	g := *a.Graph
 	var err error
-	g.Nodes, err = r.filled(g.Nodes)
+	g.Nodes, err = r.substitute(g.Nodes)
 	a.Graph = &g
 	return a, true, err
 }
 
-// Renamed returns nodes whose values have other names, in graphs within them too. It leaves out what
+// RenameValues returns nodes whose values have other names, in graphs within them too. It leaves out what
 // these graphs say about the values between.
-func Renamed(list []Node, name func(string) string) []Node {
+func RenameValues(list []Node, name func(string) string) []Node {
 	all := func(list []string) []string {
 		out := make([]string, len(list))
 		for i, s := range list {
@@ -228,7 +228,7 @@ func Renamed(list []Node, name func(string) string) []Node {
 			for t := range g.Initializers {
 				g.Initializers[t].Name = name(g.Initializers[t].Name)
 			}
-			g.Nodes = Renamed(g.Nodes, name)
+			g.Nodes = RenameValues(g.Nodes, name)
 			n.Attrs[k].Graph = &g
 		}
 		out[i] = n

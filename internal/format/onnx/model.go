@@ -72,21 +72,21 @@ func (n *Node) Attr(name string) *Attr {
 	return nil
 }
 
-// Reads lists the values that the node takes: its inputs, and what the graphs in its attributes take
+// InputNames lists the values that the node takes: its inputs, and what the graphs in its attributes take
 // from around them.
-func (n *Node) Reads() []string {
+func (n *Node) InputNames() []string {
 	reads := n.Inputs
 	for i := range n.Attrs {
 		if g := n.Attrs[i].Graph; g != nil {
-			reads = append(slices.Clip(reads), g.outer()...)
+			reads = append(slices.Clip(reads), g.outerNames()...)
 		}
 	}
 	return reads
 }
 
-// Needed lists the nodes that some values need, in their order, and the values that these read, those
+// NeededFor lists the nodes that some values need, in their order, and the values that these read, those
 // asked for among them.
-func (g *Graph) Needed(names ...string) (nodes []Node, values map[string]bool) {
+func (g *Graph) NeededFor(names ...string) (nodes []Node, values map[string]bool) {
 	values = map[string]bool{}
 	for _, name := range names {
 		values[name] = true
@@ -95,7 +95,7 @@ func (g *Graph) Needed(names ...string) (nodes []Node, values map[string]bool) {
 		if !slices.ContainsFunc(n.Outputs, func(name string) bool { return name != "" && values[name] }) {
 			continue
 		}
-		for _, in := range n.Reads() {
+		for _, in := range n.InputNames() {
 			values[in] = true
 		}
 		nodes = append(nodes, n)
@@ -104,8 +104,8 @@ func (g *Graph) Needed(names ...string) (nodes []Node, values map[string]bool) {
 	return nodes, values
 }
 
-// outer lists the values that a graph takes from around it.
-func (g *Graph) outer() []string {
+// outerNames lists the values that a graph takes from around it.
+func (g *Graph) outerNames() []string {
 	known := map[string]bool{"": true}
 	for i := range g.Initializers {
 		known[g.Initializers[i].Name] = true
@@ -121,7 +121,7 @@ func (g *Graph) outer() []string {
 		}
 	}
 	for i := range g.Nodes {
-		for _, name := range g.Nodes[i].Reads() {
+		for _, name := range g.Nodes[i].InputNames() {
 			take(name)
 		}
 		for _, name := range g.Nodes[i].Outputs {

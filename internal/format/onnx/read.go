@@ -25,10 +25,10 @@ func Read(path string) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if err := p.readOutside(filepath.Dir(path), int64(len(data))); err != nil {
+	if err := p.readExternals(filepath.Dir(path), int64(len(data))); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if err := p.finish(); err != nil {
+	if err := p.readTensors(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return &p.Model, nil
@@ -41,18 +41,18 @@ func Parse(data []byte) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	for t, where := range p.outside {
+	for t, where := range p.externals {
 		return nil, fmt.Errorf("onnx: tensor %q lies in the file %q beside the model, which is not known here",
 			t.Name, where.location)
 	}
-	if err := p.finish(); err != nil {
+	if err := p.readTensors(); err != nil {
 		return nil, err
 	}
 	return &p.Model, nil
 }
 
-func (p *parsed) finish() error {
-	if err := p.inline(); err != nil {
+func (p *parsedModel) readTensors() error {
+	if err := p.inlineFunctions(); err != nil {
 		return fmt.Errorf("onnx: %w", err)
 	}
 	if err := p.Graph.sort(); err != nil {
@@ -61,10 +61,10 @@ func (p *parsed) finish() error {
 	return p.Check()
 }
 
-// readOutside reads the tensors that lie in other files of the folder. have is
+// readExternals reads the tensors that lie in other files of the folder. have is
 // what the model itself takes.
-func (p *parsed) readOutside(folder string, have int64) error {
-	if len(p.outside) == 0 {
+func (p *parsedModel) readExternals(folder string, have int64) error {
+	if len(p.externals) == 0 {
 		return nil
 	}
 	root, err := os.OpenRoot(folder)
@@ -80,12 +80,12 @@ func (p *parsed) readOutside(folder string, have int64) error {
 	}()
 	// In the order of the graph: the same file gives the same error every time.
 	for _, t := range p.tensors() {
-		where, ok := p.outside[t]
+		where, ok := p.externals[t]
 		if !ok {
 			continue
 		}
 		if files[where.location] == nil {
-			f, err := openBeside(root, where.location)
+			f, err := openExternal(root, where.location)
 			if err != nil {
 				return fmt.Errorf("onnx: tensor %q: %w", t.Name, err)
 			}
@@ -99,7 +99,7 @@ func (p *parsed) readOutside(folder string, have int64) error {
 }
 
 // tensors lists the initializers and the constants of nodes, of functions too.
-func (p *parsed) tensors() []*Tensor {
+func (p *parsedModel) tensors() []*Tensor {
 	list := p.Graph.tensors()
 	for i := range p.functions {
 		list = append(list, p.functions[i].body.tensors()...)
@@ -126,8 +126,8 @@ func (g *Graph) tensors() []*Tensor {
 	return list
 }
 
-// openBeside opens a file of the model's folder; links may not lead out of it.
-func openBeside(root *os.Root, name string) (*os.File, error) {
+// openExternal opens a file of the model's folder; links may not lead out of it.
+func openExternal(root *os.Root, name string) (*os.File, error) {
 	local, err := filepath.Localize(filepath.ToSlash(name))
 	if err != nil {
 		return nil, fmt.Errorf("its values are said to lie in %q, which leaves the model's folder: "+
@@ -145,7 +145,7 @@ func openBeside(root *os.Root, name string) (*os.File, error) {
 
 // readFrom reads the tensor's values; have and the result count what the model
 // takes, before and after.
-func (t *Tensor) readFrom(f *os.File, where external, have int64) (int64, error) {
+func (t *Tensor) readFrom(f *os.File, where externalPlace, have int64) (int64, error) {
 	size := t.Type.Size()
 	if size == 0 {
 		return 0, fmt.Errorf("values of type %s are not read from other files", t.Type)

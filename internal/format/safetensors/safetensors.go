@@ -130,14 +130,14 @@ func (t *Tensor) Float32s() ([]float32, error) {
 	return out, nil
 }
 
-// Finite is Float32s, but it is an error if the number of values does not match the
+// FiniteFloat32s is Float32s, but it is an error if the number of values does not match the
 // shape, or if a value is NaN or infinite.
-func (t *Tensor) Finite() ([]float32, error) {
+func (t *Tensor) FiniteFloat32s() ([]float32, error) {
 	v, err := t.Float32s()
 	if err != nil {
 		return nil, err
 	}
-	if n, err := Count(t.Shape); err != nil || len(v) != n {
+	if n, err := ShapeSize(t.Shape); err != nil || len(v) != n {
 		return nil, fmt.Errorf("%s holds %d values for a shape of %v", t.Name, len(v), t.Shape)
 	}
 	if i := slices.IndexFunc(v, func(x float32) bool { return x-x != 0 }); i >= 0 {
@@ -254,13 +254,13 @@ func (f *File) parseHeader(header []byte) ([][2]uint64, error) {
 		seen[name] = true
 		if name == "__metadata__" {
 			if err := dec.Decode(&f.Meta); err != nil {
-				return nil, fmt.Errorf("safetensors: metadata: %w", strictjson.Plain(err, header, len(header)))
+				return nil, fmt.Errorf("safetensors: metadata: %w", strictjson.PlainError(err, header, len(header)))
 			}
 			continue
 		}
 		var e entry
 		if err := dec.Decode(&e); err != nil {
-			return nil, fmt.Errorf("safetensors: %q: %w", name, strictjson.Plain(err, header, len(header)))
+			return nil, fmt.Errorf("safetensors: %q: %w", name, strictjson.PlainError(err, header, len(header)))
 		}
 		if err := e.check(); err != nil {
 			return nil, fmt.Errorf("safetensors: %q: %w", name, err)
@@ -285,7 +285,7 @@ func (e *entry) check() error {
 	if len(e.Offsets) != 2 || e.Offsets[0] > e.Offsets[1] {
 		return fmt.Errorf("data_offsets %v are not a range", e.Offsets)
 	}
-	want, err := Count(e.Shape)
+	want, err := ShapeSize(e.Shape)
 	if err != nil {
 		return err
 	}
@@ -295,8 +295,8 @@ func (e *entry) check() error {
 	return nil
 }
 
-// Count multiplies a shape's sizes; negative ones and overflow are errors.
-func Count(shape []int) (int, error) {
+// ShapeSize multiplies a shape's sizes; negative ones and overflow are errors.
+func ShapeSize(shape []int) (int, error) {
 	n := 1
 	for _, d := range shape {
 		if d < 0 || d > 0 && n > math.MaxInt/16/d {

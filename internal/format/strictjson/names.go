@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Holder is a type with an UnmarshalJSON of its own that says what it reads: a value of
+// JSONHolder is a type with an UnmarshalJSON of its own that says what it reads: a value of
 // the type that encoding/json would read in its place.
-type Holder interface{ JSON() any }
+type JSONHolder interface{ JSON() any }
 
 // CheckFor is Check of a text that was read into v without unknown fields, and refuses
 // names of objects, at any depth, that encoding/json takes for a field of a struct whatever
 // their capitals: "Filter" for "filter". What a type with an UnmarshalJSON reads is not
 // looked at, unless it is a Holder. The error is an *Error.
 func CheckFor(text []byte, v any) error {
-	return check(text, false, &names{next: reflect.TypeOf(v), fields: fields{}})
+	return check(text, false, &nameChecker{next: reflect.TypeOf(v), fields: fields{}})
 }
 
-// names knows, along a text, the type of what comes next.
-type names struct {
+// nameChecker knows, along a text, the type of what comes next.
+type nameChecker struct {
 	open []level
 	// next is the type of the next value, nil where any name may stand in it.
 	next   reflect.Type
@@ -37,12 +37,12 @@ type level struct {
 }
 
 // begin enters an object or a list.
-func (n *names) begin(object bool) {
+func (n *nameChecker) begin(object bool) {
 	l := level{object: object}
-	switch t := read(n.next); {
+	switch t := readType(n.next); {
 	case t == nil:
 	case t.Kind() == reflect.Struct && object:
-		l.names = n.fields.of(t)
+		l.names = n.fields.lookup(t)
 	case t.Kind() == reflect.Map && object, (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && !object:
 		l.of = t.Elem()
 	}
@@ -50,7 +50,7 @@ func (n *names) begin(object bool) {
 }
 
 // end leaves the innermost one.
-func (n *names) end() {
+func (n *nameChecker) end() {
 	n.open, n.next = n.open[:len(n.open)-1], nil
 	if len(n.open) > 0 {
 		n.next = n.open[len(n.open)-1].of
@@ -58,7 +58,7 @@ func (n *names) end() {
 }
 
 // name looks at a text that may be a name: before says what stands before it.
-func (n *names) name(text []byte, at int, before byte) error {
+func (n *nameChecker) name(text []byte, at int, before byte) error {
 	if len(n.open) == 0 || before != '{' && before != ',' {
 		return nil
 	}
@@ -78,15 +78,15 @@ func (n *names) name(text []byte, at int, before byte) error {
 	return nil
 }
 
-// read is the type that is read into a value of the type t, nil if that is not known.
-func read(t reflect.Type) reflect.Type {
+// readType is the type that is read into a value of the type t, nil if that is not known.
+func readType(t reflect.Type) reflect.Type {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if t == nil || !reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
 		return t
 	}
-	if h, ok := reflect.New(t).Interface().(Holder); ok {
+	if h, ok := reflect.New(t).Interface().(JSONHolder); ok {
 		return reflect.TypeOf(h.JSON())
 	}
 	return nil
@@ -95,8 +95,8 @@ func read(t reflect.Type) reflect.Type {
 // fields holds the fields of the structs that occurred, by their names in JSON.
 type fields map[reflect.Type]map[string]reflect.Type
 
-// of returns the fields of a struct.
-func (f fields) of(t reflect.Type) map[string]reflect.Type {
+// lookup returns the fields of a struct.
+func (f fields) lookup(t reflect.Type) map[string]reflect.Type {
 	if f[t] == nil {
 		f[t] = map[string]reflect.Type{}
 		fieldsOf(t, f[t])
@@ -111,8 +111,8 @@ func fieldsOf(t reflect.Type, into map[string]reflect.Type) {
 		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case tag == "-":
-		case f.Anonymous && tag == "" && within(f.Type).Kind() == reflect.Struct:
-			fieldsOf(within(f.Type), into)
+		case f.Anonymous && tag == "" && elementType(f.Type).Kind() == reflect.Struct:
+			fieldsOf(elementType(f.Type), into)
 		case tag != "":
 			into[tag] = f.Type
 		case f.IsExported():
@@ -121,8 +121,8 @@ func fieldsOf(t reflect.Type, into map[string]reflect.Type) {
 	}
 }
 
-// within is what a pointer points to, and any other type itself.
-func within(t reflect.Type) reflect.Type {
+// elementType is what a pointer points to, and any other type itself.
+func elementType(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		return t.Elem()
 	}

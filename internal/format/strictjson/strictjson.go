@@ -24,29 +24,29 @@ func (e *Error) Error() string { return fmt.Sprintf("byte %d of the JSON: %s", e
 
 // Unmarshal is json.Unmarshal of a text that Within and Check accept.
 func Unmarshal(text []byte, v any) error {
-	if err := Loose(text, v); err != nil {
+	if err := UnmarshalLoose(text, v); err != nil {
 		return err
 	}
 	return Check(text)
 }
 
-// Loose is json.Unmarshal of a text that Within accepts.
-func Loose(text []byte, v any) error {
-	if err := Within("the JSON", text, v); err != nil {
+// UnmarshalLoose is json.Unmarshal of a text that Within accepts.
+func UnmarshalLoose(text []byte, v any) error {
+	if err := CheckSize("the JSON", text, v); err != nil {
 		return err
 	}
-	return Plain(json.Unmarshal(text, v), text, len(text))
+	return PlainError(json.Unmarshal(text, v), text, len(text))
 }
 
-// Known is Loose that knows all names of the text: one that v has no field for is an error.
-func Known(text []byte, v any) error {
-	if err := Within("the JSON", text, v); err != nil {
+// UnmarshalKnown is Loose that knows all names of the text: one that v has no field for is an error.
+func UnmarshalKnown(text []byte, v any) error {
+	if err := CheckSize("the JSON", text, v); err != nil {
 		return err
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(v); err != nil {
-		return Plain(err, text, int(dec.InputOffset()))
+		return PlainError(err, text, int(dec.InputOffset()))
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return &Error{int(dec.InputOffset()), "there is more after the end of the JSON"}
@@ -61,7 +61,7 @@ func Check(text []byte) error { return check(text, false, nil) }
 func CheckText(text []byte) error { return check(text, true, nil) }
 
 // check looks at names as well where there are some to know.
-func check(text []byte, nulls bool, known *names) error {
+func check(text []byte, nulls bool, known *nameChecker) error {
 	before := byte(0) // the last byte that was no white space
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; c {
@@ -102,7 +102,7 @@ func checkString(text []byte, begin int) (n int, err error) {
 	for i < len(text) && text[i] != '"' {
 		switch {
 		case text[i] == '\\':
-			n, ok := escaped(text[i:])
+			n, ok := escapeLen(text[i:])
 			if !ok {
 				return 0, &Error{i, fmt.Sprintf("%s is half of a character", text[i:min(i+6, len(text))])}
 			}
@@ -120,9 +120,9 @@ func checkString(text []byte, begin int) (n int, err error) {
 	return i - begin, nil
 }
 
-// escaped returns the length of the escape that a text begins with, of both if it is
+// escapeLen returns the length of the escape that a text begins with, of both if it is
 // the first of a pair, and whether it is a character.
-func escaped(text []byte) (n int, ok bool) {
+func escapeLen(text []byte) (n int, ok bool) {
 	unit, isUnit := codeUnit(text)
 	switch {
 	case !isUnit:

@@ -35,12 +35,12 @@ func Walk(ctx context.Context, r io.ReaderAt, size int64, fn func(Member) error)
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		h, err := next(t)
+		h, err := nextHeader(t)
 		if errors.Is(err, io.EOF) {
-			return ending(r, end, size, last)
+			return checkEnd(r, end, size, last)
 		}
 		if err != nil {
-			return false, after(last, end, err)
+			return false, damageError(last, end, err)
 		}
 		at, _ := s.Seek(0, io.SeekCurrent) // a section can always say it
 		if h.Typeflag != tar.TypeReg {
@@ -48,8 +48,9 @@ func Walk(ctx context.Context, r io.ReaderAt, size int64, fn func(Member) error)
 			continue
 		}
 		if h.PAXRecords["GNU.sparse.map"] != "" || h.PAXRecords["GNU.sparse.major"] != "" {
-			return false, after(last, end, fmt.Errorf("%q is stored as a sparse file: pack the files without --sparse",
-				h.Name))
+			return false, damageError(last, end,
+				fmt.Errorf("%q is stored as a sparse file: pack the files without --sparse",
+					h.Name))
 		}
 		if h.Size > size-at {
 			return false, fmt.Errorf("truncated: %q has %d of its %d bytes", h.Name, size-at, h.Size)
@@ -61,9 +62,9 @@ func Walk(ctx context.Context, r io.ReaderAt, size int64, fn func(Member) error)
 	}
 }
 
-// ending reports whether a block of zeros follows the last member. Headers whose beginning the
+// checkEnd reports whether a block of zeros follows the last member. Headers whose beginning the
 // library saw are not an ending.
-func ending(r io.ReaderAt, end, size int64, last string) (marked bool, err error) {
+func checkEnd(r io.ReaderAt, end, size int64, last string) (marked bool, err error) {
 	if end >= size {
 		return false, nil
 	}
@@ -73,13 +74,13 @@ func ending(r io.ReaderAt, end, size int64, last string) (marked bool, err error
 		return false, err
 	}
 	if n < Block || block != [Block]byte{} {
-		return false, after(last, end, errors.New("truncated within a header"))
+		return false, damageError(last, end, errors.New("truncated within a header"))
 	}
 	return true, nil
 }
 
-// next reads the next header. The old kind of sparse files is known by its type alone.
-func next(t *tar.Reader) (*tar.Header, error) {
+// nextHeader reads the next header. The old kind of sparse files is known by its type alone.
+func nextHeader(t *tar.Reader) (*tar.Header, error) {
 	h, err := t.Next()
 	if err == nil && h.Typeflag == tar.TypeGNUSparse {
 		return nil, fmt.Errorf("%q is stored as a sparse file: pack the files without --sparse", h.Name)
@@ -87,8 +88,8 @@ func next(t *tar.Reader) (*tar.Header, error) {
 	return h, err
 }
 
-// after says behind which member, or from which byte, the file is damaged.
-func after(last string, at int64, err error) error {
+// damageError says behind which member, or from which byte, the file is damaged.
+func damageError(last string, at int64, err error) error {
 	if last == "" {
 		return fmt.Errorf("damaged at its first member: %w", err)
 	}

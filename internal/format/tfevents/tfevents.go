@@ -36,10 +36,10 @@ type Scalar struct {
 
 // AppendHeader appends the first record of a file.
 func AppendHeader(to []byte, at time.Time) []byte {
-	m := wallTime(at)
+	m := appendWallTime(at)
 	m = protowire.AppendTag(m, 3, protowire.BytesType)
 	m = protowire.AppendString(m, "brain.Event:2")
-	return record(to, m)
+	return appendRecord(to, m)
 }
 
 // AppendScalars appends the record of a step. Without scalars it appends nothing.
@@ -57,32 +57,32 @@ func AppendScalars(to []byte, at time.Time, step int64, scalars []Scalar) []byte
 		summary = protowire.AppendTag(summary, 1, protowire.BytesType)
 		summary = protowire.AppendBytes(summary, value)
 	}
-	m := wallTime(at)
+	m := appendWallTime(at)
 	m = protowire.AppendTag(m, 2, protowire.VarintType)
 	m = protowire.AppendVarint(m, uint64(step))
 	m = protowire.AppendTag(m, 5, protowire.BytesType)
 	m = protowire.AppendBytes(m, summary)
-	return record(to, m)
+	return appendRecord(to, m)
 }
 
-// wallTime begins an Event.
-func wallTime(at time.Time) []byte {
+// appendWallTime begins an Event.
+func appendWallTime(at time.Time) []byte {
 	m := protowire.AppendTag(nil, 1, protowire.Fixed64Type)
 	return protowire.AppendFixed64(m, math.Float64bits(float64(at.UnixMicro())/1e6))
 }
 
-// record frames a message.
-func record(to, message []byte) []byte {
+// appendRecord frames a message.
+func appendRecord(to, message []byte) []byte {
 	at := len(to)
 	to = binary.LittleEndian.AppendUint64(to, uint64(len(message)))
-	to = binary.LittleEndian.AppendUint32(to, masked(to[at:]))
+	to = binary.LittleEndian.AppendUint32(to, maskedCRC(to[at:]))
 	to = append(to, message...)
-	return binary.LittleEndian.AppendUint32(to, masked(message))
+	return binary.LittleEndian.AppendUint32(to, maskedCRC(message))
 }
 
-// masked is the checksum as records have it: a CRC of text that contains CRCs would
+// maskedCRC is the checksum as records have it: a CRC of text that contains CRCs would
 // not be a good one.
-func masked(data []byte) uint32 {
+func maskedCRC(data []byte) uint32 {
 	c := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))
 	return (c>>15 | c<<17) + 0xa282ead8
 }

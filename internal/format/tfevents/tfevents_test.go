@@ -127,7 +127,7 @@ func TestBytes(t *testing.T) {
 	if got := crc(make([]byte, 32)); got != 0x8a9136aa {
 		t.Errorf("checksum of zeros: %x", got)
 	}
-	if got := unmask(masked(make([]byte, 32))); got != 0x8a9136aa {
+	if got := unmask(maskedCRC(make([]byte, 32))); got != 0x8a9136aa {
 		t.Errorf("masked and unmasked: %x", got)
 	}
 }

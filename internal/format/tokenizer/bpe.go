@@ -21,11 +21,11 @@ type merge struct{ rank, id int32 }
 type symbol struct {
 	id         int32
 	prev, next int
-	gone       bool
+	joined     bool
 }
 
 // encode appends the ids of a word.
-func (m *bpe) encode(_ *effort, word string, ids []int32) []int32 {
+func (m *bpe) encode(_ *workLimit, word string, ids []int32) []int32 {
 	if id, ok := m.vocab[word]; ok && m.whole {
 		return append(ids, id)
 	}
@@ -44,14 +44,14 @@ func (m *bpe) encode(_ *effort, word string, ids []int32) []int32 {
 	for len(queue) > 0 {
 		top := heap.Pop(&queue).(candidate)
 		s := &list[top.at]
-		if s.gone || s.next < 0 {
+		if s.joined || s.next < 0 {
 			continue
 		}
 		right := &list[s.next]
 		if j, ok := m.merges[[2]int32{s.id, right.id}]; !ok || j.id != top.id {
 			continue
 		}
-		s.id, s.next, right.gone = top.id, right.next, true
+		s.id, s.next, right.joined = top.id, right.next, true
 		if right.next >= 0 {
 			list[right.next].prev = top.at
 		}

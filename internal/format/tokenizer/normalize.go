@@ -18,11 +18,11 @@ type normalText struct {
 }
 
 // normalizer changes a text.
-type normalizer func(e *effort, t normalText) normalText
+type normalizer func(e *workLimit, t normalText) normalText
 
-// inPlace is a normalizer that changes characters by themselves, or together with those behind them.
-func inPlace(change func(text string) string) normalizer {
-	return func(_ *effort, t normalText) normalText {
+// perCharacter is a normalizer that changes characters by themselves, or together with those behind them.
+func perCharacter(change func(text string) string) normalizer {
+	return func(_ *workLimit, t normalText) normalText {
 		t.text = change(t.text)
 		if t.head = min(t.head, 1); t.text == "" {
 			t.head = 0
@@ -33,7 +33,7 @@ func inPlace(change func(text string) string) normalizer {
 
 // strip removes white space at the ends.
 func strip(left, right bool) normalizer {
-	return func(_ *effort, t normalText) normalText {
+	return func(_ *workLimit, t normalText) normalText {
 		if left {
 			text := strings.TrimLeftFunc(t.text, isSpace)
 			t.head = max(t.head-utf8.RuneCountInString(t.text[:len(t.text)-len(text)]), 0)
@@ -48,7 +48,7 @@ func strip(left, right bool) normalizer {
 
 // prepend puts a prefix before a text. It counts as part of the first character.
 func prepend(prefix string) normalizer {
-	return func(_ *effort, t normalText) normalText {
+	return func(_ *workLimit, t normalText) normalText {
 		if t.text == "" {
 			return t
 		}

@@ -31,7 +31,7 @@ const FileName = "tokenizer.json"
 // Read reads the tokenizer.json of a folder.
 func Read(dir string) (*Tokenizer, error) {
 	path := filepath.Join(dir, FileName)
-	text, err := fileinfo.ReadWithin(path, "a tokenizer", maxFile)
+	text, err := fileinfo.ReadAtMost(path, "a tokenizer", maxFile)
 	if err != nil {
 		return nil, err
 	}
@@ -132,27 +132,27 @@ func Parse(text []byte) (*Tokenizer, error) {
 	if err := p.splitters(f.PreTokenizer); err != nil {
 		return nil, fmt.Errorf("pre_tokenizer: %w", err)
 	}
-	if err := p.around(f.PostProcessor); err != nil {
+	if err := p.readAround(f.PostProcessor); err != nil {
 		return nil, fmt.Errorf("post_processor: %w", err)
 	}
 	if err := p.added(f.AddedTokens); err != nil {
 		return nil, fmt.Errorf("added_tokens: %w", err)
 	}
 	if f.Padding != nil {
-		id, err := idOf(f.Padding.ID)
+		id, err := checkID(f.Padding.ID)
 		if err != nil {
 			return nil, fmt.Errorf("padding: %w", err)
 		}
-		t.pad = &id
+		t.padID = &id
 	}
 	for _, id := range slices.Concat(slices.Collect(maps.Values(t.ids)), t.before, t.after) {
-		t.top = max(t.top, id)
+		t.maxID = max(t.maxID, id)
 	}
 	return t, nil
 }
 
-// idOf checks an id.
-func idOf(id int64) (int32, error) {
+// checkID checks an id.
+func checkID(id int64) (int32, error) {
 	if id < 0 || id > maxID {
 		return 0, fmt.Errorf("the id %d must be from 0 to %d", id, maxID)
 	}
@@ -189,7 +189,7 @@ func (p *parser) model(m *modelJSON) error {
 
 // token adds a token to the vocabulary.
 func (p *parser) token(content string, id int64) error {
-	n, err := idOf(id)
+	n, err := checkID(id)
 	if err != nil {
 		return fmt.Errorf("the token %.60q: %w", content, err)
 	}
@@ -210,7 +210,7 @@ func (p *parser) bpe(m *modelJSON) error {
 			return fmt.Errorf("vocab: %w", err)
 		}
 	}
-	merges, err := pairs(m.Merges)
+	merges, err := parseMerges(m.Merges)
 	if err != nil {
 		return fmt.Errorf("merges: %w", err)
 	}
@@ -238,8 +238,8 @@ func (p *parser) bpe(m *modelJSON) error {
 	return nil
 }
 
-// pairs reads merges: texts with a blank between both, or lists of both.
-func pairs(raw json.RawMessage) ([][2]string, error) {
+// parseMerges reads merges: texts with a blank between both, or lists of both.
+func parseMerges(raw json.RawMessage) ([][2]string, error) {
 	var lists [][]string
 	if rest := bytes.TrimLeft(raw, "[ \t\r\n"); len(rest) > 0 && rest[0] == '"' &&
 		bytes.Count(raw[:len(raw)-len(rest)], []byte("[")) == 1 {
@@ -281,13 +281,13 @@ func (p *parser) bytes(m *modelJSON) []int32 {
 	return ids
 }
 
-// scored is a token with its score, which JSON has as a list of both.
-type scored struct {
+// scoredToken is a token with its score, which JSON has as a list of both.
+type scoredToken struct {
 	content string
 	score   float64
 }
 
-func (s *scored) UnmarshalJSON(text []byte) error {
+func (s *scoredToken) UnmarshalJSON(text []byte) error {
 	list := []any{&s.content, &s.score}
 	if err := json.Unmarshal(text, &list); err != nil {
 		return err
@@ -299,7 +299,7 @@ func (s *scored) UnmarshalJSON(text []byte) error {
 }
 
 func (p *parser) unigram(m *modelJSON) error {
-	var vocab []scored
+	var vocab []scoredToken
 	if err := strictjson.Unmarshal(m.Vocab, &vocab); err != nil {
 		return fmt.Errorf("vocab: %w", err)
 	}
@@ -334,8 +334,8 @@ func (p *parser) added(list []addedJSON) error {
 		return fmt.Errorf("%d tokens: at most %d are allowed", len(list), maxTokens)
 	}
 	// Of equal texts the special token counts.
-	slices.SortStableFunc(list, func(a, b addedJSON) int { return order(a.Special) - order(b.Special) })
-	e := &effort{maxEffort}
+	slices.SortStableFunc(list, func(a, b addedJSON) int { return bySpecial(a.Special) - bySpecial(b.Special) })
+	e := &workLimit{maxWork}
 	for _, a := range list {
 		if len(a.Content) > maxToken {
 			return fmt.Errorf("a token of %d bytes: at most %d are allowed", len(a.Content), maxToken)
@@ -348,7 +348,7 @@ func (p *parser) added(list []addedJSON) error {
 		text, to := a.Content, &p.t.added[0]
 		if a.Normalized {
 			to = &p.t.added[1]
-			normal, err := p.t.normalized(e, text)
+			normal, err := p.t.applyNormalizers(e, text)
 			if err != nil {
 				return err
 			}
@@ -361,7 +361,7 @@ func (p *parser) added(list []addedJSON) error {
 	return nil
 }
 
-func order(special bool) int {
+func bySpecial(special bool) int {
 	if special {
 		return 0
 	}
@@ -398,9 +398,9 @@ func (p *parser) normalizers(c *component) error {
 		}
 		return nil
 	case "NFC":
-		n = inPlace(compose)
+		n = perCharacter(compose)
 	case "Lowercase":
-		n = inPlace(lower)
+		n = perCharacter(lower)
 	case "Replace":
 		pattern, err := c.pattern()
 		if err != nil {
@@ -416,7 +416,7 @@ func (p *parser) normalizers(c *component) error {
 		if !ok {
 			return fmt.Errorf("precompiled_charsmap is cut off")
 		}
-		n = inPlace(m.normalize)
+		n = perCharacter(m.normalize)
 	default:
 		return notSupported(c.Type, "Sequence, NFC, Lowercase, Replace, Strip, Prepend, Precompiled")
 	}
@@ -466,7 +466,7 @@ func (p *parser) splitters(c *component) error {
 			return err
 		}
 	case "WhitespaceSplit":
-		s = func(_ *effort, text string, _ bool) []string {
+		s = func(_ *workLimit, text string, _ bool) []string {
 			words := strings.FieldsFunc(text, isSpace)
 			if len(words) > 0 && !strings.HasPrefix(text, words[0]) {
 				words = slices.Insert(words, 0, "")
@@ -495,8 +495,8 @@ func (c *component) metaspace() (splitter, error) {
 	return metaspace(c.Replacement, scheme, c.Split == nil || *c.Split), nil
 }
 
-// around reads the ids that are put around every text.
-func (p *parser) around(c *component) error {
+// readAround reads the ids that are put around every text.
+func (p *parser) readAround(c *component) error {
 	if c == nil {
 		return nil
 	}
@@ -506,7 +506,7 @@ func (p *parser) around(c *component) error {
 	switch c.Type {
 	case "Sequence":
 		for _, one := range c.Processors {
-			if err := p.around(one); err != nil {
+			if err := p.readAround(one); err != nil {
 				return err
 			}
 		}
@@ -519,7 +519,7 @@ func (p *parser) around(c *component) error {
 			if err := strictjson.Unmarshal(*raw, &list); err != nil || len(list) != 2 {
 				return fmt.Errorf("%s: sep and cls must be a token and its id", c.Type)
 			}
-			n, err := idOf(id)
+			n, err := checkID(id)
 			if err != nil {
 				return err
 			}
@@ -549,7 +549,7 @@ func (p *parser) template(c *component) error {
 				return fmt.Errorf("%.60q is not in special_tokens", piece.SpecialToken.ID)
 			}
 			for _, id := range named.IDs {
-				n, err := idOf(id)
+				n, err := checkID(id)
 				if err != nil {
 					return err
 				}

@@ -128,8 +128,8 @@ func TestEncode(t *testing.T) {
 	if _, err := tok.Encode("a", 1); err == nil {
 		t.Error("there is no room for what is put around a text")
 	}
-	if id, ok := tok.ID("ab"); !ok || id != 2 || tok.Top() != 5 {
-		t.Error(id, ok, tok.Top())
+	if id, ok := tok.ID("ab"); !ok || id != 2 || tok.MaxID() != 5 {
+		t.Error(id, ok, tok.MaxID())
 	}
 }
 
@@ -142,7 +142,7 @@ func TestLookahead(t *testing.T) {
 	for text, want := range map[string]string{"a  b": "a| | b", "a   ": "a|   ", "a \t\tb c": "a| \t|\t|b| c",
 		" \u00a0x": " |\u00a0|x"} {
 		var got []string
-		for _, s := range p.spans(&effort{maxEffort}, text) {
+		for _, s := range p.spans(&workLimit{maxWork}, text) {
 			got = append(got, s.text)
 		}
 		if strings.Join(got, "|") != want {
@@ -184,7 +184,7 @@ func valid() []string {
 
 // within reports whether ids are as few as asked for, and of the vocabulary.
 func within(tok *Tokenizer, ids []int32) bool {
-	return len(ids) <= 77 && !slices.ContainsFunc(ids, func(id int32) bool { return id < 0 || id > tok.Top() })
+	return len(ids) <= 77 && !slices.ContainsFunc(ids, func(id int32) bool { return id < 0 || id > tok.MaxID() })
 }
 
 // try reads a file, and encodes some texts if it is accepted.

@@ -10,7 +10,7 @@ import (
 
 // splitter divides a text into pieces. first says that it is the beginning of the whole text. Empty pieces do not
 // count.
-type splitter func(e *effort, text string, first bool) []string
+type splitter func(e *workLimit, text string, first bool) []string
 
 // pattern finds parts of a text; see compile.
 type pattern struct {
@@ -92,7 +92,7 @@ func translate(of string) (string, error) {
 			continue
 		}
 		i++
-		if more := newer(of[i:]); more != "" {
+		if more := newCharacters(of[i:]); more != "" {
 			more = `\` + of[i:i+len("p{L}")] + more
 			if i += len("{L}"); !class {
 				more = "[" + more + "]"
@@ -119,8 +119,8 @@ func translate(of string) (string, error) {
 	return b.String(), nil
 }
 
-// newer returns the characters that Go's classes lack, of the class that a text begins with.
-func newer(text string) string {
+// newCharacters returns the characters that Go's classes lack, of the class that a text begins with.
+func newCharacters(text string) string {
 	switch {
 	case strings.HasPrefix(text, "p{L}"):
 		return newLetters
@@ -131,7 +131,7 @@ func newer(text string) string {
 }
 
 // find returns where the next match begins and ends, from a byte on; false without one.
-func (p *pattern) find(e *effort, text string, from int) (start, end int, ok bool) {
+func (p *pattern) find(e *workLimit, text string, from int) (start, end int, ok bool) {
 	if p.re == nil {
 		i := strings.Index(text[from:], p.text)
 		return from + i, from + i + len(p.text), i >= 0
@@ -158,7 +158,7 @@ type span struct {
 }
 
 // spans divides a text.
-func (p *pattern) spans(e *effort, text string) []span {
+func (p *pattern) spans(e *workLimit, text string) []span {
 	var all []span
 	at := 0
 	for at < len(text) {
@@ -181,7 +181,7 @@ func (p *pattern) spans(e *effort, text string) []span {
 // replacer returns a normalizer that puts a text for each match. The text stands for the last character of the match,
 // as in Hugging Face's library.
 func (p *pattern) replacer(by string) normalizer {
-	return func(e *effort, t normalText) normalText {
+	return func(e *workLimit, t normalText) normalText {
 		var b strings.Builder
 		for i, s := range p.spans(e, t.text) {
 			n := utf8.RuneCountInString(s.text)
@@ -265,7 +265,7 @@ var behaviors = map[string]func(all []span) []string{
 
 // splitBy divides a text at the matches of a pattern, or of what it does not match.
 func splitBy(p *pattern, invert bool, behave func([]span) []string) splitter {
-	return func(e *effort, text string, _ bool) []string {
+	return func(e *workLimit, text string, _ bool) []string {
 		all := p.spans(e, text)
 		if invert {
 			for i := range all {
@@ -295,7 +295,7 @@ const byteWords = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|
 
 // byteLevel writes bytes as characters. p is nil if the text stays whole.
 func byteLevel(p *pattern, prefix bool) splitter {
-	return func(e *effort, text string, _ bool) []string {
+	return func(e *workLimit, text string, _ bool) []string {
 		if prefix && !strings.HasPrefix(text, " ") {
 			text = " " + text
 		}
@@ -318,7 +318,7 @@ func byteLevel(p *pattern, prefix bool) splitter {
 // metaspace writes spaces as another character, and begins a piece at each.
 func metaspace(as, scheme string, split bool) splitter {
 	p := &pattern{text: as}
-	return func(e *effort, text string, first bool) []string {
+	return func(e *workLimit, text string, first bool) []string {
 		text = strings.ReplaceAll(text, " ", as)
 		if (scheme == "always" || scheme == "first" && first) && text != "" && !strings.HasPrefix(text, as) {
 			text = as + text

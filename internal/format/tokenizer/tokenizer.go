@@ -26,24 +26,24 @@ type Tokenizer struct {
 	split         []splitter
 	model         model
 	before, after []int32 // ids around every text
-	top           int32
-	pad           *int32
+	maxID         int32
+	padID         *int32
 }
 
 // model turns a piece of normalized text into ids.
 type model interface {
-	encode(e *effort, piece string, ids []int32) []int32
+	encode(e *workLimit, piece string, ids []int32) []int32
 }
 
 // Encode returns the ids of a text between those that the tokenizer puts around every text. If these are more than
 // most, the last ids of the text are left out. Bytes that are not UTF-8 count as U+FFFD, as in WHATWG's decoder.
 func (t *Tokenizer) Encode(text string, most int) ([]int32, error) {
-	ids, _, err := t.EncodeCut(text, most)
+	ids, _, err := t.EncodeTruncated(text, most)
 	return ids, err
 }
 
-// EncodeCut is Encode, and returns how many ids the whole text has.
-func (t *Tokenizer) EncodeCut(text string, most int) (ids []int32, whole int, err error) {
+// EncodeTruncated is Encode, and returns how many ids the whole text has.
+func (t *Tokenizer) EncodeTruncated(text string, most int) (ids []int32, whole int, err error) {
 	if len(text) > maxText {
 		return nil, 0, fmt.Errorf("the text has %d bytes: at most %d are allowed", len(text), maxText)
 	}
@@ -58,18 +58,18 @@ func (t *Tokenizer) EncodeCut(text string, most int) (ids []int32, whole int, er
 		}
 		text = valid
 	}
-	e := &effort{maxEffort}
+	e := &workLimit{maxWork}
 	ids = slices.Clone(t.before)
-	for _, raw := range t.added[0].cut(e, text) {
+	for _, raw := range t.added[0].split(e, text) {
 		if raw.token {
 			ids = append(ids, raw.id)
 			continue
 		}
-		normal, err := t.normalized(e, raw.text)
+		normal, err := t.applyNormalizers(e, raw.text)
 		if err != nil {
 			return nil, 0, err
 		}
-		for i, part := range t.added[1].cut(e, normal.text) {
+		for i, part := range t.added[1].split(e, normal.text) {
 			if part.token {
 				ids = append(ids, part.id)
 				continue
@@ -85,7 +85,7 @@ func (t *Tokenizer) EncodeCut(text string, most int) (ids []int32, whole int, er
 }
 
 // encode appends the ids of a normalized text without added tokens. first is set if it begins where the text does.
-func (t *Tokenizer) encode(e *effort, text string, first bool, ids []int32) ([]int32, error) {
+func (t *Tokenizer) encode(e *workLimit, text string, first bool, ids []int32) ([]int32, error) {
 	pieces := []string{text}
 	for _, s := range t.split {
 		var next []string
@@ -99,7 +99,7 @@ func (t *Tokenizer) encode(e *effort, text string, first bool, ids []int32) ([]i
 				}
 			}
 			if size > maxNormal {
-				return nil, tooLong()
+				return nil, tooLongError()
 			}
 		}
 		if err := e.check(); err != nil {
@@ -115,18 +115,18 @@ func (t *Tokenizer) encode(e *effort, text string, first bool, ids []int32) ([]i
 	return ids, e.check()
 }
 
-// normalized applies the normalizers.
-func (t *Tokenizer) normalized(e *effort, text string) (normalText, error) {
+// applyNormalizers applies the normalizers.
+func (t *Tokenizer) applyNormalizers(e *workLimit, text string) (normalText, error) {
 	n := normalText{text, 1}
 	for _, change := range t.normalize {
 		if n = change(e, n); len(n.text) > maxNormal {
-			return n, tooLong()
+			return n, tooLongError()
 		}
 	}
 	return n, e.check()
 }
 
-func tooLong() error {
+func tooLongError() error {
 	return fmt.Errorf("the tokenizer makes more than %d bytes of the text", maxNormal)
 }
 
@@ -136,21 +136,21 @@ func (t *Tokenizer) ID(token string) (int32, bool) {
 	return id, ok
 }
 
-// Unigram reports whether the model is one of unigrams.
-func (t *Tokenizer) Unigram() bool {
+// IsUnigram reports whether the model is one of unigrams.
+func (t *Tokenizer) IsUnigram() bool {
 	_, is := t.model.(*unigram)
 	return is
 }
 
-// Top is the largest id.
-func (t *Tokenizer) Top() int32 { return t.top }
+// MaxID is the largest id.
+func (t *Tokenizer) MaxID() int32 { return t.maxID }
 
-// Pad returns the id that the file names for padding, and whether it names one.
-func (t *Tokenizer) Pad() (int32, bool) {
-	if t.pad == nil {
+// PadID returns the id that the file names for padding, and whether it names one.
+func (t *Tokenizer) PadID() (int32, bool) {
+	if t.padID == nil {
 		return 0, false
 	}
-	return *t.pad, true
+	return *t.padID, true
 }
 
 // addedTokens are tokens that are found before the model sees a text.
@@ -184,8 +184,8 @@ func (a *addedTokens) add(content string, t addedToken) {
 	a.most = max(a.most, len(content))
 }
 
-// cut finds the added tokens, the leftmost first and the longest of these.
-func (a *addedTokens) cut(e *effort, text string) []part {
+// split finds the added tokens, the leftmost first and the longest of these.
+func (a *addedTokens) split(e *workLimit, text string) []part {
 	if a.list == nil {
 		return []part{{text: text, first: true}}
 	}
@@ -197,7 +197,7 @@ func (a *addedTokens) cut(e *effort, text string) []part {
 		}
 	}
 	for i := 0; i < len(text); {
-		t, n := a.at(e, text, i)
+		t, n := a.longestAt(e, text, i)
 		if n == 0 {
 			i++
 			continue
@@ -224,8 +224,8 @@ func (a *addedTokens) cut(e *effort, text string) []part {
 	return parts
 }
 
-// at returns the longest token at a byte of the text, with its length; 0 without one.
-func (a *addedTokens) at(e *effort, text string, i int) (addedToken, int) {
+// longestAt returns the longest token at a byte of the text, with its length; 0 without one.
+func (a *addedTokens) longestAt(e *workLimit, text string, i int) (addedToken, int) {
 	if !a.first[text[i]] || !e.lookUp(min(a.most, len(text)-i)) {
 		return addedToken{}, 0
 	}

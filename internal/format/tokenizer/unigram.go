@@ -26,7 +26,7 @@ type node struct {
 	score float64
 }
 
-func (m *unigram) encode(e *effort, text string, ids []int32) []int32 {
+func (m *unigram) encode(e *workLimit, text string, ids []int32) []int32 {
 	best := make([]node, len(text)+1)
 	for i := range best {
 		best[i] = node{from: -1}

@@ -38,18 +38,18 @@ func parseLegacy(r io.ReaderAt, size int64) (*safetensors.File, error) {
 	if err := budget.Check("torch file: its pickles", budget.Product(end, pickleGrowth)); err != nil {
 		return nil, err
 	}
-	machine, err := unpickle(programs[2], findClass, persistent)
+	machine, err := unpickle(programs[2], findClass, loadStorage)
 	if err != nil {
 		return nil, fmt.Errorf("torch file: %w", err)
 	}
-	if m, ok := dict(machine); !ok || !slices.ContainsFunc(m, func(e types.DictEntry) bool {
+	if m, ok := dictEntries(machine); !ok || !slices.ContainsFunc(m, func(e types.DictEntry) bool {
 		return e.Key == "little_endian" && e.Value == true
 	}) {
 		return nil, errors.New("torch file: written on a machine that is not little-endian")
 	}
 	used := map[string]*storage{} // by key
 	top, err := unpickle(programs[3], findClass, func(id any) (any, error) {
-		v, err := persistent(id)
+		v, err := loadStorage(id)
 		if err != nil {
 			return nil, err
 		}
@@ -63,12 +63,12 @@ func parseLegacy(r io.ReaderAt, size int64) (*safetensors.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("torch file: %w", err)
 	}
-	keys, err := unpickle(programs[4], findClass, persistent)
+	keys, err := unpickle(programs[4], findClass, loadStorage)
 	if err != nil {
 		return nil, fmt.Errorf("torch file: %w", err)
 	}
 	a := &archive{size: size, storages: map[string][]byte{}, loaded: end}
-	at, err := places(r, size, end, keys, used)
+	at, err := storageOffsets(r, size, end, keys, used)
 	if err != nil {
 		return nil, fmt.Errorf("torch file: %w", err)
 	}
@@ -88,12 +88,12 @@ func parseLegacy(r io.ReaderAt, size int64) (*safetensors.File, error) {
 		}
 		return data, nil
 	}
-	return a.collect(top)
+	return a.collectTensors(top)
 }
 
-// places goes through the storages from byte at on, in the order of their keys, and
+// storageOffsets goes through the storages from byte at on, in the order of their keys, and
 // returns where the values of each lie.
-func places(r io.ReaderAt, size, at int64, keys any, used map[string]*storage) (map[string]int64, error) {
+func storageOffsets(r io.ReaderAt, size, at int64, keys any, used map[string]*storage) (map[string]int64, error) {
 	list, ok := keys.(*types.List)
 	if !ok {
 		return nil, errors.New("no list of storages")
@@ -138,7 +138,7 @@ func legacyPrograms(r io.ReaderAt, size int64) (programs [][]byte, end int64, er
 		}
 		programs, end = nil, 0
 		for len(programs) < legacyParts {
-			length, err := scan(head[end:])
+			length, err := checkProgram(head[end:])
 			if err != nil && n < min(size, maxPickle) {
 				break // once more, with more of it
 			} else if err != nil {

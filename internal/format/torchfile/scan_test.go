@@ -44,7 +44,7 @@ func TestScanBorders(t *testing.T) {
 		"nothing":                 {nil, false},
 	} {
 		before := slices.Clone(tc.p)
-		if _, err := scan(tc.p); (err == nil) != tc.ok {
+		if _, err := checkProgram(tc.p); (err == nil) != tc.ok {
 			t.Errorf("%s: %v", name, err)
 		}
 		if !slices.Equal(before, tc.p) {

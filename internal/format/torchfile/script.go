@@ -26,7 +26,7 @@ type module struct{ attributes []types.DictEntry }
 
 // PySetState implements types.PyStateSettable.
 func (m *module) PySetState(state any) error {
-	entries, ok := dict(state)
+	entries, ok := dictEntries(state)
 	if !ok {
 		return fmt.Errorf("a module whose attributes are %s", describe(state))
 	}

@@ -95,7 +95,7 @@ func Parse(r io.ReaderAt, size int64) (*safetensors.File, error) {
 	if a.entries["constants.pkl"] != nil {
 		classes = findInScript
 	}
-	top, err := unpickle(program, classes, persistent)
+	top, err := unpickle(program, classes, loadStorage)
 	if err != nil {
 		return nil, fmt.Errorf("torch file: %w", err)
 	}
@@ -105,7 +105,7 @@ func Parse(r io.ReaderAt, size int64) (*safetensors.File, error) {
 			return nil, fmt.Errorf("torch file: %w", err)
 		}
 	}
-	return a.collect(top)
+	return a.collectTensors(top)
 }
 
 // archive is the zip file. The memory that a hostile one can ask for is bounded
@@ -125,8 +125,8 @@ func (a *archive) check() error {
 	return budget.Check("torch file: its tensors", budget.Sum(a.loaded, a.expanded))
 }
 
-// expand allows for tensors that share a storage.
-const expand = 8
+// maxExpansion allows for tensors that share a storage.
+const maxExpansion = 8
 
 // read returns an entry, which must not be compressed: torch.save never does.
 func (a *archive) read(name string) ([]byte, error) {
@@ -166,9 +166,9 @@ func (a *archive) read(name string) ([]byte, error) {
 	return data, nil
 }
 
-// collect takes the tensors out of the unpickled top object.
-func (a *archive) collect(top any) (*safetensors.File, error) {
-	entries, ok := dict(top)
+// collectTensors takes the tensors out of the unpickled top object.
+func (a *archive) collectTensors(top any) (*safetensors.File, error) {
+	entries, ok := dictEntries(top)
 	if !ok {
 		return nil, fmt.Errorf("torch file: holds %s, not a dictionary of tensors; save model.state_dict()",
 			describe(top))
@@ -178,7 +178,7 @@ func (a *archive) collect(top any) (*safetensors.File, error) {
 		if i < 0 {
 			continue
 		}
-		if inner, ok := dict(entries[i].Value); ok {
+		if inner, ok := dictEntries(entries[i].Value); ok {
 			entries = inner
 			break
 		}
@@ -195,7 +195,7 @@ func (a *archive) collect(top any) (*safetensors.File, error) {
 			return nil, fmt.Errorf("torch file: tensor %q occurs twice", name)
 		}
 		seen[name] = true
-		data, err := a.gather(t)
+		data, err := a.gatherTensor(t)
 		if err != nil {
 			return nil, fmt.Errorf("torch file: tensor %q: %w", name, err)
 		}
@@ -207,8 +207,8 @@ func (a *archive) collect(top any) (*safetensors.File, error) {
 	return f, nil
 }
 
-// dict lists the entries of either kind of dictionary.
-func dict(v any) ([]types.DictEntry, bool) {
+// dictEntries lists the entries of either kind of dictionary.
+func dictEntries(v any) ([]types.DictEntry, bool) {
 	switch d := v.(type) {
 	case *types.Dict:
 		return *d, true
@@ -235,8 +235,8 @@ func describe(v any) string {
 	return fmt.Sprintf("a %T", v)
 }
 
-// gather copies a tensor out of its storage into row-major order.
-func (a *archive) gather(t *tensor) ([]byte, error) {
+// gatherTensor copies a tensor out of its storage into row-major order.
+func (a *archive) gatherTensor(t *tensor) ([]byte, error) {
 	s := t.storage
 	raw, ok := a.storages[s.key]
 	if !ok {
@@ -250,7 +250,7 @@ func (a *archive) gather(t *tensor) ([]byte, error) {
 	if len(raw)/width < s.count || s.count < 0 {
 		return nil, fmt.Errorf("its storage has %d bytes, not %d values of %s", len(raw), s.count, s.dtype)
 	}
-	n, err := safetensors.Count(t.size)
+	n, err := safetensors.ShapeSize(t.size)
 	if err != nil {
 		return nil, err
 	}
@@ -274,8 +274,8 @@ func (a *archive) gather(t *tensor) ([]byte, error) {
 	if t.offset < 0 || last >= s.count {
 		return nil, fmt.Errorf("it starts at %d in a storage of %d values", t.offset, s.count)
 	}
-	if a.expanded += int64(n * width); a.expanded > expand*a.size {
-		return nil, fmt.Errorf("tensors share storages more than %d times over", expand)
+	if a.expanded += int64(n * width); a.expanded > maxExpansion*a.size {
+		return nil, fmt.Errorf("tensors share storages more than %d times over", maxExpansion)
 	}
 	if err := a.check(); err != nil {
 		return nil, err

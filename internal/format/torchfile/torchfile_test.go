@@ -273,7 +273,7 @@ func check(t *testing.T, data []byte) {
 		return
 	}
 	for _, u := range p.Tensors {
-		n, err := safetensors.Count(u.Shape)
+		n, err := safetensors.ShapeSize(u.Shape)
 		if err != nil || n*u.DType.Size() != len(u.Data) {
 			t.Fatalf("%q: %d bytes for shape %v of %s", u.Name, len(u.Data), u.Shape, u.DType)
 		}

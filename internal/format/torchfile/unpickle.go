@@ -31,7 +31,7 @@ type tensor struct {
 // one); that becomes an error here.
 func unpickle(program []byte, classes func(module, name string) (any, error), load func(id any) (any, error)) (top any,
 	err error) {
-	if _, err := scan(program); err != nil {
+	if _, err := checkProgram(program); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -89,9 +89,9 @@ func findClass(module, name string) (any, error) {
 		"model.state_dict() alone", module, name)
 }
 
-// persistent resolves ("storage", class, key, location, count). Files from before
+// loadStorage resolves ("storage", class, key, location, count). Files from before
 // PyTorch 1.6 add a view of the storage, which nobody used: None.
-func persistent(id any) (any, error) {
+func loadStorage(id any) (any, error) {
 	t, ok := id.(*types.Tuple)
 	if !ok || t.Len() != 5 && !(t.Len() == 6 && t.Get(5) == nil) || t.Get(0) != "storage" {
 		return nil, errors.New("a persistent id that is no storage")
@@ -161,10 +161,10 @@ var operands = map[byte]int{
 	'.': 0,
 }
 
-// scan goes through the instructions without executing them, refuses those that
+// checkProgram goes through the instructions without executing them, refuses those that
 // state dicts do not need and lengths beyond the program's end, and returns the
 // program's length.
-func scan(p []byte) (int, error) {
+func checkProgram(p []byte) (int, error) {
 	for at := 0; at < len(p); {
 		op := p[at]
 		n, known := operands[op]

@@ -102,13 +102,13 @@ func (r *reader) instruction() byte {
 	case op == atomic:
 		r.atomic()
 	default:
-		r.strange(uint32(op))
+		r.setUnknown(uint32(op))
 	}
 	return op
 }
 
-// strange ends the reading at an instruction that is not known.
-func (r *reader) strange(op uint32) {
+// setUnknown ends the reading at an instruction that is not known.
+func (r *reader) setUnknown(op uint32) {
 	if r.unknown == 0 {
 		r.unknown = op
 	}
@@ -131,7 +131,7 @@ func (r *reader) prefixed() {
 		r.leb()
 		r.leb()
 	default:
-		r.strange(prefixed<<16 | op)
+		r.setUnknown(prefixed<<16 | op)
 	}
 }
 
@@ -150,7 +150,7 @@ func (r *reader) vector() {
 		r.byte()
 	case op <= 255:
 	default:
-		r.strange(vector<<16 | op)
+		r.setUnknown(vector<<16 | op)
 	}
 }
 
@@ -163,6 +163,6 @@ func (r *reader) atomic() {
 		r.leb()
 		r.leb()
 	default:
-		r.strange(atomic<<16 | op)
+		r.setUnknown(atomic<<16 | op)
 	}
 }

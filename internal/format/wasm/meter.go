@@ -72,7 +72,7 @@ func Meter(module []byte) ([]byte, error) {
 		}
 		out = append(binary.AppendUvarint(append(out, id), uint64(len(section))), section...)
 	}
-	if !m.typed || !m.declared || !m.global || !m.export {
+	if !m.hasTypes || !m.hasFunctions || !m.hasGlobal || !m.hasExport {
 		return nil, errors.New("a WebAssembly module without functions, globals or exports")
 	}
 	return out, nil
@@ -84,7 +84,7 @@ type meter struct {
 	functions uint32 // functions before the new ones, with those that are imported
 	globals   uint32 // globals before the new one
 	// What has been added so far.
-	typed, declared, global, export bool
+	hasTypes, hasFunctions, hasGlobal, hasExport bool
 }
 
 // section returns a section of the metered module.
@@ -92,20 +92,20 @@ func (m *meter) section(id byte, b []byte) ([]byte, error) {
 	r := reader{b: b}
 	switch id {
 	case typeSection:
-		m.types, m.typed = r.u32(), true
+		m.types, m.hasTypes = r.u32(), true
 		b = append(binary.AppendUvarint(nil, uint64(m.types)+2), r.b...)
 		b = append(b, 0x60, 0, 0)                      // no arguments
 		b = append(b, 0x60, 3, 0x7f, 0x7f, 0x7f, 0x00) // three of i32
 	case importSection:
 		for range r.u32() {
-			if m.imported(&r); r.bad {
+			if m.countImport(&r); r.bad {
 				return nil, errModule
 			}
 		}
 	case functionSection:
 		n := r.u32()
 		m.functions += n
-		m.declared = true
+		m.hasFunctions = true
 		b = append(binary.AppendUvarint(nil, uint64(n)+addedFunctions), r.b...)
 		b = binary.AppendUvarint(b, uint64(m.types))
 		b = binary.AppendUvarint(b, uint64(m.types)+1)
@@ -113,11 +113,11 @@ func (m *meter) section(id byte, b []byte) ([]byte, error) {
 	case globalSection:
 		n := r.u32()
 		m.globals += n
-		m.global = true
+		m.hasGlobal = true
 		b = append(binary.AppendUvarint(nil, uint64(n)+1), r.b...)
 		b = append(b, 0x7e, 1, 0x42, 0, 0x0b) // i64, mutable, i64.const 0, end
 	case exportSection:
-		m.export = true
+		m.hasExport = true
 		b = append(binary.AppendUvarint(nil, uint64(r.u32())+1), r.b...)
 		b = append(append(append(b, byte(len(fuel))), fuel...), 3)
 		b = binary.AppendUvarint(b, uint64(m.globals))
@@ -127,8 +127,8 @@ func (m *meter) section(id byte, b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// imported reads an import, and counts it if it is a global.
-func (m *meter) imported(r *reader) {
+// countImport reads an import, and counts it if it is a global.
+func (m *meter) countImport(r *reader) {
 	r.bytes(r.u32())
 	r.bytes(r.u32())
 	limits := func() {

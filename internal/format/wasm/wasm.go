@@ -102,7 +102,7 @@ func (m *Module) Start(ctx context.Context, limits Limits) (*Run, error) {
 		WithStartFunctions())
 	if err != nil {
 		r.memory.Free()
-		return nil, r.fault(err)
+		return nil, r.trapError(err)
 	}
 	r.module = instance
 	var ok bool
@@ -158,7 +158,7 @@ func (r *Run) Call(name string, args ...uint64) (uint64, error) {
 	r.called[name] = f
 	out, err := f.Call(context.Background(), args...)
 	if err != nil {
-		r.err = r.fault(err)
+		r.err = r.trapError(err)
 		return 0, r.err
 	}
 	if len(out) == 0 {
@@ -167,8 +167,8 @@ func (r *Run) Call(name string, args ...uint64) (uint64, error) {
 	return out[0], nil
 }
 
-// fault returns the error of a trap.
-func (r *Run) fault(err error) error {
+// trapError returns the error of a trap.
+func (r *Run) trapError(err error) error {
 	switch {
 	case r.ctx.Err() != nil:
 		return r.ctx.Err()
@@ -181,8 +181,9 @@ func (r *Run) fault(err error) error {
 	return errors.New(text)
 }
 
-// Failed returns the error of a function that reports a failure: ErrMemory if the run has reached its limit, else err.
-func (r *Run) Failed(err error) error {
+// FailureError returns the error of a function that reports a failure: ErrMemory if the run has reached its
+// limit, else err.
+func (r *Run) FailureError(err error) error {
 	if r.memory.refused {
 		return ErrMemory
 	}
@@ -201,9 +202,9 @@ func (r *Run) Alloc(n int64) (uint64, error) {
 	return at, err
 }
 
-// Put copies b, in pieces, to the run's memory and returns its place.
-func (r *Run) Put(b ...[]byte) (uint64, error) {
-	at, err := r.Alloc(Length(b...))
+// CopyIn copies b, in pieces, to the run's memory and returns its place.
+func (r *Run) CopyIn(b ...[]byte) (uint64, error) {
+	at, err := r.Alloc(TotalLen(b...))
 	if err != nil {
 		return 0, err
 	}

@@ -92,7 +92,7 @@ func TestMemory(t *testing.T) {
 			t.Errorf("by %d: %d, %v", c.by, int32(was), err)
 		}
 	}
-	if err := r.Failed(errStill); r.Used() != 5<<16 || !errors.Is(err, ErrMemory) {
+	if err := r.FailureError(errStill); r.Used() != 5<<16 || !errors.Is(err, ErrMemory) {
 		t.Errorf("%d bytes, %v", r.Used(), err)
 	}
 	for _, limits := range []Limits{{}, {Memory: 1<<16 - 1}} {
@@ -120,11 +120,11 @@ func TestFaults(t *testing.T) {
 	if _, err := r.Call("grow"); err == nil {
 		t.Error("a call without the argument")
 	}
-	at, err := r.Put([]byte("file"))
+	at, err := r.CopyIn([]byte("file"))
 	if b, err2 := r.View(at, 4); err != nil || err2 != nil || string(b) != "file" {
 		t.Errorf("%q, %v, %v", b, err, err2)
 	}
-	if _, err := r.Put(make([]byte, 1<<17)); !errors.Is(err, ErrMemory) { // its malloc does not look at the size
+	if _, err := r.CopyIn(make([]byte, 1<<17)); !errors.Is(err, ErrMemory) { // its malloc does not look at the size
 		t.Error(err)
 	}
 	for _, c := range [][2]int64{{1 << 16, 1}, {0, 1<<16 + 1}, {0, -1}, {0, 1 << 32}} {
@@ -219,7 +219,7 @@ func TestFullMemory(t *testing.T) {
 	if _, err := r.Call("countdown", 2*Quantum); err != nil || r.Loops() >= Quantum {
 		t.Errorf("%d left, %v", r.Loops(), err)
 	}
-	if r.Failed(nil) != nil {
+	if r.FailureError(nil) != nil {
 		t.Error("stopping counts as a request for memory")
 	}
 }

@@ -21,8 +21,8 @@ type Reader struct {
 	noted int
 }
 
-// mostErrors is how many errors are kept.
-const mostErrors = 100
+// maxErrors is how many errors are kept.
+const maxErrors = 100
 
 // NewReader returns a Reader of the named file.
 func NewReader(file string) *Reader { return &Reader{file: file} }
@@ -36,8 +36,8 @@ func (r *Reader) Parse(text []byte) (*ast.File, error) {
 	return f, nil
 }
 
-// Place is the place of a node: file:line, or the file alone for nil.
-func (r *Reader) Place(n ast.Node) string {
+// Position is the place of a node: file:line, or the file alone for nil.
+func (r *Reader) Position(n ast.Node) string {
 	if n != nil {
 		if t := n.GetToken(); t != nil && t.Position != nil {
 			return fmt.Sprintf("%s:%d", r.file, t.Position.Line)
@@ -48,7 +48,7 @@ func (r *Reader) Place(n ast.Node) string {
 
 // Fail notes what is wrong at a node, or in the file for nil.
 func (r *Reader) Fail(n ast.Node, format string, args ...any) {
-	r.Note(fmt.Errorf("%s: %s", r.Place(n), fmt.Sprintf(format, args...)))
+	r.Note(fmt.Errorf("%s: %s", r.Position(n), fmt.Sprintf(format, args...)))
 }
 
 // Note notes an error that names its place itself, or several that were joined. It does
@@ -63,16 +63,16 @@ func (r *Reader) Note(err error) {
 	if slices.ContainsFunc(r.errs, func(was error) bool { return was.Error() == err.Error() }) {
 		return
 	}
-	if r.noted++; r.noted == mostErrors+1 {
+	if r.noted++; r.noted == maxErrors+1 {
 		err = fmt.Errorf("%s: more mistakes, which are not listed: mend those before first", r.file)
 	}
-	if r.noted <= mostErrors+1 {
+	if r.noted <= maxErrors+1 {
 		r.errs = append(r.errs, err)
 	}
 }
 
-// Errors is how many errors were noted.
-func (r *Reader) Errors() int { return r.noted }
+// NumErrors is how many errors were noted.
+func (r *Reader) NumErrors() int { return r.noted }
 
 // Err joins the errors; nil if there are none.
 func (r *Reader) Err() error { return errors.Join(r.errs...) }
@@ -83,18 +83,18 @@ type Field struct {
 	Read func(n ast.Node)
 }
 
-// Key is a Field of any form.
-func Key(name string, read func(n ast.Node)) Field { return Field{name, read} }
+// AnyField is a Field of any form.
+func AnyField(name string, read func(n ast.Node)) Field { return Field{name, read} }
 
-// Words is a Field with a text.
-func (r *Reader) Words(name string, to *string) Field {
+// StringField is a Field with a text.
+func (r *Reader) StringField(name string, to *string) Field {
 	return Field{name, func(n ast.Node) {
 		r.Text(n, func(t []byte) error { *to = strings.TrimSuffix(string(t), "\n"); return nil })
 	}}
 }
 
-// Truth is a Field that is true or false.
-func (r *Reader) Truth(name string, to *bool) Field {
+// BoolField is a Field that is true or false.
+func (r *Reader) BoolField(name string, to *bool) Field {
 	return Field{name, func(n ast.Node) {
 		r.Text(n, func(t []byte) (err error) {
 			if *to, err = strconv.ParseBool(string(t)); err != nil {
@@ -108,8 +108,8 @@ func (r *Reader) Truth(name string, to *bool) Field {
 // MaxCount bounds what Count reads, so that products of two stay in 64 bits.
 const MaxCount = 1 << 24
 
-// Count is a Field with a whole number from least to MaxCount.
-func (r *Reader) Count(name string, to *int, least int) Field {
+// IntField is a Field with a whole number from least to MaxCount.
+func (r *Reader) IntField(name string, to *int, least int) Field {
 	return Field{name, func(n ast.Node) {
 		r.Text(n, func(t []byte) (err error) {
 			if *to, err = strconv.Atoi(string(t)); err != nil || *to < least || *to > MaxCount {
@@ -120,8 +120,8 @@ func (r *Reader) Count(name string, to *int, least int) Field {
 	}}
 }
 
-// Number is a Field with a number, which is finite.
-func (r *Reader) Number(name string, to *float64) Field {
+// FloatField is a Field with a number, which is finite.
+func (r *Reader) FloatField(name string, to *float64) Field {
 	return Field{name, func(n ast.Node) {
 		r.Text(n, func(t []byte) (err error) {
 			if *to, err = strconv.ParseFloat(string(t), 64); err != nil || math.IsNaN(*to) || math.IsInf(*to, 0) {
@@ -132,9 +132,9 @@ func (r *Reader) Number(name string, to *float64) Field {
 	}}
 }
 
-// Each calls read for the entries of a list, which has one at least. what names it in
+// EachEntry calls read for the entries of a list, which has one at least. what names it in
 // messages.
-func (r *Reader) Each(n ast.Node, what string, read func(n ast.Node)) {
+func (r *Reader) EachEntry(n ast.Node, what string, read func(n ast.Node)) {
 	list, ok := n.(*ast.SequenceNode)
 	if !ok || len(list.Values) == 0 {
 		r.Fail(n, "%s is a list", what)

@@ -39,7 +39,7 @@ x.yaml:4: want a single value
 x.yaml: the whole is wrong
 x.yaml: one
 x.yaml: two`
-	if got := r.Err(); got == nil || got.Error() != want || r.Errors() != 6 {
+	if got := r.Err(); got == nil || got.Error() != want || r.NumErrors() != 6 {
 		t.Errorf("%v\nwant\n%s", got, want)
 	}
 	if r := NewReader("y"); r.Err() != nil {
@@ -50,8 +50,8 @@ x.yaml: two`
 	}
 	r = NewReader("z")
 	r.Entries(f.Docs[0].Body, "it", func(key string, at, _ ast.Node) {
-		if key == "list" && r.Place(at) != "z:4" {
-			t.Error(r.Place(at))
+		if key == "list" && r.Position(at) != "z:4" {
+			t.Error(r.Position(at))
 		}
 		if key == "name" {
 			r.Entries(at, "a name", func(string, ast.Node, ast.Node) { t.Error("a word has lines") })
@@ -70,8 +70,8 @@ func TestManyErrors(t *testing.T) {
 		r.Fail(nil, "mistake 0")
 	}
 	lines := strings.Split(r.Err().Error(), "\n")
-	if len(lines) != mostErrors+1 || r.Errors() != 5000 || lines[0] != "f.yaml: mistake 0" ||
-		!strings.Contains(lines[mostErrors], "more mistakes") {
-		t.Errorf("%d lines, %d errors: %s", len(lines), r.Errors(), lines[len(lines)-1])
+	if len(lines) != maxErrors+1 || r.NumErrors() != 5000 || lines[0] != "f.yaml: mistake 0" ||
+		!strings.Contains(lines[maxErrors], "more mistakes") {
+		t.Errorf("%d lines, %d errors: %s", len(lines), r.NumErrors(), lines[len(lines)-1])
 	}
 }

@@ -27,7 +27,7 @@ const (
 
 // ReadFile returns the text of a regular file, cleaned by Clean.
 func ReadFile(path string) ([]byte, error) {
-	text, err := fileinfo.ReadWithin(path, "a text of YAML", maxText)
+	text, err := fileinfo.ReadAtMost(path, "a text of YAML", maxText)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func Parse(text []byte) (f *ast.File, err error) {
 		if doc.Body == nil {
 			continue
 		}
-		var v repeats
+		var v aliasFinder
 		ast.Walk(&v, doc.Body)
 		if v.found != nil {
 			return nil, fmt.Errorf("line %d: anchors and aliases (&name, *name, <<) are not read: write the value out",
@@ -106,10 +106,10 @@ func Parse(text []byte) (f *ast.File, err error) {
 	return f, nil
 }
 
-// repeats looks for what makes a value stand in several places.
-type repeats struct{ found ast.Node }
+// aliasFinder looks for what makes a value stand in several places.
+type aliasFinder struct{ found ast.Node }
 
-func (r *repeats) Visit(n ast.Node) ast.Visitor {
+func (r *aliasFinder) Visit(n ast.Node) ast.Visitor {
 	switch n.Type() {
 	case ast.AnchorType, ast.AliasType, ast.MergeKeyType:
 		if r.found == nil {

@@ -15,15 +15,15 @@ import (
 // What a list takes in memory, with what its readers keep of it: for each file its header, its place in
 // a table of names and its sample, and what is written of it several times over, since names are copied.
 const (
-	fileBytes = 512
-	copies    = 4
+	fileBytes  = 512
+	listCopies = 4
 )
 
 // NewReader opens an archive, as zip.NewReader does. A list of files that needs more than the limit on
 // memory is a *budget.Error before the memory is taken.
 func NewReader(r io.ReaderAt, size int64) (*zip.Reader, error) {
-	l := &listed{r: r}
-	if err := l.check(announced(r, size)); err != nil {
+	l := &listReader{r: r}
+	if err := l.check(declaredFiles(r, size)); err != nil {
 		return nil, err
 	}
 	z, err := zip.NewReader(l, size)
@@ -34,10 +34,10 @@ func NewReader(r io.ReaderAt, size int64) (*zip.Reader, error) {
 	return z, nil
 }
 
-// announced returns how many files the end of an archive says that there are, 0 if it cannot be read:
+// declaredFiles returns how many files the end of an archive says that there are, 0 if it cannot be read:
 // archive/zip takes memory for so many at once where the archive is large enough, and a file with holes,
 // or on a server, may claim any size.
-func announced(r io.ReaderAt, size int64) uint64 {
+func declaredFiles(r io.ReaderAt, size int64) uint64 {
 	const (
 		end, locator, end64 = 22, 20, 56      // bytes of the records, without the comment
 		most                = end + 1<<16 - 1 // with it
@@ -71,9 +71,9 @@ func announced(r io.ReaderAt, size int64) uint64 {
 	return 0
 }
 
-// listed is an archive that is opened. Until it is open it counts what the list of its files takes:
+// listReader is an archive that is opened. Until it is open it counts what the list of its files takes:
 // the number of files that an archive announces need not be true.
-type listed struct {
+type listReader struct {
 	r     io.ReaderAt
 	open  atomic.Bool
 	files uint64
@@ -83,7 +83,7 @@ type listed struct {
 // headerMark begins each file's header in the list.
 var headerMark = []byte("PK\x01\x02")
 
-func (l *listed) ReadAt(p []byte, off int64) (int, error) {
+func (l *listReader) ReadAt(p []byte, off int64) (int, error) {
 	n, err := l.r.ReadAt(p, off)
 	if l.open.Load() {
 		return n, err
@@ -98,7 +98,7 @@ func (l *listed) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-func (l *listed) check(files uint64) error {
-	need := budget.Sum(budget.Product(int64(min(files, 1<<62)), fileBytes), budget.Product(l.bytes, copies))
+func (l *listReader) check(files uint64) error {
+	need := budget.Sum(budget.Product(int64(min(files, 1<<62)), fileBytes), budget.Product(l.bytes, listCopies))
 	return budget.Check("the list of an archive's files", need)
 }

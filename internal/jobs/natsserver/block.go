@@ -26,30 +26,30 @@ import (
 //
 // Numbers are little-endian. The key of the hash is the SHA-256 of STREAM-BLOCK.
 const (
-	headBytes = 22
-	sumBytes  = 8
-	maxRecord = 32 << 20
-	hasHeader = 1 << 31
-	isErased  = 1 << 63
-	isRemoval = 1 << 62
+	headBytes   = 22
+	sumBytes    = 8
+	maxRecord   = 32 << 20
+	hasHeader   = 1 << 31
+	erasedMark  = 1 << 63
+	removalMark = 1 << 62
 	// maxNumber tells numbers of messages from other bytes.
 	maxNumber = 1 << 40
 )
 
-// span is a part of a block.
-type span struct{ from, to int }
+// byteRange is a part of a block.
+type byteRange struct{ from, to int }
 
 // record is one that is whole.
 type record struct {
-	span
+	byteRange
 	seq     uint64 // with its marks
 	subject string
 	body    []byte
 }
 
-func (r *record) number() uint64 { return r.seq &^ (isErased | isRemoval) }
-func (r *record) removes() bool  { return r.seq&isRemoval != 0 }
-func (r *record) erased() bool   { return r.seq&isErased != 0 || r.seq == 0 }
+func (r *record) number() uint64  { return r.seq &^ (erasedMark | removalMark) }
+func (r *record) isRemoval() bool { return r.seq&removalMark != 0 }
+func (r *record) isErased() bool  { return r.seq&erasedMark != 0 || r.seq == 0 }
 
 // blockKey is the key of the sums of a block.
 func blockKey(stream, file string) []byte {
@@ -61,21 +61,21 @@ func keyOf(name string) []byte {
 	return sum[:]
 }
 
-// records takes a block apart. What is damaged reaches to the next record that is whole, or
+// parseBlock takes a block apart. What is damaged reaches to the next record that is whole, or
 // to the end.
-func records(b, key []byte) (whole []record, damaged []span) {
+func parseBlock(b, key []byte) (whole []record, damaged []byteRange) {
 	for at := 0; at < len(b); {
-		r, ok := recordAt(b, at, key)
+		r, ok := parseRecord(b, at, key)
 		if !ok {
 			to := at + headBytes + sumBytes
 			for to < len(b) {
-				if _, ok := recordAt(b, to, key); ok {
+				if _, ok := parseRecord(b, to, key); ok {
 					break
 				}
 				to++
 			}
 			to = min(to, len(b))
-			damaged = append(damaged, span{at, to})
+			damaged = append(damaged, byteRange{at, to})
 			at = to
 			continue
 		}
@@ -85,8 +85,8 @@ func records(b, key []byte) (whole []record, damaged []span) {
 	return whole, damaged
 }
 
-// recordAt reads the record at an offset, if there is a whole one.
-func recordAt(b []byte, at int, key []byte) (r record, ok bool) {
+// parseRecord reads the record at an offset, if there is a whole one.
+func parseRecord(b []byte, at int, key []byte) (r record, ok bool) {
 	if at+headBytes+sumBytes > len(b) {
 		return r, false
 	}
@@ -102,28 +102,28 @@ func recordAt(b []byte, at int, key []byte) (r record, ok bool) {
 		return r, false
 	}
 	content := h[headBytes+text : size-sumBytes]
-	r.span, r.subject, r.body = span{at, at + size}, string(h[headBytes:headBytes+subject]), content
+	r.byteRange, r.subject, r.body = byteRange{at, at + size}, string(h[headBytes:headBytes+subject]), content
 	if text > subject {
 		n := int64(le.Uint32(h[headBytes+subject:]))
-		if n > int64(len(content)) || !headers(content, n) {
+		if n > int64(len(content)) || !areHeaders(content, n) {
 			return r, false
 		}
 		r.body = content[n:]
-	} else if r.subject != "" && !parted(r.subject, r.body) {
+	} else if r.subject != "" && !isSplitRight(r.subject, r.body) {
 		return r, false
 	}
-	return r, bytes.Equal(sum(key, h[4:20], h[headBytes:headBytes+subject], content), h[size-sumBytes:size])
+	return r, bytes.Equal(recordSum(key, h[4:20], h[headBytes:headBytes+subject], content), h[size-sumBytes:size])
 }
 
-// headers tells whether n bytes of what follows a subject are its headers: the sum does not cover n.
-func headers(content []byte, n int64) bool {
+// areHeaders tells whether n bytes of what follows a subject are its headers: the sum does not cover n.
+func areHeaders(content []byte, n int64) bool {
 	return bytes.HasPrefix(content, []byte("NATS/1.0")) && int64(bytes.Index(content, []byte("\r\n\r\n")))+4 == n
 }
 
-// parted tells whether a subject and a content without headers are parted where they were: the sum
+// isSplitRight tells whether a subject and a content without headers are parted where they were: the sum
 // does not cover the length of the subject. The messages of a queue without headers are the parts of
 // files, $O.BUCKET.C.NUMBER, which are counted, and NAME.todo.LANE.KEY, whose content is the key.
-func parted(subject string, content []byte) bool {
+func isSplitRight(subject string, content []byte) bool {
 	part := strings.Split(subject, ".")
 	switch {
 	case !utf8.ValidString(subject) || strings.ContainsFunc(subject, unicode.IsControl):
@@ -134,7 +134,7 @@ func parted(subject string, content []byte) bool {
 	return len(part) == 4 && part[1] == "todo" && part[3] == string(content)
 }
 
-func sum(key []byte, parts ...[]byte) []byte {
+func recordSum(key []byte, parts ...[]byte) []byte {
 	h, err := highwayhash.NewDigest64(key)
 	if err != nil {
 		panic(err) // the key has another length
@@ -145,11 +145,11 @@ func sum(key []byte, parts ...[]byte) []byte {
 	return h.Sum(nil)
 }
 
-// erased is a record of a size in the place of one that is damaged.
-func erased(size int, key []byte) []byte {
+// blankRecord is a record of a size in the place of one that is damaged.
+func blankRecord(size int, key []byte) []byte {
 	b := make([]byte, size)
 	binary.LittleEndian.PutUint32(b, uint32(size))
-	binary.LittleEndian.PutUint64(b[4:], isErased)
-	copy(b[size-sumBytes:], sum(key, b[4:20], b[headBytes:size-sumBytes]))
+	binary.LittleEndian.PutUint64(b[4:], erasedMark)
+	copy(b[size-sumBytes:], recordSum(key, b[4:20], b[headBytes:size-sumBytes]))
 	return b
 }

@@ -21,7 +21,7 @@ func written(key []byte, seq uint64, subject, header, body string) []byte {
 		b = le.AppendUint32(b, uint32(len(header)))
 	}
 	b = append(append(b, header...), body...)
-	return append(b, sum(key, b[4:20], []byte(subject), []byte(header+body))...)
+	return append(b, recordSum(key, b[4:20], []byte(subject), []byte(header+body))...)
 }
 
 // Whatever bit of a block is another, the record that it is in is damaged: no sum covers the lengths.
@@ -42,7 +42,7 @@ func TestEveryBitOfABlock(t *testing.T) {
 	} {
 		block = append(block, written(key, uint64(i+1), r[0], r[1], r[2])...)
 	}
-	whole, damaged := records(block, key)
+	whole, damaged := parseBlock(block, key)
 	if len(whole) != 6 || len(damaged) > 0 {
 		t.Fatalf("%d whole, damaged %v", len(whole), damaged)
 	}
@@ -50,7 +50,7 @@ func TestEveryBitOfABlock(t *testing.T) {
 		for bit := range 8 {
 			b := slices.Clone(block)
 			b[at] ^= 1 << bit
-			now, damaged := records(b, key)
+			now, damaged := parseBlock(b, key)
 			in := slices.IndexFunc(whole, func(r record) bool { return r.from <= at && at < r.to })
 			switch {
 			case len(damaged) == 1 && damaged[0].from == whole[in].from && len(now) == len(whole)-1:

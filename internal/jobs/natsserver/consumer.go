@@ -15,7 +15,7 @@ import (
 // consumers removes consumers whose description is damaged, and states that cannot be right.
 // Without these all messages that are there are given out, which those of a queue may be at
 // any time. A worker makes its consumer anew.
-func (m *mender) consumers(dir, name string, s *stored) error {
+func (m *repairer) consumers(dir, name string, s *streamContent) error {
 	entries, err := fs.ReadDir(m.root.FS(), path.Join(dir, "obs"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -46,7 +46,7 @@ func (m *mender) consumers(dir, name string, s *stored) error {
 		var of struct {
 			Filter string `json:"filter_subject"`
 		}
-		if json.Unmarshal(meta, &of) == nil && s.agrees(b, strings.TrimSuffix(of.Filter, "*")) {
+		if json.Unmarshal(meta, &of) == nil && s.isPlausible(b, strings.TrimSuffix(of.Filter, "*")) {
 			continue
 		}
 		if err := m.root.Remove(file); err != nil {
@@ -59,7 +59,7 @@ func (m *mender) consumers(dir, name string, s *stored) error {
 
 // meta reads what describes a stream or consumer, with its sum beside it. What is damaged is
 // removed, and nil.
-func (m *mender) meta(dir, name string) ([]byte, error) {
+func (m *repairer) meta(dir, name string) ([]byte, error) {
 	file, beside := path.Join(dir, "meta.inf"), path.Join(dir, "meta.sum")
 	b, err := m.read(file)
 	var want []byte
@@ -69,7 +69,7 @@ func (m *mender) meta(dir, name string) ([]byte, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	if err == nil && string(want) == hex.EncodeToString(sum(keyOf(name), b)) {
+	if err == nil && string(want) == hex.EncodeToString(recordSum(keyOf(name), b)) {
 		return b, nil
 	}
 	m.note(file, "it is damaged and was made again")
@@ -81,16 +81,16 @@ func (m *mender) meta(dir, name string) ([]byte, error) {
 	return nil, nil
 }
 
-// given is what the state of a consumer says: messages up to a number were given out, those
+// consumerState is what the state of a consumer says: messages up to a number were given out, those
 // up to floor are dealt with, and pending are not.
-type given struct {
+type consumerState struct {
 	floor, upTo uint64
 	pending     map[uint64]bool
 }
 
-// agrees tells whether the state of a consumer of the messages with a prefix can be right. A
+// isPlausible tells whether the state of a consumer of the messages with a prefix can be right. A
 // message that is dealt with is gone: every one that was given out and is there is pending.
-func (s *stored) agrees(state []byte, prefix string) bool {
+func (s *streamContent) isPlausible(state []byte, prefix string) bool {
 	g, ok := parseState(state)
 	if !ok || g.floor > g.upTo || g.upTo > s.last {
 		return false
@@ -108,7 +108,7 @@ func (s *stored) agrees(state []byte, prefix string) bool {
 // and the message's; how many are pending, the least time of these, and for each the two
 // numbers above the floor and the seconds since then; and how many were given out again,
 // which says nothing of what is to come.
-func parseState(b []byte) (g given, ok bool) {
+func parseState(b []byte) (g consumerState, ok bool) {
 	if len(b) < 2 || b[0] != 22 || b[1] != 2 {
 		return g, false
 	}

@@ -41,16 +41,16 @@ func TestMutations(t *testing.T) {
 		mutations.Reader{Name: "object of a queue",
 			Valid: []string{`{"name": "a", "nuid": "N", "chunks": 2, "size": 9}`},
 			Read: func(text []byte) error {
-				s := &stored{live: map[uint64]string{}, chunks: map[string]int{}}
-				s.take(record{seq: 1, subject: "$O.b.M.a", body: text}, "1.blk")
+				s := &streamContent{live: map[uint64]string{}, chunks: map[string]int{}}
+				s.addRecord(record{seq: 1, subject: "$O.b.M.a", body: text}, "1.blk")
 				return nil
 			}},
 		mutations.Reader{Name: "consumer of a queue", Valid: []string{`{"name": "w", "filter_subject": "jobs.*", ` +
 			`"created": "2024-01-02T03:04:05Z"}`}, Read: func(text []byte) error {
 			put("s/obs/w/meta.inf", string(text))
-			put("s/obs/w/meta.sum", hex.EncodeToString(sum(keyOf("S/w"), text)))
+			put("s/obs/w/meta.sum", hex.EncodeToString(recordSum(keyOf("S/w"), text)))
 			put("s/obs/w/o.dat", "\x16\x02\x00\x00\x00\x00\x00\x00")
-			m := &mender{root: root, dir: dir}
-			return m.consumers("s", "S", &stored{live: map[uint64]string{1: "jobs.a"}, last: 1})
+			m := &repairer{root: root, dir: dir}
+			return m.consumers("s", "S", &streamContent{live: map[uint64]string{1: "jobs.a"}, last: 1})
 		}})
 }

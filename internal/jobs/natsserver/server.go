@@ -36,8 +36,8 @@ import (
 // addressFile holds where the server of a folder listens, and what opens it.
 const addressFile = "server.json"
 
-// start is how long a server may take to start, and to read what it holds.
-const start = 60 * time.Second
+// startTimeout is how long a server may take to start, and to read what it holds.
+const startTimeout = 60 * time.Second
 
 type address struct {
 	Port  int    `json:"port"`
@@ -49,8 +49,8 @@ type Server struct {
 	held *lock.Held
 	ns   *server.Server
 	url  string
-	// Mended says what was damaged in the folder and is left out.
-	Mended []string
+	// Repaired says what was damaged in the folder and is left out.
+	Repaired []string
 }
 
 // Serve starts the server of a folder, which is made if need be. The error is a
@@ -76,10 +76,10 @@ func serve(dir string) (*Server, error) {
 	if err := atomic.Clean(dir); err != nil {
 		return nil, err
 	}
-	if err := ours(dir); err != nil {
+	if err := checkFolder(dir); err != nil {
 		return nil, err
 	}
-	mended, err := mend(dir)
+	mended, err := repair(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func serve(dir string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{ns: ns, Mended: mended}
+	s := &Server{ns: ns, Repaired: mended}
 	u, err := url.Parse(ns.ClientURL())
 	if err == nil {
 		a.Port, err = strconv.Atoi(u.Port())
@@ -113,8 +113,8 @@ func serve(dir string) (*Server, error) {
 	return s, nil
 }
 
-// ours refuses folders with other things in them.
-func ours(dir string) error {
+// checkFolder refuses folders with other things in them.
+func checkFolder(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
@@ -137,10 +137,10 @@ func run(dir string, a address) (*server.Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the queue's server: %w", err)
 	}
-	said := &complaints{}
+	said := &serverLog{}
 	ns.SetLoggerV2(said, false, false, false)
 	ns.Start()
-	if !ns.ReadyForConnections(start) || !ns.JetStreamEnabled() {
+	if !ns.ReadyForConnections(startTimeout) || !ns.JetStreamEnabled() {
 		ns.Shutdown()
 		return nil, fmt.Errorf("the queue's server in %s did not start: %s", dir, said.last())
 	}
@@ -199,13 +199,13 @@ func (s *Server) Close() error {
 	return s.held.Release()
 }
 
-// complaints keeps what a server says last of what it could not do.
-type complaints struct {
+// serverLog keeps what a server says last of what it could not do.
+type serverLog struct {
 	mu   sync.Mutex
 	line string
 }
 
-func (c *complaints) last() string {
+func (c *serverLog) last() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.line == "" {
@@ -214,15 +214,15 @@ func (c *complaints) last() string {
 	return c.line
 }
 
-func (c *complaints) note(format string, v []any) {
+func (c *serverLog) note(format string, v []any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.line = fmt.Sprintf(format, v...)
 }
 
-func (c *complaints) Errorf(format string, v ...any) { c.note(format, v) }
-func (c *complaints) Fatalf(format string, v ...any) { c.note(format, v) }
-func (c *complaints) Noticef(string, ...any)         {}
-func (c *complaints) Warnf(string, ...any)           {}
-func (c *complaints) Debugf(string, ...any)          {}
-func (c *complaints) Tracef(string, ...any)          {}
+func (c *serverLog) Errorf(format string, v ...any) { c.note(format, v) }
+func (c *serverLog) Fatalf(format string, v ...any) { c.note(format, v) }
+func (c *serverLog) Noticef(string, ...any)         {}
+func (c *serverLog) Warnf(string, ...any)           {}
+func (c *serverLog) Debugf(string, ...any)          {}
+func (c *serverLog) Tracef(string, ...any)          {}

@@ -36,7 +36,7 @@ func half(t *testing.T, all []jobs.Job, done int) string {
 	ctx, cancel := context.WithCancel(t.Context())
 	waiting := make(chan error, 1)
 	go func() { _, err := q.Run(ctx, all); waiting <- err }()
-	for n := 0; n < len(all)-done; pause(t.Context(), 10*time.Millisecond) {
+	for n := 0; n < len(all)-done; sleep(t.Context(), 10*time.Millisecond) {
 		info, err := q.todo.Info(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -67,7 +67,7 @@ func resume(t *testing.T, dir string, all []jobs.Job, want string) (begun int, m
 	defer stop()
 	q, err := Connect(ctx, Options{URL: s.URL(), Lease: lease})
 	if err != nil {
-		return 0, s.Mended, err
+		return 0, s.Repaired, err
 	}
 	defer q.Close()
 	var n atomic.Int64
@@ -84,7 +84,7 @@ func resume(t *testing.T, dir string, all []jobs.Job, want string) (begun int, m
 	if err == nil && outputs(results) != want {
 		err = errors.New("other results")
 	}
-	return int(n.Load()), s.Mended, err
+	return int(n.Load()), s.Repaired, err
 }
 
 // TestDamaged: whatever becomes of a file of a queue's folder, its jobs are done within

@@ -18,7 +18,7 @@ func FuzzGiven(f *testing.F) {
 			return "", nil
 		}
 		key = q.key(j)
-		text, err := json.Marshal(given{j, q.lane, q.signJob(key, j)})
+		text, err := json.Marshal(jobValue{j, q.lane, q.signJob(key, j)})
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -33,7 +33,7 @@ func FuzzGiven(f *testing.F) {
 	want := jobs.Job{Kind: kind, Spec: json.RawMessage(spec), Title: title}
 	f.Fuzz(func(t *testing.T, kind, spec, title string, foreign []byte) {
 		if key, text := put(kind, spec, title); text != nil {
-			g, err := parseGiven(text)
+			g, err := parseJobValue(text)
 			if err != nil {
 				if !strings.Contains(err.Error(), "within one another") {
 					t.Fatal(err)
@@ -44,7 +44,7 @@ func FuzzGiven(f *testing.F) {
 				t.Fatalf("%s %s, %q: %v", kind, spec, title, err)
 			}
 		}
-		g, err := parseGiven(foreign)
+		g, err := parseJobValue(foreign)
 		if err != nil {
 			return
 		}
@@ -97,11 +97,11 @@ func TestTitleOfAnyBytes(t *testing.T) {
 	q := &Queue{o: Options{Secret: secret(1)}, lane: "0123456789ab"}
 	j := jobs.Job{Kind: "embed", Spec: []byte(`{"filter":"a < b"}`), Title: "embed: \xff\xfebirds"}
 	key := q.key(j)
-	text, err := json.Marshal(given{j, q.lane, q.signJob(key, j)})
+	text, err := json.Marshal(jobValue{j, q.lane, q.signJob(key, j)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var g given
+	var g jobValue
 	if err := json.Unmarshal(text, &g); err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,8 @@ func TestAtATime(t *testing.T) {
 	for _, n := range []int{0, 3} {
 		var busy, most atomic.Int64
 		together := make(chan struct{})
-		stop := work(t, &Worker{Queue: q, N: n, Kinds: jobs.Kinds{"k": func(ctx context.Context, _ jobs.Task) ([]byte,
+		stop := work(t, &Worker{Queue: q, Parallel: n, Kinds: jobs.Kinds{"k": func(ctx context.Context,
+			_ jobs.Task) ([]byte,
 			error) {
 			now := busy.Add(1)
 			defer busy.Add(-1)
@@ -103,7 +104,7 @@ func TestMost(t *testing.T) {
 	}
 	for _, most := range []int{1, 2} {
 		did := 0
-		w := &Worker{Queue: q, Most: most, Kinds: jobs.Kinds{"k": func(context.Context, jobs.Task) ([]byte, error) {
+		w := &Worker{Queue: q, MaxJobs: most, Kinds: jobs.Kinds{"k": func(context.Context, jobs.Task) ([]byte, error) {
 			did++
 			return []byte{}, nil
 		}}}
@@ -131,7 +132,7 @@ func TestPersistEnds(t *testing.T) {
 			ctx, stop = context.WithDeadline(ctx, time.Now().Add(-time.Second))
 			defer stop()
 		}
-		if err := persist(ctx, func(context.Context) error { return c.err }); err != c.want {
+		if err := retry(ctx, func(context.Context) error { return c.err }); err != c.want {
 			t.Errorf("ended %v, %v: %v, want %v", c.ended, c.err, err, c.want)
 		}
 		cancel(over)
@@ -182,7 +183,7 @@ func TestAskedAgain(t *testing.T) {
 			ctx, stop := context.WithTimeout(t.Context(), 10*time.Second-time.Millisecond)
 			defer stop()
 			c := &quiet{after: time.Second, err: err}
-			if (&shift{w: &Worker{}}).take(ctx, c); c.asked != want {
+			if (&session{w: &Worker{}}).fetchJobs(ctx, c); c.asked != want {
 				t.Errorf("%v: asked %d times in 10 s, want %d", err, c.asked, want)
 			}
 		})
@@ -212,10 +213,10 @@ func TestWriteAtARevision(t *testing.T) {
 	}{
 		"an earlier write of the attempt":    {record{State: Running, Token: "mine", Text: "step 1"}, mine, nil},
 		"this write, whose answer was lost":  {done, done, nil},
-		"another attempt":                    {record{State: Running, Token: "other"}, mine, errTaken},
-		"the attempt, which has ended":       {done, mine, errTaken},
-		"it was cancelled":                   {record{State: Cancelled}, mine, errTaken},
-		"a cancel beside a job without name": {record{State: Running}, record{State: Cancelled}, errTaken},
+		"another attempt":                    {record{State: Running, Token: "other"}, mine, errNotOurs},
+		"the attempt, which has ended":       {done, mine, errNotOurs},
+		"it was cancelled":                   {record{State: Cancelled}, mine, errNotOurs},
+		"a cancel beside a job without name": {record{State: Running}, record{State: Cancelled}, errNotOurs},
 	} {
 		first := put(record{State: Queued})
 		there := put(c.there)
@@ -260,7 +261,7 @@ func TestKeptAnew(t *testing.T) {
 	q := connect(t, Options{URL: serve(t), Keep: time.Hour})
 	write := func(w io.Writer) error { _, err := w.Write([]byte("x")); return err }
 	stored := func() time.Time {
-		name, err := q.Keep(t.Context(), write)
+		name, err := q.Store(t.Context(), write)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +285,7 @@ func TestKeptAnew(t *testing.T) {
 // answer of its own may have been lost, and a server may be behind.
 func TestStillHeld(t *testing.T) {
 	q := connect(t, Options{URL: serve(t)})
-	held := &task{shift: &shift{w: &Worker{Queue: q}}, key: "k", record: record{State: Running, Token: "mine"}}
+	held := &task{session: &session{w: &Worker{Queue: q}}, key: "k", record: record{State: Running, Token: "mine"}}
 	for name, c := range map[string]struct {
 		r    record
 		late bool // written after what this worker wrote
@@ -292,9 +293,9 @@ func TestStillHeld(t *testing.T) {
 	}{
 		"as it was written":           {record{State: Running, Token: "mine"}, false, nil},
 		"written once more":           {record{State: Running, Token: "mine", Text: "step 2"}, true, nil},
-		"another attempt":             {record{State: Running, Token: "other"}, true, errTaken},
-		"cancelled":                   {record{State: Cancelled}, true, errTaken},
-		"ended":                       {record{State: Done, Token: "mine"}, true, errTaken},
+		"another attempt":             {record{State: Running, Token: "other"}, true, errNotOurs},
+		"cancelled":                   {record{State: Cancelled}, true, errNotOurs},
+		"ended":                       {record{State: Done, Token: "mine"}, true, errNotOurs},
 		"a server that is behind":     {record{State: Queued}, false, nil},
 		"a server before another one": {record{State: Running, Token: "first"}, false, nil},
 	} {

@@ -139,7 +139,7 @@ func outputs(results []jobs.Result) string {
 // alone is what one process comes to by itself.
 func alone(t *testing.T, list []jobs.Job) string {
 	t.Helper()
-	results, err := (&jobs.Local{Kinds: kinds(), N: 8}).Run(t.Context(), list)
+	results, err := (&jobs.Local{Kinds: kinds(), Parallel: 8}).Run(t.Context(), list)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -115,7 +115,7 @@ func TestLostAnswer(t *testing.T) {
 		leader := connect(t, Options{URL: direct})
 		u, lost := lossy(t, direct, "$KV.kindred.state.", 2, "") // after that of claiming
 		work(t, &Worker{Queue: connect(t, Options{URL: u}), Kinds: kinds()})
-		ctx, cancel := context.WithTimeout(t.Context(), 10*answer)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*answerTimeout)
 		defer cancel()
 		if _, err := leader.Run(ctx, list(t, "chain", chain{Seed: 1, Steps: 2})); err != nil {
 			t.Error(err)
@@ -128,9 +128,9 @@ func TestLostAnswer(t *testing.T) {
 		t.Parallel()
 		u, lost := lossy(t, serve(t), "$O.kindred.M.", 1, "")
 		q := connect(t, Options{URL: u})
-		ctx, cancel := context.WithTimeout(t.Context(), 10*answer)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*answerTimeout)
 		defer cancel()
-		name, err := q.Keep(ctx, func(w io.Writer) error { _, err := io.WriteString(w, "kept"); return err })
+		name, err := q.Store(ctx, func(w io.Writer) error { _, err := io.WriteString(w, "kept"); return err })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +184,7 @@ func TestUnknownStream(t *testing.T) {
 			q := connect(t, Options{URL: u})
 			work(t, &Worker{Queue: q, Kinds: kinds()})
 			all := list(t, "chain", chain{Seed: 1, Steps: 2, Bytes: maxInline + 1})
-			ctx, cancel := context.WithTimeout(t.Context(), 2*missing)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*missingTimeout)
 			defer cancel()
 			if results, err := q.Run(ctx, all); err != nil || outputs(results) != alone(t, all) {
 				t.Error(err)
@@ -203,7 +203,7 @@ func TestUnknownStream(t *testing.T) {
 // removed. The error says that there is none.
 func TestRemovedStream(t *testing.T) {
 	q := connect(t, Options{URL: serve(t)})
-	refused := q.orAbsent(t.Context(), "KV_kindred", jetstream.ErrNoStreamResponse)
+	refused := q.orAbsentError(t.Context(), "KV_kindred", jetstream.ErrNoStreamResponse)
 	if !errors.Is(refused, jetstream.ErrNoStreamResponse) {
 		t.Errorf("of a stream that is there: %v", refused)
 	}
@@ -215,7 +215,7 @@ func TestRemovedStream(t *testing.T) {
 	_, created := q.states.Create(t.Context(), "k", nil)
 	_, published := q.js.Publish(t.Context(), q.subject("k"), nil)
 	for stream, err := range map[string]error{"KV_kindred": created, "kindred-todo": published} {
-		if absent(err) || !absent(q.orAbsent(t.Context(), stream, err)) {
+		if isAbsent(err) || !isAbsent(q.orAbsentError(t.Context(), stream, err)) {
 			t.Errorf("%s: %v", stream, err)
 		}
 	}
@@ -247,7 +247,7 @@ func TestDroppedMeanwhile(t *testing.T) {
 	}
 	j := list(t, "chain", chain{Seed: 1, Steps: 1})[0]
 	key := q.key(j)
-	s := &shift{w: &Worker{Queue: q}}
+	s := &session{w: &Worker{Queue: q}}
 	for _, submitted := range []bool{false, true} {
 		if _, err := q.publish(t.Context(), key); err != nil {
 			t.Fatal(err)
@@ -267,7 +267,7 @@ func TestDroppedMeanwhile(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s.drop(t.Context(), m, key)
+		s.removeMessage(t.Context(), m, key)
 		info, err := q.todo.Info(t.Context())
 		if err != nil || info.State.Msgs != want {
 			t.Errorf("submitted %v: %d messages, %v", submitted, info.State.Msgs, err)
@@ -299,18 +299,18 @@ func TestEndedWhileClaiming(t *testing.T) {
 	m := <-batch.Messages()
 	server.Close()
 	var said string
-	s := &shift{w: &Worker{Queue: q, Idle: time.Millisecond, Log: func(line string) { said = line }}, lease: lease,
+	s := &session{w: &Worker{Queue: q, Idle: time.Millisecond, Log: func(line string) { said = line }}, lease: lease,
 		seen: time.Now()}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if !s.begin() {
+		if !s.reserve() {
 			t.Error("it is idle at once")
 		}
 		s.handle(t.Context(), m)
-		s.end(true)
+		s.release(true)
 		time.Sleep(2 * time.Millisecond)
-		s.take(t.Context(), consumer)
+		s.fetchJobs(t.Context(), consumer)
 	}()
 	select {
 	case <-ended:

@@ -17,7 +17,7 @@ import (
 // change.
 func (q *Queue) List(ctx context.Context) ([]Status, error) {
 	var w jetstream.KeyWatcher
-	err := persist(ctx, func(context.Context) (err error) { // ctx is that of the whole list
+	err := retry(ctx, func(context.Context) (err error) { // ctx is that of the whole list
 		w, err = q.states.Watch(ctx, "state.*", jetstream.IgnoreDeletes())
 		return err
 	})
@@ -51,7 +51,7 @@ func (q *Queue) List(ctx context.Context) ([]Status, error) {
 // seconds.
 func (q *Queue) Cancel(ctx context.Context, key string) error {
 	return q.change(ctx, key, func(r *record) error {
-		if r.State.final() {
+		if r.State.isFinal() {
 			return fmt.Errorf("job %s is %v: there is nothing to cancel", key, r.State)
 		}
 		r.State, r.Token = Cancelled, ""
@@ -90,7 +90,7 @@ func (q *Queue) Retry(ctx context.Context, key string) error {
 	other := *q
 	other.lane = lane // may be submitted by another program
 	there, err := other.publish(ctx, key)
-	if err == nil && !there && pause(ctx, time.Second) {
+	if err == nil && !there && sleep(ctx, time.Second) {
 		_, err = other.publish(ctx, key) // its worker had still to acknowledge the last try
 	}
 	return err
@@ -108,10 +108,10 @@ func (q *Queue) change(ctx context.Context, key string, f func(*record) error) e
 		if err := f(r); err != nil {
 			return err
 		}
-		if _, err = q.write(ctx, key, r, e.Revision()); !errors.Is(err, errTaken) {
+		if _, err = q.write(ctx, key, r, e.Revision()); !errors.Is(err, errNotOurs) {
 			return err
 		}
-		if !pause(ctx, 20*time.Millisecond) {
+		if !sleep(ctx, 20*time.Millisecond) {
 			return ctx.Err()
 		}
 	}
@@ -138,12 +138,12 @@ func (q *Queue) Remove(ctx context.Context, key string) error {
 		return err
 	}
 	for _, name := range []string{"state." + key, "job." + key} {
-		if err := persist(ctx, func(ctx context.Context) error { return q.states.Purge(ctx, name) }); err != nil {
+		if err := retry(ctx, func(ctx context.Context) error { return q.states.Purge(ctx, name) }); err != nil {
 			return err
 		}
 	}
-	q.drop(ctx, r.Output)
-	q.drop(ctx, r.Checkpoint)
+	q.removeObject(ctx, r.Output)
+	q.removeObject(ctx, r.Checkpoint)
 	return nil
 }
 

@@ -20,7 +20,7 @@ func TestMutations(t *testing.T) {
 	q := &Queue{o: Options{Secret: secret(1)}, lane: "0123456789ab"}
 	j := jobs.Job{Kind: "embed", Spec: json.RawMessage(`{"data":"a<b","to":9}`), Title: "embed: birds"}
 	key := q.key(j)
-	signed, err := json.Marshal(given{j, q.lane, q.signJob(key, j)})
+	signed, err := json.Marshal(jobValue{j, q.lane, q.signJob(key, j)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestMutations(t *testing.T) {
 			return err
 		}},
 		mutations.Reader{Name: "job in a queue", Valid: []string{string(signed)}, Read: func(text []byte) error {
-			g, err := parseGiven(text)
+			g, err := parseJobValue(text)
 			if err != nil {
 				return err
 			}

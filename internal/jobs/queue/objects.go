@@ -26,16 +26,16 @@ import (
 // chunkSize is the size of an object's chunks, except the last.
 const chunkSize = 128 << 10
 
-// late is how long a chunk may be unknown to the servers before it counts as lost: a server that has
+// chunkTimeout is how long a chunk may be unknown to the servers before it counts as lost: a server that has
 // just become the leader may receive it later.
-const late = 5 * time.Second
+const chunkTimeout = 5 * time.Second
 
 // errDamaged is the error for an object whose content has changed or is incomplete.
 var errDamaged = errors.New("what the queue has stored is damaged, part of it is lost or has changed: start the " +
 	"command that submitted the job again, and if that does not help, remove the job by 'kindred jobs remove'")
 
-// lost reports whether an object is damaged or missing for good.
-func lost(err error) bool {
+// isLost reports whether an object is damaged or missing for good.
+func isLost(err error) bool {
 	return errors.Is(err, jetstream.ErrObjectNotFound) || errors.Is(err, errDamaged)
 }
 
@@ -45,7 +45,7 @@ func (q *Queue) chunks(id string) string { return "$O." + q.o.Name + ".C." + id 
 // put stores an object, and starts again if a server goes away. The old content of an object with that name
 // stays until Options.Keep has passed, as it may be being read.
 func (q *Queue) put(ctx context.Context, name string, write func(io.Writer) error) error {
-	return persist(ctx, func(ctx context.Context) error {
+	return retry(ctx, func(ctx context.Context) error {
 		r, w := io.Pipe()
 		written := make(chan struct{})
 		go func() {
@@ -61,7 +61,7 @@ func (q *Queue) put(ctx context.Context, name string, write func(io.Writer) erro
 		sum := sha256.New()
 		if err := q.putChunks(ctx, r, sum, &info); err != nil {
 			_ = q.stored.Purge(ctx, jetstream.WithPurgeSubject(q.chunks(info.NUID)))
-			return q.orAbsent(ctx, "OBJ_"+q.o.Name, err)
+			return q.orAbsentError(ctx, "OBJ_"+q.o.Name, err)
 		}
 		info.Digest = jetstream.GetObjectDigestValue(sum)
 		text, err := json.Marshal(&info)
@@ -72,7 +72,7 @@ func (q *Queue) put(ctx context.Context, name string, write func(io.Writer) erro
 		m.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
 		m.Data = text
 		_, err = q.js.PublishMsg(ctx, m)
-		return q.orAbsent(ctx, "OBJ_"+q.o.Name, err)
+		return q.orAbsentError(ctx, "OBJ_"+q.o.Name, err)
 	})
 }
 
@@ -98,10 +98,10 @@ func (q *Queue) putChunks(ctx context.Context, r io.Reader, sum hash.Hash, info 
 	}
 }
 
-// object opens an object. Reading it checks its digest.
-func (q *Queue) object(ctx context.Context, name string) (*object, error) {
+// openObject opens an object. Reading it checks its digest.
+func (q *Queue) openObject(ctx context.Context, name string) (*object, error) {
 	var info *jetstream.ObjectInfo
-	err := persist(ctx, func(ctx context.Context) (err error) {
+	err := retry(ctx, func(ctx context.Context) (err error) {
 		info, err = q.objects.GetInfo(ctx, name)
 		return err
 	})
@@ -144,7 +144,7 @@ func (o *object) Read(b []byte) (int, error) {
 func (o *object) next() error {
 	var m *jetstream.RawStreamMsg
 	var since time.Time // time since when the chunk is unknown
-	err := persist(o.ctx, func(ctx context.Context) (err error) {
+	err := retry(o.ctx, func(ctx context.Context) (err error) {
 		for {
 			m, err = o.q.stored.GetMsg(ctx, o.last+1, jetstream.WithGetMsgSubject(o.q.chunks(o.info.NUID)))
 			if !errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -152,10 +152,10 @@ func (o *object) next() error {
 			}
 			if since.IsZero() {
 				since = time.Now()
-			} else if time.Since(since) >= late {
+			} else if time.Since(since) >= chunkTimeout {
 				return errDamaged
 			}
-			if !pause(ctx, 100*time.Millisecond) {
+			if !sleep(ctx, 100*time.Millisecond) {
 				return ctx.Err()
 			}
 		}
@@ -174,9 +174,9 @@ func (o *object) next() error {
 
 func (o *object) Close() error { return nil }
 
-// whole reads an object that must fit into memory.
-func (q *Queue) whole(ctx context.Context, name string) ([]byte, error) {
-	o, err := q.object(ctx, name)
+// readObject reads an object that must fit into memory.
+func (q *Queue) readObject(ctx context.Context, name string) ([]byte, error) {
+	o, err := q.openObject(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -186,9 +186,9 @@ func (q *Queue) whole(ctx context.Context, name string) ([]byte, error) {
 	return io.ReadAll(o)
 }
 
-// drop removes an object that is not used any more. If that fails, the object is removed when Options.Keep
+// removeObject removes an object that is not used any more. If that fails, the object is removed when Options.Keep
 // has passed.
-func (q *Queue) drop(ctx context.Context, name string) {
+func (q *Queue) removeObject(ctx context.Context, name string) {
 	if name != "" {
 		_ = q.objects.Delete(ctx, name)
 	}

@@ -28,7 +28,7 @@ func noise(seed byte, n int) []byte {
 // keep is Keep of bytes.
 func keep(t *testing.T, q *Queue, b []byte) (name string) {
 	t.Helper()
-	name, err := q.Keep(t.Context(), func(w io.Writer) error { _, err := w.Write(b); return err })
+	name, err := q.Store(t.Context(), func(w io.Writer) error { _, err := w.Write(b); return err })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestDamagedObject(t *testing.T) {
 			if _, err := q.js.Publish(t.Context(), q.chunks(name), noise(2, 1000)); err != nil {
 				t.Fatal(err)
 			}
-			if b, err := q.whole(t.Context(), name); !errors.Is(err, errDamaged) || !lost(err) || len(b) > 1000 {
+			if b, err := q.readObject(t.Context(), name); !errors.Is(err, errDamaged) || !isLost(err) || len(b) > 1000 {
 				t.Errorf("%d bytes, %v", len(b), err)
 			}
 		})
@@ -102,7 +102,7 @@ func TestDamagedObject(t *testing.T) {
 		if _, err := q.js.Publish(t.Context(), q.chunks("empty"), nil); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := q.whole(t.Context(), "empty"); !errors.Is(err, errDamaged) {
+		if _, err := q.readObject(t.Context(), "empty"); !errors.Is(err, errDamaged) {
 			t.Error(err)
 		}
 	})
@@ -160,7 +160,7 @@ func TestReplacedObject(t *testing.T) {
 	for _, n := range []int{0, 1, chunkSize - 1, chunkSize, chunkSize + 1, 3*chunkSize + 7} {
 		one, two := noise(3, n), noise(4, n+1)
 		put(one)
-		r, err := q.object(t.Context(), "x")
+		r, err := q.openObject(t.Context(), "x")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +173,7 @@ func TestReplacedObject(t *testing.T) {
 		if have := append(begun, rest...); err != nil || !bytes.Equal(have, one) {
 			t.Errorf("%d of %d bytes, %v", len(have), len(one), err)
 		}
-		if have, err := q.whole(t.Context(), "x"); err != nil || !bytes.Equal(have, two) {
+		if have, err := q.readObject(t.Context(), "x"); err != nil || !bytes.Equal(have, two) {
 			t.Errorf("%d of %d bytes, %v", len(have), len(two), err)
 		}
 		// The store's own client reads it as well.
@@ -212,7 +212,7 @@ func TestJustStored(t *testing.T) {
 			for i := range byte(40) {
 				content := noise(10+40*g+i, 600_000)
 				write := func(w io.Writer) error { _, err := w.Write(content); return err }
-				name, err := writer.Keep(t.Context(), write)
+				name, err := writer.Store(t.Context(), write)
 				if err != nil {
 					t.Error(err)
 					return

@@ -78,15 +78,15 @@ const (
 	defaultTries  = 3
 	defaultLosses = 10
 	defaultKeep   = 7 * 24 * time.Hour
-	// settle is the time limit for a cluster to agree on new streams.
-	settle = 60 * time.Second
-	// missing is how long a stream, bucket or consumer may be unknown to the servers before it counts as
+	// settleTimeout is the time limit for a cluster to agree on new streams.
+	settleTimeout = 60 * time.Second
+	// missingTimeout is how long a stream, bucket or consumer may be unknown to the servers before it counts as
 	// removed. The servers of a cluster learn of a new one, and after a restart of an old one, one after the
 	// other.
-	missing = 30 * time.Second
-	// answer is how long a request waits for its answer. A request without an answer is sent again; requests to
+	missingTimeout = 30 * time.Second
+	// answerTimeout is how long a request waits for its answer. A request without an answer is sent again; requests to
 	// a server that stops leading are lost, for example.
-	answer = 5 * time.Second
+	answerTimeout = 5 * time.Second
 )
 
 // Connect connects to a queue, and makes the queue if it does not exist. It waits up to a minute for servers
@@ -103,11 +103,11 @@ func Connect(ctx context.Context, o Options) (*Queue, error) {
 	if err := q.connect(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, settle)
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
-	if err := persist(ctx, q.prepare); err != nil {
+	if err := retry(ctx, q.prepare); err != nil {
 		q.conn.Close()
-		if passing(err) {
+		if isTemporary(err) {
 			err = fmt.Errorf("its servers do not agree on streams (%w); are most of them up, and do they reach each "+
 				"other?", err)
 		}
@@ -165,14 +165,14 @@ func (q *Queue) connect() error {
 	}
 	var err error
 	if q.conn, err = nats.Connect(o.URL, opts...); err != nil {
-		return wayIn(fmt.Errorf("the queue %s cannot be reached: %w", o.where(), err))
+		return connectError(fmt.Errorf("the queue %s cannot be reached: %w", o.where(), err))
 	}
-	q.js, err = jetstream.New(q.conn, jetstream.WithDefaultTimeout(answer))
+	q.js, err = jetstream.New(q.conn, jetstream.WithDefaultTimeout(answerTimeout))
 	return err
 }
 
-// wayIn adds advice to an error of connecting.
-func wayIn(err error) error {
+// connectError adds advice to an error of connecting.
+func connectError(err error) error {
 	text := err.Error()
 	switch {
 	case errors.Is(err, nats.ErrAuthorization), strings.Contains(text, "uthorization"),
@@ -198,33 +198,33 @@ func (q *Queue) prepare(ctx context.Context) error {
 			Storage: jetstream.FileStorage, Replicas: replicas,
 			// The stream has each job only once.
 			Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxMsgsPerSubject: 1})
-		if another(err) {
+		if isAlreadyMade(err) {
 			q.todo, err = q.js.Stream(ctx, name+"-todo")
 		}
 	}
 	if err != nil {
-		return explain(err)
+		return explainError(err)
 	}
 	if _, err = q.js.KeyValue(ctx, name); errors.Is(err, jetstream.ErrBucketNotFound) {
 		_, err = q.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: name,
 			Description: "states of the jobs", Storage: jetstream.FileStorage, Replicas: replicas, TTL: q.o.Keep})
 	}
-	if err == nil || another(err) {
-		err = q.current(ctx, "KV_"+name)
+	if err == nil || isAlreadyMade(err) {
+		err = q.readFromLeader(ctx, "KV_"+name)
 	}
 	if err == nil {
 		q.states, err = q.js.KeyValue(ctx, name)
 	}
 	if err != nil {
-		return explain(err)
+		return explainError(err)
 	}
 	if _, err = q.js.ObjectStore(ctx, name); errors.Is(err, jetstream.ErrBucketNotFound) {
 		_, err = q.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: name,
 			Description: "files, checkpoints and results of the jobs", Storage: jetstream.FileStorage,
 			Replicas: replicas, TTL: q.o.Keep})
 	}
-	if err == nil || another(err) {
-		err = q.current(ctx, "OBJ_"+name)
+	if err == nil || isAlreadyMade(err) {
+		err = q.readFromLeader(ctx, "OBJ_"+name)
 	}
 	if err == nil {
 		q.objects, err = q.js.ObjectStore(ctx, name)
@@ -232,7 +232,7 @@ func (q *Queue) prepare(ctx context.Context) error {
 	if err == nil {
 		q.stored, err = q.js.Stream(ctx, "OBJ_"+name) // as current has left it: read from its leader
 	}
-	return explain(err)
+	return explainError(err)
 }
 
 // replicas is the number of servers that store the queue: with three, one may fail.
@@ -243,14 +243,14 @@ func replicas(servers int) int {
 	return 1
 }
 
-// another reports whether another process has made the stream or bucket in the meantime.
-func another(err error) bool {
+// isAlreadyMade reports whether another process has made the stream or bucket in the meantime.
+func isAlreadyMade(err error) bool {
 	return errors.Is(err, jetstream.ErrBucketExists) || errors.Is(err, jetstream.ErrStreamNameAlreadyInUse)
 }
 
-// current makes reads of a bucket's stream go only to its leader. By default they go to any replica, and a replica
-// that was just restarted lacks recent data for a while.
-func (q *Queue) current(ctx context.Context, stream string) error {
+// readFromLeader makes reads of a bucket's stream go only to its leader. By default they go to any replica,
+// and a replica that was just restarted lacks recent data for a while.
+func (q *Queue) readFromLeader(ctx context.Context, stream string) error {
 	s, err := q.js.Stream(ctx, stream)
 	if err != nil {
 		return err
@@ -264,8 +264,8 @@ func (q *Queue) current(ctx context.Context, stream string) error {
 	return err
 }
 
-// explain adds an explanation to errors with unclear texts.
-func explain(err error) error {
+// explainError adds an explanation to errors with unclear texts.
+func explainError(err error) error {
 	if errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
 		return fmt.Errorf("%w: start the servers with JetStream (nats-server -js)", err)
 	}
@@ -275,9 +275,9 @@ func explain(err error) error {
 // noPeers is the error code of a cluster that has not found all of its servers yet.
 const noPeers jetstream.ErrorCode = 10005
 
-// codes returns the status and the number of an error that servers answered with. The
+// errorCodes returns the status and the number of an error that servers answered with. The
 // client has two types for them: that of watching and of reading objects is the older one.
-func codes(err error) (status int, number jetstream.ErrorCode) {
+func errorCodes(err error) (status int, number jetstream.ErrorCode) {
 	var api jetstream.JetStreamError
 	var older nats.JetStreamError
 	switch {
@@ -289,9 +289,9 @@ func codes(err error) (status int, number jetstream.ErrorCode) {
 	return 0, 0
 }
 
-// passing reports whether an error may be temporary, such as those of a cluster that is
+// isTemporary reports whether an error may be temporary, such as those of a cluster that is
 // electing a leader.
-func passing(err error) bool {
+func isTemporary(err error) bool {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout),
 		errors.Is(err, nats.ErrNoResponders), errors.Is(err, jetstream.ErrAsyncPublishTimeout),
@@ -299,30 +299,30 @@ func passing(err error) bool {
 		errors.Is(err, nats.ErrReconnectBufExceeded), errors.Is(err, nats.ErrNoServers):
 		return true
 	}
-	status, number := codes(err)
+	status, number := errorCodes(err)
 	return status == 503 || status == 500 || number == noPeers
 }
 
-// absent reports whether the servers do not know a stream, a bucket or a consumer.
-func absent(err error) bool {
-	_, number := codes(err)
+// isAbsent reports whether the servers do not know a stream, a bucket or a consumer.
+func isAbsent(err error) bool {
+	_, number := errorCodes(err)
 	return number == jetstream.JSErrCodeStreamNotFound || number == jetstream.JSErrCodeConsumerNotFound ||
 		errors.Is(err, jetstream.ErrBucketNotFound)
 }
 
-// orAbsent returns an error of writing to a stream. Servers do not answer at all
+// orAbsentError returns an error of writing to a stream. Servers do not answer at all
 // without the stream; then the error says that the stream is missing.
-func (q *Queue) orAbsent(ctx context.Context, stream string, err error) error {
+func (q *Queue) orAbsentError(ctx context.Context, stream string, err error) error {
 	if errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders) {
-		if _, why := q.js.Stream(ctx, stream); absent(why) {
+		if _, why := q.js.Stream(ctx, stream); isAbsent(why) {
 			return why
 		}
 	}
 	return err
 }
 
-// pause waits, and reports whether ctx has not ended.
-func pause(ctx context.Context, d time.Duration) bool {
+// sleep waits, and reports whether ctx has not ended.
+func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -341,24 +341,24 @@ func withoutDeadline(ctx context.Context) (context.Context, context.CancelFunc) 
 	return inner, func() { stop(); cancel(nil) }
 }
 
-// closing returns a context for what a worker still writes when ctx ends: checkpoints, results and the job that it
-// gives back. It is a critical section of at most most. Once ctx has ended it goes on only while the servers are
-// connected: without them nothing is written, and the lease gives the job to another worker.
-func (q *Queue) closing(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
+// closingContext returns a context for what a worker still writes when ctx ends: checkpoints, results and
+// the job that it gives back. It is a critical section of at most most. Once ctx has ended it goes on only
+// while the servers are connected: without them nothing is written, and the lease gives the job to another worker.
+func (q *Queue) closingContext(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
 	end := critical.Begin(ctx, most)
 	inner, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
 	stop := context.AfterFunc(ctx, func() {
-		for q.conn.IsConnected() && pause(inner, 50*time.Millisecond) {
+		for q.conn.IsConnected() && sleep(inner, 50*time.Millisecond) {
 		}
 		cancel()
 	})
 	return inner, func() { stop(); cancel(); end() }
 }
 
-// persist repeats f after temporary errors, until ctx ends. Requests of f with its context have the time limit
+// retry repeats f after temporary errors, until ctx ends. Requests of f with its context have the time limit
 // answer. A stream that the servers do not know may be new, so this becomes an error only after the time
 // missing.
-func persist(ctx context.Context, f func(context.Context) error) error {
+func retry(ctx context.Context, f func(context.Context) error) error {
 	request, cancel := withoutDeadline(ctx)
 	defer cancel()
 	var since time.Time // time since when the stream is unknown
@@ -370,18 +370,18 @@ func persist(ctx context.Context, f func(context.Context) error) error {
 		switch {
 		case ctx.Err() != nil:
 			return err
-		case !absent(err):
+		case !isAbsent(err):
 			since = time.Time{}
-			if !passing(err) {
+			if !isTemporary(err) {
 				return err
 			}
 		case since.IsZero():
 			since = time.Now()
-		case time.Since(since) >= missing:
+		case time.Since(since) >= missingTimeout:
 			return fmt.Errorf("part of the queue is missing on its servers (%w): if it was removed, start "+
 				"the commands that use the queue again", err)
 		}
-		if !pause(ctx, wait) {
+		if !sleep(ctx, wait) {
 			return ctx.Err()
 		}
 	}

@@ -26,7 +26,7 @@ func TestRun(t *testing.T) {
 		return doChain(ctx, t)
 	}}
 	for range 2 {
-		work(t, &Worker{Queue: connect(t, Options{URL: url}), Kinds: counted, N: 2})
+		work(t, &Worker{Queue: connect(t, Options{URL: url}), Kinds: counted, Parallel: 2})
 	}
 	var specs []any
 	for i := range 12 {
@@ -40,7 +40,7 @@ func TestRun(t *testing.T) {
 		t.Fatalf("%d calls, %v\n%s\nwant\n%s", done.Load(), err, outputs(results), want)
 	}
 	results, err = q.Run(t.Context(), all)
-	if err != nil || outputs(results) != want || done.Load() != 12 || !results[5].Kept {
+	if err != nil || outputs(results) != want || done.Load() != 12 || !results[5].Cached {
 		t.Fatalf("again: %d calls, %v", done.Load(), err)
 	}
 	if err := q.Forget(t.Context(), all); err != nil {
@@ -49,7 +49,7 @@ func TestRun(t *testing.T) {
 	if left, err := q.List(t.Context()); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
-	if results, err = q.Run(t.Context(), all[:2]); err != nil || done.Load() != 14 || results[1].Kept {
+	if results, err = q.Run(t.Context(), all[:2]); err != nil || done.Load() != 14 || results[1].Cached {
 		t.Errorf("when forgotten: %d calls, %v", done.Load(), err)
 	}
 	if r, err := q.Run(t.Context(), nil); len(r) > 0 || err != nil {
@@ -76,7 +76,7 @@ func TestPoison(t *testing.T) {
 	}}})
 	all := list(t, "n", 1, 2, 3, 4)
 	results, err := q.Run(t.Context(), all)
-	var f *jobs.Failed
+	var f *jobs.FailedError
 	if !errors.As(err, &f) || f.Tries != 3 || tries.Load() != 3 || !strings.Contains(err.Error(), "three is bad") ||
 		!strings.Contains(err.Error(), "n 3 failed 3 times") || len(results) != 4 || string(results[3].Output) != "4" ||
 		results[2].Output != nil {
@@ -161,7 +161,7 @@ func TestSlowTwin(t *testing.T) {
 	url := serve(t)
 	q := connect(t, Options{URL: url})
 	all := list(t, "k", 1)
-	s := &shift{w: &Worker{Queue: q}, name: "slow", lease: lease}
+	s := &session{w: &Worker{Queue: q}, name: "slow", lease: lease}
 	c := &collector{q: q}
 	if err := c.submit(t.Context(), q.key(all[0]), all[0]); err != nil {
 		t.Fatal(err)
@@ -170,12 +170,12 @@ func TestSlowTwin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	quick := &shift{w: &Worker{Queue: q}, name: "quick", lease: lease}
+	quick := &session{w: &Worker{Queue: q}, name: "quick", lease: lease}
 	fast, err := quick.claim(t.Context(), nil, q.key(all[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for who, want := range map[*task]error{slow: errTaken, fast: nil} {
+	for who, want := range map[*task]error{slow: errNotOurs, fast: nil} {
 		if err := who.check(t.Context()); !errors.Is(err, want) {
 			t.Errorf("the lease of %s, while both are at work: %v, want %v", who.record.Worker, err, want)
 		}
@@ -184,14 +184,14 @@ func TestSlowTwin(t *testing.T) {
 	if err := fast.finish(t.Context(), long); err != nil {
 		t.Fatal(err)
 	}
-	if err := slow.finish(t.Context(), bytes.Repeat([]byte("y"), 2*maxInline)); !errors.Is(err, errTaken) {
+	if err := slow.finish(t.Context(), bytes.Repeat([]byte("y"), 2*maxInline)); !errors.Is(err, errNotOurs) {
 		t.Errorf("the slow one: %v", err)
 	}
 	if err := slow.Save(t.Context(), func(w io.Writer) error { _, err := w.Write(long); return err }); !errors.Is(err,
-		errTaken) {
+		errNotOurs) {
 		t.Errorf("its checkpoint: %v", err)
 	}
-	if err := slow.check(t.Context()); !errors.Is(err, errTaken) {
+	if err := slow.check(t.Context()); !errors.Is(err, errNotOurs) {
 		t.Errorf("its lease: %v", err)
 	}
 	results, err := q.Run(t.Context(), all)
@@ -211,7 +211,7 @@ func TestDeadly(t *testing.T) {
 	if err := (&collector{q: q}).submit(t.Context(), key, all[0]); err != nil {
 		t.Fatal(err)
 	}
-	s := &shift{w: &Worker{Queue: q}, name: "brave", lease: lease}
+	s := &session{w: &Worker{Queue: q}, name: "brave", lease: lease}
 	for k := range 4 {
 		got, err := s.claim(t.Context(), nil, key)
 		if err != nil || (got != nil) != (k < 3) {
@@ -370,11 +370,11 @@ func TestFiles(t *testing.T) {
 	q := connect(t, Options{URL: serve(t)})
 	content := bytes.Repeat([]byte("0123456789abcdef"), 40_000)
 	write := func(w io.Writer) error { _, err := w.Write(content); return err }
-	name, err := q.Keep(t.Context(), write)
+	name, err := q.Store(t.Context(), write)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := q.Keep(t.Context(), write); again != name || err != nil {
+	if again, err := q.Store(t.Context(), write); again != name || err != nil {
 		t.Errorf("%s and %s, %v", name, again, err)
 	}
 	r, err := q.Open(t.Context(), name)
@@ -391,7 +391,7 @@ func TestFiles(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	if _, err := q.Keep(t.Context(), func(io.Writer) error { return broken }); !errors.Is(err, broken) {
+	if _, err := q.Store(t.Context(), func(io.Writer) error { return broken }); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 }

@@ -36,7 +36,7 @@ func (q *Queue) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error)
 	if len(at) == 0 {
 		return nil, nil
 	}
-	c := &collector{q: q, list: list, at: at, open: make(map[string]bool, len(at)), redone: map[string]bool{},
+	c := &collector{q: q, list: list, places: at, open: make(map[string]bool, len(at)), redone: map[string]bool{},
 		results: make([]jobs.Result, len(list)), errs: make([]error, len(list))}
 	for key := range at {
 		c.open[key] = true
@@ -57,7 +57,7 @@ func (q *Queue) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error)
 		}
 		n := 0
 		for key := range c.open {
-			if n++; n > resubmitted {
+			if n++; n > maxResubmitted {
 				break
 			}
 			if _, err := q.publish(ctx, key); err != nil {
@@ -71,9 +71,9 @@ func (q *Queue) Run(ctx context.Context, list []jobs.Job) ([]jobs.Result, error)
 // submit puts a job into the queue unless the queue has it.
 func (c *collector) submit(ctx context.Context, key string, j jobs.Job) error {
 	q := c.q
-	text, err := json.Marshal(given{j, q.lane, q.signJob(key, j)})
+	text, err := json.Marshal(jobValue{j, q.lane, q.signJob(key, j)})
 	if err == nil {
-		_, err = parseGiven(text) // refuse jobs that workers could not read
+		_, err = parseJobValue(text) // refuse jobs that workers could not read
 	}
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (c *collector) submit(ctx context.Context, key string, j jobs.Job) error {
 	switch {
 	case err != nil:
 		return err
-	case r.State.final():
+	case r.State.isFinal():
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.kept = append(c.kept, key)
@@ -107,9 +107,9 @@ func (c *collector) submit(ctx context.Context, key string, j jobs.Job) error {
 
 // create writes a value unless one exists.
 func (q *Queue) create(ctx context.Context, key string, value []byte) error {
-	err := persist(ctx, func(ctx context.Context) error {
+	err := retry(ctx, func(ctx context.Context) error {
 		_, err := q.states.Create(ctx, key, value)
-		return q.orAbsent(ctx, "KV_"+q.o.Name, err)
+		return q.orAbsentError(ctx, "KV_"+q.o.Name, err)
 	})
 	if errors.Is(err, jetstream.ErrKeyExists) {
 		return nil
@@ -121,7 +121,7 @@ func (q *Queue) create(ctx context.Context, key string, value []byte) error {
 // has it.
 func (q *Queue) publish(ctx context.Context, key string) (bool, error) {
 	there := false
-	err := persist(ctx, func(ctx context.Context) error {
+	err := retry(ctx, func(ctx context.Context) error {
 		_, err := q.js.Publish(ctx, q.subject(key), []byte(key))
 		var api jetstream.JetStreamError
 		there = errors.As(err, &api) && api.APIError() != nil &&
@@ -129,7 +129,7 @@ func (q *Queue) publish(ctx context.Context, key string) (bool, error) {
 		if there { // its code is that of errors which pass
 			return nil
 		}
-		return q.orAbsent(ctx, q.o.Name+"-todo", err)
+		return q.orAbsentError(ctx, q.o.Name+"-todo", err)
 	})
 	return err == nil && !there, err
 }
@@ -138,7 +138,7 @@ func (q *Queue) publish(ctx context.Context, key string) (bool, error) {
 type collector struct {
 	q       *Queue
 	list    []jobs.Job
-	at      map[string][]int
+	places  map[string][]int
 	results []jobs.Result
 	errs    []error
 	open    map[string]bool
@@ -148,20 +148,20 @@ type collector struct {
 	kept []string // jobs that were finished before they were submitted
 }
 
-// again is how often states are read anew, in case that news of them was lost.
+// rereadInterval is how often states are read anew, in case that news of them was lost.
 // Jobs are then submitted anew too, up to resubmitted of them: one that was
 // forgotten, or tried again, in the moment before its worker acknowledged it would
 // otherwise be in no stream.
 const (
-	again       = 30 * time.Second
-	resubmitted = 1000
+	rereadInterval = 30 * time.Second
+	maxResubmitted = 1000
 )
 
 // follow collects results as they arrive, until all are there, ctx ends, or the states must be read
 // again.
 func (c *collector) follow(ctx context.Context) error {
 	for _, key := range c.kept {
-		if err := c.look(ctx, key, true); err != nil {
+		if err := c.readState(ctx, key, true); err != nil {
 			return err
 		}
 	}
@@ -169,8 +169,8 @@ func (c *collector) follow(ctx context.Context) error {
 	var w jetstream.KeyWatcher
 	var ctx2 context.Context // of the watcher
 	var cancel context.CancelFunc
-	err := persist(ctx, func(context.Context) (err error) {
-		ctx2, cancel = context.WithTimeout(ctx, again)
+	err := retry(ctx, func(context.Context) (err error) {
+		ctx2, cancel = context.WithTimeout(ctx, rereadInterval)
 		if w, err = c.q.states.Watch(ctx2, "state.*"); err != nil {
 			cancel()
 		}
@@ -187,7 +187,7 @@ func (c *collector) follow(ctx context.Context) error {
 			return ctx.Err()
 		case e, ok := <-w.Updates():
 			if !ok {
-				pause(ctx, time.Second)
+				sleep(ctx, time.Second)
 				return ctx.Err()
 			}
 			if e == nil { // all existing entries have been delivered
@@ -197,7 +197,7 @@ func (c *collector) follow(ctx context.Context) error {
 			if !c.open[key] {
 				continue
 			}
-			if err := c.take(ctx, key, e, false); err != nil {
+			if err := c.addEntry(ctx, key, e, false); err != nil {
 				return err
 			}
 		}
@@ -205,8 +205,8 @@ func (c *collector) follow(ctx context.Context) error {
 	return nil
 }
 
-// look reads the state of a job.
-func (c *collector) look(ctx context.Context, key string, kept bool) error {
+// readState reads the state of a job.
+func (c *collector) readState(ctx context.Context, key string, kept bool) error {
 	if !c.open[key] {
 		return nil
 	}
@@ -214,11 +214,11 @@ func (c *collector) look(ctx context.Context, key string, kept bool) error {
 	if err != nil {
 		return err
 	}
-	return c.take(ctx, key, e, kept)
+	return c.addEntry(ctx, key, e, kept)
 }
 
-// take records the news of an entry about an unfinished job.
-func (c *collector) take(ctx context.Context, key string, e jetstream.KeyValueEntry, kept bool) error {
+// addEntry records the news of an entry about an unfinished job.
+func (c *collector) addEntry(ctx context.Context, key string, e jetstream.KeyValueEntry, kept bool) error {
 	if e.Operation() != jetstream.KeyValuePut {
 		return fmt.Errorf("job %s was removed from the queue", key)
 	}
@@ -229,16 +229,16 @@ func (c *collector) take(ctx context.Context, key string, e jetstream.KeyValueEn
 	if c.q.o.Report != nil {
 		c.q.o.Report(r.status(key, c.q.lane, e.Created()))
 	}
-	if !r.State.final() {
+	if !r.State.isFinal() {
 		return nil
 	}
-	result := jobs.Result{Worker: r.Worker, Kept: kept}
+	result := jobs.Result{Worker: r.Worker, Cached: kept}
 	var failed error
 	switch r.State {
 	case Done:
 		if result.Output = r.Inline; r.Output != "" {
-			result.Output, err = c.q.whole(ctx, r.Output)
-			if lost(err) && !c.redone[key] {
+			result.Output, err = c.q.readObject(ctx, r.Output)
+			if isLost(err) && !c.redone[key] {
 				c.redone[key] = true
 				return c.q.redo(ctx, key)
 			}
@@ -249,7 +249,7 @@ func (c *collector) take(ctx context.Context, key string, e jetstream.KeyValueEn
 		if result.Output == nil { // an empty output must not be nil
 			result.Output = []byte{}
 		}
-		if !c.q.signed(aResult, key, result.Output, r.OutputSignature) {
+		if !c.q.isSigned(signedResult, key, result.Output, r.OutputSignature) {
 			result.Output = nil
 			failed = fmt.Errorf("its result is not signed with this command's secret: give %q the same "+
 				"secret, and remove this one by 'kindred jobs remove %.8s'", r.Worker, key)
@@ -259,10 +259,10 @@ func (c *collector) take(ctx context.Context, key string, e jetstream.KeyValueEn
 	case Cancelled:
 		failed = fmt.Errorf("it was cancelled; 'kindred jobs retry %s' retries it", key)
 	}
-	for _, i := range c.at[key] {
+	for _, i := range c.places[key] {
 		c.results[i] = result
 		if failed != nil {
-			c.errs[i] = &jobs.Failed{Job: c.list[i], Tries: r.Tries, Err: failed}
+			c.errs[i] = &jobs.FailedError{Job: c.list[i], Tries: r.Tries, Err: failed}
 		}
 	}
 	delete(c.open, key)

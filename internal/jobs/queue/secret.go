@@ -17,29 +17,29 @@ import (
 
 // Bounds of the bytes of a secret.
 const (
-	leastSecret = 32
-	mostSecret  = 4 << 10
+	minSecret = 32
+	maxSecret = 4 << 10
 )
 
 // ReadSecret reads Options.Secret from a file, without the white space at its ends.
 func ReadSecret(path string) ([]byte, error) {
-	text, err := fileinfo.ReadWithin(path, "a secret", mostSecret)
+	text, err := fileinfo.ReadAtMost(path, "a secret", maxSecret)
 	if err != nil {
 		return nil, err
 	}
-	if text = bytes.TrimSpace(text); len(text) < leastSecret {
+	if text = bytes.TrimSpace(text); len(text) < minSecret {
 		return nil, fmt.Errorf("%s is not a secret: want at least %d characters, such as those of 'openssl rand "+
 			"-hex 32'",
-			path, leastSecret)
+			path, minSecret)
 	}
 	return text, nil
 }
 
 // The sorts of signed data.
 const (
-	aJob        = "job"
-	aCheckpoint = "checkpoint"
-	aResult     = "result"
+	signedJob        = "job"
+	signedCheckpoint = "checkpoint"
+	signedResult     = "result"
 )
 
 // mac returns an HMAC-SHA256 with the queue's secret. It covers the sort of data, the job, and then the data written
@@ -63,31 +63,31 @@ func (q *Queue) sign(what, of string, content []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// signed reports whether a signature fits some bytes. Without a secret it is always true.
-func (q *Queue) signed(what, of string, content []byte, signature string) bool {
+// isSigned reports whether a signature fits some bytes. Without a secret it is always true.
+func (q *Queue) isSigned(what, of string, content []byte, signature string) bool {
 	return len(q.o.Secret) == 0 || hmac.Equal([]byte(q.sign(what, of, content)), []byte(signature))
 }
 
 // signJob returns the signature of a job: over its title and its spec in the form in which they are sent, and
 // over the key, which is computed from its lane, kind and spec.
 func (q *Queue) signJob(key string, j jobs.Job) string {
-	return q.sign(aJob, ofJob(key, j), j.Compact())
+	return q.sign(signedJob, jobSignatureText(key, j), j.Compact())
 }
 
-// ofJob is what a job's signature is for. Bytes of a title that are no UTF-8, as those of
+// jobSignatureText is what a job's signature is for. Bytes of a title that are no UTF-8, as those of
 // a file's name may be, travel as U+FFFD.
-func ofJob(key string, j jobs.Job) string { return key + "\n" + string([]rune(j.Title)) }
+func jobSignatureText(key string, j jobs.Job) string { return key + "\n" + string([]rune(j.Title)) }
 
 // verify returns an error if a job of the queue must not be done because its key or signature is
 // wrong.
-func (q *Queue) verify(key string, g *given) error {
+func (q *Queue) verify(key string, g *jobValue) error {
 	if err := g.Job.Check(); err != nil {
 		return err
 	}
 	if q.key(g.Job) != key {
 		return errors.New("the job does not fit its name, as it was changed in the queue")
 	}
-	if q.signed(aJob, ofJob(key, g.Job), g.Job.Compact(), g.Signature) {
+	if q.isSigned(signedJob, jobSignatureText(key, g.Job), g.Job.Compact(), g.Signature) {
 		return nil
 	}
 	why := "it is signed with another secret than this worker's"
@@ -98,15 +98,15 @@ func (q *Queue) verify(key string, g *given) error {
 		"'kindred jobs remove %.8s'", why, key)
 }
 
-// checked is a reader that checks a digest at the end.
-type checked struct {
+// digestReader is a reader that checks a digest at the end.
+type digestReader struct {
 	io.ReadCloser
 	sum  hash.Hash
 	want string // in hexadecimal
 	err  error  // returned if the digest differs
 }
 
-func (c *checked) Read(b []byte) (int, error) {
+func (c *digestReader) Read(b []byte) (int, error) {
 	n, err := c.ReadCloser.Read(b)
 	c.sum.Write(b[:n])
 	if errors.Is(err, io.EOF) && !hmac.Equal([]byte(hex.EncodeToString(c.sum.Sum(nil))), []byte(c.want)) {

@@ -17,7 +17,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/jobs"
 )
 
-func secret(b byte) []byte { return bytes.Repeat([]byte{b}, leastSecret) }
+func secret(b byte) []byte { return bytes.Repeat([]byte{b}, minSecret) }
 
 // TestSecret: a worker with a secret does the jobs that are signed with it, checkpoints
 // and large results and all, and says of every other why it does not do it.
@@ -45,7 +45,7 @@ func TestSecret(t *testing.T) {
 	} {
 		q := connect(t, o)
 		_, err := q.Run(t.Context(), list[:1])
-		var failed *jobs.Failed
+		var failed *jobs.FailedError
 		if !errors.As(err, &failed) || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), "remove") {
 			t.Errorf("%v, want %q", err, want)
@@ -93,7 +93,7 @@ func TestChanged(t *testing.T) {
 			if name == "title" && o.Secret == nil {
 				continue
 			}
-			g := given{Job: j, Lane: q.lane, Signature: q.signJob(q.key(other), other)}
+			g := jobValue{Job: j, Lane: q.lane, Signature: q.signJob(q.key(other), other)}
 			if name == "title" {
 				g.Signature = q.signJob(key, mine)
 			}
@@ -101,7 +101,7 @@ func TestChanged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var back given
+			var back jobValue
 			if err := json.Unmarshal(text, &back); err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +109,11 @@ func TestChanged(t *testing.T) {
 				t.Errorf("secret %v: another %s is done", o.Secret != nil, name)
 			}
 		}
-		name, err := q.Keep(t.Context(), func(w io.Writer) error { _, err := io.WriteString(w, "content"); return err })
+		name, err := q.Store(t.Context(), func(w io.Writer) error {
+			_,
+				err := io.WriteString(w, "content")
+			return err
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,10 +144,10 @@ func readAll(r io.ReadCloser, err error) (string, error) {
 // another job, is not gone on from.
 func TestChangedCheckpoint(t *testing.T) {
 	q := connect(t, Options{URL: serve(t), Secret: secret(1)})
-	s := &shift{w: &Worker{Queue: q}}
+	s := &session{w: &Worker{Queue: q}}
 	save := func(key string) *task {
 		t.Helper()
-		tk := &task{shift: s, key: key}
+		tk := &task{session: s, key: key}
 		text, err := json.Marshal(record{State: Running})
 		if err != nil {
 			t.Fatal(err)
@@ -178,7 +182,7 @@ func TestChangedCheckpoint(t *testing.T) {
 func TestReadSecret(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secret")
 	for text, want := range map[string]string{"": "is not a secret", strings.Repeat(" ", 100): "is not a secret",
-		strings.Repeat("x", leastSecret-1): "is not a secret", strings.Repeat("x", mostSecret+1): "at most 4 KiB"} {
+		strings.Repeat("x", minSecret-1): "is not a secret", strings.Repeat("x", maxSecret+1): "at most 4 KiB"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -187,9 +191,9 @@ func TestReadSecret(t *testing.T) {
 			t.Errorf("%d bytes: %v", len(text), err)
 		}
 	}
-	least, most := strings.Repeat("x", leastSecret), strings.Repeat("x", mostSecret)
+	least, most := strings.Repeat("x", minSecret), strings.Repeat("x", maxSecret)
 	for text, want := range map[string]string{" " + least + "\r\n": least, least: least, most: most,
-		most[:mostSecret-1] + "\n": most[:mostSecret-1]} {
+		most[:maxSecret-1] + "\n": most[:maxSecret-1]} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -210,13 +214,13 @@ func TestExposed(t *testing.T) {
 
 		"tls://a:4222": "", "nats://me:word@a:4222": "", "nats://token@a": "", "wss://a": "", "ws://a:80": "ws://a:80",
 		"nats://localhost, nats://b:1": "nats://b:1", "tls://a,nats://b": "nats://b", "": ""} {
-		if have := (&Options{URL: url}).Exposed(); have != want {
+		if have := (&Options{URL: url}).InsecureServer(); have != want {
 			t.Errorf("%s: %q, want %q", url, have, want)
 		}
 	}
 	for _, o := range []Options{{Credentials: "me.creds"}, {Cert: "me.pem"}} {
 		o.URL = "nats://a:4222"
-		if have := o.Exposed(); have != "" {
+		if have := o.InsecureServer(); have != "" {
 			t.Errorf("%s with credentials", have)
 		}
 	}

@@ -29,19 +29,19 @@ const (
 	Cancelled
 )
 
-var stateNames = enum.Of[State]("State", "state", "queued", "running", "done", "failed", "cancelled")
+var stateNames = enum.New[State]("State", "state", "queued", "running", "done", "failed", "cancelled")
 
 // String returns the state's name.
 func (s State) String() string { return stateNames.Name(s) }
 
 // MarshalText returns the state's name.
-func (s State) MarshalText() ([]byte, error) { return stateNames.Text(s) }
+func (s State) MarshalText() ([]byte, error) { return stateNames.Marshal(s) }
 
 // UnmarshalText sets the state by name.
-func (s *State) UnmarshalText(text []byte) error { return stateNames.Set(s, text) }
+func (s *State) UnmarshalText(text []byte) error { return stateNames.Unmarshal(s, text) }
 
-// final reports whether the job has ended.
-func (s State) final() bool { return s == Done || s == Failed || s == Cancelled }
+// isFinal reports whether the job has ended.
+func (s State) isFinal() bool { return s == Done || s == Failed || s == Cancelled }
 
 // Status describes a job of the queue.
 type Status struct {
@@ -104,7 +104,7 @@ func (r *record) status(key, lane string, since time.Time) Status {
 // read returns the record of a job and its revision.
 func (q *Queue) read(ctx context.Context, key string) (*record, jetstream.KeyValueEntry, error) {
 	var e jetstream.KeyValueEntry
-	err := persist(ctx, func(ctx context.Context) (err error) {
+	err := retry(ctx, func(ctx context.Context) (err error) {
 		e, err = q.states.Get(ctx, "state."+key)
 		return err
 	})
@@ -120,14 +120,14 @@ func (q *Queue) read(ctx context.Context, key string) (*record, jetstream.KeyVal
 
 func parseRecord(text []byte) (*record, error) {
 	var r record
-	if err := strictjson.Loose(text, &r); err != nil {
+	if err := strictjson.UnmarshalLoose(text, &r); err != nil {
 		return nil, fmt.Errorf("a damaged state, or one of another version of kindred: %w", err)
 	}
 	return &r, nil
 }
 
-// errTaken: somebody else has changed the record meanwhile.
-var errTaken = errors.New("another worker has the job, or it was cancelled")
+// errNotOurs: somebody else has changed the record meanwhile.
+var errNotOurs = errors.New("another worker has the job, or it was cancelled")
 
 // write replaces the record at a revision. An answer that was lost is told from a
 // write that was refused by the attempt's token: none but its holder writes it.
@@ -145,11 +145,11 @@ func (q *Queue) write(ctx context.Context, key string, r *record, revision uint6
 			return next, nil
 		case ctx.Err() != nil:
 			return 0, ctx.Err()
-		case passing(err):
-			if !pause(ctx, 100*time.Millisecond) {
+		case isTemporary(err):
+			if !sleep(ctx, 100*time.Millisecond) {
 				return 0, ctx.Err()
 			}
-		case !changed(err):
+		case !isRevisionConflict(err):
 			return 0, err
 		}
 		now, e, err := q.read(ctx, key)
@@ -163,20 +163,20 @@ func (q *Queue) write(ctx context.Context, key string, r *record, revision uint6
 		case r.Token != "" && now.Token == r.Token && now.State == Running:
 			revision = e.Revision() // an earlier write of the same attempt, whose answer was lost
 		default:
-			return 0, errTaken
+			return 0, errNotOurs
 		}
 	}
 }
 
-// changed recognises the refusal of a write at a revision that is not the last.
-func changed(err error) bool {
+// isRevisionConflict recognises the refusal of a write at a revision that is not the last.
+func isRevisionConflict(err error) bool {
 	var api jetstream.JetStreamError
 	return errors.As(err, &api) && api.APIError() != nil &&
 		api.APIError().ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence
 }
 
-// short cuts a text that people wrote or errors brought.
-func short(text string) string {
+// shorten cuts a text that people wrote or errors brought.
+func shorten(text string) string {
 	if len(text) <= maxText {
 		return text
 	}

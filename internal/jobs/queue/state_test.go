@@ -22,7 +22,7 @@ import (
 func TestRest(t *testing.T) {
 	for tries, want := range map[int]time.Duration{1: 500 * time.Millisecond, 2: time.Second, 3: 2 * time.Second,
 		5: 8 * time.Second, 6: 15 * time.Second, 34: 15 * time.Second, 1000: 15 * time.Second} {
-		if have := rest(tries); have != want {
+		if have := retryDelay(tries); have != want {
 			t.Errorf("after %d tries %v, want %v", tries, have, want)
 		}
 	}
@@ -33,7 +33,7 @@ func TestShort(t *testing.T) {
 	for text, want := range map[string]string{"": "", strings.Repeat("x", maxText): strings.Repeat("x", maxText),
 		strings.Repeat("x", maxText+1):       strings.Repeat("x", maxText) + " ...",
 		"x" + strings.Repeat("é", maxText/2): "x" + strings.Repeat("é", maxText/2-1) + " ..."} {
-		if have := short(text); have != want || !utf8.ValidString(have) {
+		if have := shorten(text); have != want || !utf8.ValidString(have) {
 			t.Errorf("%d bytes became %d: %.20q", len(text), len(have), have[max(0, len(have)-20):])
 		}
 	}
@@ -96,10 +96,10 @@ func TestPassing(t *testing.T) {
 		jetstream.ErrKeyNotFound:                    false,
 		&nats.APIError{Code: 503, ErrorCode: 10008}: true, nats.ErrStreamNotFound: false,
 	} {
-		if have := passing(err); have != want {
+		if have := isTemporary(err); have != want {
 			t.Errorf("%v passes: %v", err, have)
 		}
-		if is := changed(err); is != strings.Contains(err.Error(), "10071") {
+		if is := isRevisionConflict(err); is != strings.Contains(err.Error(), "10071") {
 			t.Errorf("%v is a write at another revision: %v", err, is)
 		}
 	}
@@ -111,18 +111,18 @@ func TestPersist(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var waits []time.Duration
 		last := time.Now()
-		err := persist(t.Context(), func(context.Context) error {
+		err := retry(t.Context(), func(context.Context) error {
 			waits, last = append(waits, time.Since(last)), time.Now()
 			if len(waits) < 9 {
 				return nats.ErrTimeout
 			}
-			return errTaken
+			return errNotOurs
 		})
 		want := []time.Duration{0, 50, 100, 200, 400, 800, 1600, 2000, 2000}
 		for i := range want {
 			want[i] *= time.Millisecond
 		}
-		if !errors.Is(err, errTaken) || !slices.Equal(waits, want) {
+		if !errors.Is(err, errNotOurs) || !slices.Equal(waits, want) {
 			t.Errorf("%v, %v, want %v", err, waits, want)
 		}
 	})
@@ -135,7 +135,7 @@ func TestPersistAbsent(t *testing.T) {
 		for _, unknown := range []error{jetstream.ErrStreamNotFound, jetstream.ErrBucketNotFound,
 			jetstream.ErrConsumerNotFound, nats.ErrStreamNotFound} {
 			begun := time.Now()
-			err := persist(t.Context(), func(context.Context) error {
+			err := retry(t.Context(), func(context.Context) error {
 				if took := time.Since(begun); took > 20*time.Second && took < 25*time.Second {
 					return nats.ErrTimeout // it has been found meanwhile
 				}
@@ -146,7 +146,7 @@ func TestPersistAbsent(t *testing.T) {
 				t.Errorf("%v: after %v: %v", unknown, took, err)
 			}
 			begun = time.Now()
-			err = persist(t.Context(), func(context.Context) error {
+			err = retry(t.Context(), func(context.Context) error {
 				if time.Since(begun) > 20*time.Second {
 					return nil
 				}
@@ -163,33 +163,33 @@ func TestPersistAbsent(t *testing.T) {
 // in vain does not count. One that has been idle for too long asks no more.
 func TestBegin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shift{w: &Worker{Most: 2}, left: 2}
+		s := &session{w: &Worker{MaxJobs: 2}, left: 2}
 		for i, want := range []bool{true, true, false} {
-			if s.begin() != want {
+			if s.reserve() != want {
 				t.Errorf("number %d of 2 is asked for: %v", i+1, !want)
 			}
 		}
-		s.end(false)
-		if !s.begin() || s.begin() {
+		s.release(false)
+		if !s.reserve() || s.reserve() {
 			t.Error("one that did not come counts")
 		}
-		s.end(true)
-		if s.begin() {
+		s.release(true)
+		if s.reserve() {
 			t.Error("one that is done counts no more")
 		}
-		s = &shift{w: &Worker{Idle: time.Minute}, seen: time.Now()}
+		s = &session{w: &Worker{Idle: time.Minute}, seen: time.Now()}
 		time.Sleep(time.Minute)
-		if !s.begin() {
+		if !s.reserve() {
 			t.Error("no job is asked for before the time is over")
 		}
 		time.Sleep(time.Minute)
-		if !s.begin() {
+		if !s.reserve() {
 			t.Error("beside a job under way none is asked for")
 		}
-		s.end(true)
-		s.end(false)
+		s.release(true)
+		s.release(false)
 		time.Sleep(time.Minute + 1)
-		if s.begin() {
+		if s.reserve() {
 			t.Error("a job is asked for after the time is over")
 		}
 	})

@@ -16,9 +16,9 @@ import (
 
 // task is one attempt at a job, whose worker holds the lease.
 type task struct {
-	shift *shift
-	key   string
-	job   jobs.Job
+	session *session
+	key     string
+	job     jobs.Job
 
 	mu       sync.Mutex
 	record   record
@@ -33,11 +33,11 @@ func (t *task) Job() jobs.Job { return t.job }
 func (t *task) Report(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.text = short(text)
+	t.text = shorten(text)
 }
 
 func (t *task) Open(ctx context.Context, name string) (io.ReadCloser, error) {
-	return t.shift.w.Queue.Open(ctx, name)
+	return t.session.w.Queue.Open(ctx, name)
 }
 
 // set changes the record and writes it.
@@ -46,18 +46,18 @@ func (t *task) set(ctx context.Context, change func(*record)) error {
 	defer t.mu.Unlock()
 	next := t.record
 	change(&next)
-	revision, err := t.shift.w.Queue.write(ctx, t.key, &next, t.revision)
+	revision, err := t.session.w.Queue.write(ctx, t.key, &next, t.revision)
 	if err == nil {
 		t.record, t.revision = next, revision
 	}
 	return err
 }
 
-// beat keeps the lease until ctx ends, and ends the work by stop when it is lost or
+// keepLease keeps the lease until ctx ends, and ends the work by stop when it is lost or
 // the job cancelled.
-func (t *task) beat(ctx context.Context, m jetstream.Msg, stop context.CancelCauseFunc) {
-	every := min(t.shift.lease/4, 5*time.Second)
-	for pause(ctx, every) {
+func (t *task) keepLease(ctx context.Context, m jetstream.Msg, stop context.CancelCauseFunc) {
+	every := min(t.session.lease/4, 5*time.Second)
+	for sleep(ctx, every) {
 		_ = m.InProgress() // a server that is away gets the next one
 		t.mu.Lock()
 		text, told := t.text, t.record.Text
@@ -70,23 +70,23 @@ func (t *task) beat(ctx context.Context, m jetstream.Msg, stop context.CancelCau
 			err = t.check(one)
 		}
 		cancel()
-		if errors.Is(err, errTaken) || errors.Is(err, jetstream.ErrKeyNotFound) {
-			stop(errTaken)
+		if errors.Is(err, errNotOurs) || errors.Is(err, jetstream.ErrKeyNotFound) {
+			stop(errNotOurs)
 			return
 		}
 	}
 }
 
-// check returns errTaken if the job is no longer this attempt's.
+// check returns errNotOurs if the job is no longer this attempt's.
 func (t *task) check(ctx context.Context) error {
-	r, e, err := t.shift.w.Queue.read(ctx, t.key)
+	r, e, err := t.session.w.Queue.read(ctx, t.key)
 	if err != nil {
 		return err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e.Revision() > t.revision && (r.Token != t.record.Token || r.State != Running) {
-		return errTaken
+		return errNotOurs
 	}
 	return nil
 }
@@ -94,10 +94,10 @@ func (t *task) check(ctx context.Context) error {
 // Save stores a checkpoint under a name of its own and then names it in the record,
 // so that a successor finds a whole one at any time.
 func (t *task) Save(ctx context.Context, write func(io.Writer) error) error {
-	q := t.shift.w.Queue
+	q := t.session.w.Queue
 	if ctx.Err() != nil { // the worker stops, and has this left to do
 		var cancel context.CancelFunc
-		ctx, cancel = q.closing(ctx, settle)
+		ctx, cancel = q.closingContext(ctx, settleTimeout)
 		defer cancel()
 	}
 	name := "checkpoint." + t.key + "." + time.Now().UTC().Format("150405.000000000") + t.record.Token
@@ -106,7 +106,7 @@ func (t *task) Save(ctx context.Context, write func(io.Writer) error) error {
 		if len(q.o.Secret) == 0 {
 			return write(w)
 		}
-		h := q.mac(aCheckpoint, t.key)
+		h := q.mac(signedCheckpoint, t.key)
 		if err := write(io.MultiWriter(w, h)); err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (t *task) Save(ctx context.Context, write func(io.Writer) error) error {
 	if err != nil {
 		old = name
 	}
-	q.drop(ctx, old)
+	q.removeObject(ctx, old)
 	return err
 }
 
@@ -132,25 +132,25 @@ func (t *task) Restore(ctx context.Context) (io.ReadCloser, error) {
 	if name == "" {
 		return nil, nil
 	}
-	r, err := t.shift.w.Queue.object(ctx, name)
+	r, err := t.session.w.Queue.openObject(ctx, name)
 	if errors.Is(err, jetstream.ErrObjectNotFound) { // too old; the job begins again
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if len(t.shift.w.Queue.o.Secret) == 0 {
+	if len(t.session.w.Queue.o.Secret) == 0 {
 		return r, nil
 	}
-	return &checked{r, t.shift.w.Queue.mac(aCheckpoint, t.key), signature,
+	return &digestReader{r, t.session.w.Queue.mac(signedCheckpoint, t.key), signature,
 		errors.New("its checkpoint is not signed with this worker's secret: it was changed, or a worker " +
 			"with another secret wrote it; remove the job with 'kindred jobs remove'")}, nil
 }
 
 // finish stores the result and makes it count, once.
 func (t *task) finish(ctx context.Context, out []byte) error {
-	q := t.shift.w.Queue
-	ctx, cancel := q.closing(ctx, 10*time.Minute)
+	q := t.session.w.Queue
+	ctx, cancel := q.closingContext(ctx, 10*time.Minute)
 	defer cancel()
 	object := ""
 	if len(out) > maxInline {
@@ -163,15 +163,15 @@ func (t *task) finish(ctx context.Context, out []byte) error {
 	err := t.set(ctx, func(r *record) {
 		checkpoint = r.Checkpoint
 		r.State, r.Text, r.Error, r.Checkpoint, r.Output = Done, "", "", "", object
-		r.CheckpointSignature, r.OutputSignature = "", q.sign(aResult, t.key, out)
+		r.CheckpointSignature, r.OutputSignature = "", q.sign(signedResult, t.key, out)
 		if object == "" {
 			r.Inline = out
 		}
 	})
 	if err != nil {
-		q.drop(ctx, object)
+		q.removeObject(ctx, object)
 		return err
 	}
-	q.drop(ctx, checkpoint)
+	q.removeObject(ctx, checkpoint)
 	return nil
 }

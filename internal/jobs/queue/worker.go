@@ -22,10 +22,10 @@ type Worker struct {
 	// Name is what others see of it (default: the host's name and the process's
 	// number).
 	Name string
-	// N is the number of jobs at a time (default 1).
-	N int
-	// Most, if positive, ends the work after that many jobs.
-	Most int
+	// Parallel is the number of jobs at a time (default 1).
+	Parallel int
+	// MaxJobs, if positive, ends the work after that many jobs.
+	MaxJobs int
 	// Idle, if positive, ends the work when no job has come for that long.
 	Idle time.Duration
 	// Log, if set, is told what is begun and how it ended. Calls may come at a time.
@@ -44,9 +44,9 @@ func (w *Worker) Work(ctx context.Context) error {
 	cfg := jetstream.ConsumerConfig{Durable: "lane-" + q.lane, FilterSubject: q.subject("*"),
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: q.o.Lease, MaxDeliver: -1, MaxAckPending: 1 << 20}
 	var c jetstream.Consumer
-	begin, cancel := context.WithTimeout(ctx, settle)
+	begin, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
-	err = persist(begin, func(ctx context.Context) (err error) {
+	err = retry(begin, func(ctx context.Context) (err error) {
 		if c, err = q.todo.Consumer(ctx, cfg.Durable); errors.Is(err, jetstream.ErrConsumerNotFound) {
 			c, err = q.todo.CreateOrUpdateConsumer(ctx, cfg)
 		}
@@ -56,17 +56,17 @@ func (w *Worker) Work(ctx context.Context) error {
 		return fmt.Errorf("taking jobs: %w", err)
 	}
 	lease := c.CachedInfo().Config.AckWait
-	s := &shift{w: w, name: name, lease: lease, left: w.Most, seen: time.Now()}
+	s := &session{w: w, name: name, lease: lease, left: w.MaxJobs, seen: time.Now()}
 	var wg sync.WaitGroup
-	for range max(1, w.N) {
-		wg.Go(func() { s.take(ctx, c) })
+	for range max(1, w.Parallel) {
+		wg.Go(func() { s.fetchJobs(ctx, c) })
 	}
 	wg.Wait()
 	return ctx.Err()
 }
 
-// shift is the time that a worker is at work.
-type shift struct {
+// session is the time that a worker is at work.
+type session struct {
 	w     *Worker
 	name  string
 	lease time.Duration
@@ -77,11 +77,11 @@ type shift struct {
 	seen time.Time // of the last job
 }
 
-// begin tells whether another job may be asked for.
-func (s *shift) begin() bool {
+// reserve tells whether another job may be asked for.
+func (s *session) reserve() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.w.Most > 0 && s.left <= 0 {
+	if s.w.MaxJobs > 0 && s.left <= 0 {
 		return false
 	}
 	if s.w.Idle > 0 && s.busy == 0 && time.Since(s.seen) > s.w.Idle {
@@ -92,8 +92,8 @@ func (s *shift) begin() bool {
 	return true
 }
 
-// end takes note of what came of a begin.
-func (s *shift) end(worked bool) {
+// release takes note of what came of a begin.
+func (s *session) release(worked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.busy--
@@ -104,21 +104,21 @@ func (s *shift) end(worked bool) {
 	}
 }
 
-// asked is how long the servers keep a question for a job.
-const asked = 5 * time.Second
+// fetchTimeout is how long the servers keep a question for a job.
+const fetchTimeout = 5 * time.Second
 
 // patience is how long a question may wait for a job: no longer than a worker is idle.
 func (w *Worker) patience() time.Duration {
 	if w.Idle <= 0 {
-		return asked
+		return fetchTimeout
 	}
-	return min(asked, max(w.Idle, 100*time.Millisecond))
+	return min(fetchTimeout, max(w.Idle, 100*time.Millisecond))
 }
 
-// take asks for one job after the other.
-func (s *shift) take(ctx context.Context, c jetstream.Consumer) {
+// fetchJobs asks for one job after the other.
+func (s *session) fetchJobs(ctx context.Context, c jetstream.Consumer) {
 	wait := s.w.patience()
-	for ctx.Err() == nil && s.begin() {
+	for ctx.Err() == nil && s.reserve() {
 		question, answered := context.WithTimeout(ctx, wait)
 		batch, err := c.Fetch(1, jetstream.FetchContext(question))
 		worked := false
@@ -130,14 +130,14 @@ func (s *shift) take(ctx context.Context, c jetstream.Consumer) {
 			err = batch.Error()
 		}
 		answered()
-		s.end(worked)
+		s.release(worked)
 		if err != nil && !worked && !errors.Is(err, context.DeadlineExceeded) {
-			pause(ctx, 200*time.Millisecond) // a server that is away; the connection comes back by itself
+			sleep(ctx, 200*time.Millisecond) // a server that is away; the connection comes back by itself
 		}
 	}
 }
 
-func (s *shift) log(format string, args ...any) {
+func (s *session) log(format string, args ...any) {
 	if s.w.Log != nil {
 		s.w.Log(fmt.Sprintf(format, args...))
 	}
@@ -145,7 +145,7 @@ func (s *shift) log(format string, args ...any) {
 
 // handle does what a message asks for, if that is still to be done. It does not claim the job once the lease has
 // ended: the servers then give the message to another worker, or have ended too.
-func (s *shift) handle(ctx context.Context, m jetstream.Msg) {
+func (s *session) handle(ctx context.Context, m jetstream.Msg) {
 	key := string(m.Data())
 	claiming, cancel := context.WithTimeout(ctx, s.lease)
 	t, err := s.claim(claiming, m, key)
@@ -155,21 +155,22 @@ func (s *shift) handle(ctx context.Context, m jetstream.Msg) {
 	}
 	switch {
 	case errors.Is(err, jetstream.ErrKeyNotFound): // removed meanwhile
-		s.drop(ctx, m, key)
+		s.removeMessage(ctx, m, key)
 	case err != nil:
 		s.log("job %s: %v", key, err)
 		_ = m.NakWithDelay(time.Second)
 	case t == nil: // no longer to be done
-		s.drop(ctx, m, key)
+		s.removeMessage(ctx, m, key)
 	default:
 		s.do(ctx, m, t)
 	}
 }
 
-// drop removes the message of a job that is not to be done. Who submits that job, or tries it again, writes its record
-// and then finds the message still there. So the record is read once more when the message is gone.
-func (s *shift) drop(ctx context.Context, m jetstream.Msg, key string) {
-	ctx, cancel := s.w.Queue.closing(ctx, settle)
+// removeMessage removes the message of a job that is not to be done. Who submits that job, or tries it
+// again, writes its record and then finds the message still there. So the record is read once more when the
+// message is gone.
+func (s *session) removeMessage(ctx context.Context, m jetstream.Msg, key string) {
+	ctx, cancel := s.w.Queue.closingContext(ctx, settleTimeout)
 	defer cancel()
 	if m.DoubleAck(ctx) != nil {
 		return // the message comes again
@@ -180,25 +181,25 @@ func (s *shift) drop(ctx context.Context, m jetstream.Msg, key string) {
 }
 
 // claim makes the job this worker's. It returns nil if it has come to an end.
-func (s *shift) claim(ctx context.Context, m jetstream.Msg, key string) (*task, error) {
+func (s *session) claim(ctx context.Context, m jetstream.Msg, key string) (*task, error) {
 	q := s.w.Queue
 	r, e, err := q.read(ctx, key)
-	if err != nil || r.State.final() {
+	if err != nil || r.State.isFinal() {
 		return nil, err
 	}
 	var text jetstream.KeyValueEntry
-	err = persist(ctx, func(ctx context.Context) (err error) {
+	err = retry(ctx, func(ctx context.Context) (err error) {
 		text, err = q.states.Get(ctx, "job."+key)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	g, err := parseGiven(text.Value())
+	g, err := parseJobValue(text.Value())
 	if err != nil {
 		return nil, err
 	}
-	t := &task{shift: s, key: key, job: g.Job, record: *r}
+	t := &task{session: s, key: key, job: g.Job, record: *r}
 	refused := q.verify(key, g)
 	if r.State == Running { // its worker was silent for too long
 		t.record.Losses++
@@ -215,7 +216,7 @@ func (s *shift) claim(ctx context.Context, m jetstream.Msg, key string) (*task, 
 		}
 	}
 	if refused != nil {
-		t.record.State, t.record.Error = Failed, short(refused.Error())
+		t.record.State, t.record.Error = Failed, shorten(refused.Error())
 	}
 	if t.revision, err = q.write(ctx, key, &t.record, e.Revision()); err != nil {
 		return nil, err
@@ -228,31 +229,31 @@ func (s *shift) claim(ctx context.Context, m jetstream.Msg, key string) (*task, 
 }
 
 // do does a job and settles what came of it.
-func (s *shift) do(ctx context.Context, m jetstream.Msg, t *task) {
+func (s *session) do(ctx context.Context, m jetstream.Msg, t *task) {
 	s.log("%s: begun", t.title())
 	began := time.Now()
 	work, stop := context.WithCancelCause(ctx)
 	beating := make(chan struct{})
 	go func() {
 		defer close(beating)
-		t.beat(work, m, stop)
+		t.keepLease(work, m, stop)
 	}()
 	out, err := s.w.Kinds.Do(work, t)
-	lost := errors.Is(context.Cause(work), errTaken)
+	lost := errors.Is(context.Cause(work), errNotOurs)
 	if err == nil {
 		// The lease is kept up while a large result is on its way.
 		err = t.finish(ctx, out)
-		lost = lost || errors.Is(err, errTaken)
+		lost = lost || errors.Is(err, errNotOurs)
 	}
 	stop(nil)
 	<-beating
-	end, cancel := s.w.Queue.closing(ctx, settle)
+	end, cancel := s.w.Queue.closingContext(ctx, settleTimeout)
 	defer cancel()
 	switch {
 	case lost:
-		s.log("%s: %v", t.title(), errTaken)
-		if r, _, err := s.w.Queue.read(end, t.key); err == nil && r.State.final() {
-			s.drop(end, m, t.key)
+		s.log("%s: %v", t.title(), errNotOurs)
+		if r, _, err := s.w.Queue.read(end, t.key); err == nil && r.State.isFinal() {
+			s.removeMessage(end, m, t.key)
 		}
 	case err == nil:
 		s.log("%s: done in %v", t.title(), time.Since(began).Round(time.Millisecond))
@@ -267,22 +268,22 @@ func (s *shift) do(ctx context.Context, m jetstream.Msg, t *task) {
 }
 
 // fail counts a try, and gives the job up or back.
-func (s *shift) fail(ctx context.Context, m jetstream.Msg, t *task, err error) {
+func (s *session) fail(ctx context.Context, m jetstream.Msg, t *task, err error) {
 	t.set(ctx, func(r *record) {
 		r.Tries++
-		r.State, r.Text, r.Error = Queued, "", short(err.Error())
+		r.State, r.Text, r.Error = Queued, "", shorten(err.Error())
 		if r.Tries >= s.w.Queue.o.Tries {
 			r.State = Failed
 		}
 	})
 	s.log("%s: try %d failed: %v", t.title(), t.record.Tries, err)
 	if t.record.State == Failed {
-		s.drop(ctx, m, t.key)
+		s.removeMessage(ctx, m, t.key)
 		return
 	}
-	_ = m.NakWithDelay(rest(t.record.Tries))
+	_ = m.NakWithDelay(retryDelay(t.record.Tries))
 }
 
-// rest is how long a job that failed waits for its next try: half a second, twice as
+// retryDelay is how long a job that failed waits for its next try: half a second, twice as
 // long each time, at most 15 seconds.
-func rest(tries int) time.Duration { return min(time.Second<<min(tries, 6), time.Minute) / 4 }
+func retryDelay(tries int) time.Duration { return min(time.Second<<min(tries, 6), time.Minute) / 4 }

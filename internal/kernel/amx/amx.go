@@ -17,15 +17,15 @@ import (
 // Int8 reports whether products of 8-bit integers can be used, BFloat16 whether those of
 // bfloat16 can. KINDRED_ISA=avx512, and all that is lower, forbids both. The first call
 // asks the operating system, since tiles make what it saves for a signal larger.
-func Int8() bool { return usable() && hasInt8() }
+func Int8() bool { return isUsable() && hasInt8() }
 
 // BFloat16 is Int8 for products of bfloat16.
-func BFloat16() bool { return usable() && hasBFloat16() }
+func BFloat16() bool { return isUsable() && hasBFloat16() }
 
-var usable = sync.OnceValue(func() bool {
+var isUsable = sync.OnceValue(func() bool {
 	switch strings.ToLower(os.Getenv("KINDRED_ISA")) {
 	case "avx512", "avx2", "go":
 		return false
 	}
-	return hasTiles() && permitted()
+	return hasTiles() && requestPermission()
 })

@@ -2,4 +2,4 @@
 
 package amx
 
-func permitted() bool { return false }
+func requestPermission() bool { return false }

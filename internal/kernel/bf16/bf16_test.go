@@ -484,8 +484,8 @@ func TestForce(t *testing.T) {
 	}
 	for l := Generic; l <= AMX; l++ {
 		restore := Force(l)
-		if have, want := Active(), min(l, available()); have != want || vector() != (want != Generic) {
-			t.Errorf("%v forced is %v, want %v; its kernels convert: %v", l, have, want, vector())
+		if have, want := Active(), min(l, available()); have != want || hasVector() != (want != Generic) {
+			t.Errorf("%v forced is %v, want %v; its kernels convert: %v", l, have, want, hasVector())
 		}
 		inner := Force(Generic)
 		if Active() != Generic {
@@ -501,7 +501,7 @@ func TestForce(t *testing.T) {
 		t.Errorf("%v is in use, and was %v before", Active(), before)
 	}
 	defer simd.Force(simd.AVX2)()
-	if Active() != Generic || vector() {
+	if Active() != Generic || hasVector() {
 		t.Errorf("%v without AVX-512", Active())
 	}
 }

@@ -46,7 +46,7 @@ func Round(dst []uint16, src []float32) {
 	if len(src) == 0 {
 		return
 	}
-	if vector() {
+	if hasVector() {
 		round(&dst[0], &src[0], len(src))
 		return
 	}
@@ -63,7 +63,7 @@ func RoundSteps(dst []uint16, step int, src []float32, srcStep, rows, n int) {
 		return
 	}
 	_, _ = src[(rows-1)*srcStep+n-1], dst[(n-1)/32*step+32*rows-1]
-	if vector() {
+	if hasVector() {
 		roundSteps(&dst[0], 2*step, &src[0], 4*srcStep, rows, n)
 		return
 	}
@@ -88,7 +88,7 @@ func Pairs(dst []uint32, step int, a, b []float32, n int) {
 		return
 	}
 	_ = dst[(n-1)/16*step+15]
-	if vector() {
+	if hasVector() {
 		pairs(&dst[0], 4*step, unsafe.SliceData(a), unsafe.SliceData(b), n)
 		return
 	}
@@ -114,7 +114,7 @@ func Widen(dst []float32, src []uint16) {
 	if len(src) == 0 {
 		return
 	}
-	if vector() {
+	if hasVector() {
 		widen(&dst[0], &src[0], len(src))
 		return
 	}
@@ -129,7 +129,7 @@ func CopySteps(dst []uint16, step int, src []uint16, srcStep, rows, n int) {
 		return
 	}
 	_, _ = src[(rows-1)*srcStep+n-1], dst[(n-1)/32*step+32*rows-1]
-	if vector() {
+	if hasVector() {
 		copySteps(&dst[0], 2*step, &src[0], 2*srcStep, rows, n)
 		return
 	}
@@ -152,7 +152,7 @@ func PairHalves(dst []uint32, step int, a, b []uint16, n int) {
 		return
 	}
 	_ = dst[(n-1)/16*step+15]
-	if vector() {
+	if hasVector() {
 		pairHalves(&dst[0], 4*step, unsafe.SliceData(a), unsafe.SliceData(b), n)
 		return
 	}

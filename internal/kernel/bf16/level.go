@@ -22,8 +22,8 @@ func (l Level) String() string { return [...]string{"go", "avx512", "amx"}[l] }
 // available finds out what the machine has, not before the first use; see amx.BFloat16.
 var available = sync.OnceValue(detect)
 
-// lowered is the level that Force has set, plus one; 0: none.
-var lowered Level
+// forcedLevel is the level that Force has set, plus one; 0: none.
+var forcedLevel Level
 
 // Active returns the level in use. It is plain Go where package simd's is below
 // AVX-512.
@@ -31,21 +31,21 @@ func Active() Level {
 	if simd.Active() < simd.AVX512 {
 		return Generic
 	}
-	if lowered > 0 {
-		return lowered - 1
+	if forcedLevel > 0 {
+		return forcedLevel - 1
 	}
 	return available()
 }
 
-// vector reports whether values are converted by kernels, as they are at all levels but plain
+// hasVector reports whether values are converted by kernels, as they are at all levels but plain
 // Go.
-func vector() bool { return Active() > Generic }
+func hasVector() bool { return Active() > Generic }
 
 // Force makes kernels use the given level, or the highest one available if that
 // is lower, and returns a function that undoes it. It is for tests: no kernel
 // may run meanwhile.
 func Force(l Level) (restore func()) {
-	old := lowered
-	lowered = min(l, available()) + 1
-	return func() { lowered = old }
+	old := forcedLevel
+	forcedLevel = min(l, available()) + 1
+	return func() { forcedLevel = old }
 }

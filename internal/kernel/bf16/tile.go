@@ -93,12 +93,12 @@ func (t *Tile) Run(sums []float32) {
 	t.sum = nil
 }
 
-func at[T any](p *T, off int) *T { return (*T)(unsafe.Add(unsafe.Pointer(p), off)) }
+func addOffset[T any](p *T, off int) *T { return (*T)(unsafe.Add(unsafe.Pointer(p), off)) }
 
 // runGeneric is what Run means.
 func (t *Tile) runGeneric() {
 	for i := range t.Rows {
-		to := int(*at(t.COff, 8*i))
+		to := int(*addOffset(t.COff, 8*i))
 		if to < 0 {
 			continue
 		}
@@ -106,7 +106,7 @@ func (t *Tile) runGeneric() {
 		for j := range t.Cols {
 			var sum float32
 			for s := range t.Steps {
-				a := unsafe.Slice((*uint16)(unsafe.Add(row, *at(t.KOff, 8*s))), StepDepth)
+				a := unsafe.Slice((*uint16)(unsafe.Add(row, *addOffset(t.KOff, 8*s))), StepDepth)
 				b := unsafe.Slice((*uint16)(unsafe.Add(t.B, j/16*t.BTile+4*(s*256+j%16))), 512-2*(j%16))
 				sum = flush(sum + stepSum(a, b))
 			}
@@ -154,10 +154,10 @@ func flush(x float32) float32 {
 func (t *Tile) storeGeneric(to, j int, v float32) {
 	scale, shift := float32(1), float32(0)
 	if t.Scale != nil {
-		scale = *at(t.Scale, 4*j)
+		scale = *addOffset(t.Scale, 4*j)
 	}
 	if t.Shift != nil {
-		shift = *at(t.Shift, 4*j)
+		shift = *addOffset(t.Shift, 4*j)
 	}
 	v = float32(math.FMA(float64(scale), float64(v), float64(shift)))
 	switch {

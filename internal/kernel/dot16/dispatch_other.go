@@ -2,9 +2,9 @@
 
 package dot16
 
-// Fast reports whether the machine has the instructions that make this package
+// IsFast reports whether the machine has the instructions that make this package
 // worth using.
-func Fast() bool { return false }
+func IsFast() bool { return false }
 
 func strip(c []int32, a, b []int16, pairs, panels int) { stripGeneric(c, a, b, pairs, panels) }
 

@@ -10,14 +10,14 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
-// Fast reports whether the machine has the instructions that make this package
+// IsFast reports whether the machine has the instructions that make this package
 // worth using, and simd's choice of level does not forbid them.
-func Fast() bool {
+func IsFast() bool {
 	return simd.Active() == simd.NEON || simd.Active() == simd.AVX512 && cpuid.CPU.Supports(cpuid.AVX512VNNI)
 }
 
 func strip(c []int32, a, b []int16, pairs, panels int) {
-	if Fast() {
+	if IsFast() {
 		stripVector(&c[0], &a[0], &b[0], pairs, panels)
 		return
 	}
@@ -25,7 +25,7 @@ func strip(c []int32, a, b []int16, pairs, panels int) {
 }
 
 func filter(v []float32, mask []uint32, c []int32, row Row, cols *Columns) {
-	if Fast() {
+	if IsFast() {
 		filterVector(&v[0], &c[0], &cols.Scale[0], &cols.Half[0], &cols.Lo[0], row.Scale, row.Half, row.Lo, &mask[0],
 			len(mask))
 		return
@@ -34,7 +34,7 @@ func filter(v []float32, mask []uint32, c []int32, row Row, cols *Columns) {
 }
 
 func best(v []float32, c []int32, rowScale float32, cols *Columns, base int32, top *Top) {
-	if Fast() {
+	if IsFast() {
 		bestVector(&v[0], &c[0], &cols.Scale[0], &cols.Half[0], rowScale, base, (*byte)(unsafe.Pointer(top)), len(c)/16)
 		return
 	}
@@ -42,7 +42,7 @@ func best(v []float32, c []int32, rowScale float32, cols *Columns, base int32, t
 }
 
 func squaredDistance(x, y []float32, sum *[16]float64) {
-	if Fast() {
+	if IsFast() {
 		squaredDistanceVector(&x[0], &y[0], len(x)/16, sum)
 		return
 	}
@@ -50,7 +50,7 @@ func squaredDistance(x, y []float32, sum *[16]float64) {
 }
 
 func dot(x, y []float32, sum *[16]float64) {
-	if Fast() {
+	if IsFast() {
 		dotVector(&x[0], &y[0], len(x)/16, sum)
 		return
 	}
@@ -58,7 +58,7 @@ func dot(x, y []float32, sum *[16]float64) {
 }
 
 func accumulate(sum []float64, x []float32) {
-	if Fast() {
+	if IsFast() {
 		accumulateVector(&sum[0], &x[0], len(x)/16)
 		return
 	}

@@ -168,10 +168,10 @@ func TestExactSumsHaveTheSameBitsOnEveryMachine(t *testing.T) {
 			a[i-m] += float64(d * d)
 			b[i-m] += float64(float64(x[i]) * float64(y[i]))
 		}
-		if got, want := SquaredDistance(x, y), total(&a); got != want || math.Abs(got-dd) > 1e-12*dd {
+		if got, want := SquaredDistance(x, y), sumLanes(&a); got != want || math.Abs(got-dd) > 1e-12*dd {
 			t.Errorf("%d values: squared distance %v, in plain Go %v, in one sum %v", n, got, want, dd)
 		}
-		if got, want := Dot(x, y), total(&b); got != want || math.Abs(got-xy) > 1e-12*abs {
+		if got, want := Dot(x, y), sumLanes(&b); got != want || math.Abs(got-xy) > 1e-12*abs {
 			t.Errorf("%d values: product %v, in plain Go %v, in one sum %v", n, got, want, xy)
 		}
 	}

@@ -14,7 +14,7 @@ func SquaredDistance(x, y []float32) float64 {
 		d := float64(v) - float64(y[n+i])
 		sum[i] += float64(d * d)
 	}
-	return total(&sum)
+	return sumLanes(&sum)
 }
 
 // Dot returns the sum of x[i] y[i] in float64, under the same conditions.
@@ -28,7 +28,7 @@ func Dot(x, y []float32) float64 {
 	for i, v := range x[n:] {
 		sum[i] += float64(float64(v) * float64(y[n+i]))
 	}
-	return total(&sum)
+	return sumLanes(&sum)
 }
 
 // Accumulate adds x[i] to sum[i], with the same bits on every machine. sum must be at
@@ -48,9 +48,9 @@ func accumulateGeneric(sum []float64, x []float32) {
 	}
 }
 
-// total adds the lanes in halves: 8 and 8, then 4 and 4, 2 and 2, 1 and 1. It is written
+// sumLanes adds the lanes in halves: 8 and 8, then 4 and 4, 2 and 2, 1 and 1. It is written
 // out because a loop goes through memory, which took as long as the rest of a distance.
-func total(sum *[16]float64) float64 {
+func sumLanes(sum *[16]float64) float64 {
 	a := (sum[0] + sum[8]) + (sum[4] + sum[12])
 	b := (sum[1] + sum[9]) + (sum[5] + sum[13])
 	c := (sum[2] + sum[10]) + (sum[6] + sum[14])

@@ -27,7 +27,7 @@ func SquareAbout(x []float32, m []float64) float64 {
 		squareAbout(x[:n], m[:n], &sum)
 	}
 	squareAboutGeneric(x[n:], m[n:], &sum)
-	return total(&sum)
+	return sumLanes(&sum)
 }
 
 // squareAboutGeneric keeps compilers from fusing by a conversion.

@@ -21,7 +21,7 @@ func TestShift(t *testing.T) {
 		}
 		var sum [16]float64
 		squareAboutGeneric(x, m, &sum)
-		if got, want := SquareAbout(x, m), total(&sum); got != want {
+		if got, want := SquareAbout(x, m), sumLanes(&sum); got != want {
 			t.Errorf("%d values: square %v, want %v", n, got, want)
 		}
 	}

@@ -20,7 +20,7 @@ func TestTotal(t *testing.T) {
 				want[i] += want[i+half]
 			}
 		}
-		if have := total(&lanes); math.Float64bits(have) != math.Float64bits(want[0]) {
+		if have := sumLanes(&lanes); math.Float64bits(have) != math.Float64bits(want[0]) {
 			t.Fatalf("%v, want %v", have, want[0])
 		}
 	}

@@ -9,15 +9,15 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
-// Fast reports whether the machine has the instructions that make this package worth
+// IsFast reports whether the machine has the instructions that make this package worth
 // using, and simd's choice of level does not forbid them.
-func Fast() bool {
+func IsFast() bool {
 	return simd.Active() == simd.AVX512 && cpuid.CPU.Supports(cpuid.AVX512VNNI)
 }
 
 func strip(c []int32, a []int8, bias []int32, b []uint8, steps, panels int) {
 	switch {
-	case !Fast():
+	case !IsFast():
 		stripGeneric(c, a, bias, b, steps, panels)
 	case amx.Int8():
 		stripMatrix(c, a, bias, b, steps, panels)
@@ -32,7 +32,7 @@ func stripMatrix(c []int32, a []int8, bias []int32, b []uint8, steps, panels int
 }
 
 func place(w, x, m []float32, f float32, sums *[48]float32) {
-	if Fast() {
+	if IsFast() {
 		placeAVX512(&w[0], &x[0], &m[0], f, len(w)/16, sums)
 		return
 	}
@@ -40,7 +40,7 @@ func place(w, x, m []float32, f float32, sums *[48]float32) {
 }
 
 func quantize(q []int8, w []float32, s, unit float32, lost *[16]float32, sum *[16]int32) {
-	if Fast() {
+	if IsFast() {
 		quantizeAVX512(&q[0], &w[0], s, unit, len(w)/16, lost, sum)
 		return
 	}
@@ -48,7 +48,7 @@ func quantize(q []int8, w []float32, s, unit float32, lost *[16]float32, sum *[1
 }
 
 func squaredDistance(x, y []float32) float32 {
-	if Fast() {
+	if IsFast() {
 		return squaredDistanceAVX512(&x[0], &y[0], len(x)/32)
 	}
 	return squaredDistanceGeneric(x, y)
@@ -56,7 +56,7 @@ func squaredDistance(x, y []float32) float32 {
 
 // squaredDistances reports whether it has computed them. Rows have whole blocks of 32.
 func squaredDistances(dst, x, y []float32, stride int, at []int32) bool {
-	if !Fast() {
+	if !IsFast() {
 		return false
 	}
 	squaredDistancesAVX512(&dst[0], &x[0], &y[0], 4*stride, &at[0], len(at), len(x)/16)

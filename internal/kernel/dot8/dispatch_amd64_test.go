@@ -8,7 +8,7 @@ type stripFunc = func(c []int32, a []int8, bias []int32, b []uint8, steps, panel
 
 // fast adds the kernels of this machine.
 func fast(all map[string]stripFunc) {
-	if !Fast() {
+	if !IsFast() {
 		return
 	}
 	all["vnni"] = func(c []int32, a []int8, bias []int32, b []uint8, steps, panels int) {

@@ -2,9 +2,9 @@
 
 package dot8
 
-// Fast reports whether the machine has the instructions that make this package worth
+// IsFast reports whether the machine has the instructions that make this package worth
 // using.
-func Fast() bool { return false }
+func IsFast() bool { return false }
 
 func strip(c []int32, a []int8, bias []int32, b []uint8, steps, panels int) {
 	stripGeneric(c, a, bias, b, steps, panels)

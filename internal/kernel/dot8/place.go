@@ -24,7 +24,7 @@ func Place(w, x, m []float32, f float32) Placed {
 		place(w[:n], x[:n], m[:n], f, &sums)
 	}
 	placeGeneric(w[n:], x[n:], m[n:], f, &sums)
-	p := Placed{Square: float64(total(sums[:16])), Dot: float64(total(sums[16:32]))}
+	p := Placed{Square: float64(sumLanes(sums[:16])), Dot: float64(sumLanes(sums[16:32]))}
 	for _, v := range sums[32:] {
 		p.Largest = max(p.Largest, v)
 	}
@@ -44,8 +44,8 @@ func placeGeneric(w, x, m []float32, f float32, sums *[48]float32) {
 	}
 }
 
-// total adds 16 lanes by halves.
-func total(lanes []float32) float32 {
+// sumLanes adds 16 lanes by halves.
+func sumLanes(lanes []float32) float32 {
 	var s [16]float32
 	copy(s[:], lanes)
 	for half := 8; half > 0; half /= 2 {
@@ -94,7 +94,7 @@ func Quantize(q []int8, w []float32, p Placed, length float64) Code {
 	// What the sums may have lost themselves.
 	rel := 1 + 0x1p-22*float64(d+64)
 	c.Norm = float64(math.Sqrt(p.Square)*rel) + slack(0, length, d)
-	c.Loss = float64(math.Sqrt(float64(total(lost[:])))*rel) + slack(c.Norm, length, d)
+	c.Loss = float64(math.Sqrt(float64(sumLanes(lost[:])))*rel) + slack(c.Norm, length, d)
 	return c
 }
 

@@ -16,12 +16,12 @@ const MaxDim = 1 << 17
 // what they leave open.
 const fewest = 48
 
-// Suits reports whether rows of d coordinates are worth coding in 8 bits where products of
+// IsSuited reports whether rows of d coordinates are worth coding in 8 bits where products of
 // these are fast. What is kept in files depends on it.
-func Suits(d int) bool { return d >= fewest && d <= MaxDim }
+func IsSuited(d int) bool { return d >= fewest && d <= MaxDim }
 
-// Worth reports whether it is worth multiplying rows of d coordinates by this package here.
-func Worth(d int) bool { return Fast() && Suits(d) }
+// IsWorthwhile reports whether it is worth multiplying rows of d coordinates by this package here.
+func IsWorthwhile(d int) bool { return IsFast() && IsSuited(d) }
 
 // step is how many coordinates the kernel takes at a time: packed rows are as long as
 // a whole number of steps.

@@ -56,17 +56,17 @@ func NewDepthFilters(w []int8, channels, taps int) *DepthFilters {
 		lift: make([]int32, blocks*depthBlock)}
 	for c := range channels {
 		for t := range taps {
-			at := ((c/depthBlock*groups+t/groupTaps)*depthBlock + place(c%depthBlock)) * groupTaps
+			at := ((c/depthBlock*groups+t/groupTaps)*depthBlock + blockPosition(c%depthBlock)) * groupTaps
 			f.w[at+t%groupTaps] = w[c*taps+t]
-			f.lift[c/depthBlock*depthBlock+place(c%depthBlock)] += 128 * int32(w[c*taps+t])
+			f.lift[c/depthBlock*depthBlock+blockPosition(c%depthBlock)] += 128 * int32(w[c*taps+t])
 		}
 	}
 	return f
 }
 
-// place is where the kernel has channel c of a block: what interleaving the bytes of
+// blockPosition is where the kernel has channel c of a block: what interleaving the bytes of
 // vectors within their quarters makes of it.
-func place(c int) int { return c/4%4*16 + c/16*4 + c%4 }
+func blockPosition(c int) int { return c/4%4*16 + c/16*4 + c%4 }
 
 // SetTaps says how far from a position's first byte its taps lie, in bytes.
 func (f *DepthFilters) SetTaps(off []int64) {
@@ -82,7 +82,7 @@ func (f *DepthFilters) SetTaps(off []int64) {
 // SetAffine sets the scale and shift of each channel.
 func (f *DepthFilters) SetAffine(scale, shift []float32) {
 	for c := range f.channels {
-		at := c/depthBlock*depthBlock + place(c%depthBlock)
+		at := c/depthBlock*depthBlock + blockPosition(c%depthBlock)
 		f.scale[at], f.shift[at] = scale[c], shift[c]
 	}
 }
@@ -105,20 +105,20 @@ func (d *Depthwise) Run(f *DepthFilters) {
 		d.mask = math.MaxUint64 >> ((depthBlock - f.channels%depthBlock) % depthBlock)
 		d.whole()
 	default:
-		d.inUnits(f, level)
+		d.runUnits(f, level)
 	}
 }
 
 // begin has a kernel begin with channel c, a multiple of 8, of those that d begins with.
 func (d *Depthwise) begin(f *DepthFilters, c int) {
-	first := c/depthBlock*depthBlock + place(c%depthBlock)
-	d.X, d.Y = at(d.X, c), at(d.Y, c)
+	first := c/depthBlock*depthBlock + blockPosition(c%depthBlock)
+	d.X, d.Y = addOffset(d.X, c), addOffset(d.Y, c)
 	d.w = &f.w[(c/depthBlock*(f.groups-1)*depthBlock+first)*groupTaps]
 	d.scale, d.shift, d.lift = &f.scale[first], &f.shift[first], &f.lift[first]
 }
 
-// inUnits computes whole units of channels, then eights, then what is left.
-func (d *Depthwise) inUnits(f *DepthFilters, level Level) {
+// runUnits computes whole units of channels, then eights, then what is left.
+func (d *Depthwise) runUnits(f *DepthFilters, level Level) {
 	c := 0
 	for ; c+depthUnit <= f.channels; c += depthUnit {
 		part := *d
@@ -140,16 +140,17 @@ func (d *Depthwise) generic(f *DepthFilters, first int) {
 	sums := make([]int32, f.channels)
 	for q := range d.N {
 		clear(sums)
-		x, y := at(d.X, q*d.XStep), unsafe.Slice(at(d.Y, q*d.YStep), f.channels)
+		x, y := addOffset(d.X, q*d.XStep), unsafe.Slice(addOffset(d.Y, q*d.YStep), f.channels)
 		for t := range f.taps {
-			row := unsafe.Slice(at(x, int(f.off[t])), f.channels)
+			row := unsafe.Slice(addOffset(x, int(f.off[t])), f.channels)
 			for c := first; c < f.channels; c++ {
-				w := ((c/depthBlock*f.groups+t/groupTaps)*depthBlock+place(c%depthBlock))*groupTaps + t%groupTaps
+				w := ((c/depthBlock*f.groups+t/groupTaps)*depthBlock+blockPosition(c%depthBlock))*groupTaps +
+					t%groupTaps
 				sums[c] += int32(row[c]) * int32(f.w[w])
 			}
 		}
 		for c := first; c < f.channels; c++ {
-			at := c/depthBlock*depthBlock + place(c%depthBlock)
+			at := c/depthBlock*depthBlock + blockPosition(c%depthBlock)
 			v := float32(float32(sums[c])*f.scale[at]) + f.shift[at]
 			y[c] = toByte(clamp(v, d.Lo, d.Hi))
 		}

@@ -36,16 +36,16 @@ var ceiling = VNNI
 var highest = [...]Level{simd.Generic: Generic, simd.NEON: SDOT, simd.AVX2: AVXVNNI, simd.AVX512: VNNI}
 
 // Active returns the level in use: the machine's highest that package simd's choice allows.
-func Active() Level { return pick(min(ceiling, highest[simd.Active()]), machine()) }
+func Active() Level { return highestUpTo(min(ceiling, highest[simd.Active()]), machine()) }
 
-// pick returns the highest of levels that is not above top.
-func pick(top Level, levels uint) Level {
+// highestUpTo returns the highest of levels that is not above top.
+func highestUpTo(top Level, levels uint) Level {
 	for top > Generic && levels>>top&1 == 0 {
 		top--
 	}
 	return top
 }
 
-// Fast reports whether the level in use has an instruction that multiplies bytes and sums four
+// IsFast reports whether the level in use has an instruction that multiplies bytes and sums four
 // products in 32 bits. Without one 8 bits are not faster than float32.
-func Fast() bool { return Active() == SDOT || Active() >= AVXVNNI }
+func IsFast() bool { return Active() == SDOT || Active() >= AVXVNNI }

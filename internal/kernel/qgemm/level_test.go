@@ -14,7 +14,7 @@ func TestPick(t *testing.T) {
 		{VNNI, iceLake | 1<<AVXVNNI, VNNI}, {AVXVNNI, iceLake | 1<<AVXVNNI, AVXVNNI},
 		{VNNI, 1 << AVX2, AVX2}, {VNNI, 0, Generic}, {SDOT, 1 << SDOT, SDOT}, {Generic, 1 << SDOT, Generic},
 	} {
-		if got := pick(c.top, c.levels); got != c.want {
+		if got := highestUpTo(c.top, c.levels); got != c.want {
 			t.Errorf("pick(%v, %b) = %v, want %v", c.top, c.levels, got, c.want)
 		}
 	}

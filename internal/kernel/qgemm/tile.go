@@ -76,14 +76,14 @@ func (t *Tile) Run() {
 	if level := Active(); level == VNNI {
 		t.whole()
 	} else {
-		t.inBlocks(level)
+		t.runBlocks(level)
 	}
 }
 
-func at[T any](p *T, off int) *T { return (*T)(unsafe.Add(unsafe.Pointer(p), off)) }
+func addOffset[T any](p *T, off int) *T { return (*T)(unsafe.Add(unsafe.Pointer(p), off)) }
 
-// inBlocks computes the tile block by block, the sums apart from what follows them.
-func (t *Tile) inBlocks(level Level) {
+// runBlocks computes the tile block by block, the sums apart from what follows them.
+func (t *Tile) runBlocks(level Level) {
 	var room [(BlockRows + 1) * BlockCols]int32 // the last row is what sums begin with, if a level needs that
 	b := *t
 	b.sum = &room[0]
@@ -93,7 +93,7 @@ func (t *Tile) inBlocks(level Level) {
 		b.prepare()
 	}
 	for block := range t.blocks {
-		b.AOff, b.COff = at(t.AOff, 8*BlockRows*block), at(t.COff, 8*BlockRows*block)
+		b.AOff, b.COff = addOffset(t.AOff, 8*BlockRows*block), addOffset(t.COff, 8*BlockRows*block)
 		if level == Generic {
 			b.sumsGeneric()
 		} else {
@@ -104,7 +104,7 @@ func (t *Tile) inBlocks(level Level) {
 			continue
 		}
 		for i := range BlockRows {
-			if to := *at(b.COff, 8*i); to >= 0 {
+			if to := *addOffset(b.COff, 8*i); to >= 0 {
 				b.storeGeneric(room[BlockCols*i:][:t.Cols], stored, int(to))
 			}
 		}
@@ -115,12 +115,12 @@ func (t *Tile) inBlocks(level Level) {
 func (t *Tile) sumsGeneric() {
 	wide := 4 * Columns(t.Cols)
 	for i := range BlockRows {
-		sum := unsafe.Slice(at(t.sum, 4*BlockCols*i), BlockCols)[:t.Cols]
+		sum := unsafe.Slice(addOffset(t.sum, 4*BlockCols*i), BlockCols)[:t.Cols]
 		clear(sum)
-		row := unsafe.Add(t.A, *at(t.AOff, 8*i))
+		row := unsafe.Add(t.A, *addOffset(t.AOff, 8*i))
 		b := unsafe.Slice((*int8)(t.B), t.Runs*t.Quads*wide)
 		for r := range t.Runs {
-			a := unsafe.Slice((*uint8)(unsafe.Add(row, *at(t.KOff, 8*r))), 4*t.Quads)
+			a := unsafe.Slice((*uint8)(unsafe.Add(row, *addOffset(t.KOff, 8*r))), 4*t.Quads)
 			for ; len(a) > 0; a, b = a[4:], b[wide:] {
 				a0, a1, a2, a3 := int32(a[0]), int32(a[1]), int32(a[2]), int32(a[3])
 				if a0|a1|a2|a3 == 0 {

@@ -15,11 +15,11 @@ func width() int {
 	return 0
 }
 
-// wide reports whether there are kernels of 16 lanes, as some are nothing else.
-func wide() bool { return simd.Active() == simd.AVX512 }
+// hasWide reports whether there are kernels of 16 lanes, as some are nothing else.
+func hasWide() bool { return simd.Active() == simd.AVX512 }
 
 func maxBelow(x []float32, limit float32, val *[16]float32, idx *[16]int32) {
-	if wide() {
+	if hasWide() {
 		maxBelowAVX512(&x[0], len(x), limit, &val[0], &idx[0])
 	} else {
 		maxBelowAVX2(&x[0], len(x), limit, &val[0], &idx[0])
@@ -35,7 +35,7 @@ func absAbove(x []float32, lo float32, dst []int32) int {
 }
 
 func expSum(dst, x []float32, a, b float32, sum *[16]float32) {
-	if wide() {
+	if hasWide() {
 		expSumAVX512(&dst[0], &x[0], len(x), a, b, &sum[0])
 	} else {
 		expSumAVX2(&dst[0], &x[0], len(x), a, b, &sum[0])

@@ -7,13 +7,13 @@ import "github.com/kindred-ml/kindred/internal/kernel/simd"
 // width returns the number of lanes of the kernels in use, 0 for plain Go. Those for
 // NEON go through four registers at a time.
 func width() int {
-	if wide() {
+	if hasWide() {
 		return 16
 	}
 	return 0
 }
 
-func wide() bool { return simd.Active() == simd.NEON }
+func hasWide() bool { return simd.Active() == simd.NEON }
 
 func maxBelow(x []float32, limit float32, val *[16]float32, idx *[16]int32) {
 	maxBelowNEON(&x[0], len(x), limit, &val[0], &idx[0])

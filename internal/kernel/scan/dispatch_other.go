@@ -4,7 +4,7 @@ package scan
 
 func width() int { return 0 }
 
-func wide() bool { return false }
+func hasWide() bool { return false }
 
 func maxBelow(x []float32, limit float32, val *[16]float32, idx *[16]int32) { panic(noVector) }
 

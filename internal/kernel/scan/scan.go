@@ -42,11 +42,11 @@ func Largest(x []float32) float32 {
 }
 
 // Between writes the indices i with lo < x[i] < hi, ascending, to dst[:0] and
-// returns it. dst must have capacity for Room(len(x)).
+// returns it. dst must have capacity for ListCap(len(x)).
 func Between(x []float32, lo, hi float32, dst []int32) []int32 {
 	dst = dst[:cap(dst)]
 	n, from := 0, 0
-	if wide() && len(x) >= 16 {
+	if hasWide() && len(x) >= 16 {
 		check(x, dst)
 		from = len(x) / 16 * 16
 		n = between(x[:from], lo, hi, dst)
@@ -61,11 +61,11 @@ func Between(x []float32, lo, hi float32, dst []int32) []int32 {
 }
 
 // AbsAbove writes the indices i with |x[i]| > lo, ascending, to dst[:0] and
-// returns it. dst must have capacity for Room(len(x)).
+// returns it. dst must have capacity for ListCap(len(x)).
 func AbsAbove(x []float32, lo float32, dst []int32) []int32 {
 	dst = dst[:cap(dst)]
 	n, from := 0, 0
-	if wide() && len(x) >= 16 {
+	if hasWide() && len(x) >= 16 {
 		check(x, dst)
 		from = len(x) / 16 * 16
 		n = absAbove(x[:from], lo, dst)
@@ -83,7 +83,7 @@ func AbsAbove(x []float32, lo float32, dst []int32) []int32 {
 func AbsMax(x []float32) float32 {
 	var best float32
 	from := 0
-	if wide() && len(x) >= 16 {
+	if hasWide() && len(x) >= 16 {
 		from = len(x) / 16 * 16
 		var val [16]float32
 		absMax(x[:from], &val)
@@ -107,7 +107,7 @@ func AbsMax(x []float32) float32 {
 func AbsBelowSum(x []float32, most float32) float32 {
 	var sum [16]float32
 	from := 0
-	if wide() && len(x) >= 16 {
+	if hasWide() && len(x) >= 16 {
 		from = len(x) / 16 * 16
 		absBelowSum(x[:from], most, &sum)
 	}
@@ -126,12 +126,12 @@ func AbsBelowSum(x []float32, most float32) float32 {
 	return total
 }
 
-// Room returns the capacity that a list of up to n indices needs: kernels write
+// ListCap returns the capacity that a list of up to n indices needs: kernels write
 // whole registers.
-func Room(n int) int { return n + 16 }
+func ListCap(n int) int { return n + 16 }
 
 func check(x []float32, dst []int32) {
-	if len(dst) < Room(len(x)) {
+	if len(dst) < ListCap(len(x)) {
 		panic("scan: no room for the indices")
 	}
 }

@@ -56,7 +56,7 @@ func TestBetweenAndAbsAbove(t *testing.T) {
 		rng := rand.New(rand.NewPCG(2, 1))
 		for n := range 300 {
 			x := values(rng, n, n%5)
-			buf := make([]int32, Room(n)+4)
+			buf := make([]int32, ListCap(n)+4)
 			for i := range buf {
 				buf[i] = 12345
 			}
@@ -69,13 +69,13 @@ func TestBetweenAndAbsAbove(t *testing.T) {
 					large = append(large, int32(i))
 				}
 			}
-			if got := Between(x, -1, 2, buf[:0:Room(n)]); !slices.Equal(got, inside) {
+			if got := Between(x, -1, 2, buf[:0:ListCap(n)]); !slices.Equal(got, inside) {
 				t.Fatalf("n %d: between %v, want %v", n, got, inside)
 			}
-			if got := AbsAbove(x, 1.5, buf[:0:Room(n)]); !slices.Equal(got, large) {
+			if got := AbsAbove(x, 1.5, buf[:0:ListCap(n)]); !slices.Equal(got, large) {
 				t.Fatalf("n %d: above %v, want %v", n, got, large)
 			}
-			for _, v := range buf[Room(n):] {
+			for _, v := range buf[ListCap(n):] {
 				if v != 12345 {
 					t.Fatalf("n %d: written past the room", n)
 				}

@@ -25,5 +25,5 @@ func (b Bounds) apply(v float32) float32 {
 	return v
 }
 
-// flat reports whether the activation has derivative 0 where its result is y.
-func (b Bounds) flat(y float32) bool { return y <= b.Lo || y >= b.Hi }
+// isFlat reports whether the activation has derivative 0 where its result is y.
+func (b Bounds) isFlat(y float32) bool { return y <= b.Lo || y >= b.Hi }

@@ -53,8 +53,8 @@ func (d *DepthwiseBand) Forward() {
 	for p := range d.Rows {
 		for i := range d.N {
 			for c := 0; c < d.C; c += 4 {
-				s := d.Act.apply(float32(d.sum(p, i, c)**at(d.Scale, c)) + *at(d.Shift, c))
-				*val(d.Y, p*d.YRow+i*d.YStep+c) = s
+				s := d.Act.apply(float32(d.sum(p, i, c)**addOffset(d.Scale, c)) + *addOffset(d.Shift, c))
+				*valueAt(d.Y, p*d.YRow+i*d.YStep+c) = s
 			}
 		}
 	}
@@ -64,12 +64,12 @@ func (d *DepthwiseBand) Forward() {
 func (d *DepthwiseBand) sum(p, i, c int) float32 {
 	var s float32
 	for r := range 3 {
-		row := *at(d.X, 8*(p*d.Stride+r))
+		row := *addOffset(d.X, 8*(p*d.Stride+r))
 		for t := range 3 {
 			if i+t == 0 && d.Left == Outside || i == d.N-1 && t == 2 && d.Right == Outside {
 				continue
 			}
-			s += *val(row, d.before+(i*d.Stride+t)*d.C+c) * *val(d.W, (r*3+t)*d.C+c)
+			s += *valueAt(row, d.before+(i*d.Stride+t)*d.C+c) * *valueAt(d.W, (r*3+t)*d.C+c)
 		}
 	}
 	return s

@@ -32,13 +32,13 @@ func (d *Depthwise) Forward() {
 			var s float32
 			for r := range d.Taps {
 				for t := range d.TapsW {
-					s += *val(d.X, i*d.XStep+r*d.XRow+t*d.C+c) * *val(d.W, (r*d.TapsW+t)*d.C+c)
+					s += *valueAt(d.X, i*d.XStep+r*d.XRow+t*d.C+c) * *valueAt(d.W, (r*d.TapsW+t)*d.C+c)
 				}
 			}
 			if d.Scale != nil {
-				s = d.Act.apply(float32(s**at(d.Scale, c)) + *at(d.Shift, c))
+				s = d.Act.apply(float32(s**addOffset(d.Scale, c)) + *addOffset(d.Shift, c))
 			}
-			*val(d.Y, i*d.YStep+c) = s
+			*valueAt(d.Y, i*d.YStep+c) = s
 		}
 	}
 }
@@ -51,9 +51,9 @@ func (d *Depthwise) Weights() {
 	for r := range d.Taps {
 		for t := range d.TapsW {
 			for c := 0; c < d.C; c += 4 {
-				w := val(d.W, (r*d.TapsW+t)*d.C+c)
+				w := valueAt(d.W, (r*d.TapsW+t)*d.C+c)
 				for i := range d.N {
-					*w += *val(d.X, i*d.XStep+r*d.XRow+t*d.C+c) * *val(d.Y, i*d.YStep+c)
+					*w += *valueAt(d.X, i*d.XStep+r*d.XRow+t*d.C+c) * *valueAt(d.Y, i*d.YStep+c)
 				}
 			}
 		}

@@ -78,7 +78,7 @@ func Mask(dy, y []float32, act Bounds) {
 		return
 	}
 	for i, v := range y {
-		if act.flat(v) {
+		if act.isFlat(v) {
 			dy[i] = 0
 		}
 	}
@@ -96,7 +96,7 @@ func NormGrad(dx, dy, x, p, q, r, c []float32, act Bounds) {
 		dx, dy, x := dx[i:i+cols], dy[i:i+cols], x[i:i+cols]
 		for j, v := range x {
 			g := p[j]*dy[j] + q[j]*(v-c[j]) + r[j]
-			if act.flat(v) {
+			if act.isFlat(v) {
 				g = 0
 			}
 			dx[j] = g
@@ -171,7 +171,7 @@ func NormSums(sum, dot, dy, y, x, c []float32, act Bounds) {
 	}
 	for i := range dy {
 		j := i % cols
-		if !linear && act.flat(y[i]) {
+		if !linear && act.isFlat(y[i]) {
 			dy[i] = 0
 		}
 		sum[j] += dy[i]
@@ -192,7 +192,7 @@ func NormGradOf(dx, dy, x, p, q, r, c, a, b []float32, act Bounds) {
 		dx, dy, x := dx[i:i+cols], dy[i:i+cols], x[i:i+cols]
 		for j, v := range x {
 			g := dy[j]
-			if act.flat(a[j]*v + b[j]) {
+			if act.isFlat(a[j]*v + b[j]) {
 				g = 0
 			}
 			dx[j] = p[j]*g + q[j]*(v-c[j]) + r[j]
@@ -213,7 +213,7 @@ func NormSumsOf(sum, dot, dy, x, c, a, b []float32, act Bounds) {
 	}
 	for i, g := range dy {
 		j := i % cols
-		if act.flat(a[j]*x[i] + b[j]) {
+		if act.isFlat(a[j]*x[i] + b[j]) {
 			g = 0
 		}
 		sum[j] += g

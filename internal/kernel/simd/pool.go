@@ -22,12 +22,12 @@ func (p *Pool) windows(y []float32) int {
 	return n
 }
 
-// whole reports whether the channels fill vector registers.
-func (p *Pool) whole() bool { return p.C%(TileCols()/2) == 0 }
+// fillsVectors reports whether the channels fill vector registers.
+func (p *Pool) fillsVectors() bool { return p.C%(TileCols()/2) == 0 }
 
-// at returns the position of the value that Index names for element i of a
+// positionOf returns the position of the value that Index names for element i of a
 // matrix of windows.
-func (p *Pool) at(i, which int) *float32 {
+func (p *Pool) positionOf(i, which int) *float32 {
 	j := i/p.C*2*p.C + which&1*p.C + i%p.C
 	if which < 2 {
 		return &p.X0[j]
@@ -36,10 +36,10 @@ func (p *Pool) at(i, which int) *float32 {
 }
 
 func (p *Pool) largest(i int, value func(x float32) float32) float32 {
-	best := value(*p.at(i, 0))
+	best := value(*p.positionOf(i, 0))
 	p.Index[i] = 0
 	for k := 1; k < 4; k++ {
-		if v := value(*p.at(i, k)); v > best || v != v {
+		if v := value(*p.positionOf(i, k)); v > best || v != v {
 			best, p.Index[i] = v, uint8(k)
 		}
 	}
@@ -49,7 +49,7 @@ func (p *Pool) largest(i int, value func(x float32) float32) float32 {
 // Max sets y to the largest of each window.
 func (p *Pool) Max(y []float32) {
 	n := p.windows(y)
-	if n == 0 || p.whole() && maxPool(n, p.C, &p.Index[0], &p.X0[0], &p.X1[0], &y[0]) {
+	if n == 0 || p.fillsVectors() && maxPool(n, p.C, &p.Index[0], &p.X0[0], &p.X1[0], &y[0]) {
 		return
 	}
 	for i := range y {
@@ -61,14 +61,14 @@ func (p *Pool) Max(y []float32) {
 // largest, which becomes dy.
 func (p *Pool) MaxGrad(dy []float32) {
 	n := p.windows(dy)
-	if n == 0 || p.whole() && maxPoolGrad(n, p.C, &p.Index[0], &p.X0[0], &p.X1[0], &dy[0]) {
+	if n == 0 || p.fillsVectors() && maxPoolGrad(n, p.C, &p.Index[0], &p.X0[0], &p.X1[0], &dy[0]) {
 		return
 	}
 	for i, g := range dy {
 		for k := range 4 {
-			*p.at(i, k) = 0
+			*p.positionOf(i, k) = 0
 		}
-		*p.at(i, int(p.Index[i])) = g
+		*p.positionOf(i, int(p.Index[i])) = g
 	}
 }
 
@@ -77,7 +77,7 @@ func (p *Pool) MaxGrad(dy []float32) {
 func (p *Pool) NormMax(y, a, b []float32, act Bounds) {
 	n := p.windows(y)
 	rowsOf(p.C, p.C, nil, len(a), len(b))
-	if n == 0 || p.whole() &&
+	if n == 0 || p.fillsVectors() &&
 		normMaxPool(n, p.C, &p.Index[0], &p.X0[0], &p.X1[0], &y[0], &a[0], &b[0], act.Lo, act.Hi) {
 		return
 	}
@@ -92,14 +92,15 @@ func (p *Pool) NormMax(y, a, b []float32, act Bounds) {
 func (p *Pool) NormMaxSums(sum, dot, dy, y, mean []float32, act Bounds) {
 	n := p.windows(dy)
 	rowsOf(len(dy), p.C, []int{len(y)}, len(sum), len(dot), len(mean))
-	if n == 0 || p.whole() && normMaxPoolSums(n, p.C, &p.Index[0], &p.X0[0], &p.X1[0], &dy[0], &y[0], &mean[0], &sum[0],
+	if n == 0 || p.fillsVectors() && normMaxPoolSums(n, p.C, &p.Index[0], &p.X0[0], &p.X1[0], &dy[0], &y[0],
+		&mean[0], &sum[0],
 		&dot[0], act.Lo, act.Hi) {
 		return
 	}
 	for i, g := range dy {
-		if !act.flat(y[i]) {
+		if !act.isFlat(y[i]) {
 			sum[i%p.C] += g
-			dot[i%p.C] += g * (*p.at(i, int(p.Index[i])) - mean[i%p.C])
+			dot[i%p.C] += g * (*p.positionOf(i, int(p.Index[i])) - mean[i%p.C])
 		}
 	}
 }
@@ -113,22 +114,23 @@ func (p *Pool) NormMaxSums(sum, dot, dy, y, mean []float32, act Bounds) {
 func (p *Pool) NormMaxGrad(dy, y, scale, q, r, mean []float32, act, in Bounds) {
 	n := p.windows(dy)
 	rowsOf(len(dy), p.C, []int{len(y)}, len(scale), len(q), len(r), len(mean))
-	if n == 0 || p.whole() && normMaxPoolGrad(n, p.C, &p.Index[0], &p.X0[0], &p.X1[0], &dy[0], &y[0], &scale[0], &q[0],
+	if n == 0 || p.fillsVectors() && normMaxPoolGrad(n, p.C, &p.Index[0], &p.X0[0], &p.X1[0], &dy[0], &y[0],
+		&scale[0], &q[0],
 		&r[0], &mean[0], act.Lo, act.Hi, in.Lo, in.Hi) {
 		return
 	}
 	for i, g := range dy {
 		c := i % p.C
-		if act.flat(y[i]) {
+		if act.isFlat(y[i]) {
 			g = 0
 		}
 		for k := range 4 {
-			x := p.at(i, k)
+			x := p.positionOf(i, k)
 			v := q[c]*(*x-mean[c]) + r[c]
 			if k == int(p.Index[i]) {
 				v += scale[c] * g
 			}
-			if in.flat(*x) {
+			if in.isFlat(*x) {
 				v = 0
 			}
 			*x = v

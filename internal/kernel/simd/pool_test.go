@@ -98,7 +98,7 @@ func checkPool(t *testing.T, rnd *rand.Rand, n, c int, nans bool) {
 		sums[j], dots[j] = float64(sum[j]), float64(dot[j])
 	}
 	for i := range n * c {
-		if !act.flat(y[i]) {
+		if !act.isFlat(y[i]) {
 			sums[i%c] += float64(dy[i])
 			dots[i%c] += float64(dy[i]) * (pixel(i/c, int(p.Index[i]), i%c) - float64(mean[i%c]))
 		}
@@ -114,7 +114,7 @@ func checkPool(t *testing.T, rnd *rand.Rand, n, c int, nans bool) {
 		for k := range 4 {
 			x := pixel(i/c, k, j)
 			want := float64(q[j])*(x-float64(mean[j])) + float64(r[j])
-			if int(p.Index[i]) == k && !act.flat(y[i]) {
+			if int(p.Index[i]) == k && !act.isFlat(y[i]) {
 				want += float64(a[j]) * float64(dy[i])
 			}
 			if x <= -1 || x >= 2 {

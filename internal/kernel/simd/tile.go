@@ -95,9 +95,9 @@ func (t *Tile) Run() {
 	t.run()
 }
 
-func at[T any](p *T, off int) *T { return (*T)(unsafe.Add(unsafe.Pointer(p), off)) }
+func addOffset[T any](p *T, off int) *T { return (*T)(unsafe.Add(unsafe.Pointer(p), off)) }
 
-func val(p unsafe.Pointer, off int) *float32 { return (*float32)(unsafe.Add(p, off)) }
+func valueAt(p unsafe.Pointer, off int) *float32 { return (*float32)(unsafe.Add(p, off)) }
 
 // runGeneric is what Run means, for tiles of two rows and four columns.
 func (t *Tile) runGeneric() {
@@ -105,24 +105,24 @@ func (t *Tile) runGeneric() {
 	aoff, coff, rowAdd := t.AOff, t.COff, t.RowAdd
 	for rows := t.Rows; rows > 0; rows -= 2 {
 		var sum [2][4]float32
-		t.sumGeneric(unsafe.Add(a, *aoff), unsafe.Add(a, *at(aoff, 8)), &sum)
+		t.sumGeneric(unsafe.Add(a, *aoff), unsafe.Add(a, *addOffset(aoff, 8)), &sum)
 		for i := range min(rows, 2) {
-			off := int(*at(coff, 8*i))
+			off := int(*addOffset(coff, 8*i))
 			for j := range t.Cols {
 				v := sum[i][j]
 				if t.Scale != nil {
-					v *= *at(t.Scale, 4*j)
+					v *= *addOffset(t.Scale, 4*j)
 				}
 				var plus float32
 				if t.Shift != nil {
-					plus = *at(t.Shift, 4*j)
+					plus = *addOffset(t.Shift, 4*j)
 				}
 				if rowAdd != nil {
-					plus += *at(rowAdd, 4*i)
+					plus += *addOffset(rowAdd, 4*i)
 				}
 				v += plus
 				if add != nil {
-					v += *val(add, off+4*j)
+					v += *valueAt(add, off+4*j)
 				}
 				if t.ReLU != 0 {
 					v = max(v, 0)
@@ -130,7 +130,7 @@ func (t *Tile) runGeneric() {
 				if t.ReLU == 6 {
 					v = min(v, 6)
 				}
-				*val(c, off+4*j) = v
+				*valueAt(c, off+4*j) = v
 			}
 		}
 		if rows <= 2 {
@@ -141,9 +141,9 @@ func (t *Tile) runGeneric() {
 			add = unsafe.Add(add, t.CTile)
 		}
 		if rowAdd != nil {
-			rowAdd = at(rowAdd, 8)
+			rowAdd = addOffset(rowAdd, 8)
 		}
-		aoff, coff = at(aoff, t.AOffTile), at(coff, t.COffTile)
+		aoff, coff = addOffset(aoff, t.AOffTile), addOffset(coff, t.COffTile)
 	}
 }
 
@@ -161,12 +161,12 @@ func (t *Tile) sumGeneric(a0, a1 unsafe.Pointer, sum *[2][4]float32) {
 		}
 		for k := range t.Inner {
 			oa, ob := k*t.AStep, k*t.BStep
-			x0, x1 := *val(a0, oa), *val(a1, oa)
-			b0, b1 := *val(b, ob), *val(b, ob+4)
+			x0, x1 := *valueAt(a0, oa), *valueAt(a1, oa)
+			b0, b1 := *valueAt(b, ob), *valueAt(b, ob+4)
 			s00, s01 = s00+x0*b0, s01+x0*b1
 			s10, s11 = s10+x1*b0, s11+x1*b1
 			if wide {
-				b2, b3 := *val(b, ob+8), *val(b, ob+12)
+				b2, b3 := *valueAt(b, ob+8), *valueAt(b, ob+12)
 				s02, s03 = s02+x0*b2, s03+x0*b3
 				s12, s13 = s12+x1*b2, s13+x1*b3
 			}

@@ -64,7 +64,7 @@ func (t *Tile) wideAndShort(rest int) {
 	if t.Add != nil {
 		last.Add = unsafe.Add(t.Add, n*t.CTile)
 	}
-	last.AOff, last.COff = at(t.AOff, n*t.AOffTile), at(t.COff, n*t.COffTile)
+	last.AOff, last.COff = addOffset(t.AOff, n*t.AOffTile), addOffset(t.COff, n*t.COffTile)
 	last.short()
 	t.Rows, t.Next = full+rest, last.Next
 }

@@ -20,8 +20,8 @@ type Shape struct {
 	Causal           bool
 }
 
-// seen is the number of tokens, the first ones, that token i attends to.
-func (s *Shape) seen(i int) int {
+// numSeen is the number of tokens, the first ones, that token i attends to.
+func (s *Shape) numSeen(i int) int {
 	if s.Causal {
 		return i + 1
 	}

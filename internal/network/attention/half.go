@@ -127,10 +127,10 @@ func (t *task) halfPacked(a []float32, rows, steps int, coff []int64, scale *flo
 		Rows: rows, COff: &coff[0], Scale: scale}
 }
 
-// rooms are the parts of a head's room to work in.
-type rooms struct{ free []float32 }
+// scratchCutter are the parts of a head's room to work in.
+type scratchCutter struct{ free []float32 }
 
-func (r *rooms) cut(n int) []float32 {
+func (r *scratchCutter) cut(n int) []float32 {
 	n = (n + 15) / 16 * 16
 	v := r.free[:n:n]
 	r.free = r.free[n:]
@@ -151,7 +151,7 @@ func (t *task) halfForward(n, h, q, k, v, o int) {
 	nr, nd, np, ns, _, nw := t.halfLens()
 	buf := t.ws.scratch.Get(2*nr + nd + np + ns + nw + bf16.SumLen + 128)
 	defer t.ws.scratch.Put(buf)
-	r := rooms{buf}
+	r := scratchCutter{buf}
 	sums := r.cut(bf16.SumLen)
 	queries, keys, values, probs, scores, room := r.cut(nr), r.cut(nr), r.cut(nd), r.cut(np), r.cut(ns), r.cut(nw)
 	halfRows(queries, t.qkv[q:], t.in, t.T, t.Dim)
@@ -164,7 +164,7 @@ func (t *task) halfForward(n, h, q, k, v, o int) {
 			scores, sums, false)
 		at := o + first*t.width
 		for i := range rows {
-			row := t.attended(scores, i, first)
+			row := t.scoresOf(scores, i, first)
 			most := simd.Max(row)
 			total := simd.ExpSum(row, row, most)
 			if t.logs != nil {
@@ -182,7 +182,7 @@ func (t *task) halfBackward(n, h, q, k, v, o int) {
 	nr, nd, np, ns, nt, nw := t.halfLens()
 	buf := t.ws.scratch.Get(4*nr + 3*nd + np + 2*ns + nt + nw + bf16.SumLen + 256)
 	defer t.ws.scratch.Put(buf)
-	r := rooms{buf}
+	r := scratchCutter{buf}
 	sums := r.cut(bf16.SumLen)
 	queries, grads, keys, values := r.cut(nr), r.cut(nr), r.cut(nr), r.cut(nr)
 	keyDepth, queryDepth, gradDepth := r.cut(nd), r.cut(nd), r.cut(nd)
@@ -204,7 +204,7 @@ func (t *task) halfBackward(n, h, q, k, v, o int) {
 			j := at + i*t.width
 			dot := simd.Dot(t.dout[j:j+t.Dim], t.out[j:j+t.Dim])
 			log := t.logs[(n*t.Heads+h)*t.T+first+i]
-			simd.SoftmaxGrad(t.attended(scores, i, first), t.attended(dscores, i, first), log, dot)
+			simd.SoftmaxGrad(t.scoresOf(scores, i, first), t.scoresOf(dscores, i, first), log, dot)
 		}
 		// Sums over the block's queries: the gradients of values and keys.
 		t.halfDepth(gradDepth, t.dout[at:], t.width, rows)

@@ -31,8 +31,9 @@ func (t *task) scores(to, a []float32, first, rows int, tokens []float32) {
 	t.multiply(&tile, t.T, tokens, t.Dim*t.tc, to, 0, false)
 }
 
-// weigh sets a block of rows of c to a block of scores times panels of columns.
-func (t *task) weigh(scores, panels, c []float32, at, step, rows int, off *[simd.MaxTileRows]int64, scale *float32) {
+// weightedSum sets a block of rows of c to a block of scores times panels of columns.
+func (t *task) weightedSum(scores, panels, c []float32, at, step, rows int, off *[simd.MaxTileRows]int64,
+	scale *float32) {
 	tile := simd.Tile{
 		A: unsafe.Pointer(&scores[0]), AOff: &t.byScore[0], AStep: 4, ATile: 4 * t.tr * t.row, Inner: t.T,
 		COff: &off[0], CTile: 4 * t.tr * step, Rows: rows, Scale: scale,
@@ -40,9 +41,9 @@ func (t *task) weigh(scores, panels, c []float32, at, step, rows int, off *[simd
 	t.multiply(&tile, t.Dim, panels, t.T*t.tc, c, at, false)
 }
 
-// collect sets, or with add adds to, all tokens' rows of dqkv the transposed block
+// addTransposed sets, or with add adds to, all tokens' rows of dqkv the transposed block
 // of scores times the panels' rows from the block's first query on.
-func (t *task) collect(scores, panels []float32, at, first, rows int, add bool) {
+func (t *task) addTransposed(scores, panels []float32, at, first, rows int, add bool) {
 	tile := simd.Tile{
 		A: unsafe.Pointer(&scores[0]), AOff: &t.column[0], AStep: 4 * t.row, ATile: 4 * t.tr, Inner: rows,
 		COff: &t.byIn[0], CTile: 4 * t.tr * t.in, Rows: t.T,
@@ -50,10 +51,10 @@ func (t *task) collect(scores, panels []float32, at, first, rows int, add bool) 
 	t.multiply(&tile, t.Dim, panels[first*t.tc:], t.T*t.tc, t.dqkv, at, add)
 }
 
-// attended returns the scores of query i of the block that begins with query first, as
+// scoresOf returns the scores of query i of the block that begins with query first, as
 // far as it attends, and sets the others to 0.
-func (t *task) attended(scores []float32, i, first int) []float32 {
-	row, seen := scores[i*t.row:][:t.T], t.seen(first+i)
+func (t *task) scoresOf(scores []float32, i, first int) []float32 {
+	row, seen := scores[i*t.row:][:t.T], t.numSeen(first+i)
 	clear(row[seen:])
 	return row[:seen]
 }
@@ -75,7 +76,7 @@ func (t *task) forward(n, h, q, k, v, o int) {
 		for lo := 0; lo < rows; lo += step {
 			hi := min(lo+step, rows)
 			for i := lo; i < hi; i++ {
-				row := t.attended(scores, i, first)
+				row := t.scoresOf(scores, i, first)
 				most := simd.Max(row)
 				sums[i-lo] = simd.ExpSum(row, row, most)
 				if t.logs != nil {
@@ -83,7 +84,7 @@ func (t *task) forward(n, h, q, k, v, o int) {
 				}
 			}
 			at := o + (first+lo)*t.width
-			t.weigh(scores[lo*t.row:], values, t.out, at, t.width, hi-lo, &t.byOut, nil)
+			t.weightedSum(scores[lo*t.row:], values, t.out, at, t.width, hi-lo, &t.byOut, nil)
 			for i := range hi - lo {
 				row := t.out[at+i*t.width : at+i*t.width+t.Dim]
 				simd.Scale(row, 1/sums[i], row)
@@ -124,10 +125,10 @@ func (t *task) backward(n, h, q, k, v, o int) {
 			j := at + i*t.width
 			dot := simd.Dot(t.dout[j:j+t.Dim], t.out[j:j+t.Dim])
 			log := t.logs[(n*t.Heads+h)*t.T+first+i]
-			simd.SoftmaxGrad(t.attended(scores, i, first), t.attended(dscores, i, first), log, dot)
+			simd.SoftmaxGrad(t.scoresOf(scores, i, first), t.scoresOf(dscores, i, first), log, dot)
 		}
-		t.collect(scores, grads, v, first, rows, first > 0)
-		t.collect(dscores, queryPanels, k, first, rows, first > 0)
-		t.weigh(dscores, keys, t.dqkv, q+first*t.in, t.in, rows, &t.byIn, &t.scales[0])
+		t.addTransposed(scores, grads, v, first, rows, first > 0)
+		t.addTransposed(dscores, queryPanels, k, first, rows, first > 0)
+		t.weightedSum(dscores, keys, t.dqkv, q+first*t.in, t.in, rows, &t.byIn, &t.scales[0])
 	}
 }

@@ -46,15 +46,15 @@ type layoutKey struct {
 	level simd.Level
 }
 
-func (ws *Workspace) layout(g geometry) *layout { return kept(ws, &ws.layouts, g, newLayout) }
+func (ws *Workspace) layout(g geometry) *layout { return cachedLayout(ws, &ws.layouts, g, newLayout) }
 
 func (ws *Workspace) weightLayout(g geometry) *weightLayout {
-	return kept(ws, &ws.summers, g, newWeightLayout)
+	return cachedLayout(ws, &ws.summers, g, newWeightLayout)
 }
 
-// kept returns the layout for a geometry out of those that ws holds, where it is put when it
+// cachedLayout returns the layout for a geometry out of those that ws holds, where it is put when it
 // is first needed.
-func kept[T any](ws *Workspace, layouts *map[layoutKey]*T, g geometry, build func(geometry) *T) *T {
+func cachedLayout[T any](ws *Workspace, layouts *map[layoutKey]*T, g geometry, build func(geometry) *T) *T {
 	g.bfloat16 = ws.BFloat16 && g.bfloat16
 	key := layoutKey{g, simd.Active()}
 	l := (*layouts)[key]
@@ -112,7 +112,7 @@ type Epilogue struct {
 	// Filters, if set, say that the pass is one of evaluation.
 	Filters *Filters
 	// Pool has y hold, of each channel, the maxima of 3 x 3 windows two positions apart,
-	// with one position of padding that is never the maximum. Shape.Pools says where that
+	// with one position of padding that is never the maximum. Shape.CanPool says where that
 	// can be; there is neither Residual nor Moments.
 	Pool bool
 	// Act, if not nil, changes values of y in place, any number at a time, while
@@ -150,17 +150,17 @@ func (s *Shape) mustFit(x []float32, halfX bool, w, y []float32, halfY, pooled b
 	if pooled {
 		ny = s.pooledLen()
 	}
-	if len(x) != held(nx, halfX) || len(w) != nw || len(y) != held(ny, halfY) {
+	if len(x) != floatsFor(nx, halfX) || len(w) != nw || len(y) != floatsFor(ny, halfY) {
 		panic(fmt.Sprintf("conv: input, filters, output of %d, %d, %d values; the shape %+v has %d, %d, %d",
 			len(x), len(w), len(y), *s, nx, nw, ny))
 	}
-	if (halfX || halfY) && !s.Rounds() {
+	if (halfX || halfY) && !s.UsesBFloat16() {
 		panic(fmt.Sprintf("conv: bfloat16 activations of %+v, which is computed in float32", *s))
 	}
 }
 
-// held is the number of float32 that hold n values.
-func held(n int, half bool) int {
+// floatsFor is the number of float32 that hold n values.
+func floatsFor(n int, half bool) int {
 	if half {
 		return (n + 1) / 2
 	}
@@ -174,7 +174,7 @@ func (e *Epilogue) mustFit(s *Shape) {
 			panic(fmt.Sprintf("conv: epilogue of %d values for %d channels", len(v), k))
 		}
 	}
-	if _, _, ny := s.Len(); e.Residual != nil && len(e.Residual) != held(ny, e.HalfResidual) {
+	if _, _, ny := s.Len(); e.Residual != nil && len(e.Residual) != floatsFor(ny, e.HalfResidual) {
 		panic(fmt.Sprintf("conv: residual of %d values for an output of %d", len(e.Residual), ny))
 	}
 	if m := e.Moments; m != nil && (len(m.Mean) != k || len(m.Var) != k) {

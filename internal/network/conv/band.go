@@ -11,20 +11,20 @@ const (
 	// bandLines is about how many lines of the first cache a band reads and writes for each
 	// register of channels.
 	bandLines = 512
-	// mostBand is the most rows of positions in a band.
-	mostBand = 32
+	// maxBand is the most rows of positions in a band.
+	maxBand = 32
 )
 
-// banded reports whether simd.DepthwiseBand computes a depthwise product: it reads the
+// isBanded reports whether simd.DepthwiseBand computes a depthwise product: it reads the
 // image where it lies, and needs no slab with padding.
-func (s *product) banded() bool {
+func (s *product) isBanded() bool {
 	return s.geometry.depthwise && s.taps == 3 && s.tapsW == 3 && s.strideW < 3 && s.strideH == s.strideW &&
-		-1 <= s.offW && s.offW <= 0 && s.beyond() < 2 && s.scale != nil && s.add == nil && !s.backAdd &&
+		-1 <= s.offW && s.offW <= 0 && s.overhang() < 2 && s.scale != nil && s.add == nil && !s.backAdd &&
 		simd.HasDepthwiseBand()
 }
 
-// beyond is how many columns beyond the image the last position reads.
-func (w *window) beyond() int { return w.offW + (w.outW-1)*w.strideW + w.tapsW - w.srcW }
+// overhang is how many columns beyond the image the last position reads.
+func (w *window) overhang() int { return w.offW + (w.outW-1)*w.strideW + w.tapsW - w.srcW }
 
 // bandRows computes rows p0.. of image n, a band at a time. Rows outside the image are
 // zeros.
@@ -35,11 +35,11 @@ func (s *product) bandRows(dst []float32, n, p0, rows int) {
 	if s.offW < 0 {
 		d.Left = simd.Outside
 	}
-	if s.beyond() > 0 {
+	if s.overhang() > 0 {
 		d.Right = simd.Outside
 	}
-	step := min(max(bandLines/((1+s.strideH)*s.strideW*s.outW)/2*2, 2), mostBand)
-	var table [(mostBand-1)*2 + 3]unsafe.Pointer
+	step := min(max(bandLines/((1+s.strideH)*s.strideW*s.outW)/2*2, 2), maxBand)
+	var table [(maxBand-1)*2 + 3]unsafe.Pointer
 	for p := 0; p < rows; p += step {
 		d.Rows = min(step, rows-p)
 		for i := range (d.Rows-1)*s.strideH + s.taps {

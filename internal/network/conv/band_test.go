@@ -39,7 +39,7 @@ func TestBands(t *testing.T) {
 			check(t)
 			l := ws.layout(s.allChannels(s.forward(0)))
 			p := product{layout: l, scale: e.Scale}
-			if p.banded() {
+			if p.isBanded() {
 				banded++
 			}
 		}

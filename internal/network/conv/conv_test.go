@@ -11,9 +11,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
-// each visits every product of the convolution's definition: indices of an
+// forEachTap visits every product of the convolution's definition: indices of an
 // input, a weight and the output they add to.
-func each(s *Shape, visit func(x, w, y int)) {
+func forEachTap(s *Shape, visit func(x, w, y int)) {
 	oh, ow, cg, kg := s.OutH(), s.OutW(), s.C/s.Groups, s.K/s.Groups
 	for n := range s.N {
 		for p := range oh {
@@ -109,7 +109,7 @@ func checkShape(t *testing.T, rnd *rand.Rand, ws *Workspace, s *Shape, mode int)
 	if accumulate {
 		wantX, wantW = newSums(dx), newSums(dw)
 	}
-	each(s, func(i, j, k int) {
+	forEachTap(s, func(i, j, k int) {
 		z.add(k, x[i], w[j])
 		wantX.add(i, dy[k], w[j])
 		wantW.add(j, dy[k], x[i])

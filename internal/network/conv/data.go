@@ -24,7 +24,7 @@ func BackwardData(ws *Workspace, s *Shape, dy, w, dx []float32, accumulate bool)
 				continue
 			}
 			f.tapsH, f.tapsW = (s.R-f.r0+s.StrideH-1)/s.StrideH, (s.S-f.s0+s.StrideW-1)/s.StrideW
-			if s.depthwise() {
+			if s.isDepthwise() {
 				ws.depthwiseData(s, f, dy, w, dx, accumulate)
 				continue
 			}
@@ -46,7 +46,7 @@ type backPhase struct {
 func (s *Shape) backward(g int, f backPhase) geometry {
 	cg, kg := s.C/s.Groups, s.K/s.Groups
 	return geometry{
-		bfloat16: s.Rounds(),
+		bfloat16: s.UsesBFloat16(),
 		n:        s.N, srcH: s.OutH(), srcW: s.OutW(), srcC: s.K, chan0: g * kg, chans: kg,
 		taps: f.tapsH, tapsW: f.tapsW, strideH: 1, strideW: 1,
 		offH: (f.a+s.PadH)/s.StrideH - (f.tapsH - 1), offW: (f.b+s.PadW)/s.StrideW - (f.tapsW - 1),
@@ -64,7 +64,7 @@ func (ws *Workspace) groupData(s *Shape, g int, f backPhase, dy, w, dx []float32
 	if accumulate {
 		task.add = dx
 	}
-	task.panels = ws.ready(task.layout, nil, packer{
+	task.panels = ws.loadFilters(task.layout, nil, packer{
 		w: w[g*kg*s.R*s.S*cg:], depth: f.tapsH * f.tapsW * kg, cols: cg, back: s, phase: f,
 	})
 	task.do()

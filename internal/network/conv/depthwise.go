@@ -10,7 +10,7 @@ import (
 // A convolution with as many groups as input and output channels has no matrix
 // product in it. Its passes cut the work as others do, and go along rows with a
 // kernel of their own.
-func (s *Shape) depthwise() bool { return s.Groups > 1 && s.Groups == s.C && s.C == s.K }
+func (s *Shape) isDepthwise() bool { return s.Groups > 1 && s.Groups == s.C && s.C == s.K }
 
 // allChannels returns the geometry of all groups at once.
 func (s *Shape) allChannels(g geometry) geometry {

@@ -18,7 +18,7 @@ type Filters struct {
 	// much as plain sums.
 	Precise bool
 
-	kept map[filtersKey][]float32
+	cached map[filtersKey][]float32
 }
 
 // filtersKey tells apart what kernels read.
@@ -29,19 +29,19 @@ type filtersKey struct {
 	from, to    int // the first channels of the group
 }
 
-// ready returns the filters of a layout, from what is kept if they are there.
-func (ws *Workspace) ready(l *layout, kept *Filters, p packer) []float32 {
+// loadFilters returns the filters of a layout, from what is kept if they are there.
+func (ws *Workspace) loadFilters(l *layout, kept *Filters, p packer) []float32 {
 	if kept == nil || !kept.Constant {
 		return ws.prepare(l, p)
 	}
 	key := filtersKey{simd.Active(), l.half != nil, l.wino, l.wino4, l.chan0, l.geometry.dst}
-	panels := kept.kept[key]
+	panels := kept.cached[key]
 	if panels == nil {
-		if kept.kept == nil {
-			kept.kept = map[filtersKey][]float32{}
+		if kept.cached == nil {
+			kept.cached = map[filtersKey][]float32{}
 		}
 		panels = slices.Clone(ws.prepare(l, p))
-		kept.kept[key] = panels
+		kept.cached[key] = panels
 	}
 	return panels
 }

@@ -25,10 +25,10 @@ func Forward(ws *Workspace, s *Shape, x, w, y []float32, e *Epilogue) {
 	if len(y) == 0 {
 		return
 	}
-	if e.Pool && (!s.Pools() || e.Residual != nil || e.Moments != nil) {
+	if e.Pool && (!s.CanPool() || e.Residual != nil || e.Moments != nil) {
 		panic(fmt.Sprintf("conv: %+v cannot be pooled, or not with a residual or moments", *s))
 	}
-	if s.depthwise() {
+	if s.isDepthwise() {
 		ws.depthwiseForward(s, x, w, y, e)
 		ws.product = product{}
 		return
@@ -36,14 +36,14 @@ func Forward(ws *Workspace, s *Shape, x, w, y []float32, e *Epilogue) {
 	cg, kg := s.C/s.Groups, s.K/s.Groups
 	for g := range s.Groups {
 		geometry := s.forward(g)
-		geometry.streamed, geometry.evaluated = ws.streams(s, e), e.Filters != nil && !e.Filters.Precise
+		geometry.streamed, geometry.evaluated = ws.isStreamed(s, e), e.Filters != nil && !e.Filters.Precise
 		geometry.pooled = e.Pool
-		geometry.bfloat16 = geometry.bfloat16 && (bf16.Active() == bf16.AMX || !geometry.winograd4())
+		geometry.bfloat16 = geometry.bfloat16 && (bf16.Active() == bf16.AMX || !geometry.usesWinograd4())
 		l := ws.layout(geometry)
 		task := &ws.product
 		*task = product{layout: l, src: x, dst: y, add: e.Residual, relu: e.relu(), act: e.Act, scratch: &ws.scratch,
 			srcHalf: s.Half.X, dstHalf: s.Half.Y, addHalf: e.HalfResidual}
-		task.panels = ws.ready(l, e.Filters, packer{w: w[g*kg*s.R*s.S*cg:], depth: s.R * s.S * cg, cols: kg})
+		task.panels = ws.loadFilters(l, e.Filters, packer{w: w[g*kg*s.R*s.S*cg:], depth: s.R * s.S * cg, cols: kg})
 		if l.wino || l.wino4 {
 			task.scale, task.shift = ws.affine(e, s.K)
 		} else {
@@ -69,7 +69,7 @@ func Forward(ws *Workspace, s *Shape, x, w, y []float32, e *Epilogue) {
 func (s *Shape) forward(g int) geometry {
 	cg, kg, oh, ow := s.C/s.Groups, s.K/s.Groups, s.OutH(), s.OutW()
 	return geometry{
-		bfloat16: s.Rounds(),
+		bfloat16: s.UsesBFloat16(),
 		n:        s.N, srcH: s.H, srcW: s.W, srcC: s.C, chan0: g * cg, chans: cg, taps: s.R, tapsW: s.S,
 		strideH: s.StrideH, strideW: s.StrideW, offH: -s.PadH, offW: -s.PadW,
 		outH: oh, outW: ow, dst: g * kg, dstImage: oh * ow * s.K, dstRow: ow * s.K, dstCol: s.K, cols: kg,

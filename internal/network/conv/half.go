@@ -16,8 +16,8 @@ const halfSlab = 192 << 10
 // bfloat16. With fewer there is nothing to gain.
 const roundsFrom = bf16.StepDepth
 
-// Rounds reports whether s is computed in bfloat16 where the workspace has it.
-func (s *Shape) Rounds() bool { return s.R*s.S*(s.C/s.Groups) >= roundsFrom && !s.depthwise() }
+// UsesBFloat16 reports whether s is computed in bfloat16 where the workspace has it.
+func (s *Shape) UsesBFloat16() bool { return s.R*s.S*(s.C/s.Groups) >= roundsFrom && !s.isDepthwise() }
 
 // halfLayout is how a geometry's positions lie in front of bfloat16 tiles, whose
 // rows must be equally far apart. A chunk's part of the source is rounded into a slab:
@@ -228,9 +228,9 @@ func (s *product) halfPanels(slab []uint16, sums []float32, base, slabs, images,
 		s.halfPanel(&t, col)
 		for i := range slabs {
 			at := base + col + i*s.dstImage
-			t.A, t.C = unsafe.Pointer(&slab[i*h.slabLen]), value(s.dst, s.dstHalf, at)
+			t.A, t.C = unsafe.Pointer(&slab[i*h.slabLen]), valuePointer(s.dst, s.dstHalf, at)
 			if s.add != nil {
-				t.Add = value(s.add, s.addHalf, s.addBase+at)
+				t.Add = valuePointer(s.add, s.addHalf, s.addBase+at)
 			}
 			t.Run(sums)
 		}
@@ -249,8 +249,8 @@ func (s *product) halfPanel(t *bf16.Tile, col int) {
 	}
 }
 
-// value points to the i-th value of v.
-func value(v []float32, half bool, i int) unsafe.Pointer {
+// valuePointer points to the i-th value of v.
+func valuePointer(v []float32, half bool, i int) unsafe.Pointer {
 	if half {
 		return unsafe.Pointer(&bf16.View(v)[i])
 	}

@@ -65,7 +65,7 @@ func TestHalfOperands(t *testing.T) {
 		ws := &Workspace{BFloat16: true}
 		for i := range shapes {
 			s := shapes[i]
-			if !s.Rounds() || s.N == 0 {
+			if !s.UsesBFloat16() || s.N == 0 {
 				continue
 			}
 			nx, nw, ny := s.Len()

@@ -242,8 +242,8 @@ type positions struct {
 	n0, images, p0, rows int
 }
 
-// place is where position i lies: image, line from the band's first, column.
-func (p *positions) place(i int) (n, line, q int) {
+// positionAt is where position i lies: image, line from the band's first, column.
+func (p *positions) positionAt(i int) (n, line, q int) {
 	line, q = i/p.t.half.spread.wide, i%p.t.half.spread.wide
 	if p.t.half.flat {
 		return p.n0 + line/p.rows, line % p.rows, q
@@ -258,14 +258,14 @@ func (p *positions) gradientPair(to []uint32, i int) {
 	a, b := p.gradient(i), p.gradient(i+1)
 	if t.dyHalf {
 		v := bf16.View(t.dy)
-		bf16.PairHalves(to, step, from(v, a, t.cols), from(v, b, t.cols), t.cols)
+		bf16.PairHalves(to, step, sliceFrom(v, a, t.cols), sliceFrom(v, b, t.cols), t.cols)
 		return
 	}
-	bf16.Pairs(to, step, from(t.dy, a, t.cols), from(t.dy, b, t.cols), t.cols)
+	bf16.Pairs(to, step, sliceFrom(t.dy, a, t.cols), sliceFrom(t.dy, b, t.cols), t.cols)
 }
 
-// from cuts n values out of v, from the i-th on; nil if i is negative.
-func from[T any](v []T, i, n int) []T {
+// sliceFrom cuts n values out of v, from the i-th on; nil if i is negative.
+func sliceFrom[T any](v []T, i, n int) []T {
 	if i < 0 {
 		return nil
 	}
@@ -275,7 +275,7 @@ func from[T any](v []T, i, n int) []T {
 // gradient returns where that of the output at position i begins, -1 where there is
 // none.
 func (p *positions) gradient(i int) int {
-	n, line, q := p.place(i)
+	n, line, q := p.positionAt(i)
 	t := p.t
 	if q >= t.outW || line >= p.rows || n >= p.n0+p.images {
 		return -1
@@ -293,16 +293,18 @@ func (p *positions) inputPair(to []uint32, i, down, also int, buf []float32) {
 		bf16.Pairs(to, 16, p.run(y0, x0, buf[:h.rows]), p.run(y1, x1, buf[h.rows:2*h.rows]), h.rows)
 	case t.srcHalf:
 		v := bf16.View(t.src)
-		bf16.PairHalves(to, 16, from(v, p.channels(y0, x0), t.chans), from(v, p.channels(y1, x1), t.chans), t.chans)
+		bf16.PairHalves(to, 16, sliceFrom(v, p.channels(y0, x0), t.chans),
+			sliceFrom(v, p.channels(y1, x1), t.chans), t.chans)
 	default:
-		bf16.Pairs(to, 16, from(t.src, p.channels(y0, x0), t.chans), from(t.src, p.channels(y1, x1), t.chans), t.chans)
+		bf16.Pairs(to, 16, sliceFrom(t.src, p.channels(y0, x0), t.chans),
+			sliceFrom(t.src, p.channels(y1, x1), t.chans), t.chans)
 	}
 }
 
 // pixel is the line, counted through all images, and the column of the input at
 // position i of a phase; the line is -1 where there are zeros.
 func (p *positions) pixel(i, down, also int) (y, x int) {
-	n, line, q := p.place(i)
+	n, line, q := p.positionAt(i)
 	t := p.t
 	y, x = (p.p0+line)*t.strideH+down+t.offH, q*t.strideW+also+t.offW
 	if n >= p.n0+p.images || y < 0 || y >= t.srcH || line*t.strideH+down >= (p.rows-1)*t.strideH+t.taps {

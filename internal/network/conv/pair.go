@@ -40,7 +40,7 @@ func ForwardPair(ws *Workspace, depth, point *Shape, x, wd, wp, y []float32, ed,
 	task := &ws.product
 	*task = product{layout: l, dst: y, add: ep.Residual, relu: ep.relu(), act: ep.Act, scratch: &ws.scratch,
 		before: &ws.feeder}
-	task.panels = ws.ready(l, ep.Filters, packer{w: wp, depth: point.C, cols: point.K})
+	task.panels = ws.loadFilters(l, ep.Filters, packer{w: wp, depth: point.C, cols: point.K})
 	task.scale, task.shift = ws.padded(0, ep.Scale, 0, point.K), ws.padded(1, ep.Shift, 0, point.K)
 	if ep.Moments != nil {
 		task.moments = ws.chunkMoments(l)
@@ -52,21 +52,21 @@ func ForwardPair(ws *Workspace, depth, point *Shape, x, wd, wp, y []float32, ed,
 	ws.product, ws.feeder = product{}, product{}
 }
 
-// pointwise reports whether s is a linear map at each position.
-func (s *Shape) pointwise() bool {
+// isPointwise reports whether s is a linear map at each position.
+func (s *Shape) isPointwise() bool {
 	return s.R == 1 && s.S == 1 && s.StrideH == 1 && s.StrideW == 1 && s.Groups == 1 &&
 		s.PadH+s.PadW+s.EndH+s.EndW == 0
 }
 
 // IsPair reports whether ForwardPair takes the two shapes.
-func IsPair(depth, point *Shape) bool { return depth.depthwise() && point.pointwise() }
+func IsPair(depth, point *Shape) bool { return depth.isDepthwise() && point.isPointwise() }
 
-// feed computes rows p0.. of an image of a depthwise convolution to the slab of the
+// fillSlab computes rows p0.. of an image of a depthwise convolution to the slab of the
 // product that reads it.
-func (s *product) feed(to []float32, n, p0, rows int) {
+func (s *product) fillSlab(to []float32, n, p0, rows int) {
 	t := *s
 	t.dst = to
-	if s.banded() {
+	if s.isBanded() {
 		t.bandRows(to, n, p0, rows)
 		t.activate(0, 1, rows, 0, s.cols)
 		return
@@ -84,9 +84,9 @@ func (s *product) feed(to []float32, n, p0, rows int) {
 	t.activate(0, 1, rows, 0, s.cols)
 }
 
-// ahead has the last panels of a chunk ask for what the core's next chunk is likely to
+// planNextChunk has the last panels of a chunk ask for what the core's next chunk is likely to
 // read first, and returns how many panels that takes.
-func (s *product) ahead(chunk, positions int) (ask asking, panels int) {
+func (s *product) planNextChunk(chunk, positions int) (ask prefetchPlan, panels int) {
 	if s.before == nil {
 		return ask, 0
 	}

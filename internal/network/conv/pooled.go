@@ -11,8 +11,8 @@ import (
 // poolBand is about how many values of the convolution a band has.
 const poolBand = 96 << 10
 
-// Pools reports whether Forward can pool: see Epilogue.Pool.
-func (s *Shape) Pools() bool {
+// CanPool reports whether Forward can pool: see Epilogue.Pool.
+func (s *Shape) CanPool() bool {
 	return s.Groups == 1 && s.OutH()%2 == 0 && s.OutW()%2 == 0 && !(s.R == 3 && s.S == 3 && s.StrideH*s.StrideW == 1)
 }
 
@@ -32,9 +32,9 @@ func (s *product) pooledChunk(chunk int) {
 	image, part := chunk/s.bands, chunk%s.bands
 	height := s.outH / 2
 	q, end := part*height/s.bands, (part+1)*height/s.bands
-	t := simd.Thirds{Line: s.outW * s.cols, C: s.cols}
+	t := simd.MaxPool3{Line: s.outW * s.cols, C: s.cols}
 	out := t.Line / 2
-	room := s.scratch.Get((s.rows+2)*t.Line + t.Room() + out)
+	room := s.scratch.Get((s.rows+2)*t.Line + t.ScratchLen() + out)
 	defer s.scratch.Put(room)
 	lines, room := room[:(s.rows+2)*t.Line], room[(s.rows+2)*t.Line:]
 	maxima, room := room[:out], room[out:]

@@ -27,7 +27,7 @@ func TestPooledConvolution(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(8, 9))
 		for i, s := range pooledShapes {
 			s.Groups = 1
-			if !s.Pools() {
+			if !s.CanPool() {
 				t.Fatalf("%+v is not pooled", s)
 			}
 			nx, nw, ny := s.Len()
@@ -52,7 +52,7 @@ func TestPooledConvolution(t *testing.T) {
 					fresh, got := &Workspace{BFloat16: ws.BFloat16}, make([]float32, len(want))
 					Forward(fresh, &s, x, w, got, &e)
 					same(t, &s, "pooled output", want, got)
-					if !s.Rounds() || !ws.BFloat16 {
+					if !s.UsesBFloat16() || !ws.BFloat16 {
 						return
 					}
 					half, got := s, make([]float32, (len(want)+1)/2)
@@ -70,8 +70,8 @@ func pooledByHand(t *testing.T, s *Shape, y, want []float32) {
 	t.Helper()
 	h, w := s.OutH(), s.OutW()
 	line := w * s.K
-	th := simd.Thirds{Line: line, C: s.K}
-	room := make([]float32, th.Room())
+	th := simd.MaxPool3{Line: line, C: s.K}
+	room := make([]float32, th.ScratchLen())
 	for row := range s.N * h / 2 {
 		n, p := row/(h/2), row%(h/2)
 		th.X, th.Top = y[(n*h+max(2*p-1, 0))*line:], p == 0

@@ -151,11 +151,11 @@ func newLayout(g geometry) *layout {
 		l.tables()
 		return l
 	}
-	if g.winograd4() {
+	if g.usesWinograd4() {
 		l.wino4Layout()
 		return l
 	}
-	if g.winograd() {
+	if g.usesWinograd() {
 		l.winoLayout()
 		return l
 	}
@@ -262,7 +262,7 @@ func (s *product) compute(chunk, part, n0, images, p0, rows, base int) {
 		return
 	}
 	var a []float32
-	banded := s.banded()
+	banded := s.isBanded()
 	switch {
 	case banded:
 	case s.copied:
@@ -270,7 +270,7 @@ func (s *product) compute(chunk, part, n0, images, p0, rows, base int) {
 		defer s.scratch.Put(a)
 		for i := range images {
 			if s.before != nil {
-				s.before.feed(a[i*s.slabH*s.slabW*s.pixel:], n0+i, p0, rows)
+				s.before.fillSlab(a[i*s.slabH*s.slabW*s.pixel:], n0+i, p0, rows)
 				continue
 			}
 			s.fill(a[i*s.slabH*s.slabW*s.pixel:], source{v: s.src}, n0+i, p0, s.slabRows(rows))
@@ -314,7 +314,7 @@ func (s *product) tiles(a []float32, chunk, base, positions, first, end int) {
 	}
 	t.ReLU = s.relu
 	depth := s.depth() * s.tc
-	ask, asked := s.ahead(chunk, positions)
+	ask, asked := s.planNextChunk(chunk, positions)
 	// Panels that do not stay in the second-level cache are asked for while the one before
 	// is in use.
 	far, tiles := s.depth()*s.cols > nearPanels, (positions+s.tr-1)/s.tr

@@ -19,18 +19,18 @@ const (
 	// second-level cache; more of them stream from the third, for more tiles at a time.
 	streamPanels, nearPanels = 1 << 20, 64 << 10
 	// streamBlock is about how many values of the output, and of what is added, a block
-	// has; nearLeast, farLeast and streamMost bound its tiles of rows.
-	streamBlock                     = 32 << 10
-	nearLeast, farLeast, streamMost = 2, 4, 8
+	// has; minNearRows, minFarRows and maxStreamRows bound its tiles of rows.
+	streamBlock                            = 32 << 10
+	minNearRows, minFarRows, maxStreamRows = 2, 4, 8
 	// wantStreams is how many chunks even out the cores' speeds.
 	wantStreams = 16
 	lineBytes   = 64
 )
 
-// streams reports whether the shape is computed so.
-func (ws *Workspace) streams(s *Shape, e *Epilogue) bool {
-	fits := s.pointwise() && e.Moments == nil && !e.Pool
-	if ws.BFloat16 && s.Rounds() {
+// isStreamed reports whether the shape is computed so.
+func (ws *Workspace) isStreamed(s *Shape, e *Epilogue) bool {
+	fits := s.isPointwise() && e.Moments == nil && !e.Pool
+	if ws.BFloat16 && s.UsesBFloat16() {
 		// What changes results does so before they are rounded: a whole chunk's.
 		return fits && bf16.Active() == bf16.AVX512 && (e.Act == nil || !s.Half.Y) && s.C*s.K <= streamPanels &&
 			s.N*s.H*s.W >= wantChunks*streamRows(bf16.BlockRows, s.C*s.K/2, s.K)
@@ -42,11 +42,11 @@ func (ws *Workspace) streams(s *Shape, e *Epilogue) bool {
 // streamRows is the number of rows in a block, of tiles of tr rows. size is that of the
 // filters.
 func streamRows(tr, size, cols int) int {
-	least := nearLeast
+	least := minNearRows
 	if size > nearPanels {
-		least = farLeast
+		least = minFarRows
 	}
-	return tr * min(max(streamBlock/(2*cols)/tr, least), streamMost)
+	return tr * min(max(streamBlock/(2*cols)/tr, least), maxStreamRows)
 }
 
 // streamLayout cuts positions, which lie one after another in all images, into chunks
@@ -115,7 +115,7 @@ func (s *product) streamTiles(a []float32, from, rows, next, ahead int) {
 		Blocks: 1, COff: &s.coff[0], ReLU: s.relu}
 	full := rows / s.tr * s.tr
 	tail := s.tail(full, rows)
-	ask := s.asking(next, ahead, (rows+s.tr-1)/s.tr*s.chans)
+	ask := s.planPrefetch(next, ahead, (rows+s.tr-1)/s.tr*s.chans)
 	for j := 0; j < s.cols; j += s.tc {
 		t.Cols = min(s.tc, s.cols-j)
 		t.A, t.B = unsafe.Pointer(&a[0]), unsafe.Pointer(&s.panels[j*s.chans])
@@ -151,13 +151,13 @@ func (s *product) streamHalf(room []float32, from, rows, next, ahead int) {
 		A: unsafe.Pointer(&slab[0]), KOff: &h.koff[0], COff: &h.coff[0], Steps: h.steps, AStep: h.aStep,
 		ATile: h.aTile, BTile: 1024 * h.steps, Rows: rows, ReLU: s.relu, HalfC: s.dstHalf, HalfAdd: s.addHalf,
 	}
-	ask := s.asking(next, ahead, (rows+7)/8*bf16.StepDepth/2*h.steps)
+	ask := s.planPrefetch(next, ahead, (rows+7)/8*bf16.StepDepth/2*h.steps)
 	for j := 0; j < s.cols; j += bf16.BlockCols {
 		t.Next, t.NextStep = ask.panel()
 		s.halfPanel(&t, j)
-		t.C = value(s.dst, s.dstHalf, from*s.cols+j)
+		t.C = valuePointer(s.dst, s.dstHalf, from*s.cols+j)
 		if s.add != nil {
-			t.Add = value(s.add, s.addHalf, from*s.cols+j)
+			t.Add = valuePointer(s.add, s.addHalf, from*s.cols+j)
 		}
 		t.Run(room[:bf16.SumLen])
 	}
@@ -166,8 +166,8 @@ func (s *product) streamHalf(room []float32, from, rows, next, ahead int) {
 	}
 }
 
-// asking deals the lines of some parts of memory to the steps of tiles.
-type asking struct {
+// prefetchPlan deals the lines of some parts of memory to the steps of tiles.
+type prefetchPlan struct {
 	parts [3]part
 	n     int
 	steps int // of a panel
@@ -179,22 +179,22 @@ type part struct {
 	lines int
 }
 
-// asking returns the parts that the next rows need, for panels of so many steps.
-func (s *product) asking(next, rows, steps int) asking {
-	ask := asking{steps: steps}
+// planPrefetch returns the parts that the next rows need, for panels of so many steps.
+func (s *product) planPrefetch(next, rows, steps int) prefetchPlan {
+	ask := prefetchPlan{steps: steps}
 	if rows <= 0 {
 		return ask
 	}
 	if s.add != nil {
-		ask.add(value(s.add, s.addHalf, next*s.cols), s.addHalf, rows*s.cols)
+		ask.add(valuePointer(s.add, s.addHalf, next*s.cols), s.addHalf, rows*s.cols)
 	}
-	ask.add(value(s.src, s.srcHalf, next*s.chans), s.srcHalf, rows*s.chans)
-	ask.add(value(s.dst, s.dstHalf, next*s.cols), s.dstHalf, rows*s.cols)
+	ask.add(valuePointer(s.src, s.srcHalf, next*s.chans), s.srcHalf, rows*s.chans)
+	ask.add(valuePointer(s.dst, s.dstHalf, next*s.cols), s.dstHalf, rows*s.cols)
 	return ask
 }
 
 // add adds a part of n values, bfloat16 or float32.
-func (a *asking) add(at unsafe.Pointer, half bool, n int) {
+func (a *prefetchPlan) add(at unsafe.Pointer, half bool, n int) {
 	size := 4
 	if half {
 		size = 2
@@ -204,7 +204,7 @@ func (a *asking) add(at unsafe.Pointer, half bool, n int) {
 }
 
 // panel returns where the tiles of a panel ask for lines, and the step from one to the next.
-func (a *asking) panel() (next uintptr, step int) {
+func (a *prefetchPlan) panel() (next uintptr, step int) {
 	for i := range a.parts[:a.n] {
 		p := &a.parts[i]
 		if p.lines > 0 {

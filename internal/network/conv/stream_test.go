@@ -23,7 +23,7 @@ func TestStreamedHasTheSameBits(t *testing.T) {
 		{N: 2, H: 33, W: 40, C: 3, K: 7}, {N: 5, H: 14, W: 14, C: 512, K: 500}, {N: 1, H: 4001, W: 1, C: 1, K: 1},
 	} {
 		s.R, s.S, s.StrideH, s.StrideW, s.Groups = 1, 1, 1, 1, 1
-		if !new(Workspace).streams(&s, &Epilogue{}) {
+		if !new(Workspace).isStreamed(&s, &Epilogue{}) {
 			t.Fatalf("%+v is not streamed", s)
 		}
 		nx, nw, ny := s.Len()
@@ -84,7 +84,7 @@ func TestStreamedHalvesHaveTheSameBits(t *testing.T) {
 				e.Residual = halves(res)
 			}
 			ws := &Workspace{BFloat16: true}
-			if !ws.streams(&s, &e) {
+			if !ws.isStreamed(&s, &e) {
 				t.Fatalf("%+v is not streamed", s)
 			}
 			want, got := make([]float32, size), make([]float32, size)

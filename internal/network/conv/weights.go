@@ -38,12 +38,12 @@ func BackwardWeights(ws *Workspace, s *Shape, x, dy, dw []float32, accumulate bo
 		return
 	}
 	groups, kg := s.Groups, s.K/s.Groups
-	if s.depthwise() {
+	if s.isDepthwise() {
 		groups, kg = 1, s.K
 	}
 	for g := range groups {
 		geo := s.forward(g)
-		if s.depthwise() {
+		if s.isDepthwise() {
 			geo = s.allChannels(geo)
 		}
 		l := ws.weightLayout(geo)
@@ -61,7 +61,7 @@ func BackwardWeights(ws *Workspace, s *Shape, x, dy, dw []float32, accumulate bo
 		switch {
 		case l.half != nil:
 			ws.halfWeights(t, work)
-		case l.shared():
+		case l.isShared():
 			ws.packed = par.Grow(ws.packed, l.panelsLen())
 			t.panels = ws.packed
 			for t.band = range l.count {
@@ -103,7 +103,7 @@ func newWeightLayout(g geometry) *weightLayout {
 		l.halfSums()
 		return l
 	}
-	l.packRows = g.taps == 1 && g.tapsW == 1 && !g.depthwise && crowded(l.strideW*l.pixel, band)
+	l.packRows = g.taps == 1 && g.tapsW == 1 && !g.depthwise && hasCacheConflicts(l.strideW*l.pixel, band)
 	l.packTaps = g.taps*g.tapsW > 1 && !g.depthwise && g.cols >= packPanels*l.tc
 	for i := range l.tileOff {
 		l.tileOff[i] = 4 * int64(min(i, l.tr-1))
@@ -148,9 +148,9 @@ func newWeightLayout(g geometry) *weightLayout {
 	return l
 }
 
-// crowded reports whether a line from each of n rows, step values apart, is more
+// hasCacheConflicts reports whether a line from each of n rows, step values apart, is more
 // than half of what a first-level cache of 64 sets of 8 lines holds of them.
-func crowded(step, n int) bool {
+func hasCacheConflicts(step, n int) bool {
 	const line, sets, ways = 16, 64, 8
 	used := sets
 	for s := step; s%line == 0 && used > 1 && s/line%2 == 0; s /= 2 {
@@ -159,9 +159,9 @@ func crowded(step, n int) bool {
 	return 2*n > used*ways
 }
 
-// shared reports whether the groups of rows read panels that are packed once for
+// isShared reports whether the groups of rows read panels that are packed once for
 // all of them, band by band.
-func (l *weightLayout) shared() bool { return l.groups > 1 && l.packCols }
+func (l *weightLayout) isShared() bool { return l.groups > 1 && l.packCols }
 
 // positions is the number of a whole band's.
 func (l *weightLayout) positions() int { return l.images * l.rows * l.outW }
@@ -251,7 +251,7 @@ func (t *weightTask) Run(chunk int) {
 			t.halfSum(chunk)
 			return
 		}
-		if t.shared() {
+		if t.isShared() {
 			t.sum(t.band, t.band+1, t.band > 0, t.partial, chunk)
 			return
 		}
@@ -290,7 +290,7 @@ func (t *weightTask) sum(first, end int, add bool, to []float32, group int) {
 		slab = t.scratch.Get(t.images * t.imageLen())
 		defer t.scratch.Put(slab)
 	}
-	if panels = t.panels; t.packCols && !t.shared() {
+	if panels = t.panels; t.packCols && !t.isShared() {
 		panels = t.scratch.Get(t.panelsLen())
 		defer t.scratch.Put(panels)
 	}
@@ -326,7 +326,7 @@ func (t *weightTask) sum(first, end int, add bool, to []float32, group int) {
 		}
 		panel, step := t.tc, t.dstCol
 		if t.packCols {
-			if !t.shared() {
+			if !t.isShared() {
 				t.pack(panels, b, 0, images*bandRows*t.outW)
 			}
 			g, panel, step = panels, t.positions()*t.tc, t.tc

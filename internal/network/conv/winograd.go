@@ -11,17 +11,17 @@ const (
 	winoPatches = 98
 	// winoPad keeps patches of many channels off each other's cache sets.
 	winoPad = 16
-	// winoLeast and winoMost bound the channels on either side for which 16
+	// minWinoChannels and maxWinoChannels bound the channels on either side for which 16
 	// multiplications in place of 36 pay for the transforms: with fewer there is
 	// too little to save, with more the transformed filters outgrow the caches.
-	winoLeast, winoMost = 32, 256
+	minWinoChannels, maxWinoChannels = 32, 256
 )
 
-// winograd reports whether a geometry is computed by Winograd's F(2x2, 3x3).
-func (g *geometry) winograd() bool {
+// usesWinograd reports whether a geometry is computed by Winograd's F(2x2, 3x3).
+func (g *geometry) usesWinograd() bool {
 	return simd.HasWinograd() && g.taps == 3 && g.tapsW == 3 && g.strideH == 1 && g.strideW == 1 && !g.depthwise &&
 		g.chans == g.srcC && g.dstCol == g.cols && g.chans%16 == 0 && g.cols%16 == 0 &&
-		min(g.chans, g.cols) >= winoLeast && max(g.chans, g.cols) <= winoMost && min(g.outH, g.outW) >= 8
+		min(g.chans, g.cols) >= minWinoChannels && max(g.chans, g.cols) <= maxWinoChannels && min(g.outH, g.outW) >= 8
 }
 
 // winoLayout cuts a geometry into chunks of whole rows of patches.

@@ -20,9 +20,9 @@ import (
 
 const (
 	wino4Values = 36
-	// wino4Least and wino4Most bound the channels on either side, wino4Side the outputs
+	// minWino4Channels and maxWino4Channels bound the channels on either side, wino4Side the outputs
 	// across and down.
-	wino4Least, wino4Most, wino4Side = 32, 512, 4
+	minWino4Channels, maxWino4Channels, wino4Side = 32, 512, 4
 	// wino4Near bounds the channels on both sides, together, of groups for one core, and
 	// wino4Patches is about how many patches these have: whole tiles.
 	wino4Near, wino4Patches = 256, 42
@@ -30,12 +30,13 @@ const (
 	wino4Far = 16 << 20
 )
 
-// winograd4 reports whether a geometry is computed so. That does not depend on the number
+// usesWinograd4 reports whether a geometry is computed so. That does not depend on the number
 // of images: an image has the same result in any batch.
-func (g *geometry) winograd4() bool {
+func (g *geometry) usesWinograd4() bool {
 	return g.evaluated && simd.HasWinograd4() && g.taps == 3 && g.tapsW == 3 && g.strideH == 1 && g.strideW == 1 &&
 		!g.depthwise && g.chans == g.srcC && g.dstCol == g.cols && g.chans%16 == 0 && g.cols%16 == 0 &&
-		min(g.chans, g.cols) >= wino4Least && max(g.chans, g.cols) <= wino4Most && min(g.outH, g.outW) >= wino4Side
+		min(g.chans, g.cols) >= minWino4Channels && max(g.chans, g.cols) <= maxWino4Channels &&
+		min(g.outH, g.outW) >= wino4Side
 }
 
 // wino4Layout cuts a geometry into groups.

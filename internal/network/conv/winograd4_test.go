@@ -43,7 +43,7 @@ func TestWinograd4(t *testing.T) {
 			x[i] = max(x[i], 0)
 		}
 		z := newSums(make([]float32, ny))
-		each(&s, func(i, j, k int) { z.add(k, x[i], w[j]) })
+		forEachTap(&s, func(i, j, k int) { z.add(k, x[i], w[j]) })
 		want, size := z.value, inPatches(&s, z.size)
 		for i, e := range []Epilogue{{}, {Scale: scale, Shift: shift, Residual: res, ReLU: true},
 			{Shift: shift, Act: func(y []float32) { simd.Scale(y, -2, y) }}} {

@@ -25,14 +25,14 @@ func (c *call) heads(i int, attr string) (*Tensor, error) {
 			return nil, fmt.Errorf("%s = %d for an input of %d", attr, n, s)
 		}
 		d := s[2] / n
-		return c.strided(x, []int{s[0], n, s[1], d}, []int{s[1] * s[2], d, s[2], 1}, 0)
+		return c.gather(x, []int{s[0], n, s[1], d}, []int{s[1] * s[2], d, s[2], 1}, 0)
 	}
 	return nil, fmt.Errorf("its input %d of shape %d has neither three nor four axes", i, x.Shape)
 }
 
 // attention is softmax(scale Q K' + mask) V, as opset 23 has it, without what generates text.
 func attention(c *call) ([]*Tensor, error) {
-	if c.has(4) || c.has(5) || c.has(6) {
+	if c.hasInput(4) || c.hasInput(5) || c.hasInput(6) {
 		return nil, errors.New("it takes keys and values of earlier runs, which is not computed")
 	}
 	q, err := c.heads(0, "q_num_heads")
@@ -102,22 +102,22 @@ func attention(c *call) ([]*Tensor, error) {
 		}
 	})
 	if len(c.in[0].Shape) == 4 {
-		return one(out, nil)
+		return single(out, nil)
 	}
-	flat, err := c.strided(out, []int{batch, tq, nq, dv}, []int{nq * tq * dv, dv, tq * dv, 1}, 0)
+	flat, err := c.gather(out, []int{batch, tq, nq, dv}, []int{nq * tq * dv, dv, tq * dv, 1}, 0)
 	if err != nil {
 		return nil, err
 	}
-	return one(flat.view([]int{batch, tq, nq * dv}), nil)
+	return single(flat.view([]int{batch, tq, nq * dv}), nil)
 }
 
 // mask is an input that is added to scores of a shape, nil if it is left out. Of truths, false
 // leaves a score out.
 func (c *call) mask(i int, shape []int) (*Tensor, error) {
-	if !c.has(i) {
+	if !c.hasInput(i) {
 		return nil, nil
 	}
-	m, err := c.plain(c.in[i])
+	m, err := c.contiguous(c.in[i])
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (c *call) mask(i int, shape []int) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.spread(shape, [][]int{m.Shape}, func(i int, at []int) {
+	c.broadcastEach(shape, [][]int{m.Shape}, func(i int, at []int) {
 		switch {
 		case m.isFloat():
 			out.Floats[i] = m.Floats[at[0]]
@@ -188,19 +188,19 @@ func rotary(c *call) ([]*Tensor, error) {
 		}
 	}
 	if len(c.in[0].Shape) == 4 {
-		return one(out, nil)
+		return single(out, nil)
 	}
-	flat, err := c.strided(out, []int{batch, tokens, n, width}, []int{n * tokens * width, width, tokens * width, 1}, 0)
+	flat, err := c.gather(out, []int{batch, tokens, n, width}, []int{n * tokens * width, width, tokens * width, 1}, 0)
 	if err != nil {
 		return nil, err
 	}
-	return one(flat.view(c.in[0].Shape), nil)
+	return single(flat.view(c.in[0].Shape), nil)
 }
 
 // places lists the row of the tables for each token of each sample.
 func (c *call) places(table *Tensor, batch, tokens int) ([]int, error) {
 	at := make([]int, batch*tokens)
-	if !c.has(3) {
+	if !c.hasInput(3) {
 		if len(table.Shape) != 3 || table.Shape[0] != batch || table.Shape[1] != tokens {
 			return nil, fmt.Errorf("tables of shape %d for %d x %d tokens", table.Shape, batch, tokens)
 		}

@@ -14,8 +14,8 @@ import (
 // along or stay.
 type pairLoop func(y, a, b []float32, sa, sb int)
 
-// pairs is the loop of an operator of two floating-point inputs, nil for others.
-func (c *call) pairs(op string) pairLoop {
+// pairFunction is the loop of an operator of two floating-point inputs, nil for others.
+func (c *call) pairFunction(op string) pairLoop {
 	switch op {
 	case "Add", "Sum", "Mean":
 		return func(y, a, b []float32, sa, sb int) {
@@ -25,7 +25,7 @@ func (c *call) pairs(op string) pairLoop {
 			case sa == 1:
 				addNumber(y, a, b[0])
 			default:
-				both(y, a, b, sa, sb, func(a, b float32) float32 { return a + b })
+				applyPair(y, a, b, sa, sb, func(a, b float32) float32 { return a + b })
 			}
 		}
 	case "Sub":
@@ -39,7 +39,7 @@ func (c *call) pairs(op string) pairLoop {
 			case sa == 1:
 				addNumber(y, a, -b[0])
 			default:
-				both(y, a, b, sa, sb, func(a, b float32) float32 { return a - b })
+				applyPair(y, a, b, sa, sb, func(a, b float32) float32 { return a - b })
 			}
 		}
 	case "Mul":
@@ -55,7 +55,7 @@ func (c *call) pairs(op string) pairLoop {
 			case sb == 1:
 				simd.Scale(y, a[0], b[:len(y)])
 			default:
-				both(y, a, b, sa, sb, func(a, b float32) float32 { return a * b })
+				applyPair(y, a, b, sa, sb, func(a, b float32) float32 { return a * b })
 			}
 		}
 	case "Div":
@@ -67,7 +67,7 @@ func (c *call) pairs(op string) pairLoop {
 				}
 				return
 			}
-			both(y, a, b, sa, sb, func(a, b float32) float32 { return a / b })
+			applyPair(y, a, b, sa, sb, func(a, b float32) float32 { return a / b })
 		}
 	case "Max":
 		return simplePair(func(a, b float32) float32 { return max(a, b) })
@@ -94,10 +94,10 @@ func (c *call) pairs(op string) pairLoop {
 }
 
 func simplePair(f func(a, b float32) float32) pairLoop {
-	return func(y, a, b []float32, sa, sb int) { both(y, a, b, sa, sb, f) }
+	return func(y, a, b []float32, sa, sb int) { applyPair(y, a, b, sa, sb, f) }
 }
 
-func both(y, a, b []float32, sa, sb int, f func(a, b float32) float32) {
+func applyPair(y, a, b []float32, sa, sb int, f func(a, b float32) float32) {
 	for i := range y {
 		y[i] = f(a[i*sa], b[i*sb])
 	}
@@ -115,21 +115,21 @@ func power(y, a, b []float32, sa, sb int) {
 	if sb == 0 {
 		switch b[0] {
 		case 1:
-			both(y, a, b, sa, 0, func(a, _ float32) float32 { return a })
+			applyPair(y, a, b, sa, 0, func(a, _ float32) float32 { return a })
 			return
 		case 2:
-			both(y, a, b, sa, 0, func(a, _ float32) float32 { return a * a })
+			applyPair(y, a, b, sa, 0, func(a, _ float32) float32 { return a * a })
 			return
 		case 0.5:
-			both(y, a, b, sa, 0, func(a, _ float32) float32 { return float32(math.Sqrt(float64(a))) })
+			applyPair(y, a, b, sa, 0, func(a, _ float32) float32 { return float32(math.Sqrt(float64(a))) })
 			return
 		}
 	}
-	both(y, a, b, sa, sb, func(a, b float32) float32 { return float32(math.Pow(float64(a), float64(b))) })
+	applyPair(y, a, b, sa, sb, func(a, b float32) float32 { return float32(math.Pow(float64(a), float64(b))) })
 }
 
-// compared is the function of operators whose result is a truth, nil for others.
-func compared(op string) func(a, b float64) bool {
+// comparison is the function of operators whose result is a truth, nil for others.
+func comparison(op string) func(a, b float64) bool {
 	switch op {
 	case "Equal":
 		return func(a, b float64) bool { return a == b }
@@ -145,8 +145,8 @@ func compared(op string) func(a, b float64) bool {
 	return nil
 }
 
-// whole is the function of an operator of two integers, nil for others.
-func (c *call) whole(op string) func(a, b int64) (int64, error) {
+// intFunction is the function of an operator of two integers, nil for others.
+func (c *call) intFunction(op string) func(a, b int64) (int64, error) {
 	ok := func(f func(a, b int64) int64) func(a, b int64) (int64, error) {
 		return func(a, b int64) (int64, error) { return f(a, b), nil }
 	}
@@ -196,11 +196,11 @@ func (c *call) whole(op string) func(a, b int64) (int64, error) {
 }
 
 func twoInputs(c *call) ([]*Tensor, error) {
-	if err := c.all(); err != nil {
+	if err := c.requireAllInputs(); err != nil {
 		return nil, err
 	}
 	if len(c.in) == 1 {
-		return one(c.in[0], nil)
+		return single(c.in[0], nil)
 	}
 	x, y := c.in[0], c.in[1]
 	switch axis := c.int("axis", 0); {
@@ -221,12 +221,12 @@ func twoInputs(c *call) ([]*Tensor, error) {
 		}
 		y = y.view(shape)
 	}
-	return one(c.pair(c.n.Op, x, y))
+	return single(c.pair(c.n.Op, x, y))
 }
 
 // pair applies an operator of two inputs.
 func (c *call) pair(op string, x, y *Tensor) (*Tensor, error) {
-	if f := compared(op); f != nil {
+	if f := comparison(op); f != nil {
 		return c.compare(f, x, y)
 	}
 	if !x.isFloat() && !y.isFloat() {
@@ -235,7 +235,7 @@ func (c *call) pair(op string, x, y *Tensor) (*Tensor, error) {
 	if op == "Pow" && x.isFloat() != y.isFloat() { // the one operator of two types
 		return c.powMixed(x, y)
 	}
-	f := c.pairs(op)
+	f := c.pairFunction(op)
 	if f == nil {
 		return nil, fmt.Errorf("%s of these types is not computed", op)
 	}
@@ -246,7 +246,7 @@ func (c *call) pair(op string, x, y *Tensor) (*Tensor, error) {
 	if y, err = c.asFloats(y); err != nil {
 		return nil, err
 	}
-	in, shape, lies, own, last, err := c.aligned([]*Tensor{x, y})
+	in, shape, lies, own, last, err := c.alignOperands([]*Tensor{x, y})
 	if err != nil {
 		return nil, err
 	}
@@ -259,7 +259,7 @@ func (c *call) pair(op string, x, y *Tensor) (*Tensor, error) {
 	if slices.Equal(own[0], own[1]) {
 		const block = 1024
 		n := len(out.Floats)
-		c.each((n+block-1)/block, n, func(lo, hi int) {
+		c.runRanges((n+block-1)/block, n, func(lo, hi int) {
 			lo, hi = lo*block, min(hi*block, n)
 			f(out.Floats[lo:hi], a[lo:hi], b[lo:hi], 1, 1)
 		})
@@ -267,7 +267,7 @@ func (c *call) pair(op string, x, y *Tensor) (*Tensor, error) {
 	}
 	r := newRows(lies, spreadStrides(own[0], lies), spreadStrides(own[1], lies))
 	w, sa, sb := r.width(), r.stride(0), r.stride(1)
-	c.each(r.count(), len(out.Floats), func(lo, hi int) {
+	c.runRanges(r.count(), len(out.Floats), func(lo, hi int) {
 		r.walk(lo, hi, func(row int, at []int) {
 			f(out.Floats[row*w:(row+1)*w], a[at[0]:], b[at[1]:], sa, sb)
 		})
@@ -291,7 +291,7 @@ func (c *call) asFloats(x *Tensor) (*Tensor, error) {
 }
 
 func (c *call) pairInts(op string, x, y *Tensor) (*Tensor, error) {
-	f := c.whole(op)
+	f := c.intFunction(op)
 	if f == nil {
 		return nil, fmt.Errorf("%s of integers is not computed", op)
 	}
@@ -304,22 +304,22 @@ func (c *call) pairInts(op string, x, y *Tensor) (*Tensor, error) {
 		return nil, err
 	}
 	var failed error
-	c.spread(shape, [][]int{x.Shape, y.Shape}, func(i int, at []int) {
+	c.broadcastEach(shape, [][]int{x.Shape, y.Shape}, func(i int, at []int) {
 		v, err := f(x.Ints[at[0]], y.Ints[at[1]])
 		if err != nil && failed == nil {
 			failed = err
 		}
-		out.Ints[i] = cut(v, out.typ)
+		out.Ints[i] = wrapInt(v, out.typ)
 	})
 	return out, failed
 }
 
 func (c *call) powMixed(x, y *Tensor) (*Tensor, error) {
-	x, err := c.plain(x)
+	x, err := c.contiguous(x)
 	if err != nil {
 		return nil, err
 	}
-	if y, err = c.plain(y); err != nil {
+	if y, err = c.contiguous(y); err != nil {
 		return nil, err
 	}
 	shape, err := Broadcast(x.Shape, y.Shape)
@@ -330,23 +330,23 @@ func (c *call) powMixed(x, y *Tensor) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.spread(shape, [][]int{x.Shape, y.Shape}, func(i int, at []int) {
-		v := math.Pow(x.at(at[0]), y.at(at[1]))
+	c.broadcastEach(shape, [][]int{x.Shape, y.Shape}, func(i int, at []int) {
+		v := math.Pow(x.value(at[0]), y.value(at[1]))
 		if x.isFloat() {
 			out.Floats[i] = float32(v)
 		} else {
-			out.Ints[i] = cut(toInt(v), out.typ)
+			out.Ints[i] = wrapInt(toInt(v), out.typ)
 		}
 	})
 	return out, nil
 }
 
 func (c *call) compare(f func(a, b float64) bool, x, y *Tensor) (*Tensor, error) {
-	x, err := c.plain(x)
+	x, err := c.contiguous(x)
 	if err != nil {
 		return nil, err
 	}
-	if y, err = c.plain(y); err != nil {
+	if y, err = c.contiguous(y); err != nil {
 		return nil, err
 	}
 	shape, err := Broadcast(x.Shape, y.Shape)
@@ -357,18 +357,18 @@ func (c *call) compare(f func(a, b float64) bool, x, y *Tensor) (*Tensor, error)
 	if err != nil {
 		return nil, err
 	}
-	c.spread(shape, [][]int{x.Shape, y.Shape}, func(i int, at []int) {
+	c.broadcastEach(shape, [][]int{x.Shape, y.Shape}, func(i int, at []int) {
 		out.Ints[i] = 0
-		if f(x.at(at[0]), y.at(at[1])) {
+		if f(x.value(at[0]), y.value(at[1])) {
 			out.Ints[i] = 1
 		}
 	})
 	return out, nil
 }
 
-// spread calls body for each value of a shape with the offsets of operands that are repeated to
+// broadcastEach calls body for each value of a shape with the offsets of operands that are repeated to
 // fill it.
-func (c *call) spread(shape []int, operands [][]int, body func(i int, at []int)) {
+func (c *call) broadcastEach(shape []int, operands [][]int, body func(i int, at []int)) {
 	if size(shape) == 0 {
 		return
 	}
@@ -391,7 +391,7 @@ func (c *call) spread(shape []int, operands [][]int, body func(i int, at []int))
 
 // variadic applies an operator of two inputs to any number of them, one after the other.
 func variadic(c *call) ([]*Tensor, error) {
-	if err := c.all(); err != nil {
+	if err := c.requireAllInputs(); err != nil {
 		return nil, err
 	}
 	out := c.in[0]
@@ -402,20 +402,20 @@ func variadic(c *call) ([]*Tensor, error) {
 		}
 	}
 	if n := float32(len(c.in)); c.n.Op == "Mean" && n > 1 {
-		return one(c.mapped(out, each(func(v float32) float32 { return v / n })))
+		return single(c.mapValues(out, elementwise(func(v float32) float32 { return v / n })))
 	}
-	return one(out, nil)
+	return single(out, nil)
 }
 
 func where(c *call) ([]*Tensor, error) {
-	if c.needs(3) != nil {
+	if c.requireInputs(3) != nil {
 		return nil, errors.New("it needs three inputs")
 	}
 	var in [3]*Tensor
 	var shapes [][]int
 	for i := range in {
 		var err error
-		if in[i], err = c.plain(c.in[i]); err != nil {
+		if in[i], err = c.contiguous(c.in[i]); err != nil {
 			return nil, err
 		}
 		shapes = append(shapes, in[i].Shape)
@@ -437,7 +437,7 @@ func where(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.spread(shape, shapes, func(i int, at []int) {
+	c.broadcastEach(shape, shapes, func(i int, at []int) {
 		k := 2
 		if in[0].Ints[at[0]] != 0 {
 			k = 1
@@ -448,5 +448,5 @@ func where(c *call) ([]*Tensor, error) {
 			out.Ints[i] = in[k].Ints[at[k]]
 		}
 	})
-	return one(out, nil)
+	return single(out, nil)
 }

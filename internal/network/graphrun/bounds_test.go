@@ -12,7 +12,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/onnx"
 )
 
-func limited(t testing.TB, bytes int64) {
+func limitMemory(t testing.TB, bytes int64) {
 	old := debug.SetMemoryLimit(bytes)
 	t.Cleanup(func() { debug.SetMemoryLimit(old) })
 }
@@ -21,8 +21,8 @@ func graphAttr(name string, g *onnx.Graph) onnx.Attr {
 	return onnx.Attr{Name: name, Type: onnx.AttrGraph, Graph: g}
 }
 
-// looping is a loop without end around body, whose inputs are i, on and state.
-func looping(body *onnx.Graph, outputs ...string) onnx.Node {
+// loopNode is a loop without end around body, whose inputs are i, on and state.
+func loopNode(body *onnx.Graph, outputs ...string) onnx.Node {
 	return onnx.Node{Op: "Loop", Inputs: []string{"", "", "x"}, Outputs: outputs,
 		Attrs: []onnx.Attr{graphAttr("body", body)}}
 }
@@ -59,17 +59,17 @@ func TestLoopsEnd(t *testing.T) {
 		node onnx.Node
 		want string
 	}{
-		"without end": {looping(bodyOf(same, "on2", "state2"), "y"), "more than 65536 rounds"},
-		"nested": {looping(bodyOf([]onnx.Node{same[0], inner}, "on2", "state2"), "y"),
+		"without end": {loopNode(bodyOf(same, "on2", "state2"), "y"), "more than 65536 rounds"},
+		"nested": {loopNode(bodyOf([]onnx.Node{same[0], inner}, "on2", "state2"), "y"),
 			"more than 65536 rounds"},
-		"of another length": {looping(bodyOf(same, "on2"), "y"), "does not fit its inputs"},
+		"of another length": {loopNode(bodyOf(same, "on2"), "y"), "does not fit its inputs"},
 	} {
 		if _, err := compileNodes([]onnx.Node{c.node}, "y"); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
-	limited(t, 16<<20)
-	_, err := compileNodes([]onnx.Node{looping(bodyOf(same, "on2", "state2", "state2"), "y", "all")}, "all")
+	limitMemory(t, 16<<20)
+	_, err := compileNodes([]onnx.Node{loopNode(bodyOf(same, "on2", "state2", "state2"), "y", "all")}, "all")
 	var large *budget.Error
 	if !errors.As(err, &large) {
 		t.Errorf("a loop that collects without end: %v", err)
@@ -78,7 +78,7 @@ func TestLoopsEnd(t *testing.T) {
 
 // What a model asks for is compared with the limit before it is made.
 func TestShapesKeepToTheLimit(t *testing.T) {
-	limited(t, 64<<20)
+	limitMemory(t, 64<<20)
 	huge := onnx.Ints("n", []int64{4}, []int64{1 << 20, 1 << 20, 1 << 20, 1 << 20})
 	one := onnx.Ints("n", []int64{1}, []int64{1 << 40})
 	pads := onnx.Ints("n", []int64{8}, []int64{0, 0, 1 << 30, 0, 0, 0, 1 << 30, 1 << 30})
@@ -182,7 +182,7 @@ func FuzzCompile(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		limited(t, 64<<20)
+		limitMemory(t, 64<<20)
 		m, err := onnx.Parse(data)
 		if err != nil || len(m.Graph.Nodes) > 200 || len(m.Graph.Inputs) == 0 {
 			return

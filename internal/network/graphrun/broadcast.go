@@ -130,10 +130,10 @@ func (r *rows) walk(lo, hi int, body func(row int, at []int)) {
 	}
 }
 
-// aligned brings operands of an elementwise operator into one order: channels last if one of
+// alignOperands brings operands of an elementwise operator into one order: channels last if one of
 // them is an image that lies so and all are floating-point. It returns the shape of the result,
 // the shapes in which the operands and the result lie, and whether that is channels last.
-func (c *call) aligned(in []*Tensor) (list []*Tensor, shape, lies []int, own [][]int, last bool, err error) {
+func (c *call) alignOperands(in []*Tensor) (list []*Tensor, shape, lies []int, own [][]int, last bool, err error) {
 	var shapes [][]int
 	for _, t := range in {
 		shapes = append(shapes, t.Shape)
@@ -149,14 +149,14 @@ func (c *call) aligned(in []*Tensor) (list []*Tensor, shape, lies []int, own [][
 		s := t.Shape
 		switch {
 		case !last:
-			t, err = c.plain(t)
+			t, err = c.contiguous(t)
 		case !t.last && t.len() > 1:
 			s = make([]int, 4)
 			for i := range s {
 				s[i] = 1
 			}
 			copy(s[4-len(t.Shape):], t.Shape)
-			t, err = c.lastly(t.view(s))
+			t, err = c.channelsLast(t.view(s))
 		}
 		if err != nil {
 			return nil, nil, nil, nil, false, err

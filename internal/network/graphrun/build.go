@@ -46,7 +46,7 @@ func (b *builder) find(name string) (int, bool) {
 // model takes over what the outputs need.
 func (b *builder) model(m *onnx.Model, opt Options) error {
 	p := b.p
-	nodes, needed := m.Graph.Needed(opt.Outputs...)
+	nodes, needed := m.Graph.NeededFor(opt.Outputs...)
 	p.input = b.define(opt.Input)
 	p.values[p.input].shape = opt.Shape
 	for _, w := range Weights(m, opt.Input) {
@@ -58,7 +58,7 @@ func (b *builder) model(m *onnx.Model, opt Options) error {
 			return fmt.Errorf("%d values for the input %s of shape %d", len(v), escape.Quote(w.Name), w.Shape)
 		}
 		at := b.define(w.Name)
-		p.values[at].known, p.values[at].layout = floatsOf(w.Shape, v), w.Layout
+		p.values[at].constant, p.values[at].layout = floatsOf(w.Shape, v), w.Layout
 	}
 	if err := b.initializers(m.Graph.Initializers, needed); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (b *builder) initializers(list []onnx.Tensor, needed map[string]bool) error
 		if err != nil {
 			return fmt.Errorf("initializer %s: %w", escape.Quote(t.Name), err)
 		}
-		b.p.values[b.define(t.Name)].known = known
+		b.p.values[b.define(t.Name)].constant = known
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (b *builder) nodes(list []onnx.Node) ([]*node, error) {
 				x.bodies[n.Attrs[i].Name] = made
 			}
 		}
-		for _, name := range n.Reads()[len(n.Inputs):] {
+		for _, name := range n.InputNames()[len(n.Inputs):] {
 			if i, ok := b.find(name); ok && i >= 0 {
 				x.outer = append(x.outer, i)
 			}

@@ -31,8 +31,8 @@ func (p *Program) call(n *node) *call {
 }
 
 func (p *Program) tensor(i int) *Tensor {
-	if p.values[i].known != nil {
-		return p.values[i].known
+	if p.values[i].constant != nil {
+		return p.values[i].constant
 	}
 	return p.live[i]
 }
@@ -47,11 +47,11 @@ func (c *call) run() ([]*Tensor, error) {
 			return nil, fmt.Errorf("its input %d is a sequence, not a tensor", i)
 		}
 	}
-	if !c.spend(nodeWork) || !c.moves(c.in) {
+	if !c.spend(nodeWork) || !c.countMoves(c.in) {
 		return nil, c.err
 	}
 	out, err := c.n.compute(c)
-	if c.moves(out); err == nil || !errors.Is(err, c.err) {
+	if c.countMoves(out); err == nil || !errors.Is(err, c.err) {
 		err = errors.Join(err, c.err)
 	}
 	if err != nil {
@@ -60,8 +60,8 @@ func (c *call) run() ([]*Tensor, error) {
 	return out, nil
 }
 
-// moves counts the values of what a node takes or makes.
-func (c *call) moves(list []*Tensor) bool {
+// countMoves counts the values of what a node takes or makes.
+func (c *call) countMoves(list []*Tensor) bool {
 	n := 0
 	for _, t := range list {
 		if t != nil {
@@ -71,8 +71,8 @@ func (c *call) moves(list []*Tensor) bool {
 	return c.spend(moveWork, n)
 }
 
-// done gives memory back that no tensor of the program uses.
-func (c *call) done() {
+// releaseMemory gives memory back that no tensor of the program uses.
+func (c *call) releaseMemory() {
 	for _, m := range c.fresh {
 		if m.refs == 0 {
 			c.pool.give(m)
@@ -85,9 +85,9 @@ func (c *call) done() {
 	c.held = nil
 }
 
-// each cuts 0..n-1 into ranges and runs body on each, on all cores if the work, a number of
+// runRanges cuts 0..n-1 into ranges and runs body on each, on all cores if the work, a number of
 // simple operations, is worth it. The ranges depend on n alone.
-func (c *call) each(n, work int, body func(lo, hi int)) {
+func (c *call) runRanges(n, work int, body func(lo, hi int)) {
 	if c.spend(plainWork, work) {
 		c.divide(n, work, body)
 	}
@@ -103,8 +103,8 @@ func (c *call) divide(n, work int, body func(lo, hi int)) {
 	par.For(n, (n+parts-1)/parts, body)
 }
 
-// needs reports an input among the first n that is left out.
-func (c *call) needs(n int) error {
+// requireInputs reports an input among the first n that is left out.
+func (c *call) requireInputs(n int) error {
 	for i := range n {
 		if i >= len(c.in) || c.in[i] == nil {
 			return fmt.Errorf("it has no input %d", i)
@@ -113,27 +113,27 @@ func (c *call) needs(n int) error {
 	return nil
 }
 
-// all reports any input that is left out.
-func (c *call) all() error {
+// requireAllInputs reports any input that is left out.
+func (c *call) requireAllInputs() error {
 	for _, t := range c.in {
 		if t == nil {
 			return errors.New("an input of it is left out")
 		}
 	}
-	return c.needs(1)
+	return c.requireInputs(1)
 }
 
-func (c *call) has(i int) bool { return i < len(c.in) && c.in[i] != nil }
+func (c *call) hasInput(i int) bool { return i < len(c.in) && c.in[i] != nil }
 
 // floats returns an input of floating-point numbers in the order of its shape.
 func (c *call) floats(i int) (*Tensor, error) {
-	if !c.has(i) {
+	if !c.hasInput(i) {
 		return nil, fmt.Errorf("it has no input %d", i)
 	}
 	if !c.in[i].isFloat() {
 		return nil, fmt.Errorf("its input %d holds values of type %s, not floating-point ones", i, c.in[i].typ)
 	}
-	return c.plain(c.in[i])
+	return c.contiguous(c.in[i])
 }
 
 func (c *call) find(name string, typ onnx.AttrType) *onnx.Attr {
@@ -179,7 +179,7 @@ func (c *call) list(name string) []int64 {
 // numbers returns the integers of an input or, in older opsets, of an attribute; ok is false
 // if neither is there.
 func (c *call) numbers(at int, attr string) (v []int64, ok bool, err error) {
-	if c.has(at) {
+	if c.hasInput(at) {
 		v, err = c.in[at].integers()
 		return v, true, err
 	}
@@ -220,8 +220,8 @@ func AxesOf(axes []int64, rank int) ([]int, error) {
 	return out, nil
 }
 
-// one is the result of most operators.
-func one(t *Tensor, err error) ([]*Tensor, error) {
+// single is the result of most operators.
+func single(t *Tensor, err error) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}

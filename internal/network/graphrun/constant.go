@@ -16,22 +16,22 @@ func constant(c *call) ([]*Tensor, error) {
 		}
 		switch x.Type {
 		case onnx.AttrTensor:
-			return one(constantOf(x.Tensor))
+			return single(constantOf(x.Tensor))
 		case onnx.AttrFloat:
-			return one(floatsOf([]int{}, []float32{x.Float}), nil)
+			return single(floatsOf([]int{}, []float32{x.Float}), nil)
 		case onnx.AttrInt:
-			return one(intsOf([]int{}, []int64{x.Int}), nil)
+			return single(intsOf([]int{}, []int64{x.Int}), nil)
 		case onnx.AttrFloats:
-			return one(floatsOf([]int{len(x.Floats)}, append([]float32{}, x.Floats...)), nil)
+			return single(floatsOf([]int{len(x.Floats)}, append([]float32{}, x.Floats...)), nil)
 		case onnx.AttrInts:
-			return one(intsOf([]int{len(x.Ints)}, append([]int64{}, x.Ints...)), nil)
+			return single(intsOf([]int{len(x.Ints)}, append([]int64{}, x.Ints...)), nil)
 		}
 	}
 	return nil, errors.New("it holds no numbers")
 }
 
 func constantOfShape(c *call) ([]*Tensor, error) {
-	if err := c.needs(1); err != nil {
+	if err := c.requireInputs(1); err != nil {
 		return nil, err
 	}
 	if c.in[0].isFloat() {
@@ -60,11 +60,11 @@ func constantOfShape(c *call) ([]*Tensor, error) {
 	for i := range out.Ints {
 		out.Ints[i] = value.Ints[0]
 	}
-	return one(out, nil)
+	return single(out, nil)
 }
 
 func shapeOf(c *call) ([]*Tensor, error) {
-	if err := c.needs(1); err != nil {
+	if err := c.requireInputs(1); err != nil {
 		return nil, err
 	}
 	shape := c.in[0].Shape
@@ -79,22 +79,22 @@ func shapeOf(c *call) ([]*Tensor, error) {
 	for i := from; i < to; i++ {
 		out = append(out, int64(shape[i]))
 	}
-	return one(intsOf([]int{len(out)}, out), nil)
+	return single(intsOf([]int{len(out)}, out), nil)
 }
 
 func sizeOf(c *call) ([]*Tensor, error) {
-	if err := c.needs(1); err != nil {
+	if err := c.requireInputs(1); err != nil {
 		return nil, err
 	}
-	return one(intsOf([]int{}, []int64{int64(size(c.in[0].Shape))}), nil)
+	return single(intsOf([]int{}, []int64{int64(size(c.in[0].Shape))}), nil)
 }
 
-// mostRange is how many numbers a Range may make.
-const mostRange = 1 << 20
+// maxRange is how many numbers a Range may make.
+const maxRange = 1 << 20
 
-func between(c *call) ([]*Tensor, error) {
+func rangeOp(c *call) ([]*Tensor, error) {
 	for i := range 3 {
-		if !c.has(i) || c.in[i].len() != 1 {
+		if !c.hasInput(i) || c.in[i].len() != 1 {
 			return nil, errors.New("it needs a start, an end and a step")
 		}
 	}
@@ -104,12 +104,12 @@ func between(c *call) ([]*Tensor, error) {
 	if !c.in[0].isFloat() {
 		return c.wholeRange(c.in[0].Ints[0], c.in[1].Ints[0], c.in[2].Ints[0])
 	}
-	from, to, step := c.in[0].at(0), c.in[1].at(0), c.in[2].at(0)
+	from, to, step := c.in[0].value(0), c.in[1].value(0), c.in[2].value(0)
 	n := math.Ceil((to - from) / step)
 	if step != 0 && n < 0 {
 		n = 0
 	}
-	if !(n >= 0 && n <= mostRange) {
+	if !(n >= 0 && n <= maxRange) {
 		return nil, fmt.Errorf("a range from %g to %g in steps of %g", from, to, step)
 	}
 	out, err := c.newFloats([]int{int(n)})
@@ -119,7 +119,7 @@ func between(c *call) ([]*Tensor, error) {
 	for i := range out.Floats {
 		out.Floats[i] = float32(from + float64(i)*step)
 	}
-	return one(out, nil)
+	return single(out, nil)
 }
 
 func (c *call) wholeRange(from, to, step int64) ([]*Tensor, error) {
@@ -130,7 +130,7 @@ func (c *call) wholeRange(from, to, step int64) ([]*Tensor, error) {
 	case step < 0 && from > to:
 		n = (uint64(from)-uint64(to)-1)/-uint64(step) + 1
 	}
-	if step == 0 || n > mostRange {
+	if step == 0 || n > maxRange {
 		return nil, fmt.Errorf("a range from %d to %d in steps of %d", from, to, step)
 	}
 	out, err := c.newInts([]int{int(n)}, c.in[0].typ)
@@ -138,9 +138,9 @@ func (c *call) wholeRange(from, to, step int64) ([]*Tensor, error) {
 		return nil, err
 	}
 	for i := range out.Ints {
-		out.Ints[i] = cut(from+int64(i)*step, out.typ)
+		out.Ints[i] = wrapInt(from+int64(i)*step, out.typ)
 	}
-	return one(out, nil)
+	return single(out, nil)
 }
 
 // typed makes a tensor of zeros of an attribute's type, otherwise of like's.
@@ -163,17 +163,17 @@ func (c *call) typed(attr string, like *Tensor, shape []int) (*Tensor, error) {
 	return out, err
 }
 
-// set stores a number of either kind.
-func (t *Tensor) set(i int, v float64) {
+// setValue stores a number of either kind.
+func (t *Tensor) setValue(i int, v float64) {
 	if t.isFloat() {
 		t.Floats[i] = float32(v)
 		return
 	}
-	t.Ints[i] = cut(toInt(v), t.typ)
+	t.Ints[i] = wrapInt(toInt(v), t.typ)
 }
 
 func eyeLike(c *call) ([]*Tensor, error) {
-	if err := c.needs(1); err != nil {
+	if err := c.requireInputs(1); err != nil {
 		return nil, err
 	}
 	shape := c.in[0].Shape
@@ -187,24 +187,24 @@ func eyeLike(c *call) ([]*Tensor, error) {
 	k := min(max(c.int("k", 0), math.MinInt32), math.MaxInt32)
 	for i := range shape[0] {
 		if j := int64(i) + k; j >= 0 && j < int64(shape[1]) {
-			out.set(i*shape[1]+int(j), 1)
+			out.setValue(i*shape[1]+int(j), 1)
 		}
 	}
-	return one(out, nil)
+	return single(out, nil)
 }
 
 func oneHot(c *call) ([]*Tensor, error) {
-	if err := c.needs(3); err != nil {
+	if err := c.requireInputs(3); err != nil {
 		return nil, err
 	}
-	index, err := c.plain(c.in[0])
+	index, err := c.contiguous(c.in[0])
 	if err != nil {
 		return nil, err
 	}
 	if c.in[1].len() != 1 || c.in[2].len() != 2 {
 		return nil, errors.New("its depth is no number, or its values are no two")
 	}
-	depth := c.in[1].at(0)
+	depth := c.in[1].value(0)
 	if !(depth >= 0 && depth <= math.MaxInt32) {
 		return nil, fmt.Errorf("a depth of %g", depth)
 	}
@@ -221,7 +221,7 @@ func oneHot(c *call) ([]*Tensor, error) {
 	inner := size(shape[axis+1:])
 	for i := range out.len() {
 		k := i / inner % int(depth)
-		v := index.at(i/(inner*int(depth))*inner + i%inner)
+		v := index.value(i/(inner*int(depth))*inner + i%inner)
 		if v < 0 {
 			v += depth
 		}
@@ -229,7 +229,7 @@ func oneHot(c *call) ([]*Tensor, error) {
 		if v == float64(k) {
 			at = 1
 		}
-		out.set(i, c.in[2].at(at))
+		out.setValue(i, c.in[2].value(at))
 	}
-	return one(out, nil)
+	return single(out, nil)
 }

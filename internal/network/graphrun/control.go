@@ -12,10 +12,10 @@ import (
 
 // branch returns the nodes of an If whose condition is known, which may stand in its place.
 func (p *Program) branch(n *node) ([]*node, bool) {
-	if n.Op != "If" || len(n.in) != 1 || n.in[0] < 0 || p.values[n.in[0]].known == nil {
+	if n.Op != "If" || len(n.in) != 1 || n.in[0] < 0 || p.values[n.in[0]].constant == nil {
 		return nil, false
 	}
-	b, err := n.chosen(p.values[n.in[0]].known)
+	b, err := n.chooseBody(p.values[n.in[0]].constant)
 	if err != nil || len(b.out) < len(n.out) {
 		return nil, false
 	}
@@ -27,8 +27,8 @@ func (p *Program) branch(n *node) ([]*node, bool) {
 	return list, true
 }
 
-// chosen is the body that a condition decides for.
-func (n *node) chosen(cond *Tensor) (*body, error) {
+// chooseBody is the body that a condition decides for.
+func (n *node) chooseBody(cond *Tensor) (*body, error) {
 	if cond.isFloat() || len(cond.Ints) != 1 {
 		return nil, errors.New("its condition is no single truth")
 	}
@@ -62,7 +62,7 @@ func (p *Program) runBody(b *body, in []*Tensor) (out []*Tensor, err error) {
 		c := p.call(n)
 		made, err := c.run()
 		if err != nil {
-			c.done()
+			c.releaseMemory()
 			return nil, fmt.Errorf("%s: %w", n.Node, err)
 		}
 		for _, i := range n.out { // of the round before
@@ -91,10 +91,10 @@ func (p *Program) unhold(t *Tensor) {
 }
 
 func branch(c *call) ([]*Tensor, error) {
-	if err := c.needs(1); err != nil {
+	if err := c.requireInputs(1); err != nil {
 		return nil, err
 	}
-	b, err := c.n.chosen(c.in[0])
+	b, err := c.n.chooseBody(c.in[0])
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func loop(c *call) ([]*Tensor, error) {
 	}
 	c.held = append(c.held, before...)
 	for _, list := range rows {
-		t, err := c.stacked(list)
+		t, err := c.stack(list)
 		if err != nil {
 			return nil, err
 		}
@@ -183,19 +183,19 @@ func (c *call) clone(t *Tensor) (*Tensor, error) {
 		return nil, &budget.Error{What: "what the model's loops and sequences collect", Need: c.cloned,
 			Limit: c.pool.most}
 	}
-	return t.copied(), nil
+	return t.clone(), nil
 }
 
-// copied has values of its own, which lie as those of t.
-func (t *Tensor) copied() *Tensor {
+// clone has values of its own, which lie as those of t.
+func (t *Tensor) clone() *Tensor {
 	own := *t
 	own.mem = &memory{}
 	own.Floats, own.Ints = slices.Clone(t.Floats), slices.Clone(t.Ints)
 	return &own
 }
 
-// stacked joins tensors along a new first axis.
-func (c *call) stacked(list []*Tensor) (*Tensor, error) {
+// stack joins tensors along a new first axis.
+func (c *call) stack(list []*Tensor) (*Tensor, error) {
 	if len(list) == 0 {
 		return floatsOf([]int{0}, []float32{}), nil
 	}
@@ -209,7 +209,7 @@ func (c *call) stacked(list []*Tensor) (*Tensor, error) {
 		if !slices.Equal(t.Shape, list[0].Shape) || t.isFloat() != out.isFloat() || t.list != nil {
 			return nil, errors.New("what it collects changes its shape")
 		}
-		if t, err = c.plain(t); err != nil {
+		if t, err = c.contiguous(t); err != nil {
 			return nil, err
 		}
 		out.copy(i*n, t, 0, n)
@@ -236,7 +236,7 @@ func sequenceOf(list []*Tensor) ([]*Tensor, error) {
 
 // sequence returns an input that is a sequence.
 func (c *call) sequence() ([]*Tensor, error) {
-	if err := c.needs(1); err != nil {
+	if err := c.requireInputs(1); err != nil {
 		return nil, err
 	}
 	if c.in[0].list == nil {
@@ -250,7 +250,7 @@ func (c *call) element(i int) (*Tensor, error) {
 	if c.in[i].list != nil {
 		return nil, errors.New("a sequence of sequences")
 	}
-	t, err := c.plain(c.in[i])
+	t, err := c.contiguous(c.in[i])
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +260,7 @@ func (c *call) element(i int) (*Tensor, error) {
 func sequenceEmpty(*call) ([]*Tensor, error) { return sequenceOf(nil) }
 
 func sequenceConstruct(c *call) ([]*Tensor, error) {
-	if err := c.all(); err != nil {
+	if err := c.requireAllInputs(); err != nil {
 		return nil, err
 	}
 	var list []*Tensor
@@ -276,7 +276,7 @@ func sequenceConstruct(c *call) ([]*Tensor, error) {
 
 // placeIn reads an input that is a place in a sequence of n; otherwise is used if it is left out.
 func (c *call) placeIn(i, n, otherwise int) (int, error) {
-	if !c.has(i) {
+	if !c.hasInput(i) {
 		return otherwise, nil
 	}
 	if c.in[i].isFloat() || len(c.in[i].Ints) != 1 {
@@ -288,13 +288,13 @@ func (c *call) placeIn(i, n, otherwise int) (int, error) {
 func sequenceInsert(c *call) ([]*Tensor, error) {
 	list, err := c.sequence()
 	if err == nil {
-		err = c.needs(2)
+		err = c.requireInputs(2)
 	}
 	if err != nil {
 		return nil, err
 	}
 	at := len(list)
-	if c.has(2) && (len(c.in[2].Ints) != 1 || c.in[2].Ints[0] != int64(at)) { // behind the last is a place too
+	if c.hasInput(2) && (len(c.in[2].Ints) != 1 || c.in[2].Ints[0] != int64(at)) { // behind the last is a place too
 		if at, err = c.placeIn(2, len(list), at); err != nil {
 			return nil, err
 		}
@@ -304,7 +304,7 @@ func sequenceInsert(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if at == len(list) {
-		return c.appended(c.in[0], t)
+		return c.appendTensor(c.in[0], t)
 	}
 	if !c.spend(plainWork, len(list)) {
 		return nil, c.err
@@ -312,9 +312,9 @@ func sequenceInsert(c *call) ([]*Tensor, error) {
 	return sequenceOf(slices.Insert(slices.Clone(list), at, t))
 }
 
-// appended is a sequence with one more tensor. The memory behind the old one is used if no other sequence uses it, so
-// that appending in a loop does not copy the sequence each time.
-func (c *call) appended(old, t *Tensor) ([]*Tensor, error) {
+// appendTensor is a sequence with one more tensor. The memory behind the old one is used if no other
+// sequence uses it, so that appending in a loop does not copy the sequence each time.
+func (c *call) appendTensor(old, t *Tensor) ([]*Tensor, error) {
 	list, used := old.list, old.used
 	if used == nil || *used != len(list) || cap(list) == len(list) {
 		if !c.spend(plainWork, len(list)) {
@@ -345,7 +345,7 @@ func sequenceErase(c *call) ([]*Tensor, error) {
 func sequenceAt(c *call) ([]*Tensor, error) {
 	list, err := c.sequence()
 	if err == nil {
-		err = c.needs(2)
+		err = c.requireInputs(2)
 	}
 	if err != nil {
 		return nil, err
@@ -354,12 +354,12 @@ func sequenceAt(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return one(list[at], nil)
+	return single(list[at], nil)
 }
 
 func sequenceLength(c *call) ([]*Tensor, error) {
 	list, err := c.sequence()
-	return one(intsOf([]int{}, []int64{int64(len(list))}), err)
+	return single(intsOf([]int{}, []int64{int64(len(list))}), err)
 }
 
 func concatFromSequence(c *call) ([]*Tensor, error) {
@@ -403,7 +403,7 @@ func splitToSequence(c *call) ([]*Tensor, error) {
 	side, single := x.Shape[axis], false
 	var parts []int64
 	switch {
-	case !c.has(1):
+	case !c.hasInput(1):
 		parts, single = slices.Repeat([]int64{1}, side), c.int("keepdims", 1) == 0
 	case c.in[1].isFloat():
 		return nil, errors.New("its parts are no integers")
@@ -427,7 +427,7 @@ func splitToSequence(c *call) ([]*Tensor, error) {
 		}
 		shape := slices.Clone(x.Shape)
 		shape[axis] = int(p)
-		t, err := c.strided(x, shape, own, at*own[axis])
+		t, err := c.gather(x, shape, own, at*own[axis])
 		if err != nil {
 			return nil, err
 		}
@@ -452,7 +452,7 @@ func col2Im(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.needs(3); err != nil {
+	if err := c.requireInputs(3); err != nil {
 		return nil, err
 	}
 	image, err := c.in[1].sides()
@@ -493,5 +493,5 @@ func col2Im(c *call) ([]*Tensor, error) {
 			}
 		}
 	}
-	return one(y, nil)
+	return single(y, nil)
 }

@@ -17,7 +17,7 @@ type filters struct {
 
 // convolution computes images without gaps by the engine, all else by products.
 func convolution(c *call) ([]*Tensor, error) {
-	if err := c.needs(2); err != nil {
+	if err := c.requireInputs(2); err != nil {
 		return nil, err
 	}
 	x, ws := c.in[0], c.in[1].Shape
@@ -34,7 +34,7 @@ func convolution(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	var y *Tensor
-	if len(ws) == 4 && w.dense() && x.len() > 0 {
+	if len(ws) == 4 && w.isDense() && x.len() > 0 {
 		y, err = c.convImage(w, int(groups))
 	} else {
 		y, err = c.convAny(w, int(groups))
@@ -42,17 +42,17 @@ func convolution(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.has(3) { // of FusedConv
+	if c.hasInput(3) { // of FusedConv
 		if y, err = c.pair("Add", y, c.in[3]); err != nil {
 			return nil, err
 		}
 	}
-	return c.activated(one(y, nil))
+	return c.activate(single(y, nil))
 }
 
 // bias is an input of one value for each of n channels, nil if it is left out.
 func (c *call) bias(i, n int) ([]float32, error) {
-	if !c.has(i) {
+	if !c.hasInput(i) {
 		return nil, nil
 	}
 	b, err := c.floats(i)
@@ -78,35 +78,35 @@ func (c *call) convImage(w *window, groups int) (*Tensor, error) {
 		t := c.in[1]
 		f = &filters{packed: conv.Filters{Precise: true}}
 		switch {
-		case v.known != nil && v.layout == ChannelsLast:
+		case v.constant != nil && v.layout == ChannelsLast:
 			f.w = t.Floats
 		default:
-			if v.known != nil {
+			if v.constant != nil {
 				t = v.inOrder()
-			} else if t, err = c.plain(t); err != nil {
+			} else if t, err = c.contiguous(t); err != nil {
 				return nil, err
 			}
 			f.w = make([]float32, len(t.Floats))
 			c.turn(f.w, t.Floats, out, ws[1], ws[2]*ws[3])
 		}
-		if v.known != nil {
+		if v.constant != nil {
 			f.packed.Constant = true
 			c.n.state = f
 		}
 	}
 	before, after := [2]int{w.before[0], w.before[1]}, [2]int{w.after[0], w.after[1]}
 	if before[0] < 0 || before[1] < 0 || after[0] < before[0] || after[1] < before[1] {
-		if x, err = c.plain(x); err != nil {
+		if x, err = c.contiguous(x); err != nil {
 			return nil, err
 		}
 		zero := floatsOf([]int{1}, []float32{0})
-		if x, err = c.padded(x, []int{0, 0, before[0], before[1]}, []int{0, 0, after[0], after[1]}, "constant",
+		if x, err = c.pad(x, []int{0, 0, before[0], before[1]}, []int{0, 0, after[0], after[1]}, "constant",
 			zero); err != nil {
 			return nil, err
 		}
 		before, after = [2]int{}, [2]int{}
 	}
-	if x, err = c.lastly(x); err != nil {
+	if x, err = c.channelsLast(x); err != nil {
 		return nil, err
 	}
 	s := conv.Shape{N: x.Shape[0], H: x.Shape[2], W: x.Shape[3], C: x.Shape[1], K: out, R: ws[2], S: ws[3],
@@ -162,7 +162,7 @@ func (w *window) columns(dst, x []float32, from, to, channels int, taps [][]int)
 // convAny computes convolutions of any number of axes, with gaps, as products of the filters with
 // the values under each window.
 func (c *call) convAny(w *window, groups int) (*Tensor, error) {
-	x, err := c.plain(c.in[0])
+	x, err := c.contiguous(c.in[0])
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (c *call) convAny(w *window, groups int) (*Tensor, error) {
 		from := x.Floats[(n*groups+g)*cg*area:][:cg*area]
 		for p := 0; p < positions; p += band {
 			few := min(band, positions-p)
-			c.each(few, few*width, func(lo, hi int) {
+			c.runRanges(few, few*width, func(lo, hi int) {
 				w.columns(rows.Floats[lo*width:hi*width], from, p+lo, p+hi, cg, taps)
 			})
 			matrix.Gemm(false, true, 1, denseOf(f.Floats[g*kg*width:(g+1)*kg*width], kg, width, false),
@@ -245,7 +245,7 @@ func convTranspose(c *call) ([]*Tensor, error) {
 	}
 	y, err := c.newFloats(append([]int{x.Shape[0], kg * groups}, w.in...))
 	if err != nil || y.len() == 0 {
-		return one(y, err)
+		return single(y, err)
 	}
 	clear(y.Floats)
 	taps := w.taps()
@@ -262,7 +262,7 @@ func convTranspose(c *call) ([]*Tensor, error) {
 			denseOf(x.Floats[i*cg*positions:(i+1)*cg*positions], cg, positions, false), 0,
 			denseOf(sums.Floats, width, positions, false))
 		to := y.Floats[i*kg*area : (i+1)*kg*area]
-		c.each(kg, len(sums.Floats), func(lo, hi int) {
+		c.runRanges(kg, len(sums.Floats), func(lo, hi int) {
 			place := make([]int, len(w.out))
 			for k := lo; k < hi; k++ {
 				for t, tap := range taps {
@@ -278,7 +278,7 @@ func convTranspose(c *call) ([]*Tensor, error) {
 		})
 	}
 	c.addBias(y, bias)
-	return one(y, nil)
+	return single(y, nil)
 }
 
 // spreading is the window of the convolution whose transpose a ConvTranspose is: its in are the
@@ -306,7 +306,7 @@ func (c *call) spreading(in, kernel []int) (*window, error) {
 	dilation, err2 := list("dilations", 1, 1)
 	more, err3 := list("output_padding", 0, 0)
 	w := &window{in: make([]int, n), out: in, kernel: kernel, before: make([]int, n), after: make([]int, n)}
-	if err := errors.Join(err1, err2, err3, w.pads(c.list("pads")), w.bounded()); err != nil {
+	if err := errors.Join(err1, err2, err3, w.setPads(c.list("pads")), w.checkKernel()); err != nil {
 		return nil, err
 	}
 	want, auto := c.list("output_shape"), c.text("auto_pad", "NOTSET")

@@ -15,7 +15,7 @@ type labelled struct {
 // einsum joins its inputs two by two; the letters that neither the rest nor the result has are
 // summed over.
 func einsum(c *call) ([]*Tensor, error) {
-	if err := c.all(); err != nil {
+	if err := c.requireAllInputs(); err != nil {
 		return nil, err
 	}
 	equation := strings.ReplaceAll(c.text("equation", ""), " ", "")
@@ -35,14 +35,14 @@ func einsum(c *call) ([]*Tensor, error) {
 		for _, later := range operands[k+2:] {
 			wanted = append(wanted, later.labels...)
 		}
-		if have, err = c.contracted(have, next, wanted); err != nil {
+		if have, err = c.contract(have, next, wanted); err != nil {
 			return nil, err
 		}
 	}
-	if have, err = c.summedTo(have, out); err != nil {
+	if have, err = c.sumTo(have, out); err != nil {
 		return nil, err
 	}
-	return one(c.arranged(have, out))
+	return single(c.arrange(have, out))
 }
 
 // equation splits an equation into labels; an ellipsis becomes letters of its own.
@@ -136,12 +136,12 @@ func (c *call) diagonal(x labelled) (labelled, error) {
 	if len(labels) == len(x.labels) {
 		return x, nil
 	}
-	t, err := c.strided(x.t, shape, stride, 0)
+	t, err := c.gather(x.t, shape, stride, 0)
 	return labelled{t, labels}, err
 }
 
-// summedTo sums over the labels that are not wanted.
-func (c *call) summedTo(x labelled, wanted []rune) (labelled, error) {
+// sumTo sums over the labels that are not wanted.
+func (c *call) sumTo(x labelled, wanted []rune) (labelled, error) {
 	var axes, to []int
 	var labels []rune
 	for i, l := range x.labels {
@@ -163,13 +163,13 @@ func (c *call) summedTo(x labelled, wanted []rune) (labelled, error) {
 	node.Op, node.Attrs = "ReduceSum", nil
 	n.Node = &node
 	sum.n = &n
-	t, err := sum.reduced(x.t, axes, to)
+	t, err := sum.reduceFloats(x.t, axes, to)
 	c.fresh = sum.fresh
 	return labelled{t, labels}, err
 }
 
-// arranged brings the axes into the order of the labels.
-func (c *call) arranged(x labelled, out []rune) (*Tensor, error) {
+// arrange brings the axes into the order of the labels.
+func (c *call) arrange(x labelled, out []rune) (*Tensor, error) {
 	if slices.Equal(x.labels, out) {
 		return x.t, nil
 	}
@@ -182,16 +182,16 @@ func (c *call) arranged(x labelled, out []rune) (*Tensor, error) {
 		}
 		shape, stride = append(shape, x.t.Shape[k]), append(stride, own[k])
 	}
-	return c.strided(x.t, shape, stride, 0)
+	return c.gather(x.t, shape, stride, 0)
 }
 
-// contracted is the product of two operands, summed over the labels that are not wanted.
-func (c *call) contracted(x, y labelled, wanted []rune) (labelled, error) {
-	x, err := c.summedTo(x, slices.Concat(wanted, y.labels))
+// contract is the product of two operands, summed over the labels that are not wanted.
+func (c *call) contract(x, y labelled, wanted []rune) (labelled, error) {
+	x, err := c.sumTo(x, slices.Concat(wanted, y.labels))
 	if err != nil {
 		return x, err
 	}
-	if y, err = c.summedTo(y, slices.Concat(wanted, x.labels)); err != nil {
+	if y, err = c.sumTo(y, slices.Concat(wanted, x.labels)); err != nil {
 		return x, err
 	}
 	var batch, rows, inner, cols []rune
@@ -235,7 +235,7 @@ func (c *call) contracted(x, y labelled, wanted []rune) (labelled, error) {
 			}
 			shape, stride = append(shape, side[l]), append(stride, step)
 		}
-		return c.strided(o.t, shape, stride, 0)
+		return c.gather(o.t, shape, stride, 0)
 	}
 	a, err := laid(x, slices.Concat(batch, rows, inner))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/kernel/simd"
 )
 
-// loops are what the vector kernels compute: y = f(x), where y may be x.
-func (c *call) loops(op string) func(y, x []float32) {
+// vectorFunction are what the vector kernels compute: y = f(x), where y may be x.
+func (c *call) vectorFunction(op string) func(y, x []float32) {
 	switch op {
 	case "Relu":
 		return func(y, x []float32) { simd.Clamp(y, x, simd.ReLU()) }
@@ -29,18 +29,18 @@ func (c *call) loops(op string) func(y, x []float32) {
 	case "HardSwish":
 		return simd.HardSwish
 	case "Sqrt":
-		return each(func(x float32) float32 { return float32(math.Sqrt(float64(x))) })
+		return elementwise(func(x float32) float32 { return float32(math.Sqrt(float64(x))) })
 	case "Neg":
-		return each(func(x float32) float32 { return -x })
+		return elementwise(func(x float32) float32 { return -x })
 	case "Abs":
-		return each(func(x float32) float32 { return max(x, -x) })
+		return elementwise(func(x float32) float32 { return max(x, -x) })
 	case "Reciprocal":
-		return each(func(x float32) float32 { return 1 / x })
+		return elementwise(func(x float32) float32 { return 1 / x })
 	case "LeakyRelu":
 		alpha := c.float("alpha", 0.01)
-		return each(func(x float32) float32 { return max(x, 0) + alpha*min(x, 0) })
+		return elementwise(func(x float32) float32 { return max(x, 0) + alpha*min(x, 0) })
 	}
-	if f := c.function(op); f != nil {
+	if f := c.unaryFunction(op); f != nil {
 		return func(y, x []float32) {
 			for i, v := range x {
 				y[i] = float32(f(float64(v)))
@@ -50,7 +50,7 @@ func (c *call) loops(op string) func(y, x []float32) {
 	return nil
 }
 
-func each(f func(x float32) float32) func(y, x []float32) {
+func elementwise(f func(x float32) float32) func(y, x []float32) {
 	return func(y, x []float32) {
 		y = y[:len(x)]
 		for i, v := range x {
@@ -59,8 +59,8 @@ func each(f func(x float32) float32) func(y, x []float32) {
 	}
 }
 
-// function is the function of an operator with one input, in float64; nil for others.
-func (c *call) function(op string) func(float64) float64 {
+// unaryFunction is the function of an operator with one input, in float64; nil for others.
+func (c *call) unaryFunction(op string) func(float64) float64 {
 	float := func(name string, otherwise float32) float64 { return float64(c.float(name, otherwise)) }
 	softplus := func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 	simple := map[string]func(float64) float64{
@@ -122,22 +122,22 @@ func (c *call) function(op string) func(float64) float64 {
 
 // unary computes an operator of one input.
 func unary(c *call) ([]*Tensor, error) {
-	if err := c.needs(1); err != nil {
+	if err := c.requireInputs(1); err != nil {
 		return nil, err
 	}
 	x := c.in[0]
 	if !x.isFloat() {
 		return c.unaryInts(x)
 	}
-	f := c.loops(c.n.Op)
+	f := c.vectorFunction(c.n.Op)
 	if f == nil {
 		return nil, fmt.Errorf("%s of floating-point numbers is not computed", c.n.Op)
 	}
-	return one(c.mapped(x, f))
+	return single(c.mapValues(x, f))
 }
 
-// mapped applies f to all values.
-func (c *call) mapped(x *Tensor, f func(y, x []float32)) (*Tensor, error) {
+// mapValues applies f to all values.
+func (c *call) mapValues(x *Tensor, f func(y, x []float32)) (*Tensor, error) {
 	y, err := c.newFloats(x.Shape)
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (c *call) mapped(x *Tensor, f func(y, x []float32)) (*Tensor, error) {
 	y.last = x.last
 	const block = 1024
 	n := len(x.Floats)
-	c.each((n+block-1)/block, 4*n, func(lo, hi int) {
+	c.runRanges((n+block-1)/block, 4*n, func(lo, hi int) {
 		lo, hi = lo*block, min(hi*block, n)
 		f(y.Floats[lo:hi], x.Floats[lo:hi])
 	})
@@ -170,13 +170,13 @@ func (c *call) unaryInts(x *Tensor) ([]*Tensor, error) {
 		default:
 			return nil, fmt.Errorf("%s of integers is not computed", c.n.Op)
 		}
-		y.Ints[i] = cut(v, x.typ)
+		y.Ints[i] = wrapInt(v, x.typ)
 	}
-	return one(y, nil)
+	return single(y, nil)
 }
 
 func identity(c *call) ([]*Tensor, error) {
-	if err := c.needs(1); err != nil {
+	if err := c.requireInputs(1); err != nil {
 		return nil, err
 	}
 	out := []*Tensor{c.in[0]}
@@ -195,22 +195,22 @@ func identity(c *call) ([]*Tensor, error) {
 
 // clip takes its bounds from attributes up to opset 10, from inputs later.
 func clip(c *call) ([]*Tensor, error) {
-	if err := c.needs(1); err != nil {
+	if err := c.requireInputs(1); err != nil {
 		return nil, err
 	}
 	lo, hi := float64(c.float("min", float32(math.Inf(-1)))), float64(c.float("max", float32(math.Inf(1))))
 	for i, to := range []*float64{&lo, &hi} {
-		if c.has(i + 1) {
+		if c.hasInput(i + 1) {
 			if c.in[i+1].len() != 1 {
 				return nil, errors.New("its bounds are no single numbers")
 			}
-			*to = c.in[i+1].at(0)
+			*to = c.in[i+1].value(0)
 		}
 	}
 	x := c.in[0]
 	if x.isFloat() {
 		a, b := float32(lo), float32(hi)
-		return one(c.mapped(x, each(func(v float32) float32 { return min(max(v, a), b) })))
+		return single(c.mapValues(x, elementwise(func(v float32) float32 { return min(max(v, a), b) })))
 	}
 	y, err := c.newInts(x.Shape, x.typ)
 	if err != nil {
@@ -219,11 +219,11 @@ func clip(c *call) ([]*Tensor, error) {
 	for i, v := range x.Ints {
 		y.Ints[i] = int64(min(max(float64(v), lo), hi))
 	}
-	return one(y, nil)
+	return single(y, nil)
 }
 
-// cut wraps an integer to the range of a type, as arithmetic of that type does.
-func cut(v int64, typ onnx.DataType) int64 {
+// wrapInt wraps an integer to the range of a type, as arithmetic of that type does.
+func wrapInt(v int64, typ onnx.DataType) int64 {
 	switch typ {
 	case onnx.Bool:
 		if v != 0 {
@@ -262,13 +262,13 @@ func toInt(v float64) int64 {
 func roundedInt(v float64) int64 { return toInt(math.RoundToEven(v)) }
 
 func cast(c *call) ([]*Tensor, error) {
-	if err := c.needs(1); err != nil {
+	if err := c.requireInputs(1); err != nil {
 		return nil, err
 	}
 	x := c.in[0]
 	var to onnx.DataType
 	if c.n.Op == "CastLike" {
-		if !c.has(1) {
+		if !c.hasInput(1) {
 			return nil, errors.New("it needs two inputs")
 		}
 		to = c.in[1].typ
@@ -279,9 +279,9 @@ func cast(c *call) ([]*Tensor, error) {
 		return nil, fmt.Errorf("it converts to type %s, which is not computed", to)
 	}
 	if to.IsFloat() {
-		return one(c.toFloat(x, to))
+		return single(c.toFloat(x, to))
 	}
-	x, err := c.plain(x)
+	x, err := c.contiguous(x)
 	if err != nil {
 		return nil, err
 	}
@@ -297,12 +297,12 @@ func cast(c *call) ([]*Tensor, error) {
 				y.Ints[i] = 1
 			}
 		case x.isFloat():
-			y.Ints[i] = cut(toInt(float64(x.Floats[i])), to)
+			y.Ints[i] = wrapInt(toInt(float64(x.Floats[i])), to)
 		default:
-			y.Ints[i] = cut(x.Ints[i], to)
+			y.Ints[i] = wrapInt(x.Ints[i], to)
 		}
 	}
-	return one(y, nil)
+	return single(y, nil)
 }
 
 // toFloat converts to a type of floating-point numbers.
@@ -315,7 +315,7 @@ func (c *call) toFloat(x *Tensor, to onnx.DataType) (*Tensor, error) {
 	}
 	y := x
 	if x == was { // not made here
-		if x, err = c.plain(x); err != nil {
+		if x, err = c.contiguous(x); err != nil {
 			return nil, err
 		}
 		if y, err = c.newFloats(x.Shape); err != nil {
@@ -326,12 +326,12 @@ func (c *call) toFloat(x *Tensor, to onnx.DataType) (*Tensor, error) {
 	return y, nil
 }
 
-// tested makes truths of floating-point numbers.
-func (c *call) tested(f func(float64) bool) ([]*Tensor, error) {
-	if err := c.needs(1); err != nil {
+// testValues makes truths of floating-point numbers.
+func (c *call) testValues(f func(float64) bool) ([]*Tensor, error) {
+	if err := c.requireInputs(1); err != nil {
 		return nil, err
 	}
-	x, err := c.plain(c.in[0])
+	x, err := c.contiguous(c.in[0])
 	if err != nil {
 		return nil, err
 	}
@@ -341,24 +341,24 @@ func (c *call) tested(f func(float64) bool) ([]*Tensor, error) {
 	}
 	for i := range y.Ints {
 		y.Ints[i] = 0
-		if f(x.at(i)) {
+		if f(x.value(i)) {
 			y.Ints[i] = 1
 		}
 	}
-	return one(y, nil)
+	return single(y, nil)
 }
 
-func isNaN(c *call) ([]*Tensor, error) { return c.tested(func(v float64) bool { return v != v }) }
+func isNaN(c *call) ([]*Tensor, error) { return c.testValues(func(v float64) bool { return v != v }) }
 
 func isInf(c *call) ([]*Tensor, error) {
 	up, down := c.int("detect_positive", 1) != 0, c.int("detect_negative", 1) != 0
-	return c.tested(func(v float64) bool { return up && math.IsInf(v, 1) || down && math.IsInf(v, -1) })
+	return c.testValues(func(v float64) bool { return up && math.IsInf(v, 1) || down && math.IsInf(v, -1) })
 }
 
-func not(c *call) ([]*Tensor, error) { return c.tested(func(v float64) bool { return v == 0 }) }
+func not(c *call) ([]*Tensor, error) { return c.testValues(func(v float64) bool { return v == 0 }) }
 
 func bitwiseNot(c *call) ([]*Tensor, error) {
-	if err := c.needs(1); err != nil {
+	if err := c.requireInputs(1); err != nil {
 		return nil, err
 	}
 	x, err := c.in[0].integers()
@@ -370,7 +370,7 @@ func bitwiseNot(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	for i, v := range x {
-		y.Ints[i] = cut(^v, y.typ)
+		y.Ints[i] = wrapInt(^v, y.typ)
 	}
-	return one(y, nil)
+	return single(y, nil)
 }

@@ -26,7 +26,7 @@ func Eval(n *onnx.Node, opset int64, in []*Tensor) ([]*Tensor, error) {
 	c := &call{Program: &Program{opset: opset, pool: newPool()}, n: x, in: in}
 	out, err := c.run()
 	for i := 0; err == nil && i < len(out); i++ {
-		out[i], err = c.plain(out[i])
+		out[i], err = c.contiguous(out[i])
 	}
 	return out, err
 }

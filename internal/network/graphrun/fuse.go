@@ -7,9 +7,9 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/onnx"
 )
 
-// joined is what a product or convolution does with its result before it is stored: a scale and a
+// fusedEpilogue is what a product or convolution does with its result before it is stored: a scale and a
 // shift for each channel, then a tensor that is added, then an activation.
-type joined struct {
+type fusedEpilogue struct {
 	biased       bool // the shift is in place of its own bias
 	scale, shift []float32
 	reads        []int // the value that is added, beside the node's inputs
@@ -20,18 +20,18 @@ type joined struct {
 // fuser joins nodes that one kernel does together.
 type fuser struct {
 	*Program
-	readers map[int][]*node
-	maker   map[int]*node
-	gone    map[*node]bool // they are part of another
-	made    map[*node]bool // others are part of them
+	readers   map[int][]*node
+	maker     map[int]*node
+	absorbed  map[*node]bool // they are part of another
+	absorbers map[*node]bool // others are part of them
 }
 
 // fuse writes GELU and its relatives as one operator each, and has products and convolutions take
 // over what follows them.
 func (p *Program) fuse() {
-	for _, step := range []func(f *fuser, n *node){(*fuser).gated, (*fuser).absorb} {
+	for _, step := range []func(f *fuser, n *node){(*fuser).fuseGate, (*fuser).absorb} {
 		f := &fuser{Program: p, readers: map[int][]*node{}, maker: map[int]*node{},
-			gone: map[*node]bool{}, made: map[*node]bool{}}
+			absorbed: map[*node]bool{}, absorbers: map[*node]bool{}}
 		for _, n := range p.nodes {
 			for _, v := range n.reads() {
 				if v >= 0 && !slices.Contains(f.readers[v], n) {
@@ -46,17 +46,17 @@ func (p *Program) fuse() {
 			f.readers[v] = append(f.readers[v], nil)
 		}
 		for _, n := range slices.Clone(p.nodes) {
-			if !f.gone[n] && !f.made[n] {
+			if !f.absorbed[n] && !f.absorbers[n] {
 				step(f, n)
 			}
 		}
-		p.nodes = slices.DeleteFunc(p.nodes, func(n *node) bool { return f.gone[n] })
-		p.sweep()
+		p.nodes = slices.DeleteFunc(p.nodes, func(n *node) bool { return f.absorbed[n] })
+		p.dropUnread()
 	}
 }
 
-// sweep drops nodes of which nothing reads a result.
-func (p *Program) sweep() {
+// dropUnread drops nodes of which nothing reads a result.
+func (p *Program) dropUnread() {
 	needed := map[int]bool{}
 	for _, v := range p.outputs {
 		needed[v] = true
@@ -85,14 +85,14 @@ func (f *fuser) reader(n *node) *node {
 			return nil
 		}
 	}
-	if r := f.readers[n.out[0]][0]; !f.gone[r] && !f.made[r] {
+	if r := f.readers[n.out[0]][0]; !f.absorbed[r] && !f.absorbers[r] {
 		return r
 	}
 	return nil
 }
 
-// is tells nodes of an operator of ONNX's own.
-func (n *node) is(op string) bool {
+// isOp tells nodes of an operator of ONNX's own.
+func (n *node) isOp(op string) bool {
 	return n != nil && n.Op == op && (n.Domain == "" || n.Domain == "ai.onnx")
 }
 
@@ -101,16 +101,16 @@ func (f *fuser) number(n *node, i int) (float64, bool) {
 	if i >= len(n.in) || n.in[i] < 0 {
 		return 0, false
 	}
-	t := f.values[n.in[i]].known
+	t := f.values[n.in[i]].constant
 	if t == nil || !t.isFloat() || t.len() != 1 || len(t.Shape) > 1 {
 		return 0, false
 	}
 	return float64(t.Floats[0]), true
 }
 
-// times reports that a node multiplies or divides a value by a known number.
-func (f *fuser) times(n *node) (x int, by float64, ok bool) {
-	if !n.is("Mul") && !n.is("Div") {
+// constantFactor reports that a node multiplies or divides a value by a known number.
+func (f *fuser) constantFactor(n *node) (x int, by float64, ok bool) {
+	if !n.isOp("Mul") && !n.isOp("Div") {
 		return 0, 0, false
 	}
 	if c, ok := f.number(n, 1); ok {
@@ -127,21 +127,21 @@ func (f *fuser) times(n *node) (x int, by float64, ok bool) {
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-6*math.Abs(b) }
 
-// gated writes x s(k x), with s the logistic function or that of the normal distribution, as one
+// fuseGate writes x s(k x), with s the logistic function or that of the normal distribution, as one
 // operator.
-func (f *fuser) gated(n *node) {
-	if !n.is("Erf") && !n.is("Sigmoid") || n.in[0] < 0 {
+func (f *fuser) fuseGate(n *node) {
+	if !n.isOp("Erf") && !n.isOp("Sigmoid") || n.in[0] < 0 {
 		return
 	}
 	x, scale := n.in[0], 1.0
-	if v, by, ok := f.times(f.maker[x]); f.maker[x] != nil && ok {
+	if v, by, ok := f.constantFactor(f.maker[x]); f.maker[x] != nil && ok {
 		x, scale = v, by
 	}
 	// What follows: the sum with 1 of erf, factors, and x itself once.
 	last, factor, multiplied := n, 1.0, false
 	if n.Op == "Erf" {
 		next := f.reader(n)
-		if !next.is("Add") {
+		if !next.isOp("Add") {
 			return
 		}
 		a, ok := f.number(next, 0)
@@ -156,9 +156,9 @@ func (f *fuser) gated(n *node) {
 		if next == nil {
 			return
 		}
-		if _, by, ok := f.times(next); ok {
+		if _, by, ok := f.constantFactor(next); ok {
 			factor *= by
-		} else if !next.is("Mul") || multiplied {
+		} else if !next.isOp("Mul") || multiplied {
 			return
 		} else {
 			other := next.in[0]
@@ -166,7 +166,7 @@ func (f *fuser) gated(n *node) {
 				other = next.in[1]
 			}
 			if other != x {
-				v, by, ok := f.times(f.maker[other])
+				v, by, ok := f.constantFactor(f.maker[other])
 				if f.maker[other] == nil || !ok || v != x {
 					return
 				}
@@ -189,12 +189,12 @@ func (f *fuser) gated(n *node) {
 
 // absorb has a product or convolution with constant weights do what follows it.
 func (f *fuser) absorb(n *node) {
-	image := f.convolves(n)
-	if !image && !f.multiplies(n) {
+	image := f.isConstantConv(n)
+	if !image && !f.isConstantProduct(n) {
 		return
 	}
 	j := &n.join
-	if n.is("Gemm") && len(n.in) > 2 && n.in[2] >= 0 {
+	if n.isOp("Gemm") && len(n.in) > 2 && n.in[2] >= 0 {
 		c := (&call{Program: f.Program, n: n})
 		beta := c.float("beta", 1)
 		v, ok := f.perChannel(n.in[2], n, false)
@@ -209,28 +209,28 @@ func (f *fuser) absorb(n *node) {
 	last := n
 	for {
 		next := f.reader(last)
-		if next == nil || !f.takes(n, last, next, image) {
+		if next == nil || !f.absorbNext(n, last, next, image) {
 			break
 		}
-		f.gone[last], last = true, next
+		f.absorbed[last], last = true, next
 	}
 	if last == n {
 		return
 	}
-	f.made[last] = true
+	f.absorbers[last] = true
 	// It is computed where the last of them was, when all that is added is there.
 	whole := *n
 	whole.out = append([]int{last.out[0]}, n.out[1:]...)
 	*last = whole
 }
 
-// convolves tells convolutions of images by constant filters without gaps.
-func (f *fuser) convolves(n *node) bool {
-	if !n.is("Conv") || len(n.in) < 2 || n.in[1] < 0 {
+// isConstantConv tells convolutions of images by constant filters without gaps.
+func (f *fuser) isConstantConv(n *node) bool {
+	if !n.isOp("Conv") || len(n.in) < 2 || n.in[1] < 0 {
 		return false
 	}
 	w := &f.values[n.in[1]]
-	if w.known == nil || len(w.known.Shape) != 4 {
+	if w.constant == nil || len(w.constant.Shape) != 4 {
 		return false
 	}
 	for _, d := range (&call{Program: f.Program, n: n}).list("dilations") {
@@ -238,17 +238,18 @@ func (f *fuser) convolves(n *node) bool {
 			return false
 		}
 	}
-	return len(n.in) < 3 || n.in[2] < 0 || f.values[n.in[2]].known != nil
+	return len(n.in) < 3 || n.in[2] < 0 || f.values[n.in[2]].constant != nil
 }
 
-// multiplies tells products with constant weights.
-func (f *fuser) multiplies(n *node) bool {
-	if !n.is("MatMul") && !n.is("Gemm") || len(n.in) < 2 || n.in[1] < 0 || n.in[0] < 0 {
+// isConstantProduct tells products with constant weights.
+func (f *fuser) isConstantProduct(n *node) bool {
+	if !n.isOp("MatMul") && !n.isOp("Gemm") || len(n.in) < 2 || n.in[1] < 0 || n.in[0] < 0 {
 		return false
 	}
 	w, x := &f.values[n.in[1]], f.values[n.in[0]].shape
 	c := &call{Program: f.Program, n: n}
-	return w.known != nil && w.known.isFloat() && len(w.known.Shape) == 2 && w.known.len() > 0 && len(x) > 0 &&
+	return w.constant != nil && w.constant.isFloat() && len(w.constant.Shape) == 2 && w.constant.len() > 0 &&
+		len(x) > 0 &&
 		size(x) > 0 && c.int("transA", 0) == 0 && c.float("alpha", 1) == 1
 }
 
@@ -266,10 +267,10 @@ func (f *fuser) channels(n *node, image bool) int {
 
 // perChannel returns a known value that is one number for each channel of what n makes.
 func (f *fuser) perChannel(v int, n *node, image bool) ([]float32, bool) {
-	if v < 0 || f.values[v].known == nil || !f.values[v].known.isFloat() || f.values[v].layout != AsIs {
+	if v < 0 || f.values[v].constant == nil || !f.values[v].constant.isFloat() || f.values[v].layout != AsIs {
 		return nil, false
 	}
-	t, shape := f.values[v].known, f.values[n.out[0]].shape
+	t, shape := f.values[v].constant, f.values[n.out[0]].shape
 	ch := f.channels(n, image)
 	if ch == 0 || len(t.Shape) > len(shape) || t.len() != ch && t.len() != 1 {
 		return nil, false
@@ -288,30 +289,30 @@ func (f *fuser) perChannel(v int, n *node, image bool) ([]float32, bool) {
 	return out, true
 }
 
-// takes adds what next does to the join of n, if that is possible.
-func (f *fuser) takes(n, last, next *node, image bool) bool {
+// absorbNext adds what next does to the join of n, if that is possible.
+func (f *fuser) absorbNext(n, last, next *node, image bool) bool {
 	j := &n.join
 	if j.relu || j.relu6 || j.act != nil {
 		return false
 	}
 	c := &call{Program: f.Program, n: next}
 	switch {
-	case next.is("BatchNormalization") && image && len(j.reads) == 0:
+	case next.isOp("BatchNormalization") && image && len(j.reads) == 0:
 		for k := range 5 {
-			if k > 0 && (k >= len(next.in) || next.in[k] < 0 || f.values[next.in[k]].known == nil) {
+			if k > 0 && (k >= len(next.in) || next.in[k] < 0 || f.values[next.in[k]].constant == nil) {
 				return false
 			}
 		}
 		c.in = []*Tensor{nil}
 		for _, v := range next.in[1:5] {
-			c.in = append(c.in, f.values[v].known)
+			c.in = append(c.in, f.values[v].constant)
 		}
 		scale, shift, err := c.affine(f.channels(n, image))
 		if err != nil || c.err != nil {
 			return false
 		}
 		return f.affine(n, image, scale, shift)
-	case next.is("Add") || next.is("Mul"):
+	case next.isOp("Add") || next.isOp("Mul"):
 		other := next.in[0]
 		if other == last.out[0] {
 			other = next.in[1]
@@ -326,21 +327,21 @@ func (f *fuser) takes(n, last, next *node, image bool) bool {
 			return f.affine(n, image, v, nil)
 		}
 		own, added := f.values[n.out[0]].shape, f.values[other].shape
-		if next.Op == "Add" && len(j.reads) == 0 && f.values[other].known == nil && own != nil && len(own) > 0 &&
+		if next.Op == "Add" && len(j.reads) == 0 && f.values[other].constant == nil && own != nil && len(own) > 0 &&
 			slices.Equal(own, added) {
 			j.reads = []int{other}
 			return true
 		}
-	case next.is("Relu"):
+	case next.isOp("Relu"):
 		j.relu = true
 		return true
-	case next.is("Clip") && len(next.in) > 2:
+	case next.isOp("Clip") && len(next.in) > 2:
 		lo, ok := f.number(next, 1)
 		hi, ok2 := f.number(next, 2)
 		j.relu6 = ok && ok2 && lo == 0 && hi == 6
 		return j.relu6
-	case next.is("Gelu") || next.is("Swish") || next.is("HardSwish"):
-		j.act = c.loops(next.Op)
+	case next.isOp("Gelu") || next.isOp("Swish") || next.isOp("HardSwish"):
+		j.act = c.vectorFunction(next.Op)
 		return j.act != nil && c.err == nil
 	}
 	return false
@@ -356,7 +357,7 @@ func (f *fuser) affine(n *node, image bool, scale, shift []float32) bool {
 	if j.shift == nil {
 		j.shift = make([]float32, ch)
 		if image && len(n.in) > 2 && n.in[2] >= 0 { // its own bias
-			b := f.values[n.in[2]].known
+			b := f.values[n.in[2]].constant
 			if !b.isFloat() || b.len() != ch {
 				j.shift = nil
 				return false

@@ -38,7 +38,7 @@ func gridSample(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.each(n*h*w, 8*y.len(), func(lo, hi int) {
+	c.runRanges(n*h*w, 8*y.len(), func(lo, hi int) {
 		for k := lo; k < hi; k++ {
 			taps := s.taps(float64(grid.Floats[2*k]), float64(grid.Floats[2*k+1]))
 			i, p := k/(h*w), k%(h*w)
@@ -52,7 +52,7 @@ func gridSample(c *call) ([]*Tensor, error) {
 			}
 		}
 	})
-	return one(y, nil)
+	return single(y, nil)
 }
 
 // sampler samples images.
@@ -153,7 +153,7 @@ func affineGrid(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.needs(2); err != nil {
+	if err := c.requireInputs(2); err != nil {
 		return nil, err
 	}
 	sides, err := c.in[1].sides()
@@ -185,5 +185,5 @@ func affineGrid(c *call) ([]*Tensor, error) {
 			out.Floats[2*k+r] = float32(float64(m[3*r])*x + float64(m[3*r+1])*y + float64(m[3*r+2]))
 		}
 	}
-	return one(out, nil)
+	return single(out, nil)
 }

@@ -10,9 +10,9 @@ import (
 func rounding(to onnx.DataType) func(y, x []float32) {
 	switch to {
 	case onnx.Float16:
-		return each(roundFloat16)
+		return elementwise(roundFloat16)
 	case onnx.BFloat16:
-		return each(roundBFloat16)
+		return elementwise(roundBFloat16)
 	}
 	return nil
 }

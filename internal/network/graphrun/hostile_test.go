@@ -59,7 +59,7 @@ func (a *attempt) run() (err, failure error) {
 		v, own := value{}, *t
 		own.mem = &memory{refs: 1}
 		if a.known && !t.last {
-			v.known = &own
+			v.constant = &own
 		}
 		p.values, p.live = append(p.values, v), append(p.live, &own)
 	}
@@ -83,7 +83,7 @@ func (a *attempt) run() (err, failure error) {
 		if have != size(t.Shape) || other || t.last && len(t.Shape) != 4 {
 			return nil, fmt.Errorf("makes %d values of type %s for shape %d", have, t.typ, t.Shape)
 		}
-		if _, err := c.plain(t); err != nil {
+		if _, err := c.contiguous(t); err != nil {
 			return err, nil
 		}
 	}
@@ -116,7 +116,7 @@ func attempts(t *testing.T, most int) []attempt {
 		}
 		values := map[string]*Tensor{}
 		for i, name := range names {
-			values[name] = out[i].copied()
+			values[name] = out[i].clone()
 		}
 		for _, n := range m.Graph.Nodes {
 			key := n.Domain + n.Op

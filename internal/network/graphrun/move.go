@@ -11,14 +11,14 @@ import (
 
 // input returns the first input in the order of its shape.
 func (c *call) input() (*Tensor, error) {
-	if err := c.needs(1); err != nil {
+	if err := c.requireInputs(1); err != nil {
 		return nil, err
 	}
-	return c.plain(c.in[0])
+	return c.contiguous(c.in[0])
 }
 
-// reshaped returns the first input with another shape.
-func (c *call) reshaped(to []int) ([]*Tensor, error) {
+// reshapeInput returns the first input with another shape.
+func (c *call) reshapeInput(to []int) ([]*Tensor, error) {
 	x, err := c.input()
 	if err != nil {
 		return nil, err
@@ -30,11 +30,11 @@ func (c *call) reshaped(to []int) ([]*Tensor, error) {
 	if n != x.len() {
 		return nil, fmt.Errorf("%d values of shape %d do not fill shape %d", x.len(), x.Shape, to)
 	}
-	return one(x.view(to), nil)
+	return single(x.view(to), nil)
 }
 
 func reshape(c *call) ([]*Tensor, error) {
-	if err := c.needs(1); err != nil {
+	if err := c.requireInputs(1); err != nil {
 		return nil, err
 	}
 	want, ok, err := c.numbers(1, "shape")
@@ -73,11 +73,11 @@ func reshape(c *call) ([]*Tensor, error) {
 		}
 		to[open] = int(total / rest)
 	}
-	return c.reshaped(to)
+	return c.reshapeInput(to)
 }
 
 func flatten(c *call) ([]*Tensor, error) {
-	if err := c.needs(1); err != nil {
+	if err := c.requireInputs(1); err != nil {
 		return nil, err
 	}
 	shape := c.in[0].Shape
@@ -88,11 +88,11 @@ func flatten(c *call) ([]*Tensor, error) {
 	if axis < 0 || axis > int64(len(shape)) {
 		return nil, fmt.Errorf("axis %d of a tensor with %d", axis, len(shape))
 	}
-	return c.reshaped([]int{size(shape[:axis]), size(shape[axis:])})
+	return c.reshapeInput([]int{size(shape[:axis]), size(shape[axis:])})
 }
 
 func squeeze(c *call) ([]*Tensor, error) {
-	if err := c.needs(1); err != nil {
+	if err := c.requireInputs(1); err != nil {
 		return nil, err
 	}
 	want, ok, err := c.numbers(1, "axes")
@@ -117,11 +117,11 @@ func squeeze(c *call) ([]*Tensor, error) {
 			to = append(to, d)
 		}
 	}
-	return c.reshaped(to)
+	return c.reshapeInput(to)
 }
 
 func unsqueeze(c *call) ([]*Tensor, error) {
-	if err := c.needs(1); err != nil {
+	if err := c.requireInputs(1); err != nil {
 		return nil, err
 	}
 	want, _, err := c.numbers(1, "axes")
@@ -140,21 +140,21 @@ func unsqueeze(c *call) ([]*Tensor, error) {
 	for _, i := range axes { // sorted, so that each finds its place
 		to = slices.Insert(to, i, 1)
 	}
-	return c.reshaped(to)
+	return c.reshapeInput(to)
 }
 
-// strided makes a tensor of the values of x at the offsets that strides give.
-func (c *call) strided(x *Tensor, shape, stride []int, start int) (*Tensor, error) {
+// gather makes a tensor of the values of x at the offsets that strides give.
+func (c *call) gather(x *Tensor, shape, stride []int, start int) (*Tensor, error) {
 	out, err := c.newLike(x, shape)
 	if err != nil || out.len() == 0 {
 		return out, err
 	}
 	r := newRows(shape, stride)
 	w, s := r.width(), r.stride(0)
-	if len(r.sides) >= 2 && s != 1 && x.isFloat() && c.transposed(out, x, r, start) {
+	if len(r.sides) >= 2 && s != 1 && x.isFloat() && c.tryTranspose(out, x, r, start) {
 		return out, nil
 	}
-	c.each(r.count(), out.len(), func(lo, hi int) {
+	c.runRanges(r.count(), out.len(), func(lo, hi int) {
 		r.walk(lo, hi, func(row int, at []int) {
 			from := start + at[0]
 			switch {
@@ -178,16 +178,16 @@ func (c *call) strided(x *Tensor, shape, stride []int, start int) (*Tensor, erro
 	return out, nil
 }
 
-// transposed moves values by the kernel that transposes matrices, if an axis before the last
+// tryTranspose moves values by the kernel that transposes matrices, if an axis before the last
 // lies side by side.
-func (c *call) transposed(out, x *Tensor, r *rows, start int) bool {
+func (c *call) tryTranspose(out, x *Tensor, r *rows, start int) bool {
 	k := len(r.sides) - 2
 	if r.step[0][k] != 1 || r.stride(0) < r.sides[k] {
 		return false
 	}
 	rowsHere, w := r.sides[k], r.width()
 	outer := &rows{sides: append(slices.Clone(r.sides[:k]), 1), step: [][]int{append(slices.Clone(r.step[0][:k]), 0)}}
-	c.each(outer.count(), out.len(), func(lo, hi int) {
+	c.runRanges(outer.count(), out.len(), func(lo, hi int) {
 		outer.walk(lo, hi, func(row int, at []int) {
 			transposeTo(out.Floats[row*rowsHere*w:(row+1)*rowsHere*w], x.Floats[start+at[0]:], rowsHere, w, r.stride(0))
 		})
@@ -196,7 +196,7 @@ func (c *call) transposed(out, x *Tensor, r *rows, start int) bool {
 }
 
 func transpose(c *call) ([]*Tensor, error) {
-	if err := c.needs(1); err != nil {
+	if err := c.requireInputs(1); err != nil {
 		return nil, err
 	}
 	x := c.in[0]
@@ -214,16 +214,16 @@ func transpose(c *call) ([]*Tensor, error) {
 	case x.last && slices.Equal(perm, []int{0, 2, 3, 1}):
 		out := x.view(to)
 		out.last = false
-		return one(out, nil)
+		return single(out, nil)
 	case !x.last && x.isFloat() && slices.Equal(perm, []int{0, 3, 1, 2}):
 		out := x.view(to)
 		out.last = true
-		return one(out, nil)
+		return single(out, nil)
 	}
-	if x, err = c.plain(x); err != nil {
+	if x, err = c.contiguous(x); err != nil {
 		return nil, err
 	}
-	return one(c.strided(x, to, stride, 0))
+	return single(c.gather(x, to, stride, 0))
 }
 
 func permutation(perm []int64, rank int) ([]int, error) {
@@ -299,9 +299,9 @@ func slice(c *call) ([]*Tensor, error) {
 		stride[k] *= int(step)
 	}
 	if slices.Equal(to, x.Shape) && from == 0 && slices.Equal(stride, strides(x.Shape)) {
-		return one(x, nil)
+		return single(x, nil)
 	}
-	return one(c.strided(x, to, stride, from))
+	return single(c.gather(x, to, stride, from))
 }
 
 // clampSlice cuts a bound of a slice to those that exist.
@@ -332,7 +332,7 @@ func gather(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !c.has(1) || c.in[1].isFloat() {
+	if !c.hasInput(1) || c.in[1].isFloat() {
 		return nil, errors.New("its indices are not known")
 	}
 	index := c.in[1].Ints
@@ -356,7 +356,7 @@ func gather(c *call) ([]*Tensor, error) {
 			to += inner
 		}
 	}
-	return one(out, nil)
+	return single(out, nil)
 }
 
 // copy moves n values from an offset of x to one of t.
@@ -410,7 +410,7 @@ func split(c *call) ([]*Tensor, error) {
 	for _, p := range parts {
 		to := slices.Clone(x.Shape)
 		to[axis] = int(p)
-		t, err := c.strided(x, to, stride, at*stride[axis])
+		t, err := c.gather(x, to, stride, at*stride[axis])
 		if err != nil {
 			return nil, err
 		}
@@ -425,7 +425,7 @@ func expand(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.needs(2); err != nil {
+	if err := c.requireInputs(2); err != nil {
 		return nil, err
 	}
 	want, err := c.in[1].sides()
@@ -437,9 +437,9 @@ func expand(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if slices.Equal(to, x.Shape) {
-		return one(x, nil)
+		return single(x, nil)
 	}
-	return one(c.strided(x, to, spreadStrides(x.Shape, to), 0))
+	return single(c.gather(x, to, spreadStrides(x.Shape, to), 0))
 }
 
 func tile(c *call) ([]*Tensor, error) {
@@ -447,7 +447,7 @@ func tile(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !c.has(1) {
+	if !c.hasInput(1) {
 		return nil, errors.New("its shape is not known")
 	}
 	times, err := c.in[1].sides()
@@ -468,15 +468,15 @@ func tile(c *call) ([]*Tensor, error) {
 		}
 		to = append(to, int(side))
 	}
-	out, err := c.strided(x, wide, stride, 0)
+	out, err := c.gather(x, wide, stride, 0)
 	if err != nil {
 		return nil, err
 	}
-	return one(out.view(to), nil)
+	return single(out.view(to), nil)
 }
 
 func concat(c *call) ([]*Tensor, error) {
-	if err := c.all(); err != nil {
+	if err := c.requireAllInputs(); err != nil {
 		return nil, err
 	}
 	first := c.in[0]
@@ -516,7 +516,7 @@ func concat(c *call) ([]*Tensor, error) {
 	for _, t := range c.in {
 		x := t
 		if !last {
-			if x, err = c.plain(t); err != nil {
+			if x, err = c.contiguous(t); err != nil {
 				return nil, err
 			}
 		}
@@ -529,7 +529,7 @@ func concat(c *call) ([]*Tensor, error) {
 		}
 		at += n
 	}
-	return one(out, nil)
+	return single(out, nil)
 }
 
 func depthToSpace(c *call) ([]*Tensor, error) {
@@ -548,11 +548,11 @@ func depthToSpace(c *call) ([]*Tensor, error) {
 	if c.text("mode", "DCR") == "CRD" {
 		stride = []int{ch * b * b * area, b * b * area, w, b * area, 1, area}
 	}
-	out, err := c.strided(x, wide, stride, 0)
+	out, err := c.gather(x, wide, stride, 0)
 	if err != nil {
 		return nil, err
 	}
-	return one(out.view([]int{n, ch, h * b, w * b}), nil)
+	return single(out.view([]int{n, ch, h * b, w * b}), nil)
 }
 
 func spaceToDepth(c *call) ([]*Tensor, error) {
@@ -566,9 +566,9 @@ func spaceToDepth(c *call) ([]*Tensor, error) {
 	}
 	n, ch, h, w := x.Shape[0], x.Shape[1], x.Shape[2]/b, x.Shape[3]/b
 	line, area := x.Shape[3], x.Shape[2]*x.Shape[3]
-	out, err := c.strided(x, []int{n, b, b, ch, h, w}, []int{ch * area, line, 1, area, b * line, b}, 0)
+	out, err := c.gather(x, []int{n, b, b, ch, h, w}, []int{ch * area, line, 1, area, b * line, b}, 0)
 	if err != nil {
 		return nil, err
 	}
-	return one(out.view([]int{n, b * b * ch, h, w}), nil)
+	return single(out.view([]int{n, b * b * ch, h, w}), nil)
 }

@@ -33,7 +33,7 @@ func (c *call) affine(channels int) (scale, shift []float32, err error) {
 }
 
 func batchNorm(c *call) ([]*Tensor, error) {
-	if err := c.needs(5); err != nil {
+	if err := c.requireInputs(5); err != nil {
 		return nil, err
 	}
 	x := c.in[0]
@@ -44,11 +44,11 @@ func batchNorm(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return one(c.scaled(x, scale, shift))
+	return single(c.scaleChannels(x, scale, shift))
 }
 
-// scaled computes a x + b for each channel.
-func (c *call) scaled(x *Tensor, a, b []float32) (*Tensor, error) {
+// scaleChannels computes a x + b for each channel.
+func (c *call) scaleChannels(x *Tensor, a, b []float32) (*Tensor, error) {
 	y, err := c.newFloats(x.Shape)
 	if err != nil || y.len() == 0 {
 		return y, err
@@ -56,13 +56,13 @@ func (c *call) scaled(x *Tensor, a, b []float32) (*Tensor, error) {
 	y.last = x.last
 	ch := x.Shape[1]
 	if x.last || len(x.Shape) == 2 {
-		c.each(x.len()/ch, x.len(), func(lo, hi int) {
+		c.runRanges(x.len()/ch, x.len(), func(lo, hi int) {
 			simd.ScaleShift(y.Floats[lo*ch:hi*ch], x.Floats[lo*ch:hi*ch], a, b, simd.Linear())
 		})
 		return y, nil
 	}
 	n := size(x.Shape[2:])
-	c.each(x.Shape[0]*ch, x.len(), func(lo, hi int) {
+	c.runRanges(x.Shape[0]*ch, x.len(), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			to, s, t := y.Floats[i*n:(i+1)*n], a[i%ch], b[i%ch]
 			for k, v := range x.Floats[i*n : (i+1)*n] {
@@ -126,7 +126,7 @@ func groupNorm(c *call) ([]*Tensor, error) {
 	eps := float64(c.float("epsilon", 1e-5))
 	area := size(x.Shape[2:])
 	few := ch / groups
-	c.each(n*groups, 4*x.len(), func(lo, hi int) {
+	c.runRanges(n*groups, 4*x.len(), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			mean, variance := moments(x.Floats[i*few*area : (i+1)*few*area])
 			inv := 1 / math.Sqrt(variance+eps)
@@ -141,7 +141,7 @@ func groupNorm(c *call) ([]*Tensor, error) {
 			}
 		}
 	})
-	return one(y, nil)
+	return single(y, nil)
 }
 
 // layerNorm is LayerNormalization or, without the mean, RMSNormalization over the axes from one on.
@@ -150,10 +150,10 @@ func layerNorm(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.normalized(x, c.n.Op != "RMSNormalization" && c.n.Op != "SimplifiedLayerNormalization")
+	return c.normalizeRows(x, c.n.Op != "RMSNormalization" && c.n.Op != "SimplifiedLayerNormalization")
 }
 
-func (c *call) normalized(x *Tensor, centred bool) ([]*Tensor, error) {
+func (c *call) normalizeRows(x *Tensor, centred bool) ([]*Tensor, error) {
 	axis, err := AxisOf(c.int("axis", -1), len(x.Shape))
 	if err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (c *call) normalized(x *Tensor, centred bool) ([]*Tensor, error) {
 	var affine [2][]float32
 	for i, otherwise := range []float32{1, 0} {
 		affine[i] = slices.Repeat([]float32{otherwise}, width)
-		if !c.has(i + 1) {
+		if !c.hasInput(i + 1) {
 			continue
 		}
 		t, err := c.floats(i + 1)
@@ -181,7 +181,7 @@ func (c *call) normalized(x *Tensor, centred bool) ([]*Tensor, error) {
 		if s, err := Broadcast(t.Shape, x.Shape[axis:]); err != nil || size(s) != width {
 			return nil, fmt.Errorf("weights of shape %d for values of %d", t.Shape, x.Shape[axis:])
 		}
-		c.spread(x.Shape[axis:], [][]int{leading(t.Shape, len(x.Shape)-axis)},
+		c.broadcastEach(x.Shape[axis:], [][]int{leadingOnes(t.Shape, len(x.Shape)-axis)},
 			func(k int, at []int) { affine[i][k] = t.Floats[at[0]] })
 	}
 	y, err := c.newFloats(x.Shape)
@@ -192,7 +192,7 @@ func (c *call) normalized(x *Tensor, centred bool) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.each(rows, 4*x.len(), func(lo, hi int) {
+	c.runRanges(rows, 4*x.len(), func(lo, hi int) {
 		if centred {
 			simd.LayerNorm(y.Floats[lo*width:hi*width], x.Floats[lo*width:hi*width], affine[0], affine[1],
 				stats.Floats[2*lo:2*hi], eps)
@@ -214,8 +214,8 @@ func (c *call) normalized(x *Tensor, centred bool) ([]*Tensor, error) {
 	return c.withStatistics(y, stats, axis, centred)
 }
 
-// leading leaves out sides of 1 in front of the last n.
-func leading(shape []int, n int) []int {
+// leadingOnes leaves out sides of 1 in front of the last n.
+func leadingOnes(shape []int, n int) []int {
 	for len(shape) > n && shape[0] == 1 {
 		shape = shape[1:]
 	}
@@ -253,7 +253,7 @@ func isSkip(op string) bool {
 // skipLayerNorm is a layer norm of the sum of two inputs and a bias, which it returns as its fourth
 // output.
 func skipLayerNorm(c *call) ([]*Tensor, error) {
-	if err := c.needs(3); err != nil {
+	if err := c.requireInputs(3); err != nil {
 		return nil, err
 	}
 	if !c.in[0].isFloat() {
@@ -268,20 +268,20 @@ func skipLayerNorm(c *call) ([]*Tensor, error) {
 	if !centred {
 		bias = 3
 	}
-	if c.has(bias) {
+	if c.hasInput(bias) {
 		if sum, err = c.pair("Add", sum, c.in[bias]); err != nil {
 			return nil, err
 		}
 	}
 	inner := *c
 	inner.in = []*Tensor{sum, c.in[2]}
-	if centred && c.has(3) {
+	if centred && c.hasInput(3) {
 		inner.in = append(inner.in, c.in[3])
 	}
-	if sum, err = inner.plain(sum); err != nil {
+	if sum, err = inner.contiguous(sum); err != nil {
 		return nil, err
 	}
-	out, err := inner.normalized(sum, centred)
+	out, err := inner.normalizeRows(sum, centred)
 	c.fresh, c.err = inner.fresh, errors.Join(c.err, inner.err)
 	if err != nil {
 		return nil, err
@@ -329,7 +329,7 @@ func lpNorm(c *call) ([]*Tensor, error) {
 			}
 		}
 	}
-	return one(y, nil)
+	return single(y, nil)
 }
 
 // lrn divides by a power of the squares of neighbouring channels.
@@ -361,7 +361,7 @@ func lrn(c *call) ([]*Tensor, error) {
 		}
 		y.Floats[i] = float32(float64(x.Floats[i]) / math.Pow(bias+alpha/float64(wide)*sum, beta))
 	}
-	return one(y, nil)
+	return single(y, nil)
 }
 
 // meanVariance is (x - mean) / deviation over some axes.
@@ -385,7 +385,7 @@ func meanVariance(c *call) ([]*Tensor, error) {
 	}
 	y, err := c.newFloats(x.Shape)
 	if err != nil || x.len() == 0 {
-		return one(y, err)
+		return single(y, err)
 	}
 	offsets := func(shape []int) (list []int) {
 		r := newRows(shape, own)
@@ -407,5 +407,5 @@ func meanVariance(c *call) ([]*Tensor, error) {
 			y.Floats[from+d] = float32((float64(x.Floats[from+d]) - mean) / (math.Sqrt(variance) + 1e-9))
 		}
 	}
-	return one(y, nil)
+	return single(y, nil)
 }

@@ -11,24 +11,24 @@ import (
 func operatorOf(n *onnx.Node) operator {
 	switch n.Domain {
 	case "", "ai.onnx":
-		if op := own[n.Op]; op != nil {
+		if op := onnxOperators[n.Op]; op != nil {
 			return op
 		}
-		return microsoft[n.Op] // some writers leave the domain out
+		return microsoftOperators[n.Op] // some writers leave the domain out
 	case "com.microsoft":
-		return microsoft[n.Op]
+		return microsoftOperators[n.Op]
 	}
 	return nil
 }
 
 // Operators lists the operators of ONNX that are computed.
-func Operators() []string { return slices.Sorted(maps.Keys(own)) }
+func Operators() []string { return slices.Sorted(maps.Keys(onnxOperators)) }
 
 // Extensions lists the operators of the domain com.microsoft that are computed.
-func Extensions() []string { return slices.Sorted(maps.Keys(microsoft)) }
+func Extensions() []string { return slices.Sorted(maps.Keys(microsoftOperators)) }
 
-// own are the operators of ONNX itself.
-var own = map[string]operator{
+// onnxOperators are the operators of ONNX itself.
+var onnxOperators = map[string]operator{
 	"Abs": unary, "Acos": unary, "Acosh": unary, "Asin": unary, "Asinh": unary, "Atan": unary, "Atanh": unary,
 	"Ceil": unary, "Celu": unary, "Cos": unary, "Cosh": unary, "Elu": unary, "Erf": unary, "Exp": unary,
 	"Floor": unary, "Gelu": unary, "HardSigmoid": unary, "HardSwish": unary, "LeakyRelu": unary, "Log": unary,
@@ -52,7 +52,7 @@ var own = map[string]operator{
 	"ReduceLogSumExp": reduce, "ArgMax": argExtreme, "ArgMin": argExtreme, "CumSum": cumSum, "TopK": topK,
 	"Softmax": softmax, "LogSoftmax": softmax, "Hardmax": softmax,
 
-	"Constant": constant, "ConstantOfShape": constantOfShape, "Shape": shapeOf, "Size": sizeOf, "Range": between,
+	"Constant": constant, "ConstantOfShape": constantOfShape, "Shape": shapeOf, "Size": sizeOf, "Range": rangeOp,
 	"EyeLike": eyeLike, "OneHot": oneHot, "NonZero": nonZero, "Compress": compress,
 	"Reshape": reshape, "Flatten": flatten, "Squeeze": squeeze, "Unsqueeze": unsqueeze, "Transpose": transpose,
 	"Slice": slice, "Gather": gather, "GatherElements": gatherElements, "GatherND": gatherND, "Split": split,
@@ -79,8 +79,8 @@ var own = map[string]operator{
 	"SplitToSequence": splitToSequence,
 }
 
-// microsoft are operators that ONNX Runtime's optimizer writes.
-var microsoft = map[string]operator{
+// microsoftOperators are operators that ONNX Runtime's optimizer writes.
+var microsoftOperators = map[string]operator{
 	"Gelu": unary, "FastGelu": biasGelu, "QuickGelu": unary, "BiasGelu": biasGelu, "FusedMatMul": matMul,
 	"FusedConv": convolution, "FusedGemm": gemm, "SkipLayerNormalization": skipLayerNorm,
 	"SkipSimplifiedLayerNormalization": skipLayerNorm,

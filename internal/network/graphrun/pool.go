@@ -10,7 +10,7 @@ import (
 
 // pool2 computes the maxima, means or norms under windows.
 func pool2(c *call) ([]*Tensor, error) {
-	if err := c.needs(1); err != nil {
+	if err := c.requireInputs(1); err != nil {
 		return nil, err
 	}
 	x := c.in[0]
@@ -23,9 +23,9 @@ func pool2(c *call) ([]*Tensor, error) {
 	}
 	wantsIndex := len(c.n.out) > 1 && c.n.out[1] >= 0
 	if len(x.Shape) == 4 && x.isFloat() && c.n.Op != "LpPool" && !wantsIndex && x.len() > 0 {
-		return one(c.poolImage(x, w))
+		return single(c.poolImage(x, w))
 	}
-	if x, err = c.plain(x); err != nil {
+	if x, err = c.contiguous(x); err != nil {
 		return nil, err
 	}
 	return c.poolAny(x, w, wantsIndex)
@@ -33,7 +33,7 @@ func pool2(c *call) ([]*Tensor, error) {
 
 // poolImage pools an image whose channels lie last, all channels of a position at a time.
 func (c *call) poolImage(x *Tensor, w *window) (*Tensor, error) {
-	x, err := c.lastly(x)
+	x, err := c.channelsLast(x)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (c *call) poolImage(x *Tensor, w *window) (*Tensor, error) {
 	padded := c.int("count_include_pad", 0) != 0
 	taps := w.taps()
 	area, positions := size(w.in), size(w.out)
-	c.each(n*positions, len(y.Floats)*len(taps), func(lo, hi int) {
+	c.runRanges(n*positions, len(y.Floats)*len(taps), func(lo, hi int) {
 		place := make([]int, 2)
 		for k := lo; k < hi; k++ {
 			i, p := k/positions, k%positions
@@ -80,7 +80,7 @@ func (c *call) poolImage(x *Tensor, w *window) (*Tensor, error) {
 				}
 			}
 			if !largest {
-				by := w.counted(place, count, padded)
+				by := w.meanDivisor(place, count, padded)
 				for j, v := range to {
 					to[j] = v / by
 				}
@@ -90,9 +90,9 @@ func (c *call) poolImage(x *Tensor, w *window) (*Tensor, error) {
 	return y, nil
 }
 
-// counted is what a mean is divided by: the values in the window or, with padding, also those that
+// meanDivisor is what a mean is divided by: the values in the window or, with padding, also those that
 // padding adds, but not what lies behind it where the number of positions was rounded up.
-func (w *window) counted(place []int, inside int, padded bool) float32 {
+func (w *window) meanDivisor(place []int, inside int, padded bool) float32 {
 	if !padded {
 		return float32(max(inside, 1))
 	}
@@ -149,24 +149,24 @@ func (c *call) poolAny(x *Tensor, w *window, wantsIndex bool) ([]*Tensor, error)
 			off += plane * area
 			switch c.n.Op {
 			case "MaxPool":
-				if best < 0 || x.at(off) > x.at(best) {
+				if best < 0 || x.value(off) > x.value(best) {
 					best = off
 				}
 			case "LpPool":
-				sum += math.Pow(math.Abs(x.at(off)), p)
+				sum += math.Pow(math.Abs(x.value(off)), p)
 			default:
-				sum += x.at(off)
+				sum += x.value(off)
 			}
 		}
 		switch {
 		case c.n.Op == "MaxPool" && best >= 0:
 			y.copy(k, x, best, 1)
 		case c.n.Op == "MaxPool":
-			y.set(k, math.Inf(-1))
+			y.setValue(k, math.Inf(-1))
 		case c.n.Op == "LpPool":
-			y.set(k, math.Pow(sum, 1/p))
+			y.setValue(k, math.Pow(sum, 1/p))
 		default:
-			y.set(k, sum/float64(w.counted(place, count, padded)))
+			y.setValue(k, sum/float64(w.meanDivisor(place, count, padded)))
 		}
 		if index != nil {
 			index.Ints[k] = int64(best)
@@ -175,11 +175,11 @@ func (c *call) poolAny(x *Tensor, w *window, wantsIndex bool) ([]*Tensor, error)
 	if index != nil {
 		return []*Tensor{y, index}, nil
 	}
-	return one(y, nil)
+	return single(y, nil)
 }
 
 func globalPool(c *call) ([]*Tensor, error) {
-	if err := c.needs(1); err != nil {
+	if err := c.requireInputs(1); err != nil {
 		return nil, err
 	}
 	x := c.in[0]
@@ -187,9 +187,9 @@ func globalPool(c *call) ([]*Tensor, error) {
 		return nil, fmt.Errorf("its input of shape %d is no image of floating-point numbers", x.Shape)
 	}
 	if x.last && c.n.Op == "GlobalAveragePool" {
-		return one(c.overPositions(x, true))
+		return single(c.overPositions(x, true))
 	}
-	x, err := c.plain(x)
+	x, err := c.contiguous(x)
 	if err != nil {
 		return nil, err
 	}
@@ -218,5 +218,5 @@ func globalPool(c *call) ([]*Tensor, error) {
 			y.Floats[i] = float32(math.Pow(sum, 1/p))
 		}
 	}
-	return one(y, nil)
+	return single(y, nil)
 }

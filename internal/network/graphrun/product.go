@@ -20,13 +20,13 @@ type linear struct {
 
 // newLinear takes weights of in x out, or of out x in if turned.
 func newLinear(w *value, turned bool) *linear {
-	t := w.known
+	t := w.constant
 	l := &linear{in: t.Shape[0], out: t.Shape[1], filters: conv.Filters{Constant: true}}
 	switch {
 	case turned:
 		l.in, l.out = l.out, l.in
 		l.w = w.inOrder().Floats
-	case w.layout == Turned:
+	case w.layout == Transposed:
 		l.w = t.Floats
 	default:
 		l.w = make([]float32, len(t.Floats))
@@ -71,9 +71,9 @@ func (c *call) epilogue(shape []int, last bool) (*conv.Epilogue, error) {
 		}
 		var err error
 		if last {
-			t, err = c.lastly(t)
+			t, err = c.channelsLast(t)
 		} else {
-			t, err = c.plain(t)
+			t, err = c.contiguous(t)
 		}
 		if err != nil {
 			return nil, err
@@ -89,18 +89,18 @@ func (c *call) constantMatrix(i int) bool {
 		return false
 	}
 	v := &c.values[c.n.in[i]]
-	return v.known != nil && v.known.isFloat() && len(v.known.Shape) == 2 && v.known.len() > 0
+	return v.constant != nil && v.constant.isFloat() && len(v.constant.Shape) == 2 && v.constant.len() > 0
 }
 
 // weight returns an input in the order of its shape, whatever order its memory has.
 func (c *call) weight(i int) (*Tensor, error) {
-	if !c.has(i) {
+	if !c.hasInput(i) {
 		return nil, fmt.Errorf("it has no input %d", i)
 	}
-	if v := &c.values[c.n.in[i]]; v.known != nil && v.layout != AsIs {
+	if v := &c.values[c.n.in[i]]; v.constant != nil && v.layout != AsIs {
 		return v.inOrder(), nil
 	}
-	return c.plain(c.in[i])
+	return c.contiguous(c.in[i])
 }
 
 // MatMulShape is the shape of the product of two tensors, and that of the axes before the matrices.
@@ -122,14 +122,14 @@ func MatMulShape(x, y []int) (shape, batch []int, err error) {
 }
 
 func matMul(c *call) ([]*Tensor, error) {
-	if err := c.needs(2); err != nil {
+	if err := c.requireInputs(2); err != nil {
 		return nil, err
 	}
 	turnX, turnY, alpha := c.int("transA", 0) != 0, c.int("transB", 0) != 0, c.float("alpha", 1)
 	if c.int("transBatchA", 0) != 0 || c.int("transBatchB", 0) != 0 {
 		return nil, errors.New("transBatchA and transBatchB are not computed")
 	}
-	x, err := c.plain(c.in[0])
+	x, err := c.contiguous(c.in[0])
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func matMul(c *call) ([]*Tensor, error) {
 			return nil, err
 		}
 	}
-	return one(c.products(x, y, turnX, turnY, alpha))
+	return single(c.products(x, y, turnX, turnY, alpha))
 }
 
 func (c *call) linearMatMul(x *Tensor, turned bool) ([]*Tensor, error) {
@@ -161,11 +161,11 @@ func (c *call) linearMatMul(x *Tensor, turned bool) ([]*Tensor, error) {
 		return nil, fmt.Errorf("matrices of %d and %d do not go together", x.Shape, c.in[1].Shape)
 	}
 	shape := append(slices.Clone(x.Shape[:len(x.Shape)-1]), l.out)
-	return one(l.apply(c, x, shape))
+	return single(l.apply(c, x, shape))
 }
 
-// turnedShape swaps the last two axes if a matrix is to be transposed.
-func turnedShape(s []int, turned bool) []int {
+// transposedShape swaps the last two axes if a matrix is to be transposed.
+func transposedShape(s []int, turned bool) []int {
 	if !turned || len(s) < 2 {
 		return s
 	}
@@ -177,7 +177,7 @@ func turnedShape(s []int, turned bool) []int {
 
 // products multiplies the matrices of two tensors.
 func (c *call) products(x, y *Tensor, turnX, turnY bool, alpha float32) (*Tensor, error) {
-	xs, ys := turnedShape(x.Shape, turnX), turnedShape(y.Shape, turnY)
+	xs, ys := transposedShape(x.Shape, turnX), transposedShape(y.Shape, turnY)
 	shape, batch, err := MatMulShape(xs, ys)
 	if err != nil {
 		return nil, err
@@ -224,7 +224,7 @@ func denseOf(v []float32, rows, cols int, turned bool) *matrix.Dense {
 // batches lists, for each matrix of a product, which of the operands' it is made of.
 func (c *call) batches(batch, xs, ys []int) [][2]int {
 	list := make([][2]int, 0, size(batch))
-	c.spread(batch, [][]int{xs[:max(len(xs)-2, 0)], ys[:max(len(ys)-2, 0)]}, func(_ int, at []int) {
+	c.broadcastEach(batch, [][]int{xs[:max(len(xs)-2, 0)], ys[:max(len(ys)-2, 0)]}, func(_ int, at []int) {
 		list = append(list, [2]int{at[0], at[1]})
 	})
 	return list
@@ -235,7 +235,7 @@ func (c *call) wholeMatMul(x, y *Tensor) ([]*Tensor, error) {
 	if x.isFloat() || y.isFloat() {
 		return nil, errors.New("integers and floating-point numbers do not go together")
 	}
-	return one(c.integerProducts(x, y, x.typ))
+	return single(c.integerProducts(x, y, x.typ))
 }
 
 // integerProducts computes products of integers exactly: in float32 over so few values that no sum
@@ -290,7 +290,7 @@ func (c *call) integerProducts(x, y *Tensor, typ onnx.DataType) (*Tensor, error)
 		}
 	}
 	for i, v := range out.Ints {
-		out.Ints[i] = cut(v, typ)
+		out.Ints[i] = wrapInt(v, typ)
 	}
 	return out, nil
 }
@@ -305,7 +305,7 @@ func largest(v []int64) int64 {
 }
 
 func gemm(c *call) ([]*Tensor, error) {
-	if err := c.needs(2); err != nil {
+	if err := c.requireInputs(2); err != nil {
 		return nil, err
 	}
 	turnX, turnY := c.int("transA", 0) != 0, c.int("transB", 0) != 0
@@ -324,30 +324,30 @@ func gemm(c *call) ([]*Tensor, error) {
 		var y *Tensor
 		if y, err = c.weight(1); err == nil {
 			if x, err = c.weight(0); err == nil {
-				out, err = one(c.products(x, y, turnX, turnY, alpha))
+				out, err = single(c.products(x, y, turnX, turnY, alpha))
 			}
 		}
 	}
-	if err != nil || !c.has(2) || c.n.join.biased {
-		return c.activated(out, err)
+	if err != nil || !c.hasInput(2) || c.n.join.biased {
+		return c.activate(out, err)
 	}
 	add := c.in[2]
 	if beta != 1 {
 		if add, err = c.floats(2); err != nil {
 			return nil, err
 		}
-		if add, err = c.mapped(add, each(func(v float32) float32 { return v * beta })); err != nil {
+		if add, err = c.mapValues(add, elementwise(func(v float32) float32 { return v * beta })); err != nil {
 			return nil, err
 		}
 	}
 	if s, err := Broadcast(out[0].Shape, add.Shape); err != nil || !slices.Equal(s, out[0].Shape) {
 		return nil, fmt.Errorf("a bias of shape %d for a product of %d", add.Shape, out[0].Shape)
 	}
-	return c.activated(one(c.pair("Add", out[0], add)))
+	return c.activate(single(c.pair("Add", out[0], add)))
 }
 
-// activated applies the activation that operators of com.microsoft name in an attribute.
-func (c *call) activated(out []*Tensor, err error) ([]*Tensor, error) {
+// activate applies the activation that operators of com.microsoft name in an attribute.
+func (c *call) activate(out []*Tensor, err error) ([]*Tensor, error) {
 	name := c.text("activation", "")
 	if err != nil || name == "" {
 		return out, err
@@ -362,37 +362,37 @@ func (c *call) activated(out []*Tensor, err error) ([]*Tensor, error) {
 	switch name {
 	case "Clip":
 		lo, hi := param(0, -math.MaxFloat32), param(1, math.MaxFloat32)
-		f = each(func(v float32) float32 { return min(max(v, lo), hi) })
+		f = elementwise(func(v float32) float32 { return min(max(v, lo), hi) })
 	case "LeakyRelu":
 		alpha := param(0, 0.01)
-		f = each(func(v float32) float32 { return max(v, 0) + alpha*min(v, 0) })
+		f = elementwise(func(v float32) float32 { return max(v, 0) + alpha*min(v, 0) })
 	case "HardSigmoid":
 		alpha, beta := param(0, 0.2), param(1, 0.5)
-		f = each(func(v float32) float32 { return min(max(alpha*v+beta, 0), 1) })
+		f = elementwise(func(v float32) float32 { return min(max(alpha*v+beta, 0), 1) })
 	case "Elu":
 		alpha := param(0, 1)
-		f = each(func(v float32) float32 { return max(v, 0) + alpha*float32(math.Expm1(float64(min(v, 0)))) })
+		f = elementwise(func(v float32) float32 { return max(v, 0) + alpha*float32(math.Expm1(float64(min(v, 0)))) })
 	case "Relu", "Sigmoid", "Tanh", "Softplus", "Softsign":
-		f = c.loops(name)
+		f = c.vectorFunction(name)
 	default:
 		return nil, fmt.Errorf("activation %q is not computed", name)
 	}
-	return one(c.mapped(out[0], f))
+	return single(c.mapValues(out[0], f))
 }
 
 // biasGelu is GELU of the sum of the inputs.
 func biasGelu(c *call) ([]*Tensor, error) {
-	if err := c.needs(1); err != nil {
+	if err := c.requireInputs(1); err != nil {
 		return nil, err
 	}
 	x, err := c.floats(0)
 	if err != nil {
 		return nil, err
 	}
-	if c.has(1) {
+	if c.hasInput(1) {
 		if x, err = c.pair("Add", x, c.in[1]); err != nil {
 			return nil, err
 		}
 	}
-	return one(c.mapped(x, c.loops(c.n.Op)))
+	return single(c.mapValues(x, c.vectorFunction(c.n.Op)))
 }

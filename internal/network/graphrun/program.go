@@ -41,16 +41,16 @@ type Program struct {
 	cloned  int64     // bytes that loops and sequences have collected in it
 	names   map[string]int
 
-	work, mostWork int64 // of this run; see spend
+	work, maxWork int64 // of this run; see spend
 }
 
 // value is what one name stands for.
 type value struct {
-	name   string
-	known  *Tensor // it does not depend on the input
-	fixed  bool    // so it was, before what nothing reads was forgotten
-	shape  []int   // nil: not known before the program runs
-	layout Layout  // of a weight
+	name     string
+	constant *Tensor // it does not depend on the input
+	isFixed  bool    // so it was, before what nothing reads was forgotten
+	shape    []int   // nil: not known before the program runs
+	layout   Layout  // of a weight
 }
 
 // node is an operator with its inputs and outputs as numbers of values; -1 is one that is left out.
@@ -60,7 +60,7 @@ type node struct {
 	in, out []int
 	last    []int // the values that nothing reads after it
 	state   any   // what its operator keeps from run to run
-	join    joined
+	join    fusedEpilogue
 	bodies  map[string]*body // of control flow, by the attribute
 	outer   []int            // the values that these take from around them
 }
@@ -109,10 +109,10 @@ var (
 	shapedAlways = []string{"NonZero", "Compress"}
 )
 
-// settled reports whether the shapes of what a node makes are the same for every input.
-func (p *Program) settled(n *node) bool {
+// hasFixedShapes reports whether the shapes of what a node makes are the same for every input.
+func (p *Program) hasFixedShapes(n *node) bool {
 	for _, i := range n.reads() {
-		if i >= 0 && p.values[i].shape == nil && p.values[i].known == nil {
+		if i >= 0 && p.values[i].shape == nil && p.values[i].constant == nil {
 			return false
 		}
 	}
@@ -122,7 +122,7 @@ func (p *Program) settled(n *node) bool {
 	byFirst := n.Op == "Range" || n.Op == "ConstantOfShape" || n.Op == "AffineGrid"
 	if slices.Contains(shapedBy, n.Op) || strings.HasPrefix(n.Op, "Reduce") {
 		for k, i := range n.in {
-			if (k > 0 || byFirst) && i >= 0 && p.values[i].known == nil {
+			if (k > 0 || byFirst) && i >= 0 && p.values[i].constant == nil {
 				return false
 			}
 		}
@@ -164,12 +164,12 @@ func (p *Program) probe(opt Options) error {
 				}
 			}
 			queue = append(list, queue...)
-			p.forget(n, readers)
+			p.releaseInputs(n, readers)
 			continue
 		}
 		c := p.call(n)
 		var out []*Tensor
-		fixed := (n.Op == "Shape" || n.Op == "Size") && len(n.in) == 1 && p.settled(n) || p.constant(n)
+		fixed := (n.Op == "Shape" || n.Op == "Size") && len(n.in) == 1 && p.hasFixedShapes(n) || p.hasConstantInputs(n)
 		if out, err = c.run(); err != nil {
 			return fmt.Errorf("%s: %w", n.Node, err)
 		}
@@ -178,7 +178,7 @@ func (p *Program) probe(opt Options) error {
 				return fmt.Errorf("%s: %w", n.Node, err)
 			}
 		} else {
-			settled := p.settled(n)
+			settled := p.hasFixedShapes(n)
 			p.store(c, out)
 			for k, i := range n.out {
 				if i >= 0 && settled && k < len(out) && out[k] != nil {
@@ -187,7 +187,7 @@ func (p *Program) probe(opt Options) error {
 			}
 			rest = append(rest, n)
 		}
-		p.forget(n, readers)
+		p.releaseInputs(n, readers)
 	}
 	p.nodes = rest
 	for _, i := range p.outputs {
@@ -201,8 +201,8 @@ func (p *Program) probe(opt Options) error {
 	return nil
 }
 
-// forget lets go of what a node was the last to read.
-func (p *Program) forget(n *node, readers []int) {
+// releaseInputs lets go of what a node was the last to read.
+func (p *Program) releaseInputs(n *node, readers []int) {
 	for _, i := range n.reads() {
 		if i < 0 {
 			continue
@@ -213,10 +213,10 @@ func (p *Program) forget(n *node, readers []int) {
 	}
 }
 
-// constant reports whether all that a node takes is known.
-func (p *Program) constant(n *node) bool {
+// hasConstantInputs reports whether all that a node takes is known.
+func (p *Program) hasConstantInputs(n *node) bool {
 	for _, i := range n.reads() {
-		if i >= 0 && p.values[i].known == nil {
+		if i >= 0 && p.values[i].constant == nil {
 			return false
 		}
 	}
@@ -229,15 +229,15 @@ func (p *Program) keep(c *call, out []*Tensor) error {
 		if i < 0 || k >= len(out) || out[k] == nil {
 			continue
 		}
-		t, err := c.plain(out[k])
+		t, err := c.contiguous(out[k])
 		if err != nil {
 			return err
 		}
-		own := t.copied()
-		p.values[i].known, p.values[i].shape = own, own.Shape
+		own := t.clone()
+		p.values[i].constant, p.values[i].shape = own, own.Shape
 		p.folded = budget.Sum(p.folded, 4*int64(len(own.Floats)), 8*int64(len(own.Ints)))
 	}
-	c.done()
+	c.releaseMemory()
 	return budget.Check("the model's computed constants", p.folded)
 }
 
@@ -282,33 +282,33 @@ func (p *Program) lifetimes() {
 		slices.Sort(n.last)
 	}
 	for i, r := range p.readers() {
-		p.values[i].fixed = p.values[i].known != nil
+		p.values[i].isFixed = p.values[i].constant != nil
 		if r == 0 {
-			p.values[i].known = nil
+			p.values[i].constant = nil
 		}
 	}
 }
 
 // Shape returns the shape of a value, or nil if it depends on the input or no node makes it.
 func (p *Program) Shape(name string) []int {
-	if v := p.named(name); v != nil {
+	if v := p.valueNamed(name); v != nil {
 		return v.shape
 	}
 	return nil
 }
 
-// Known reports whether a value does not depend on the input. Of a value that nothing needs it
+// IsConstant reports whether a value does not depend on the input. Of a value that nothing needs it
 // returns true.
-func (p *Program) Known(name string) bool {
-	v := p.named(name)
-	return v == nil || v.fixed
+func (p *Program) IsConstant(name string) bool {
+	v := p.valueNamed(name)
+	return v == nil || v.isFixed
 }
 
-// Made is the shape of an output for the input that Compile tried.
-func (p *Program) Made(output int) []int { return p.seen[output] }
+// OutputShape is the shape of an output for the input that Compile tried.
+func (p *Program) OutputShape(output int) []int { return p.seen[output] }
 
-// named finds a value of the graph itself, not of one within.
-func (p *Program) named(name string) *value {
+// valueNamed finds a value of the graph itself, not of one within.
+func (p *Program) valueNamed(name string) *value {
 	if i, ok := p.names[name]; ok {
 		return &p.values[i]
 	}
@@ -326,7 +326,7 @@ func (p *Program) inputOf(x []float32, shape []int) (*Tensor, error) {
 	t := intsOf(shape, make([]int64, len(x)))
 	t.typ = p.typ
 	for i, v := range x {
-		t.Ints[i] = cut(roundedInt(float64(v)), p.typ)
+		t.Ints[i] = wrapInt(roundedInt(float64(v)), p.typ)
 	}
 	return t, nil
 }
@@ -355,7 +355,7 @@ func (p *Program) RunTensor(in *Tensor) (list []*Tensor, err error) {
 		c := p.call(n)
 		out, err := c.run()
 		if err != nil {
-			c.done()
+			c.releaseMemory()
 			return nil, fmt.Errorf("%s: %w", n.Node, err)
 		}
 		p.store(c, out)
@@ -369,16 +369,16 @@ func (p *Program) RunTensor(in *Tensor) (list []*Tensor, err error) {
 			return nil, errors.New("nothing was computed")
 		}
 		c := &call{Program: p}
-		if t, err = c.plain(t); err != nil {
+		if t, err = c.contiguous(t); err != nil {
 			return nil, err
 		}
 		list = append(list, t)
-		if p.values[i].known == nil { // in the place of what lies in another order, until the next run
+		if p.values[i].constant == nil { // in the place of what lies in another order, until the next run
 			t.mem.refs++
 			p.release(i)
 			p.live[i] = t
 		}
-		c.done()
+		c.releaseMemory()
 	}
 	return list, nil
 }
@@ -397,7 +397,7 @@ func (p *Program) store(c *call, out []*Tensor) {
 			out[k].mem.refs++
 		}
 	}
-	c.done()
+	c.releaseMemory()
 }
 
 // release forgets a value.

@@ -36,7 +36,7 @@ func (c *call) scaleOf(shape []int, scale, zero *Tensor, axis int64) (at func(i 
 		if zero == nil {
 			return float64(scale.Floats[k]), 0
 		}
-		return float64(scale.Floats[k]), zero.at(k)
+		return float64(scale.Floats[k]), zero.value(k)
 	}
 	if scale.len() == 1 {
 		s, z := value(0)
@@ -54,8 +54,8 @@ func (c *call) scaleOf(shape []int, scale, zero *Tensor, axis int64) (at func(i 
 	return func(i int) (float64, float64) { return value(i / inner % side) }, nil
 }
 
-func (c *call) third() *Tensor {
-	if c.has(2) {
+func (c *call) thirdInput() *Tensor {
+	if c.hasInput(2) {
 		return c.in[2]
 	}
 	return nil
@@ -66,10 +66,10 @@ func quantize(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.needs(2); err != nil {
+	if err := c.requireInputs(2); err != nil {
 		return nil, err
 	}
-	zero := c.third()
+	zero := c.thirdInput()
 	typ := onnx.Uint8
 	if zero != nil {
 		typ = zero.typ
@@ -80,7 +80,7 @@ func quantize(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return one(c.toSteps(x, at, typ))
+	return single(c.toSteps(x, at, typ))
 }
 
 // toSteps rounds values to steps of a type.
@@ -101,18 +101,18 @@ func (c *call) toSteps(x *Tensor, at func(int) (float64, float64), typ onnx.Data
 }
 
 func dequantize(c *call) ([]*Tensor, error) {
-	if err := c.needs(2); err != nil {
+	if err := c.requireInputs(2); err != nil {
 		return nil, err
 	}
 	x := c.in[0]
 	if _, err := x.integers(); err != nil {
 		return nil, err
 	}
-	at, err := c.scaleOf(x.Shape, c.in[1], c.third(), c.int("axis", 1))
+	at, err := c.scaleOf(x.Shape, c.in[1], c.thirdInput(), c.int("axis", 1))
 	if err != nil {
 		return nil, err
 	}
-	return one(c.fromSteps(x, at))
+	return single(c.fromSteps(x, at))
 }
 
 func (c *call) fromSteps(x *Tensor, at func(int) (float64, float64)) (*Tensor, error) {
@@ -151,9 +151,9 @@ func dynamicQuantize(c *call) ([]*Tensor, error) {
 	return []*Tensor{y, floatsOf([]int{}, []float32{scale}), z}, nil
 }
 
-// less subtracts a zero: of a matrix one for all, for each row or for each column, of filters one for
+// subtractZero subtracts a zero: of a matrix one for all, for each row or for each column, of filters one for
 // each.
-func (c *call) less(x, zero *Tensor, axis int) (*Tensor, error) {
+func (c *call) subtractZero(x, zero *Tensor, axis int) (*Tensor, error) {
 	if zero == nil {
 		return x, nil
 	}
@@ -183,50 +183,50 @@ func (c *call) less(x, zero *Tensor, axis int) (*Tensor, error) {
 	return out, nil
 }
 
-func (c *call) optional(i int) *Tensor {
-	if c.has(i) {
+func (c *call) optionalInput(i int) *Tensor {
+	if c.hasInput(i) {
 		return c.in[i]
 	}
 	return nil
 }
 
 func matMulInteger(c *call) ([]*Tensor, error) {
-	if err := c.needs(2); err != nil {
+	if err := c.requireInputs(2); err != nil {
 		return nil, err
 	}
-	x, err := c.less(c.in[0], c.optional(2), -2)
+	x, err := c.subtractZero(c.in[0], c.optionalInput(2), -2)
 	if err != nil {
 		return nil, err
 	}
-	y, err := c.less(c.in[1], c.optional(3), -1)
+	y, err := c.subtractZero(c.in[1], c.optionalInput(3), -1)
 	if err != nil {
 		return nil, err
 	}
 	if x.isFloat() || y.isFloat() {
 		return nil, errors.New("it multiplies integers")
 	}
-	return one(c.integerProducts(x, y, onnx.Int32))
+	return single(c.integerProducts(x, y, onnx.Int32))
 }
 
 func convInteger(c *call) ([]*Tensor, error) {
-	if err := c.needs(2); err != nil {
+	if err := c.requireInputs(2); err != nil {
 		return nil, err
 	}
 	zero := int64(0)
-	if z := c.optional(2); z != nil {
+	if z := c.optionalInput(2); z != nil {
 		if z.isFloat() || z.len() != 1 {
 			return nil, errors.New("its zero is no single integer")
 		}
 		zero = z.Ints[0]
 	}
-	f, err := c.less(c.in[1], c.optional(3), 0)
+	f, err := c.subtractZero(c.in[1], c.optionalInput(3), 0)
 	if err != nil {
 		return nil, err
 	}
 	if c.in[0].isFloat() || f.isFloat() {
 		return nil, errors.New("it takes integers")
 	}
-	return one(c.wholeConv(c.in[0], f, zero))
+	return single(c.wholeConv(c.in[0], f, zero))
 }
 
 // qlinear is a product or convolution of quantized values whose inputs are x, its scale and zero, w,
@@ -259,20 +259,20 @@ func (c *call) qlinear(sum *Tensor, axis int, bias []int64) ([]*Tensor, error) {
 			v += bias[k]
 		}
 		s := xs.Floats[0] * ws.Floats[min(k, ws.len()-1)] / ys.Floats[0]
-		out.Ints[i] = toInt(min(max(math.RoundToEven(float64(float32(v)*s))+c.in[7].at(0), lo), hi))
+		out.Ints[i] = toInt(min(max(math.RoundToEven(float64(float32(v)*s))+c.in[7].value(0), lo), hi))
 	}
-	return one(out, nil)
+	return single(out, nil)
 }
 
 func qlinearMatMul(c *call) ([]*Tensor, error) {
-	if err := c.needs(8); err != nil {
+	if err := c.requireInputs(8); err != nil {
 		return nil, err
 	}
-	x, err := c.less(c.in[0], c.in[2], -2)
+	x, err := c.subtractZero(c.in[0], c.in[2], -2)
 	if err != nil {
 		return nil, err
 	}
-	y, err := c.less(c.in[3], c.in[5], -1)
+	y, err := c.subtractZero(c.in[3], c.in[5], -1)
 	if err != nil {
 		return nil, err
 	}
@@ -287,10 +287,10 @@ func qlinearMatMul(c *call) ([]*Tensor, error) {
 }
 
 func qlinearConv(c *call) ([]*Tensor, error) {
-	if err := c.needs(8); err != nil {
+	if err := c.requireInputs(8); err != nil {
 		return nil, err
 	}
-	f, err := c.less(c.in[3], c.in[5], 0)
+	f, err := c.subtractZero(c.in[3], c.in[5], 0)
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +302,7 @@ func qlinearConv(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	var bias []int64
-	if c.has(8) {
+	if c.hasInput(8) {
 		if bias, err = c.in[8].integers(); err != nil {
 			return nil, err
 		}

@@ -112,7 +112,7 @@ func (c *call) reduceAxes(shape []int) (axes, to []int, err error) {
 }
 
 func reduce(c *call) ([]*Tensor, error) {
-	if err := c.needs(1); err != nil {
+	if err := c.requireInputs(1); err != nil {
 		return nil, err
 	}
 	x := c.in[0]
@@ -125,16 +125,16 @@ func reduce(c *call) ([]*Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
-		return one(out.view(to), nil)
+		return single(out.view(to), nil)
 	}
-	if x, err = c.plain(x); err != nil {
+	if x, err = c.contiguous(x); err != nil {
 		return nil, err
 	}
-	return one(c.reduced(x, axes, to))
+	return single(c.reduceFloats(x, axes, to))
 }
 
-// reduced brings the axes that are summed over to the end.
-func (c *call) reduced(x *Tensor, axes, to []int) (*Tensor, error) {
+// reduceFloats brings the axes that are summed over to the end.
+func (c *call) reduceFloats(x *Tensor, axes, to []int) (*Tensor, error) {
 	own := strides(x.Shape)
 	var shape, stride []int
 	n := 1
@@ -151,7 +151,7 @@ func (c *call) reduced(x *Tensor, axes, to []int) (*Tensor, error) {
 		moved := slices.Clone(x.Shape)
 		if !slices.Equal(shape, moved) || !slices.Equal(stride, own) {
 			var err error
-			if x, err = c.strided(x, shape, stride, 0); err != nil {
+			if x, err = c.gather(x, shape, stride, 0); err != nil {
 				return nil, err
 			}
 		}
@@ -164,7 +164,7 @@ func (c *call) reduced(x *Tensor, axes, to []int) (*Tensor, error) {
 		return out, c.reduceInts(out, x, n)
 	}
 	f := reduction(c.n.Op)
-	c.each(out.len(), x.len(), func(lo, hi int) {
+	c.runRanges(out.len(), x.len(), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			out.Floats[i] = float32(f(x.Floats[i*n : (i+1)*n]))
 		}
@@ -200,7 +200,7 @@ func (c *call) reduceInts(out, x *Tensor, n int) error {
 		default:
 			return fmt.Errorf("%s of integers is not computed", c.n.Op)
 		}
-		out.Ints[i] = cut(r, out.typ)
+		out.Ints[i] = wrapInt(r, out.typ)
 	}
 	return nil
 }
@@ -219,7 +219,7 @@ func (c *call) overPositions(x *Tensor, mean bool) (*Tensor, error) {
 	}
 	const block = 16
 	blocks := (ch + block - 1) / block
-	c.each(n*blocks, x.len(), func(lo, hi int) {
+	c.runRanges(n*blocks, x.len(), func(lo, hi int) {
 		for k := lo; k < hi; k++ {
 			i, from := k/blocks, k%blocks*block
 			to := min(from+block, ch)
@@ -266,7 +266,7 @@ func argExtreme(c *call) ([]*Tensor, error) {
 	for o := range outer {
 		for i := range inner {
 			best := 0
-			at := func(k int) float64 { return x.at((o*side+k)*inner + i) }
+			at := func(k int) float64 { return x.value((o*side+k)*inner + i) }
 			for k := 1; k < side; k++ {
 				a, b := at(k), at(best)
 				if !largest {
@@ -282,7 +282,7 @@ func argExtreme(c *call) ([]*Tensor, error) {
 	if c.int("keepdims", 1) == 0 {
 		out = out.view(slices.Delete(shape, axis, axis+1))
 	}
-	return one(out, nil)
+	return single(out, nil)
 }
 
 func cumSum(c *call) ([]*Tensor, error) {
@@ -290,13 +290,13 @@ func cumSum(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.needs(2); err != nil {
+	if err := c.requireInputs(2); err != nil {
 		return nil, err
 	}
 	if c.in[1].len() != 1 {
 		return nil, errors.New("its axis is no single number")
 	}
-	axis, err := AxisOf(toInt(c.in[1].at(0)), len(x.Shape))
+	axis, err := AxisOf(toInt(c.in[1].value(0)), len(x.Shape))
 	if err != nil {
 		return nil, err
 	}
@@ -328,12 +328,12 @@ func cumSum(c *call) ([]*Tensor, error) {
 				if x.isFloat() {
 					out.Floats[at] = float32(before)
 				} else {
-					out.Ints[at] = cut(beforeInt, x.typ)
+					out.Ints[at] = wrapInt(beforeInt, x.typ)
 				}
 			}
 		}
 	}
-	return one(out, nil)
+	return single(out, nil)
 }
 
 // topK puts equal values in the order in which they stand.
@@ -343,7 +343,7 @@ func topK(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	k := c.int("k", -1)
-	if c.has(1) {
+	if c.hasInput(1) {
 		v, err := c.in[1].integers()
 		if err != nil || len(v) != 1 {
 			return nil, errors.Join(err, errors.New("its k is no single number"))
@@ -376,7 +376,7 @@ func topK(c *call) ([]*Tensor, error) {
 				order[s] = s
 			}
 			slices.SortStableFunc(order, func(a, b int) int {
-				u, v := x.at((o*side+a)*inner+i), x.at((o*side+b)*inner+i)
+				u, v := x.value((o*side+a)*inner+i), x.value((o*side+b)*inner+i)
 				if largest {
 					u, v = v, u
 				}
@@ -422,20 +422,20 @@ func softmax(c *call) ([]*Tensor, error) {
 		side, inner = side*inner, 1
 	}
 	if inner != 1 { // bring the axis to the end and back
-		turned, err := c.strided(x, []int{outer, inner, side}, []int{side * inner, 1, inner}, 0)
+		turned, err := c.gather(x, []int{outer, inner, side}, []int{side * inner, 1, inner}, 0)
 		if err != nil {
 			return nil, err
 		}
 		if turned, err = c.softmaxRows(turned, outer*inner, side); err != nil {
 			return nil, err
 		}
-		out, err := c.strided(turned, []int{outer, side, inner}, []int{side * inner, 1, side}, 0)
+		out, err := c.gather(turned, []int{outer, side, inner}, []int{side * inner, 1, side}, 0)
 		if err != nil {
 			return nil, err
 		}
-		return one(out.view(x.Shape), nil)
+		return single(out.view(x.Shape), nil)
 	}
-	return one(c.softmaxRows(x, outer, side))
+	return single(c.softmaxRows(x, outer, side))
 }
 
 func (c *call) softmaxRows(x *Tensor, rows, width int) (*Tensor, error) {
@@ -444,7 +444,7 @@ func (c *call) softmaxRows(x *Tensor, rows, width int) (*Tensor, error) {
 		return y, err
 	}
 	op := c.n.Op
-	c.each(rows, 4*x.len(), func(lo, hi int) {
+	c.runRanges(rows, 4*x.len(), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			from, to := x.Floats[i*width:(i+1)*width], y.Floats[i*width:(i+1)*width]
 			switch op {

@@ -183,11 +183,11 @@ func resize(c *call) ([]*Tensor, error) {
 			return nil, err
 		}
 		for i, v := range y.Floats {
-			out.Ints[i] = cut(roundedInt(float64(v)), x.typ)
+			out.Ints[i] = wrapInt(roundedInt(float64(v)), x.typ)
 		}
-		return one(out, nil)
+		return single(out, nil)
 	}
-	return one(c.resizeAll(x, plans, outside))
+	return single(c.resizeAll(x, plans, outside))
 }
 
 func (c *call) resizeAll(x *Tensor, plans []*resizing, outside float32) (*Tensor, error) {
@@ -199,15 +199,15 @@ func (c *call) resizeAll(x *Tensor, plans []*resizing, outside float32) (*Tensor
 			return nil, errors.New("it resizes nothing")
 		}
 		var err error
-		if x, err = c.resampled(x, axis, r.plan(), outside); err != nil {
+		if x, err = c.resample(x, axis, r.plan(), outside); err != nil {
 			return nil, err
 		}
 	}
 	return x, nil
 }
 
-// resampled applies a resampling along an axis.
-func (c *call) resampled(x *Tensor, axis int, p *resampling, outside float32) (*Tensor, error) {
+// resample applies a resampling along an axis.
+func (c *call) resample(x *Tensor, axis int, p *resampling, outside float32) (*Tensor, error) {
 	shape := slices.Clone(x.Shape)
 	shape[axis] = len(p.from)
 	y, err := c.newFloats(shape)
@@ -216,7 +216,7 @@ func (c *call) resampled(x *Tensor, axis int, p *resampling, outside float32) (*
 	}
 	outer, side, inner := lines(x.Shape, axis)
 	n := len(p.from)
-	c.each(outer*n, 8*y.len(), func(lo, hi int) {
+	c.runRanges(outer*n, 8*y.len(), func(lo, hi int) {
 		for k := lo; k < hi; k++ {
 			o, i := k/n, k%n
 			to := y.Floats[k*inner : (k+1)*inner]
@@ -280,7 +280,7 @@ func (c *call) resizings(x *Tensor) ([]*resizing, error) {
 		}
 	}
 	var scales []float32
-	if c.has(scaleAt) {
+	if c.hasInput(scaleAt) {
 		scales = c.in[scaleAt].Floats
 	} else if a := c.n.Attr("scales"); a != nil {
 		scales = a.Floats
@@ -298,15 +298,15 @@ func (c *call) resizings(x *Tensor) ([]*resizing, error) {
 			}
 			plans[i].scale, plans[i].out = s, int(side)
 		}
-	case sizeAt >= 0 && c.has(sizeAt):
-		if err := c.sized(plans, axes, c.in[sizeAt]); err != nil {
+	case sizeAt >= 0 && c.hasInput(sizeAt):
+		if err := c.readSizes(plans, axes, c.in[sizeAt]); err != nil {
 			return nil, err
 		}
 	default:
 		return nil, errors.New("it has neither scales nor sizes")
 	}
 	if common.coordinates == "tf_crop_and_resize" {
-		if !c.has(roiAt) || len(c.in[roiAt].Floats) != 2*len(axes) {
+		if !c.hasInput(roiAt) || len(c.in[roiAt].Floats) != 2*len(axes) {
 			return nil, errors.New("its region is not known")
 		}
 		for k, i := range axes {
@@ -316,8 +316,8 @@ func (c *call) resizings(x *Tensor) ([]*resizing, error) {
 	return plans, nil
 }
 
-// sized reads sizes, which keep the aspect ratio if the model says so.
-func (c *call) sized(plans []*resizing, axes []int, sizes *Tensor) error {
+// readSizes reads sizes, which keep the aspect ratio if the model says so.
+func (c *call) readSizes(plans []*resizing, axes []int, sizes *Tensor) error {
 	want, err := sizes.sides()
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 
 // indices returns the second input, whose values are indices.
 func (c *call) indices() (*Tensor, error) {
-	if err := c.needs(2); err != nil {
+	if err := c.requireInputs(2); err != nil {
 		return nil, err
 	}
 	_, err := c.in[1].integers()
@@ -34,7 +34,7 @@ func gatherElements(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	err = elements(x.Shape, index, axis, func(i, at int) { out.copy(i, x, at, 1) })
-	return one(out, err)
+	return single(out, err)
 }
 
 // elements calls body with the number of each index and the offset in a tensor that it means: its
@@ -125,11 +125,11 @@ func gatherND(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	err = blocks(x.Shape, index, int(batch), func(i, at, n int) { out.copy(i*n, x, at, n) })
-	return one(out, err)
+	return single(out, err)
 }
 
-// merged is how a scatter joins a value with the one that is there.
-func (c *call) merged() (func(a, b float64) float64, error) {
+// scatterFunction is how a scatter joins a value with the one that is there.
+func (c *call) scatterFunction() (func(a, b float64) float64, error) {
 	switch how := c.text("reduction", "none"); how {
 	case "none":
 		return func(_, b float64) float64 { return b }, nil
@@ -146,19 +146,19 @@ func (c *call) merged() (func(a, b float64) float64, error) {
 	}
 }
 
-// scattered returns a copy of the first input, the indices and the updates.
-func (c *call) scattered() (out, index, updates *Tensor, err error) {
+// scatterInputs returns a copy of the first input, the indices and the updates.
+func (c *call) scatterInputs() (out, index, updates *Tensor, err error) {
 	x, err := c.input()
 	if err == nil {
 		index, err = c.indices()
 	}
 	if err == nil {
-		err = c.needs(3)
+		err = c.requireInputs(3)
 	}
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if updates, err = c.plain(c.in[2]); err != nil {
+	if updates, err = c.contiguous(c.in[2]); err != nil {
 		return nil, nil, nil, err
 	}
 	if updates.isFloat() != x.isFloat() {
@@ -172,11 +172,11 @@ func (c *call) scattered() (out, index, updates *Tensor, err error) {
 }
 
 func scatterElements(c *call) ([]*Tensor, error) {
-	out, index, updates, err := c.scattered()
+	out, index, updates, err := c.scatterInputs()
 	if err != nil {
 		return nil, err
 	}
-	f, err := c.merged()
+	f, err := c.scatterFunction()
 	if err != nil {
 		return nil, err
 	}
@@ -187,16 +187,16 @@ func scatterElements(c *call) ([]*Tensor, error) {
 	if !slices.Equal(index.Shape, updates.Shape) {
 		return nil, fmt.Errorf("updates of shape %d for indices of %d", updates.Shape, index.Shape)
 	}
-	err = elements(out.Shape, index, axis, func(i, at int) { out.set(at, f(out.at(at), updates.at(i))) })
-	return one(out, err)
+	err = elements(out.Shape, index, axis, func(i, at int) { out.setValue(at, f(out.value(at), updates.value(i))) })
+	return single(out, err)
 }
 
 func scatterND(c *call) ([]*Tensor, error) {
-	out, index, updates, err := c.scattered()
+	out, index, updates, err := c.scatterInputs()
 	if err != nil {
 		return nil, err
 	}
-	f, err := c.merged()
+	f, err := c.scatterFunction()
 	if err != nil {
 		return nil, err
 	}
@@ -208,10 +208,10 @@ func scatterND(c *call) ([]*Tensor, error) {
 	}
 	err = blocks(out.Shape, index, 0, func(i, at, n int) {
 		for k := range n {
-			out.set(at+k, f(out.at(at+k), updates.at(i*n+k)))
+			out.setValue(at+k, f(out.value(at+k), updates.value(i*n+k)))
 		}
 	})
-	return one(out, err)
+	return single(out, err)
 }
 
 func nonZero(c *call) ([]*Tensor, error) {
@@ -221,7 +221,7 @@ func nonZero(c *call) ([]*Tensor, error) {
 	}
 	var found []int
 	for i := range x.len() {
-		if x.at(i) != 0 {
+		if x.value(i) != 0 {
 			found = append(found, i)
 		}
 	}
@@ -236,7 +236,7 @@ func nonZero(c *call) ([]*Tensor, error) {
 			out.Ints[k*len(found)+j] = int64(i / own[k] % x.Shape[k])
 		}
 	}
-	return one(out, nil)
+	return single(out, nil)
 }
 
 func compress(c *call) ([]*Tensor, error) {
@@ -277,7 +277,7 @@ func compress(c *call) ([]*Tensor, error) {
 			at += inner
 		}
 	}
-	return one(out, nil)
+	return single(out, nil)
 }
 
 func trilu(c *call) ([]*Tensor, error) {
@@ -289,11 +289,11 @@ func trilu(c *call) ([]*Tensor, error) {
 		return nil, fmt.Errorf("shape %d is no matrix", x.Shape)
 	}
 	k := int64(0)
-	if c.has(1) {
+	if c.hasInput(1) {
 		if c.in[1].len() != 1 {
 			return nil, errors.New("its k is no single number")
 		}
-		k = min(max(toInt(c.in[1].at(0)), math.MinInt32), math.MaxInt32)
+		k = min(max(toInt(c.in[1].value(0)), math.MinInt32), math.MaxInt32)
 	}
 	out, err := c.newLike(x, x.Shape)
 	if err != nil {
@@ -306,10 +306,10 @@ func trilu(c *call) ([]*Tensor, error) {
 		if upper == (col-row >= k) || col-row == k {
 			out.copy(i, x, i, 1)
 		} else {
-			out.set(i, 0)
+			out.setValue(i, 0)
 		}
 	}
-	return one(out, nil)
+	return single(out, nil)
 }
 
 func reverseSequence(c *call) ([]*Tensor, error) {
@@ -346,7 +346,7 @@ func reverseSequence(c *call) ([]*Tensor, error) {
 			out.copy((i*x.Shape[1]+j)*n, x, from*n, n)
 		}
 	}
-	return one(out, nil)
+	return single(out, nil)
 }
 
 // centerCropPad cuts the middle out, or fills up around it with zeros.
@@ -355,7 +355,7 @@ func centerCropPad(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.needs(2); err != nil {
+	if err := c.requireInputs(2); err != nil {
 		return nil, err
 	}
 	want, err := c.in[1].sides()
@@ -389,8 +389,8 @@ func centerCropPad(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	zero.set(0, 0)
-	return one(c.padded(x, before, after, "constant", zero))
+	zero.setValue(0, 0)
+	return single(c.pad(x, before, after, "constant", zero))
 }
 
 func pad(c *call) ([]*Tensor, error) {
@@ -404,7 +404,7 @@ func pad(c *call) ([]*Tensor, error) {
 	}
 	rank := len(x.Shape)
 	var axes []int
-	if c.has(3) {
+	if c.hasInput(3) {
 		list, err := c.in[3].integers()
 		if err != nil {
 			return nil, err
@@ -436,15 +436,15 @@ func pad(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	fill.set(0, float64(c.float("value", 0)))
-	if c.has(2) && c.in[2].len() == 1 {
-		fill.set(0, c.in[2].at(0))
+	fill.setValue(0, float64(c.float("value", 0)))
+	if c.hasInput(2) && c.in[2].len() == 1 {
+		fill.setValue(0, c.in[2].value(0))
 	}
-	return one(c.padded(x, before, after, c.text("mode", "constant"), fill))
+	return single(c.pad(x, before, after, c.text("mode", "constant"), fill))
 }
 
-// padded adds to the sides of x before and after, or takes away where they are negative.
-func (c *call) padded(x *Tensor, before, after []int, mode string, fill *Tensor) (*Tensor, error) {
+// pad adds to the sides of x before and after, or takes away where they are negative.
+func (c *call) pad(x *Tensor, before, after []int, mode string, fill *Tensor) (*Tensor, error) {
 	shape := slices.Clone(x.Shape)
 	sources := make([][]int, len(shape)) // of each axis, which value stands at a place; -1: none
 	for i, d := range x.Shape {

@@ -66,8 +66,8 @@ func (t *Tensor) len() int { return max(len(t.Floats), len(t.Ints)) }
 
 func (t *Tensor) isFloat() bool { return t.typ.IsFloat() }
 
-// at is the value at an offset, of either kind.
-func (t *Tensor) at(i int) float64 {
+// value is the value at an offset, of either kind.
+func (t *Tensor) value(i int) float64 {
 	if t.isFloat() {
 		return float64(t.Floats[i])
 	}
@@ -236,8 +236,8 @@ func (t *Tensor) view(shape []int) *Tensor {
 	return &v
 }
 
-// plain returns t with its values in the order of its shape.
-func (c *call) plain(t *Tensor) (*Tensor, error) {
+// contiguous returns t with its values in the order of its shape.
+func (c *call) contiguous(t *Tensor) (*Tensor, error) {
 	if t == nil || !t.last {
 		return t, nil
 	}
@@ -255,8 +255,8 @@ func (c *call) plain(t *Tensor) (*Tensor, error) {
 	return out, nil
 }
 
-// lastly returns an image of floating-point values with its channels last.
-func (c *call) lastly(t *Tensor) (*Tensor, error) {
+// channelsLast returns an image of floating-point values with its channels last.
+func (c *call) channelsLast(t *Tensor) (*Tensor, error) {
 	if t.last {
 		return t, nil
 	}
@@ -279,7 +279,7 @@ func (c *call) lastly(t *Tensor) (*Tensor, error) {
 func (c *call) turn(dst, src []float32, n, rows, cols int) {
 	const band = 64
 	bands := (rows + band - 1) / band
-	c.each(n*bands, rows*cols*n, func(lo, hi int) {
+	c.runRanges(n*bands, rows*cols*n, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			m, r := i/bands, i%bands*band
 			few := min(band, rows-r)

@@ -10,9 +10,9 @@ type Layout int
 const (
 	// AsIs is the order of the shape.
 	AsIs Layout = iota
-	// Turned is that of a matrix whose columns lie one after the other: the weights of a
+	// Transposed is that of a matrix whose columns lie one after the other: the weights of a
 	// product, as its kernel takes them.
-	Turned
+	Transposed
 	// ChannelsLast is that of filters whose channels lie side by side.
 	ChannelsLast
 )
@@ -30,7 +30,7 @@ func Weights(m *onnx.Model, input string) []Weight {
 	turned, filters, other := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range m.Graph.Nodes {
 		n := &m.Graph.Nodes[i]
-		for k, in := range n.Reads() {
+		for k, in := range n.InputNames() {
 			switch {
 			case k >= len(n.Inputs):
 				other[in] = true
@@ -68,7 +68,7 @@ func Weights(m *onnx.Model, input string) []Weight {
 		case filters[in.Name] && !turned[in.Name] && len(w.Shape) == 4:
 			w.Layout = ChannelsLast
 		case turned[in.Name] && !filters[in.Name] && len(w.Shape) == 2:
-			w.Layout = Turned
+			w.Layout = Transposed
 		}
 		list = append(list, w)
 	}
@@ -82,9 +82,9 @@ func isSet(n *onnx.Node, attr string) bool {
 
 // inOrder returns the values of a weight in the order of its shape.
 func (w *value) inOrder() *Tensor {
-	t := w.known
+	t := w.constant
 	switch w.layout {
-	case Turned:
+	case Transposed:
 		out := make([]float32, len(t.Floats))
 		rows, cols := t.Shape[0], t.Shape[1]
 		for i := range rows {

@@ -52,7 +52,7 @@ func (c *call) window(in, kernel []int) (*window, error) {
 		}
 		w.kernel, err3 = list("kernel_shape", 1)
 	}
-	if err := errors.Join(err1, err2, err3, w.pads(c.list("pads")), w.bounded()); err != nil {
+	if err := errors.Join(err1, err2, err3, w.setPads(c.list("pads")), w.checkKernel()); err != nil {
 		return nil, err
 	}
 	ceil, auto := c.int("ceil_mode", 0) != 0, c.text("auto_pad", "NOTSET")
@@ -83,8 +83,8 @@ func (c *call) window(in, kernel []int) (*window, error) {
 	return w, nil
 }
 
-// bounded reports a kernel of more values than any layer has.
-func (w *window) bounded() error {
+// checkKernel reports a kernel of more values than any layer has.
+func (w *window) checkKernel() error {
 	n := int64(1)
 	for _, d := range w.kernel {
 		if n = budget.Product(n, int64(d)); n > maxSide {
@@ -94,8 +94,8 @@ func (w *window) bounded() error {
 	return nil
 }
 
-// pads takes padding over: the start of each axis, then the end.
-func (w *window) pads(v []int64) error {
+// setPads takes padding over: the start of each axis, then the end.
+func (w *window) setPads(v []int64) error {
 	n := len(w.in)
 	if v == nil {
 		return nil
@@ -154,6 +154,6 @@ func (w *window) place(i int, to []int) {
 }
 
 // plain reports windows that have no gaps.
-func (w *window) dense() bool {
+func (w *window) isDense() bool {
 	return !slices.ContainsFunc(w.dilation, func(d int) bool { return d != 1 })
 }

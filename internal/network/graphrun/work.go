@@ -12,9 +12,9 @@ const (
 	nodeWork  = 1 << 15 // of a node by itself
 	moveWork  = 4       // of a value that a node takes or makes
 	plainWork = 16      // of an operation outside of a product
-	// A graph may take leastWork, which is twice the 500 GFLOP of a large image model, and more if every weight is
-	// used at every value of its input, as in convolutions, but at most mostWork.
-	leastWork, mostWork = 1 << 39, 1 << 42
+	// A graph may take minWork, which is twice the 500 GFLOP of a large image model, and more if every weight is
+	// used at every value of its input, as in convolutions, but at most maxWork.
+	minWork, maxWork = 1 << 39, 1 << 42
 )
 
 // WorkError is the error of a graph whose run takes more work than is allowed. The error around it names the node.
@@ -29,14 +29,14 @@ func (e *WorkError) Error() string {
 func (p *Program) limitWork(shape []int) {
 	weights, values := int64(0), int64(1)
 	for _, v := range p.values {
-		if v.known != nil {
-			weights = budget.Sum(weights, int64(v.known.len()))
+		if v.constant != nil {
+			weights = budget.Sum(weights, int64(v.constant.len()))
 		}
 	}
 	for _, d := range shape {
 		values = budget.Product(values, int64(d))
 	}
-	p.mostWork = min(max(budget.Product(weights, values), leastWork), mostWork)
+	p.maxWork = min(max(budget.Product(weights, values), minWork), maxWork)
 }
 
 // spend counts work before it is done. The first that is too much sets the call's error.
@@ -46,11 +46,11 @@ func (c *call) spend(factors ...int) bool {
 		n = budget.Product(n, int64(f))
 	}
 	c.work = budget.Sum(c.work, n)
-	if c.mostWork == 0 || c.work <= c.mostWork { // 0: Eval, which computes one node
+	if c.maxWork == 0 || c.work <= c.maxWork { // 0: Eval, which computes one node
 		return true
 	}
 	if c.err == nil {
-		c.err = &WorkError{c.mostWork}
+		c.err = &WorkError{c.maxWork}
 	}
 	return false
 }

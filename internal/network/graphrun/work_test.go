@@ -11,7 +11,7 @@ import (
 
 // rounds is a loop of n rounds around a body.
 func rounds(n int64, body *onnx.Graph, state string, outputs ...string) ([]onnx.Node, onnx.Tensor) {
-	l := looping(body, outputs...)
+	l := loopNode(body, outputs...)
 	l.Name, l.Inputs = "round and round", []string{"n", "", state}
 	return []onnx.Node{l}, onnx.Ints("n", []int64{1}, []int64{n})
 }
@@ -38,13 +38,13 @@ func TestWorkIsBounded(t *testing.T) {
 		t.Errorf("the run counted %d multiply-adds, want %d", p.work, want)
 	}
 	whole := p.work
-	p.mostWork = nodeWork + (1+192)*moveWork + round - 192*moveWork - 1 // one less than the first product takes
+	p.maxWork = nodeWork + (1+192)*moveWork + round - 192*moveWork - 1 // one less than the first product takes
 	_, err = p.Run(x)
 	var over *WorkError
 	if !errors.As(err, &over) || !strings.Contains(err.Error(), "large product") {
 		t.Errorf("%v, want an error of work that names the product", err)
 	}
-	p.mostWork = whole
+	p.maxWork = whole
 	for range 2 {
 		if _, err := p.Run(x); err != nil {
 			t.Error(err)
@@ -74,10 +74,10 @@ func TestLimitOfWork(t *testing.T) {
 	for _, c := range []struct {
 		weights int
 		want    int64
-	}{{0, leastWork}, {1000, leastWork}, {8 << 20, 8 << 20 * 3 * 224 * 224}, {64 << 20, mostWork}} {
-		p := &Program{values: []value{{known: &Tensor{Floats: make([]float32, c.weights)}}, {}}}
-		if p.limitWork(image); p.mostWork != c.want || p.mostWork < 250e9 {
-			t.Errorf("%d weights: %d, want %d", c.weights, p.mostWork, c.want)
+	}{{0, minWork}, {1000, minWork}, {8 << 20, 8 << 20 * 3 * 224 * 224}, {64 << 20, maxWork}} {
+		p := &Program{values: []value{{constant: &Tensor{Floats: make([]float32, c.weights)}}, {}}}
+		if p.limitWork(image); p.maxWork != c.want || p.maxWork < 250e9 {
+			t.Errorf("%d weights: %d, want %d", c.weights, p.maxWork, c.want)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func TestSequencesThatGrowFromOne(t *testing.T) {
 		return out
 	}
 	grow := func(s *Tensor, v int64) *Tensor {
-		out, err := c.appended(s, at(v))
+		out, err := c.appendTensor(s, at(v))
 		if err != nil {
 			t.Fatal(err)
 		}

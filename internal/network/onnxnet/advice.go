@@ -7,28 +7,28 @@ import (
 	"github.com/kindred-ml/kindred/internal/format/onnx"
 )
 
-// noOperator is the error of a node that no layer is.
-type noOperator struct {
+// unsupportedNode is the error of a node that no layer is.
+type unsupportedNode struct {
 	node *node
 	err  error
 }
 
-func (e *noOperator) Error() string { return e.err.Error() }
-func (e *noOperator) Unwrap() error { return e.err }
+func (e *unsupportedNode) Error() string { return e.err.Error() }
+func (e *unsupportedNode) Unwrap() error { return e.err }
 
-// advised adds to the error of a node that no layer is what can be done about it: to end the
+// withAdvice adds to the error of a node that no layer is what can be done about it: to end the
 // network before it, if that works and most of the layers with weights are there, or else to
 // take another network. s is what was lifted.
-func (g *graph) advised(err error, m *onnx.Model, opt Options, s *stretch) error {
-	var no *noOperator
-	if !errors.As(err, &no) || opt.within {
+func (g *graph) withAdvice(err error, m *onnx.Model, opt Options, s *layerChain) error {
+	var no *unsupportedNode
+	if !errors.As(err, &no) || opt.isTrial {
 		return err
 	}
 	all := 0
 	for _, n := range g.nodes {
 		all += n.weights()
 	}
-	for _, end := range ends(no.node, s) {
+	for _, end := range possibleEnds(no.node, s) {
 		before := 0
 		for _, n := range newLifter(g).region(g.image, end) {
 			before += n.weights()
@@ -36,7 +36,7 @@ func (g *graph) advised(err error, m *onnx.Model, opt Options, s *stretch) error
 		if 2*before <= all || end.name == "" {
 			continue
 		}
-		if _, fails := convert(m, Options{Cut: end.name, Size: opt.Size, within: true}); fails == nil {
+		if _, fails := convert(m, Options{Cut: end.name, Size: opt.Size, isTrial: true}); fails == nil {
 			return fmt.Errorf("%w; the network can end before it, with %d of the %d nodes that have weights: "+
 				"network.cut %q", err, before, all, end.name)
 		}
@@ -45,8 +45,8 @@ func (g *graph) advised(err error, m *onnx.Model, opt Options, s *stretch) error
 		"docs/onnx.md lists", err)
 }
 
-// ends are the values that a network which cannot have n may end with, the nearest first.
-func ends(n *node, s *stretch) []*value {
+// possibleEnds are the values that a network which cannot have n may end with, the nearest first.
+func possibleEnds(n *node, s *layerChain) []*value {
 	var out []*value
 	if s != nil && len(s.chain) > 0 && s.i > 0 {
 		out = append(out, s.chain[s.i])

@@ -60,8 +60,8 @@ func (a *array) len() int { return max(len(a.ints), len(a.reals)) }
 
 func (a *array) isReal() bool { return a.reals != nil }
 
-// at is the value at an offset, of either kind.
-func (a *array) at(i int) float64 {
+// value is the value at an offset, of either kind.
+func (a *array) value(i int) float64 {
 	if a.isReal() {
 		return float64(a.reals[i])
 	}
@@ -126,8 +126,8 @@ func walk(shape, stride []int, start int) ([]int, error) {
 	}
 }
 
-// spread lists the offsets of a's values as they are repeated to fill shape.
-func spread(a, shape []int) ([]int, error) {
+// broadcastOffsets lists the offsets of a's values as they are repeated to fill shape.
+func broadcastOffsets(a, shape []int) ([]int, error) {
 	if len(a) > len(shape) {
 		return nil, fmt.Errorf("shape %d does not spread to %d", a, shape)
 	}

@@ -12,9 +12,9 @@ import (
 
 // attention lifts softmax(q k' scale) v with everything that moves queries, keys
 // and values into heads and back. Their projections become one linear layer.
-func (l *lifter) attention(s *stretch) (bool, error) {
+func (l *lifter) attention(s *layerChain) (bool, error) {
 	j := s.i + 1
-	for j < len(s.chain) && moves(s.chain[j].by) {
+	for j < len(s.chain) && isMove(s.chain[j].by) {
 		j++
 	}
 	if j == len(s.chain) {
@@ -108,8 +108,8 @@ func (l *lifter) softmax(v *value) (product *node, scale float64, causal bool, e
 		case n.Op == "Where" && !inside && len(n.sources()) == 2 && n.in[2] != nil && n.in[2].known == nil:
 			v = n.in[2] // a softmax whose NaN are replaced
 			continue
-		case moves(n) && slices.Equal(n.in[0].shape, v.shape), moves(n) && n.Op == "Reshape":
-		case inside && masksFuture(n):
+		case isMove(n) && slices.Equal(n.in[0].shape, v.shape), isMove(n) && n.Op == "Reshape":
+		case inside && isCausalMask(n):
 			causal = true
 		case n.Op == "Add" && len(n.sources()) == 1:
 			return nil, 0, false, fmt.Errorf("%s adds a bias to it (relative positions, a mask), "+
@@ -121,9 +121,9 @@ func (l *lifter) softmax(v *value) (product *node, scale float64, causal bool, e
 	}
 }
 
-// masksFuture tells whether a node adds 0 to the scores of positions up to the query's own,
+// isCausalMask tells whether a node adds 0 to the scores of positions up to the query's own,
 // and so little to those behind it that their weights are 0.
-func masksFuture(n *node) bool {
+func isCausalMask(n *node) bool {
 	if n.Op != "Add" || len(n.sources()) != 1 {
 		return false
 	}
@@ -156,7 +156,7 @@ func factor(n *node) (float64, bool) {
 		if v == nil || v.known == nil || v.known.len() != 1 {
 			continue
 		}
-		k := v.known.at(0)
+		k := v.known.value(0)
 		switch {
 		case n.Op == "Mul":
 			return k, true
@@ -184,7 +184,7 @@ func (l *lifter) trace(from, v *value) (role, error) {
 	at := v
 	for at != from && at.by != nil {
 		k, isFactor := factor(at.by)
-		if !isFactor && !moves(at.by) {
+		if !isFactor && !isMove(at.by) {
 			break
 		}
 		if isFactor {
@@ -258,7 +258,7 @@ func headsOf(r *[3]role, positions int) (heads, size int, err error) {
 }
 
 // rows lists which outputs of its projection make a role's values, head by head.
-func (r *role) rows(f form, heads, size int, keys bool) ([]int, error) {
+func (r *role) rows(f imageLayout, heads, size int, keys bool) ([]int, error) {
 	f.c = product(r.source.shape) / f.positions()
 	if f.len() != product(r.source.shape) {
 		return nil, errors.New("its projections are of another shape than its image")
@@ -322,22 +322,22 @@ func stacked(from [3]*layer, rows [3][]int, factor float32) *layer {
 
 // gather finds the end of the movements that bring heads x positions x size,
 // which the value at point j of the chain is, back to positions x channels.
-func (l *lifter) gather(s *stretch, j, heads, size int) (int, form, error) {
+func (l *lifter) gather(s *layerChain, j, heads, size int) (int, imageLayout, error) {
 	end := j
-	for end+1 < len(s.chain) && moves(s.chain[end+1].by) {
+	for end+1 < len(s.chain) && isMove(s.chain[end+1].by) {
 		end++
 	}
 	positions := s.form.positions()
 	for ; end >= j; end-- {
 		from, err := l.origins(s.chain[j], s.chain[end])
 		if err != nil {
-			return 0, form{}, err
+			return 0, imageLayout{}, err
 		}
 		if len(from) != heads*size*positions {
 			continue
 		}
 		for _, first := range []bool{false, true} {
-			f := form{first: first, h: s.form.h, w: s.form.w, c: heads * size}
+			f := imageLayout{first: first, h: s.form.h, w: s.form.w, c: heads * size}
 			same := true
 			for i, o := range from {
 				p, c := f.place(i)
@@ -351,5 +351,5 @@ func (l *lifter) gather(s *stretch, j, heads, size int) (int, form, error) {
 			}
 		}
 	}
-	return 0, form{}, errors.New("its heads are not brought together as channels")
+	return 0, imageLayout{}, errors.New("its heads are not brought together as channels")
 }

@@ -169,7 +169,7 @@ func bounds(n *node, in []*array) (lo, hi float64, err error) {
 		if in[i+1].len() != 1 {
 			return 0, 0, errors.New("its bounds are no single numbers")
 		}
-		*to = in[i+1].at(0)
+		*to = in[i+1].value(0)
 	}
 	return lo, hi, a.err
 }

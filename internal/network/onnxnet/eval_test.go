@@ -95,12 +95,12 @@ func TestShapes(t *testing.T) {
 	if got, err := graphrun.Broadcast([]int{2}, []int{3}); err == nil {
 		t.Errorf("%v", got)
 	}
-	if got, err := spread([]int{2, 1}, []int{2, 2, 3}); err != nil ||
+	if got, err := broadcastOffsets([]int{2, 1}, []int{2, 2, 3}); err != nil ||
 		!slices.Equal(got, []int{0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1}) {
 		t.Errorf("%v, %v", got, err)
 	}
 	for _, c := range [][2][]int{{{2}, {3}}, {{1, 2}, {2}}} {
-		if got, err := spread(c[0], c[1]); err == nil {
+		if got, err := broadcastOffsets(c[0], c[1]); err == nil {
 			t.Errorf("%v spreads to %v: %v", c[0], c[1], got)
 		}
 	}

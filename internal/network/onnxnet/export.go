@@ -24,7 +24,7 @@ const exportOpset = 17
 // activation, because other programs have no sum of bytes that goes on in float32. Adapters are
 // merged into their layers.
 func Export(net *nn.Net, p Preparation) (*Model, error) {
-	net, err := net.Merged()
+	net, err := net.MergeLoRA()
 	if err != nil {
 		return nil, err
 	}
@@ -46,11 +46,11 @@ func export(spec *nn.Spec, weights *safetensors.File, stages map[int]*nn.Stage, 
 		return nil, err
 	}
 	e := &exporter{weights: weights, used: map[string]bool{}, stages: stages, bytes: map[int]string{}}
-	if err := e.adopt(g); err != nil {
+	if err := e.adoptOpsets(g); err != nil {
 		return nil, fmt.Errorf("export network %s: %w", spec.Name, err)
 	}
 	in := spec.Input
-	values := []wire{{name: "image", rep: asImage, h: in.H, w: in.W, c: in.C}}
+	values := []wire{{name: "image", kind: asImage, h: in.H, w: in.W, c: in.C}}
 	for i := range g.Nodes {
 		y, err := e.value(g, i, values)
 		if err != nil {
@@ -60,10 +60,10 @@ func export(spec *nn.Spec, weights *safetensors.File, stages map[int]*nn.Stage, 
 	}
 	x := values[g.Out]
 	if x.h*x.w > 1 { // flattened, and in networks here positions come before channels
-		x = e.bring(e.bring(x, asImage, "/embedding"), asTokens, "/embedding")
+		x = e.convert(e.convert(x, asImage, "/embedding"), asTokens, "/embedding")
 		x.h, x.w, x.c = 1, 1, x.len()
 	}
-	x = e.bring(x, asVector, "/embedding")
+	x = e.convert(x, asVector, "/embedding")
 	e.nodes = append(e.nodes, onnx.Node{Name: "/embedding/Identity", Op: "Identity", Inputs: []string{x.name},
 		Outputs: []string{"embedding"}})
 	open := onnx.Dim{Name: "batch"}
@@ -80,12 +80,12 @@ func export(spec *nn.Spec, weights *safetensors.File, stages map[int]*nn.Stage, 
 	return m, m.Check()
 }
 
-// rep says in which shape a value is: an image is batch x c x h x w, tokens are
+// shapeKind says in which shape a value is: an image is batch x c x h x w, tokens are
 // batch x h w x c, a vector is batch x c h w, channels first.
-type rep int
+type shapeKind int
 
 const (
-	asImage rep = iota
+	asImage shapeKind = iota
 	asTokens
 	asVector
 )
@@ -93,7 +93,7 @@ const (
 // wire is a value of the graph under construction.
 type wire struct {
 	name    string
-	rep     rep
+	kind    shapeKind
 	h, w, c int
 }
 
@@ -202,21 +202,21 @@ func (e *exporter) floats(name string, shape []int64, v []float32) string {
 	return name
 }
 
-// bring gives a value another shape.
-func (e *exporter) bring(x wire, to rep, path string) wire {
-	if x.rep == to {
+// convert gives a value another shape.
+func (e *exporter) convert(x wire, to shapeKind, path string) wire {
+	if x.kind == to {
 		return x
 	}
 	one := x.h*x.w == 1
 	switch {
-	case to == asVector && x.rep == asTokens && !one:
-		x = e.bring(x, asImage, path) // vectors have the channels in front
+	case to == asVector && x.kind == asTokens && !one:
+		x = e.convert(x, asImage, path) // vectors have the channels in front
 		fallthrough
 	case to == asVector:
 		x.name = e.op(path, "Reshape", []string{x.name, e.ints(0, x.len())})
 	case one && to == asTokens:
 		x.name = e.op(path, "Reshape", []string{x.name, e.ints(0, 1, x.c)})
-	case one || x.rep == asVector && to == asImage:
+	case one || x.kind == asVector && to == asImage:
 		x.name = e.op(path, "Reshape", []string{x.name, e.ints(0, x.c, x.h, x.w)})
 	case to == asTokens:
 		x.name = e.op(path, "Reshape", []string{x.name, e.ints(0, x.c, x.h*x.w)})
@@ -225,6 +225,6 @@ func (e *exporter) bring(x wire, to rep, path string) wire {
 		x.name = e.op(path, "Transpose", []string{x.name}, intsAttr("perm", 0, 2, 1))
 		x.name = e.op(path, "Reshape", []string{x.name, e.ints(0, x.c, x.h, x.w)})
 	}
-	x.rep = to
+	x.kind = to
 	return x
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// use is a layer where it is written.
-type use struct {
+// layerWriter is a layer where it is written.
+type layerWriter struct {
 	*exporter
 	n  *nn.Node
 	l  *nn.Layer
@@ -19,12 +19,13 @@ type use struct {
 	x  wire   // the first of them
 }
 
-func newUse(e *exporter, n *nn.Node, values []wire) *use {
+func newLayerWriter(e *exporter, n *nn.Node, values []wire) *layerWriter {
 	path := n.Path
 	if n.Layer.Name == "" { // its operators are named as those of what it is in
 		path = strings.TrimSuffix(n.Prefix, ".")
 	}
-	u := &use{exporter: e, n: n, l: &n.Layer, at: strings.TrimSuffix("/"+strings.ReplaceAll(path, ".", "/"), "/")}
+	u := &layerWriter{exporter: e, n: n, l: &n.Layer, at: strings.TrimSuffix("/"+strings.ReplaceAll(path, ".", "/"),
+		"/")}
 	for _, v := range n.From {
 		u.in = append(u.in, values[v])
 	}
@@ -38,7 +39,7 @@ func (e *exporter) layer(n *nn.Node, values []wire) (wire, error) {
 	if write == nil {
 		return wire{}, fmt.Errorf("layer %s (%s): it has no form in ONNX here", n.Path, n.Kind)
 	}
-	u := newUse(e, n, values)
+	u := newLayerWriter(e, n, values)
 	y, err := write(u)
 	if err != nil {
 		return y, fmt.Errorf("layer %s (%s): %w", n.Path, n.Kind, err)
@@ -54,21 +55,23 @@ func (x wire) named(name string) wire {
 }
 
 // op adds one of the layer's operators, and returns its output's name.
-func (u *use) op(op string, inputs []string, attrs ...onnx.Attr) string {
+func (u *layerWriter) op(op string, inputs []string, attrs ...onnx.Attr) string {
 	return u.exporter.op(u.at, op, inputs, attrs...)
 }
 
-func (u *use) of(op, x string, attrs ...onnx.Attr) string { return u.op(op, []string{x}, attrs...) }
+func (u *layerWriter) unaryOp(op, x string, attrs ...onnx.Attr) string {
+	return u.op(op, []string{x}, attrs...)
+}
 
-func (u *use) mul(a, b string) string { return u.op("Mul", []string{a, b}) }
+func (u *layerWriter) mul(a, b string) string { return u.op("Mul", []string{a, b}) }
 
-func (u *use) add(a, b string) string { return u.op("Add", []string{a, b}) }
+func (u *layerWriter) add(a, b string) string { return u.op("Add", []string{a, b}) }
 
-// bring gives a value another shape.
-func (u *use) bring(x wire, to rep) wire { return u.exporter.bring(x, to, u.at) }
+// convert gives a value another shape.
+func (u *layerWriter) convert(x wire, to shapeKind) wire { return u.exporter.convert(x, to, u.at) }
 
 // params adds all parameters.
-func (u *use) params() ([]string, error) {
+func (u *layerWriter) params() ([]string, error) {
 	for _, name := range u.n.Names {
 		if _, _, err := u.param(name); err != nil {
 			return nil, err
@@ -77,97 +80,97 @@ func (u *use) params() ([]string, error) {
 	return u.n.Names, nil
 }
 
-// nothing is what a layer of training alone does.
-func (u *use) nothing() (wire, error) { return u.x, nil }
+// passThrough is what a layer of training alone does.
+func (u *layerWriter) passThrough() (wire, error) { return u.x, nil }
 
 // gated writes the input times the sigmoid of y.
-func (u *use) gated(y string) (wire, error) {
-	return u.x.named(u.mul(u.x.name, u.of("Sigmoid", y))), nil
+func (u *layerWriter) gated(y string) (wire, error) {
+	return u.x.named(u.mul(u.x.name, u.unaryOp("Sigmoid", y))), nil
 }
 
-func (u *use) gelu() (wire, error) {
+func (u *layerWriter) gelu() (wire, error) {
 	x := u.x.name
-	erf := u.add(u.of("Erf", u.mul(x, u.number(0.70710678))), u.number(1))
+	erf := u.add(u.unaryOp("Erf", u.mul(x, u.number(0.70710678))), u.number(1))
 	return u.x.named(u.mul(u.mul(x, erf), u.number(0.5))), nil
 }
 
-func (u *use) geluTanh() (wire, error) {
+func (u *layerWriter) geluTanh() (wire, error) {
 	x := u.x.name
 	cube := u.mul(u.mul(u.mul(x, x), x), u.number(0.044715))
-	tanh := u.add(u.of("Tanh", u.mul(u.add(x, cube), u.number(0.7978846))), u.number(1))
+	tanh := u.add(u.unaryOp("Tanh", u.mul(u.add(x, cube), u.number(0.7978846))), u.number(1))
 	return u.x.named(u.mul(u.mul(x, tanh), u.number(0.5))), nil
 }
 
-func (u *use) batchNorm() (wire, error) {
+func (u *layerWriter) batchNorm() (wire, error) {
 	x := u.x
-	if x.rep == asTokens {
-		x = u.bring(x, asImage)
+	if x.kind == asTokens {
+		x = u.convert(x, asImage)
 	}
-	return u.normalized(x, "BatchNormalization", floatAttr("momentum", 0.9))
+	return u.normOp(x, "BatchNormalization", floatAttr("momentum", 0.9))
 }
 
-func (u *use) layerNorm() (wire, error) {
+func (u *layerWriter) layerNorm() (wire, error) {
 	x := u.x
-	if x.rep == asImage {
-		x = u.bring(x, asTokens)
+	if x.kind == asImage {
+		x = u.convert(x, asTokens)
 	}
-	return u.normalized(x, "LayerNormalization", intAttr("axis", -1))
+	return u.normOp(x, "LayerNormalization", intAttr("axis", -1))
 }
 
 // join writes a sum or a product of what layers make, a, and their shortcut, b.
-func (u *use) join(op string) (wire, error) {
+func (u *layerWriter) join(op string) (wire, error) {
 	a, b := u.x, u.in[1]
 	if a.h*a.w == b.h*b.w {
-		b = u.bring(b, a.rep)
+		b = u.convert(b, a.kind)
 	} else { // a gate for each channel
-		a = u.bring(a, b.rep)
+		a = u.convert(a, b.kind)
 	}
 	return b.named(u.op(op, []string{b.name, a.name})), nil
 }
 
 // concat writes branches side by side.
-func (u *use) concat() (wire, error) {
+func (u *layerWriter) concat() (wire, error) {
 	var parts []string
 	for _, v := range u.in {
-		parts = append(parts, u.bring(v, asImage).name)
+		parts = append(parts, u.convert(v, asImage).name)
 	}
-	return wire{name: u.op("Concat", parts, intAttr("axis", 1)), rep: asImage}, nil
+	return wire{name: u.op("Concat", parts, intAttr("axis", 1)), kind: asImage}, nil
 }
 
 // channels writes some of the channels.
-func (u *use) channels() (wire, error) {
+func (u *layerWriter) channels() (wire, error) {
 	x, axis := u.x, -1
-	if x.rep != asTokens && (x.rep != asVector || x.h*x.w != 1) {
-		x, axis = u.bring(x, asImage), 1
+	if x.kind != asTokens && (x.kind != asVector || x.h*x.w != 1) {
+		x, axis = u.convert(x, asImage), 1
 	}
 	return x.named(u.op("Slice", []string{x.name, u.ints(u.l.At), u.ints(u.l.At + u.l.Out), u.ints(axis)})), nil
 }
 
-func (u *use) shuffle() (wire, error) {
-	x := u.bring(u.x, asImage)
+func (u *layerWriter) shuffle() (wire, error) {
+	x := u.convert(u.x, asImage)
 	y := u.op("Reshape", []string{x.name, u.ints(0, u.l.Groups, x.c/u.l.Groups, x.h*x.w)})
 	y = u.op("Transpose", []string{y}, intsAttr("perm", 0, 2, 1, 3))
 	return x.named(u.op("Reshape", []string{y, u.ints(0, x.c, x.h, x.w)})), nil
 }
 
 // token writes one position alone.
-func (u *use) token() (wire, error) {
-	x := u.bring(u.x, asTokens)
-	x.name, x.rep = u.op("Gather", []string{x.name, u.index(u.l.At)}, intAttr("axis", 1)), asVector
+func (u *layerWriter) token() (wire, error) {
+	x := u.convert(u.x, asTokens)
+	x.name, x.kind = u.op("Gather", []string{x.name, u.index(u.l.At)}, intAttr("axis", 1)), asVector
 	return x, nil
 }
 
-// unit writes vectors of length 1.
-func (u *use) unit() (wire, error) {
-	axes := []int{1, 2, 3}[:map[rep]int{asImage: 3, asTokens: 2, asVector: 1}[u.x.rep]]
-	length := u.reduced("ReduceL2", u.x.name, axes, intAttr("keepdims", 1))
+// unitNorm writes vectors of length 1.
+func (u *layerWriter) unitNorm() (wire, error) {
+	axes := []int{1, 2, 3}[:map[shapeKind]int{asImage: 3, asTokens: 2, asVector: 1}[u.x.kind]]
+	length := u.reduceOp("ReduceL2", u.x.name, axes, intAttr("keepdims", 1))
 	length = u.op("Max", []string{length, u.number(1e-12)})
 	return u.x.named(u.op("Div", []string{u.x.name, length})), nil
 }
 
-// windowed writes a convolution or a pool.
-func (u *use) windowed(op string, attrs ...onnx.Attr) (wire, error) {
-	x := u.bring(u.x, asImage)
+// windowOp writes a convolution or a pool.
+func (u *layerWriter) windowOp(op string, attrs ...onnx.Attr) (wire, error) {
+	x := u.convert(u.x, asImage)
 	params, err := u.params()
 	if err != nil {
 		return x, err
@@ -176,18 +179,18 @@ func (u *use) windowed(op string, attrs ...onnx.Attr) (wire, error) {
 }
 
 // window returns the attributes of the layer's window, and others.
-func (u *use) window(attrs ...onnx.Attr) []onnx.Attr {
+func (u *layerWriter) window(attrs ...onnx.Attr) []onnx.Attr {
 	l := u.l
 	return append([]onnx.Attr{intsAttr("kernel_shape", l.Kernel, l.KernelW),
 		intsAttr("pads", l.Pad, l.PadW, l.Pad+l.PadEnd, l.PadW+l.PadEnd), intsAttr("strides", l.Stride, l.Stride)},
 		attrs...)
 }
 
-// weighted writes a dense layer, or a linear one over tokens.
-func (u *use) weighted() (wire, error) {
+// linear writes a dense layer, or a linear one over tokens.
+func (u *layerWriter) linear() (wire, error) {
 	n, x := u.n, u.x
 	if n.Kind == nn.Dense || x.h*x.w == 1 {
-		x = u.bring(x, asVector)
+		x = u.convert(x, asVector)
 		params, err := u.params()
 		if err != nil {
 			return x, err
@@ -195,7 +198,7 @@ func (u *use) weighted() (wire, error) {
 		x.name = u.op("Gemm", append([]string{x.name}, params...), intAttr("transB", 1))
 		return x, nil
 	}
-	x = u.bring(x, asTokens)
+	x = u.convert(x, asTokens)
 	values, _, err := u.values(n.Names[0])
 	if err != nil {
 		return x, err
@@ -213,8 +216,8 @@ func (u *use) weighted() (wire, error) {
 	return x, nil
 }
 
-// normalized writes a norm of the shape of x.
-func (u *use) normalized(x wire, op string, attr onnx.Attr) (wire, error) {
+// normOp writes a norm of the shape of x.
+func (u *layerWriter) normOp(x wire, op string, attr onnx.Attr) (wire, error) {
 	params, err := u.params()
 	if err != nil {
 		return x, err
@@ -222,8 +225,8 @@ func (u *use) normalized(x wire, op string, attr onnx.Attr) (wire, error) {
 	return x.named(u.op(op, append([]string{x.name}, params...), attr, floatAttr("epsilon", u.l.Eps))), nil
 }
 
-func (u *use) attention() (wire, error) {
-	x, heads := u.bring(u.x, asTokens), u.l.Heads
+func (u *layerWriter) attention() (wire, error) {
+	x, heads := u.convert(u.x, asTokens), u.l.Heads
 	t, d := x.h*x.w, x.c/3
 	size := d / heads
 	all := u.op("Reshape", []string{x.name, u.ints(0, t, 3, heads, size)})
@@ -242,7 +245,7 @@ func (u *use) attention() (wire, error) {
 }
 
 // attentionPool writes attention with one query, which is known here.
-func (u *use) attentionPool() (wire, error) {
+func (u *layerWriter) attentionPool() (wire, error) {
 	var params [3][]float32 // latent, weight, bias
 	for i, name := range u.n.Names {
 		var err error
@@ -250,7 +253,7 @@ func (u *use) attentionPool() (wire, error) {
 			return wire{}, err
 		}
 	}
-	x, heads := u.bring(u.x, asTokens), u.l.Heads
+	x, heads := u.convert(u.x, asTokens), u.l.Heads
 	t, d := x.h*x.w, x.c/2
 	size := d / heads
 	query := make([]float32, d)
@@ -265,17 +268,17 @@ func (u *use) attentionPool() (wire, error) {
 	all := u.op("Reshape", []string{x.name, u.ints(0, t, 2, heads, size)})
 	keys := u.op("Gather", []string{all, u.index(0)}, intAttr("axis", 2))
 	values := u.op("Gather", []string{all, u.index(1)}, intAttr("axis", 2))
-	scores := u.op("MatMul", []string{q, u.of("Transpose", keys, intsAttr("perm", 0, 2, 3, 1))})
-	weights := u.of("Softmax", scores, intAttr("axis", -1))
-	y := u.op("MatMul", []string{weights, u.of("Transpose", values, intsAttr("perm", 0, 2, 1, 3))})
-	x.name, x.rep = u.op("Reshape", []string{y, u.ints(0, d)}), asVector
+	scores := u.op("MatMul", []string{q, u.unaryOp("Transpose", keys, intsAttr("perm", 0, 2, 3, 1))})
+	weights := u.unaryOp("Softmax", scores, intAttr("axis", -1))
+	y := u.op("MatMul", []string{weights, u.unaryOp("Transpose", values, intsAttr("perm", 0, 2, 1, 3))})
+	x.name, x.kind = u.op("Reshape", []string{y, u.ints(0, d)}), asVector
 	return x, nil
 }
 
 // rotary writes queries and keys that are turned: x cos + y sin, where y has the halves of
 // each head exchanged and the sign of the first one's sines is changed.
-func (u *use) rotary() (wire, error) {
-	x, heads := u.bring(u.x, asTokens), u.l.Heads
+func (u *layerWriter) rotary() (wire, error) {
+	x, heads := u.convert(u.x, asTokens), u.l.Heads
 	t, size := x.h*x.w, x.c/3/heads
 	cos, sin := u.n.Rotation()
 	var factors [2][]float32 // positions x queries, keys, values x size
@@ -310,7 +313,7 @@ func (u *use) rotary() (wire, error) {
 
 // causalMask is what scores of t positions have added: 0 for positions up to the query's
 // own, and the lowest number for those behind it.
-func (u *use) causalMask(t int) string {
+func (u *layerWriter) causalMask(t int) string {
 	mask := make([]float32, t*t)
 	for i := range t {
 		for j := i + 1; j < t; j++ {
@@ -321,40 +324,40 @@ func (u *use) causalMask(t int) string {
 }
 
 // generalizedMean writes (mean of max(x, eps)^p over positions)^(1/p).
-func (u *use) generalizedMean() (wire, error) {
+func (u *layerWriter) generalizedMean() (wire, error) {
 	_, p, err := u.param(u.n.Names[0])
 	if err != nil {
 		return wire{}, err
 	}
-	x := u.bring(u.x, asImage)
+	x := u.convert(u.x, asImage)
 	y := u.op("Max", []string{x.name, u.number(float32(u.l.Eps))})
 	y = u.op("Pow", []string{y, u.number(p[0])})
 	y = u.op("GlobalAveragePool", []string{y})
 	y = u.op("Reshape", []string{y, u.ints(0, x.c)})
-	x.name, x.rep = u.op("Pow", []string{y, u.number(1 / p[0])}), asVector
+	x.name, x.kind = u.op("Pow", []string{y, u.number(1 / p[0])}), asVector
 	return x, nil
 }
 
-// averaged writes the mean over positions from one on.
-func (u *use) averaged() (wire, error) {
+// meanPositions writes the mean over positions from one on.
+func (u *layerWriter) meanPositions() (wire, error) {
 	x, from := u.x, u.l.At
-	if from == 0 && x.rep == asImage {
+	if from == 0 && x.kind == asImage {
 		y := u.op("GlobalAveragePool", []string{x.name})
-		x.name, x.rep = u.op("Reshape", []string{y, u.ints(0, x.c)}), asVector
+		x.name, x.kind = u.op("Reshape", []string{y, u.ints(0, x.c)}), asVector
 		return x, nil
 	}
-	x = u.bring(x, asTokens)
+	x = u.convert(x, asTokens)
 	y := x.name
 	if from > 0 {
 		y = u.op("Slice", []string{y, u.ints(from), u.ints(x.h * x.w), u.ints(1)})
 	}
-	x.name, x.rep = u.reduced("ReduceMean", y, []int{1}, intAttr("keepdims", 0)), asVector
+	x.name, x.kind = u.reduceOp("ReduceMean", y, []int{1}, intAttr("keepdims", 0)), asVector
 	return x, nil
 }
 
 // positions writes a sum with an embedding of positions.
-func (u *use) positions() (wire, error) {
-	x := u.bring(u.x, asTokens)
+func (u *layerWriter) positions() (wire, error) {
+	x := u.convert(u.x, asTokens)
 	p, _, err := u.param(u.n.Names[0])
 	if err != nil {
 		return x, err
@@ -363,8 +366,8 @@ func (u *use) positions() (wire, error) {
 }
 
 // tokens writes learned positions among those of the input.
-func (u *use) tokens() (wire, error) {
-	x := u.bring(u.x, asTokens)
+func (u *layerWriter) tokens() (wire, error) {
+	x := u.convert(u.x, asTokens)
 	p, _, err := u.param(u.n.Names[0])
 	if err != nil {
 		return x, err
@@ -389,10 +392,10 @@ func (u *use) tokens() (wire, error) {
 
 // affine writes a product or a sum with a value for each channel, or for each value of a
 // vector.
-func (u *use) affine(op string) (wire, error) {
+func (u *layerWriter) affine(op string) (wire, error) {
 	x := u.x
 	shape := []int64{int64(x.c)}
-	switch x.rep {
+	switch x.kind {
 	case asImage:
 		shape = append(shape, 1, 1)
 	case asVector:

@@ -11,8 +11,8 @@ import (
 // leastOpset is the oldest version of operators to which Export adds layers.
 const leastOpset = 11
 
-// adopt takes the versions of operators over from the layer of operators, if the network has one.
-func (e *exporter) adopt(g *nn.Graph) error {
+// adoptOpsets takes the versions of operators over from the layer of operators, if the network has one.
+func (e *exporter) adoptOpsets(g *nn.Graph) error {
 	e.opsets = []onnx.Opset{{Version: exportOpset}}
 	for i := range g.Nodes {
 		l := &g.Nodes[i].Layer
@@ -35,8 +35,8 @@ func (e *exporter) adopt(g *nn.Graph) error {
 // opset is the version of ONNX's own operators.
 func (e *exporter) opset() int64 { return (&onnx.Model{Opsets: e.opsets}).Opset() }
 
-// reduced writes a reduction, whose axes are an input from opset 18 on.
-func (u *use) reduced(op, x string, axes []int, attrs ...onnx.Attr) string {
+// reduceOp writes a reduction, whose axes are an input from opset 18 on.
+func (u *layerWriter) reduceOp(op, x string, axes []int, attrs ...onnx.Attr) string {
 	if u.exporter.opset() >= 18 {
 		return u.op(op, []string{x, u.ints(axes...)}, attrs...)
 	}
@@ -45,20 +45,20 @@ func (u *use) reduced(op, x string, axes []int, attrs ...onnx.Attr) string {
 
 // operators writes a graph as it stands, its values under names of their own. Its weights become
 // initializers.
-func (u *use) operators() (wire, error) {
+func (u *layerWriter) operators() (wire, error) {
 	m, err := onnx.Parse(u.l.Graph)
 	if err != nil {
 		return u.x, err
 	}
-	image := u.bring(u.x, asImage).name
+	image := u.convert(u.x, asImage).name
 	if !u.l.ChannelFirst {
 		image = u.op("Transpose", []string{image}, intsAttr("perm", 0, 2, 3, 1))
 	}
 	if typ := m.Graph.Inputs[0].Type; typ != onnx.Float32 {
 		if !typ.IsFloat() {
-			image = u.of("Round", image)
+			image = u.unaryOp("Round", image)
 		}
-		image = u.of("Cast", image, intAttr("to", int(typ)))
+		image = u.unaryOp("Cast", image, intAttr("to", int(typ)))
 	}
 	names := map[string]string{"": "", m.Graph.Inputs[0].Name: image}
 	for i, w := range m.Graph.Inputs[1:] {
@@ -73,7 +73,7 @@ func (u *use) operators() (wire, error) {
 		names[t.Name], t.Name = to, to
 		u.initializers = append(u.initializers, t)
 	}
-	for _, n := range onnx.Renamed(m.Graph.Nodes, func(s string) string {
+	for _, n := range onnx.RenameValues(m.Graph.Nodes, func(s string) string {
 		if _, ok := names[s]; !ok {
 			names[s] = u.at + "/" + s
 		}
@@ -83,5 +83,5 @@ func (u *use) operators() (wire, error) {
 		u.nodes = append(u.nodes, n)
 	}
 	y := u.op("Reshape", []string{names[m.Graph.Outputs[0].Name], u.ints(-1, u.l.Out)})
-	return wire{name: y, rep: asVector}, nil
+	return wire{name: y, kind: asVector}, nil
 }

@@ -148,7 +148,7 @@ func TestGuessedPreparation(t *testing.T) {
 		"efficientnet-lite4": "symmetric", "bn_inception-52deb4733": "bn_inception", "BNInception": "bn_inception",
 		"inception-v3": "symmetric",
 	} {
-		if got := guess(name); got.Pixels != want || (got.Source == fromName) != (want != "") {
+		if got := guessPixels(name); got.Pixels != want || (got.Source == fromName) != (want != "") {
 			t.Errorf("%s: %+v, want %q", name, got, want)
 		}
 	}
@@ -191,7 +191,7 @@ func TestPreparationInWords(t *testing.T) {
 		{nn.Shape{H: 1, W: 1, C: 30}, "", ""},
 	} {
 		p.Fit, p.BGR = c.fit, strings.HasPrefix(c.want, "BGR")
-		if got := p.Words(c.in); got != c.want {
+		if got := p.Describe(c.in); got != c.want {
 			t.Errorf("%s", got)
 		}
 	}

@@ -67,16 +67,16 @@ func TestAdaptersAreMerged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, err := net.Merged()
+	plain, err := net.MergeLoRA()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range net.Params() {
-		if p.Adapter() {
+		if p.IsAdapter() {
 			p.FromTorch(netcases.Values(p.Name, len(p.Value)))
 		}
 	}
-	merged, err := net.Merged()
+	merged, err := net.MergeLoRA()
 	if err != nil {
 		t.Fatal(err)
 	}

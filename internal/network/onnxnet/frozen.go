@@ -15,19 +15,19 @@ import (
 	"github.com/kindred-ml/kindred/nn"
 )
 
-// frozen is a model that runs as it stands.
-type frozen struct {
+// frozenModel is a model that runs as it stands.
+type frozenModel struct {
 	m     *onnx.Model
 	image *onnx.Value
-	form  form
+	form  imageLayout
 	shape []int
 	p     *graphrun.Program
 	maker map[string]*onnx.Node // of each value
 }
 
-// asItStands makes a network of one layer, the operators of the model, which no training changes.
-func (net *Network) asItStands(m *onnx.Model, image *onnx.Value, opt Options) error {
-	shape, f := sides(image, cmp.Or(opt.Size, opt.usual))
+// importFrozen makes a network of one layer, the operators of the model, which no training changes.
+func (net *Network) importFrozen(m *onnx.Model, image *onnx.Value, opt Options) error {
+	shape, f := sides(image, cmp.Or(opt.Size, opt.defaultSize))
 	if opt.Size != 0 { // a model of a fixed size says so when it runs
 		f.h, f.w = opt.Size, opt.Size
 		shape = []int{1, f.h, f.w, f.c}
@@ -35,14 +35,14 @@ func (net *Network) asItStands(m *onnx.Model, image *onnx.Value, opt Options) er
 			shape = []int{1, f.c, f.h, f.w}
 		}
 	}
-	net.own = ownRange(m, image, shape, f)
-	z := &frozen{m: m, image: image, form: f, shape: shape, maker: map[string]*onnx.Node{}}
+	net.evidence = rangeFromModel(m, image, shape, f)
+	z := &frozenModel{m: m, image: image, form: f, shape: shape, maker: map[string]*onnx.Node{}}
 	for i := range m.Graph.Nodes {
 		for _, name := range m.Graph.Nodes[i].Outputs {
 			z.maker[name] = &m.Graph.Nodes[i]
 		}
 	}
-	end, whole, err := z.end(net, opt.Cut)
+	end, whole, err := z.chooseOutput(net, opt.Cut)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (net *Network) asItStands(m *onnx.Model, image *onnx.Value, opt Options) er
 		own, of := sides(image, 0)
 		fixed := opt.Size != 0 && (of.h != opt.Size || of.w != opt.Size)
 		if z.shape = own; fixed && z.compile(end) == nil {
-			return &certain{fmt.Errorf("made for images of %d x %d, not of %d: %w", of.h, of.w, opt.Size, err)}
+			return &definiteError{fmt.Errorf("made for images of %d x %d, not of %d: %w", of.h, of.w, opt.Size, err)}
 		}
 		return err
 	}
@@ -69,14 +69,14 @@ func (net *Network) asItStands(m *onnx.Model, image *onnx.Value, opt Options) er
 }
 
 // compile makes the program that computes a value.
-func (z *frozen) compile(end string) (err error) {
+func (z *frozenModel) compile(end string) (err error) {
 	z.p, err = graphrun.Compile(z.m, graphrun.Options{Input: z.image.Name, Shape: z.shape, Type: z.image.Type,
 		Outputs: []string{end}})
 	return err
 }
 
-// end names the value that the network ends with, or that a classifier computes if whole is false.
-func (z *frozen) end(net *Network, cut string) (name string, whole bool, err error) {
+// chooseOutput names the value that the network ends with, or that a classifier computes if whole is false.
+func (z *frozenModel) chooseOutput(net *Network, cut string) (name string, whole bool, err error) {
 	if cut != "" {
 		for i := range z.m.Graph.Nodes {
 			n := &z.m.Graph.Nodes[i]
@@ -85,7 +85,7 @@ func (z *frozen) end(net *Network, cut string) (name string, whole bool, err err
 			}
 		}
 		if z.maker[cut] == nil {
-			return "", false, fmt.Errorf("network.cut %q is no node or tensor of the model", cut)
+			return "", false, fmt.Errorf("network.cut %q is not a node or tensor of the model", cut)
 		}
 		return cut, true, nil
 	}
@@ -93,13 +93,13 @@ func (z *frozen) end(net *Network, cut string) (name string, whole bool, err err
 }
 
 // chain lists the values that everything from the image to a value runs through, both included.
-func (z *frozen) chain(end string) []string {
+func (z *frozenModel) chain(end string) []string {
 	above := map[string]string{} // the last value that all of a value's paths run through
 	depth := map[string]int{z.image.Name: 0}
 	for i := range z.m.Graph.Nodes {
 		n := &z.m.Graph.Nodes[i]
 		at, found := "", false
-		for _, in := range n.Reads() {
+		for _, in := range n.InputNames() {
 			if _, ok := depth[in]; !ok {
 				continue // a constant
 			}
@@ -118,7 +118,7 @@ func (z *frozen) chain(end string) []string {
 			continue
 		}
 		for _, out := range n.Outputs {
-			if out != "" && !z.p.Known(out) {
+			if out != "" && !z.p.IsConstant(out) {
 				above[out], depth[out] = at, depth[at]+1
 			}
 		}
@@ -139,11 +139,11 @@ func isVector(shape []int) bool {
 	return len(shape) > 0 && product(shape) == slices.Max(shape)
 }
 
-// weighs reports whether a node sums with constant weights.
-func (z *frozen) weighs(n *onnx.Node) bool {
+// hasWeights reports whether a node sums with constant weights.
+func (z *frozenModel) hasWeights(n *onnx.Node) bool {
 	switch n.Op {
 	case "Conv", "Gemm", "MatMul", "FusedConv", "FusedGemm", "FusedMatMul":
-		return slices.ContainsFunc(n.Inputs, func(name string) bool { return name != "" && z.p.Known(name) })
+		return slices.ContainsFunc(n.Inputs, func(name string) bool { return name != "" && z.p.IsConstant(name) })
 	}
 	return false
 }
@@ -151,13 +151,13 @@ func (z *frozen) weighs(n *onnx.Node) bool {
 // beforeClassifier returns the value that a classifier takes, or end if there is none. It is found
 // as for networks of layers: once there is one position only, the weighted sums that follow are the
 // classifier, or the last of them if the first makes the features.
-func (z *frozen) beforeClassifier(end string) string {
+func (z *frozenModel) beforeClassifier(end string) string {
 	chain := z.chain(end)
 	pooled := -1
 	for i := 1; i < len(chain); i++ {
 		now, before := z.p.Shape(chain[i]), z.p.Shape(chain[i-1])
 		if isVector(now) && before != nil && (isVector(before) && pooled >= 0 || product(before) != product(now) ||
-			z.weighs(z.maker[chain[i]])) {
+			z.hasWeights(z.maker[chain[i]])) {
 			pooled = i
 			break
 		}
@@ -167,9 +167,9 @@ func (z *frozen) beforeClassifier(end string) string {
 	}
 	last := -1
 	for i := pooled + 1; i < len(chain); i++ {
-		if z.weighs(z.maker[chain[i]]) {
+		if z.hasWeights(z.maker[chain[i]]) {
 			last = i
-			if !z.weighs(z.maker[chain[pooled]]) {
+			if !z.hasWeights(z.maker[chain[pooled]]) {
 				break
 			}
 		}
@@ -185,11 +185,11 @@ const largeConstant = 256
 
 // model returns the part of the model that computes a vector of end, and fills in the network's
 // weights.
-func (z *frozen) model(net *Network, end string) (part *onnx.Model, out int, err error) {
+func (z *frozenModel) model(net *Network, end string) (part *onnx.Model, out int, err error) {
 	part = &onnx.Model{IRVersion: z.m.IRVersion, Producer: z.m.Producer, Opsets: z.m.Opsets}
 	g := &part.Graph
 	g.Name = z.m.Graph.Name
-	needing, needed := z.m.Graph.Needed(end)
+	needing, needed := z.m.Graph.NeededFor(end)
 	image := *z.image
 	image.Shape = slices.Clone(image.Shape)
 	at := 1
@@ -227,18 +227,18 @@ func (z *frozen) model(net *Network, end string) (part *onnx.Model, out int, err
 		nodes = append(nodes, n)
 	}
 	g.Nodes = append(casts(g), nodes...)
-	return part, z.vector(net, g, end), nil
+	return part, z.appendVector(net, g, end), nil
 }
 
-// casted ends the name of a parameter that holds integers.
-const casted = ".as_float"
+// castSuffix ends the name of a parameter that holds integers.
+const castSuffix = ".as_float"
 
 // casts makes the nodes that turn parameters back into integers.
 func casts(g *onnx.Graph) []onnx.Node {
 	var list []onnx.Node
 	for i := range g.Inputs {
 		in := &g.Inputs[i]
-		if name, ok := strings.CutSuffix(in.Name, casted); ok && i > 0 {
+		if name, ok := strings.CutSuffix(in.Name, castSuffix); ok && i > 0 {
 			list = append(list, onnx.Node{Name: in.Name, Op: "Cast", Inputs: []string{in.Name}, Outputs: []string{name},
 				Attrs: []onnx.Attr{{Name: "to", Type: onnx.AttrInt, Int: int64(in.Type)}}})
 			in.Type = onnx.Float32
@@ -249,7 +249,7 @@ func casts(g *onnx.Graph) []onnx.Node {
 
 // parameter makes a tensor a parameter of the network if it can be one: of floating-point numbers that
 // are finite if floats says so, or of many integers that float32 holds exactly.
-func (z *frozen) parameter(net *Network, g *onnx.Graph, t *onnx.Tensor, floats bool) (bool, error) {
+func (z *frozenModel) parameter(net *Network, g *onnx.Graph, t *onnx.Tensor, floats bool) (bool, error) {
 	var values []float32
 	name, typ := t.Name, onnx.Float32
 	if t.Type.IsFloat() {
@@ -277,7 +277,7 @@ func (z *frozen) parameter(net *Network, g *onnx.Graph, t *onnx.Tensor, floats b
 			}
 			values = append(values, float32(v))
 		}
-		name, typ = name+casted, t.Type
+		name, typ = name+castSuffix, t.Type
 	}
 	in := onnx.Value{Name: name, Type: typ, Shape: []onnx.Dim{}}
 	shape := make([]int, len(t.Shape))
@@ -293,12 +293,12 @@ func (z *frozen) parameter(net *Network, g *onnx.Graph, t *onnx.Tensor, floats b
 // layerName is the name of the one layer.
 const layerName = "graph"
 
-// vector makes a vector of the value that the graph ends with: the mean of an image, the class token
+// appendVector makes a vector of the value that the graph ends with: the mean of an image, the class token
 // or the mean of tokens. It returns its length.
-func (z *frozen) vector(net *Network, g *onnx.Graph, end string) (out int) {
+func (z *frozenModel) appendVector(net *Network, g *onnx.Graph, end string) (out int) {
 	shape := z.p.Shape(end)
 	if shape == nil { // it may depend on the image: this is the end that was computed
-		out = product(z.p.Made(0))
+		out = product(z.p.OutputShape(0))
 	} else {
 		out = product(shape)
 	}
@@ -330,10 +330,11 @@ func (z *frozen) vector(net *Network, g *onnx.Graph, end string) (out int) {
 }
 
 // hasToken reports whether a node puts a constant in front of the positions of tokens of this shape.
-func (z *frozen) hasToken(end string, shape []int) bool {
+func (z *frozenModel) hasToken(end string, shape []int) bool {
 	for _, name := range z.chain(end) {
 		n := z.maker[name]
-		if n != nil && n.Op == "Concat" && len(n.Inputs) > 1 && z.p.Known(n.Inputs[0]) && !z.p.Known(n.Inputs[1]) &&
+		if n != nil && n.Op == "Concat" && len(n.Inputs) > 1 && z.p.IsConstant(n.Inputs[0]) &&
+			!z.p.IsConstant(n.Inputs[1]) &&
 			slices.Equal(z.p.Shape(name), shape) {
 			return true
 		}
@@ -342,7 +343,7 @@ func (z *frozen) hasToken(end string, shape []int) bool {
 }
 
 // finish describes the network, which makes out values.
-func (z *frozen) finish(net *Network, part *onnx.Model, out int) error {
+func (z *frozenModel) finish(net *Network, part *onnx.Model, out int) error {
 	if len(graphrun.Weights(part, z.image.Name)) != len(part.Graph.Inputs)-1 {
 		return errors.New("it takes inputs beside its image and its weights")
 	}

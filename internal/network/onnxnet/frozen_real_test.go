@@ -27,7 +27,7 @@ func TestRealWeightsAsTheyStand(t *testing.T) {
 			t.Fatal(err)
 		}
 		whole := &Network{Weights: &safetensors.File{}}
-		if err := whole.asItStands(m, image, Options{Size: size}); err != nil {
+		if err := whole.importFrozen(m, image, Options{Size: size}); err != nil {
 			t.Fatal(err)
 		}
 		if layers.Frozen || !whole.Frozen || whole.Spec.Input != layers.Spec.Input {

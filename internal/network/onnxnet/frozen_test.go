@@ -157,7 +157,7 @@ func TestWrongModelsAsTheyStand(t *testing.T) {
 		opt Options
 	}{
 		"made for images of 8 x 8, not of 12":        {fixed, Options{Size: 12}},
-		`network.cut "nowhere" is no node or tensor`: {fixed, Options{Cut: "nowhere"}},
+		`network.cut "nowhere" is not a node or tensor`: {fixed, Options{Cut: "nowhere"}},
 		"operators of this kind in the model: Blur":  {foreign, Options{}},
 		"takes the tokens of a text":                 {words, Options{}},
 	} {

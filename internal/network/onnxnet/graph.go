@@ -38,9 +38,9 @@ type value struct {
 
 // fail names the node in an error, with its opset where the operator is at fault; see advised.
 func (g *graph) fail(n *node, err error) error {
-	var nested *noOperator
+	var nested *unsupportedNode
 	if errors.Is(err, errNoOperator) && !errors.As(err, &nested) {
-		return &noOperator{n, fmt.Errorf("%s of opset %d: %w", n, g.opset, err)}
+		return &unsupportedNode{n, fmt.Errorf("%s of opset %d: %w", n, g.opset, err)}
 	}
 	return fmt.Errorf("%s: %w", n, err)
 }
@@ -73,8 +73,8 @@ func newGraph(m *onnx.Model, image *onnx.Value, shape []int) (*graph, error) {
 // which nothing can be said makes values without a shape; it is an error only if
 // the network needs it.
 func (g *graph) add(from *onnx.Node) error {
-	if from.Op == "Concat" && !foreign(from) {
-		from = g.grown(from)
+	if from.Op == "Concat" && !isForeign(from) {
+		from = g.incrementalConcat(from)
 	}
 	n := &node{Node: from}
 	var in []*array
@@ -99,7 +99,7 @@ func (g *graph) add(from *onnx.Node) error {
 		g.define(n, []*array{out}, nil)
 		return nil
 	}
-	if !depends && computable(from.Op) && !foreign(from) {
+	if !depends && computable(from.Op) && !isForeign(from) {
 		out, err := g.compute(n, in)
 		if err != nil {
 			return g.fail(n, err)
@@ -127,10 +127,10 @@ func (g *graph) add(from *onnx.Node) error {
 	return nil
 }
 
-// grown writes a Concat that begins with all that an earlier one joined as one that
+// incrementalConcat writes a Concat that begins with all that an earlier one joined as one that
 // adds to it: a dense block joins everything that came before again and again. One
 // of a single input joins nothing.
-func (g *graph) grown(n *onnx.Node) *onnx.Node {
+func (g *graph) incrementalConcat(n *onnx.Node) *onnx.Node {
 	const most = 256 // inputs of one that is looked at
 	if len(n.Inputs) == 1 {
 		same := *n
@@ -168,14 +168,14 @@ func (g *graph) shapes(n *node) ([][]int, error) {
 			return nil, nil
 		}
 	}
-	if foreign(n.Node) && n.Op != "Gelu" && n.Op != "FastGelu" && n.Op != "QuickGelu" {
+	if isForeign(n.Node) && n.Op != "Gelu" && n.Op != "FastGelu" && n.Op != "QuickGelu" {
 		return nil, errNoOperator
 	}
 	return g.infer(n)
 }
 
-// foreign tells operators that are none of ONNX's own.
-func foreign(n *onnx.Node) bool { return n.Domain != "" && n.Domain != "ai.onnx" }
+// isForeign tells operators that are none of ONNX's own.
+func isForeign(n *onnx.Node) bool { return n.Domain != "" && n.Domain != "ai.onnx" }
 
 // define gives names to what a node makes.
 func (g *graph) define(n *node, known []*array, shapes [][]int) {

@@ -32,8 +32,8 @@ type Options struct {
 	// otherwise run as it stands.
 	Trainable bool
 
-	within bool // it is a trial of an end; see advised
-	usual  int  // the size where the model leaves it open; 0: usualSize
+	isTrial     bool // it is a trial of an end; see advised
+	defaultSize int  // the size where the model leaves it open; 0: defaultSize
 }
 
 // Network is an ONNX model as a network of package nn. Weights holds a tensor for
@@ -50,25 +50,25 @@ type Network struct {
 	// Notes say where the network was cut and what was assumed.
 	Notes []string
 
-	own Preparation // what the model's first layers and its input show
+	evidence Preparation // what the model's first layers and its input show
 }
 
-// usualSize is the side of images where a model leaves it open.
-const usualSize = 224
+// defaultSize is the side of images where a model leaves it open.
+const defaultSize = 224
 
 // Read imports the model at path. The network is named after the file. How images are prepared
-// is decided by the model's metadata, the files beside it (see published.Beside), its first layers, the type
+// is decided by the model's metadata, the files beside it (see published.ReadPreparation), its first layers, the type
 // of its input, or its name.
 func Read(path string, opt Options) (*Network, error) {
 	m, err := onnx.Read(path)
 	if err != nil {
 		return nil, err
 	}
-	beside, notes, err := published.Beside(path)
+	beside, notes, err := published.ReadPreparation(path)
 	if err != nil {
 		return nil, err
 	}
-	opt.usual = beside.Side
+	opt.defaultSize = beside.Side
 	net, err := Import(m, opt)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -79,7 +79,7 @@ func Read(path string, opt Options) (*Network, error) {
 			net.Notes...)
 	}
 	net.Notes = append(net.Notes, notes...)
-	net.settle(beside, net.Spec.Name)
+	net.choosePreparation(beside, net.Spec.Name)
 	return net, nil
 }
 
@@ -98,9 +98,9 @@ func Parse(data []byte) (*Model, error) { return onnx.Parse(data) }
 func Import(m *Model, opt Options) (*Network, error) {
 	net, err := convert(m, opt)
 	if err != nil {
-		return nil, fmt.Errorf("onnx: %w", escape.Short(err))
+		return nil, fmt.Errorf("onnx: %w", escape.Shorten(err))
 	}
-	net.settle(Preparation{}, "")
+	net.choosePreparation(Preparation{}, "")
 	return net, nil
 }
 
@@ -118,17 +118,17 @@ func convert(m *onnx.Model, opt Options) (*Network, error) {
 	}
 	net, err := lift(m, image, opt)
 	var large *budget.Error
-	var sure *certain
-	if err == nil || opt.Trainable || opt.within || errors.As(err, &large) || errors.As(err, &sure) {
+	var sure *definiteError
+	if err == nil || opt.Trainable || opt.isTrial || errors.As(err, &large) || errors.As(err, &sure) {
 		return net, err
 	}
 	whole := &Network{Weights: &safetensors.File{}, Preparation: preparation(m)}
-	if fails := whole.asItStands(m, image, opt); errors.As(fails, &sure) {
+	if fails := whole.importFrozen(m, image, opt); errors.As(fails, &sure) {
 		return nil, fails
 	} else if fails != nil {
-		return nil, fmt.Errorf("%w; nor can the model run as it stands: %w", escape.Short(err), escape.Short(fails))
+		return nil, fmt.Errorf("%w; nor can the model run as it stands: %w", escape.Shorten(err), escape.Shorten(fails))
 	}
-	var no *noOperator
+	var no *unsupportedNode
 	if errors.As(err, &no) && !strings.Contains(err.Error(), "network.cut") {
 		err = no // without the advice, which this is instead
 	}
@@ -138,26 +138,27 @@ func convert(m *onnx.Model, opt Options) (*Network, error) {
 
 // lift makes a network of layers.
 func lift(m *onnx.Model, image *onnx.Value, opt Options) (*Network, error) {
-	shape, f := sides(image, cmp.Or(opt.Size, opt.usual))
+	shape, f := sides(image, cmp.Or(opt.Size, opt.defaultSize))
 	g, err := newGraph(m, image, shape)
 	if err != nil {
 		return nil, err
 	}
-	net := &Network{Weights: &safetensors.File{}, Preparation: preparation(m), own: ownRange(m, image, shape, f)}
+	net := &Network{Weights: &safetensors.File{}, Preparation: preparation(m),
+		evidence: rangeFromModel(m, image, shape, f)}
 	end, whole, err := net.findEnd(g, m, opt.Cut)
 	if err != nil {
 		return nil, err
 	}
 	s, err := newLifter(g).sequence(g.image, end, f)
 	if whole && err != nil {
-		return nil, g.advised(err, m, opt, s)
+		return nil, g.withAdvice(err, m, opt, s)
 	}
 	last, err := net.cut(s, whole, err)
 	if err != nil {
-		return nil, g.advised(err, m, opt, s)
+		return nil, g.withAdvice(err, m, opt, s)
 	}
 	layers := s.layers[:last.layers]
-	if n := shared(layers, map[*node]bool{}); n > 0 {
+	if n := countShared(layers, map[*node]bool{}); n > 0 {
 		net.note("%d layers with weights are used by several branches: each has weights of its own from here on", n)
 	}
 	if layers, err = net.toVector(layers, last); err != nil {
@@ -169,35 +170,35 @@ func lift(m *onnx.Model, image *onnx.Value, opt Options) (*Network, error) {
 		return nil, err
 	}
 	if opt.Size == 0 || f.h == opt.Size && f.w == opt.Size {
-		return net, net.unread(nil)
+		return net, net.checkUncovered(nil)
 	}
 	before, err := net.Spec.Shapes()
 	if err != nil {
 		return nil, err
 	}
 	net.Spec.Input.H, net.Spec.Input.W = opt.Size, opt.Size
-	if err := errors.Join(net.resize(), net.unread(before)); err != nil {
-		return nil, &certain{fmt.Errorf("made for images of %d x %d, not of %d: %w", f.h, f.w, opt.Size, err)}
+	if err := errors.Join(net.resize(), net.checkUncovered(before)); err != nil {
+		return nil, &definiteError{fmt.Errorf("made for images of %d x %d, not of %d: %w", f.h, f.w, opt.Size, err)}
 	}
 	return net, nil
 }
 
-// certain is the error of what is wrong however the model is run.
-type certain struct{ error }
+// definiteError is the error of what is wrong however the model is run.
+type definiteError struct{ error }
 
-func (e *certain) Unwrap() error { return e.error }
+func (e *definiteError) Unwrap() error { return e.error }
 
-// shared counts layers with weights that stand for a node that another one stands for.
-func shared(layers []*layer, seen map[*node]bool) int {
+// countShared counts layers with weights that stand for a node that another one stands for.
+func countShared(layers []*layer, seen map[*node]bool) int {
 	n := 0
 	for _, l := range layers {
-		if l.weighted() {
+		if l.isWeighted() {
 			if seen[l.from] {
 				n++
 			}
 			seen[l.from] = true
 		}
-		n += shared(l.shortcut, seen) + shared(l.layers, seen)
+		n += countShared(l.shortcut, seen) + countShared(l.layers, seen)
 	}
 	return n
 }
@@ -213,7 +214,7 @@ func (net *Network) resize() error {
 	if err != nil {
 		return err
 	}
-	if !report.Complete() {
+	if !report.IsComplete() {
 		return errors.New(report.String())
 	}
 	if len(report.Adapted) > 0 {
@@ -224,11 +225,11 @@ func (net *Network) resize() error {
 	return nil
 }
 
-// unread looks for pools that leave out the end of their input, as those of a fixed
+// checkUncovered looks for pools that leave out the end of their input, as those of a fixed
 // kernel do in a model that was written for a smaller image. before are the layers at
 // the model's own size, nil if the network has that one. A pool that took all of its
 // input there, and does not here, is an error.
-func (net *Network) unread(before []nn.LayerInfo) error {
+func (net *Network) checkUncovered(before []nn.LayerInfo) error {
 	now, err := net.Spec.Shapes()
 	if err != nil {
 		return err
@@ -236,12 +237,12 @@ func (net *Network) unread(before []nn.LayerInfo) error {
 	var first nn.LayerInfo
 	pools := 0
 	for i, l := range now {
-		if l.Kind != nn.MaxPool && l.Kind != nn.AvgPool || l.Unread == [2]int{} {
+		if l.Kind != nn.MaxPool && l.Kind != nn.AvgPool || l.UncoveredEdge == [2]int{} {
 			continue
 		}
 		whole := l.Out.H*l.Out.W == 1
 		if before != nil {
-			if l.Unread == before[i].Unread {
+			if l.UncoveredEdge == before[i].UncoveredEdge {
 				continue
 			}
 			whole = before[i].Out.H*before[i].Out.W == 1
@@ -251,7 +252,7 @@ func (net *Network) unread(before []nn.LayerInfo) error {
 			return fmt.Errorf("the layer %s (%s) has a kernel as large as its input of %d x %d there; of %d x %d it "+
 				"would leave out the last %d rows and %d columns: export the model for that size, or end before the "+
 				"layer with network.cut", l.Path, l.Kind, before[i].In.H, before[i].In.W, l.In.H, l.In.W,
-				l.Unread[0], l.Unread[1])
+				l.UncoveredEdge[0], l.UncoveredEdge[1])
 		case whole || before != nil:
 			if pools++; pools == 1 {
 				first = l
@@ -261,7 +262,7 @@ func (net *Network) unread(before []nn.LayerInfo) error {
 	if pools > 0 {
 		net.note("the layer %s (%s) leaves out the last %d rows and %d columns of its input of %d x %d, for its "+
 			"kernel does not grow with the image; there are %d such layers", first.Path, first.Kind,
-			first.Unread[0], first.Unread[1], first.In.H, first.In.W, pools)
+			first.UncoveredEdge[0], first.UncoveredEdge[1], first.In.H, first.In.W, pools)
 	}
 	return nil
 }
@@ -294,7 +295,7 @@ func findImage(m *onnx.Model) (*onnx.Value, error) {
 
 // sides tells the shape of the input for one image: batch, channels, height and
 // width, or with the channels last if only that place has 1 or 3 of them.
-func sides(image *onnx.Value, size int) ([]int, form) {
+func sides(image *onnx.Value, size int) ([]int, imageLayout) {
 	side := func(i, otherwise int) int {
 		if d := image.Shape[i].Size; d > 0 && d <= 1<<20 {
 			return int(d)
@@ -303,13 +304,13 @@ func sides(image *onnx.Value, size int) ([]int, form) {
 	}
 	colours := func(i int) bool { return side(i, 0) == 1 || side(i, 0) == 3 }
 	if size == 0 {
-		size = usualSize
+		size = defaultSize
 	}
 	if !colours(1) && colours(3) {
-		f := form{h: side(1, size), w: side(2, size), c: side(3, 3)}
+		f := imageLayout{h: side(1, size), w: side(2, size), c: side(3, 3)}
 		return []int{1, f.h, f.w, f.c}, f
 	}
-	f := form{first: true, c: side(1, 3), h: side(2, size), w: side(3, size)}
+	f := imageLayout{first: true, c: side(1, 3), h: side(2, size), w: side(3, size)}
 	return []int{1, f.c, f.h, f.w}, f
 }
 
@@ -325,7 +326,7 @@ func (net *Network) findEnd(g *graph, m *onnx.Model, cut string) (end *value, wh
 		}
 		if v == nil || v == g.image || v.known != nil {
 			return nil, false,
-				&certain{fmt.Errorf("network.cut %q is no node or tensor of the model that depends on its image; "+
+				&definiteError{fmt.Errorf("network.cut %q is not a node or tensor that depends on the model's image; "+
 					"kindred network show lists them", cut)}
 		}
 		return v, true, nil
@@ -370,16 +371,16 @@ func (net *Network) note(format string, args ...any) {
 // cut leaves out the classifier: the weighted sums behind the point at which
 // there is one position only, and what follows them. It returns the point that the
 // network ends with. err is what ended the stretch early.
-func (net *Network) cut(s *stretch, whole bool, err error) (mark, error) {
+func (net *Network) cut(s *layerChain, whole bool, err error) (endPoint, error) {
 	if len(s.chain) == 0 {
-		return mark{}, err
+		return endPoint{}, err
 	}
-	reached := mark{s.chain[s.i], len(s.layers), s.form}
+	reached := endPoint{s.chain[s.i], len(s.layers), s.form}
 	if whole || err == nil && len(s.layers) > 0 && s.last().Kind == nn.L2Normalize { // an embedding, not a classifier
 		return reached, nil
 	}
-	pooled := slices.IndexFunc(s.marks, func(m mark) bool {
-		return m.layers > 0 && m.form.positions() == 1 && m.form.settled()
+	pooled := slices.IndexFunc(s.marks, func(m endPoint) bool {
+		return m.layers > 0 && m.form.positions() == 1 && m.form.isSettled()
 	})
 	if pooled < 0 {
 		return reached, err
@@ -387,7 +388,7 @@ func (net *Network) cut(s *stretch, whole bool, err error) (mark, error) {
 	last := -1
 	first := s.marks[pooled].layers
 	for i := first; i < len(s.layers); i++ {
-		if s.layers[i].weighted() {
+		if s.layers[i].isWeighted() {
 			last = i
 			if s.layers[first-1].Kind != nn.Dense { // features were pooled: the first ends them
 				break
@@ -412,7 +413,7 @@ func (net *Network) cut(s *stretch, whole bool, err error) (mark, error) {
 
 // toVector ends a network whose output is an image or tokens. A vector of all
 // positions stays what it is.
-func (net *Network) toVector(layers []*layer, end mark) ([]*layer, error) {
+func (net *Network) toVector(layers []*layer, end endPoint) ([]*layer, error) {
 	f := end.form
 	if len(layers) == 0 {
 		return nil, errors.New("no layer computes anything")

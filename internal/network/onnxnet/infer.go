@@ -255,7 +255,7 @@ func (g *graph) pads(n *node, in []*array) (before, after []int, err error) {
 	}
 	value := float64(a.float("value", 0))
 	if len(in) > 2 && in[2] != nil && in[2].len() == 1 {
-		value = in[2].at(0)
+		value = in[2].value(0)
 	}
 	if mode := a.text("mode", "constant"); mode != "constant" || value != 0 {
 		return nil, nil, fmt.Errorf("mode %s with %g: networks here are padded with zeros", mode, value)

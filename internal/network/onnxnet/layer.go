@@ -44,8 +44,8 @@ func (l *layer) set(name string, shape []int, values []float32) {
 	l.params = append(l.params, param{name, shape, values})
 }
 
-// weighted tells layers whose outputs are weighted sums.
-func (l *layer) weighted() bool {
+// isWeighted tells layers whose outputs are weighted sums.
+func (l *layer) isWeighted() bool {
 	return l.Kind == nn.Conv || l.Kind == nn.Dense || l.Kind == nn.Linear
 }
 
@@ -97,7 +97,7 @@ func (n *namer) name(l *layer) string {
 		base = ""
 	}
 	if base == "" && l.from != nil {
-		base = scope(l.from.Name)
+		base = scopePath(l.from.Name)
 	}
 	base = strings.Trim(strings.Map(func(r rune) rune {
 		switch {
@@ -123,9 +123,9 @@ func (n *namer) name(l *layer) string {
 	return name
 }
 
-// scope is the path that a node's name gives: blocks.0.mlp.fc1 for
+// scopePath is the path that a node's name gives: blocks.0.mlp.fc1 for
 // /blocks/blocks.0/mlp/fc1/MatMul.
-func scope(name string) string {
+func scopePath(name string) string {
 	parts := strings.Split(strings.Trim(name, "/"), "/")
 	var path []string
 	for i, p := range parts[:len(parts)-1] {
@@ -160,9 +160,9 @@ func (n *namer) finish(layers []*layer, weights *safetensors.File) []nn.Layer {
 	return out
 }
 
-// exact returns the float64 with the shortest decimal form of a float32:
+// shortestFloat64 returns the float64 with the shortest decimal form of a float32:
 // 1e-5, not 9.99999974738e-06.
-func exact(v float32) float64 {
+func shortestFloat64(v float32) float64 {
 	x, _ := strconv.ParseFloat(strconv.FormatFloat(float64(v), 'g', -1, 32), 64)
 	return x
 }

@@ -110,20 +110,20 @@ func (l *lifter) region(from, to *value) []*node {
 	return out
 }
 
-// mark is a point of a stretch up to which it is layers.
-type mark struct {
+// endPoint is a point of a stretch up to which it is layers.
+type endPoint struct {
 	at     *value
 	layers int // how many
-	form   form
+	form   imageLayout
 }
 
-// stretch is a sequence of layers under construction.
-type stretch struct {
+// layerChain is a sequence of layers under construction.
+type layerChain struct {
 	chain  []*value
 	i      int // the point that is reached
-	form   form
+	form   imageLayout
 	layers []*layer
-	marks  []mark
+	marks  []endPoint
 }
 
 // maxNest bounds sums within sums, maxSteps the layers that are lifted: what several
@@ -135,8 +135,8 @@ const (
 
 // sequence lifts what computes to from from, which lies as f says. On an error
 // the stretch holds what was lifted.
-func (l *lifter) sequence(from, to *value, f form) (*stretch, error) {
-	s := &stretch{form: f}
+func (l *lifter) sequence(from, to *value, f imageLayout) (*layerChain, error) {
+	s := &layerChain{form: f}
 	if l.nest++; l.nest > maxNest {
 		return s, fmt.Errorf("sums are nested more than %d deep", maxNest)
 	}
@@ -153,7 +153,7 @@ func (l *lifter) sequence(from, to *value, f form) (*stretch, error) {
 			return s, fmt.Errorf("its branches need each other's values so often that it would take more than %d "+
 				"layers", maxSteps)
 		}
-		s.marks = append(s.marks, mark{s.chain[s.i], len(s.layers), s.form})
+		s.marks = append(s.marks, endPoint{s.chain[s.i], len(s.layers), s.form})
 		next := s.chain[s.i+1]
 		if next.shape == nil {
 			return s, l.g.fail(next.by, errNoOperator)
@@ -166,13 +166,13 @@ func (l *lifter) sequence(from, to *value, f form) (*stretch, error) {
 			return s, l.g.fail(next.by, errNoOperator)
 		}
 	}
-	s.marks = append(s.marks, mark{s.chain[s.i], len(s.layers), s.form})
+	s.marks = append(s.marks, endPoint{s.chain[s.i], len(s.layers), s.form})
 	return s, nil
 }
 
 // step lifts the next layers of a stretch: what takes the most operators first.
-func (l *lifter) step(s *stretch) error {
-	for _, try := range []func(*stretch) (bool, error){
+func (l *lifter) step(s *layerChain) error {
+	for _, try := range []func(*layerChain) (bool, error){
 		l.attention, l.generalizedMean, l.activation, l.normalization, l.mean, l.movement, l.tokens,
 	} {
 		if done, err := try(s); done || err != nil {
@@ -187,13 +187,13 @@ func (l *lifter) step(s *stretch) error {
 }
 
 // add appends a layer, after which the values lie as f says.
-func (s *stretch) add(made *layer, f form) {
+func (s *layerChain) add(made *layer, f imageLayout) {
 	s.layers = append(s.layers, made)
 	s.form = f
 }
 
 // last is the layer before, nil at the start.
-func (s *stretch) last() *layer {
+func (s *layerChain) last() *layer {
 	if len(s.layers) == 0 {
 		return nil
 	}
@@ -203,8 +203,8 @@ func (s *stretch) last() *layer {
 // maxBranches bounds the branches of one Concat.
 const maxBranches = 1024
 
-// sideBySide lifts a Concat of the channels of branches.
-func (l *lifter) sideBySide(s *stretch, n *node) error {
+// liftConcat lifts a Concat of the channels of branches.
+func (l *lifter) liftConcat(s *layerChain, n *node) error {
 	to := s.chain[s.i+1]
 	if len(n.in) > maxBranches {
 		return fmt.Errorf("it joins %d branches; at most %d are read", len(n.in), maxBranches)
@@ -238,9 +238,9 @@ func (l *lifter) sideBySide(s *stretch, n *node) error {
 
 // branches lifts what computes each of to from from. Neighbours that begin with the
 // same layers are one branch that divides behind them.
-func (l *lifter) branches(from *value, to []*value, start form) (*layer, form, error) {
+func (l *lifter) branches(from *value, to []*value, start imageLayout) (*layer, imageLayout, error) {
 	made := &layer{Layer: nn.Layer{Kind: nn.Concat}}
-	var f form
+	var f imageLayout
 	for i := 0; i < len(to); {
 		at, n := to[i], 1
 		for i+n < len(to) {
@@ -255,7 +255,7 @@ func (l *lifter) branches(from *value, to []*value, start form) (*layer, form, e
 			return nil, f, err
 		}
 		b := branch.form
-		if !b.settled() {
+		if !b.isSettled() {
 			return nil, f, errors.New("a branch of it begins or ends with padding or a part of the positions")
 		}
 		if n > 1 {
@@ -281,24 +281,24 @@ func (l *lifter) branches(from *value, to []*value, start form) (*layer, form, e
 }
 
 // join lifts a sum or a product of two branches.
-func (l *lifter) join(s *stretch, n *node) error {
-	if !s.form.settled() {
+func (l *lifter) join(s *layerChain, n *node) error {
+	if !s.form.isSettled() {
 		return errors.New("its branches start with padding or a part of the positions, which layers here do not")
 	}
 	d := s.chain[s.i]
 	if n.Op == "Concat" {
-		return l.sideBySide(s, n)
+		return l.liftConcat(s, n)
 	}
 	if n.Op != "Add" && n.Op != "Mul" && n.Op != "Sum" || len(n.in) != 2 {
 		return fmt.Errorf("it joins branches: networks here are sequences, sums and gates: %w", errNoOperator)
 	}
-	var branch [2]*stretch
+	var branch [2]*layerChain
 	for i, v := range n.in {
 		var err error
 		if branch[i], err = l.sequence(d, v, s.form); err != nil {
 			return err
 		}
-		if !branch[i].form.settled() {
+		if !branch[i].form.isSettled() {
 			return errors.New("a branch of it ends with padding or a part of the positions")
 		}
 	}
@@ -310,14 +310,14 @@ func (l *lifter) join(s *stretch, n *node) error {
 			len(a.layers) == 0 {
 			a, b = b, a // a is the gate
 		}
-		if a.form.c != b.form.c || a.form.positions() != 1 && !a.form.is(b.form) {
+		if a.form.c != b.form.c || a.form.positions() != 1 && !a.form.equals(b.form) {
 			return fmt.Errorf("its branches make %s and %s", a.form, b.form)
 		}
 	} else {
 		if len(a.layers) < len(b.layers) {
 			a, b = b, a // b is the shortcut
 		}
-		if !a.form.is(b.form) {
+		if !a.form.equals(b.form) {
 			return fmt.Errorf("its branches make %s and %s", a.form, b.form)
 		}
 	}

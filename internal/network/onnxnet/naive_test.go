@@ -38,7 +38,7 @@ type picture struct {
 
 func newPicture(h, w, c int) picture { return picture{h: h, w: w, c: c, v: make([]float64, h*w*c)} }
 
-func (p picture) at(i, j, k int) float64 { return p.v[(i*p.w+j)*p.c+k] }
+func (p picture) pixel(i, j, k int) float64 { return p.v[(i*p.w+j)*p.c+k] }
 
 func (n *naive) tensor(name string) []float64 {
 	n.bound[name] = true
@@ -279,7 +279,7 @@ func (n *naive) conv(l *nn.Layer, weight, bias string, x picture) picture {
 						for s := range wide {
 							p, q := i*stride-l.Pad+r, j*stride-side+s
 							if p >= 0 && p < x.h && q >= 0 && q < x.w {
-								sum += w[((o*in+c)*l.Kernel+r)*wide+s] * x.at(p, q, o/out*in+c)
+								sum += w[((o*in+c)*l.Kernel+r)*wide+s] * x.pixel(p, q, o/out*in+c)
 							}
 						}
 					}
@@ -307,8 +307,8 @@ func pooled(l *nn.Layer, x picture) picture {
 						p, q := i*stride-l.Pad+r, j*stride-l.Pad+s
 						if p >= 0 && p < x.h && q >= 0 && q < x.w {
 							within++
-							sum += x.at(p, q, c)
-							most = max(most, x.at(p, q, c))
+							sum += x.pixel(p, q, c)
+							most = max(most, x.pixel(p, q, c))
 						}
 					}
 				}

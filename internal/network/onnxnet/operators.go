@@ -10,7 +10,7 @@ import (
 )
 
 // operator lifts a node with one input that depends on the image.
-func (l *lifter) operator(s *stretch, n *node) error {
+func (l *lifter) operator(s *layerChain, n *node) error {
 	for i, v := range n.in {
 		if v == nil && n.Inputs[i] != "" {
 			return fmt.Errorf("its input %q is an input of the model beside the image", n.Inputs[i])
@@ -50,7 +50,7 @@ func weights(n *node, at int, what string) (*array, error) {
 func hasInput(n *node, at int) bool { return at < len(n.in) && n.in[at] != nil }
 
 // isImage checks that a node's input is 1 x channels x height x width as the form says.
-func isImage(n *node, f form) error {
+func isImage(n *node, f imageLayout) error {
 	x := n.in[0].shape
 	if len(x) != 4 || x[0] != 1 || x[1] != f.c || x[2]*x[3] != f.positions() ||
 		!f.first && f.positions() > 1 && f.c > 1 {
@@ -60,7 +60,7 @@ func isImage(n *node, f form) error {
 }
 
 // pad keeps what a Pad adds to height and width for the operator that follows.
-func (l *lifter) pad(s *stretch, n *node) error {
+func (l *lifter) pad(s *layerChain, n *node) error {
 	in := make([]*array, len(n.in))
 	for i, v := range n.in {
 		if v != nil {
@@ -96,7 +96,7 @@ func (l *lifter) pad(s *stretch, n *node) error {
 
 // geometry adds a Pad that came before to a window, and sets the layer's kernel and
 // padding: end more at the bottom and on the right.
-func geometry(l *layer, w window, f form) error {
+func geometry(l *layer, w window, f imageLayout) error {
 	top, left, bottom, right := w.pad[0]+f.pad[0], w.pad[1]+f.pad[1], w.pad[2]+f.pad[2], w.pad[3]+f.pad[3]
 	bottom, right = bottom+w.ceil[0], right+w.ceil[1]
 	l.Kernel, l.Pad, l.PadEnd = w.kernel[0], top, bottom-top
@@ -113,7 +113,7 @@ func geometry(l *layer, w window, f form) error {
 	return nil
 }
 
-func (l *lifter) conv(s *stretch, n *node) error {
+func (l *lifter) conv(s *layerChain, n *node) error {
 	if err := isImage(n, s.form); err != nil {
 		return err
 	}
@@ -160,19 +160,20 @@ func (l *lifter) conv(s *stretch, n *node) error {
 		}
 		made.set("bias", []int{out}, append([]float32(nil), b.reals...))
 	}
-	s.add(made, form{first: true, h: win.h, w: win.w, c: out})
+	s.add(made, imageLayout{first: true, h: win.h, w: win.w, c: out})
 	return nil
 }
 
-func (l *lifter) pool(s *stretch, n *node) error {
+func (l *lifter) pool(s *layerChain, n *node) error {
 	if err := isImage(n, s.form); err != nil {
 		return err
 	}
 	a := attrs{node: n.Node}
 	x := n.in[0].shape
 	if k := a.ints("kernel_shape"); n.Op == "AveragePool" && len(k) == 2 && int(k[0]) == x[2] && int(k[1]) == x[3] &&
-		s.form.settled() && zeros(a.ints("pads")) && x[2]*x[3] > 1 {
-		s.add(&layer{Layer: nn.Layer{Kind: nn.GlobalAvgPool}, from: n}, form{first: true, h: 1, w: 1, c: s.form.c})
+		s.form.isSettled() && zeros(a.ints("pads")) && x[2]*x[3] > 1 {
+		s.add(&layer{Layer: nn.Layer{Kind: nn.GlobalAvgPool}, from: n},
+			imageLayout{first: true, h: 1, w: 1, c: s.form.c})
 		return nil
 	}
 	win, err := l.g.window(n)
@@ -183,7 +184,7 @@ func (l *lifter) pool(s *stretch, n *node) error {
 	if err := geometry(made, win, s.form); err != nil {
 		return err
 	}
-	if n.Op == "MaxPool" && s.form.pad != [4]int{} && !positive(s.last()) {
+	if n.Op == "MaxPool" && s.form.pad != [4]int{} && !isNonNegative(s.last()) {
 		return errors.New("its input is padded with zeros, which are larger than negative values: " +
 			"pools here leave padding out")
 	}
@@ -199,7 +200,7 @@ func (l *lifter) pool(s *stretch, n *node) error {
 	if a.err != nil {
 		return a.err
 	}
-	s.add(made, form{first: true, h: win.h, w: win.w, c: s.form.c})
+	s.add(made, imageLayout{first: true, h: win.h, w: win.w, c: s.form.c})
 	return nil
 }
 
@@ -212,13 +213,13 @@ func zeros(v []int64) bool {
 	return true
 }
 
-// positive reports whether a layer's outputs are never negative.
-func positive(l *layer) bool {
+// isNonNegative reports whether a layer's outputs are never negative.
+func isNonNegative(l *layer) bool {
 	return l != nil && (l.Kind == nn.ReLU || l.Kind == nn.ReLU6 || l.Kind == nn.Sigmoid || l.Kind == nn.HardSigmoid)
 }
 
 // globalPool lifts means and maxima over all positions.
-func (l *lifter) globalPool(s *stretch, n *node) error {
+func (l *lifter) globalPool(s *layerChain, n *node) error {
 	f, x := s.form, n.in[0].shape
 	var axes []int
 	if n.Op == "GlobalAveragePool" || n.Op == "GlobalMaxPool" {
@@ -265,7 +266,7 @@ func (l *lifter) globalPool(s *stretch, n *node) error {
 	if !ok {
 		return fmt.Errorf("it goes over axes %d of %d, which are not the positions of an image of %s", axes, x, f)
 	}
-	to := form{first: true, h: 1, w: 1, c: f.c}
+	to := imageLayout{first: true, h: 1, w: 1, c: f.c}
 	if n.Op == "GlobalAveragePool" || n.Op == "ReduceMean" {
 		if f.positions() == 1 && f.drop == 0 {
 			s.form = to
@@ -281,14 +282,14 @@ func (l *lifter) globalPool(s *stretch, n *node) error {
 	return nil
 }
 
-func (l *lifter) batchNorm(s *stretch, n *node) error {
+func (l *lifter) batchNorm(s *layerChain, n *node) error {
 	x := n.in[0].shape
 	if len(x) < 2 || x[1] != s.form.c || !s.form.first && s.form.positions() > 1 {
 		return fmt.Errorf("its input of shape %d has no channels in front", x)
 	}
 	a := attrs{node: n.Node}
-	made := &layer{from: n, Layer: nn.Layer{Kind: nn.BatchNorm, Eps: exact(a.float("epsilon", 1e-5)),
-		Momentum: 1 - exact(a.float("momentum", 0.9))}}
+	made := &layer{from: n, Layer: nn.Layer{Kind: nn.BatchNorm, Eps: shortestFloat64(a.float("epsilon", 1e-5)),
+		Momentum: 1 - shortestFloat64(a.float("momentum", 0.9))}}
 	if a.err != nil {
 		return a.err
 	}
@@ -308,7 +309,7 @@ func (l *lifter) batchNorm(s *stretch, n *node) error {
 	return nil
 }
 
-func (l *lifter) layerNorm(s *stretch, n *node) error {
+func (l *lifter) layerNorm(s *layerChain, n *node) error {
 	a := attrs{node: n.Node}
 	x := n.in[0].shape
 	axis, err := graphrun.AxisOf(a.int("axis", -1), len(x))
@@ -319,7 +320,7 @@ func (l *lifter) layerNorm(s *stretch, n *node) error {
 		return fmt.Errorf("it goes over axes %d to %d of %d, which are not the channels of %s", axis, len(x)-1, x,
 			s.form)
 	}
-	made := &layer{from: n, Layer: nn.Layer{Kind: nn.LayerNorm, Eps: exact(a.float("epsilon", 1e-5))}}
+	made := &layer{from: n, Layer: nn.Layer{Kind: nn.LayerNorm, Eps: shortestFloat64(a.float("epsilon", 1e-5))}}
 	for i, name := range []string{"weight", "bias"} {
 		values := make([]float32, s.form.c) // a bias that is left out
 		if i == 0 || hasInput(n, 2) {
@@ -339,8 +340,8 @@ func (l *lifter) layerNorm(s *stretch, n *node) error {
 	return nil
 }
 
-// unit is LpNormalization of a vector.
-func (l *lifter) unit(s *stretch, n *node) error {
+// liftUnit is LpNormalization of a vector.
+func (l *lifter) liftUnit(s *layerChain, n *node) error {
 	a := attrs{node: n.Node}
 	x := n.in[0].shape
 	axis, err := graphrun.AxisOf(a.int("axis", -1), len(x))
@@ -355,7 +356,7 @@ func (l *lifter) unit(s *stretch, n *node) error {
 	return nil
 }
 
-func (l *lifter) gemm(s *stretch, n *node) error {
+func (l *lifter) gemm(s *layerChain, n *node) error {
 	a := attrs{node: n.Node}
 	w, err := weights(n, 1, "weights")
 	if err != nil {
@@ -381,7 +382,7 @@ func (l *lifter) gemm(s *stretch, n *node) error {
 		if err != nil {
 			return err
 		}
-		from, err := spread(b.shape, []int{1, out})
+		from, err := broadcastOffsets(b.shape, []int{1, out})
 		if err != nil {
 			return fmt.Errorf("its biases: %w", err)
 		}
@@ -393,7 +394,7 @@ func (l *lifter) gemm(s *stretch, n *node) error {
 	if a.err != nil {
 		return a.err
 	}
-	return l.weighted(s, n, in, out, values, bias)
+	return l.liftLinear(s, n, in, out, values, bias)
 }
 
 func transposed(v []float32, rows, cols int) []float32 {
@@ -406,7 +407,7 @@ func transposed(v []float32, rows, cols int) []float32 {
 	return out
 }
 
-func (l *lifter) matMul(s *stretch, n *node) error {
+func (l *lifter) matMul(s *layerChain, n *node) error {
 	w, err := weights(n, 1, "weights")
 	if err != nil || n.in[0].known != nil {
 		return errors.Join(err, errors.New("its weights are not its second input"))
@@ -415,18 +416,18 @@ func (l *lifter) matMul(s *stretch, n *node) error {
 		return fmt.Errorf("weights of shape %d are no matrix", w.shape)
 	}
 	in, out := w.shape[len(w.shape)-2], w.shape[len(w.shape)-1]
-	return l.weighted(s, n, in, out, transposed(w.reals, in, out), nil)
+	return l.liftLinear(s, n, in, out, transposed(w.reals, in, out), nil)
 }
 
-// weighted adds a linear layer, or a dense one where there is one position or
+// liftLinear adds a linear layer, or a dense one where there is one position or
 // all are taken together.
-func (l *lifter) weighted(s *stretch, n *node, in, out int, w, bias []float32) error {
+func (l *lifter) liftLinear(s *layerChain, n *node, in, out int, w, bias []float32) error {
 	f, x := s.form, n.in[0].shape
 	made := &layer{Layer: nn.Layer{Kind: nn.Dense, Out: out, NoBias: bias == nil}, from: n, hint: n.Inputs[1]}
 	if len(x) == 0 || x[len(x)-1] != in {
 		return fmt.Errorf("%d inputs for values of shape %d", in, x)
 	}
-	to := form{h: 1, w: 1, c: out}
+	to := imageLayout{h: 1, w: 1, c: out}
 	switch {
 	case in == f.len() && f.positions() == 1:
 	case in == f.len():
@@ -458,7 +459,7 @@ func (l *lifter) weighted(s *stretch, n *node, in, out int, w, bias []float32) e
 
 // affine lifts sums and products with constants: a bias, a scale for each
 // channel, or position embeddings.
-func (l *lifter) affine(s *stretch, n *node) error {
+func (l *lifter) affine(s *layerChain, n *node) error {
 	f, at := s.form, 0
 	if n.in[0].known != nil {
 		at = 1
@@ -467,7 +468,7 @@ func (l *lifter) affine(s *stretch, n *node) error {
 		return errors.New("it needs a constant")
 	}
 	x, k := n.in[at].shape, n.in[1-at].known
-	from, err := spread(k.shape, x)
+	from, err := broadcastOffsets(k.shape, x)
 	if err != nil {
 		return err
 	}
@@ -475,7 +476,7 @@ func (l *lifter) affine(s *stretch, n *node) error {
 	byChannel := true
 	for i, o := range from {
 		p, c := f.place(i)
-		v := float32(k.at(o))
+		v := float32(k.value(o))
 		table[p*f.c+c] = v
 	}
 	for i, v := range table {
@@ -493,7 +494,7 @@ func (l *lifter) affine(s *stretch, n *node) error {
 	negative := func(v float32) float32 { return -v }
 	switch {
 	case n.Op == "Add" && !byChannel:
-		made := &layer{Layer: nn.Layer{Kind: nn.Positions}, from: n, hint: hintOf([]*node{n})}
+		made := &layer{Layer: nn.Layer{Kind: nn.Positions}, from: n, hint: nameHint([]*node{n})}
 		made.set("", []int{1, f.positions(), f.c}, table)
 		s.add(made, f)
 		return nil
@@ -515,10 +516,10 @@ func (l *lifter) affine(s *stretch, n *node) error {
 	// Behind a convolution this is a batch norm that is folded back; behind others
 	// a scale is a layer's own (layer scale).
 	last := s.last()
-	fold := last != nil && last.weighted() && last.Out == f.c && (scale == nil || last.Kind == nn.Conv)
+	fold := last != nil && last.isWeighted() && last.Out == f.c && (scale == nil || last.Kind == nn.Conv)
 	if fold {
 		if strings.Contains(last.hint, "::") {
-			last.hint = hintOf([]*node{n}) // of a matrix without a name, but with a bias
+			last.hint = nameHint([]*node{n}) // of a matrix without a name, but with a bias
 		}
 		last.affine(scale, shift)
 		return nil
@@ -528,7 +529,7 @@ func (l *lifter) affine(s *stretch, n *node) error {
 			continue
 		}
 		kind := []nn.Kind{nn.Scale, nn.Shift}[i]
-		made := &layer{Layer: nn.Layer{Kind: kind}, from: n, hint: hintOf([]*node{n})}
+		made := &layer{Layer: nn.Layer{Kind: kind}, from: n, hint: nameHint([]*node{n})}
 		made.set("", []int{f.c}, values)
 		s.layers = append(s.layers, made)
 	}

@@ -27,7 +27,7 @@ func TestGeometry(t *testing.T) {
 	for k := range 1 << 13 {
 		w := window{kernel: [2]int{2, 2 + bit(k, 0)}, pad: [4]int{bit(k, 1), bit(k, 2), bit(k, 3), bit(k, 4)},
 			ceil: [2]int{bit(k, 5), bit(k, 6)}}
-		f := form{pad: [4]int{2 * bit(k, 7), 2 * bit(k, 8), 2 * bit(k, 9), 2 * bit(k, 10)}}
+		f := imageLayout{pad: [4]int{2 * bit(k, 7), 2 * bit(k, 8), 2 * bit(k, 9), 2 * bit(k, 10)}}
 		l := &layer{Layer: nn.Layer{Kind: []nn.Kind{nn.Conv, nn.MaxPool, nn.AvgPool}[(k>>11)%3]}}
 		top, left := w.pad[0]+f.pad[0], w.pad[1]+f.pad[1]
 		more := [2]int{w.pad[2] + f.pad[2] + w.ceil[0] - top, w.pad[3] + f.pad[3] + w.ceil[1] - left}

@@ -52,8 +52,8 @@ func Entries(p *Preparation, in nn.Shape) []Entry {
 		}
 	}
 	add(keyPixels, p.Pixels)
-	add(keyMean, published.JoinNumbers(p.Mean))
-	add(keyStd, published.JoinNumbers(p.Std))
+	add(keyMean, published.FormatNumbers(p.Mean))
+	add(keyStd, published.FormatNumbers(p.Std))
 	if p.BGR {
 		add(keyOrder, blueFirst)
 	}
@@ -67,7 +67,7 @@ func Entries(p *Preparation, in nn.Shape) []Entry {
 	}
 	add(keyDistance, p.Distance)
 	add(keyExported, p.Exported)
-	add("preparation", p.Words(in))
+	add("preparation", p.Describe(in))
 	return out
 }
 
@@ -113,14 +113,14 @@ func preparation(m *onnx.Model) Preparation {
 	return p
 }
 
-// settle decides how images are prepared: by the model's metadata, else by the files beside it,
+// choosePreparation decides how images are prepared: by the model's metadata, else by the files beside it,
 // its own layers and input, and its name, in this order. Layers that normalise themselves cannot be
 // overruled by a file, for their values would be normalised twice.
-func (net *Network) settle(beside Preparation, name string) {
+func (net *Network) choosePreparation(beside Preparation, name string) {
 	if net.Preparation.Source == fromMetadata && net.Preparation.Pixels != "" {
 		return
 	}
-	p, own := beside.At(net.Spec.Input.H), net.own
+	p, own := beside.ForSide(net.Spec.Input.H), net.evidence
 	p.Distance = net.Preparation.Distance
 	switch {
 	case own.Pixels != "" && p.Pixels != own.Pixels:
@@ -129,15 +129,15 @@ func (net *Network) settle(beside Preparation, name string) {
 		}
 		p.Pixels, p.Mean, p.Std, p.BGR, p.Source = own.Pixels, nil, nil, false, own.Source
 	case p.Pixels == "":
-		g := guess(name)
+		g := guessPixels(name)
 		p.Pixels, p.Source, p.Fit = g.Pixels, g.Source, cmp.Or(p.Fit, g.Fit)
 	}
 	net.Preparation = p
 }
 
-// guess tells the range of pixels from the name of a network: what the training
+// guessPixels tells the range of pixels from the name of a network: what the training
 // that is best known under it used.
-func guess(name string) Preparation {
+func guessPixels(name string) Preparation {
 	name = strings.ToLower(name)
 	for _, known := range []struct {
 		pixels string

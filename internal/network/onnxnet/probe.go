@@ -58,14 +58,14 @@ func (l *lifter) run(nodes []*node, from, to *value, x *array, squeeze bool) (*a
 	return known[to], nil
 }
 
-// reach is how far ahead of point i of a chain a region may reach that consists
+// regionEnd is how far ahead of point i of a chain a region may reach that consists
 // of nodes that ok allows, most at most.
-func (l *lifter) reach(s *stretch, most int, ok func(*node) bool) int {
+func (l *lifter) regionEnd(s *layerChain, most int, ok func(*node) bool) int {
 	j := s.i
 	total := 0
 	for j+1 < len(s.chain) {
 		nodes := l.region(s.chain[j], s.chain[j+1])
-		if total += len(nodes); total > most || !all(nodes, ok) {
+		if total += len(nodes); total > most || !allNodes(nodes, ok) {
 			break
 		}
 		j++
@@ -73,7 +73,7 @@ func (l *lifter) reach(s *stretch, most int, ok func(*node) bool) int {
 	return j
 }
 
-func all(nodes []*node, ok func(*node) bool) bool {
+func allNodes(nodes []*node, ok func(*node) bool) bool {
 	for _, n := range nodes {
 		if !ok(n) {
 			return false
@@ -83,7 +83,7 @@ func all(nodes []*node, ok func(*node) bool) bool {
 }
 
 // activation lifts the longest stretch that is one of the activations.
-func (l *lifter) activation(s *stretch) (bool, error) {
+func (l *lifter) activation(s *layerChain) (bool, error) {
 	scalars := func(n *node) bool {
 		if !isElementwise(n.Op) || n.Op == "Cast" && !dataType((&attrs{node: n.Node}).int("to", 1)).IsFloat() {
 			return false
@@ -95,7 +95,7 @@ func (l *lifter) activation(s *stretch) (bool, error) {
 		}
 		return true
 	}
-	for j := l.reach(s, maxRegion, scalars); j > s.i; j-- {
+	for j := l.regionEnd(s, maxRegion, scalars); j > s.i; j-- {
 		from, to := s.chain[s.i], s.chain[j]
 		if !slices.Equal(from.shape, to.shape) {
 			continue
@@ -165,15 +165,15 @@ func activationOf(x, y []float32) (nn.Kind, bool) {
 
 // normalization lifts the longest stretch that is a layer norm, with its weight
 // and bias, or a division by the length.
-func (l *lifter) normalization(s *stretch) (bool, error) {
+func (l *lifter) normalization(s *layerChain) (bool, error) {
 	reduces := false
 	parts := func(n *node) bool {
 		reduces = reduces || isReduction(n.Op)
 		return isElementwise(n.Op) || isReduction(n.Op) || n.Op == "Expand"
 	}
 	f := s.form
-	far := l.reach(s, maxRegion, parts)
-	if !reduces || !f.settled() || product(s.chain[s.i].shape) != f.len() || f.c < 2 {
+	far := l.regionEnd(s, maxRegion, parts)
+	if !reduces || !f.isSettled() || product(s.chain[s.i].shape) != f.len() || f.c < 2 {
 		return false, nil
 	}
 	for j := far; j > s.i; j-- {
@@ -208,8 +208,8 @@ func (l *lifter) normalization(s *stretch) (bool, error) {
 		if made == nil {
 			continue
 		}
-		made.from, made.hint = to.by, hintOf(nodes)
-		snap(made, nodes)
+		made.from, made.hint = to.by, nameHint(nodes)
+		snapToConstants(made, nodes)
 		s.i = j
 		s.add(made, f)
 		return true, nil
@@ -219,13 +219,13 @@ func (l *lifter) normalization(s *stretch) (bool, error) {
 
 // mean lifts means over one axis after another that make a mean over all
 // positions.
-func (l *lifter) mean(s *stretch) (bool, error) {
+func (l *lifter) mean(s *layerChain) (bool, error) {
 	f := s.form
-	if s.chain[s.i+1].by.Op != "ReduceMean" || !f.settled() || f.positions() == 1 ||
+	if s.chain[s.i+1].by.Op != "ReduceMean" || !f.isSettled() || f.positions() == 1 ||
 		product(s.chain[s.i].shape) != f.len() {
 		return false, nil
 	}
-	far := l.reach(s, 3, func(n *node) bool { return n.Op == "ReduceMean" })
+	far := l.regionEnd(s, 3, func(n *node) bool { return n.Op == "ReduceMean" })
 	from := s.chain[s.i]
 	x := &array{shape: from.shape, reals: make([]float32, f.len())}
 	rng := rand.New(rand.NewPCG(1, uint64(f.len())))
@@ -249,7 +249,7 @@ func (l *lifter) mean(s *stretch) (bool, error) {
 			}
 		}
 		s.i = j
-		s.add(&layer{Layer: nn.Layer{Kind: nn.GlobalAvgPool}, from: s.chain[j].by}, form{first: true, h: 1, w: 1,
+		s.add(&layer{Layer: nn.Layer{Kind: nn.GlobalAvgPool}, from: s.chain[j].by}, imageLayout{first: true, h: 1, w: 1,
 			c: f.c})
 		return true, nil
 	}
@@ -257,8 +257,8 @@ func (l *lifter) mean(s *stretch) (bool, error) {
 }
 
 // generalizedMean lifts (mean of max(x, eps)^p over positions)^(1/p).
-func (l *lifter) generalizedMean(s *stretch) (bool, error) {
-	if s.i+4 >= len(s.chain) || !s.form.settled() || s.form.positions() == 1 {
+func (l *lifter) generalizedMean(s *layerChain) (bool, error) {
+	if s.i+4 >= len(s.chain) || !s.form.isSettled() || s.form.positions() == 1 {
 		return false, nil
 	}
 	least, power := s.chain[s.i+1].by, s.chain[s.i+2].by
@@ -277,7 +277,7 @@ func (l *lifter) generalizedMean(s *stretch) (bool, error) {
 			inner.layers[0].Kind != nn.GlobalAvgPool || inner.layers[0].At != 0 {
 			return false, nil
 		}
-		made := &layer{Layer: nn.Layer{Kind: nn.GEMPool, Eps: eps}, from: power, hint: hintOf([]*node{power})}
+		made := &layer{Layer: nn.Layer{Kind: nn.GEMPool, Eps: eps}, from: power, hint: nameHint([]*node{power})}
 		made.set("", []int{1}, []float32{float32(p)})
 		s.i = j
 		s.add(made, inner.form)
@@ -297,11 +297,11 @@ func lowerBound(n *node) (float64, bool) {
 	switch {
 	case n.Op == "Clip" && len(n.sources()) == 1:
 		lo, hi, err := bounds(n, in)
-		return exact(float32(lo)), err == nil && lo > 0 && (math.IsInf(hi, 1) || hi >= math.MaxFloat32)
+		return shortestFloat64(float32(lo)), err == nil && lo > 0 && (math.IsInf(hi, 1) || hi >= math.MaxFloat32)
 	case n.Op == "Max" && len(in) == 2:
 		for _, a := range in {
 			if a != nil && a.len() == 1 {
-				return exact(float32(a.at(0))), a.at(0) > 0
+				return shortestFloat64(float32(a.value(0))), a.value(0) > 0
 			}
 		}
 	}
@@ -314,12 +314,12 @@ func exponent(n *node) (float64, bool) {
 		n.in[1].known == nil || n.in[1].known.len() != 1 {
 		return 0, false
 	}
-	return n.in[1].known.at(0), true
+	return n.in[1].known.value(0), true
 }
 
-// snap replaces weights that were computed from values by the constants of the
+// snapToConstants replaces weights that were computed from values by the constants of the
 // region that they come from, which are exact.
-func snap(made *layer, nodes []*node) {
+func snapToConstants(made *layer, nodes []*node) {
 	for i := range made.params {
 		p := &made.params[i]
 		for _, n := range nodes {
@@ -354,8 +354,8 @@ func smallNumbers(nodes []*node) []float32 {
 	return append(out, 0)
 }
 
-// hintOf is the name of the first initializer of a region with several values.
-func hintOf(nodes []*node) string {
+// nameHint is the name of the first initializer of a region with several values.
+func nameHint(nodes []*node) string {
 	for _, n := range nodes {
 		for _, v := range n.in {
 			if v != nil && v.tensor != nil && v.known.len() > 1 {
@@ -368,7 +368,7 @@ func hintOf(nodes []*node) string {
 
 // layerNormOf returns the layer norm over channels that gives y for x, or nil.
 // Weight and bias follow from the first position of two trials.
-func layerNormOf(f form, x, y [3]*array, epsilons []float32) *layer {
+func layerNormOf(f imageLayout, x, y [3]*array, epsilons []float32) *layer {
 	normal := func(k, p int, eps float64) []float64 {
 		var mean, square float64
 		out := make([]float64, f.c)
@@ -408,7 +408,7 @@ func layerNormOf(f form, x, y [3]*array, epsilons []float32) *layer {
 			bias[c] = float32(float64(y[i].reals[o]) - w*n[i][c])
 		}
 		if holds(f, y, weight, bias, func(k, p int) []float64 { return normal(k, p, float64(eps)) }) {
-			made := &layer{Layer: nn.Layer{Kind: nn.LayerNorm, Eps: exact(eps)}}
+			made := &layer{Layer: nn.Layer{Kind: nn.LayerNorm, Eps: shortestFloat64(eps)}}
 			if eps == 0 {
 				made.Eps = math.SmallestNonzeroFloat32
 			}
@@ -422,7 +422,7 @@ func layerNormOf(f form, x, y [3]*array, epsilons []float32) *layer {
 
 // holds reports whether y is weight times the normalised values plus bias, at all
 // positions of all trials.
-func holds(f form, y [3]*array, weight, bias []float32, normal func(trial, position int) []float64) bool {
+func holds(f imageLayout, y [3]*array, weight, bias []float32, normal func(trial, position int) []float64) bool {
 	for k := range y {
 		for p := range f.positions() {
 			for c, v := range normal(k, p) {

@@ -20,7 +20,7 @@ func (e *exporter) value(g *nn.Graph, i int, values []wire) (wire, error) {
 	if st == nil || st.Sum == nil {
 		y, err := e.layer(&g.Nodes[i], values)
 		if err == nil && st != nil && i == st.Nodes[len(st.Nodes)-1] && st.Out != nil {
-			y.name = e.rounded(y.name, *st.Out)
+			y.name = e.roundToBytes(y.name, *st.Out)
 			e.bytes[i+1] = y.name
 		}
 		return y, err
@@ -35,7 +35,7 @@ func (e *exporter) value(g *nn.Graph, i int, values []wire) (wire, error) {
 func (e *exporter) sum(g *nn.Graph, st *nn.Stage, values []wire) (wire, error) {
 	n := g.Nodes[st.Nodes[0]]
 	n.Layer = st.Sum.Layer
-	u := newUse(e, &n, values)
+	u := newLayerWriter(e, &n, values)
 	u.x.name = e.quantized(n.From[0], u.x.name, st.Sum.In)
 	var y wire
 	if n.Layer.Kind == nn.Conv {
@@ -54,7 +54,7 @@ func (e *exporter) sum(g *nn.Graph, st *nn.Stage, values []wire) (wire, error) {
 			continue
 		}
 		if rounds && (next.Kind == nn.Residual || next.Kind != nn.ReLU && next.Kind != nn.ReLU6) {
-			y.name, rounds = e.rounded(y.name, *st.Sum.Before), false
+			y.name, rounds = e.roundToBytes(y.name, *st.Sum.Before), false
 		}
 		with := make([]wire, len(g.Nodes)+1)
 		copy(with, values)
@@ -66,7 +66,7 @@ func (e *exporter) sum(g *nn.Graph, st *nn.Stage, values []wire) (wire, error) {
 		rounds = false
 	}
 	if st.Out != nil {
-		y.name = e.rounded(y.name, *st.Out)
+		y.name = e.roundToBytes(y.name, *st.Out)
 		e.bytes[last+1] = y.name
 	}
 	return y, nil
@@ -75,13 +75,13 @@ func (e *exporter) sum(g *nn.Graph, st *nn.Stage, values []wire) (wire, error) {
 // quantized returns the value v, named x, as one that has passed through bytes.
 func (e *exporter) quantized(v int, x string, s nn.ByteScale) string {
 	if e.bytes[v] == "" {
-		e.bytes[v] = e.rounded(x, s)
+		e.bytes[v] = e.roundToBytes(x, s)
 	}
 	return e.bytes[v]
 }
 
-// rounded writes the way through bytes.
-func (e *exporter) rounded(x string, s nn.ByteScale) string {
+// roundToBytes writes the way through bytes.
+func (e *exporter) roundToBytes(x string, s nn.ByteScale) string {
 	scale, zero := e.number(float32(s.Unit)), e.zeroPoint(s.Zero)
 	q := e.op(x, "QuantizeLinear", []string{x, scale, zero})
 	return e.op(x, "DequantizeLinear", []string{q, scale, zero})
@@ -108,8 +108,8 @@ type filters struct {
 	bias []int32 // in units of unit times that of the input
 }
 
-// mostBias bounds a bias, so that its sum with the products fits 32 bits.
-const mostBias = 1 << 30
+// maxBias bounds a bias, so that its sum with the products fits 32 bits.
+const maxBias = 1 << 30
 
 // filtersOf fits a sum to what ONNX asks for: units above zero, and a bias that is an integer
 // multiple of the products' unit. A channel whose bias is too large for that has larger
@@ -120,7 +120,7 @@ func filtersOf(s *nn.ByteSum) *filters {
 	f := &filters{q: make([]int8, len(s.Q)), unit: make([]float32, channels), bias: make([]int32, channels)}
 	for k := range channels {
 		unit := s.Unit[k]
-		own := math.Max(math.Abs(unit), math.Abs(s.Offset[k])/mostBias)
+		own := math.Max(math.Abs(unit), math.Abs(s.Offset[k])/maxBias)
 		if own/s.In.Unit < 0x1p-120 {
 			own = s.In.Unit
 		}
@@ -136,7 +136,7 @@ func filtersOf(s *nn.ByteSum) *filters {
 
 // weights adds the filters of the layer as constants, of the given shape in the order of
 // ONNX, with the channels along axis.
-func (u *use) weights(f *filters, shape []int64, axis int) string {
+func (u *layerWriter) weights(f *filters, shape []int64, axis int) string {
 	path := u.n.Prefix + "weight"
 	data := make([]byte, len(f.q))
 	for i, v := range f.q {
@@ -151,7 +151,7 @@ func (u *use) weights(f *filters, shape []int64, axis int) string {
 }
 
 // bias adds the bias of the layer as bytes' sums have it.
-func (u *use) bias(f *filters, in nn.ByteScale) string {
+func (u *layerWriter) bias(f *filters, in nn.ByteScale) string {
 	path, channels := u.n.Prefix+"bias", []int64{int64(len(f.bias))}
 	var data []byte
 	scale := make([]float32, len(f.bias))
@@ -166,8 +166,8 @@ func (u *use) bias(f *filters, in nn.ByteScale) string {
 }
 
 // byteConv writes a convolution.
-func (u *use) byteConv(s *nn.ByteSum) wire {
-	x, l, f := u.bring(u.x, asImage), u.l, filtersOf(s)
+func (u *layerWriter) byteConv(s *nn.ByteSum) wire {
+	x, l, f := u.convert(u.x, asImage), u.l, filtersOf(s)
 	f.q = permuted(f.q, l.Out, l.Kernel*l.KernelW)
 	depth := len(f.q) / l.Out / (l.Kernel * l.KernelW)
 	w := u.weights(f, []int64{int64(l.Out), int64(depth), int64(l.Kernel), int64(l.KernelW)}, 0)
@@ -190,16 +190,16 @@ func permuted(q []int8, rows, positions int) []int8 {
 }
 
 // byteProduct writes a dense layer, or a linear one over tokens.
-func (u *use) byteProduct(s *nn.ByteSum) wire {
+func (u *layerWriter) byteProduct(s *nn.ByteSum) wire {
 	x, out, f := u.x, u.l.Out, filtersOf(s)
 	if u.l.Kind == nn.Dense || x.h*x.w == 1 {
 		f.q = permuted(f.q, out, x.h*x.w)
-		x = u.bring(x, asVector)
+		x = u.convert(x, asVector)
 		w := u.weights(f, []int64{int64(out), int64(len(f.q) / out)}, 0)
 		x.name = u.op("Gemm", []string{x.name, w, u.bias(f, s.In)}, intAttr("transB", 1))
 		return x
 	}
-	x = u.bring(x, asTokens)
+	x = u.convert(x, asTokens)
 	f.q = permuted(f.q, 1, out)
 	w := u.weights(f, []int64{int64(x.c), int64(out)}, 1)
 	x.name = u.op("MatMul", []string{x.name, w})

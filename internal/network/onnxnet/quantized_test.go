@@ -245,7 +245,7 @@ func TestFiltersOfOddChannels(t *testing.T) {
 		}
 		for i := 2 * k; i < 2*k+2; i++ {
 			want := float64(s.Q[i]) * s.Unit[k]
-			most := max(1e-6*math.Abs(want), 0.51*math.Abs(s.Offset[k])/mostBias)
+			most := max(1e-6*math.Abs(want), 0.51*math.Abs(s.Offset[k])/maxBias)
 			if d := math.Abs(float64(f.q[i])*own - want); d > most {
 				t.Errorf("channel %d: weight %d is off by %g", k, f.q[i], d)
 			}

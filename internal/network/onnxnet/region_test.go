@@ -26,7 +26,7 @@ func TestSnap(t *testing.T) {
 		{[]float32{0.5}, []float32{0.5}},
 	} {
 		l := &layer{params: []param{{"a", []int{len(c.is)}, slices.Clone(c.is)}}}
-		snap(l, region)
+		snapToConstants(l, region)
 		if got := l.params[0].values; !slices.Equal(got, c.want) {
 			t.Errorf("%v became %v, want %v", c.is, got, c.want)
 		}

@@ -30,7 +30,7 @@ func ReadTokens(path string, length int) (*Tokens, error) {
 	}
 	t, err := newTokens(m, length)
 	if err != nil {
-		return nil, fmt.Errorf("%s: onnx: %w", path, escape.Short(err))
+		return nil, fmt.Errorf("%s: onnx: %w", path, escape.Shorten(err))
 	}
 	return t, nil
 }
@@ -75,11 +75,11 @@ func newTokens(m *onnx.Model, length int) (*Tokens, error) {
 			failed = errors.Join(failed, err)
 			continue
 		}
-		if shape := p.Made(0); isVector(shape) {
+		if shape := p.OutputShape(0); isVector(shape) {
 			return &Tokens{program: p, length: length, dim: product(shape)}, nil
 		}
 		failed = errors.Join(failed, fmt.Errorf("its output %s is of shape %d, not one vector", escape.Quote(name),
-			p.Made(0)))
+			p.OutputShape(0)))
 	}
 	return nil, errors.Join(failed, errors.New("it has no output that is the embedding of a text"))
 }

@@ -19,8 +19,8 @@ type Fact struct{ Name, Value, Source string }
 // String is a fact for people: "heads 16 (config.json: vision_config.num_attention_heads)".
 func (f Fact) String() string { return fmt.Sprintf("%s %s (%s)", f.Name, f.Value, f.Source) }
 
-// guessed is the source of what no file says.
-const guessed = "guessed from the weights"
+// fromWeights is the source of what no file says.
+const fromWeights = "guessed from the weights"
 
 // Check compares the tower with the shape of its weights. An error names the key that they contradict.
 func (t *Tower) Check(s Shape) error {
@@ -36,8 +36,8 @@ func (t *Tower) Check(s Shape) error {
 	return nil
 }
 
-// HeadsOf returns the heads of a tower of so many channels; 0 if they are not stated. from says where they are.
-func (t *Tower) HeadsOf(width int) (n int, from string, err error) {
+// HeadsForWidth returns the heads of a tower of so many channels; 0 if they are not stated. from says where they are.
+func (t *Tower) HeadsForWidth(width int) (n int, from string, err error) {
 	switch n = t.Heads; {
 	case n > 0:
 	case t.byWidth[width] > 0:
@@ -45,7 +45,7 @@ func (t *Tower) HeadsOf(width int) (n int, from string, err error) {
 	case t.perHead > 0:
 		n = max(1, width/t.perHead)
 	default:
-		return 0, guessed, nil
+		return 0, fromWeights, nil
 	}
 	if width%n != 0 {
 		return 0, "", fmt.Errorf("%s gives %d heads, which do not divide the %d channels of the weights", t.from[heads],
@@ -62,7 +62,7 @@ func (t *Tower) Apply(name string, o *zoo.Options) error {
 	}
 	o.Act, o.Eps, o.Padding = t.Act, t.Eps, t.Padding
 	if o.Width > 0 {
-		n, _, err := t.HeadsOf(o.Width)
+		n, _, err := t.HeadsForWidth(o.Width)
 		if err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (t *Tower) Facts(spec *nn.Spec) []Fact {
 	var facts []Fact
 	for _, name := range []string{heads, activation, epsilon, padding, pooling} {
 		if len(seen[name]) > 0 {
-			facts = append(facts, Fact{name, strings.Join(seen[name], ", "), cmp.Or(t.from[name], guessed)})
+			facts = append(facts, Fact{name, strings.Join(seen[name], ", "), cmp.Or(t.from[name], fromWeights)})
 		}
 	}
 	return facts
@@ -138,7 +138,7 @@ func (t *Tower) applyPool(transformer bool, o *zoo.Options) error {
 		o.Pool = zoo.PoolMean
 	case !transformer && t.Pool == "avg":
 	default:
-		return fmt.Errorf("%s is %s: this way to pool is not supported", t.from[pooling], escaped(t.Pool))
+		return fmt.Errorf("%s is %s: this way to pool is not supported", t.from[pooling], escapeName(t.Pool))
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func checkConvNeXt(o *object, with *zoo.Options) error {
 	for name, want := range map[string]any{"depths": []any{3., 3., 9., 3.}, "num_stages": 4., "patch_size": 4.,
 		"hidden_sizes": []any{width, 2 * width, 4 * width, 8 * width}} {
 		if v := o.values[name]; v != nil && !reflect.DeepEqual(v, want) {
-			return fmt.Errorf("%s is %s, but the weights have %v", o.source(name), shown(v), want)
+			return fmt.Errorf("%s is %s, but the weights have %v", o.source(name), formatValue(v), want)
 		}
 	}
 	return nil

@@ -19,8 +19,8 @@ const (
 	openCLIPFile  = "open_clip_config.json"
 )
 
-// maxBeside bounds these files, which have some kilobytes.
-const maxBeside = 1 << 20
+// maxConfigFile bounds these files, which have some kilobytes.
+const maxConfigFile = 1 << 20
 
 // Weights returns the file of weights of a folder of transformers, timm or OpenCLIP, and the configuration beside
 // it; "" if the folder does not have both.
@@ -46,10 +46,10 @@ func Weights(dir string) (weights, config string) {
 	return "", ""
 }
 
-// Beside returns how images are prepared by the files in the folder of a network: preprocessor_config.json,
+// ReadPreparation returns how images are prepared by the files in the folder of a network: preprocessor_config.json,
 // config.json, or without these open_clip_config.json. path is the folder, or a file in it or in its sub-folder
 // onnx. What no file says is zero. Notes say what is not known here. An error names the file and the key.
-func Beside(path string) (p Preparation, notes []string, err error) {
+func ReadPreparation(path string) (p Preparation, notes []string, err error) {
 	dir := path
 	if st, err := os.Stat(path); err != nil || !st.IsDir() {
 		dir = filepath.Dir(path)
@@ -84,7 +84,7 @@ func Beside(path string) (p Preparation, notes []string, err error) {
 		if o.err != nil {
 			return p, nil, fmt.Errorf("%s: %w: correct it, or move the network to a folder without it", at, o.err)
 		}
-		p.add(&said, name)
+		p.fill(&said, name)
 		notes = append(notes, also...)
 	}
 	return p, notes, nil
@@ -105,8 +105,8 @@ func parsePreparation(o, config *object) (Preparation, []string) {
 	return parseConfig(o), nil
 }
 
-// add takes what another file says of what p leaves open.
-func (p *Preparation) add(said *Preparation, file string) {
+// fill takes what another file says of what p leaves open.
+func (p *Preparation) fill(said *Preparation, file string) {
 	if p.Pixels == "" && said.Pixels != "" {
 		p.Pixels, p.Mean, p.Std, p.BGR, p.Source = said.Pixels, said.Mean, said.Std, said.BGR, file
 	}
@@ -123,7 +123,7 @@ func (p *Preparation) add(said *Preparation, file string) {
 func readFirst(dirs []string, name string) (o *object, path string, err error) {
 	for _, dir := range dirs {
 		path = filepath.Join(dir, name)
-		text, err := fileinfo.ReadWithin(path, name, maxBeside)
+		text, err := fileinfo.ReadAtMost(path, name, maxConfigFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -142,7 +142,7 @@ func readFirst(dirs []string, name string) (o *object, path string, err error) {
 // parse reads a file's text. The sections of config.json have names of their own.
 func parse(name string, text []byte) (*object, error) {
 	o := &object{file: name}
-	if err := strictjson.Loose(text, &o.values); err != nil {
+	if err := strictjson.UnmarshalLoose(text, &o.values); err != nil {
 		return nil, err
 	}
 	switch {
@@ -176,7 +176,7 @@ func parseConfig(o *object) (p Preparation) {
 		p.Side = side.extent("input_size").square()
 		t.err = side.err
 	} else if t.values["input_size"] != nil {
-		t.fail("input_size", "must be channels, height and width")
+		t.setError("input_size", "must be channels, height and width")
 	}
 	mean, std := t.colours("mean"), t.colours("std")
 	if mean == nil {
@@ -186,11 +186,11 @@ func parseConfig(o *object) (p Preparation) {
 		std = []float64{0.229, 0.224, 0.225}
 	}
 	if t.err == nil {
-		if err := p.normalised(mean, std, 1./255, 0, false); err != nil {
+		if err := p.setNormalization(mean, std, 1./255, 0, false); err != nil {
 			t.err = fmt.Errorf("pretrained_cfg: %w", err)
 		}
 	}
-	part, mode := t.part01("crop_pct"), t.text("crop_mode")
+	part, mode := t.share("crop_pct"), t.text("crop_mode")
 	if t.values["crop_pct"] == nil {
 		part = 0.875
 	}
@@ -205,7 +205,7 @@ func parseConfig(o *object) (p Preparation) {
 	case "squash":
 		p.Fit = stretch
 	default:
-		p.unfit(t, "crop_mode", "only center and squash are supported")
+		p.setUnfit(t, "crop_mode", "only center and squash are supported")
 	}
 	if p.Shorter <= p.Side {
 		p.Shorter = 0
@@ -255,7 +255,7 @@ func parseOpenCLIP(o *object) (p Preparation) {
 	case "bilinear":
 		p.Resample = x
 	default:
-		i.fail("interpolation", "must be bicubic or bilinear")
+		i.setError("interpolation", "must be bicubic or bilinear")
 	}
 	p.Side = i.extent("size").square()
 	if p.Side == 0 {
@@ -267,10 +267,10 @@ func parseOpenCLIP(o *object) (p Preparation) {
 	case "squash":
 		p.Fit = stretch
 	default:
-		p.unfit(i, "resize_mode", "only shortest and squash are supported")
+		p.setUnfit(i, "resize_mode", "only shortest and squash are supported")
 	}
 	if o.err = errors.Join(vision.err, i.err); o.err == nil {
-		o.err = p.normalised(mean, std, 1./255, 0, false)
+		o.err = p.setNormalization(mean, std, 1./255, 0, false)
 	}
 	return p
 }

@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// use says what is done with a key.
-type use uint8
+// keyUse says what is done with a key.
+type keyUse uint8
 
 const (
-	// ignored keys do not change the numbers of a network that is not trained.
-	ignored use = iota
-	// obeyed keys are followed.
-	obeyed
-	// checked keys must agree with the weights.
-	checked
-	// refused keys must have one of the listed values: others compute what is not supported.
-	refused
+	// useIgnored keys do not change the numbers of a network that is not trained.
+	useIgnored keyUse = iota
+	// useObeyed keys are followed.
+	useObeyed
+	// useChecked keys must agree with the weights.
+	useChecked
+	// useRefused keys must have one of the listed values: others compute what is not supported.
+	useRefused
 )
 
 // key is a row of the table.
 type key struct {
-	use  use
+	use  keyUse
 	only []any // values of a refused key that change nothing; null always is one
 }
 
@@ -49,7 +49,7 @@ const (
 )
 
 // with adds rows for the names in a text.
-func (k keys) with(what use, names string, only ...any) keys {
+func (k keys) with(what keyUse, names string, only ...any) keys {
 	for _, name := range strings.Fields(names) {
 		k[name] = key{what, only}
 	}
@@ -62,35 +62,35 @@ func tableOf(s section) keys {
 	case towerSection:
 		return towerKeys()
 	case jointSection:
-		return commonKeys().with(obeyed, "model_type vision_config text_config vision_config_dict text_config_dict").
-			with(ignored, `logit_scale_init_value logit_bias_init_value initializer_factor initializer_range
+		return commonKeys().with(useObeyed, "model_type vision_config text_config vision_config_dict text_config_dict").
+			with(useIgnored, `logit_scale_init_value logit_bias_init_value initializer_factor initializer_range
 				projection_dim`)
 	case timmSection:
-		return commonKeys().with(obeyed, "architecture global_pool pretrained_cfg model_args model_type").
-			with(ignored, `
+		return commonKeys().with(useObeyed, "architecture global_pool pretrained_cfg model_args model_type").
+			with(useIgnored, `
 			num_features label_names label_descriptions labels tags initializer_range do_pooling license
 			library_name`)
 	case pretrainedSection:
-		return keys{}.with(obeyed, "mean std input_size crop_pct crop_mode interpolation").
-			with(ignored, `
+		return keys{}.with(useObeyed, "mean std input_size crop_pct crop_mode interpolation").
+			with(useIgnored, `
 			url file state_dict hf_hub_id hf_hub_filename source architecture tag custom_load test_input_size
 			min_input_size fixed_input_size test_crop_pct num_classes label_offset label_names
 			label_descriptions pool_size test_pool_size first_conv classifier license description origin_url
 			paper_name paper_ids notes pool_mode dynamic_img_size`)
 	case argsSection:
-		return keys{}.with(obeyed, "num_heads act_layer global_pool").
-			with(checked, "embed_dim depth patch_size reg_tokens num_reg_tokens mlp_ratio in_chans img_size").
-			with(refused, "qkv_bias", true).with(refused, "class_token", true).with(refused, "norm_layer").
-			with(refused, "fc_norm", false).with(refused, "mlp_layer").with(refused, "pos_embed", "learn").
-			with(ignored, `
+		return keys{}.with(useObeyed, "num_heads act_layer global_pool").
+			with(useChecked, "embed_dim depth patch_size reg_tokens num_reg_tokens mlp_ratio in_chans img_size").
+			with(useRefused, "qkv_bias", true).with(useRefused, "class_token", true).with(useRefused, "norm_layer").
+			with(useRefused, "fc_norm", false).with(useRefused, "mlp_layer").with(useRefused, "pos_embed", "learn").
+			with(useIgnored, `
 			num_classes init_values drop_rate pos_drop_rate patch_drop_rate proj_drop_rate attn_drop_rate
 			drop_path_rate weight_init dynamic_img_size dynamic_img_pad no_embed_class strict_img_size
 			features_only pretrained`)
 	case openSection:
-		return keys{}.with(obeyed, "model_cfg preprocess_cfg")
+		return keys{}.with(useObeyed, "model_cfg preprocess_cfg")
 	case modelSection:
-		return keys{}.with(obeyed, "vision_cfg text_cfg quick_gelu").
-			with(ignored, `
+		return keys{}.with(useObeyed, "vision_cfg text_cfg quick_gelu").
+			with(useIgnored, `
 			embed_dim custom_text init_logit_bias init_logit_scale nonscalar_logit_scale multimodal_cfg cast_dtype
 			output_dict model_type`)
 	case visionSection:
@@ -98,8 +98,8 @@ func tableOf(s section) keys {
 	case textSection:
 		return textKeys()
 	case imagesSection:
-		return keys{}.with(obeyed, "size mean std interpolation resize_mode").with(ignored, "fill_color").
-			with(refused, "mode", "RGB")
+		return keys{}.with(useObeyed, "size mean std interpolation resize_mode").with(useIgnored, "fill_color").
+			with(useRefused, "mode", "RGB")
 	case processorSection:
 		return processorKeys()
 	}
@@ -108,8 +108,9 @@ func tableOf(s section) keys {
 
 // commonKeys are those that every configuration of transformers may have.
 func commonKeys() keys {
-	return keys{}.with(refused, "pruned_heads", map[string]any{}).with(refused, "per_layer_config", map[string]any{}).
-		with(ignored, `
+	return keys{}.with(useRefused, "pruned_heads", map[string]any{}).with(useRefused, "per_layer_config",
+		map[string]any{}).
+		with(useIgnored, `
 			_attn_implementation_autoset _commit_hash _name_or_path name_or_path architectures
 			attn_implementation auto_map transformers_version torch_dtype dtype id2label label2id num_labels
 			num_classes problem_type finetuning_task task_specific_params return_dict output_hidden_states
@@ -126,20 +127,21 @@ func commonKeys() keys {
 // towerKeys are those of one tower of transformers: of ViT, DeiT, MAE, DINO, CLIP, SigLIP, ConvNeXt.
 func towerKeys() keys {
 	return commonKeys().
-		with(obeyed, "model_type num_attention_heads hidden_act layer_norm_eps eos_token_id pad_token_id").
-		with(checked, `
+		with(useObeyed, "model_type num_attention_heads hidden_act layer_norm_eps eos_token_id pad_token_id").
+		with(useChecked, `
 			hidden_size num_hidden_layers intermediate_size mlp_ratio patch_size image_size num_channels
 			num_register_tokens use_gated_mlp depths hidden_sizes num_stages
 			max_position_embeddings vocab_size`).
-		with(refused, "use_swiglu_ffn", false).with(refused, "vision_use_head", true).with(refused, "num_patches").
-		with(refused, "qkv_bias", true).with(refused, "query_bias", true).with(refused, "value_bias", true).
-		with(refused, "key_bias", false).with(refused, "proj_bias", true).with(refused, "mlp_bias", true).
-		with(refused, "attention_bias", true).with(refused, "rope_theta", 100.).
-		with(refused, "rope_parameters", map[string]any{"rope_theta": 100., "rope_type": "default"},
-			map[string]any{"rope_theta": 100.}).with(refused, "rope_scaling").
-		with(refused, "interpolate_antialias", true).with(refused, "interpolate_offset", 0.).
-		with(refused, "position_embedding_type", "absolute").with(refused, "use_mean_pooling", false).
-		with(ignored, `
+		with(useRefused, "use_swiglu_ffn", false).with(useRefused, "vision_use_head", true).with(useRefused,
+		"num_patches").
+		with(useRefused, "qkv_bias", true).with(useRefused, "query_bias", true).with(useRefused, "value_bias", true).
+		with(useRefused, "key_bias", false).with(useRefused, "proj_bias", true).with(useRefused, "mlp_bias", true).
+		with(useRefused, "attention_bias", true).with(useRefused, "rope_theta", 100.).
+		with(useRefused, "rope_parameters", map[string]any{"rope_theta": 100., "rope_type": "default"},
+			map[string]any{"rope_theta": 100.}).with(useRefused, "rope_scaling").
+		with(useRefused, "interpolate_antialias", true).with(useRefused, "interpolate_offset", 0.).
+		with(useRefused, "position_embedding_type", "absolute").with(useRefused, "use_mean_pooling", false).
+		with(useIgnored, `
 			hidden_dropout_prob attention_probs_dropout_prob attention_dropout dropout drop_path_rate
 			layerscale_value layer_scale_init_value initializer_range initializer_factor encoder_stride
 			mask_ratio norm_pix_loss decoder_hidden_size decoder_intermediate_size decoder_num_attention_heads
@@ -150,29 +152,30 @@ func towerKeys() keys {
 
 // visionKeys are those of OpenCLIP's image tower.
 func visionKeys() keys {
-	return keys{}.with(obeyed, `head_width timm_model_name timm_pool timm_model_kwargs pool_type norm_kwargs
+	return keys{}.with(useObeyed, `head_width timm_model_name timm_pool timm_model_kwargs pool_type norm_kwargs
 			act_kwargs`).
-		with(checked, "layers width mlp_ratio patch_size image_size in_chans").
-		with(refused, "timm_proj", "none", "").with(refused, "attentional_pool no_ln_pre", false).
-		with(refused, "pos_embed_type", "learnable").with(refused, "final_ln_after_pool", false).
-		with(refused, "input_patchnorm", false).with(refused, "global_average_pool", false).
-		with(refused, "block_type", "default").with(refused, `
+		with(useChecked, "layers width mlp_ratio patch_size image_size in_chans").
+		with(useRefused, "timm_proj", "none", "").with(useRefused, "attentional_pool no_ln_pre", false).
+		with(useRefused, "pos_embed_type", "learnable").with(useRefused, "final_ln_after_pool", false).
+		with(useRefused, "input_patchnorm", false).with(useRefused, "global_average_pool", false).
+		with(useRefused, "block_type", "default").with(useRefused, `
 			qk_norm scaled_cosine_attn scale_heads scale_attn_inner scale_attn scale_fc`, false).
-		with(ignored, `
+		with(useIgnored, `
 			ls_init_value patch_dropout attn_pooler_queries attn_pooler_heads output_tokens
 			timm_model_pretrained timm_proj_bias timm_drop timm_drop_path image_seq_len`)
 }
 
 // textKeys are those of OpenCLIP's text tower.
 func textKeys() keys {
-	return keys{}.with(obeyed, "heads norm_kwargs act_kwargs").
-		with(checked, "context_length vocab_size width layers mlp_ratio").
-		with(refused, "hf_model_name").with(refused, "text_arch", "clip").with(refused, "embed_cls", false).
-		with(refused, "no_causal_mask", false).with(refused, "final_ln_after_pool", false).
-		with(refused, "pool_type", "argmax").with(refused, "proj_bias", false).with(refused, "proj_type", "linear").
-		with(refused, "block_type", "default").with(refused, `
+	return keys{}.with(useObeyed, "heads norm_kwargs act_kwargs").
+		with(useChecked, "context_length vocab_size width layers mlp_ratio").
+		with(useRefused, "hf_model_name").with(useRefused, "text_arch", "clip").with(useRefused, "embed_cls", false).
+		with(useRefused, "no_causal_mask", false).with(useRefused, "final_ln_after_pool", false).
+		with(useRefused, "pool_type", "argmax").with(useRefused, "proj_bias", false).with(useRefused, "proj_type",
+		"linear").
+		with(useRefused, "block_type", "default").with(useRefused, `
 			qk_norm scaled_cosine_attn scale_heads scale_attn_inner scale_attn scale_fc`, false).
-		with(ignored, `
+		with(useIgnored, `
 			ls_init_value output_tokens hf_tokenizer_name tokenizer_kwargs tokenizer_mode pad_id bos_id eos_id
 			hf_model_pretrained hf_proj_type hf_pooler_type hf_model_config variable_text tokenizer_type
 			tiktoken_name`)
@@ -180,13 +183,13 @@ func textKeys() keys {
 
 // processorKeys are those of preprocessor_config.json.
 func processorKeys() keys {
-	return keys{}.with(obeyed, `
+	return keys{}.with(useObeyed, `
 			image_mean image_std do_normalize do_rescale rescale_factor rescale_offset do_flip_channel_order
 			do_resize do_center_crop size crop_size crop_pct resample include_top default_to_square
 			image_processor_type feature_extractor_type do_pad pad_size do_thumbnail do_align_long_axis
 			size_divisor do_split_image do_image_splitting do_pan_and_scan crop_to_patches do_grayscale
 			max_num_patches max_image_size min_pixels max_pixels`).
-		with(ignored, `
+		with(useIgnored, `
 			processor_class _processor_class _valid_processor_keys auto_map data_format input_data_format
 			return_tensors device disable_grouping do_convert_rgb do_reduce_labels use_fast _valid_kwargs_names
 			image_seq_length model_input_names padding_mode padding_value num_channels transformers_version
@@ -209,15 +212,16 @@ func (o *object) part(name string, s section) *object {
 	}
 	values, ok := v.(map[string]any)
 	if !ok {
-		o.fail(name, "must be an object")
+		o.setError(name, "must be an object")
 	}
 	return &object{file: o.file, at: o.at + name + ".", values: values, rows: tableOf(s), err: o.err}
 }
 
-// fail keeps an error about a key's value, unless there is one.
-func (o *object) fail(name, format string, args ...any) {
+// setError keeps an error about a key's value, unless there is one.
+func (o *object) setError(name, format string, args ...any) {
 	if o.err == nil {
-		o.err = fmt.Errorf("%s%s is %s: %s", o.at, escaped(name), shown(o.values[name]), fmt.Sprintf(format, args...))
+		o.err = fmt.Errorf("%s%s is %s: %s", o.at, escapeName(name), formatValue(o.values[name]),
+			fmt.Sprintf(format, args...))
 	}
 }
 
@@ -231,27 +235,28 @@ func (o *object) check(strict bool) (unknown []string) {
 		v := o.values[name]
 		row, known := o.rows[name]
 		switch {
-		case !known && asksNothing(v):
+		case !known && isDisabled(v):
 		case !known && strict:
-			o.fail(name, "the key is not known here: remove it if it does not change what the network computes")
+			o.setError(name, "the key is not known here: remove it if it does not change what the network computes")
 		case !known:
-			unknown = append(unknown, o.at+escaped(name))
-		case row.use == refused && v != nil && !slices.ContainsFunc(row.only, func(x any) bool { return same(x, v) }):
+			unknown = append(unknown, o.at+escapeName(name))
+		case row.use == useRefused && v != nil && !slices.ContainsFunc(row.only,
+			func(x any) bool { return equalJSON(x, v) }):
 			if len(row.only) == 0 {
-				o.fail(name, "it must be absent: the network that it asks for is not supported")
+				o.setError(name, "it must be absent: the network that it asks for is not supported")
 			} else {
-				o.fail(name, "must be %s: the network that it asks for is not supported", shown(row.only[0]))
+				o.setError(name, "must be %s: the network that it asks for is not supported", formatValue(row.only[0]))
 			}
 		}
 	}
 	return unknown
 }
 
-// same compares two values of JSON.
-func same(a, b any) bool { return reflect.DeepEqual(a, b) }
+// equalJSON compares two values of JSON.
+func equalJSON(a, b any) bool { return reflect.DeepEqual(a, b) }
 
-// asksNothing reports whether a value switches nothing on.
-func asksNothing(v any) bool {
+// isDisabled reports whether a value switches nothing on.
+func isDisabled(v any) bool {
 	switch x := v.(type) {
 	case nil:
 		return true
@@ -268,7 +273,7 @@ func (o *object) number(name string) float64 {
 	v := o.values[name]
 	x, ok := v.(float64)
 	if v != nil && !ok {
-		o.fail(name, "must be a number")
+		o.setError(name, "must be a number")
 	}
 	return x
 }
@@ -278,7 +283,7 @@ func (o *object) count(name string) int {
 	v := o.values[name]
 	x, ok := v.(float64)
 	if v != nil && (!ok || x != float64(int(x)) || x < 1 || x > maxCount) {
-		o.fail(name, "must be a whole number from 1 to %d", maxCount)
+		o.setError(name, "must be a whole number from 1 to %d", maxCount)
 		return 0
 	}
 	return int(x)
@@ -292,20 +297,20 @@ func (o *object) text(name string) string {
 	v := o.values[name]
 	x, ok := v.(string)
 	if v != nil && !ok {
-		o.fail(name, "must be a text")
+		o.setError(name, "must be a text")
 	}
 	return x
 }
 
-// truth returns a truth value, or otherwise if the key is absent.
-func (o *object) truth(name string, otherwise bool) bool {
+// boolean returns a truth value, or otherwise if the key is absent.
+func (o *object) boolean(name string, otherwise bool) bool {
 	v := o.values[name]
 	if v == nil {
 		return otherwise
 	}
 	x, ok := v.(bool)
 	if !ok {
-		o.fail(name, "must be true or false")
+		o.setError(name, "must be true or false")
 	}
 	return x
 }

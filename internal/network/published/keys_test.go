@@ -46,7 +46,7 @@ func reader(t *testing.T, file string) func(text string) error {
 			_, err := Read(filepath.Join(dir, weights), config)
 			return err
 		}
-		p, _, err := Beside(dir)
+		p, _, err := ReadPreparation(dir)
 		if err == nil && p.Unfit != "" {
 			err = errors.New(p.Unfit)
 		}
@@ -96,7 +96,7 @@ func TestEveryKeyCounts(t *testing.T) {
 			but := slices.Contains(strings.Fields(c.but), key)
 			wrong := any([]any{map[string]any{"x": 1}})
 			err := read(nested(c.base, c.path, key, wrong))
-			switch counts := rows[key].use != ignored; {
+			switch counts := rows[key].use != useIgnored; {
 			case counts && !but && (err == nil || !strings.Contains(err.Error(), key)):
 				t.Errorf("%s: %s is wrong: %v", c.section, key, err)
 			case !counts && err != nil:
@@ -155,7 +155,7 @@ func TestPublishedFiles(t *testing.T) {
 		if c.File == openCLIPFile {
 			weights = "open_clip_model.safetensors"
 		}
-		p, notes, err := Beside(filepath.Join(dir, weights))
+		p, notes, err := ReadPreparation(filepath.Join(dir, weights))
 		if err != nil || len(notes) > 0 || c.File != configFile && (p.Pixels == "" || p.Fit == "" || p.Resample == "") {
 			t.Errorf("%s: %+v %q %v", c.Name, p, notes, err)
 		}

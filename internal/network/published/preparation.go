@@ -57,8 +57,8 @@ const (
 	stretch = "stretch"
 )
 
-// At returns p for images of another side than Side: Shorter is in proportion.
-func (p Preparation) At(side int) Preparation {
+// ForSide returns p for images of another side than Side: Shorter is in proportion.
+func (p Preparation) ForSide(side int) Preparation {
 	if p.Side > 0 && p.Shorter > 0 {
 		p.Shorter = int(math.Round(float64(p.Shorter) * float64(side) / float64(p.Side)))
 	}
@@ -80,8 +80,8 @@ func (p *Preparation) Facts() (facts []Fact) {
 	return facts
 }
 
-// Words says in a sentence how a picture is prepared; "" if that is not known.
-func (p *Preparation) Words(in nn.Shape) string {
+// Describe says in a sentence how a picture is prepared; "" if that is not known.
+func (p *Preparation) Describe(in nn.Shape) string {
 	if p.Pixels == "" || in.H*in.W == 1 {
 		return ""
 	}
@@ -110,8 +110,8 @@ func (p *Preparation) Words(in nn.Shape) string {
 		"float32, batch x channels x height x width", colours, size, filter, p.Mean, p.Std)
 }
 
-// JoinNumbers writes a list of numbers.
-func JoinNumbers(v []float32) string {
+// FormatNumbers writes a list of numbers.
+func FormatNumbers(v []float32) string {
 	var words []string
 	for _, x := range v {
 		words = append(words, strconv.FormatFloat(float64(x), 'g', -1, 32))

@@ -61,7 +61,7 @@ func parseProcessor(o *object, modelType string) (p Preparation, notes []string)
 	class, unknown := processorOf(o, modelType)
 	if unknown != "" && o.values["image_mean"] != nil {
 		notes = append(notes, fmt.Sprintf("%s: the class %s is not known here: its keys are read as those of others",
-			o.file, escaped(unknown)))
+			o.file, escapeName(unknown)))
 	}
 	unknownKeys := o.check(false)
 	readValues(o, &p)
@@ -87,41 +87,41 @@ func readValues(o *object, p *Preparation) {
 		factor = o.number("rescale_factor")
 	}
 	if !(factor > 0 && factor <= 1e6) {
-		o.fail("rescale_factor", "must be above 0 and at most 1e6")
+		o.setError("rescale_factor", "must be above 0 and at most 1e6")
 	}
 	stated := slices.ContainsFunc(strings.Fields("image_mean image_std do_normalize do_rescale rescale_factor"),
 		func(name string) bool { return o.values[name] != nil })
 	if o.err != nil || !stated {
 		return // it is no configuration of images
 	}
-	rescale := o.truth("do_rescale", true)
+	rescale := o.boolean("do_rescale", true)
 	if !rescale {
 		factor = 1
 	}
-	if !o.truth("do_normalize", mean != nil) {
+	if !o.boolean("do_normalize", mean != nil) {
 		mean, std = nil, nil
 	} else if o.err == nil && (mean == nil || std == nil) {
 		o.err = errors.New("do_normalize is true without image_mean or image_std: both are required")
 		return
 	}
-	if o.truth("include_top", false) && std != nil { // EfficientNet's divides twice
+	if o.boolean("include_top", false) && std != nil { // EfficientNet's divides twice
 		for c, s := range std {
 			std[c] = s * s
 		}
 	}
 	shift := 0.
-	if rescale && o.truth("rescale_offset", false) {
+	if rescale && o.boolean("rescale_offset", false) {
 		shift = 1
 	}
-	bgr := o.truth("do_flip_channel_order", false)
+	bgr := o.boolean("do_flip_channel_order", false)
 	if o.err == nil {
-		o.err = p.normalised(mean, std, factor, shift, bgr)
+		o.err = p.setNormalization(mean, std, factor, shift, bgr)
 	}
 }
 
-// normalised sets the range to (v*factor - shift - mean) / std, where nil is mean 0 and std 1. With
+// setNormalization sets the range to (v*factor - shift - mean) / std, where nil is mean 0 and std 1. With
 // bgr the channels are reversed after that.
-func (p *Preparation) normalised(mean, std []float64, factor, shift float64, bgr bool) error {
+func (p *Preparation) setNormalization(mean, std []float64, factor, shift float64, bgr bool) error {
 	p.BGR = bgr
 	unit := 255 * factor // (v/255 - M) / S = (v*factor - mean) / std with M = mean/unit
 	if math.Abs(unit-1) < 1e-6 {
@@ -155,22 +155,22 @@ func pixelsText(mean, std []float32, bgr bool) string {
 	flat := func(v []float32, x float32) bool { return v[0] == x && v[1] == x && v[2] == x }
 	switch {
 	case bgr:
-		return "bgr:" + JoinNumbers(mean) + "/" + JoinNumbers(std)
+		return "bgr:" + FormatNumbers(mean) + "/" + FormatNumbers(std)
 	case flat(mean, 0) && flat(std, 1):
 		return "unit"
 	case flat(mean, 0) && flat(std, 1./255):
 		return "byte"
 	}
-	return JoinNumbers(mean) + "/" + JoinNumbers(std)
+	return FormatNumbers(mean) + "/" + FormatNumbers(std)
 }
 
 // readSides reads the size of images, and how they are made square. What cannot be followed is left to
 // Preparation.Unfit.
 func readSides(o *object, class *processor, p *Preparation) {
 	size, crop := o.extent("size"), o.extent("crop_size")
-	part := o.part01("crop_pct")
+	part := o.share("crop_pct")
 	square := class != nil && class.square
-	square = o.truth("default_to_square", square || class == nil && crop == (extent{}))
+	square = o.boolean("default_to_square", square || class == nil && crop == (extent{}))
 	if size.single > 0 && square {
 		size = extent{h: size.single, w: size.single}
 	} else if size.single > 0 {
@@ -180,31 +180,31 @@ func readSides(o *object, class *processor, p *Preparation) {
 	if p.Resample == "" && class != nil {
 		p.Resample = class.resample
 	}
-	if !o.truth("do_center_crop", o.values["crop_size"] != nil) {
+	if !o.boolean("do_center_crop", o.values["crop_size"] != nil) {
 		crop = extent{}
 	}
 	if crop.single > 0 {
 		crop.h, crop.w = crop.single, crop.single
 	}
-	if p.Unfit = unfitting(o); p.Unfit != "" || o.err != nil {
+	if p.Unfit = unfitReason(o); p.Unfit != "" || o.err != nil {
 		p.Side = max(crop.h, size.shortest, size.h)
 		return
 	}
 	switch {
-	case !o.truth("do_resize", true):
+	case !o.boolean("do_resize", true):
 		p.Side = crop.h
-		p.unfit(o, "do_resize", "photos are not resized, but must have the size of the network")
-	case o.values["crop_pct"] != nil && max(size.shortest, size.h) < wholeFrom:
+		p.setUnfit(o, "do_resize", "photos are not resized, but must have the size of the network")
+	case o.values["crop_pct"] != nil && max(size.shortest, size.h) < minUncropped:
 		p.Side, p.Fit = max(size.shortest, size.h), cover
 		p.Shorter = beforeCrop(p.Side, part)
 	case o.values["crop_pct"] != nil:
 		p.Side, p.Fit = max(size.shortest, size.h), stretch
 	case size.h != size.w || crop.h != crop.w:
-		p.unfit(o, map[bool]string{true: "size", false: "crop_size"}[size.h != size.w], "only squares are supported")
+		p.setUnfit(o, map[bool]string{true: "size", false: "crop_size"}[size.h != size.w], "only squares are supported")
 	case crop.h > 0 && max(size.shortest, size.h) == 0:
-		p.unfit(o, "size", "the size before the middle is cut out is missing")
+		p.setUnfit(o, "size", "the size before the middle is cut out is missing")
 	case crop.h > max(size.shortest, size.h):
-		p.unfit(o, "crop_size", "it is larger than size: a border of zeros is not supported")
+		p.setUnfit(o, "crop_size", "it is larger than size: a border of zeros is not supported")
 	case crop.h > 0 && size.h > 0:
 		p.Side, p.Fit, p.Shorter = crop.h, stretch, size.h
 	case crop.h > 0:
@@ -214,29 +214,29 @@ func readSides(o *object, class *processor, p *Preparation) {
 	case size.shortest > 0:
 		p.Side, p.Fit = size.shortest, cover
 	case size.longest > 0:
-		p.unfit(o, "size", "images whose longer side is given are not supported")
+		p.setUnfit(o, "size", "images whose longer side is given are not supported")
 	}
 	if p.Shorter <= p.Side {
 		p.Shorter = 0
 	}
 }
 
-// unfitting returns what a file asks for that cannot be followed; "" for nothing.
-func unfitting(o *object) string {
+// unfitReason returns what a file asks for that cannot be followed; "" for nothing.
+func unfitReason(o *object) string {
 	for _, name := range strings.Fields("do_pad do_thumbnail do_align_long_axis do_split_image do_image_splitting " +
 		"do_pan_and_scan crop_to_patches do_grayscale") {
-		if o.truth(name, false) {
+		if o.boolean(name, false) {
 			return fmt.Sprintf("%s is true, which is not supported", o.source(name))
 		}
 	}
 	for _, name := range strings.Fields("pad_size size_divisor max_num_patches max_image_size min_pixels max_pixels") {
-		if o.values[name] != nil && !asksNothing(o.values[name]) && o.values["do_pad"] != false {
-			return fmt.Sprintf("%s is %s, which is not supported", o.source(name), shown(o.values[name]))
+		if o.values[name] != nil && !isDisabled(o.values[name]) && o.values["do_pad"] != false {
+			return fmt.Sprintf("%s is %s, which is not supported", o.source(name), formatValue(o.values[name]))
 		}
 	}
 	if name := o.text("image_processor_type") + o.text("feature_extractor_type"); strings.Contains(name, "Levit") {
 		return fmt.Sprintf("%s is %s, which resizes to 8/7 of its size", o.source("image_processor_type"),
-			escaped(name))
+			escapeName(name))
 	}
 	if o.extent("size").longest > 0 && o.extent("size").shortest > 0 {
 		return o.source("size") + " limits both sides, which is not supported"
@@ -244,23 +244,23 @@ func unfitting(o *object) string {
 	return ""
 }
 
-// unfit records why images cannot be prepared as a key asks.
-func (p *Preparation) unfit(o *object, name, why string) {
+// setUnfit records why images cannot be prepared as a key asks.
+func (p *Preparation) setUnfit(o *object, name, why string) {
 	p.Fit, p.Shorter = "", 0
-	p.Unfit = fmt.Sprintf("%s is %s: %s", o.source(name), shown(o.values[name]), why)
+	p.Unfit = fmt.Sprintf("%s is %s: %s", o.source(name), formatValue(o.values[name]), why)
 }
 
-// wholeFrom is the size from which ConvNeXt's processor, which has crop_pct, cuts nothing out.
-const wholeFrom = 384
+// minUncropped is the size from which ConvNeXt's processor, which has crop_pct, cuts nothing out.
+const minUncropped = 384
 
-// part01 returns a share above 0 and at most 1; 1 if the key is absent.
-func (o *object) part01(name string) float64 {
+// share returns a share above 0 and at most 1; 1 if the key is absent.
+func (o *object) share(name string) float64 {
 	if o.values[name] == nil {
 		return 1
 	}
 	x := o.number(name)
 	if !(x > 0 && x <= 1) {
-		o.fail(name, "must be above 0 and at most 1")
+		o.setError(name, "must be above 0 and at most 1")
 		return 1
 	}
 	return x
@@ -269,11 +269,11 @@ func (o *object) part01(name string) float64 {
 // beforeCrop returns the shorter side of an image of which the middle of the given side is that part.
 func beforeCrop(side int, part float64) int { return int(min(float64(side)/part, 2*maxSide)) }
 
-// shown returns a value of a file for a message.
-func shown(v any) string { return escape.Line(fmt.Sprint(v)) }
+// formatValue returns a value of a file for a message.
+func formatValue(v any) string { return escape.Line(fmt.Sprint(v)) }
 
-// escaped returns a name of a file for a message.
-func escaped(name string) string { return escape.Line(name) }
+// escapeName returns a name of a file for a message.
+func escapeName(name string) string { return escape.Line(name) }
 
 // colours returns a mean or a standard deviation: a number, or a list of one or three; nil if the
 // key is absent.
@@ -293,7 +293,7 @@ func (o *object) colours(name string) []float64 {
 			out[c], ok = list[c%len(list)].(float64)
 		}
 		if !ok {
-			o.fail(name, "must be 1 or 3 numbers")
+			o.setError(name, "must be 1 or 3 numbers")
 			return nil
 		}
 	}
@@ -314,7 +314,8 @@ func (o *object) extent(name string) (s extent) {
 		x, ok := v.(float64)
 		if !ok || x != math.Trunc(x) || x < 1 || x > maxSide {
 			if o.err == nil {
-				o.err = fmt.Errorf("%s%s is %s: must be a number of pixels from 1 to %d", o.at, key, shown(v), maxSide)
+				o.err = fmt.Errorf("%s%s is %s: must be a number of pixels from 1 to %d", o.at, key, formatValue(v),
+					maxSide)
 			}
 			return 0
 		}
@@ -333,7 +334,7 @@ func (o *object) extent(name string) (s extent) {
 		}
 	case []any:
 		if len(x) != 2 {
-			o.fail(name, "must be height and width")
+			o.setError(name, "must be height and width")
 			return s
 		}
 		s.h, s.w = side(name, x[0]), side(name, x[1])
@@ -356,7 +357,7 @@ func resamplingOf(o *object) string {
 		return resamplings()[int(x)]
 	}
 	if ok {
-		o.fail("resample", "must be 0 to %d, or a name", len(resamplings())-1)
+		o.setError("resample", "must be 0 to %d, or a name", len(resamplings())-1)
 		return ""
 	}
 	return o.resampling("resample")
@@ -366,7 +367,7 @@ func resamplingOf(o *object) string {
 func (o *object) resampling(name string) string {
 	x := o.text(name)
 	if x != "" && !slices.Contains(resamplings(), x) {
-		o.fail(name, "must be one of %s", strings.Join(resamplings(), ", "))
+		o.setError(name, "must be one of %s", strings.Join(resamplings(), ", "))
 		return ""
 	}
 	return x

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// besideOf reads a folder with the given files.
-func besideOf(t *testing.T, files map[string]string) (Preparation, []string, error) {
+// writePreparation reads a folder with the given files.
+func writePreparation(t *testing.T, files map[string]string) (Preparation, []string, error) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -17,7 +17,7 @@ func besideOf(t *testing.T, files map[string]string) (Preparation, []string, err
 			t.Fatal(err)
 		}
 	}
-	return Beside(dir)
+	return ReadPreparation(dir)
 }
 
 // TestProcessors: what the processors of Hugging Face's libraries say, in the forms that their
@@ -58,7 +58,7 @@ func TestProcessors(t *testing.T) {
 		`{"feature_size": 80, "sampling_rate": 16000}`: {},
 		`{}`: {},
 	} {
-		p, _, err := besideOf(t, map[string]string{processorFile: text})
+		p, _, err := writePreparation(t, map[string]string{processorFile: text})
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -102,7 +102,7 @@ func TestConfigs(t *testing.T) {
 				Resample: "bicubic"}},
 		{nil, Preparation{}},
 	} {
-		p, notes, err := besideOf(t, c.files)
+		p, notes, err := writePreparation(t, c.files)
 		if err != nil {
 			t.Errorf("%v: %v", c.files, err)
 		}
@@ -121,7 +121,7 @@ func TestProblemsBeside(t *testing.T) {
 		{processorFile, `{`, "ends too early"},
 		{processorFile, `{"image_mean": NaN}`, "byte"},
 		{processorFile, strings.Repeat(`{"size":`, 20000), "within one another"},
-		{processorFile, `{"x": "` + strings.Repeat("a", maxBeside) + `"}`, "1 MiB"},
+		{processorFile, `{"x": "` + strings.Repeat("a", maxConfigFile) + `"}`, "1 MiB"},
 		{processorFile, `[1, 2]`, "an array, which it cannot be"},
 		{processorFile, `{"image_mean": [0.5, 0.5], "image_std": [1, 1, 1]}`,
 			"image_mean is [0.5 0.5]: must be 1 or 3"},
@@ -157,7 +157,7 @@ func TestProblemsBeside(t *testing.T) {
 		{configFile, `{"pretrained_cfg": {"crop_pct": -1}}`, "pretrained_cfg.crop_pct"},
 		{configFile, `{"pretrained_cfg": {"crop_mode": 3}}`, "crop_mode"},
 	} {
-		p, _, err := besideOf(t, map[string]string{c.file: c.text})
+		p, _, err := writePreparation(t, map[string]string{c.file: c.text})
 		short := c.text[:min(len(c.text), 100)]
 		if c.want == "" {
 			if err != nil || p.Shorter != 2*maxSide {
@@ -188,7 +188,7 @@ func TestProcessorOfModelType(t *testing.T) {
 		{half + `, "image_processor_type": "ViTImageProcessor"`, "clip", "bilinear", "stretch"},
 		{half, "another", "", "stretch"},
 	} {
-		p, notes, err := besideOf(t, map[string]string{processorFile: "{" + c.text + "}",
+		p, notes, err := writePreparation(t, map[string]string{processorFile: "{" + c.text + "}",
 			configFile: `{"model_type": "` + c.modelType + `"}`})
 		assumed := strings.Contains(strings.Join(notes, " "), "bilinear is assumed")
 		if err != nil || p.Resample != c.resample || p.Fit != c.fit || assumed != (c.resample == "") {

@@ -52,7 +52,7 @@ func (t *Text) parseTransformers(o *object) {
 	f := families()[kind]
 	f.width, f.heads = 512, 8
 	t.setTransformers(part, f, o.file+": model_type "+kind)
-	t.mustBe("vocab", part, "vocab_size")
+	t.require("vocab", part, "vocab_size")
 	t.Length, t.Vocab = min(part.count("max_position_embeddings"), maxSide), part.count("vocab_size")
 	end, pad := part.id("eos_token_id"), part.id("pad_token_id")
 	switch {
@@ -77,7 +77,7 @@ func (o *object) id(name string) int {
 	case v == nil:
 		return -1
 	case !ok || x != float64(int32(x)):
-		o.fail(name, "must be the id of a token")
+		o.setError(name, "must be the id of a token")
 		return -1
 	}
 	return max(0, int(x))
@@ -91,18 +91,18 @@ func (t *Text) parseOpenCLIP(o *object) {
 	}
 	part := model.part("text_cfg", textSection)
 	if part == nil {
-		model.fail("text_cfg", "it is required")
+		model.setError("text_cfg", "it is required")
 		o.err = model.err
 		return
 	}
 	part.check(true)
-	t.setOpenCLIP(part, model.truth("quick_gelu", false), model.source("quick_gelu"))
+	t.setOpenCLIP(part, model.boolean("quick_gelu", false), model.source("quick_gelu"))
 	t.Heads, t.from[heads] = part.count("heads"), part.source("heads")
 	if t.Heads == 0 {
 		t.Heads = 8
 	}
-	t.mustBe("width", part, "width")
-	t.mustBe("depth", part, "layers")
-	t.mustBe("vocab", part, "vocab_size")
+	t.require("width", part, "width")
+	t.require("depth", part, "layers")
+	t.require("vocab", part, "vocab_size")
 	o.err = cmp.Or(o.err, part.err, model.err)
 }

@@ -70,7 +70,7 @@ func families() map[string]family {
 // Read reads what is said about a file of weights by the configuration beside it, both as Weights returns them. An
 // error names the file and the key that cannot be followed.
 func Read(weights, config string) (*Network, error) {
-	p, notes, err := Beside(weights)
+	p, notes, err := ReadPreparation(weights)
 	if err != nil {
 		return nil, err
 	}
@@ -130,8 +130,8 @@ func (o *object) tower(name string) *object {
 	}
 	v.values = maps.Clone(v.values)
 	for key, x := range again.values {
-		if is, ok := v.values[key]; ok && !same(is, x) && tableOf(towerSection)[key].use != ignored {
-			v.fail(key, "it is %s in %s_dict: they must agree", shown(x), name)
+		if is, ok := v.values[key]; ok && !equalJSON(is, x) && tableOf(towerSection)[key].use != useIgnored {
+			v.setError(key, "it is %s in %s_dict: they must agree", formatValue(x), name)
 		}
 		v.values[key] = x
 	}
@@ -158,7 +158,7 @@ func (t *Tower) parseTransformers(o *object, kind string) {
 	if !ok {
 		names := slices.Sorted(maps.Keys(families()))
 		if o.err == nil {
-			o.err = fmt.Errorf("model_type is %s: must be one of %s", escaped(kind), strings.Join(names, ", "))
+			o.err = fmt.Errorf("model_type is %s: must be one of %s", escapeName(kind), strings.Join(names, ", "))
 		}
 		return
 	}
@@ -187,13 +187,13 @@ func (t *Tower) setTransformers(o *object, f family, from string) {
 	for key, what := range map[string]string{"hidden_size": "width", "num_hidden_layers": "depth",
 		"intermediate_size": "hidden", "patch_size": "patch", "num_channels": "channels",
 		"num_register_tokens": "registers"} {
-		t.mustBe(what, o, key)
+		t.require(what, o, key)
 	}
 	if side := o.extent("image_size").square(); side > 0 {
 		t.checks = append(t.checks, check{"side", o.source("image_size"), side})
 	}
 	if o.values["use_gated_mlp"] != nil {
-		gated := map[bool]int{true: 1}[o.truth("use_gated_mlp", false)]
+		gated := map[bool]int{true: 1}[o.boolean("use_gated_mlp", false)]
 		t.checks = append(t.checks, check{"gated", o.source("use_gated_mlp"), gated})
 	}
 	t.setRatio(o)
@@ -214,7 +214,7 @@ func (t *Tower) setAct(o *object, key string) {
 		return
 	}
 	if t.Act = activations()[name]; t.Act == "" {
-		o.fail(key, "must be one of %s", strings.Join(slices.Sorted(maps.Keys(activations())), ", "))
+		o.setError(key, "must be one of %s", strings.Join(slices.Sorted(maps.Keys(activations())), ", "))
 	}
 	t.from[activation] = o.source(key)
 }
@@ -224,7 +224,7 @@ func (t *Tower) setEps(o *object, key string) {
 		return
 	}
 	if t.Eps = o.number(key); !(t.Eps > 0 && t.Eps < 1) {
-		o.fail(key, "must be above 0 and below 1")
+		o.setError(key, "must be above 0 and below 1")
 	}
 	t.from[epsilon] = o.source(key)
 }
@@ -234,12 +234,12 @@ func (t *Tower) setRatio(o *object) {
 		return
 	}
 	if t.ratio, t.ratioFrom = o.number("mlp_ratio"), o.source("mlp_ratio"); !(t.ratio > 0 && t.ratio < 1000) {
-		o.fail("mlp_ratio", "must be above 0 and below 1000")
+		o.setError("mlp_ratio", "must be above 0 and below 1000")
 	}
 }
 
-// mustBe says that the weights must have the number of a key, if it is there.
-func (t *Tower) mustBe(what string, o *object, key string) {
+// require says that the weights must have the number of a key, if it is there.
+func (t *Tower) require(what string, o *object, key string) {
 	if v := o.values[key]; v == 0. && what == "registers" {
 		t.checks = append(t.checks, check{what, o.source(key), 0})
 	} else if n := o.count(key); n > 0 {
@@ -273,7 +273,7 @@ func (t *Tower) setArchitecture(o *object, key, name string) {
 	}
 	a := architectureOf(name)
 	if a == nil {
-		o.fail(key, "this network of timm is not known here, and may compute otherwise than its weights show")
+		o.setError(key, "this network of timm is not known here, and may compute otherwise than its weights show")
 		return
 	}
 	from := o.source(key) + " " + name
@@ -298,7 +298,7 @@ func (t *Tower) parseArgs(o *object) {
 	}
 	for key, what := range map[string]string{"embed_dim": "width", "depth": "depth", "patch_size": "patch",
 		"reg_tokens": "registers", "num_reg_tokens": "registers", "in_chans": "channels", "img_size": "side"} {
-		t.mustBe(what, o, key)
+		t.require(what, o, key)
 	}
 	t.setRatio(o)
 }
@@ -307,13 +307,13 @@ func (t *Tower) parseArgs(o *object) {
 func (t *Tower) parseOpenCLIP(o *object) {
 	model := o.part("model_cfg", modelSection)
 	if model == nil {
-		o.fail("model_cfg", "it is required")
+		o.setError("model_cfg", "it is required")
 		return
 	}
 	model.check(true)
 	v := model.part("vision_cfg", visionSection)
 	if v == nil {
-		model.fail("vision_cfg", "it is required")
+		model.setError("vision_cfg", "it is required")
 		o.err = model.err
 		return
 	}
@@ -321,7 +321,7 @@ func (t *Tower) parseOpenCLIP(o *object) {
 	if name := v.text("timm_model_name"); name != "" {
 		t.setArchitecture(v, "timm_model_name", name)
 		if v.values["timm_proj"] == nil {
-			v.fail("timm_proj", `it must be "none": a projection is not supported`)
+			v.setError("timm_proj", `it must be "none": a projection is not supported`)
 		}
 		t.Pool, t.from[pooling] = v.text("timm_pool"), v.source("timm_pool")
 		if args := v.part("timm_model_kwargs", argsSection); args != nil {
@@ -329,12 +329,12 @@ func (t *Tower) parseOpenCLIP(o *object) {
 			v.err = cmp.Or(v.err, args.err)
 		}
 	} else {
-		t.setOpenCLIP(v, model.truth("quick_gelu", false), model.source("quick_gelu"))
+		t.setOpenCLIP(v, model.boolean("quick_gelu", false), model.source("quick_gelu"))
 		t.perHead, t.from[heads] = cmp.Or(v.count("head_width"), 64), v.source("head_width")
 		t.Pool, t.from[pooling] = v.text("pool_type"), v.source("pool_type")
 		for key, what := range map[string]string{"layers": "depth", "width": "width", "patch_size": "patch",
 			"in_chans": "channels"} {
-			t.mustBe(what, v, key)
+			t.require(what, v, key)
 		}
 	}
 	if side := v.extent("image_size").square(); side > 0 {
@@ -355,7 +355,7 @@ func (t *Tower) setOpenCLIP(o *object, quick bool, quickFrom string) {
 		if part == nil {
 			continue
 		}
-		switch part.rows = (keys{}).with(obeyed, "eps approximate"); kwargs {
+		switch part.rows = (keys{}).with(useObeyed, "eps approximate"); kwargs {
 		case "norm_kwargs":
 			t.setEps(part, "eps")
 		case "act_kwargs":
@@ -363,7 +363,7 @@ func (t *Tower) setOpenCLIP(o *object, quick bool, quickFrom string) {
 			case x == "tanh" && !quick:
 				t.Act, t.from[activation] = nn.GELUTanh, part.source("approximate")
 			case x != "" && x != "none":
-				part.fail("approximate", "must be tanh, without quick_gelu")
+				part.setError("approximate", "must be tanh, without quick_gelu")
 			}
 		}
 		part.check(true)

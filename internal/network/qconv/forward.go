@@ -36,7 +36,7 @@ func (l *Layer) Forward(ws *Workspace, n int, x, y, residual Operand) {
 		return
 	}
 	splits := l.epilogue.Act == nil && l.depth == nil
-	if t := flat(s); l.table.shape != t || (l.table.floats != (x.Bytes == nil)) {
+	if t := asColumn(s); l.table.shape != t || (l.table.floats != (x.Bytes == nil)) {
 		l.table = newTable(s, x.Bytes == nil, splits, l.depth != nil)
 		if l.depth != nil {
 			l.depth.SetTaps(l.table.taps())

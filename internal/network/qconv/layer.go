@@ -57,8 +57,8 @@ type Layer struct {
 // Fits reports whether s can be computed: its sums fit 32 bits.
 func Fits(s *conv.Shape) bool { return s.R*s.S*(s.C/s.Groups) <= qgemm.MaxDepth }
 
-// depthwise reports whether each channel has a filter of its own.
-func depthwise(s *conv.Shape) bool { return s.Groups > 1 && s.Groups == s.C && s.C == s.K }
+// isDepthwise reports whether each channel has a filter of its own.
+func isDepthwise(s *conv.Shape) bool { return s.Groups > 1 && s.Groups == s.C && s.C == s.K }
 
 // New packs the filters w of a convolution, K x R x S x C/Groups. The shape's number of
 // images means nothing.
@@ -70,7 +70,7 @@ func New(s conv.Shape, w []float32, e Epilogue) (*Layer, error) {
 	switch {
 	case !Fits(&s):
 		return nil, fmt.Errorf("qconv: sums of %d products of bytes may not fit 32 bits", s.R*s.S*(s.C/s.Groups))
-	case depthwise(&s) && e.Residual && !e.Unrounded:
+	case isDepthwise(&s) && e.Residual && !e.Unrounded:
 		return nil, fmt.Errorf("qconv: something is added to a depthwise convolution")
 	}
 	if _, n, _ := s.Len(); n != len(w) {
@@ -78,7 +78,7 @@ func New(s conv.Shape, w []float32, e Epilogue) (*Layer, error) {
 	}
 	l := &Layer{shape: s, epilogue: e}
 	l.q, l.unit = quantizeFilters(w, s.K)
-	if depthwise(&s) && !e.Unrounded {
+	if isDepthwise(&s) && !e.Unrounded {
 		l.depth = qgemm.NewDepthFilters(l.q, s.C, s.R*s.S)
 		l.scale, l.shift = make([]float32, s.K), make([]float32, s.K)
 		return l, nil

@@ -181,11 +181,11 @@ func (t *trial) check(tb testing.TB, what string) {
 	tb.Helper()
 	got, want := t.run(tb), t.naive()
 	lo, hi := -float64(t.y.Zero)*t.y.Unit, (255-float64(t.y.Zero))*t.y.Unit
-	if t.y.Bytes == nil && (t.e.Unrounded || !depthwise(&t.s)) {
+	if t.y.Bytes == nil && (t.e.Unrounded || !isDepthwise(&t.s)) {
 		lo, hi = math.Inf(-1), math.Inf(1)
 	}
 	slack := 0.501 * t.y.Unit
-	if t.y.Bytes == nil && (t.e.Unrounded || !depthwise(&t.s)) {
+	if t.y.Bytes == nil && (t.e.Unrounded || !isDepthwise(&t.s)) {
 		slack = 1e-4 * t.y.Unit
 	}
 	for i, v := range got {
@@ -215,7 +215,7 @@ func TestForwardAgreesWithTheDefinition(t *testing.T) {
 				case 2:
 					tr.e.ReLU6, tr.e.Offset, tr.x.Zero = true, nil, 0
 				case 3:
-					tr.e.Residual = !depthwise(&s)
+					tr.e.Residual = !isDepthwise(&s)
 					nx, _, _ := s.Len()
 					tr.x.Bytes, tr.x.Floats = nil, make([]float32, nx)
 					for i := range tr.x.Floats {
@@ -223,11 +223,11 @@ func TestForwardAgreesWithTheDefinition(t *testing.T) {
 					}
 				case 4:
 					tr.y.Bytes = nil
-					if tr.e.Residual = !depthwise(&s); tr.e.Residual {
+					if tr.e.Residual = !isDepthwise(&s); tr.e.Residual {
 						tr.residual.Floats, tr.residual.Bytes = tr.residual.values(), nil
 					}
 				case 5:
-					if !depthwise(&s) {
+					if !isDepthwise(&s) {
 						tr.e.Residual, tr.e.Act = true, double
 					}
 				case 6:

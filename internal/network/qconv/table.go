@@ -31,9 +31,9 @@ type table struct {
 	koff         []int64
 }
 
-// flat is s, for pointwise convolutions as one of single positions in a column, which
+// asColumn is s, for pointwise convolutions as one of single positions in a column, which
 // can be cut anywhere.
-func flat(s conv.Shape) conv.Shape {
+func asColumn(s conv.Shape) conv.Shape {
 	if s.R*s.S == 1 && s.StrideH*s.StrideW == 1 && s.PadH+s.PadW+s.EndH+s.EndW == 0 {
 		s.N, s.H, s.W = 1, s.N*s.H*s.W, 1
 	}
@@ -43,7 +43,7 @@ func flat(s conv.Shape) conv.Shape {
 // newTable cuts a convolution; floats tells that its input is float32, deep that the kernel
 // for depthwise ones computes it.
 func newTable(s conv.Shape, floats, splits, deep bool) table {
-	t := table{shape: flat(s), floats: floats}
+	t := table{shape: asColumn(s), floats: floats}
 	s = t.shape
 	oh, ow := s.OutH(), s.OutW()
 	padded := s.PadH+s.PadW+s.EndH+s.EndW > 0

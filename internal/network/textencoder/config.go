@@ -58,12 +58,12 @@ func (s *shape) padding(dir string, tokens *tokenizer.Tokenizer) error {
 		s.pad = 0
 		return nil
 	}
-	if id, ok := tokens.Pad(); ok {
+	if id, ok := tokens.PadID(); ok {
 		s.pad = id
 	}
 	for _, name := range []string{"special_tokens_map.json", "tokenizer_config.json"} {
 		path := filepath.Join(dir, name)
-		text, err := fileinfo.ReadWithin(path, "a list of special tokens", maxConfig)
+		text, err := fileinfo.ReadAtMost(path, "a list of special tokens", maxConfig)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -108,7 +108,7 @@ func readLogit(f *safetensors.File, each bool) (logit, error) {
 		if t == nil {
 			return 0, false, nil
 		}
-		v, err := t.Finite()
+		v, err := t.FiniteFloat32s()
 		if err == nil && len(v) != 1 {
 			err = fmt.Errorf("it has %d numbers, not 1", len(v))
 		}

@@ -73,7 +73,7 @@ func length(v []float32) float64 {
 
 // TestLogit: SigLIP gives each label a probability of its own, and says so if the weights lack what it takes.
 func TestLogit(t *testing.T) {
-	l := &Labels{Names: []string{"a", "b"}, rows: matrix.Of(2, 2, []float32{1, 0, 0, 1}),
+	l := &Labels{Names: []string{"a", "b"}, rows: matrix.FromSlice(2, 2, []float32{1, 0, 0, 1}),
 		logit: logit{scale: 10, bias: -4, each: true}}
 	got, err := l.Probabilities([]float32{0.6, 0.8})
 	want := []float64{1 / (1 + math.Exp(-2)), 1 / (1 + math.Exp(-4))}

@@ -99,7 +99,7 @@ func (t *Tower) read() error {
 	if err != nil {
 		return err
 	}
-	text, err := fileinfo.ReadWithin(config, "a configuration", maxConfig)
+	text, err := fileinfo.ReadAtMost(config, "a configuration", maxConfig)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func imageWeights(f *safetensors.File) (map[string][]float32, error) {
 	for ours, theirs := range imageNames {
 		for _, name := range theirs {
 			if t := f.Tensor(name); t != nil {
-				v, err := t.Finite()
+				v, err := t.FiniteFloat32s()
 				if err != nil {
 					return nil, err
 				}
@@ -181,7 +181,7 @@ func (r *source) tensor(name string, rows, cols int) []float32 {
 		return nil
 	}
 	var v []float32
-	if v, r.err = t.Finite(); r.err != nil {
+	if v, r.err = t.FiniteFloat32s(); r.err != nil {
 		r.err = fmt.Errorf("the tensor %s: %w", name, r.err)
 	}
 	return v
@@ -221,7 +221,7 @@ func build(f *safetensors.File, s *shape) (*layers, error) {
 		"vocab": int(s.vocab)}); err != nil {
 		return nil, err
 	}
-	if s.heads, _, err = s.said.HeadsOf(l.width); err != nil {
+	if s.heads, _, err = s.said.HeadsForWidth(l.width); err != nil {
 		return nil, err
 	}
 	s.heads = cmp.Or(s.heads, max(1, l.width/64))

@@ -162,7 +162,7 @@ func (t *Tower) Embed(ctx context.Context, texts []string) (*matrix.Dense, error
 func (t *Tower) Cuts(texts []string) (notes []string) {
 	most := t.shape.length
 	for _, text := range texts {
-		if _, whole, err := t.tokens.EncodeCut(t.canonical(text), most); err == nil && whole > most {
+		if _, whole, err := t.tokens.EncodeTruncated(t.canonical(text), most); err == nil && whole > most {
 			notes = append(notes, fmt.Sprintf(
 				"the text %.60q has %d tokens, but the text tower takes %d: the rest is cut off", text, whole, most))
 		}
@@ -224,7 +224,7 @@ func (t *Tower) canonical(text string) string {
 		return text
 	}
 	text = strings.ToLower(text)
-	if t.tokens.Unigram() {
+	if t.tokens.IsUnigram() {
 		text = strings.Map(func(r rune) rune {
 			if strings.ContainsRune(punctuation, r) {
 				return -1

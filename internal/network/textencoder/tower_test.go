@@ -249,12 +249,12 @@ func TestSum(t *testing.T) {
 }
 
 func TestUnit(t *testing.T) {
-	m := matrix.Of(2, 2, []float32{3, 4, 0, -2})
+	m := matrix.FromSlice(2, 2, []float32{3, 4, 0, -2})
 	if err := Unit(m); err != nil || !slices.Equal(m.Data, []float32{0.6, 0.8, 0, -1}) {
 		t.Error(m.Data, err)
 	}
 	for _, v := range []float32{0, float32(math.Inf(1)), float32(math.NaN())} {
-		if err := Unit(matrix.Of(1, 2, []float32{0, v})); err == nil {
+		if err := Unit(matrix.FromSlice(1, 2, []float32{0, v})); err == nil {
 			t.Error(v)
 		}
 	}

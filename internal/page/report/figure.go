@@ -71,7 +71,7 @@ func rawSVG(f Figure) (body string, err error) {
 	if _, err := canvas.WriteTo(&buf); err != nil {
 		return "", err
 	}
-	s := escape.Shown(buf.String())
+	s := escape.Printable(buf.String())
 	start := strings.Index(s, "<svg")
 	if start < 0 {
 		return "", fmt.Errorf("report: drawing %q gave no SVG", f.name())

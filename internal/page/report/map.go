@@ -133,7 +133,7 @@ func (m Map) html(r *renderer) (g.Node, error) {
 	d.At = base64.StdEncoding.EncodeToString(at)
 	d.Names = escapeAll(m.Names)
 	for _, c := range m.Columns {
-		l := mapLabels{Name: escape.Shown(c.Name), Names: escapeAll(c.Names), Colours: []string{}, Shapes: []int{}}
+		l := mapLabels{Name: escape.Printable(c.Name), Names: escapeAll(c.Names), Colours: []string{}, Shapes: []int{}}
 		for k := range c.Names {
 			col, s := classStyle(k, len(c.Names))
 			l.Colours, l.Shapes = append(l.Colours, hexColour(col)), append(l.Shapes, int(s))
@@ -199,14 +199,14 @@ func (m Map) name() string {
 	return fmt.Sprintf("map of %d items", len(m.X))
 }
 
-// escapeAll returns escape.Shown of every string, because JSON keeps the characters that HTML replaces.
+// escapeAll returns escape.Printable of every string, because JSON keeps the characters that HTML replaces.
 func escapeAll(in []string) []string {
 	if in == nil {
 		return nil
 	}
 	out := make([]string, len(in))
 	for i, s := range in {
-		out[i] = escape.Shown(s)
+		out[i] = escape.Printable(s)
 	}
 	return out
 }

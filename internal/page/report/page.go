@@ -89,7 +89,7 @@ func (p Page) HTML() ([]byte, error) {
 	if err := d.node().Render(&b); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	return []byte(escape.Shown(b.String())), nil
+	return []byte(escape.Printable(b.String())), nil
 }
 
 func pageFile(name string) (string, error) {

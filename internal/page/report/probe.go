@@ -53,7 +53,7 @@ func (p pointNum) MarshalJSON() ([]byte, error) {
 }
 
 func (p *probe) curve(name string, c color.NRGBA, quiet bool) *probedCurve {
-	p.curves = append(p.curves, probedCurve{Name: escape.Shown(name), Colour: hexColour(c), Quiet: quiet})
+	p.curves = append(p.curves, probedCurve{Name: escape.Printable(name), Colour: hexColour(c), Quiet: quiet})
 	return &p.curves[len(p.curves)-1]
 }
 
@@ -63,7 +63,7 @@ func (c *probedCurve) add(p *probe, at vg.Point, x, value string) {
 }
 
 func (p *probe) point(at vg.Point, text string) {
-	p.points = append(p.points, probedPoint{pointNum(at.X), pointNum(p.height - float64(at.Y)), escape.Shown(text)})
+	p.points = append(p.points, probedPoint{pointNum(at.X), pointNum(p.height - float64(at.Y)), escape.Printable(text)})
 }
 
 // formatShort writes a value for the text under the pointer.

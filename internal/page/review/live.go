@@ -57,7 +57,7 @@ func Read(path string) (*Saved, error) {
 	const want = "the folder that kindred clean or kindred discover has written"
 	st, err := os.Stat(path)
 	if err != nil {
-		return nil, fileinfo.Want(err, path, want)
+		return nil, fileinfo.WithHint(err, path, want)
 	}
 	if st.IsDir() {
 		path = filepath.Join(path, DataName)
@@ -69,20 +69,20 @@ func Read(path string) (*Saved, error) {
 	}
 	text, err := fileinfo.ReadFile(path)
 	if err != nil {
-		return nil, fileinfo.Want(err, path, want)
+		return nil, fileinfo.WithHint(err, path, want)
 	}
 	bad := func(why error) error {
 		return fmt.Errorf("%s has no data of a page of kindred discover or kindred clean: %w", path, why)
 	}
 	s := &Saved{File: path}
-	if err := strictjson.Loose(text, s); err != nil {
+	if err := strictjson.UnmarshalLoose(text, s); err != nil {
 		return nil, bad(err)
 	}
 	if !keyPattern.MatchString(s.Key) {
 		return nil, bad(fmt.Errorf("its key is %.100q", s.Key))
 	}
 	var d pageData
-	if err := strictjson.Loose(s.Data, &d); err != nil {
+	if err := strictjson.UnmarshalLoose(s.Data, &d); err != nil {
 		return nil, bad(err)
 	}
 	if len(d.Label) != len(d.Paths) {
@@ -106,7 +106,7 @@ func Read(path string) (*Saved, error) {
 // Contents returns the items of the page, and for each card the numbers of the items that it is about.
 func (s *Saved) Contents() (items []Item, cards [][]int, err error) {
 	var d pageData
-	if err := strictjson.Loose(s.Data, &d); err != nil {
+	if err := strictjson.UnmarshalLoose(s.Data, &d); err != nil {
 		return nil, nil, err
 	}
 	return d.contents()

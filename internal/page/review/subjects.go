@@ -139,7 +139,7 @@ func (s *Subjects) furtherColumns() []embedding.Column {
 	out := make([]embedding.Column, len(names))
 	some := false
 	for _, it := range s.Items {
-		box, _ := embedding.Box(it.Region)
+		box, _ := embedding.ParseRegion(it.Region)
 		for k, v := range []int{box.Min.X, box.Min.Y, box.Max.X, box.Max.Y} {
 			text := ""
 			if !box.Empty() {

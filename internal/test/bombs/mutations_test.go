@@ -34,7 +34,7 @@ func newReader(maxPixels int, sandboxed bool) func(file []byte) (hostile.Cost, e
 		const looks = 64
 		n := int64(len(file))
 		cost.Work = int64(ctx.Calls())
-		cost.MostWork = looks + (2*wasm.Work(0, n)+wasm.Work(4*pixels, n))/wasm.Quantum
+		cost.MostWork = looks + (2*wasm.LoopLimit(0, n)+wasm.LoopLimit(4*pixels, n))/wasm.Quantum
 		if !sandboxed {
 			cost.MostWork = looks + pixels + n
 		}

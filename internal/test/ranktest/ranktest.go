@@ -39,8 +39,8 @@ func (r *Rank) Rank() int { return r.rank }
 // Size returns the number of ranks.
 func (r *Rank) Size() int { return r.size }
 
-// All gives every rank the parts of all ranks.
-func (r *Rank) All(part []byte) ([][]byte, error) {
+// AllGather gives every rank the parts of all ranks.
+func (r *Rank) AllGather(part []byte) ([][]byte, error) {
 	if r.Fail != nil {
 		return nil, r.Fail
 	}
@@ -68,8 +68,8 @@ func (r *Rank) Receive(from int, x []float32) error {
 	return nil
 }
 
-// Spread copies the x of rank 0 to all ranks.
-func (r *Rank) Spread(x []float32) error {
+// Broadcast copies the x of rank 0 to all ranks.
+func (r *Rank) Broadcast(x []float32) error {
 	if r.rank > 0 {
 		return r.Receive(0, x)
 	}

@@ -299,7 +299,8 @@ func makeEmbeddings(t *testing.T, dir string) {
 	for _, name := range []string{"L.csv", "Y.csv", "labels.csv"} {
 		writeFile(t, at(name), []byte(table))
 	}
-	e, err := embedding.NewTable(matrix.Of(n, d, rows(1, 0.5)), nil, []embedding.Column{{Name: "label", IDs: labels}})
+	e, err := embedding.NewTable(matrix.FromSlice(n, d, rows(1, 0.5)), nil,
+		[]embedding.Column{{Name: "label", IDs: labels}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -326,7 +326,7 @@ func besideReader(t *testing.T, name string) func(text []byte) error {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		p, _, err := published.Beside(dir)
+		p, _, err := published.ReadPreparation(dir)
 		if err != nil {
 			return err
 		}

@@ -84,7 +84,7 @@ func joins(root *cobra.Command, args []string) bool {
 // finish reports the outcome and ends the other ranks if this one cannot go on.
 func finish(a *app, err error) int {
 	var typed cli.UsageError
-	own, alone := (*run.StoppedError)(nil), (*train.Stopped)(nil)
+	own, alone := (*run.StoppedError)(nil), (*train.StoppedError)(nil)
 	switch {
 	case err == nil:
 		return 0

@@ -123,7 +123,7 @@ func (a *app) follow(f *cli.TrainFlags) (gone func(), err error) {
 	if err != nil {
 		return gone, err
 	}
-	all, err := a.ranks.All(text)
+	all, err := a.ranks.AllGather(text)
 	if err != nil || a.ranks.Rank() == 0 {
 		return gone, err
 	}

@@ -115,7 +115,7 @@ func suggest(word string, names []string) string {
 	if _, key, ok := strings.Cut(word, "."); ok {
 		for _, n := range names {
 			if strings.HasSuffix(n, "."+key) {
-				return enum.Meant(n)
+				return enum.DidYouMean(n)
 			}
 		}
 	}

@@ -66,6 +66,6 @@ func leaveOutRows(l decide.Labelled, out map[int]bool) decide.Labelled {
 			rows, kept.Labels = append(rows, l.X.Row(i)...), append(kept.Labels, c)
 		}
 	}
-	kept.X = matrix.Of(len(kept.Labels), l.X.Cols, rows)
+	kept.X = matrix.FromSlice(len(kept.Labels), l.X.Cols, rows)
 	return kept
 }

@@ -118,7 +118,7 @@ func (f *Folds) FindStrangers(ctx context.Context, by rank.Distance) ([]decide.S
 				values, photos.Labels = append(values, e.X.Row(row)...), append(photos.Labels, labels[p])
 			}
 		}
-		photos.X = matrix.Of(len(photos.Labels), e.X.Cols, values)
+		photos.X = matrix.FromSlice(len(photos.Labels), e.X.Cols, values)
 		found, err := decide.LookUpStrangers(ctx, photos, items, by)
 		if err != nil {
 			return nil, err

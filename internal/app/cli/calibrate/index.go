@@ -83,6 +83,6 @@ func readItems(x *index.Index, dir, column string) (*embedding.Table, error) {
 	if !slices.ContainsFunc(labels, func(l string) bool { return l != "" }) {
 		return nil, fmt.Errorf("no item of %s has a value of %s: a calibration needs classes", dir, column)
 	}
-	return &embedding.Table{X: matrix.Of(len(labels), x.Info().Dim, rows), Files: ids,
+	return &embedding.Table{X: matrix.FromSlice(len(labels), x.Info().Dim, rows), Files: ids,
 		Columns: []embedding.Column{embedding.NewColumn(column, labels)}}, nil
 }

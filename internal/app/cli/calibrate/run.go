@@ -272,7 +272,7 @@ func selectRows(e *run.Embeddings, labels []int64, parts ...*data.Part) (out dec
 			rows, out.Labels = append(rows, e.X.Row(row)...), append(out.Labels, labels[row])
 		}
 	}
-	out.X = matrix.Of(len(out.Labels), e.X.Cols, rows)
+	out.X = matrix.FromSlice(len(out.Labels), e.X.Cols, rows)
 	return out, at
 }
 

@@ -23,7 +23,7 @@ type Split struct {
 // NewSplit divides the photos of a run: those that it trained on, and those that it kept for validation and test. label
 // is the column of labels: "coarse" for the coarser ones, if there are any; anything else for the fine ones. Photos of
 // the test are used only if the validation has too few.
-func NewSplit(sel *data.Selected, label string) *Split {
+func NewSplit(sel *data.Parts, label string) *Split {
 	d := &Split{Train: sel.Train, label: label}
 	saw := make(map[int64]bool)
 	for _, c := range d.Labels(sel.Train) {
@@ -76,7 +76,7 @@ func NewSplit(sel *data.Selected, label string) *Split {
 
 // Labels returns the labels of a part.
 func (d *Split) Labels(p *data.Part) []int64 {
-	if d.label == "coarse" && d.Train.TwoLevels() {
+	if d.label == "coarse" && d.Train.HasTwoLevels() {
 		return p.Label
 	}
 	if ids, _, err := p.Coarse(); d.label == "coarse" && err == nil {

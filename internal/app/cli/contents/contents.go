@@ -169,7 +169,7 @@ func NewWeights(f *safetensors.File) *Weights {
 	out := &Weights{Metadata: f.Meta, Tensors: []Tensor{}}
 	for _, t := range f.Tensors {
 		out.Tensors = append(out.Tensors, Tensor{t.Name, t.DType, t.Shape})
-		if n, err := safetensors.Count(t.Shape); err == nil {
+		if n, err := safetensors.ShapeSize(t.Shape); err == nil {
 			out.Values += int64(n)
 		}
 	}

@@ -59,7 +59,7 @@ func Open(kind string, in io.Reader, out io.Writer) (*Link, error) {
 	l := &Link{in: bufio.NewReaderSize(in, 1<<16), out: out}
 	text, err := l.readText(maxIdentity)
 	if err == nil {
-		err = strictjson.Loose(text, &l.Identity)
+		err = strictjson.UnmarshalLoose(text, &l.Identity)
 	}
 	if err == nil && (l.Kind != kind || l.Name == "" || l.Digest == "") {
 		err = fmt.Errorf("it has kind %q, name %q and digest %q, but kind must be %q and the others a text", l.Kind,
@@ -75,14 +75,14 @@ func Open(kind string, in io.Reader, out io.Writer) (*Link, error) {
 // Check returns an error if the run in a folder has another loss or miner.
 func (l *Link) Check(dir string) error {
 	path := filepath.Join(dir, File)
-	text, err := fileinfo.ReadWithin(path, "the identity of a loss", maxIdentity)
+	text, err := fileinfo.ReadAtMost(path, "the identity of a loss", maxIdentity)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the run in %s has no %s of a program's own: leave it out", dir, l.Kind)
 	} else if err != nil {
 		return err
 	}
 	var was Identity
-	if err := strictjson.Loose(text, &was); err != nil {
+	if err := strictjson.UnmarshalLoose(text, &was); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if was != l.Identity {

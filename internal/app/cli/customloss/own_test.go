@@ -47,7 +47,7 @@ func TestLoss(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, grad := matrix.Of(2, 2, []float32{0.5, 0.25, -1, 2}), matrix.New(2, 2)
+	e, grad := matrix.FromSlice(2, 2, []float32{0.5, 0.25, -1, 2}), matrix.New(2, 2)
 	r, err := obj.Step(context.Background(), e, objective.Batch{Labels: []int64{7, -1}}, grad)
 	if err != nil || r.Value != 2.5 || r.Tuples != 2 || grad.At(0, 0) != 1 || grad.At(0, 1) != -2 ||
 		grad.At(1, 1) != 4 {

@@ -14,7 +14,7 @@ import (
 
 // newSquare are two classes of two points on a line.
 func newSquare() *Batch {
-	return &Batch{X: matrix.Of(4, 1, []float32{0, 1, 3, 5}), Batch: objective.Batch{Labels: []int64{7, 7, 9, 9}},
+	return &Batch{X: matrix.FromSlice(4, 1, []float32{0, 1, 3, 5}), Batch: objective.Batch{Labels: []int64{7, 7, 9, 9}},
 		From: "E.npy"}
 }
 
@@ -73,8 +73,8 @@ func TestProxies(t *testing.T) {
 	}
 	values := func(of ...float32) *Batch {
 		b := newSquare()
-		b.X = matrix.Of(4, 2, []float32{1, 0, 1, 0.1, 0, 1, 0.1, 1})
-		if b.Proxies, err = SelectProxies(&embedding.Table{X: matrix.Of(2, 2, of)}, "P.npy", &o, 2); err != nil {
+		b.X = matrix.FromSlice(4, 2, []float32{1, 0, 1, 0.1, 0, 1, 0.1, 1})
+		if b.Proxies, err = SelectProxies(&embedding.Table{X: matrix.FromSlice(2, 2, of)}, "P.npy", &o, 2); err != nil {
 			t.Fatal(err)
 		}
 		return b
@@ -95,8 +95,8 @@ func TestProxies(t *testing.T) {
 		x    *matrix.Dense
 		want string
 	}{
-		"none":      {"triplet", matrix.Of(2, 2, make([]float32, 4)), "no proxies"},
-		"narrow":    {"proxynca", matrix.Of(2, 1, make([]float32, 2)), "2 numbers"},
+		"none":      {"triplet", matrix.FromSlice(2, 2, make([]float32, 4)), "no proxies"},
+		"narrow":    {"proxynca", matrix.FromSlice(2, 1, make([]float32, 2)), "2 numbers"},
 		"empty":     {"proxynca", matrix.New(0, 2), "2 numbers"},
 		"no matrix": {"proxynca", nil, "2 numbers"},
 	} {

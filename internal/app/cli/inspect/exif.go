@@ -29,7 +29,7 @@ type Camera struct {
 
 // readExif returns nil if no file has such data.
 func readExif(ctx context.Context, d *data.Dataset) (*Exif, error) {
-	photos, err := d.All().Photographs(ctx)
+	photos, err := d.All().EXIF(ctx)
 	if err != nil {
 		return nil, err
 	}

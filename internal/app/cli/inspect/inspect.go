@@ -151,7 +151,7 @@ func Inspect(ctx context.Context, d *data.Dataset, opt Options) (*Report, error)
 // findBursts lists the bursts, the largest first. Sets that are not
 // photos in separate files have none.
 func findBursts(ctx context.Context, d *data.Dataset) ([]Group, string, error) {
-	if !d.Files() || len(d.Columns) == 0 {
+	if !d.HasLocalFiles() || len(d.Columns) == 0 {
 		return nil, "", nil
 	}
 	of, why, err := d.All().FindGroups(ctx)
@@ -231,7 +231,7 @@ func takeFingerprints(ctx context.Context, d *data.Dataset, at []int,
 			return nil, err
 		}
 		for k := range n {
-			if err := prints[lo+k].err; err != nil && data.Ends(err) {
+			if err := prints[lo+k].err; err != nil && data.IsFatal(err) {
 				return nil, err
 			}
 		}

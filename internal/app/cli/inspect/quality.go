@@ -56,7 +56,7 @@ func FindDefects(ctx context.Context, d *data.Dataset, progress func(done, total
 		q.Photos = append(q.Photos, some...)
 	}
 	var together *quality.Bursts
-	if d.Files() && all.Fine != nil {
+	if d.HasLocalFiles() && all.Fine != nil {
 		if together, err = quality.FindBursts(ctx, all, func(i int) string { return splitSide(d, i) }); err != nil {
 			return nil, err
 		}

@@ -39,7 +39,7 @@ func (d *Adder) AddPhotos(ctx context.Context, m *run.Model, set *data.Dataset, 
 	if err != nil {
 		return nil, err
 	}
-	left, read := set.Unread(), len(todo) < set.Len()
+	left, read := set.AllLeftOut(), len(todo) < set.Len()
 	done := 0
 	for p, err := range d.embedPieces(ctx, m, set, todo) {
 		if err != nil {
@@ -130,7 +130,7 @@ func (d *Adder) AddTable(ctx context.Context, t *embedding.Table, root string) e
 // row would lose it. With Update the row replaces the item, unless the ids are only the numbers of rows, as kindred
 // embed wrote them once: then the item may be anything.
 func (d *Adder) checkClash(ctx context.Context, t *embedding.Table) error {
-	numbers := t.Files != nil && t.NumbersItsRows()
+	numbers := t.Files != nil && t.HasRowNumberIDs()
 	if d.Update && !numbers {
 		return nil
 	}

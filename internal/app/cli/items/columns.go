@@ -20,14 +20,14 @@ type Columns struct {
 	used   []bool         // rows that belong to an item
 	table  *embedding.Table
 	values []column
-	unread []embedding.Unread
+	unread []embedding.SkippedColumn
 }
 
 // DescribeUnread returns one line for each column of the file that an index cannot hold.
 func (c *Columns) DescribeUnread() []string { return DescribeUnread(c.unread, c.path) }
 
 // DescribeUnread returns one line for each column of a file that is not read, with the reason.
-func DescribeUnread(columns []embedding.Unread, file string) []string {
+func DescribeUnread(columns []embedding.SkippedColumn, file string) []string {
 	var out []string
 	for _, u := range columns {
 		out = append(out, fmt.Sprintf("%s: the column %s is left out: it is %s", file, u.Name, u.Why))
@@ -138,7 +138,7 @@ func ReadColumns(file string) (*Columns, error) {
 			c.names[t.Item(i).Name()] = i
 		}
 	}
-	c.values, c.unread = labelColumns(t), t.Unread
+	c.values, c.unread = labelColumns(t), t.Skipped
 	return c, nil
 }
 

@@ -15,7 +15,7 @@ import (
 // fileInfo describes the files of photos, by the names of their items.
 type fileInfo struct {
 	facts map[string]mirror.FileRecord
-	exif  map[string]imaging.Photograph
+	exif  map[string]imaging.EXIF
 }
 
 // readFileInfo returns the facts of the samples' files that kindred index sync needs, and their EXIF
@@ -32,8 +32,8 @@ func (d *Adder) readFileInfo(ctx context.Context, p *data.Part) (l fileInfo, err
 	for i := range facts {
 		l.facts[p.Data.ItemName(p.Index[i])] = facts[i]
 	}
-	photos, err := p.Photographs(ctx)
-	l.exif = make(map[string]imaging.Photograph, len(photos))
+	photos, err := p.EXIF(ctx)
+	l.exif = make(map[string]imaging.EXIF, len(photos))
 	for i := range photos {
 		l.exif[p.Data.ItemName(p.Index[i])] = photos[i]
 	}

@@ -15,7 +15,7 @@ func KeepLabelled(t *embedding.Table, strict bool) (kept *embedding.Table, rows 
 	if t.Rows() == 0 {
 		return nil, nil, nil, errors.New("it has no rows")
 	}
-	rows = t.Unlabelled()
+	rows = t.UnlabelledRows()
 	if len(rows) == 0 {
 		return t, nil, nil, nil
 	}
@@ -30,7 +30,7 @@ func KeepLabelled(t *embedding.Table, strict bool) (kept *embedding.Table, rows 
 	case len(rows) == t.Rows():
 		err = fmt.Errorf("no row has a label: %v", one)
 	}
-	return t.Without(rows), rows, []data.LeftOut{one}, err
+	return t.WithoutRows(rows), rows, []data.LeftOut{one}, err
 }
 
 // maxListedRows is the number of rows that a remark lists.

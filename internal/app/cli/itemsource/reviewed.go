@@ -128,14 +128,14 @@ func manifestColumns(d *data.Dataset, judged string) []embedding.Column {
 		}
 		out = append(out, coarse)
 	}
-	if d.Several != nil {
+	if d.MultiLabel != nil {
 		all := embedding.Column{Name: "labels"}
 		for i := range d.Len() {
-			all.Text = append(all.Text, d.Several.Text(i))
+			all.Text = append(all.Text, d.MultiLabel.Text(i))
 		}
 		out = append(out, all)
 	}
-	return append(out, d.Others...)
+	return append(out, d.OtherColumns...)
 }
 
 // chooseSamples returns the samples that a run trains or tests on, with the split of each.
@@ -200,7 +200,7 @@ func FromTable(t *embedding.Table, file, column, root string, strict bool) (*Ite
 	column = of.Columns[0].Name
 	ids, names := of.NamedLabels()
 	r := &Items{X: of.X, LeftOut: left, Subjects: review.Subjects{Labels: ids[0], Names: names[0], Root: root}}
-	t = t.Without(out)
+	t = t.WithoutRows(out)
 	for i := range t.Rows() {
 		r.IDs, r.Rows = append(r.IDs, t.ItemID(i)), append(r.Rows, t.Row(i))
 		if t.Files != nil {

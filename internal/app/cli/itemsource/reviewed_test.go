@@ -117,7 +117,7 @@ func TestIn(t *testing.T) {
 
 // TestNormalize: cosine distances are those of rows of length 1, and dot products are none.
 func TestNormalize(t *testing.T) {
-	r := &Items{X: matrix.Of(1, 2, []float32{3, 4})}
+	r := &Items{X: matrix.FromSlice(1, 2, []float32{3, 4})}
 	if err := r.Normalize(rank.Euclidean); err != nil || r.X.Row(0)[1] != 4 {
 		t.Errorf("%v, %v", r.X.Data, err)
 	}

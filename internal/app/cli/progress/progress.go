@@ -74,8 +74,8 @@ func (b *Bar) Observe(e train.Event) {
 		}
 	case train.EpochEnd:
 		b.clear()
-		if e.Row.Took.Samples > 0 { // without samples, the epoch has no pace
-			b.pace(e.Row.Took.Train/time.Duration(max(e.Steps, 1)), e)
+		if e.Row.Timing.Samples > 0 { // without samples, the epoch has no pace
+			b.pace(e.Row.Timing.Train/time.Duration(max(e.Steps, 1)), e)
 		}
 		b.last = time.Now()
 		fmt.Fprintln(b.w, FormatEpoch(b.name, e))

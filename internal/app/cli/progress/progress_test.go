@@ -120,7 +120,7 @@ func TestPace(t *testing.T) {
 				}
 			}
 			b.Observe(train.Event{Stage: train.EpochEnd, Epoch: epoch, Epochs: 3, Steps: steps,
-				Row: &train.Epoch{Epoch: epoch, Took: train.Took{Train: time.Duration(steps) * time.Minute,
+				Row: &train.Epoch{Epoch: epoch, Timing: train.Timing{Train: time.Duration(steps) * time.Minute,
 					Samples: steps}}})
 		}
 		if n := strings.Count(out.String(), "an epoch takes about"); n != 1 {

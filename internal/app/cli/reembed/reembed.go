@@ -4,8 +4,8 @@
 //
 // Run builds an index of the new vectors in a folder of the index, while the index is searched and changed as before.
 // Then it takes over what has changed meanwhile and switches. It holds the lock of the index only for that; a server
-// that holds the lock is asked for it (lock.Ask). A call that is interrupted leaves the folder, and the next call goes
-// on with it.
+// that holds the lock is asked for it (lock.RequestRelease). A call that is interrupted leaves the folder,
+// and the next call goes on with it.
 package reembed
 
 import (
@@ -135,7 +135,7 @@ func (w *rebuild) rebuildLists(ctx context.Context, old *index.Lists) error {
 
 // replace takes the lock of the index, takes over the last changes, and switches.
 func (w *rebuild) replace(ctx context.Context) error {
-	asked, err := waitForLock(ctx, w, func() (*lock.Held, error) { return lock.Ask(w.dir) })
+	asked, err := waitForLock(ctx, w, func() (*lock.Held, error) { return lock.RequestRelease(w.dir) })
 	if err != nil {
 		return err
 	}

@@ -137,7 +137,7 @@ func checkIndex(t *testing.T, dir string, m *run.Model, before map[string]store.
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !selfmatch.Is(it.Vector, e.X.Row(0)) || !maps.Equal(it.Columns, before[id].Columns) {
+		if !selfmatch.IsSame(it.Vector, e.X.Row(0)) || !maps.Equal(it.Columns, before[id].Columns) {
 			t.Errorf("%s: %v, want %v and %v", id, it, e.X.Row(0), before[id].Columns)
 		}
 	}

@@ -230,7 +230,7 @@ func (p *pass) embedItems(ctx context.Context, ids []string) error {
 		var boxes []image.Rectangle
 		for i := range all {
 			// Intact has found it to be a box.
-			if box, _ := embedding.Box(mirror.Region(all[i].Columns)); !box.Empty() == boxed {
+			if box, _ := embedding.ParseRegion(mirror.Region(all[i].Columns)); !box.Empty() == boxed {
 				some, paths, boxes = append(some, i), append(paths, all[i].Path), append(boxes, box)
 			}
 		}

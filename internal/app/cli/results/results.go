@@ -190,8 +190,9 @@ func readNote(dir string) (note, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(text) == 0 || strictjson.Loose(text, &n) == nil && !slices.ContainsFunc(slices.Collect(maps.Values(n)),
-			func(m noteEntry) bool { return m.By == "" }) {
+		if len(text) == 0 || strictjson.UnmarshalLoose(text, &n) == nil &&
+			!slices.ContainsFunc(slices.Collect(maps.Values(n)),
+				func(m noteEntry) bool { return m.By == "" }) {
 			if n == nil {
 				n = note{}
 			}

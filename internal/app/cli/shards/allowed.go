@@ -94,7 +94,7 @@ func (a Allowed) contains(in *rootfs.Roots, what string) bool {
 		return false
 	}
 	_, err := in.Stat(what)
-	var out *rootfs.Error
+	var out *rootfs.OutsideError
 	return what != "" && !errors.As(err, &out)
 }
 

@@ -84,7 +84,7 @@ func NewSharedDataset(ctx context.Context, m *run.Model, d *data.Dataset, s Sour
 	defer os.RemoveAll(dir)
 	var file string
 	if err = m.Save(dir); err == nil {
-		file, err = runner.Keep(ctx, func(w io.Writer) error { return pack(w, dir) })
+		file, err = runner.Store(ctx, func(w io.Writer) error { return pack(w, dir) })
 	}
 	if err != nil {
 		return nil, fmt.Errorf("storing the network in the queue: %w", err)
@@ -209,7 +209,7 @@ func readShard(b []byte) (shard, []byte, error) {
 	if !ok {
 		return s, nil, fmt.Errorf("a damaged result: no rows")
 	}
-	if err := strictjson.Loose(head, &s); err != nil {
+	if err := strictjson.UnmarshalLoose(head, &s); err != nil {
 		return s, nil, fmt.Errorf("a damaged result: %w", err)
 	}
 	if s.Rows < 0 || s.Cols < 0 || s.Rows != len(s.Pos) ||
@@ -226,7 +226,7 @@ func (s *SharedDataset) joinShards(p *data.Part, list []jobs.Job, results []jobs
 		budget.Product(4, int64(p.Len()), int64(s.dim))); err != nil {
 		return nil, err
 	}
-	e := &run.Embeddings{X: matrix.New(p.Len(), s.dim), Part: p, LeftOut: s.data.Unread()}
+	e := &run.Embeddings{X: matrix.New(p.Len(), s.dim), Part: p, LeftOut: s.data.AllLeftOut()}
 	for i, r := range results {
 		h, rows, err := readShard(r.Output)
 		if err == nil && h.Rows > 0 && h.Cols != s.dim {
@@ -328,7 +328,7 @@ func (k *WorkerKit) openFor(ctx context.Context, t jobs.Task, s embedSet, in *ro
 		return err
 	}
 	m.Config.Data.Strict = s.Strict
-	d, err := k.Open(rootfs.For(ctx, in), s.Data, data.OpenOptions{Home: k.Home, Formats: k.Formats,
+	d, err := k.Open(rootfs.WithRoots(ctx, in), s.Data, data.OpenOptions{Home: k.Home, Formats: k.Formats,
 		Crop: m.Config.Data.Crop, Outside: s.Outside, Unlabelled: true, Distinct: true,
 		Strict: s.Strict})
 	if err != nil {

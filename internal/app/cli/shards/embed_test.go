@@ -23,7 +23,7 @@ func (s *submitOnly) Run(_ context.Context, list []jobs.Job) ([]jobs.Result, err
 }
 
 func (*submitOnly) Forget(context.Context, []jobs.Job) error { return nil }
-func (*submitOnly) Keep(context.Context, func(io.Writer) error) (name string, err error) {
+func (*submitOnly) Store(context.Context, func(io.Writer) error) (name string, err error) {
 	return "", nil
 }
 func (*submitOnly) Open(context.Context, string) (io.ReadCloser, error) { return nil, errOpened }

@@ -84,7 +84,7 @@ func (r *Ranking) Positives(ctx context.Context, queries rank.Set, gallery *rank
 }
 
 func (r *Ranking) storeSet(ctx context.Context, s rank.Set) (string, error) {
-	name, err := r.Runner.Keep(ctx, func(w io.Writer) error { return writeSet(w, s) })
+	name, err := r.Runner.Store(ctx, func(w io.Writer) error { return writeSet(w, s) })
 	if err != nil {
 		return "", fmt.Errorf("storing the embeddings in the queue: %w", err)
 	}
@@ -235,7 +235,7 @@ func readSet(r io.Reader) (rank.Set, error) {
 		return s, fmt.Errorf("no beginning: %w", err)
 	}
 	var h setHead
-	if err := strictjson.Loose(line, &h); err != nil {
+	if err := strictjson.UnmarshalLoose(line, &h); err != nil {
 		return s, err
 	}
 	if h.Rows < 1 || h.Cols < 1 || h.Columns < 1 {

@@ -45,7 +45,7 @@ func TestRanking(t *testing.T) {
 				t.Fatal(err)
 			}
 			k := &WorkerKit{}
-			r := &Ranking{Runner: &jobs.Local{Kinds: k.Kinds(), N: 2, Dir: t.TempDir()}, Rows: 17}
+			r := &Ranking{Runner: &jobs.Local{Kinds: k.Kinds(), Parallel: 2, Dir: t.TempDir()}, Rows: 17}
 			if err := r.Positives(t.Context(), q, gallery, opt, func(v rank.Query) {
 				got = append(got, fmt.Sprint(v))
 			}); err != nil {
@@ -62,7 +62,7 @@ func TestRanking(t *testing.T) {
 // TestRankingFails: an error of a job is the ranking's.
 func TestRankingFails(t *testing.T) {
 	broken := jobs.Kinds{rankKind: func(context.Context, jobs.Task) ([]byte, error) { return []byte{1, 200}, nil }}
-	r := &Ranking{Runner: &jobs.Local{Kinds: broken, N: 1, Dir: t.TempDir()}}
+	r := &Ranking{Runner: &jobs.Local{Kinds: broken, Parallel: 1, Dir: t.TempDir()}}
 	err := r.Positives(t.Context(), randomSet(1, 5), nil, rank.Options{}, func(rank.Query) {})
 	if err == nil || !strings.Contains(err.Error(), "queries 0 to 4: a damaged result") {
 		t.Error(err)

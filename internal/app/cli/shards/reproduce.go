@@ -102,7 +102,7 @@ func (k *WorkerKit) reproduce(ctx context.Context, t jobs.Task) ([]byte, error) 
 			return nil, err
 		}
 	}
-	if _, err := paper.Reproduce(rootfs.For(ctx, in), e, o); err != nil {
+	if _, err := paper.Reproduce(rootfs.WithRoots(ctx, in), e, o); err != nil {
 		return nil, f.saveStopped(ctx, err)
 	}
 	var b bytes.Buffer

@@ -41,7 +41,7 @@ func (k *WorkerKit) trial(ctx context.Context, t jobs.Task) ([]byte, error) {
 	}
 	l := sweep.Local{Dir: dir, Home: k.Home, Formats: k.Formats, Weights: k.Weights,
 		Observe: func(_ string, e train.Event) { f.observe(ctx, e) }}
-	r, err := l.Run(rootfs.For(ctx, in), s)
+	r, err := l.Run(rootfs.WithRoots(ctx, in), s)
 	if err != nil {
 		return nil, f.saveStopped(ctx, err)
 	}

@@ -74,24 +74,26 @@ func (r *definitionReader) document(n ast.Node) {
 	shared := false
 	r.Entries(n, "a document", func(key string, _, _ ast.Node) { shared = shared || key == "datasets" })
 	if shared {
-		r.Fields(n, "what is shared", []yamltext.Field{yamltext.Key("datasets", r.datasets),
-			yamltext.Key("groups", r.groups)})
+		r.Fields(n, "what is shared", []yamltext.Field{yamltext.AnyField("datasets", r.datasets),
+			yamltext.AnyField("groups", r.groups)})
 		return
 	}
 	d := &definition{}
 	r.Fields(n, "an experiment", []yamltext.Field{
-		r.Words("name", &d.Name), r.Words("like", &d.like), r.Words("title", &d.Title), r.Words("source", &d.Source),
-		r.Words("dataset", &d.dataset), r.Words("about", &d.About), r.Words("terms", &d.Terms),
-		r.Words("tuning", &d.Tuning), yamltext.Key("brief", func(n ast.Node) { d.Brief = r.brief(n) }),
-		r.Truth("own", &d.Own), r.Truth("pretrained", &d.Pretrained), r.Words("pretrained_scale", &d.PretrainedScale),
-		r.Count("seeds", &d.Seeds, 1), r.settings("set", &d.Base), r.settings("fast", &d.Fast),
-		yamltext.Key("measures", func(n ast.Node) { d.Measures = r.measures(n) }),
-		yamltext.Key("lower", func(n ast.Node) { d.Lower = r.keys(n, "lower") }),
+		r.StringField("name", &d.Name), r.StringField("like", &d.like), r.StringField("title", &d.Title),
+		r.StringField("source", &d.Source),
+		r.StringField("dataset", &d.dataset), r.StringField("about", &d.About), r.StringField("terms", &d.Terms),
+		r.StringField("tuning", &d.Tuning), yamltext.AnyField("brief", func(n ast.Node) { d.Brief = r.brief(n) }),
+		r.BoolField("own", &d.Own), r.BoolField("pretrained", &d.Pretrained),
+		r.StringField("pretrained_scale", &d.PretrainedScale),
+		r.IntField("seeds", &d.Seeds, 1), r.settings("set", &d.Base), r.settings("fast", &d.Fast),
+		yamltext.AnyField("measures", func(n ast.Node) { d.Measures = r.measures(n) }),
+		yamltext.AnyField("lower", func(n ast.Node) { d.Lower = r.keys(n, "lower") }),
 		d.field("scales", func(n ast.Node) { d.scales = r.scales(n) }),
 		d.field("figure", func(n ast.Node) { d.Sweep = r.figure(n) }),
 		d.field("space", func(n ast.Node) { d.space = r.space(n) }),
-		yamltext.Key("arms", func(n ast.Node) { d.arms = r.arms(n) }),
-		yamltext.Key("row", func(n ast.Node) { d.sampled = r.row(n) }),
+		yamltext.AnyField("arms", func(n ast.Node) { d.arms = r.arms(n) }),
+		yamltext.AnyField("row", func(n ast.Node) { d.sampled = r.row(n) }),
 	})
 	switch {
 	case d.Name == "":
@@ -104,7 +106,7 @@ func (r *definitionReader) document(n ast.Node) {
 
 // field is a field that may be "none".
 func (d *definition) field(name string, read func(n ast.Node)) yamltext.Field {
-	return yamltext.Key(name, func(n ast.Node) {
+	return yamltext.AnyField(name, func(n ast.Node) {
 		if t := n.GetToken(); t != nil && n.Type() == ast.StringType && t.Value == "none" {
 			d.without = append(d.without, name)
 			return
@@ -115,7 +117,7 @@ func (d *definition) field(name string, read func(n ast.Node)) yamltext.Field {
 
 // settings is a field of "section.key: value" lines, read as overrides.
 func (r *definitionReader) settings(name string, to *[]string) yamltext.Field {
-	return yamltext.Key(name, func(n ast.Node) {
+	return yamltext.AnyField(name, func(n ast.Node) {
 		*to = []string{}
 		r.Entries(n, name, func(key string, at, v ast.Node) {
 			if _, after, ok := strings.Cut(key, "."); !ok || after == "" {
@@ -135,7 +137,7 @@ func (r *definitionReader) value(n ast.Node) string {
 		rule := ""
 		r.Entries(n, "a value", func(key string, _, v ast.Node) {
 			if key == "groups" {
-				r.Words(key, &rule).Read(v)
+				r.StringField(key, &rule).Read(v)
 			}
 		})
 		if text, ok := r.into.groups[rule]; ok {
@@ -172,20 +174,20 @@ func (r *definitionReader) oneLine(n ast.Node) string {
 }
 
 func (r *definitionReader) measures(n ast.Node) (out []Measure) {
-	r.Each(n, "measures", func(n ast.Node) {
+	r.EachEntry(n, "measures", func(n ast.Node) {
 		var m Measure
-		r.Fields(n, "a measure", []yamltext.Field{r.Words("key", &m.Key), r.Words("name", &m.Name),
-			r.Words("group", &m.Group)})
+		r.Fields(n, "a measure", []yamltext.Field{r.StringField("key", &m.Key), r.StringField("name", &m.Name),
+			r.StringField("group", &m.Group)})
 		out = append(out, m)
 	})
 	return out
 }
 
 func (r *definitionReader) scales(n ast.Node) (out []likeScale) {
-	r.Each(n, "scales", func(n ast.Node) {
+	r.EachEntry(n, "scales", func(n ast.Node) {
 		var s likeScale
-		r.Fields(n, "a scale", []yamltext.Field{r.Words("name", &s.Name), r.Words("like", &s.like),
-			r.Words("about", &s.About), r.settings("set", &s.Set)})
+		r.Fields(n, "a scale", []yamltext.Field{r.StringField("name", &s.Name), r.StringField("like", &s.like),
+			r.StringField("about", &s.About), r.settings("set", &s.Set)})
 		out = append(out, s)
 	})
 	return out
@@ -193,24 +195,24 @@ func (r *definitionReader) scales(n ast.Node) (out []likeScale) {
 
 func (r *definitionReader) figure(n ast.Node) *Sweep {
 	var s Sweep
-	r.Fields(n, "a figure", []yamltext.Field{r.Words("x", &s.X), r.Words("caption", &s.Caption),
-		yamltext.Key("measures", func(n ast.Node) { s.Measures = r.keys(n, "measures") })})
+	r.Fields(n, "a figure", []yamltext.Field{r.StringField("x", &s.X), r.StringField("caption", &s.Caption),
+		yamltext.AnyField("measures", func(n ast.Node) { s.Measures = r.keys(n, "measures") })})
 	return &s
 }
 
 func (r *definitionReader) brief(n ast.Node) *Brief {
 	var b Brief
-	r.Fields(n, "a brief", []yamltext.Field{r.Words("title", &b.Title), r.Words("with", &b.With),
-		yamltext.Key("measures", func(n ast.Node) { b.Measures = r.keys(n, "measures") }),
-		yamltext.Key("series", func(n ast.Node) { b.Series = r.keys(n, "series") })})
+	r.Fields(n, "a brief", []yamltext.Field{r.StringField("title", &b.Title), r.StringField("with", &b.With),
+		yamltext.AnyField("measures", func(n ast.Node) { b.Measures = r.keys(n, "measures") }),
+		yamltext.AnyField("series", func(n ast.Node) { b.Series = r.keys(n, "series") })})
 	return &b
 }
 
 // keys reads a list of the keys of measures.
 func (r *definitionReader) keys(n ast.Node, what string) (out []string) {
-	r.Each(n, what, func(n ast.Node) {
+	r.EachEntry(n, what, func(n ast.Node) {
 		key := ""
-		r.Words("key", &key).Read(n)
+		r.StringField("key", &key).Read(n)
 		out = append(out, key)
 	})
 	return out
@@ -218,33 +220,35 @@ func (r *definitionReader) keys(n ast.Node, what string) (out []string) {
 
 func (r *definitionReader) space(n ast.Node) *Space {
 	var s Space
-	r.Fields(n, "a space", []yamltext.Field{r.Words("of", &s.Of), r.Words("scale", &s.Scale), r.Words("held", &s.Held),
-		r.Words("kept", &s.Kept), r.settings("set", &s.Set), r.settings("ranges", &s.Ranges),
-		r.Truth("start", &s.Start),
-		yamltext.Key("plan", func(n ast.Node) {
+	r.Fields(n, "a space", []yamltext.Field{r.StringField("of", &s.Of), r.StringField("scale", &s.Scale),
+		r.StringField("held", &s.Held),
+		r.StringField("kept", &s.Kept), r.settings("set", &s.Set), r.settings("ranges", &s.Ranges),
+		r.BoolField("start", &s.Start),
+		yamltext.AnyField("plan", func(n ast.Node) {
 			r.Entries(n, "plan", func(key string, _, v ast.Node) { s.Plan = append(s.Plan, key+": "+r.value(v)) })
 		})})
 	return &s
 }
 
 func (r *definitionReader) arms(n ast.Node) (out []likeArm) {
-	r.Each(n, "arms", func(n ast.Node) {
+	r.EachEntry(n, "arms", func(n ast.Node) {
 		var a likeArm
 		r.Fields(n, "an arm", []yamltext.Field{
-			r.Words("name", &a.Name), r.Words("like", &a.like), r.settings("set", &a.Set),
+			r.StringField("name", &a.Name), r.StringField("like", &a.like), r.settings("set", &a.Set),
 			r.settings("ranges", &a.Ranges), r.settings("start", &a.Start), r.settings("change", &a.Change),
-			r.Words("baseline", &a.Baseline), r.Words("untrained", &a.Untrained), r.Words("tuned", &a.Tuned),
-			r.Words("series", &a.Series), r.Number("at", &a.At),
-			yamltext.Key("published", func(n ast.Node) {
-				r.Each(n, "published", func(n ast.Node) {
+			r.StringField("baseline", &a.Baseline), r.StringField("untrained", &a.Untrained),
+			r.StringField("tuned", &a.Tuned),
+			r.StringField("series", &a.Series), r.FloatField("at", &a.At),
+			yamltext.AnyField("published", func(n ast.Node) {
+				r.EachEntry(n, "published", func(n ast.Node) {
 					v := float64(missing)
 					if _, none := n.(*ast.NullNode); !none {
-						r.Number("published", &v).Read(n)
+						r.FloatField("published", &v).Read(n)
 					}
 					a.Published = append(a.Published, v)
 				})
 			}),
-			yamltext.Key("task", func(n ast.Node) { a.task = r.task(n) }),
+			yamltext.AnyField("task", func(n ast.Node) { a.task = r.task(n) }),
 		})
 		out = append(out, a)
 	})
@@ -255,10 +259,10 @@ func (r *definitionReader) arms(n ast.Node) (out []likeArm) {
 func (r *definitionReader) row(n ast.Node) *UnseenDataset {
 	var s UnseenDataset
 	var draw folderSample
-	r.Fields(n, "a row", []yamltext.Field{r.Words("name", &s.Row), r.settings("set", &s.Set),
-		r.Words("things", &s.Things), r.Words("labels", &s.Labels), r.Truth("photos", &s.Photos),
-		r.Truth("recipes", &s.Recipes),
-		r.Count("each", &draw.each, 1), r.Words("heap", &draw.heap)})
+	r.Fields(n, "a row", []yamltext.Field{r.StringField("name", &s.Row), r.settings("set", &s.Set),
+		r.StringField("things", &s.Things), r.StringField("labels", &s.Labels), r.BoolField("photos", &s.Photos),
+		r.BoolField("recipes", &s.Recipes),
+		r.IntField("each", &draw.each, 1), r.StringField("heap", &draw.heap)})
 	if draw.each > 0 {
 		s.Draw = &draw
 	} else if draw.heap != "" {
@@ -270,8 +274,8 @@ func (r *definitionReader) row(n ast.Node) *UnseenDataset {
 func (r *definitionReader) datasets(n ast.Node) {
 	r.Entries(n, "datasets", func(name string, _, n ast.Node) {
 		d := Dataset{Name: name}
-		r.Fields(n, "a data set", []yamltext.Field{r.Words("title", &d.Title), r.Words("about", &d.About),
-			r.Count("images", &d.Images, 1)})
+		r.Fields(n, "a data set", []yamltext.Field{r.StringField("title", &d.Title), r.StringField("about", &d.About),
+			r.IntField("images", &d.Images, 1)})
 		r.into.datasets[name] = d
 	})
 }
@@ -280,11 +284,11 @@ func (r *definitionReader) datasets(n ast.Node) {
 func (r *definitionReader) groups(n ast.Node) {
 	r.Entries(n, "groups", func(name string, _, n ast.Node) {
 		var labels []string
-		r.Each(n, name, func(n ast.Node) {
+		r.EachEntry(n, name, func(n ast.Node) {
 			var classes []string
-			r.Each(n, "a label of "+name, func(n ast.Node) {
+			r.EachEntry(n, "a label of "+name, func(n ast.Node) {
 				class := ""
-				r.Words("class", &class).Read(n)
+				r.StringField("class", &class).Read(n)
 				classes = append(classes, class)
 			})
 			labels = append(labels, strings.Join(classes, ","))

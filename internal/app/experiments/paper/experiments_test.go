@@ -333,7 +333,7 @@ func TestPhotoPage(t *testing.T) {
 
 func TestFirstClasses(t *testing.T) {
 	set := func(labels ...int64) *embedding.Table {
-		return &embedding.Table{X: matrix.Of(5, 2, []float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}),
+		return &embedding.Table{X: matrix.FromSlice(5, 2, []float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}),
 			Files: []string{"a", "b", "c", "d", "e"}, Columns: []embedding.Column{{Name: "label", IDs: labels}}}
 	}
 	got := firstClasses(set(7, 2, 9, 2, 7), 2)

@@ -17,7 +17,7 @@ const runsDir = "runs"
 
 // RunFolder is the folder of an arm's run with a seed, below the experiment's.
 func RunFolder(arm string, seed uint64) string {
-	return filepath.Join(runsDir, fmt.Sprintf("%s-seed%d", enum.Folder(arm), seed))
+	return filepath.Join(runsDir, fmt.Sprintf("%s-seed%d", enum.FolderName(arm), seed))
 }
 
 // LockFolder makes or finds the folder of an experiment and locks it for this process until it is

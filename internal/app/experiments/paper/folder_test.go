@@ -79,7 +79,7 @@ func TestNoRunReplacesOtherFiles(t *testing.T) {
 	for _, reuse := range [][]string{nil, {o.Dir}} {
 		to := o
 		to.Dir, to.Reuse = t.TempDir(), reuse
-		folder := filepath.Join(to.Dir, runsDir, enum.Folder(e.Arms[0].Name)+"-seed1")
+		folder := filepath.Join(to.Dir, runsDir, enum.FolderName(e.Arms[0].Name)+"-seed1")
 		writeNameFile(t, folder, "mine.txt")
 		if _, err := Reproduce(t.Context(), e, to); err == nil ||
 			!strings.Contains(err.Error(), "holds mine.txt and no "+planFile) {

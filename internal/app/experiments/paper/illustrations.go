@@ -214,7 +214,7 @@ func firstClasses(l *embedding.Table, n int) *embedding.Table {
 			pos = append(pos, i)
 		}
 	}
-	return l.Take(pos)
+	return l.TakeRows(pos)
 }
 
 // album returns the photos of the experiment's data set, or an empty album if the set is missing.

@@ -9,7 +9,7 @@ import (
 
 // importNetwork is the network of a file or folder, read by run.Import unless the caller has read it.
 func importNetwork(ctx context.Context, path string, data run.DataConfig) (*run.Model, error) {
-	path, err := rootfs.Local(ctx, path)
+	path, err := rootfs.LocalCopy(ctx, path)
 	if err != nil {
 		return nil, err
 	}

@@ -57,12 +57,12 @@ func (e *Experiment) runs(ctx context.Context, o Options) ([]*Run, error) {
 	}
 	m := &runCache{e, o}
 	if o.Runner != nil {
-		if _, err := (jobs.Remembering{Memory: m, Runner: o.Runner}).Run(ctx, far); err != nil {
+		if _, err := (jobs.CachedRunner{Cache: m, Runner: o.Runner}).Run(ctx, far); err != nil {
 			return nil, err
 		}
 	}
 	runs := make([]*Run, o.Seeds*len(e.Arms))
-	here := jobs.Remembering{Memory: m, Runner: &jobs.Local{Kinds: jobs.Kinds{Kind: m.train}}}
+	here := jobs.CachedRunner{Cache: m, Runner: &jobs.Local{Kinds: jobs.Kinds{Kind: m.train}}}
 	var g errgroup.Group
 	g.SetLimit(o.Jobs)
 	ctx, stop := context.WithCancelCause(ctx)
@@ -73,7 +73,7 @@ func (e *Experiment) runs(ctx context.Context, o Options) ([]*Run, error) {
 				return context.Cause(ctx)
 			}
 			results, err := here.Run(ctx, []jobs.Job{j})
-			if failed := (*jobs.Failed)(nil); errors.As(err, &failed) {
+			if failed := (*jobs.FailedError)(nil); errors.As(err, &failed) {
 				err = failed.Err // it names the run
 			} else if err == nil {
 				runs[at[i]], err = parseRun(j.Title, results[0].Output)
@@ -113,8 +113,8 @@ func (m *runCache) jobSettings(job jobs.Job) (a *Arm, cfg run.Config, plan, dir 
 	return a, cfg, a.planText(&cfg), filepath.Join(m.o.Dir, RunFolder(a.Name, j.Seed)), nil
 }
 
-// Recall implements jobs.Memory.
-func (m *runCache) Recall(job jobs.Job) ([]byte, error) {
+// Load implements jobs.ResultCache.
+func (m *runCache) Load(job jobs.Job) ([]byte, error) {
 	_, _, plan, dir, err := m.jobSettings(job)
 	if err != nil {
 		return nil, err
@@ -147,8 +147,8 @@ func Result(folder string) ([]byte, error) {
 	return text, err
 }
 
-// Keep implements jobs.Memory.
-func (m *runCache) Keep(job jobs.Job, output []byte) error {
+// Save implements jobs.ResultCache.
+func (m *runCache) Save(job jobs.Job, output []byte) error {
 	_, _, _, dir, err := m.jobSettings(job)
 	if err != nil {
 		return err

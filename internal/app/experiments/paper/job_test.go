@@ -107,7 +107,7 @@ func TestKeptRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := m.Recall(job); out != nil || err != nil {
+	if out, err := m.Load(job); out != nil || err != nil {
 		t.Errorf("of nothing: %s, %v", out, err)
 	}
 	_, _, plan, dir, err := m.jobSettings(job)
@@ -130,12 +130,12 @@ func TestKeptRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := m.Recall(job)
+	out, err := m.Load(job)
 	if err != nil || string(out) != string(want) {
 		t.Fatalf("%s, %v", out, err)
 	}
 	for range 2 {
-		if err := m.Keep(job, out); err != nil {
+		if err := m.Save(job, out); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != string(want) {
@@ -143,17 +143,17 @@ func TestKeptRun(t *testing.T) {
 		}
 		out = []byte(strings.Join(strings.Fields(string(out)), " ")) // on a line
 	}
-	if err := m.Keep(job, []byte("{")); err == nil || !strings.Contains(err.Error(), "a damaged result") {
+	if err := m.Save(job, []byte("{")); err == nil || !strings.Contains(err.Error(), "a damaged result") {
 		t.Error(err)
 	}
-	if _, err := m.Recall(jobs.Job{Kind: Kind, Spec: []byte(`{"experiment":"mnist","arm":"none"}`)}); err == nil ||
+	if _, err := m.Load(jobs.Job{Kind: Kind, Spec: []byte(`{"experiment":"mnist","arm":"none"}`)}); err == nil ||
 		!strings.Contains(err.Error(), "no arm") {
 		t.Error(err)
 	}
 	if err := os.WriteFile(path, []byte("{}"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Recall(job); err == nil || !strings.Contains(err.Error(), "is damaged") {
+	if _, err := m.Load(job); err == nil || !strings.Contains(err.Error(), "is damaged") {
 		t.Error(err)
 	}
 	if _, err := Result(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
@@ -162,7 +162,7 @@ func TestKeptRun(t *testing.T) {
 	if err := writeText(filepath.Join(dir, planFile), plan+"# task: another\n"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Recall(job); err == nil || !strings.Contains(err.Error(), "other settings") {
+	if _, err := m.Load(job); err == nil || !strings.Contains(err.Error(), "other settings") {
 		t.Error(err)
 	}
 }

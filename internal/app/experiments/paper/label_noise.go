@@ -116,7 +116,7 @@ func (m *material) addNoise(ctx context.Context, n labelNoise) (*noisyMaterial, 
 	for i, c := range truth {
 		y[i] = int(c)
 	}
-	noisy, wrong := n.apply(truth, len(classes), detection.LookAlikes(x, y, len(classes), 2), m.cfg.Train.Seed)
+	noisy, wrong := n.apply(truth, len(classes), detection.ConfusableClasses(x, y, len(classes), 2), m.cfg.Train.Seed)
 	out, err := m.withLabels("labels with mistakes", noisy, classes)
 	return &noisyMaterial{out, classes, truth, wrong}, err
 }
@@ -165,10 +165,10 @@ func (s *noisyMaterial) scoreJudges(ctx context.Context, folds []clean.Fold) ([]
 		name  string
 		score []float64
 	}{{"clean", j.Raw}, {"neighbours", neighbours}, {"confident", confident}} {
-		precision, area := detection.Ranked(by.score, s.wrong)
+		precision, area := detection.PrecisionAndArea(by.score, s.wrong)
 		out = append(out, metrics("train", by.name, map[string]float64{"precision": precision, "auroc": area})...)
 	}
-	brier, ece := detection.Reliability(j.Score, s.wrong)
+	brier, ece := detection.CalibrationError(j.Score, s.wrong)
 	return append(out, metrics("train", "score", map[string]float64{"brier": brier, "ece": ece,
 		"share": j.Wrong})...), nil
 }

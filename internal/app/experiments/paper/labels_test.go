@@ -58,7 +58,7 @@ func TestNoise(t *testing.T) {
 	for i, c := range labels {
 		y[i] = int(c)
 	}
-	alike := detection.LookAlikes(x, y, 5, 2)
+	alike := detection.ConfusableClasses(x, y, 5, 2)
 	if !slices.Equal(alike[0], []int{1, 2}) || !slices.Equal(alike[2], []int{1, 3}) {
 		t.Errorf("nearest classes %v", alike)
 	}

@@ -134,7 +134,7 @@ func (s *UnseenDataset) peerTask(r recipe, limit time.Duration, p Peer, plans *c
 }
 
 // write writes the job and the images of its parts, prepared as for m.
-func (j *peerJob) write(ctx context.Context, dir string, m *run.Model, test *data.Part, parts *data.Selected) error {
+func (j *peerJob) write(ctx context.Context, dir string, m *run.Model, test *data.Part, parts *data.Parts) error {
 	pixels, err := imaging.ParseNormalization(m.Config.Data.Pixels)
 	if err != nil {
 		return err
@@ -251,7 +251,7 @@ func (r *peerResult) result() *run.Result {
 			r.Threads)}}
 	for _, e := range r.Epochs {
 		res.History = append(res.History, train.Epoch{Epoch: e.Epoch,
-			Sums:    train.Sums{Steps: e.Steps, Samples: e.Images, Loss: e.Loss * float64(e.Steps)},
+			Totals:  train.Totals{Steps: e.Steps, Samples: e.Images, Loss: e.Loss * float64(e.Steps)},
 			Metrics: metrics("validation", "fine", map[string]float64{"margin": e.Margin})})
 	}
 	return res

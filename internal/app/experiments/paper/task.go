@@ -137,7 +137,7 @@ func firstPerClass(p *data.Part, n int) *data.Part {
 	return p.Subset(keep)
 }
 
-func (m *material) selected() (*data.Selected, error) {
+func (m *material) selected() (*data.Parts, error) {
 	c := &m.cfg.Data
 	return m.set.Select(data.Selection{Label: c.Label, Fine: c.Fine, Split: c.Split, TrainClasses: c.TrainClasses,
 		TestClasses: c.TestClasses, Validation: c.Validation, Fold: c.Fold, Group: c.Group,

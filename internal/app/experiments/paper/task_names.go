@@ -29,10 +29,11 @@ type taskName struct {
 // task reads the name of a task, which must exist.
 func (r *definitionReader) task(n ast.Node) *taskName {
 	var t taskName
-	r.Fields(n, "a task", []yamltext.Field{r.Words("do", &t.do), r.Words("on", &t.on), r.settings("batch", &t.batch),
-		r.Number("share", &t.share), r.Truth("alike", &t.alike), r.Count("folds", &t.folds, 1),
-		r.Words("labels", &t.labels), r.Count("copies", &t.copies, 1), r.Count("quality", &t.quality, 1),
-		r.Number("cut", &t.cut), r.Number("brighter", &t.brighter)})
+	r.Fields(n, "a task", []yamltext.Field{r.StringField("do", &t.do), r.StringField("on", &t.on),
+		r.settings("batch", &t.batch),
+		r.FloatField("share", &t.share), r.BoolField("alike", &t.alike), r.IntField("folds", &t.folds, 1),
+		r.StringField("labels", &t.labels), r.IntField("copies", &t.copies, 1), r.IntField("quality", &t.quality, 1),
+		r.FloatField("cut", &t.cut), r.FloatField("brighter", &t.brighter)})
 	if _, err := t.newTask(); err != nil {
 		r.Fail(n, "%v", err)
 	}

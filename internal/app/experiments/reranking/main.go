@@ -55,7 +55,7 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	flags.StringVar(&s.label, "label", "", "column of labels (default the first)")
 	flags.IntVar(&s.candidates, "candidates", 200, "nearest items to re-rank for each query")
 	flags.TextVar(&s.by, "distance", s.by, "distance: euclidean, cosine, dot")
-	flags.IntVar(&s.n, "n", rerank.ExpandedBy, "alpha query expansion: candidates that expand the query")
+	flags.IntVar(&s.n, "n", rerank.ExpansionSize, "alpha query expansion: candidates that expand the query")
 	flags.Float64Var(&s.alpha, "alpha", rerank.Alpha, "alpha query expansion: power of the cosines")
 	flags.IntVar(&s.k1, "k1", rerank.K1, "k-reciprocal: neighbours that must be mutual")
 	flags.IntVar(&s.k2, "k2", rerank.K2, "k-reciprocal: neighbours that are averaged")

@@ -41,7 +41,7 @@ func TestScoreOf(t *testing.T) {
 
 // Two classes of pairs and one item alone, in a file: the search finds each partner, and the item alone is no query.
 func TestRun(t *testing.T) {
-	x := matrix.Of(5, 2, []float32{1, 0, 1, 0.1, 0, 1, 0.1, 1, -1, -1})
+	x := matrix.FromSlice(5, 2, []float32{1, 0, 1, 0.1, 0, 1, 0.1, 1, -1, -1})
 	table, err := embedding.NewTable(x, []string{"test/a", "test/b", "test/c", "test/d", "train/e"},
 		[]embedding.Column{embedding.NewColumn("kind", []string{"a", "a", "b", "b", "c"})})
 	if err != nil {

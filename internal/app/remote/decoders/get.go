@@ -183,7 +183,7 @@ func unpack(path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: not a gzip file: %w", path, err)
 	}
-	code, err := budget.ReadWithin("the decoder", z, maxModule)
+	code, err := budget.ReadAtMost("the decoder", z, maxModule)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -45,7 +45,7 @@ func TestGet(t *testing.T) {
 		!strings.Contains(err.Error(), "to provide it yourself") {
 		t.Error(err)
 	}
-	if heic.Present() {
+	if heic.IsInstalled() {
 		t.Error("a decoder is there after a failure")
 	}
 	served = compressModule(t, code)
@@ -54,7 +54,7 @@ func TestGet(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(r.Path)
-	if err != nil || !bytes.Equal(got, code) || r.SHA256 != moduleDigest || !heic.Present() {
+	if err != nil || !bytes.Equal(got, code) || r.SHA256 != moduleDigest || !heic.IsInstalled() {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {

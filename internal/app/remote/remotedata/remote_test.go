@@ -397,7 +397,7 @@ func TestShards(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		if d.Layout != "webdataset" || d.Len() != n || d.Files() {
+		if d.Layout != "webdataset" || d.Len() != n || d.HasLocalFiles() {
 			t.Fatalf("%s: %s of %d", what, d.Layout, d.Len())
 		}
 		got, class := d.All(), want.All()

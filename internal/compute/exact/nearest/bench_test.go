@@ -13,7 +13,7 @@ func BenchmarkCosines(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	x, q := random(rng, n, d, 0), random(rng, 64, d, 0)
 	parts := []Part{{X: x, Codes: Encode(exact.Cosine, x, d)}}
-	allowed := [][]uint64{all(n)}
+	allowed := [][]uint64{allRows(n)}
 	for b.Loop() {
 		queries := make([]*Query, 64)
 		for i := range queries {

@@ -33,14 +33,14 @@ type Codes struct {
 	Scale, Half, Slack []float32
 }
 
-// Wide reports whether rows of dimension d are coded in 16 bits.
-func Wide(d int) bool { return quantized.Stored(d) == quantized.Bits16 }
+// IsWide reports whether rows of dimension d are coded in 16 bits.
+func IsWide(d int) bool { return quantized.StoredKind(d) == quantized.Bits16 }
 
 // Padded is the number of rows that n rows take up in whole panels.
 func Padded(n int) int { return quantized.Padded(n) }
 
 // CodeBytes is the size of the codes of n rows of dimension d.
-func CodeBytes(n, d int) int { return quantized.Stored(d).ColumnBytes(n, d) }
+func CodeBytes(n, d int) int { return quantized.StoredKind(d).ColumnBytes(n, d) }
 
 // Blocks is the number of blocks of n rows.
 func Blocks(n int) int { return (n + Block - 1) / Block }
@@ -52,7 +52,7 @@ const SampleRows = 101
 // the space that fits them.
 func Encode(distance exact.Distance, x []float32, d int) *Codes {
 	n := len(x) / d
-	s := Fit(distance, d, n, func(r int) []float32 { return x[r*d : (r+1)*d] })
+	s := FitSpace(distance, d, n, func(r int) []float32 { return x[r*d : (r+1)*d] })
 	return s.Encode(x)
 }
 
@@ -68,7 +68,7 @@ const (
 // same rows give the same codes on any machine.
 func (s *Space) Encode(x []float32) *Codes {
 	d := len(s.Center)
-	n, kind := len(x)/d, quantized.Stored(d)
+	n, kind := len(x)/d, quantized.StoredKind(d)
 	padded := Padded(n)
 	columns := quantized.NewColumns(kind, n, d)
 	c := &Codes{Space: *s, Rows: n, Bytes: columns.Bytes, Ints: columns.Ints, Scale: make([]float32, padded),
@@ -98,10 +98,10 @@ func code(c *quantized.Coder, u []float64, norm float64) quantized.Code {
 	return c.Float64(u)
 }
 
-// Fit chooses the space of n rows of dimension d by SampleRows of them: the center is
+// FitSpace chooses the space of n rows of dimension d by SampleRows of them: the center is
 // the median of each coordinate, and the scale brings their median length to about 1.
 // So a few rows far from all others change neither.
-func Fit(distance exact.Distance, d, n int, row func(r int) []float32) Space {
+func FitSpace(distance exact.Distance, d, n int, row func(r int) []float32) Space {
 	s := Space{Distance: distance, Center: make([]float64, d)}
 	m := min(n, SampleRows)
 	if m == 0 {

@@ -24,7 +24,7 @@ func TestFewAreScored(t *testing.T) {
 				var total int64
 				const asked = 4
 				for range asked {
-					q := &Query{X: random(rng, 1, d, 0), K: 5, Allowed: [][]uint64{all(n)}}
+					q := &Query{X: random(rng, 1, d, 0), K: 5, Allowed: [][]uint64{allRows(n)}}
 					if err := Search(t.Context(), distance, d, parts, []*Query{q}, byRow); err != nil {
 						t.Fatal(err)
 					}
@@ -50,7 +50,7 @@ func TestFewThatCount(t *testing.T) {
 	const d, n = 4, 2 * Block
 	x := random(rand.New(rand.NewPCG(1, 21)), n, d, 0)
 	parts := []Part{{X: x, Codes: Encode(exact.Euclidean, x, d)}}
-	for count, direct := range map[int]bool{1: true, n / few: true, n/few + 1: false} {
+	for count, direct := range map[int]bool{1: true, n / directShare: true, n/directShare + 1: false} {
 		set := make([]uint64, n/64)
 		for i := range count {
 			row := i * (n - 1) / max(count-1, 1)
@@ -68,7 +68,7 @@ func TestFewThatCount(t *testing.T) {
 		}
 	}
 	// A number that is given is not counted again, and of none nothing is looked at.
-	q := &Query{X: make([]float32, d), K: 1, Allowed: [][]uint64{all(n)}, Counts: []int{0}}
+	q := &Query{X: make([]float32, d), K: 1, Allowed: [][]uint64{allRows(n)}, Counts: []int{0}}
 	if err := Search(t.Context(), exact.Euclidean, d, parts, []*Query{q}, byRow); err != nil || len(q.Found) != 0 {
 		t.Errorf("%v, %v", q.Found, err)
 	}
@@ -86,7 +86,7 @@ func TestTies(t *testing.T) {
 	backward := func(a, b Found) int { return byRow(b, a) }
 	for _, k := range []int{1, 3, n/5 - 1, n / 5, n/5 + 2, n, n + 9} {
 		for name, tie := range map[string]func(a, b Found) int{"forward": byRow, "backward": backward} {
-			q := &Query{X: make([]float32, d), K: k, Allowed: [][]uint64{all(n / 2), all(n - n/2)}}
+			q := &Query{X: make([]float32, d), K: k, Allowed: [][]uint64{allRows(n / 2), allRows(n - n/2)}}
 			if err := Search(t.Context(), exact.Euclidean, d, parts, []*Query{q}, tie); err != nil {
 				t.Fatal(err)
 			}
@@ -120,23 +120,23 @@ func TestFit(t *testing.T) {
 		exact.Euclidean: {Center: []float64{2, 10}, Exp: 2},
 		exact.Dot:       {Center: []float64{0.5, 2.5}, Exp: 2, Distance: exact.Dot},
 	} {
-		if got := Fit(distance, 2, 5, rows(x...)); !slices.Equal(got.Center, want.Center) || got.Exp != want.Exp ||
+		if got := FitSpace(distance, 2, 5, rows(x...)); !slices.Equal(got.Center, want.Center) || got.Exp != want.Exp ||
 			got.Distance != distance {
 			t.Errorf("%v: %+v, want %+v", distance, got, want)
 		}
 	}
-	got := Fit(exact.Cosine, 2, 3, rows(3, 4, 0, -7, 10, 0)) // (0.6, 0.8), (0, -1) and (1, 0)
+	got := FitSpace(exact.Cosine, 2, 3, rows(3, 4, 0, -7, 10, 0)) // (0.6, 0.8), (0, -1) and (1, 0)
 	if math.Abs(got.Center[0]-0.6) > 1e-12 || got.Center[1] != 0 || got.Exp != 0 {
 		t.Errorf("cosine: %+v", got)
 	}
-	if got := Fit(exact.Euclidean, 2, 0, nil); len(got.Center) != 2 || got.Exp != 0 {
+	if got := FitSpace(exact.Euclidean, 2, 0, nil); len(got.Center) != 2 || got.Exp != 0 {
 		t.Errorf("of nothing %+v", got)
 	}
-	if got := Fit(exact.Euclidean, 2, 3, rows(5, 5, 5, 5, 5, 5)); got.Exp != 0 || got.Center[0] != 5 {
+	if got := FitSpace(exact.Euclidean, 2, 3, rows(5, 5, 5, 5, 5, 5)); got.Exp != 0 || got.Center[0] != 5 {
 		t.Errorf("of equal rows %+v", got)
 	}
 	var asked []int
-	Fit(exact.Cosine, 1, 10*SampleRows+3, func(r int) []float32 {
+	FitSpace(exact.Cosine, 1, 10*SampleRows+3, func(r int) []float32 {
 		asked = append(asked, r)
 		return []float32{1}
 	})
@@ -159,15 +159,15 @@ func TestSizes(t *testing.T) {
 		}
 	}
 	for d, want := range map[int]bool{1: true, 47: true, 48: false, 1 << 17: false, 1<<17 + 1: true} {
-		if Wide(d) != want {
-			t.Errorf("dimension %d takes 16 bits: %v", d, Wide(d))
+		if IsWide(d) != want {
+			t.Errorf("dimension %d takes 16 bits: %v", d, IsWide(d))
 		}
 	}
 	for _, d := range []int{8, 64} {
 		x := random(rand.New(rand.NewPCG(2, 21)), 40, d, 0)
 		c := Encode(exact.Euclidean, x, d)
 		if c.Rows != 40 || len(c.Scale) != 64 || len(c.Half) != 64 || len(c.Slack) != 64 ||
-			len(c.Bytes)+2*len(c.Ints) != CodeBytes(40, d) || (c.Ints != nil) != Wide(d) {
+			len(c.Bytes)+2*len(c.Ints) != CodeBytes(40, d) || (c.Ints != nil) != IsWide(d) {
 			t.Errorf("dimension %d: %d rows, %d and %d codes of %d bytes", d, c.Rows, len(c.Bytes), len(c.Ints),
 				CodeBytes(40, d))
 		}

@@ -1,5 +1,5 @@
 // Package nearest finds the rows nearest to queries, exactly, in rows that were coded beforehand. It is
-// exact.Best for a fixed gallery and changing queries; the gallery may be in several parts, also in mapped
+// exact.TopK for a fixed gallery and changing queries; the gallery may be in several parts, also in mapped
 // files.
 //
 // In: parts, each its rows as float32 and their Codes, which Encode makes; queries,

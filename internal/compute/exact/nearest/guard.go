@@ -10,8 +10,8 @@ type Guard interface {
 	Rows(lo, hi int) error
 }
 
-// sound reports whether the codes of a block are intact. If not, the queries fail.
-func (s *scan) sound(block int, which []int) bool {
+// isIntact reports whether the codes of a block are intact. If not, the queries fail.
+func (s *scan) isIntact(block int, which []int) bool {
 	if s.part.Guard == nil {
 		return true
 	}
@@ -23,7 +23,7 @@ func (s *scan) sound(block int, which []int) bool {
 	}
 	if err != nil {
 		for _, i := range which {
-			s.placed.spots[i].query.fail(err)
+			s.placed.places[i].query.fail(err)
 		}
 	}
 	return err == nil

@@ -38,11 +38,11 @@ func TestGuard(t *testing.T) {
 			x := random(rand.New(rand.NewPCG(3, 4)), n, d, 0)
 			codes := Encode(exact.Euclidean, x, d)
 			search := func(g Guard, row int, within []Range) *Query {
-				q := &Query{X: x[row*d : (row+1)*d], K: 1, Allowed: [][]uint64{all(n)}}
+				q := &Query{X: x[row*d : (row+1)*d], K: 1, Allowed: [][]uint64{allRows(n)}}
 				if within != nil {
 					q.Within = [][]Range{within}
 				}
-				other := &Query{X: x[:d], K: 3, Allowed: [][]uint64{all(n)}}
+				other := &Query{X: x[:d], K: 3, Allowed: [][]uint64{allRows(n)}}
 				parts := []Part{{X: x, Codes: codes, Guard: g}}
 				if err := Search(t.Context(), exact.Euclidean, d, parts, []*Query{other, q}, byRow); err != nil {
 					t.Fatal(err)
@@ -54,7 +54,7 @@ func TestGuard(t *testing.T) {
 			if q := search(badBlock{3, -1}, in, nil); !errors.Is(q.Err, errBad) || q.Found != nil {
 				t.Errorf("%v, %d: %v, %v", l, d, q.Err, q.Found)
 			}
-			if quantized.Stored(d).Fast() {
+			if quantized.StoredKind(d).IsFast() {
 				if q := search(badBlock{-1, 3}, 7, nil); !errors.Is(q.Err, errBad) || q.Found != nil {
 					t.Errorf("%v, %d, codes: %v, %v", l, d, q.Err, q.Found)
 				}

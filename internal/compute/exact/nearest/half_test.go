@@ -17,7 +17,7 @@ func TestHalvesAreBelow(t *testing.T) {
 	for i := range x {
 		x[i] = float32(rng.NormFloat64()) * float32(math.Ldexp(1, i%d)) // coordinates of many sizes
 	}
-	s := Fit(exact.Euclidean, d, n, func(r int) []float32 { return x[r*d : (r+1)*d] })
+	s := FitSpace(exact.Euclidean, d, n, func(r int) []float32 { return x[r*d : (r+1)*d] })
 	u := make([]float64, d)
 	for r := range n {
 		norm, half := s.place(u, x[r*d:(r+1)*d])

@@ -44,7 +44,7 @@ func byLoop(distance exact.Distance, x []float32, g *matrix.Dense, k int) []Foun
 		case exact.Euclidean:
 			f.Score = -square
 		case exact.Cosine:
-			f.Score = cosine.Of(x, g.Row(r))
+			f.Score = cosine.Similarity(x, g.Row(r))
 		}
 		out = append(out, f)
 	}
@@ -86,7 +86,7 @@ func checkSearches(t *testing.T, what string, distance exact.Distance, g, q *mat
 	parts := []Part{{X: g.Data, Codes: Encode(distance, g.Data, g.Cols)}}
 	var queries []*Query
 	for i := range q.Rows {
-		queries = append(queries, &Query{X: q.Row(i), K: most, Allowed: [][]uint64{all(g.Rows)}})
+		queries = append(queries, &Query{X: q.Row(i), K: most, Allowed: [][]uint64{allRows(g.Rows)}})
 	}
 	if err := Search(t.Context(), distance, g.Cols, parts, queries, byRow); err != nil {
 		t.Fatalf("%s: %v", what, err)
@@ -135,7 +135,8 @@ func TestEqualCosinesGoByRow(t *testing.T) {
 		parts := []Part{{X: g.Data[:half], Codes: Encode(exact.Cosine, g.Data[:half], c.d)}, {X: g.Data[half:]}}
 		var queries []*Query
 		for i := range q.Rows {
-			queries = append(queries, &Query{X: q.Row(i), K: k, Allowed: [][]uint64{all(c.n / 2), all(c.n - c.n/2)}})
+			queries = append(queries, &Query{X: q.Row(i), K: k,
+				Allowed: [][]uint64{allRows(c.n / 2), allRows(c.n - c.n/2)}})
 		}
 		if err := Search(t.Context(), exact.Cosine, c.d, parts, queries, byRow); err != nil {
 			t.Fatal(err)
@@ -170,8 +171,8 @@ func TestSearchesOfWhatIsNotFinite(t *testing.T) {
 				!strings.Contains(err.Error(), "row 2 of the query embeddings") {
 				t.Errorf("d %d, %v: error %v", d, bad, err)
 			}
-			query := &Query{X: x.Row(2), K: 3, Allowed: [][]uint64{all(60)}}
-			other := &Query{X: x.Row(0), K: 3, Allowed: [][]uint64{all(60)}}
+			query := &Query{X: x.Row(2), K: 3, Allowed: [][]uint64{allRows(60)}}
+			other := &Query{X: x.Row(0), K: 3, Allowed: [][]uint64{allRows(60)}}
 			parts := []Part{{X: g.Data, Codes: codes}}
 			if err := Search(t.Context(), exact.Euclidean, d, parts, []*Query{query, other}, byRow); err != nil {
 				t.Fatal(err)

@@ -18,8 +18,8 @@ import (
 
 func byRow(a, b Found) int { return cmp.Or(cmp.Compare(a.Part, b.Part), cmp.Compare(a.Row, b.Row)) }
 
-// all is the set of n rows.
-func all(n int) []uint64 {
+// allRows is the set of n rows.
+func allRows(n int) []uint64 {
 	out := make([]uint64, (n+63)/64)
 	for i := range n {
 		out[i>>6] |= 1 << (i & 63)
@@ -33,7 +33,7 @@ func same(distance exact.Distance, d int, got, want []Found) bool {
 	return slices.EqualFunc(got, want, func(a, b Found) bool {
 		slack := 0.0
 		if distance == exact.Cosine {
-			slack = cosine.Slack(d)
+			slack = cosine.ErrorBound(d)
 		}
 		return a.Part == b.Part && a.Row == b.Row && (a.Score == b.Score || math.Abs(a.Score-b.Score) <= slack)
 	})
@@ -47,7 +47,7 @@ func naive(distance exact.Distance, d int, parts []Part, q *Query) []Found {
 			if q.allows(int32(p), r) {
 				s := score(distance, q.X, parts[p].X[r*d:(r+1)*d], quantized.InverseNorm(q.X))
 				if distance == exact.Cosine {
-					s = cosine.Of(q.X, parts[p].X[r*d:(r+1)*d])
+					s = cosine.Similarity(q.X, parts[p].X[r*d:(r+1)*d])
 				}
 				out = append(out, Found{int32(p), int32(r), s})
 			}
@@ -121,7 +121,7 @@ func testSearch(t *testing.T) {
 			}
 			share := rng.IntN(3)
 			for _, p := range parts {
-				set := all(len(p.X) / d)
+				set := allRows(len(p.X) / d)
 				for i := range set {
 					switch share {
 					case 1:
@@ -170,7 +170,7 @@ func TestOutliersAreNoBurden(t *testing.T) {
 				for j := range v {
 					v[j] *= 1 + 0.1*float32(rng.NormFloat64())
 				}
-				q := &Query{X: v, K: 5, Allowed: [][]uint64{all(n)}}
+				q := &Query{X: v, K: 5, Allowed: [][]uint64{allRows(n)}}
 				if err := Search(t.Context(), distance, d, parts, []*Query{q}, byRow); err != nil {
 					t.Fatal(err)
 				}
@@ -197,8 +197,8 @@ func TestWithin(t *testing.T) {
 			some[i>>6] |= 1 << (i & 63)
 		}
 	}
-	full := &Query{X: x[:d], K: 200, Allowed: [][]uint64{all(n)}}
-	within := &Query{X: x[:d], K: 200, Allowed: [][]uint64{all(n)},
+	full := &Query{X: x[:d], K: 200, Allowed: [][]uint64{allRows(n)}}
+	within := &Query{X: x[:d], K: 200, Allowed: [][]uint64{allRows(n)},
 		Within: [][]Range{{{Block + 7, Block + 9}, {3*Block + 1, 5 * Block}}}}
 	if err := Search(t.Context(), exact.Euclidean, d, parts, []*Query{full, within}, byRow); err != nil {
 		t.Fatal(err)
@@ -216,10 +216,10 @@ func TestSearchStops(t *testing.T) {
 	x := random(rand.New(rand.NewPCG(5, 6)), 100*Block, 3, 0)
 	parts := []Part{{X: x, Codes: Encode(exact.Dot, x, 3)}}
 	ctxtest.CheckStops(t, 5, func(ctx context.Context) error {
-		q := &Query{X: x[:3], K: 5, Allowed: [][]uint64{all(100 * Block)}}
+		q := &Query{X: x[:3], K: 5, Allowed: [][]uint64{allRows(100 * Block)}}
 		return Search(ctx, exact.Dot, 3, parts, []*Query{q}, byRow)
 	})
-	gone := &Query{X: x[:3], K: 5, Allowed: [][]uint64{all(100 * Block)}, Done: func() bool { return true }}
+	gone := &Query{X: x[:3], K: 5, Allowed: [][]uint64{allRows(100 * Block)}, Done: func() bool { return true }}
 	if err := Search(t.Context(), exact.Dot, 3, parts, []*Query{gone}, byRow); err != nil || len(gone.Found) > 0 {
 		t.Error(err, gone.Found)
 	}

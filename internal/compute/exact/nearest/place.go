@@ -9,8 +9,8 @@ import (
 	"github.com/kindred-ml/kindred/internal/compute/exact/quantized"
 )
 
-// spot is the place of a query in the space of a part, with the error of rounding it.
-type spot struct {
+// queryPlace is the place of a query in the space of a part, with the error of rounding it.
+type queryPlace struct {
 	query *Query
 	// The score of a row in the space is unit times the exact one, plus shift.
 	unit, shift float64
@@ -23,28 +23,28 @@ type spot struct {
 	row   quantized.Row
 }
 
-// placed is queries in the space of a part.
-type placed struct {
-	spots   []spot // those of like reach together
-	all     []int  // 0, 1, ...
+// placedQueries is queries in the space of a part.
+type placedQueries struct {
+	places  []queryPlace // those of like reach together
+	all     []int        // 0, 1, ...
 	far     []*Query
 	kind    quantized.Kind     // of products: the codes', or Float32
 	rows    *quantized.Rows    // all spots
 	columns *quantized.Columns // the part's codes
 }
 
-// placeAll places queries. Those too far away from the part's rows for float32 are left
+// placeQueries places queries. Those too far away from the part's rows for float32 are left
 // out and listed.
-func (c *Codes) placeAll(queries []*Query) *placed {
+func (c *Codes) placeQueries(queries []*Query) *placedQueries {
 	d := len(c.Center)
-	stored := quantized.Stored(d)
-	p := &placed{kind: stored, columns: quantized.StoredColumns(d, c.Bytes, c.Ints)}
-	if !stored.Fast() {
+	stored := quantized.StoredKind(d)
+	p := &placedQueries{kind: stored, columns: quantized.StoredColumns(d, c.Bytes, c.Ints)}
+	if !stored.IsFast() {
 		p.kind = quantized.Float32
 	}
 	v, coder := make([]float64, d), quantized.NewCoder(p.kind, d)
 	for _, q := range queries {
-		s, norm := c.spot(v, q)
+		s, norm := c.placeQuery(v, q)
 		if !(norm <= farAway) {
 			p.far = append(p.far, q)
 			continue
@@ -57,20 +57,20 @@ func (c *Codes) placeAll(queries []*Query) *placed {
 			r = code(coder, v, norm)
 		}
 		s.scale, s.row, s.reach = r.Unit, coder.Clone(), stored.Reach(norm, r.Loss)
-		p.spots = append(p.spots, s)
+		p.places = append(p.places, s)
 	}
-	slices.SortStableFunc(p.spots, func(a, b spot) int { return cmp.Compare(a.reach, b.reach) })
-	p.rows = quantized.NewRows(p.kind, len(p.spots), d)
-	for i := range p.spots {
+	slices.SortStableFunc(p.places, func(a, b queryPlace) int { return cmp.Compare(a.reach, b.reach) })
+	p.rows = quantized.NewRows(p.kind, len(p.places), d)
+	for i := range p.places {
 		p.all = append(p.all, i)
-		p.rows.Put(i, &p.spots[i].row)
+		p.rows.Put(i, &p.places[i].row)
 	}
 	return p
 }
 
-// spot writes a query's place to v and returns its spot, as far as it does not depend on codes.
-func (c *Codes) spot(v []float64, q *Query) (s spot, norm float64) {
-	s = spot{query: q, unit: 1, exact: 0x1p-50 * float64(len(v)+16)}
+// placeQuery writes a query's place to v and returns its spot, as far as it does not depend on codes.
+func (c *Codes) placeQuery(v []float64, q *Query) (s queryPlace, norm float64) {
+	s = queryPlace{query: q, unit: 1, exact: 0x1p-50 * float64(len(v)+16)}
 	if c.Distance == exact.Euclidean {
 		f := math.Ldexp(1, -c.Exp)
 		for j, x := range q.X {
@@ -92,13 +92,13 @@ func (c *Codes) spot(v []float64, q *Query) (s spot, norm float64) {
 	return s, norm
 }
 
-// look returns the score that a row must reach in the space to count, before its
+// minScore returns the score that a row must reach in the space to count, before its
 // own slack times the spot's reach is added.
-func (s *spot) look(floor float64) float32 {
+func (s *queryPlace) minScore(floor float64) float32 {
 	if math.IsInf(floor, -1) {
 		return -math.MaxFloat32
 	}
 	lo := floor*s.unit + s.shift
 	parts := math.Abs(floor*s.unit) + math.Abs(s.shift) + s.length
-	return quantized.Below(min(lo-roundings*math.Abs(lo)-s.exact*parts-1e-30, math.MaxFloat32))
+	return quantized.RoundDown(min(lo-roundings*math.Abs(lo)-s.exact*parts-1e-30, math.MaxFloat32))
 }

@@ -25,23 +25,23 @@ func TestReachOfQueries(t *testing.T) {
 	for _, level := range []simd.Level{simd.Generic, simd.AVX2, simd.AVX512} {
 		restore := simd.Force(level)
 		for _, distance := range []exact.Distance{exact.Euclidean, exact.Cosine, exact.Dot} {
-			space := Fit(distance, d, len(rows), func(r int) []float32 { return rows[r] })
+			space := FitSpace(distance, d, len(rows), func(r int) []float32 { return rows[r] })
 			c := &Codes{Space: space}
 			query := &Query{X: rows[3], K: 1, inverse: quantized.InverseNorm(rows[3])}
-			p := c.placeAll([]*Query{query})
-			kind := quantized.Stored(d)
-			if !kind.Fast() {
+			p := c.placeQueries([]*Query{query})
+			kind := quantized.StoredKind(d)
+			if !kind.IsFast() {
 				kind = quantized.Float32
 			}
 			v := make([]float64, d)
-			_, norm := c.spot(v, query)
+			_, norm := c.placeQuery(v, query)
 			loss := quantized.FloatLoss(norm, d)
 			if kind != quantized.Float32 {
 				loss = code(quantized.NewCoder(kind, d), v, norm).Loss
 			}
-			want := quantized.Stored(d).Reach(norm, loss)
-			if p.kind != kind || len(p.spots) != 1 || math.Abs(p.spots[0].reach-want) > 1e-12*want {
-				t.Errorf("%v, %v: kind %d, reach %g, want %d and %g", level, distance, p.kind, p.spots[0].reach, kind,
+			want := quantized.StoredKind(d).Reach(norm, loss)
+			if p.kind != kind || len(p.places) != 1 || math.Abs(p.places[0].reach-want) > 1e-12*want {
+				t.Errorf("%v, %v: kind %d, reach %g, want %d and %g", level, distance, p.kind, p.places[0].reach, kind,
 					want)
 			}
 		}
@@ -56,16 +56,16 @@ func TestLook(t *testing.T) {
 	for _, c := range []struct{ unit, shift, length, floor, lo, parts float64 }{
 		{0.5, -4, 2, 10, 1, 11}, {0.5, 4, 0, -10, -1, 9}, {2, 3, 1, 8, 19, 20}, {1, 0, 0, 0, 0, 0},
 	} {
-		s := spot{unit: c.unit, shift: c.shift, length: c.length, exact: 0x1p-6}
+		s := queryPlace{unit: c.unit, shift: c.shift, length: c.length, exact: 0x1p-6}
 		want := c.lo - roundings*math.Abs(c.lo) - 0x1p-6*c.parts - 1e-30
-		if got := s.look(c.floor); got != quantized.Below(want) {
+		if got := s.minScore(c.floor); got != quantized.RoundDown(want) {
 			t.Errorf("%+v: %g, want %g", c, got, want)
 		}
 	}
-	s := spot{unit: 1, exact: 0x1p-6}
+	s := queryPlace{unit: 1, exact: 0x1p-6}
 	for floor, want := range map[float64]float32{-inf: -math.MaxFloat32, 1e300: math.MaxFloat32,
 		-1e300: -math.MaxFloat32} {
-		if got := s.look(floor); got != want {
+		if got := s.minScore(floor); got != want {
 			t.Errorf("a floor of %g: %g, want %g", floor, got, want)
 		}
 	}
@@ -91,7 +91,7 @@ func TestAllows(t *testing.T) {
 func TestLengthsAtTheEnds(t *testing.T) {
 	for norm, coded16 := range map[float64]bool{shortest: true, math.Nextafter(shortest, 0): false,
 		math.Nextafter(longest, 0): true, longest: false} {
-		coder := quantized.NewCoder(quantized.Stored(1), 1)
+		coder := quantized.NewCoder(quantized.StoredKind(1), 1)
 		if c := code(coder, []float64{norm}, norm); (c.Loss < norm/100) != coded16 || c.Loss > norm {
 			t.Errorf("a row of length %g loses %g", norm, c.Loss)
 		}
@@ -99,7 +99,7 @@ func TestLengthsAtTheEnds(t *testing.T) {
 	c := &Codes{Space: Space{Center: []float64{0}}}
 	for norm, far := range map[float32]int{farAway: 0, math.Nextafter32(farAway, farAway*2): 1} {
 		q := &Query{X: []float32{norm}, K: 1, inverse: 1 / float64(norm)}
-		if p := c.placeAll([]*Query{q}); len(p.far) != far || len(p.spots) != 1-far {
+		if p := c.placeQueries([]*Query{q}); len(p.far) != far || len(p.places) != 1-far {
 			t.Errorf("%d queries of length %g are far away, want %d", len(p.far), norm, far)
 		}
 	}
@@ -111,7 +111,7 @@ func TestExactGrantsRoundings(t *testing.T) {
 	for _, d := range []int{1, 8, 64, 1000} {
 		c := &Codes{Space: Space{Center: make([]float64, d)}}
 		x := make([]float32, d)
-		if s, _ := c.spot(make([]float64, d), &Query{X: x}); s.exact < float64(d+8)*0x1p-52 || s.exact > 1e-6 {
+		if s, _ := c.placeQuery(make([]float64, d), &Query{X: x}); s.exact < float64(d+8)*0x1p-52 || s.exact > 1e-6 {
 			t.Errorf("dimension %d: %g", d, s.exact)
 		}
 	}

@@ -73,7 +73,7 @@ func Search(ctx context.Context, distance exact.Distance, d int, parts []Part, q
 		q.inverse = quantized.InverseNorm(q.X)
 		q.slack = 0
 		if distance == exact.Cosine && q.inverse > 0 { // a query of zeros has cosine 0 with all rows
-			q.slack = cosine.Slack(d)
+			q.slack = cosine.ErrorBound(d)
 		}
 		q.list = make([]Found, 0, q.K+max(16, q.K/2))
 		q.floor.Store(math.Float64bits(math.Inf(-1)))
@@ -87,7 +87,7 @@ func Search(ctx context.Context, distance exact.Distance, d int, parts []Part, q
 	}
 	var fault firstError
 	par.For(len(queries), 1, func(lo, _ int) {
-		fault.note(mappedfile.Touch(func() { queries[lo].settle(parts, tie) }))
+		fault.note(mappedfile.Access(func() { queries[lo].keepNearest(parts, tie) }))
 	})
 	return fault.err
 }
@@ -106,7 +106,7 @@ func (f *firstError) note(err error) {
 	}
 }
 
-func (q *Query) lowest() float64 { return math.Float64frombits(q.floor.Load()) }
+func (q *Query) scoreFloor() float64 { return math.Float64frombits(q.floor.Load()) }
 
 // count is the number of rows of a part that count.
 func (q *Query) count(part int32) int {
@@ -126,9 +126,9 @@ func (q *Query) allows(part int32, row int) bool {
 	return row>>6 < len(set) && set[row>>6]>>(row&63)&1 != 0
 }
 
-// take adds a row with its score.
-func (q *Query) take(f Found) {
-	if f.Score < q.lowest() {
+// addFound adds a row with its score.
+func (q *Query) addFound(f Found) {
+	if f.Score < q.scoreFloor() {
 		return
 	}
 	q.mu.Lock()
@@ -152,8 +152,8 @@ func (q *Query) prune() {
 	}
 }
 
-// settle keeps the K nearest.
-func (q *Query) settle(parts []Part, tie func(a, b Found) int) {
+// keepNearest keeps the K nearest.
+func (q *Query) keepNearest(parts []Part, tie func(a, b Found) int) {
 	if q.Err != nil {
 		q.Found, q.list = nil, nil
 		return
@@ -169,14 +169,14 @@ func (q *Query) settle(parts []Part, tie func(a, b Found) int) {
 	}
 	slices.SortFunc(q.list, order)
 	if q.slack > 0 {
-		q.settleCosines(parts, order)
+		q.roundCosines(parts, order)
 	}
 	q.Found, q.list = q.list[:min(q.K, len(q.list))], nil
 }
 
-// settleCosines rounds the cosines once that are so close that rounding may have changed their order,
+// roundCosines rounds the cosines once that are so close that rounding may have changed their order,
 // and those that may be 1 or -1.
-func (q *Query) settleCosines(parts []Part, order func(a, b Found) int) {
+func (q *Query) roundCosines(parts []Part, order func(a, b Found) int) {
 	list := slices.Clone(q.list)
 	items := make([]exact.Item, len(list)) // whose rows are places in the list
 	for k, f := range list {
@@ -191,21 +191,21 @@ func (q *Query) settleCosines(parts []Part, order func(a, b Found) int) {
 		f.Score = it.Score
 		return f
 	}
-	settle := func(it *exact.Item) { it.Score, it.Settled = cosine.Of(q.X, row(it)), true }
+	settle := func(it *exact.Item) { it.Score, it.IsFinal = cosine.Similarity(q.X, row(it)), true }
 	exact.SortClose(items, q.K, q.slack, settle,
-		func(a, b *exact.Item) bool { return cosine.Parallel(row(a), row(b)) },
+		func(a, b *exact.Item) bool { return cosine.IsParallel(row(a), row(b)) },
 		func(a, b exact.Item) int { return order(found(a), found(b)) })
 	for k := range items[:min(q.K, len(items))] {
-		if it := &items[k]; !it.Settled && exact.Extreme(it.Score, q.slack) {
+		if it := &items[k]; !it.IsFinal && exact.IsExtreme(it.Score, q.slack) {
 			settle(it)
 		}
 		q.list[k] = found(items[k])
 	}
 }
 
-// few is the share of a part's rows, as its denominator, up to which scoring the
+// directShare is the share of a part's rows, as its denominator, up to which scoring the
 // rows that count one by one costs less than the scan of all.
-const few = 32
+const directShare = 32
 
 // scan is the part of a pass that goes over one part.
 type scan struct {
@@ -215,7 +215,7 @@ type scan struct {
 	part     *Part
 	queries  []*Query
 	tiles    *sync.Pool
-	placed   *placed // those that go over the codes
+	placed   *placedQueries // those that go over the codes
 }
 
 // run shows the queries the rows of the part.
@@ -229,7 +229,7 @@ func (s *scan) run(ctx context.Context) error {
 		count := q.count(s.at)
 		switch {
 		case count == 0:
-		case s.part.Codes == nil || count*few <= n:
+		case s.part.Codes == nil || count*directShare <= n:
 			direct = append(direct, q)
 		default:
 			coded = append(coded, q)
@@ -237,19 +237,19 @@ func (s *scan) run(ctx context.Context) error {
 	}
 	var fault firstError
 	if len(coded) > 0 {
-		s.placed = s.part.Codes.placeAll(coded)
+		s.placed = s.part.Codes.placeQueries(coded)
 		direct = append(direct, s.placed.far...)
 	}
 	err := par.ForContext(ctx, len(direct), 1, func(lo, _ int) {
-		fault.note(mappedfile.Touch(func() { s.direct(direct[lo]) }))
+		fault.note(mappedfile.Access(func() { s.scoreAll(direct[lo]) }))
 	})
-	if err != nil || fault.err != nil || s.placed == nil || len(s.placed.spots) == 0 {
+	if err != nil || fault.err != nil || s.placed == nil || len(s.placed.places) == 0 {
 		return cmp.Or(err, fault.err)
 	}
 	const grain = 16 // blocks
-	lists := s.placed.lists(s.at, Blocks(n))
+	lists := s.placed.queriesByBlock(s.at, Blocks(n))
 	err = par.ForContext(ctx, Blocks(n), grain, func(lo, hi int) {
-		fault.note(mappedfile.Touch(func() {
+		fault.note(mappedfile.Access(func() {
 			t := newTile(s)
 			t.blocks(lo, hi, lists)
 			s.tiles.Put(t)
@@ -258,8 +258,8 @@ func (s *scan) run(ctx context.Context) error {
 	return cmp.Or(err, fault.err)
 }
 
-// direct scores every row that counts.
-func (s *scan) direct(q *Query) {
+// scoreAll scores every row that counts.
+func (s *scan) scoreAll(q *Query) {
 	for w, word := range q.Allowed[s.at] {
 		for ; word != 0; word &= word - 1 {
 			r := w*64 + bits.TrailingZeros64(word)
@@ -277,5 +277,5 @@ func (s *scan) score(q *Query, r int) {
 		}
 	}
 	q.Scored.Add(1)
-	q.take(Found{s.at, int32(r), score(s.distance, q.X, s.part.X[r*s.d:(r+1)*s.d], q.inverse)})
+	q.addFound(Found{s.at, int32(r), score(s.distance, q.X, s.part.X[r*s.d:(r+1)*s.d], q.inverse)})
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/kindred-ml/kindred/matrix"
 )
 
-// lists says for each block which queries look at it, nil if all look at all.
-func (p *placed) lists(part int32, blocks int) [][]int {
+// queriesByBlock says for each block which queries look at it, nil if all look at all.
+func (p *placedQueries) queriesByBlock(part int32, blocks int) [][]int {
 	some := false
-	for i := range p.spots {
-		q := p.spots[i].query
+	for i := range p.places {
+		q := p.places[i].query
 		some = some || q.Within != nil && q.Within[part] != nil
 	}
 	if !some {
 		return nil
 	}
 	out := make([][]int, blocks)
-	for i := range p.spots {
-		q := p.spots[i].query
+	for i := range p.places {
+		q := p.places[i].query
 		if q.Within == nil || q.Within[part] == nil {
 			for b := range out {
 				out[b] = append(out[b], i)
@@ -84,18 +84,18 @@ func (t *tile) blocks(lo, hi int, lists [][]int) {
 // block scores one block for some of the queries. If next says that the next block will
 // be scored too, it is prefetched while this one is compared.
 func (t *tile) block(b int, which []int, next bool) {
-	if !t.sound(b, which) {
+	if !t.isIntact(b, which) {
 		return
 	}
 	lo, hi := b*Block, min((b+1)*Block, t.c.Rows)
 	width := Padded(hi - lo)
 	p := t.placed
 	rows, columns, first := p.rows, p.columns, lo
-	if len(which) < len(p.spots) {
+	if len(which) < len(p.places) {
 		rows = t.some
 		rows.Resize(len(which))
 		for r, i := range which {
-			rows.Put(r, &p.spots[i].row)
+			rows.Put(r, &p.places[i].row)
 		}
 	}
 	if p.kind == quantized.Float32 {
@@ -107,22 +107,22 @@ func (t *tile) block(b int, which []int, next bool) {
 	for r := 0; r < len(which); r += p.kind.Panel() {
 		end := min(r+p.kind.Panel(), len(which))
 		t.products.Multiply(r)
-		t.grant(lo, p.spots[which[end-1]].reach) // the largest of the panel
+		t.setSlack(lo, p.places[which[end-1]].reach) // the largest of the panel
 		for k := r; k < end; k++ {
-			s := &p.spots[which[k]]
-			row := dot16.Row{Scale: s.scale, Half: s.look(s.query.lowest()), Lo: float32(math.Inf(1))}
+			s := &p.places[which[k]]
+			row := dot16.Row{Scale: s.scale, Half: s.minScore(s.query.scoreFloor()), Lo: float32(math.Inf(1))}
 			t.products.Filter(k, t.scores[:width], t.mask[:width/16], row, &cols)
 			if next {
-				columns.Fetch(lo+Block, lo+2*Block, k, len(which))
+				columns.Prefetch(lo+Block, lo+2*Block, k, len(which))
 			}
 			t.show(b, which[k])
 		}
 	}
 }
 
-// grant sets by how much rows from lo on may miss the score that a query looks for.
-func (t *tile) grant(lo int, reach float64) {
-	f := -quantized.Above(reach)
+// setSlack sets by how much rows from lo on may miss the score that a query looks for.
+func (t *tile) setSlack(lo int, reach float64) {
+	f := -quantized.RoundUp(reach)
 	low := t.low
 	for j, s := range t.c.Slack[lo:min(lo+Block, len(t.c.Slack))] {
 		low[j] = f * s
@@ -131,7 +131,7 @@ func (t *tile) grant(lo int, reach float64) {
 
 // show scores the rows of a block that passed for query i.
 func (t *tile) show(b, i int) {
-	s := &t.placed.spots[i]
+	s := &t.placed.places[i]
 	q := s.query
 	floor := math.Inf(-1)
 	var look float32
@@ -142,8 +142,8 @@ func (t *tile) show(b, i int) {
 			if !q.allows(t.at, row) { // padding of the last panel is never allowed
 				continue
 			}
-			if f := q.lowest(); f > floor { // it may have risen since the block was begun
-				floor, look = f, s.look(f)
+			if f := q.scoreFloor(); f > floor { // it may have risen since the block was begun
+				floor, look = f, s.minScore(f)
 			}
 			if t.scores[j]-look >= t.low[j] || math.IsInf(floor, -1) {
 				t.score(q, row)

@@ -28,7 +28,7 @@ func (k Kind) Band(d int, row, col Extent) float64 {
 	b := row.Loss*col.Norm + (row.Norm+row.Loss)*col.Loss
 	b += roundings * (row.Norm*col.Norm + row.Half + col.Half)
 	if k == Float32 {
-		b += sums(d) * row.Norm * col.Norm
+		b += sumError(d) * row.Norm * col.Norm
 	}
 	if b != b { // no length times an infinite loss
 		return math.Inf(1)
@@ -36,9 +36,9 @@ func (k Kind) Band(d int, row, col Extent) float64 {
 	return b + tiny
 }
 
-// sums bounds the error of sums of d products in float32, in any order, as a share of the
+// sumError bounds the error of sums of d products in float32, in any order, as a share of the
 // lengths.
-func sums(d int) float64 { return 0x1p-23 * float64(d+8) }
+func sumError(d int) float64 { return 0x1p-23 * float64(d+8) }
 
 // share is about the coding error of a kind as a share of the length of a row.
 func (k Kind) share() float64 {
@@ -50,7 +50,7 @@ func (k Kind) share() float64 {
 
 // Slack bounds the coding error of a column: the larger of the loss and of the norm
 // times a constant of the kind, so that a multiple of it bounds both.
-func (k Kind) Slack(norm, loss float64) float32 { return Above(max(loss, norm*k.share())) }
+func (k Kind) Slack(norm, loss float64) float32 { return RoundUp(max(loss, norm*k.share())) }
 
 // Reach is the factor by which the Slack of any column of the kind bounds the
 // error of its product with a row, and the product's roundings. For tiny rows the error may be 1e-30
@@ -61,20 +61,20 @@ func (k Kind) Reach(norm, loss float64) float64 {
 
 // FloatLoss is the loss of a row of d coordinates whose products with columns of a kind
 // are computed in Float32 from the columns themselves: rounding of both, and of the sum.
-func FloatLoss(norm float64, d int) float64 { return norm * (sums(d) + 0x1p-22) }
+func FloatLoss(norm float64, d int) float64 { return norm * (sumError(d) + 0x1p-22) }
 
-// Below is a float32 that is at most x, but finite if x is not +Inf: what fills up a
+// RoundDown is a float32 that is at most x, but finite if x is not +Inf: what fills up a
 // panel scores -Inf and must not reach it.
-func Below(x float64) float32 {
+func RoundDown(x float64) float32 {
 	if f := float32(x); float64(f) <= x && f >= -math.MaxFloat32 {
 		return f
 	}
-	return next(x)
+	return roundDown(x)
 }
 
-// next is Below where rounding to the nearest does not go down: apart, so that the rest
+// roundDown is Below where rounding to the nearest does not go down: apart, so that the rest
 // can be inlined.
-func next(x float64) float32 {
+func roundDown(x float64) float32 {
 	x = max(x, -math.MaxFloat32)
 	f := float32(x)
 	if float64(f) > x {
@@ -83,5 +83,5 @@ func next(x float64) float32 {
 	return f
 }
 
-// Above is a float32 that is at least x, but finite if x is not -Inf.
-func Above(x float64) float32 { return -Below(-x) }
+// RoundUp is a float32 that is at least x, but finite if x is not -Inf.
+func RoundUp(x float64) float32 { return -RoundDown(-x) }

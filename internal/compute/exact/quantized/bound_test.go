@@ -47,20 +47,20 @@ func TestBoundsOfKnownRows(t *testing.T) {
 // A bound that is a float32 stays; any other moves by less than the step between two of them.
 func TestBelowIsNext(t *testing.T) {
 	for _, x := range []float64{0, 1, -1, 0.375, -math.MaxFloat32, math.MaxFloat32, 0x1p-149} {
-		if b, a := Below(x), Above(x); float64(b) != x || float64(a) != x {
+		if b, a := RoundDown(x), RoundUp(x); float64(b) != x || float64(a) != x {
 			t.Errorf("%g: %g below and %g above", x, b, a)
 		}
 	}
 	for _, x := range []float64{0.1, -0.1, 1 + 0x1p-25, 1 + 0x1.8p-24, -1 - 0x1p-25, 16777217, 1e-300, -1e-300} {
-		b, a := Below(x), Above(x)
+		b, a := RoundDown(x), RoundUp(x)
 		if float64(b) >= x || float64(a) <= x || math.Nextafter32(b, float32(math.Inf(1))) != a {
 			t.Errorf("%g lies between %g and %g, want neighbours", x, b, a)
 		}
 	}
-	if b := Below(1e300); b != math.MaxFloat32 {
+	if b := RoundDown(1e300); b != math.MaxFloat32 {
 		t.Errorf("below 1e300: %g", b)
 	}
-	if a := Above(-1e300); a != -math.MaxFloat32 {
+	if a := RoundUp(-1e300); a != -math.MaxFloat32 {
 		t.Errorf("above -1e300: %g", a)
 	}
 }
@@ -76,8 +76,8 @@ func TestPadded(t *testing.T) {
 		t.Errorf("panels of %d, %d and %d rows", Bits8.Panel(), Bits16.Panel(), Float32.Panel())
 	}
 	for k := range Bits8 + 1 {
-		if k.Panel() > MostRows {
-			t.Errorf("kind %d multiplies %d rows at a time, more than the most, %d", k, k.Panel(), MostRows)
+		if k.Panel() > MaxPanel {
+			t.Errorf("kind %d multiplies %d rows at a time, more than the most, %d", k, k.Panel(), MaxPanel)
 		}
 	}
 }
@@ -159,8 +159,8 @@ func TestLaterColumns(t *testing.T) {
 func TestFetchOfOneColumn(t *testing.T) {
 	c := NewColumns(Bits8, 2, 48)
 	for k := range 4 {
-		c.Fetch(0, 1, k, 3)
-		c.Fetch(1, 2, k, 100)
+		c.Prefetch(0, 1, k, 3)
+		c.Prefetch(1, 2, k, 100)
 	}
 }
 
@@ -173,6 +173,6 @@ func TestStoredColumns(t *testing.T) {
 			t.Errorf("kind %d came back as %d, with %d bytes and %d numbers", k, kept.kind, len(kept.Bytes),
 				len(kept.Ints))
 		}
-		kept.Fetch(0, 5, 0, 1) // of what has no bytes, nothing
+		kept.Prefetch(0, 5, 0, 1) // of what has no bytes, nothing
 	}
 }

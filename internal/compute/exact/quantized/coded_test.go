@@ -321,7 +321,7 @@ func TestFloatLoss(t *testing.T) {
 // What reaches a threshold exactly counts, by the row's and by the column's.
 func TestThresholds(t *testing.T) {
 	eachLevel(t, func(t *testing.T) {
-		x := matrix.Of(2, 2, []float32{0.5, 0.25, 0.25, -0.5})
+		x := matrix.FromSlice(2, 2, []float32{0.5, 0.25, 0.25, -0.5})
 		for _, k := range kinds {
 			all := code(k, x)
 			width := Padded(2)
@@ -384,7 +384,7 @@ func TestStoredForms(t *testing.T) {
 		{1, Bits16, 64 * 4}, {47, Bits16, 64 * 96}, {48, Bits8, 64 * 64}, {65, Bits8, 64 * 128},
 		{1<<17 + 1, Bits16, 64 * (1<<18 + 4)},
 	} {
-		if k := Stored(c.d); k != c.kind || k.ColumnBytes(33, c.d) != c.size {
+		if k := StoredKind(c.d); k != c.kind || k.ColumnBytes(33, c.d) != c.size {
 			t.Errorf("d %d: kind %d of %d bytes, want %d of %d", c.d, k, k.ColumnBytes(33, c.d), c.kind, c.size)
 		}
 		if size := Float32.ColumnBytes(33, c.d); size != 64*4*c.d {
@@ -394,26 +394,26 @@ func TestStoredForms(t *testing.T) {
 	// To be asked for, columns need not be there.
 	c := NewColumns(Bits8, 40, 48)
 	for _, k := range []int{0, 1, 2, 5} {
-		c.Fetch(0, 40, k, 3)
-		c.Fetch(30, 400, k, 3)
-		c.Fetch(400, 500, k, 3)
+		c.Prefetch(0, 40, k, 3)
+		c.Prefetch(30, 400, k, 3)
+		c.Prefetch(400, 500, k, 3)
 	}
 }
 
 func TestBelowAndAbove(t *testing.T) {
 	inf := math.Inf(1)
 	for _, x := range []float64{0, 1, -1, 0.1, -0.1, 1e-300, -1e-300, 3e38, -1e300, 16777217} {
-		if b := float64(Below(x)); b > x && x > -math.MaxFloat32 || math.IsInf(b, 0) {
+		if b := float64(RoundDown(x)); b > x && x > -math.MaxFloat32 || math.IsInf(b, 0) {
 			t.Errorf("below %g: %g", x, b)
 		}
-		if a := float64(Above(x)); a < x || math.IsInf(a, -1) {
+		if a := float64(RoundUp(x)); a < x || math.IsInf(a, -1) {
 			t.Errorf("above %g: %g", x, a)
 		}
 	}
-	if b := Below(inf); !math.IsInf(float64(b), 1) {
+	if b := RoundDown(inf); !math.IsInf(float64(b), 1) {
 		t.Errorf("below +Inf: %g", b)
 	}
-	if b := Below(-inf); b != -math.MaxFloat32 {
+	if b := RoundDown(-inf); b != -math.MaxFloat32 {
 		t.Errorf("below -Inf: %g", b)
 	}
 }

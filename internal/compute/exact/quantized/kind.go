@@ -19,39 +19,39 @@ const (
 // Block is the number of rows or columns of a whole Tile: whole panels of every kind.
 const Block = 448
 
-// Suited is the kind whose products of rows of d coordinates cost least here.
-func Suited(d int) Kind {
-	if dot8.Worth(d) {
+// KindFor is the kind whose products of rows of d coordinates cost least here.
+func KindFor(d int) Kind {
+	if dot8.IsWorthwhile(d) {
 		return Bits8
 	}
-	return Finest()
+	return FinestFastKind()
 }
 
-// Finest is the most precise kind among those that the machine multiplies as
+// FinestFastKind is the most precise kind among those that the machine multiplies as
 // fast as float32, whatever the rows.
-func Finest() Kind {
-	if dot16.Fast() {
+func FinestFastKind() Kind {
+	if dot16.IsFast() {
 		return Bits16
 	}
 	return Float32
 }
 
-// Stored is the kind in which rows of d coordinates are kept in files: Bits8, and Bits16
+// StoredKind is the kind in which rows of d coordinates are kept in files: Bits8, and Bits16
 // where rows have so few coordinates that the product costs no less in 8.
-func Stored(d int) Kind {
-	if dot8.Suits(d) {
+func StoredKind(d int) Kind {
+	if dot8.IsSuited(d) {
 		return Bits8
 	}
 	return Bits16
 }
 
-// Fast reports whether the machine multiplies rows of the kind no slower than float32.
-func (k Kind) Fast() bool {
+// IsFast reports whether the machine multiplies rows of the kind no slower than float32.
+func (k Kind) IsFast() bool {
 	switch k {
 	case Bits8:
-		return dot8.Fast()
+		return dot8.IsFast()
 	case Bits16:
-		return dot16.Fast()
+		return dot16.IsFast()
 	}
 	return true
 }
@@ -68,10 +68,10 @@ func (k Kind) Panel() int {
 const colPanel = dot16.ColPanel
 
 // Padded is the number of columns that n take up in whole panels.
-func Padded(n int) int { return whole(n, colPanel) }
+func Padded(n int) int { return padTo(n, colPanel) }
 
-// whole is n rounded up to whole panels.
-func whole(n, panel int) int { return (n + panel - 1) / panel * panel }
+// padTo is n rounded up to whole panels.
+func padTo(n, panel int) int { return (n + panel - 1) / panel * panel }
 
 // RowBytes is the size of one row of d coordinates.
 func (k Kind) RowBytes(d int) int {
@@ -87,5 +87,5 @@ func (k Kind) RowBytes(d int) int {
 // ColumnBytes is the size of n columns of d coordinates.
 func (k Kind) ColumnBytes(n, d int) int { return Padded(n) * k.RowBytes(d) }
 
-// MostRows is the largest Panel of any kind.
-const MostRows = max(dot8.RowPanel, dot16.RowPanel)
+// MaxPanel is the largest Panel of any kind.
+const MaxPanel = max(dot8.RowPanel, dot16.RowPanel)

@@ -29,7 +29,7 @@ func (r *Rows) Resize(n int) {
 	switch r.kind {
 	case Bits8:
 		r.bytes = resize(r.bytes, dot8.PackedLen(n, r.d, dot8.RowPanel))
-		r.bias = resize(r.bias, whole(n, dot8.RowPanel))
+		r.bias = resize(r.bias, padTo(n, dot8.RowPanel))
 	case Bits16:
 		r.ints = resize(r.ints, dot16.PackedLen(n, r.d, dot16.RowPanel))
 	default:
@@ -115,10 +115,10 @@ func (c *Columns) Put(i int, row *Row) {
 	}
 }
 
-// Fetch prefetches part of columns lo..hi-1, the lines of memory that are the k-th of n
+// Prefetch prefetches part of columns lo..hi-1, the lines of memory that are the k-th of n
 // equal shares, while other work goes on. The columns may be no longer
 // mapped. Only Bits8 makes use of it.
-func (c *Columns) Fetch(lo, hi, k, n int) {
+func (c *Columns) Prefetch(lo, hi, k, n int) {
 	if c.kind != Bits8 {
 		return
 	}

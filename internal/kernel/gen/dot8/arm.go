@@ -168,9 +168,9 @@ func zeros(k *neon.Func, n int) []neon.V {
 	return v
 }
 
-// each emits an operation on the lanes of registers, d[i] = x[i] op y[i]; a slice of one
+// laneOp emits an operation on the lanes of registers, d[i] = x[i] op y[i]; a slice of one
 // stands for the same register every time.
-func each(k *neon.Func, op string, d, x, y []neon.V) {
+func laneOp(k *neon.Func, op string, d, x, y []neon.V) {
 	for i := range d {
 		k.Op(op, d[i].S4(), x[i].S4(), y[i%len(y)].S4())
 	}
@@ -188,17 +188,17 @@ func armPlace(f *neon.File) {
 	k.Label("block")
 	k.Load(x, v...)
 	k.Load(m, point...)
-	each(k, "fmul", v, v, factor)
-	each(k, "fsub", v, v, point)
+	laneOp(k, "fmul", v, v, factor)
+	laneOp(k, "fsub", v, v, point)
 	k.Store(w, v...)
-	each(k, "fmul", p, v, v)
-	each(k, "fadd", square, square, p)
-	each(k, "fmul", p, v, point)
-	each(k, "fadd", dot, dot, p)
+	laneOp(k, "fmul", p, v, v)
+	laneOp(k, "fadd", square, square, p)
+	laneOp(k, "fmul", p, v, point)
+	laneOp(k, "fadd", dot, dot, p)
 	for _, r := range v {
 		k.Op("fabs", r.S4(), r.S4())
 	}
-	each(k, "fmax", largest, largest, v)
+	laneOp(k, "fmax", largest, largest, v)
 	k.Loop(n, "block")
 	for _, s := range [][]neon.V{square, dot, largest} {
 		k.Store(to, s...)
@@ -217,11 +217,11 @@ func armQuantize(f *neon.File) {
 	v, r, half := k.Vs(4), k.Vs(4), k.Vs(2)
 	k.Label("block")
 	k.Load(w, v...)
-	each(k, "fmul", r, v, s)
+	laneOp(k, "fmul", r, v, s)
 	for _, x := range r {
 		k.Op("fcvtns", x.S4(), x.S4())
 	}
-	each(k, "add", total, total, r)
+	laneOp(k, "add", total, total, r)
 	for i, h := range half {
 		k.Op("uzp1", h.H8(), r[2*i].H8(), r[2*i+1].H8())
 	}
@@ -230,10 +230,10 @@ func armQuantize(f *neon.File) {
 	for _, x := range r {
 		k.Op("scvtf", x.S4(), x.S4())
 	}
-	each(k, "fmul", r, r, unit)
-	each(k, "fsub", v, v, r)
-	each(k, "fmul", v, v, v)
-	each(k, "fadd", loss, loss, v)
+	laneOp(k, "fmul", r, r, unit)
+	laneOp(k, "fsub", v, v, r)
+	laneOp(k, "fmul", v, v, v)
+	laneOp(k, "fadd", loss, loss, v)
 	k.Loop(n, "block")
 	k.Store(lost, loss...)
 	k.Store(sum, total...)
@@ -249,14 +249,14 @@ func armSquaredDistance(f *neon.File) {
 	k.Label("block")
 	k.Load(x, u...)
 	k.Load(y, v...)
-	each(k, "fsub", u, u, v)
-	each(k, "fmla", sums, u, u)
+	laneOp(k, "fsub", u, u, v)
+	laneOp(k, "fmla", sums, u, u)
 	k.Loop(n, "block")
 	for half := 4; half > 0; half /= 2 {
-		each(k, "fadd", sums[:half], sums[:half], sums[half:])
+		laneOp(k, "fadd", sums[:half], sums[:half], sums[half:])
 	}
 	for range 2 {
-		each(k, "faddp", sums[:1], sums, sums)
+		laneOp(k, "faddp", sums[:1], sums, sums)
 	}
 	k.ReturnFloat(sums[0])
 }

@@ -158,9 +158,9 @@ func numbers(k *neon.Func, p neon.R, count int) []neon.V {
 	return v
 }
 
-// each emits an operation on the lanes of registers, d[i] = x[i] op y[i]; a slice of one
+// laneOp emits an operation on the lanes of registers, d[i] = x[i] op y[i]; a slice of one
 // stands for the same register every time.
-func each(k *neon.Func, op string, d, x, y []neon.V) {
+func laneOp(k *neon.Func, op string, d, x, y []neon.V) {
 	for i := range d {
 		k.Op(op, d[i].S4(), x[i].S4(), y[i%len(y)].S4())
 	}
@@ -233,9 +233,9 @@ func armStore(f *neon.File) {
 	k.Load(sum, v...)
 	convert(k, v)
 	k.Load(scaling, x...)
-	each(k, "fmul", v, v, x)
+	laneOp(k, "fmul", v, v, x)
 	k.Load(shifting, x...)
-	each(k, "fadd", v, v, x)
+	laneOp(k, "fadd", v, v, x)
 	k.Go("CBZ %v, added", kind)
 	k.Go("TBNZ $0, %v, bytes", kind)
 	k.Go("ADD %v<<2, %v, %v", to, add, at)
@@ -246,8 +246,8 @@ func armStore(f *neon.File) {
 	widen(k, x)
 	convert(k, x)
 	k.Label("scaled")
-	each(k, "fmul", x, x, factor)
-	each(k, "fadd", v, v, x)
+	laneOp(k, "fmul", x, x, factor)
+	laneOp(k, "fadd", v, v, x)
 	k.Label("added")
 	clamp(k, v, lo, hi, room)
 	k.Go("CBNZ %v, float", float)
@@ -311,8 +311,8 @@ func armDepthwise(f *neon.File, channels int) {
 	k.Go("ADD $256, %v", w)
 	k.Loop(groups, "group")
 	convert(k, sums)
-	each(k, "fmul", sums, sums, scales)
-	each(k, "fadd", sums, sums, shifts)
+	laneOp(k, "fmul", sums, sums, scales)
+	laneOp(k, "fadd", sums, sums, shifts)
 	clamp(k, sums, b[0], b[1], filter)
 	if v := pack(k, sums); channels == 8 {
 		k.Op("str", v.D(), neon.At(y, 0))
@@ -356,8 +356,8 @@ func armRows(f *neon.File) {
 	v, room := k.Vs(2), k.V()
 	k.Label("loop")
 	k.Load(src, v...)
-	each(k, "fmul", v, v, scale)
-	each(k, "fadd", v, v, shift)
+	laneOp(k, "fmul", v, v, scale)
+	laneOp(k, "fadd", v, v, shift)
 	clamp(k, v, lo, hi, room)
 	k.Op("str", pack(k, v).D(), neon.Post(dst, 8))
 	k.Loop(n, "loop")
@@ -373,9 +373,9 @@ func armRows(f *neon.File) {
 	k.Label("loop")
 	k.Op("ldr", v[0].D(), neon.Post(src, 8))
 	widen(k, v)
-	each(k, "sub", v, v, zero)
+	laneOp(k, "sub", v, v, zero)
 	convert(k, v)
-	each(k, "fmul", v, v, scale)
+	laneOp(k, "fmul", v, v, scale)
 	k.Store(dst, v...)
 	k.Loop(n, "loop")
 	k.Go("RET")

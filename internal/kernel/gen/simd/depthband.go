@@ -61,11 +61,11 @@ func depthwiseBand(v isa, stride int) {
 		})
 }
 
-func (k *depthBand) at(off int) Mem { return Mem{Base: k.d, Disp: off} }
+func (k *depthBand) field(off int) Mem { return Mem{Base: k.d, Disp: off} }
 
 func (k *depthBand) pointer(off int) reg.GPVirtual {
 	r := GP64()
-	MOVQ(k.at(off), r)
+	MOVQ(k.field(off), r)
 	ADDQ(k.j, r)
 	return r
 }
@@ -74,19 +74,19 @@ func (k *depthBand) pointer(off int) reg.GPVirtual {
 func (k *depthBand) band() {
 	k.begin()
 	k.acc = k.zeros(depthGroup * k.rows)
-	k.move(k.at(bX), k.at(bXNow))
-	k.move(k.at(bRows), k.at(bRowsLeft))
+	k.move(k.field(bX), k.field(bXNow))
+	k.move(k.field(bRows), k.field(bRowsLeft))
 	y := k.pointer(bY)
-	MOVQ(y, k.at(bYNow))
+	MOVQ(y, k.field(bYNow))
 	Label(k.label + "rows")
-	CMPQ(k.at(bRowsLeft), U8(k.rows))
+	CMPQ(k.field(bRowsLeft), U8(k.rows))
 	JLT(LabelRef(k.label + "rest"))
 	k.positions("many", k.rows)
-	SUBQ(U8(k.rows), k.at(bRowsLeft))
+	SUBQ(U8(k.rows), k.field(bRowsLeft))
 	JMP(LabelRef(k.label + "rows"))
 	Label(k.label + "rest")
 	if k.rows > 1 {
-		CMPQ(k.at(bRowsLeft), U8(0))
+		CMPQ(k.field(bRowsLeft), U8(0))
 		JEQ(LabelRef(k.label + "end"))
 		k.positions("one", 1)
 	}
@@ -107,8 +107,8 @@ func (k *depthBand) begin() {
 		ADDQ(k.c, w)
 	}
 	k.affine = [4]reg.VecVirtual{k.load(k.pointer(bScale)), k.load(k.pointer(bShift)), k.vec(), k.vec()}
-	VBROADCASTSS(k.at(bBounds), k.affine[2])
-	VBROADCASTSS(k.at(bBounds+4), k.affine[3])
+	VBROADCASTSS(k.field(bBounds), k.affine[2])
+	VBROADCASTSS(k.field(bBounds+4), k.affine[3])
 	k.c3, k.c5 = GP64(), GP64()
 	LEAQ(Mem{Base: k.c, Index: k.c, Scale: 2}, k.c3)
 	LEAQ(Mem{Base: k.c, Index: k.c, Scale: 4}, k.c5)
@@ -117,8 +117,8 @@ func (k *depthBand) begin() {
 		LEAQ(Mem{Base: k.c3, Index: k.c, Scale: 4}, k.c7)
 	}
 	k.first, k.last, k.left, k.right = K(), K(), K(), K()
-	KMOVW(k.at(bLeft), k.first)
-	KMOVW(k.at(bRight), k.last)
+	KMOVW(k.field(bLeft), k.first)
+	KMOVW(k.field(bRight), k.last)
 	if k.masked {
 		k.whole = k.k
 		KANDW(k.whole, k.first, k.first)
@@ -134,27 +134,27 @@ func (k *depthBand) begin() {
 func (k *depthBand) positions(name string, rows int) {
 	name = k.label + name
 	table := GP64()
-	MOVQ(k.at(bXNow), table)
+	MOVQ(k.field(bXNow), table)
 	k.x = make([]reg.GPVirtual, (rows-1)*k.stride+bandTaps)
 	for i := range k.x {
 		k.x[i] = GP64()
 		MOVQ(Mem{Base: table, Disp: 8 * i}, k.x[i])
 		ADDQ(k.j, k.x[i])
-		ADDQ(k.at(bBefore), k.x[i])
+		ADDQ(k.field(bBefore), k.x[i])
 	}
 	ADDQ(U8(8*rows*k.stride), table)
-	MOVQ(table, k.at(bXNow))
+	MOVQ(table, k.field(bXNow))
 	k.y = make([]reg.GPVirtual, rows)
 	y := GP64()
-	MOVQ(k.at(bYNow), y)
+	MOVQ(k.field(bYNow), y)
 	for i := range k.y {
 		k.y[i] = GP64()
 		MOVQ(y, k.y[i])
-		ADDQ(k.at(bYRow), y)
+		ADDQ(k.field(bYRow), y)
 	}
-	MOVQ(y, k.at(bYNow))
+	MOVQ(y, k.field(bYNow))
 	k.n = GP64()
-	MOVQ(k.at(bN), k.n)
+	MOVQ(k.field(bN), k.n)
 	KMOVW(k.first, k.left)
 	KMOVW(k.whole, k.right)
 	CMPQ(k.n, U8(depthGroup))
@@ -188,7 +188,7 @@ func (k *depthBand) back() {
 	step := GP64()
 	SUBQ(U8(depthGroup), k.n)
 	MOVQ(k.n, step)
-	IMULQ(k.at(bYStep), step)
+	IMULQ(k.field(bYStep), step)
 	for _, y := range k.y {
 		ADDQ(step, y)
 	}
@@ -261,7 +261,7 @@ func (k *depthBand) sums(n int) {
 			VFMADD213PS(k.affine[1], k.affine[0], a)
 			k.clamp(a, k.affine[2], k.affine[3])
 			k.store(a, y)
-			ADDQ(k.at(bYStep), y)
+			ADDQ(k.field(bYStep), y)
 		}
 	}
 }

@@ -34,11 +34,11 @@ type depthRow struct {
 	d, c, j       reg.Register // Depthwise; bytes of a pixel; of them, where the channels at work begin
 }
 
-func (k *depthRow) at(off int) Mem { return Mem{Base: k.d, Disp: off} }
+func (k *depthRow) field(off int) Mem { return Mem{Base: k.d, Disp: off} }
 
 func (k *depthRow) pointer(off int) reg.GPVirtual {
 	r := GP64()
-	MOVQ(k.at(off), r)
+	MOVQ(k.field(off), r)
 	ADDQ(k.j, r)
 	return r
 }
@@ -82,7 +82,7 @@ func channelLoop(v isa, name, doc string, chans int, body func(l lanes, label st
 // positions goes along the row, in groups and then one by one.
 func (k *depthRow) positions() {
 	x, y, n := k.pointer(dX), k.pointer(dY), GP64()
-	MOVQ(k.at(dN), n)
+	MOVQ(k.field(dN), n)
 	Label(k.label + "group")
 	CMPQ(n, U8(depthGroup))
 	JLT(LabelRef(k.label + "single"))
@@ -105,7 +105,7 @@ func (k *depthRow) sums(label string, x, y reg.Register, n int) {
 	acc := k.zeros(n)
 	row, w, r := GP64(), k.pointer(dW), GP64()
 	MOVQ(x, row)
-	MOVQ(k.at(dTaps), r)
+	MOVQ(k.field(dTaps), r)
 	Label(label + "row")
 	weights := make([]reg.VecVirtual, k.tapsW)
 	for t := range weights {
@@ -126,27 +126,27 @@ func (k *depthRow) sums(label string, x, y reg.Register, n int) {
 		}
 		ADDQ(k.c, px)
 	}
-	ADDQ(k.at(dXRow), row)
+	ADDQ(k.field(dXRow), row)
 	DECQ(r)
 	JNE(LabelRef(label + "row"))
 	k.finish(label, acc)
 	for i := range n {
 		k.store(acc[i], y)
-		ADDQ(k.at(dYStep), y)
-		ADDQ(k.at(dXStep), x)
+		ADDQ(k.field(dYStep), y)
+		ADDQ(k.field(dXStep), x)
 	}
 }
 
 // finish applies scale, shift and bounds, if there is a scale.
 func (k *depthRow) finish(label string, acc []reg.VecVirtual) {
 	p := GP64()
-	MOVQ(k.at(dScale), p)
+	MOVQ(k.field(dScale), p)
 	TESTQ(p, p)
 	JEQ(LabelRef(label + "plain"))
 	ADDQ(k.j, p)
 	scale, shift, lo, hi := k.load(p), k.load(k.pointer(dShift)), k.vec(), k.vec()
-	VBROADCASTSS(k.at(dLo), lo)
-	VBROADCASTSS(k.at(dHi), hi)
+	VBROADCASTSS(k.field(dLo), lo)
+	VBROADCASTSS(k.field(dHi), hi)
 	for _, a := range acc {
 		VFMADD213PS(shift, scale, a)
 		k.clamp(a, lo, hi)
@@ -169,7 +169,7 @@ func depthwiseWeightsRow(v isa, tapsW, rows int) {
 // weights handles so many rows of taps at a time.
 func (k *depthRow) weights(rows int) {
 	first, w, r := k.pointer(dX), k.pointer(dW), GP64()
-	MOVQ(k.at(dTaps), r)
+	MOVQ(k.field(dTaps), r)
 	Label(k.label + "row")
 	acc := make([]reg.VecVirtual, rows*k.tapsW)
 	to := GP64()
@@ -180,7 +180,7 @@ func (k *depthRow) weights(rows int) {
 	}
 	x, y, n := GP64(), k.pointer(dY), GP64()
 	MOVQ(first, x)
-	MOVQ(k.at(dN), n)
+	MOVQ(k.field(dN), n)
 	Label(k.label + "position")
 	dy, line := k.load(y), GP64()
 	MOVQ(x, line)
@@ -194,11 +194,11 @@ func (k *depthRow) weights(rows int) {
 			}
 		}
 		if i+1 < rows {
-			ADDQ(k.at(dXRow), line)
+			ADDQ(k.field(dXRow), line)
 		}
 	}
-	ADDQ(k.at(dXStep), x)
-	ADDQ(k.at(dYStep), y)
+	ADDQ(k.field(dXStep), x)
+	ADDQ(k.field(dYStep), y)
 	DECQ(n)
 	JNE(LabelRef(k.label + "position"))
 	for t := range acc {
@@ -206,7 +206,7 @@ func (k *depthRow) weights(rows int) {
 		ADDQ(k.c, w)
 	}
 	for range rows {
-		ADDQ(k.at(dXRow), first)
+		ADDQ(k.field(dXRow), first)
 	}
 	SUBQ(U8(rows), r)
 	JNE(LabelRef(k.label + "row"))

@@ -117,7 +117,7 @@ func (k *armDepth) sums(label string, x, y neon.R, n int) {
 			for i := range n {
 				if t := col - i*k.stride; t >= 0 && t < k.tapsW {
 					if !loaded {
-						k.Op("ldr", k.part(v), k.at(px))
+						k.Op("ldr", k.part(v), k.operand(px))
 						loaded = true
 					}
 					k.do("fmla", acc[i], v, weights[t])
@@ -219,8 +219,8 @@ func (k *armDepth) anyForward() {
 	k.field(dTapsW, t)
 	k.Go("MOVD %v, %v", row, px)
 	k.Label(k.label + "tap")
-	k.Op("ldr", k.part(v), k.at(px))
-	k.Op("ldr", k.part(weight), k.at(w))
+	k.Op("ldr", k.part(v), k.operand(px))
+	k.Op("ldr", k.part(weight), k.operand(w))
 	k.do("fmla", acc, v, weight)
 	k.Go("ADD %v, %v", k.c, px)
 	k.Go("ADD %v, %v", k.c, w)

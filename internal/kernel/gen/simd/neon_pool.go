@@ -48,7 +48,7 @@ func (k poolKernel) emitArm(f *neon.File, body func(w *armWindow)) {
 	}
 	w.quad, w.idx = quad{Func: a, indexed: true, index: j}, idx
 	for i, p := range []neon.R{x0, right0, x1, right1} {
-		w.x[i] = w.at(p)
+		w.x[i] = w.operand(p)
 	}
 	a.Label("window")
 	a.Go("MOVD ZR, %v", j)
@@ -174,8 +174,8 @@ func (w *armWindow) loadIndex() neon.V {
 	return v
 }
 
-// is returns the mask of lanes whose index is i.
-func (w *armWindow) is(where neon.V, i int) neon.V {
+// indexMask returns the mask of lanes whose index is i.
+func (w *armWindow) indexMask(where neon.V, i int) neon.V {
 	v := w.small(i)
 	w.do("cmeq", v, where, v)
 	return v
@@ -198,7 +198,7 @@ func armPools() map[string]func(w *armWindow) {
 		"maxPoolGrad": func(w *armWindow) {
 			g, where := w.load(w.m["dy"]), w.loadIndex()
 			for i := range 4 {
-				v := w.is(where, i)
+				v := w.indexMask(where, i)
 				w.bits("and", v, v, g)
 				w.Op("str", v.Q(), w.x[i])
 			}
@@ -219,7 +219,7 @@ func armPools() map[string]func(w *armWindow) {
 		"normMaxPoolSums": func(w *armWindow) {
 			g, where, x := w.maskedGradient(), w.loadIndex(), w.pixel(0)
 			for i := 1; i < 4; i++ {
-				w.bits("bit", x, w.pixel(i), w.is(where, i))
+				w.bits("bit", x, w.pixel(i), w.indexMask(where, i))
 			}
 			w.do("fsub", x, x, w.s["mean"])
 			w.do("fadd", w.sum["sum"], w.sum["sum"], g)
@@ -231,7 +231,7 @@ func armPools() map[string]func(w *armWindow) {
 			q, r, c := w.load(w.v["q"]), w.load(w.v["r"]), w.load(w.v["mean"])
 			for i := range 4 {
 				w.Scope(func() {
-					x, off, d, to := w.pixel(i), w.V(), w.V(), w.is(where, i)
+					x, off, d, to := w.pixel(i), w.V(), w.V(), w.indexMask(where, i)
 					w.do("fsub", off, x, c)
 					w.Copy(d, r)
 					w.do("fmla", d, off, q)

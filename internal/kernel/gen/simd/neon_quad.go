@@ -22,7 +22,7 @@ type (
 	armPointers = map[string]neon.R
 )
 
-func (q quad) at(p neon.R) neon.Operand {
+func (q quad) operand(p neon.R) neon.Operand {
 	if q.indexed {
 		return neon.Indexed(p, q.index)
 	}
@@ -47,11 +47,11 @@ func (q quad) bytes() int {
 
 func (q quad) load(p neon.R) neon.V {
 	v := q.V()
-	q.Op("ldr", q.part(v), q.at(p))
+	q.Op("ldr", q.part(v), q.operand(p))
 	return v
 }
 
-func (q quad) store(v neon.V, p neon.R) { q.Op("str", q.part(v), q.at(p)) }
+func (q quad) store(v neon.V, p neon.R) { q.Op("str", q.part(v), q.operand(p)) }
 
 // only clears the lanes that are not in play.
 func (q quad) only(v neon.V) {

@@ -30,8 +30,8 @@ func (k *armWino) scatter() {
 	k.Go("LSL $2, %v, %v", k.to, k.to4)
 }
 
-// of returns a new register with an instruction's result.
-func (k *armWino) of(name string, from ...neon.V) neon.V {
+// result returns a new register with an instruction's result.
+func (k *armWino) result(name string, from ...neon.V) neon.V {
 	v := k.V()
 	quad{Func: k.Func}.do(name, v, from...)
 	return v
@@ -90,7 +90,7 @@ func armWinoFilter(f *neon.File) {
 	expand := func(a, b, c neon.V) []neon.V {
 		p, m := k.V(), k.V()
 		k.Scope(func() {
-			e := k.of("fadd", a, c)
+			e := k.result("fadd", a, c)
 			for _, h := range []struct {
 				op string
 				to neon.V
@@ -167,7 +167,7 @@ func armWinoGradient(f *neon.File) {
 	row, pad := k.Arg("row"), k.Arg("pad")
 	k.scatter()
 	expand := func(a, b neon.V) []neon.V {
-		return []neon.V{a, k.of("fadd", a, b), k.of("fsub", a, b), k.of("fneg", b)}
+		return []neon.V{a, k.result("fadd", a, b), k.result("fsub", a, b), k.result("fneg", b)}
 	}
 	k.patches(func(c neon.R) {
 		k.Go("ADD %v, %v, %v", row, k.src, k.p)
@@ -187,7 +187,7 @@ func armWinoOutput(f *neon.File) {
 	from, row := k.Arg("from"), k.Arg("row")
 	combine := func(to []neon.V, m [4]neon.V) {
 		k.Scope(func() {
-			a, b := k.of("fadd", m[0], m[1]), k.of("fsub", m[1], m[2])
+			a, b := k.result("fadd", m[0], m[1]), k.result("fsub", m[1], m[2])
 			k.Op("fadd", to[0].S4(), a.S4(), m[2].S4())
 			k.Op("fsub", to[1].S4(), b.S4(), m[3].S4())
 		})

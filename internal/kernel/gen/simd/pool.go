@@ -135,8 +135,8 @@ func (k poolKernel) reduces(v isa, w *window, c, j reg.Register) {
 	JLT(LabelRef("channels"))
 }
 
-// at loads an operand of the window's four pixels.
-func (w *window) at(i int) reg.VecVirtual {
+// loadPixel loads an operand of the window's four pixels.
+func (w *window) loadPixel(i int) reg.VecVirtual {
 	r := w.vec()
 	VMOVUPS(w.x[i], r)
 	return r
@@ -200,8 +200,8 @@ func (w *window) loadIndex() reg.VecVirtual {
 	return r
 }
 
-// is returns the mask of lanes whose index is i.
-func (w *window) is(where reg.Register, i int) reg.Register {
+// indexMask returns the mask of lanes whose index is i.
+func (w *window) indexMask(where reg.Register, i int) reg.Register {
 	n := w.constant(i)
 	if w.wide() {
 		k := K()
@@ -232,7 +232,7 @@ func (w *window) maskedGradient() reg.VecVirtual {
 func poolKernels() []poolKernel {
 	return []poolKernel{
 		{name: "maxPool", doc: "keeps the largest of each window.", mats: "y", body: func(w *window) {
-			best, where := w.largest([4]reg.VecVirtual{w.at(0), w.at(1), w.at(2), w.at(3)})
+			best, where := w.largest([4]reg.VecVirtual{w.loadPixel(0), w.loadPixel(1), w.loadPixel(2), w.loadPixel(3)})
 			w.store(best, w.m["y"])
 			w.storeIndex(where)
 		}},
@@ -240,7 +240,7 @@ func poolKernels() []poolKernel {
 			body: func(w *window) {
 				g, where := w.load(w.m["dy"]), w.loadIndex()
 				for i := range 4 {
-					VMOVUPS(w.where(w.is(where, i), g), w.x[i])
+					VMOVUPS(w.where(w.indexMask(where, i), g), w.x[i])
 				}
 			}},
 		{name: "normMaxPool", doc: "keeps the largest of each window's clamp(a*x + b).", mats: "y", vecs: "a b",
@@ -248,7 +248,7 @@ func poolKernels() []poolKernel {
 				a, b := w.load(w.v["a"]), w.load(w.v["b"])
 				var vals [4]reg.VecVirtual
 				for i := range vals {
-					vals[i] = w.at(i)
+					vals[i] = w.loadPixel(i)
 					VFMADD213PS(b, a, vals[i])
 				}
 				best, where := w.largest(vals)
@@ -262,7 +262,7 @@ func poolKernels() []poolKernel {
 				x := w.vec()
 				w.zero(x)
 				for i := range 4 {
-					k := w.is(where, i)
+					k := w.indexMask(where, i)
 					if w.wide() {
 						VMOVUPS(w.x[i], k, x)
 					} else {
@@ -279,10 +279,10 @@ func poolKernels() []poolKernel {
 				VMULPS(w.load(w.v["p"]), g, g)
 				q, r, c := w.load(w.v["q"]), w.load(w.v["r"]), w.load(w.v["mean"])
 				for i := range 4 {
-					x, d := w.at(i), w.vec()
+					x, d := w.loadPixel(i), w.vec()
 					VSUBPS(c, x, d)
 					VFMADD213PS(r, q, d)
-					VADDPS(w.where(w.is(where, i), g), d, d)
+					VADDPS(w.where(w.indexMask(where, i), g), d, d)
 					w.unlessFlat(d, x, w.s["inLo"], w.s["inHi"])
 					VMOVUPS(d, w.x[i])
 				}

@@ -24,7 +24,7 @@ type numbers4 struct {
 	m map[float64]reg.VecVirtual
 }
 
-func (n *numbers4) at(x float64) reg.VecVirtual {
+func (n *numbers4) constant(x float64) reg.VecVirtual {
 	if n.m == nil {
 		n.m = map[float64]reg.VecVirtual{}
 	}
@@ -40,7 +40,7 @@ func (n *numbers4) at(x float64) reg.VecVirtual {
 // prepare has constants in registers before a loop.
 func (n *numbers4) prepare(xs ...float64) {
 	for _, x := range xs {
-		n.at(x)
+		n.constant(x)
 	}
 }
 
@@ -48,13 +48,13 @@ func (n *numbers4) prepare(xs ...float64) {
 func (n *numbers4) timesPlus(x reg.VecVirtual, k float64, y reg.VecVirtual) reg.VecVirtual {
 	r := n.v.vec()
 	VMOVAPS(y, r)
-	VFMADD231PS(n.at(k), x, r)
+	VFMADD231PS(n.constant(k), x, r)
 	return r
 }
 
 func (n *numbers4) times(x reg.VecVirtual, k float64) reg.VecVirtual {
 	r := n.v.vec()
-	VMULPS(n.at(k), x, r)
+	VMULPS(n.constant(k), x, r)
 	return r
 }
 

@@ -50,7 +50,7 @@ func NewDiagnosis(name string, r *diagnose.Result) report.Diagnosis {
 	}
 	for _, c := range r.Curve {
 		d.Clusters = append(d.Clusters, float64(c.K))
-		d.NMI = append(d.NMI, option.Or(c.FineNMI, c.NMI))
+		d.NMI = append(d.NMI, option.OrDefault(c.FineNMI, c.NMI))
 	}
 	return d
 }

@@ -12,7 +12,7 @@ import (
 
 func TestDraw(t *testing.T) {
 	// Two classes of two pairs each, far apart; the fine labels are the pairs.
-	x := matrix.Of(8, 1, []float32{0, 0.1, 1, 1.1, 20, 20.1, 21, 21.1})
+	x := matrix.FromSlice(8, 1, []float32{0, 0.1, 1, 1.1, 20, 20.1, 21, 21.1})
 	in := diagnose.Input{
 		X: x, Labels: []int64{4, 4, 4, 4, 9, 9, 9, 9}, Fine: []int64{0, 0, 1, 1, 2, 2, 3, 3},
 		Names: map[int64]string{4: "four"},
@@ -37,8 +37,8 @@ func TestDraw(t *testing.T) {
 	}
 	// With fine labels known the curve is theirs.
 	for i, c := range r.Curve {
-		if d.NMI[i] != option.Or(c.FineNMI, 0) || d.Clusters[i] != float64(c.K) {
-			t.Errorf("%d clusters: NMI %v, want %v", c.K, d.NMI[i], option.Or(c.FineNMI, 0))
+		if d.NMI[i] != option.OrDefault(c.FineNMI, 0) || d.Clusters[i] != float64(c.K) {
+			t.Errorf("%d clusters: NMI %v, want %v", c.K, d.NMI[i], option.OrDefault(c.FineNMI, 0))
 		}
 	}
 	for state, tone := range map[diagnose.State]report.Tone{diagnose.Structured: report.Good,

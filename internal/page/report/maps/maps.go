@@ -65,5 +65,5 @@ func Sample(set *embedding.Table, n int) (sample *embedding.Table, step int) {
 	for i := 0; i < set.X.Rows; i += step {
 		rows = append(rows, i)
 	}
-	return set.Take(rows), step
+	return set.TakeRows(rows), step
 }

@@ -62,7 +62,7 @@ func NewFileReader(ctx context.Context, items ...embedding.Item) Reader {
 		if err := r.dec.Decode(ctx, &r.photo, b); err != nil {
 			return nil, fmt.Errorf("%s: %w", it.Path, err)
 		}
-		if box, _ := embedding.Box(it.Region); !box.Empty() {
+		if box, _ := embedding.ParseRegion(it.Region); !box.Empty() {
 			in := box.Intersect(image.Rect(0, 0, r.photo.W, r.photo.H))
 			if in.Empty() {
 				return nil, fmt.Errorf("%s lies outside the picture of %d x %d pixels", it.Name(), r.photo.W, r.photo.H)

@@ -15,7 +15,7 @@ import (
 )
 
 // newLine places items on a line at the given positions.
-func newLine(at ...float32) *matrix.Dense { return matrix.Of(len(at), 1, at) }
+func newLine(at ...float32) *matrix.Dense { return matrix.FromSlice(len(at), 1, at) }
 
 func queryLabels(q report.RetrievalRow) string {
 	s := q.Item.Label + ":"

@@ -90,7 +90,7 @@ func (r *Run) bestEpoch(column string) float64 {
 		for _, x := range last {
 			sum += x
 		}
-		if v = sum / float64(len(last)); v > top+by.Rise {
+		if v = sum / float64(len(last)); v > top+by.MinDelta {
 			at, top = r.Values["epoch"][i], v
 		}
 	}
@@ -98,10 +98,10 @@ func (r *Run) bestEpoch(column string) float64 {
 }
 
 // bestRule returns how the run's epoch was chosen; zero if its configuration cannot be read.
-func (r *Run) bestRule() train.Best {
+func (r *Run) bestRule() train.EarlyStopping {
 	cfg, err := r.Folder.Config()
 	if err != nil {
-		return train.Best{}
+		return train.EarlyStopping{}
 	}
 	return cfg.BestRule()
 }

@@ -11,7 +11,7 @@ import (
 
 // newLineSet makes five rows of two classes on a line.
 func newLineSet(v ...float32) eval.Set {
-	return eval.Set{X: matrix.Of(len(v), 1, v), Labels: [][]int64{{1, 1, 2, 2, 2}}}
+	return eval.Set{X: matrix.FromSlice(len(v), 1, v), Labels: [][]int64{{1, 1, 2, 2, 2}}}
 }
 
 func TestPage(t *testing.T) {

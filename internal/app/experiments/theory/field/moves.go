@@ -18,17 +18,17 @@ const (
 // Directions returns all four, in their order.
 func Directions() []Direction { return []Direction{TopRight, TopLeft, BottomLeft, BottomRight} }
 
-var directionNames = enum.Of[Direction]("Direction", "direction", "top right", "top left", "bottom left",
+var directionNames = enum.New[Direction]("Direction", "direction", "top right", "top left", "bottom left",
 	"bottom right")
 
 // String gives the text of d.
 func (d Direction) String() string { return directionNames.Name(d) }
 
 // MarshalText gives the text of d.
-func (d Direction) MarshalText() ([]byte, error) { return directionNames.Text(d) }
+func (d Direction) MarshalText() ([]byte, error) { return directionNames.Marshal(d) }
 
 // UnmarshalText reads the text of a Direction.
-func (d *Direction) UnmarshalText(text []byte) error { return directionNames.Set(d, text) }
+func (d *Direction) UnmarshalText(text []byte) error { return directionNames.Unmarshal(d, text) }
 
 // Moves is how triplets moved on the diagram: the shares of the four directions
 // among those that did. All are 0 if none did.

@@ -46,16 +46,16 @@ const (
 	Product             // q = S_ap S_an, its 2020 successor
 )
 
-var ruleNames = enum.Of[Rule]("Rule", "rule of entanglement", "root", "product")
+var ruleNames = enum.New[Rule]("Rule", "rule of entanglement", "root", "product")
 
 // String gives the text of r.
 func (r Rule) String() string { return ruleNames.Name(r) }
 
 // MarshalText gives the text of r.
-func (r Rule) MarshalText() ([]byte, error) { return ruleNames.Text(r) }
+func (r Rule) MarshalText() ([]byte, error) { return ruleNames.Marshal(r) }
 
 // UnmarshalText reads the text of a Rule.
-func (r *Rule) UnmarshalText(text []byte) error { return ruleNames.Set(r, text) }
+func (r *Rule) UnmarshalText(text []byte) error { return ruleNames.Unmarshal(r, text) }
 
 // Q returns the entanglement factor at a point.
 func (r Rule) Q(sap, san float64) float64 {

@@ -1,0 +1,189 @@
+package data
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/kindred-ml/kindred/internal/base/braces"
+	"github.com/kindred-ml/kindred/internal/base/option"
+	"github.com/kindred-ml/kindred/internal/base/rootfs"
+	"github.com/kindred-ml/kindred/internal/format/plaintext"
+)
+
+// shardSelection is a tree of the files of another tree that a pattern or a list names.
+type shardSelection struct {
+	tree
+	names []string
+}
+
+func (p shardSelection) walk(ctx context.Context, fn func(name, why string) error) error {
+	for _, n := range p.names {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("%s: %w", p.location(), err)
+		}
+		if err := fn(n, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isShardName reports whether a file with this name holds many images.
+func isShardName(name string) bool {
+	ext := strings.ToLower(path.Ext(name))
+	return ext == tarExtension || ext == parquetExtension
+}
+
+// openShards opens a shard, the shards of a pattern with braces, or the shards of a .txt list with a path on
+// each line. ok is false if what is none of these.
+func openShards(ctx context.Context, what string, outside bool) (t shardSelection, name string, ok bool, err error) {
+	in := rootfs.FromContext(ctx)
+	info, missing := in.Stat(what)
+	switch {
+	case missing != nil && braces.HasBraces(what):
+		all, err := braces.Expand(filepath.ToSlash(what))
+		if err != nil {
+			return t, "", true, err
+		}
+		dir, _, _ := strings.Cut(filepath.ToSlash(what), "{")
+		dir = path.Dir(dir + "x") // the folder before the first brace
+		for i, full := range all {
+			rel, err := filepath.Rel(filepath.FromSlash(dir), filepath.FromSlash(full))
+			if err != nil {
+				return t, "", true, err
+			}
+			all[i] = filepath.ToSlash(rel)
+			if _, err := in.Stat(filepath.FromSlash(full)); err != nil {
+				return t, "", true, fmt.Errorf("the pattern %s means %d files, but one is missing: %w", what,
+					len(all), err)
+			}
+		}
+		return shardSelection{folder{filepath.FromSlash(dir), in}, all}, setName(what), true, nil
+	case missing != nil || !info.Mode().IsRegular():
+		return t, "", false, nil
+	case strings.EqualFold(filepath.Ext(what), ".txt"):
+		names, err := shardList(in, what, outside)
+		dir := folder{filepath.Dir(what), in}
+		if outside { // the paths are absolute or relative to the working folder, and may lead anywhere
+			dir = folder{}
+		}
+		return shardSelection{dir, names}, setName(what), true, err
+	case isShardName(what):
+		return shardSelection{folder{filepath.Dir(what), in}, []string{filepath.Base(what)}}, setName(what), true, nil
+	}
+	return t, "", false, nil
+}
+
+// setName returns the name of a set of shards: the last part of their path up to the first brace.
+func setName(what string) string {
+	what = filepath.ToSlash(what)
+	if dir, _, cut := strings.Cut(what, "{"); cut {
+		what = strings.TrimRight(dir, "-_./0123456789")
+	}
+	name := strings.ToLower(path.Base(what))
+	if name = strings.TrimSuffix(name, path.Ext(name)); name == "" || name == "." || name == "/" {
+		return "shards"
+	}
+	return name
+}
+
+// shardList reads a list of shards, whose paths are relative to the list. With outside it returns paths
+// relative to the working folder.
+func shardList(in *rootfs.Roots, list string, outside bool) ([]string, error) {
+	text, err := in.ReadFile(list)
+	if err != nil {
+		return nil, err
+	}
+	if text, err = plaintext.Bytes(text); err != nil {
+		return nil, withName(list, err)
+	}
+	var names []string
+	for n, line := range textLines(text) {
+		if line = strings.TrimSpace(filepath.ToSlash(line)); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		more, err := braces.Expand(line)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", list, n, err)
+		}
+		for _, name := range more {
+			local := filepath.IsLocal(filepath.FromSlash(name)) && !path.IsAbs(name)
+			switch {
+			case !isShardName(name):
+				return nil, fmt.Errorf("%s:%d: %.200q is not a shard: a list has the path of a .tar or .parquet "+
+					"file on "+
+					"each line", list, n, name)
+			case !local && !outside:
+				return nil, option.Errorf("%s:%d: %s leads outside the folder of the list: %s permits that", list, n,
+					name, optOutside)
+			case outside && !filepath.IsAbs(filepath.FromSlash(name)):
+				name = path.Join(filepath.ToSlash(filepath.Dir(list)), name)
+			}
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s: the list is empty: it must have the path of a .tar or .parquet file on each "+
+			"line", list)
+	}
+	return names, nil
+}
+
+// hasShards reports whether t holds files with an extension and no image.
+func hasShards(ctx context.Context, t tree, ext string) bool {
+	if _, ok := t.(*archive); ok {
+		return false
+	}
+	some := false
+	err := t.walk(ctx, func(name, why string) error {
+		if why != "" {
+			return nil
+		}
+		some = some || strings.EqualFold(path.Ext(name), ext)
+		if isImageName(name) {
+			return errStop
+		}
+		return nil
+	})
+	return some && err == nil
+}
+
+// listShards lists the files of t with an extension in the natural order of their names. It counts the
+// other files, except metadata and lists of classes, as left out.
+func listShards(ctx context.Context, t tree, ext string) (shards []string, left []LeftOut, err error) {
+	err = t.walk(ctx, func(name, why string) error {
+		switch {
+		case why != "":
+			left = countLeftOut(left, why, name)
+		case strings.EqualFold(path.Ext(name), ext):
+			shards = append(shards, name)
+		}
+		return nil
+	})
+	return shards, left, err
+}
+
+// shardRoles finds the official split in the names of shards, in their folders or in the words of the
+// files' names: train-00000-of-00012.parquet, val/0.tar. It returns nil unless every shard has a role
+// and there are two parts. note is the note of settle.
+func shardRoles(shards []string) (roles []Split, note string) {
+	roles = make([]Split, len(shards))
+	for i, name := range shards {
+		found := false
+		for _, word := range strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune("/-_.", r) }) {
+			if role, ok := splitByName(word); ok && !found {
+				roles[i], found = role, true
+			}
+		}
+		if !found {
+			return nil, ""
+		}
+	}
+	if !isSplit(roles) {
+		return nil, ""
+	}
+	return resolveRoles(roles)
+}
