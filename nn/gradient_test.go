@@ -34,8 +34,8 @@ func TestConvolutionsAreJoined(t *testing.T) {
 // a float64 objective.
 func TestGradients(t *testing.T) {
 	for name, spec := range netcases.Layers() {
-		for _, opt := range []nn.Options{{Seed: 3}, {Seed: 3, FreezeNorm: true}} {
-			t.Run(fmt.Sprintf("%s/frozen norm %v", name, opt.FreezeNorm), func(t *testing.T) {
+		for _, opt := range []nn.Options{{Seed: 3}, {Seed: 3, FrozenNorm: true}} {
+			t.Run(fmt.Sprintf("%s/frozen norm %v", name, opt.FrozenNorm), func(t *testing.T) {
 				net, err := nn.New(spec, opt)
 				if err != nil {
 					t.Fatal(err)

@@ -87,7 +87,7 @@ func TestParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole, err := nn.New(spec, nn.Options{Seed: 4, FreezeBody: true, FreezeNorm: true})
+		whole, err := nn.New(spec, nn.Options{Seed: 4, FreezeBody: true, FrozenNorm: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -54,7 +54,7 @@ func (c *compiler) newNorm(i int) *normStep {
 	n := &c.g.nodes[i]
 	return newNormStep(n, c.param(n, "weight"), c.param(n, "bias"), c.param(n, "running_mean"),
 		c.param(n, "running_var"),
-		!c.training || c.e.opt.FreezeNorm)
+		!c.training || c.e.opt.FrozenNorm)
 }
 
 // norm makes the step of the batch norm i with the residual or pool and the activation

@@ -22,10 +22,10 @@ type Options struct {
 	Freeze []string
 	// FreezeBody trains only the head, and A and B of linear layers with Rank; see Spec.Body.
 	FreezeBody bool
-	// FreezeNorm makes training use the running statistics of batch norm, as
+	// FrozenNorm makes training use the running statistics of batch norm, as
 	// evaluation does, without updating them. The weights of batch norm are still
 	// trained unless frozen by name.
-	FreezeNorm bool
+	FrozenNorm bool
 	// Precision is the arithmetic of products.
 	Precision Precision
 	// Quantization, of Int8, says what the bytes of each layer's output mean; see

@@ -159,7 +159,7 @@ func TestFreeze(t *testing.T) {
 	all := make4(nn.Options{Freeze: []string{"conv1", "conv2", "conv3", "conv4", "bn1", "bn2", "bn3", "bn4", "fc"}})
 	all.Forward(x, 5)
 	all.Backward(g) // has nothing to do
-	norm := make4(nn.Options{FreezeNorm: true})
+	norm := make4(nn.Options{FrozenNorm: true})
 	a := slices.Clone(norm.Forward(x, 5).Data)
 	for _, p := range norm.Params() {
 		for _, v := range p.Value {

@@ -265,7 +265,7 @@ func newNetwork(cfg *Config, file *onnxnet.Network, path string, spec *nn.Spec) 
 	n := &cfg.Network
 	net, err := nn.New(spec, nn.Options{Seed: cfg.Train.Seed, Freeze: n.frozenPrefixes(),
 		FreezeBody: n.hasFrozenBody() || n.LoRA.Rank > 0,
-		FreezeNorm: n.FrozenNorm == On, Precision: nn.Precision(n.Precision)})
+		FrozenNorm: n.FrozenNorm == On, Precision: nn.Precision(n.Precision)})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -76,7 +76,7 @@ func (t *trainer) returnUntrained(ctx context.Context) error {
 	if err != nil || w == nil {
 		return err
 	}
-	opt := nn.Options{FreezeNorm: true, Precision: nn.Precision(t.cfg.Network.Precision)}
+	opt := nn.Options{FrozenNorm: true, Precision: nn.Precision(t.cfg.Network.Precision)}
 	if t.net, err = t.net.MergeLoRA(); err != nil {
 		return err
 	}
@@ -336,7 +336,7 @@ func (m *Model) WithoutWCCN() (*Model, error) {
 		return nil, nil
 	}
 	spec.Layers = spec.Layers[:n-2]
-	net, err := nn.New(&spec, nn.Options{FreezeNorm: true, Precision: nn.Precision(m.Config.Network.Precision)})
+	net, err := nn.New(&spec, nn.Options{FrozenNorm: true, Precision: nn.Precision(m.Config.Network.Precision)})
 	if err != nil {
 		return nil, err
 	}

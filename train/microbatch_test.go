@@ -39,7 +39,7 @@ func pictureConfig(t *testing.T, n int, frozenNorm bool) Config {
 		{Kind: nn.GlobalAvgPool}, {Kind: nn.Dropout, Rate: 0.3}, {Kind: nn.Dense, Name: "out", Out: 6},
 		{Kind: nn.L2Normalize},
 	}}
-	net, err := nn.New(spec, nn.Options{Seed: 1, FreezeNorm: frozenNorm})
+	net, err := nn.New(spec, nn.Options{Seed: 1, FrozenNorm: frozenNorm})
 	if err != nil {
 		t.Fatal(err)
 	}

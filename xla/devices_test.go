@@ -52,7 +52,7 @@ func TestDevicesTrain(t *testing.T) {
 	_, host, dev := twinsOn(t, open(t, 3), p.spec, opt)
 	want, got := p.run(t, cpu, nil, 4, nil, nil), p.run(t, dev, dev, 4, nil, nil)
 	for i := range want.History {
-		a, b := want.History[i].Sums, got.History[i].Sums
+		a, b := want.History[i].Totals, got.History[i].Totals
 		if math.Abs(a.Loss-b.Loss) > 2e-3*float64(a.Steps) {
 			t.Fatalf("epoch %d: a loss of %v, on the CPU %v", i+1, b.Loss, a.Loss)
 		}

@@ -94,7 +94,7 @@ func TestTraining(t *testing.T) {
 			cpu, host, dev := twins(t, p.spec, nn.Options{Seed: 1})
 			want, got := p.run(t, cpu, nil, 12, nil, nil), p.run(t, dev, dev, 12, nil, nil)
 			for i := range want.History {
-				a, b := want.History[i].Sums, got.History[i].Sums
+				a, b := want.History[i].Totals, got.History[i].Totals
 				if math.Abs(a.Loss-b.Loss) > 2e-3*float64(a.Steps) {
 					t.Fatalf("epoch %d: a loss of %v, on the CPU %v", i+1, b.Loss, a.Loss)
 				}

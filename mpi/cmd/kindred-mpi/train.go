@@ -50,7 +50,7 @@ func runTrain(cmd *cobra.Command, a *app, f *cli.TrainFlags) error {
 		defer gone()
 	}
 	f.Follows = a.ranks.Rank() > 0
-	cfg, err := f.Load(seed)
+	cfg, err := f.LoadConfig(seed)
 	if err != nil {
 		return err
 	}
@@ -59,12 +59,12 @@ func runTrain(cmd *cobra.Command, a *app, f *cli.TrainFlags) error {
 		home = ""
 	}
 	fmt.Fprintf(a.err, "%d processes, by %s\n", a.ranks.Size(), a.ranks.Name())
-	opts := run.Options{Home: home, Weights: f.Weights.Find(a.fetch(f.Offline)), Ranks: a.ranks}
+	opts := run.Options{Home: home, Weights: f.WeightsFlags.Finder(a.fetch(f.Offline)), Ranks: a.ranks}
 	if a.ranks.Rank() == 0 {
 		bar := progress.New(a.err, "")
 		bar.Pace = true
 		opts.Observe = bar.Observe
-		opts.Begin = func(s run.Setup) { fmt.Fprint(a.err, escape.Text(s.String())) }
+		opts.OnSetup = func(s run.Setup) { fmt.Fprint(a.err, escape.Text(s.String())) }
 	}
 	res, err := f.Run(cmd.Context(), cfg, opts)
 	if err != nil || a.ranks.Rank() > 0 {

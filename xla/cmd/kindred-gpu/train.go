@@ -39,7 +39,7 @@ func runTrain(cmd *cobra.Command, a *app, f *cli.TrainFlags, on *chosen) error {
 	if cmd.Flags().Changed("seed") {
 		seed = &a.seed
 	}
-	cfg, err := f.Load(seed)
+	cfg, err := f.LoadConfig(seed)
 	if err != nil {
 		return err
 	}
@@ -57,8 +57,8 @@ func runTrain(cmd *cobra.Command, a *app, f *cli.TrainFlags, on *chosen) error {
 	}
 	bar := progress.New(a.err, "")
 	bar.Pace = true
-	res, err := f.Run(cmd.Context(), cfg, run.Options{Home: home, Weights: f.Weights.Find(a.fetch(f.Offline)),
-		Observe: bar.Observe, Begin: func(s run.Setup) { fmt.Fprint(a.err, escape.Text(s.String())) },
+	res, err := f.Run(cmd.Context(), cfg, run.Options{Home: home, Weights: f.WeightsFlags.Finder(a.fetch(f.Offline)),
+		Observe: bar.Observe, OnSetup: func(s run.Setup) { fmt.Fprint(a.err, escape.Text(s.String())) },
 		Engine: func(net *nn.Net, cfg *run.Config) (run.Engine, error) { return engine(devices, net, cfg) }})
 	if err != nil {
 		return err
