@@ -49,7 +49,9 @@ func TestManifestBoxes(t *testing.T) {
 		"0,1,1,1":                                                  "has no area",
 		"2,0,1,1":                                                  "has no area",
 		"0,2,1,1":                                                  "has no area",
-		"0,0,1,":                                                   "has no area", ",0,1,1": "has no area", "0,,,": "has no area",
+		"0,0,1,":                                                   "has no area",
+		",0,1,1":                                                   "has no area",
+		"0,,,":                                                     "has no area",
 	} {
 		dir := layoutFiles{"manifest.csv": []byte("path,label,x_1,y_1,x_2,y_2\na.png,x," + box + "\n")}.folder(t)
 		d, err := Open(t.Context(), dir, OpenOptions{})

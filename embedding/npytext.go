@@ -52,7 +52,7 @@ func (h *npyHeader) string(item []byte) (string, error) {
 	for ; len(item) > 0; item = item[4:] {
 		c := h.order.Uint32(item)
 		if c > utf8.MaxRune || !utf8.ValidRune(rune(c)) {
-			return "", fmt.Errorf("%#x is no character", c)
+			return "", fmt.Errorf("%#x is not a character", c)
 		}
 		b.WriteRune(rune(c))
 	}

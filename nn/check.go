@@ -31,7 +31,7 @@ func (l *Layer) check() error {
 	case l.KernelW < 0 || l.KernelW > large:
 		return fmt.Errorf("kernel_w = %d; it must be in 0..%d", l.KernelW, large)
 	case l.PadW < 0 || l.PadW > large || l.PadW > 0 && l.KernelW == 0:
-		return fmt.Errorf("pad_w = %d; it must be in 0..%d, and goes with kernel_w", l.PadW, large)
+		return fmt.Errorf("pad_w = %d; it must be in 0..%d, and requires kernel_w", l.PadW, large)
 	case l.Stride < 0 || l.Stride > large:
 		return fmt.Errorf("stride = %d; it must be in 1..%d", l.Stride, large)
 	case l.Pad < 0 || l.Pad > large:

@@ -132,7 +132,7 @@ func lies() map[string]func(net.Conn) {
 		"is empty":                      whole(""),
 		"has no content":                says("HTTP/1.1 204 No Content\r\n\r\n"),
 		"is a page":                     whole("<html>"),
-		"is no UTF-8":                   whole("{\"ids\":[\"\xff\"],\"status\":\"\xff\"}"),
+		"is not UTF-8":                   whole("{\"ids\":[\"\xff\"],\"status\":\"\xff\"}"),
 		"is deep":                       whole(strings.Repeat("[", 200_000)),
 		"is a deep object":              whole(strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000)),
 		"is no number":                  whole(`{"items":NaN}`),

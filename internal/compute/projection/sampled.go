@@ -114,7 +114,7 @@ const (
 // It returns an error for another number of columns and values that are not finite, and ctx.Err(), wrapped.
 func (a *Anchors) Place(ctx context.Context, x *matrix.Dense) (xs, ys []float64, err error) {
 	if x.Cols != a.x.Cols {
-		return nil, nil, fmt.Errorf("projection: rows of %d columns beside anchors of %d", x.Cols, a.x.Cols)
+		return nil, nil, fmt.Errorf("projection: rows of %d columns for anchors of %d", x.Cols, a.x.Cols)
 	}
 	if err := checkRows(x); err != nil {
 		return nil, nil, err

@@ -80,7 +80,7 @@ func (g *Graph) givenNames() (map[string]bool, error) {
 	for i := range g.Initializers {
 		t := &g.Initializers[i]
 		if t.Name == "" || known[t.Name] {
-			return nil, fmt.Errorf("onnx: initializer %q: every one needs a name of its own", t.Name)
+			return nil, fmt.Errorf("onnx: initializer %q: names must be unique", t.Name)
 		}
 		known[t.Name] = true
 		if err := t.check(); err != nil {
@@ -90,7 +90,7 @@ func (g *Graph) givenNames() (map[string]bool, error) {
 	inputs := map[string]bool{}
 	for _, in := range g.Inputs {
 		if in.Name == "" || inputs[in.Name] {
-			return nil, fmt.Errorf("onnx: input %q of the graph: every one needs a name of its own", in.Name)
+			return nil, fmt.Errorf("onnx: input %q of the graph: names must be unique", in.Name)
 		}
 		inputs[in.Name], known[in.Name] = true, true
 	}
@@ -176,7 +176,7 @@ func (g *Graph) sort() error {
 	if len(order) < len(g.Nodes) {
 		for i := range g.Nodes {
 			if waits[i] > 0 {
-				return fmt.Errorf("onnx: %s waits for its own output: the graph runs in a circle", &g.Nodes[i])
+				return fmt.Errorf("onnx: %s depends on its own output: the graph has a cycle", &g.Nodes[i])
 			}
 		}
 	}

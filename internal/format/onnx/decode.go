@@ -154,7 +154,7 @@ func (d *decoder) words(v field, size int, list *[]byte) error {
 		return err
 	}
 	if len(v.data)%size != 0 {
-		return fmt.Errorf("field %d: %d bytes are no whole number of values of %d", v.number, len(v.data), size)
+		return fmt.Errorf("field %d: %d bytes are not a whole number of values of %d", v.number, len(v.data), size)
 	}
 	if len(*list) == 0 {
 		*list = v.data[:len(v.data):len(v.data)]
@@ -397,11 +397,11 @@ func (p *parsedModel) attr(msg []byte, a *Attr) error {
 	case AttrFloat, AttrInt, AttrString, AttrFloats, AttrInts, AttrStrings:
 	case AttrTensor:
 		if a.Tensor == nil && a.ref == "" && err == nil {
-			err = errors.New("it is said to be a tensor and holds none")
+			err = errors.New("its type is tensor, but it holds no tensor")
 		}
 	case AttrGraph:
 		if a.Graph == nil && a.ref == "" && err == nil {
-			err = errors.New("it is said to be a graph and holds none")
+			err = errors.New("its type is graph, but it holds no graph")
 		}
 	default:
 		a.raw = msg

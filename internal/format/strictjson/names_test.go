@@ -48,7 +48,7 @@ func TestCheckFor(t *testing.T) {
 		`{"deep":[{"X":[{"iD":"x"}]}]}`:                                              `byte 16 of the JSON: unknown field "iD"`,
 		`{"hidden":[{"ID":"x"}],"shown":[{"id":"x"}]}`:                               "",
 		`{"shown":[{"Columns":{}}]}`:                                                 `byte 11 of the JSON: unknown field "Columns"`,
-		`{"items":[null]}`:                                                           "null in a list",
+		`{"items":[null]}`:                                                           "null in a list is not allowed",
 		`{"k":1,"filter":"\ud800"}`:                                                  "half of a character",
 	} {
 		var into search

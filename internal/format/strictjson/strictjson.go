@@ -87,7 +87,7 @@ func check(text []byte, nulls bool, known *nameChecker) error {
 		case 'n':
 			// In an object null comes after a colon.
 			if !nulls && (before == '[' || before == ',') {
-				return &Error{i, "null in a list is no value"}
+				return &Error{i, "null in a list is not allowed"}
 			}
 		}
 		before = text[min(i, len(text)-1)]
@@ -112,7 +112,7 @@ func checkString(text []byte, begin int) (n int, err error) {
 		default:
 			r, size := utf8.DecodeRune(text[i:])
 			if r == utf8.RuneError && size == 1 {
-				return 0, &Error{i, fmt.Sprintf("the byte %#02x is no UTF-8", text[i])}
+				return 0, &Error{i, fmt.Sprintf("the byte %#02x is not UTF-8", text[i])}
 			}
 			i += size
 		}

@@ -19,7 +19,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	for s, want := range map[string]string{
-		`[null]`:                        "byte 1 of the JSON: null in a list is no value",
+		`[null]`:                        "byte 1 of the JSON: null in a list is not allowed",
 		`{"vector":[0.5, null ,1]}`:     "byte 16 of the JSON: null",
 		"[1,\n\tnull]":                  "byte 5 of the JSON: null",
 		`{"a":{"b":1},"v":[[1],null]}`:  "byte 22 of the JSON: null",
@@ -30,8 +30,8 @@ func TestCheck(t *testing.T) {
 		`"\ude00\ud83d"`:                `byte 1 of the JSON: \ude00 is half`,
 		`"\ud83d\n\ude00"`:              `byte 1 of the JSON: \ud83d is half`,
 		`"\\\ud800"`:                    `byte 3 of the JSON: \ud800 is half`,
-		"\"a\xff\"":                     "byte 2 of the JSON: the byte 0xff is no UTF-8",
-		"\"\xed\xa0\x80\"":              "byte 1 of the JSON: the byte 0xed is no UTF-8",
+		"\"a\xff\"":                     "byte 2 of the JSON: the byte 0xff is not UTF-8",
+		"\"\xed\xa0\x80\"":              "byte 1 of the JSON: the byte 0xed is not UTF-8",
 		`{"columns":{"a":"\uDBFF\u0041`: "byte 29 of the JSON: the JSON ends too early",
 		`[null`:                         "byte 5 of the JSON: the JSON ends too early",
 	} {

@@ -220,7 +220,7 @@ func TestLegacyRejects(t *testing.T) {
 			file(machine, one, keys, "\x03"+two[1:], "12345678")},
 		{"count beyond the end", "beyond the end",
 			file(machine, strings.ReplaceAll(one, "J\x02", "J\x03"), keys, "\x03"+two[1:], "12345678")},
-		{"a view", "a persistent id that is no storage",
+		{"a view", "a persistent id that is not a storage",
 			file(machine, strings.Replace(one, "NtQ", "K\x01tQ", 1), keys, two, "12345678")},
 		{"a class", "os.system", file(machine, "cos\nsystem\nX\x02\x00\x00\x00ls\x85R.", keys)},
 	} {

@@ -94,7 +94,7 @@ func findClass(module, name string) (any, error) {
 func loadStorage(id any) (any, error) {
 	t, ok := id.(*types.Tuple)
 	if !ok || t.Len() != 5 && !(t.Len() == 6 && t.Get(5) == nil) || t.Get(0) != "storage" {
-		return nil, errors.New("a persistent id that is no storage")
+		return nil, errors.New("a persistent id that is not a storage")
 	}
 	class, ok1 := t.Get(1).(storageClass)
 	key, ok2 := t.Get(2).(string)

@@ -51,7 +51,7 @@ func attention(c *call) ([]*Tensor, error) {
 	nk, tk, dv := k.Shape[1], k.Shape[2], v.Shape[3]
 	if k.Shape[0] != batch || v.Shape[0] != batch || k.Shape[3] != d || v.Shape[1] != nk || v.Shape[2] != tk ||
 		nk == 0 || nq%nk != 0 || tk == 0 {
-		return nil, fmt.Errorf("queries of %d, keys of %d and values of %d do not go together", q.Shape, k.Shape,
+		return nil, fmt.Errorf("queries of %d, keys of %d and values of %d do not match", q.Shape, k.Shape,
 			v.Shape)
 	}
 	mask, err := c.mask(3, []int{batch, nq, tq, tk})

@@ -20,7 +20,7 @@ func Broadcast(shapes ...[]int) ([]int, error) {
 			case out[i] == 1:
 				out[i] = d
 			default:
-				return nil, fmt.Errorf("shapes %d do not go together", shapes)
+				return nil, fmt.Errorf("shapes %d cannot be broadcast", shapes)
 			}
 		}
 	}

@@ -47,7 +47,7 @@ func constantOfShape(c *call) ([]*Tensor, error) {
 			return nil, err
 		}
 		if value.len() != 1 {
-			return nil, errors.New("its value is no single number")
+			return nil, errors.New("its value is not a single number")
 		}
 	}
 	out, err := c.newLike(value, shape)
@@ -99,7 +99,7 @@ func rangeOp(c *call) ([]*Tensor, error) {
 		}
 	}
 	if x := c.in[0]; c.in[1].isFloat() != x.isFloat() || c.in[2].isFloat() != x.isFloat() {
-		return nil, errors.New("integers and floating-point numbers do not go together")
+		return nil, errors.New("integers and floating-point numbers cannot be mixed")
 	}
 	if !c.in[0].isFloat() {
 		return c.wholeRange(c.in[0].Ints[0], c.in[1].Ints[0], c.in[2].Ints[0])
@@ -178,7 +178,7 @@ func eyeLike(c *call) ([]*Tensor, error) {
 	}
 	shape := c.in[0].Shape
 	if len(shape) != 2 {
-		return nil, fmt.Errorf("shape %d is no matrix", shape)
+		return nil, fmt.Errorf("shape %d is not a matrix", shape)
 	}
 	out, err := c.typed("dtype", c.in[0], shape)
 	if err != nil {
@@ -202,7 +202,7 @@ func oneHot(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if c.in[1].len() != 1 || c.in[2].len() != 2 {
-		return nil, errors.New("its depth is no number, or its values are no two")
+		return nil, errors.New("its depth is not a number, or it does not have two values")
 	}
 	depth := c.in[1].value(0)
 	if !(depth >= 0 && depth <= math.MaxInt32) {

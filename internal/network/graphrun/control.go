@@ -30,7 +30,7 @@ func (p *Program) branch(n *node) ([]*node, bool) {
 // chooseBody is the body that a condition decides for.
 func (n *node) chooseBody(cond *Tensor) (*body, error) {
 	if cond.isFloat() || len(cond.Ints) != 1 {
-		return nil, errors.New("its condition is no single truth")
+		return nil, errors.New("its condition is not a single boolean")
 	}
 	b := n.bodies["else_branch"]
 	if cond.Ints[0] != 0 {
@@ -115,13 +115,13 @@ func loop(c *call) ([]*Tensor, error) {
 	most, on := int64(math.MaxInt64), true
 	if t := c.in[0]; t != nil {
 		if t.isFloat() || len(t.Ints) != 1 {
-			return nil, errors.New("its number of rounds is no single number")
+			return nil, errors.New("its number of rounds is not a single number")
 		}
 		most = t.Ints[0]
 	}
 	if t := c.in[1]; t != nil {
 		if t.isFloat() || len(t.Ints) != 1 {
-			return nil, errors.New("its condition is no single truth")
+			return nil, errors.New("its condition is not a single boolean")
 		}
 		on = t.Ints[0] != 0
 	}
@@ -150,7 +150,7 @@ func loop(c *call) ([]*Tensor, error) {
 			return nil, err
 		}
 		if out[0].isFloat() || len(out[0].Ints) != 1 {
-			return nil, errors.New("its condition is no single truth")
+			return nil, errors.New("its condition is not a single boolean")
 		}
 		on = out[0].Ints[0] != 0
 		c.unhold(out[0])
@@ -240,7 +240,7 @@ func (c *call) sequence() ([]*Tensor, error) {
 		return nil, err
 	}
 	if c.in[0].list == nil {
-		return nil, errors.New("its input is no sequence")
+		return nil, errors.New("its input is not a sequence")
 	}
 	return c.in[0].list, nil
 }
@@ -280,7 +280,7 @@ func (c *call) placeIn(i, n, otherwise int) (int, error) {
 		return otherwise, nil
 	}
 	if c.in[i].isFloat() || len(c.in[i].Ints) != 1 {
-		return 0, errors.New("its place is no single number")
+		return 0, errors.New("its place is not a single number")
 	}
 	return indexOf(c.in[i].Ints[0], n)
 }
@@ -406,7 +406,7 @@ func splitToSequence(c *call) ([]*Tensor, error) {
 	case !c.hasInput(1):
 		parts, single = slices.Repeat([]int64{1}, side), c.int("keepdims", 1) == 0
 	case c.in[1].isFloat():
-		return nil, errors.New("its parts are no integers")
+		return nil, errors.New("its parts are not integers")
 	case len(c.in[1].Shape) == 0:
 		n := c.in[1].Ints[0]
 		if n < 1 {

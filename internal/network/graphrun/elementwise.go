@@ -202,7 +202,7 @@ func clip(c *call) ([]*Tensor, error) {
 	for i, to := range []*float64{&lo, &hi} {
 		if c.hasInput(i + 1) {
 			if c.in[i+1].len() != 1 {
-				return nil, errors.New("its bounds are no single numbers")
+				return nil, errors.New("its bounds are not single numbers")
 			}
 			*to = c.in[i+1].value(0)
 		}

@@ -240,7 +240,7 @@ func permutation(perm []int64, rank int) ([]int, error) {
 	}
 	for i, p := range perm {
 		if p < 0 || p >= int64(rank) || seen[p] {
-			return nil, fmt.Errorf("perm %d is no order of %d axes", perm, rank)
+			return nil, fmt.Errorf("perm %d is not a permutation of %d axes", perm, rank)
 		}
 		seen[p] = true
 		out[i] = int(p)
@@ -263,7 +263,7 @@ func slice(c *call) ([]*Tensor, error) {
 	}
 	if !okStarts || !okEnds || len(starts) != len(ends) || okAxes && len(axes) != len(starts) ||
 		okSteps && len(steps) != len(starts) || len(starts) > len(x.Shape) {
-		return nil, errors.New("its starts, ends, axes and steps do not go together")
+		return nil, errors.New("its starts, ends, axes and steps differ in number")
 	}
 	to, stride := slices.Clone(x.Shape), strides(x.Shape)
 	seen := make([]bool, len(to))

@@ -92,7 +92,7 @@ func groupNorm(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if len(x.Shape) < 3 || x.len() == 0 {
-		return nil, fmt.Errorf("its input of shape %d is no image", x.Shape)
+		return nil, fmt.Errorf("its input of shape %d is not an image", x.Shape)
 	}
 	n, ch := x.Shape[0], x.Shape[1]
 	groups := ch
@@ -341,7 +341,7 @@ func lrn(c *call) ([]*Tensor, error) {
 	wide := int(min(max(c.int("size", 1), 1), maxSide))
 	alpha, beta, bias := float64(c.float("alpha", 1e-4)), float64(c.float("beta", 0.75)), float64(c.float("bias", 1))
 	if len(x.Shape) < 3 {
-		return nil, fmt.Errorf("its input of shape %d is no image", x.Shape)
+		return nil, fmt.Errorf("its input of shape %d is not an image", x.Shape)
 	}
 	y, err := c.newFloats(x.Shape)
 	if err != nil {

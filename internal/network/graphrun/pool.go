@@ -15,7 +15,7 @@ func pool2(c *call) ([]*Tensor, error) {
 	}
 	x := c.in[0]
 	if len(x.Shape) < 3 {
-		return nil, fmt.Errorf("its input of shape %d is no image", x.Shape)
+		return nil, fmt.Errorf("its input of shape %d is not an image", x.Shape)
 	}
 	w, err := c.window(x.Shape[2:], nil)
 	if err != nil {
@@ -184,7 +184,7 @@ func globalPool(c *call) ([]*Tensor, error) {
 	}
 	x := c.in[0]
 	if len(x.Shape) < 3 || !x.isFloat() {
-		return nil, fmt.Errorf("its input of shape %d is no image of floating-point numbers", x.Shape)
+		return nil, fmt.Errorf("its input of shape %d is not an image of floating-point numbers", x.Shape)
 	}
 	if x.last && c.n.Op == "GlobalAveragePool" {
 		return single(c.overPositions(x, true))

@@ -105,7 +105,7 @@ func (c *call) weight(i int) (*Tensor, error) {
 
 // MatMulShape is the shape of the product of two tensors, and that of the axes before the matrices.
 func MatMulShape(x, y []int) (shape, batch []int, err error) {
-	wrong := fmt.Errorf("matrices of %d and %d do not go together", x, y)
+	wrong := fmt.Errorf("matrices of %d and %d cannot be multiplied", x, y)
 	if len(x) == 0 || len(y) == 0 {
 		return nil, nil, wrong
 	}
@@ -158,7 +158,7 @@ func (c *call) linearMatMul(x *Tensor, turned bool) ([]*Tensor, error) {
 		c.n.state = l
 	}
 	if k := x.Shape[len(x.Shape)-1]; k != l.in {
-		return nil, fmt.Errorf("matrices of %d and %d do not go together", x.Shape, c.in[1].Shape)
+		return nil, fmt.Errorf("matrices of %d and %d cannot be multiplied", x.Shape, c.in[1].Shape)
 	}
 	shape := append(slices.Clone(x.Shape[:len(x.Shape)-1]), l.out)
 	return single(l.apply(c, x, shape))
@@ -233,7 +233,7 @@ func (c *call) batches(batch, xs, ys []int) [][2]int {
 // wholeMatMul multiplies matrices of integers.
 func (c *call) wholeMatMul(x, y *Tensor) ([]*Tensor, error) {
 	if x.isFloat() || y.isFloat() {
-		return nil, errors.New("integers and floating-point numbers do not go together")
+		return nil, errors.New("integers and floating-point numbers cannot be mixed")
 	}
 	return single(c.integerProducts(x, y, x.typ))
 }

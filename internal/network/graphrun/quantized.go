@@ -30,7 +30,7 @@ func typeRange(t onnx.DataType) (lo, hi float64, err error) {
 // place along an axis.
 func (c *call) scaleOf(shape []int, scale, zero *Tensor, axis int64) (at func(i int) (float64, float64), err error) {
 	if !scale.isFloat() || zero != nil && zero.len() != scale.len() {
-		return nil, errors.New("its scale and its zero do not go together")
+		return nil, errors.New("the shapes of its scale and its zero point do not match")
 	}
 	value := func(k int) (float64, float64) {
 		if zero == nil {
@@ -215,7 +215,7 @@ func convInteger(c *call) ([]*Tensor, error) {
 	zero := int64(0)
 	if z := c.optionalInput(2); z != nil {
 		if z.isFloat() || z.len() != 1 {
-			return nil, errors.New("its zero is no single integer")
+			return nil, errors.New("its zero is not a single integer")
 		}
 		zero = z.Ints[0]
 	}

@@ -294,7 +294,7 @@ func cumSum(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if c.in[1].len() != 1 {
-		return nil, errors.New("its axis is no single number")
+		return nil, errors.New("its axis is not a single number")
 	}
 	axis, err := AxisOf(toInt(c.in[1].value(0)), len(x.Shape))
 	if err != nil {
@@ -346,7 +346,7 @@ func topK(c *call) ([]*Tensor, error) {
 	if c.hasInput(1) {
 		v, err := c.in[1].integers()
 		if err != nil || len(v) != 1 {
-			return nil, errors.Join(err, errors.New("its k is no single number"))
+			return nil, errors.Join(err, errors.New("its k is not a single number"))
 		}
 		k = v[0]
 	}

@@ -162,7 +162,7 @@ func (c *call) scatterInputs() (out, index, updates *Tensor, err error) {
 		return nil, nil, nil, err
 	}
 	if updates.isFloat() != x.isFloat() {
-		return nil, nil, nil, errors.New("integers and floating-point numbers do not go together")
+		return nil, nil, nil, errors.New("integers and floating-point numbers cannot be mixed")
 	}
 	if out, err = c.newLike(x, x.Shape); err != nil {
 		return nil, nil, nil, err
@@ -286,12 +286,12 @@ func trilu(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if len(x.Shape) < 2 {
-		return nil, fmt.Errorf("shape %d is no matrix", x.Shape)
+		return nil, fmt.Errorf("shape %d is not a matrix", x.Shape)
 	}
 	k := int64(0)
 	if c.hasInput(1) {
 		if c.in[1].len() != 1 {
-			return nil, errors.New("its k is no single number")
+			return nil, errors.New("its k is not a single number")
 		}
 		k = min(max(toInt(c.in[1].value(0)), math.MinInt32), math.MaxInt32)
 	}

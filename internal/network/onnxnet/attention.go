@@ -90,7 +90,7 @@ func (l *lifter) softmax(v *value) (product *node, scale float64, causal bool, e
 	for inside := false; ; {
 		n := v.by
 		if n == nil {
-			return nil, 0, false, errors.New("its weights are no softmax of a product")
+			return nil, 0, false, errors.New("its weights are not the softmax of a product")
 		}
 		a := attrs{node: n.Node}
 		k, isFactor := factor(n)

@@ -167,7 +167,7 @@ func bounds(n *node, in []*array) (lo, hi float64, err error) {
 			continue
 		}
 		if in[i+1].len() != 1 {
-			return 0, 0, errors.New("its bounds are no single numbers")
+			return 0, 0, errors.New("its bounds are not single numbers")
 		}
 		*to = in[i+1].value(0)
 	}

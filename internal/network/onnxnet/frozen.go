@@ -345,7 +345,7 @@ func (z *frozenModel) hasToken(end string, shape []int) bool {
 // finish describes the network, which makes out values.
 func (z *frozenModel) finish(net *Network, part *onnx.Model, out int) error {
 	if len(graphrun.Weights(part, z.image.Name)) != len(part.Graph.Inputs)-1 {
-		return errors.New("it takes inputs beside its image and its weights")
+		return errors.New("it takes inputs besides its image and its weights")
 	}
 	if out < 1 {
 		return errors.New("it makes no values")

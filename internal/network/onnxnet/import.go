@@ -283,8 +283,8 @@ func findImage(m *onnx.Model) (*onnx.Value, error) {
 		}
 	}
 	if _, err := idsOf(m); err == nil && len(found) == 0 {
-		return nil, fmt.Errorf("its input, %s, takes the tokens of a text: it is no network for images, but words can "+
-			"be searched for by it", strings.Join(names, ", "))
+		return nil, fmt.Errorf("its input, %s, takes the tokens of a text: it is not a network for images, but words "+
+			"can be searched for by it", strings.Join(names, ", "))
 	}
 	if len(found) != 1 {
 		return nil, fmt.Errorf("of its inputs, %s, %d are images (with four axes); there must be one",

@@ -124,7 +124,7 @@ func gemmShape(a *attrs, shapes [][]int) ([]int, error) {
 		k2, n = n, k2
 	}
 	if k != k2 {
-		return nil, fmt.Errorf("matrices of %d and %d do not go together", shapes[0], shapes[1])
+		return nil, fmt.Errorf("matrices of %d and %d cannot be multiplied", shapes[0], shapes[1])
 	}
 	return []int{m, n}, nil
 }

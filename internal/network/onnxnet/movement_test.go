@@ -56,7 +56,7 @@ func TestMovements(t *testing.T) {
 	refuse(t, operator("Gather"), "not known", x, reals(1))
 	check(t, operator("Expand"), shaped([]int{2, 2}, 0, 0, 1, 1), block(2, 1), at(1, 2))
 	check(t, operator("Expand"), shaped([]int{2, 2}, 0, 1, 0, 1), block(2), at(2, 1))
-	refuse(t, operator("Expand"), "do not go together", block(2), at(3))
+	refuse(t, operator("Expand"), "cannot be broadcast", block(2), at(3))
 	refuse(t, operator("Expand"), "impossible", block(2), at(-1))
 	check(t, operator("Tile"), shaped([]int{2, 6}, 0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5), x, at(1, 2))
 	check(t, operator("Tile"), shaped([]int{4, 3}, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5), x, at(2, 1))
@@ -94,8 +94,8 @@ func TestSlices(t *testing.T) {
 	refuse(t, operator("Slice"), "step 0", x, vector([]int64{0}), vector([]int64{1}), vector([]int64{0}),
 		vector([]int64{0}))
 	refuse(t, operator("Slice"), "along axis 0", block(2, 2), two, two, two)
-	refuse(t, operator("Slice"), "go together", x, two, two)
-	refuse(t, operator("Slice"), "go together", x, two, vector([]int64{1}))
+	refuse(t, operator("Slice"), "differ in number", x, two, two)
+	refuse(t, operator("Slice"), "differ in number", x, two, vector([]int64{1}))
 	refuse(t, operator("Slice"), "axis 1 of a tensor with 1", x, vector([]int64{0}), vector([]int64{1}),
 		vector([]int64{1}))
 	refuse(t, operator("Slice"), fmt.Sprintf("step %d", 1<<31+1), x, vector([]int64{0}), vector([]int64{1}),

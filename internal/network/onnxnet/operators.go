@@ -13,7 +13,7 @@ import (
 func (l *lifter) operator(s *layerChain, n *node) error {
 	for i, v := range n.in {
 		if v == nil && n.Inputs[i] != "" {
-			return fmt.Errorf("its input %q is an input of the model beside the image", n.Inputs[i])
+			return fmt.Errorf("its input %q is an input of the model besides the image", n.Inputs[i])
 		}
 	}
 	if n.Op != "Pad" && n.Op != "Conv" && n.Op != "MaxPool" && n.Op != "AveragePool" && s.form.pad != [4]int{} {
@@ -54,7 +54,7 @@ func isImage(n *node, f imageLayout) error {
 	x := n.in[0].shape
 	if len(x) != 4 || x[0] != 1 || x[1] != f.c || x[2]*x[3] != f.positions() ||
 		!f.first && f.positions() > 1 && f.c > 1 {
-		return fmt.Errorf("its input of shape %d is no image with %d channels in front", x, f.c)
+		return fmt.Errorf("its input of shape %d is not an image with %d channels in front", x, f.c)
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func (l *lifter) pad(s *layerChain, n *node) error {
 	}
 	f, at := s.form, 2
 	if len(before) != 4 {
-		return fmt.Errorf("its input of shape %d is no image", n.in[0].shape)
+		return fmt.Errorf("its input of shape %d is not an image", n.in[0].shape)
 	}
 	if !f.first {
 		at = 1
@@ -413,7 +413,7 @@ func (l *lifter) matMul(s *layerChain, n *node) error {
 		return errors.Join(err, errors.New("its weights are not its second input"))
 	}
 	if len(w.shape) < 2 || product(w.shape[:len(w.shape)-2]) != 1 {
-		return fmt.Errorf("weights of shape %d are no matrix", w.shape)
+		return fmt.Errorf("weights of shape %d are not a matrix", w.shape)
 	}
 	in, out := w.shape[len(w.shape)-2], w.shape[len(w.shape)-1]
 	return l.liftLinear(s, n, in, out, transposed(w.reals, in, out), nil)
