@@ -34,8 +34,8 @@ type held struct {
 	size, at int // at is where it begins in its set
 }
 
-// of is the parameter's piece of its set.
-func (p *held) of(v []float32) []float32 { return v[p.at : p.at+p.size] }
+// sliceOf is the parameter's piece of its set.
+func (p *held) sliceOf(v []float32) []float32 { return v[p.at : p.at+p.size] }
 
 func setOf(p *nn.Param) set {
 	switch {
@@ -211,7 +211,7 @@ func (e *Net) gather(what func(p *held) []float32) (out [sets][]float32) {
 		out[k] = make([]float32, e.values[k])
 	}
 	for _, p := range e.params {
-		copy(p.of(out[p.set]), what(p))
+		copy(p.sliceOf(out[p.set]), what(p))
 	}
 	return out
 }
@@ -256,7 +256,7 @@ func (e *Net) scatter(r *replica, t *tensors.Tensor, k set, to func(p *held) []f
 	}
 	for _, p := range e.params {
 		if p.set == k {
-			copy(to(p), p.of(v))
+			copy(to(p), p.sliceOf(v))
 		}
 	}
 	return nil

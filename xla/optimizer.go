@@ -123,7 +123,7 @@ func (e *Net) start(r *replica, count int) error {
 		}
 	}
 	for i, t := range []**tensors.Tensor{&r.m, &r.v}[:count] {
-		v := e.moments.of(i)
+		v := e.moments.values(i)
 		if *t != nil && !e.moments.set {
 			continue
 		}
@@ -180,16 +180,16 @@ type moments struct {
 	set  bool // SetMoments changed it, and the devices do not have it yet
 }
 
-func (m *moments) of(i int) []float32 { return [][]float32{m.m, m.v}[i] }
+func (m *moments) values(i int) []float32 { return [][]float32{m.m, m.v}[i] }
 
 // Moments copies the moments of a parameter to the host.
 func (e *Net) Moments(p *nn.Param, m, v []float32) {
 	e.pullMoments()
 	for i, to := range [][]float32{m, v} {
-		if from := e.moments.of(i); from == nil { // no step was taken yet
+		if from := e.moments.values(i); from == nil { // no step was taken yet
 			clear(to)
 		} else {
-			copy(to, e.moved[p].of(from))
+			copy(to, e.moved[p].sliceOf(from))
 		}
 	}
 }
@@ -225,7 +225,7 @@ func (e *Net) SetMoments(p *nn.Param, m, v []float32) {
 		if *to == nil {
 			*to = make([]float32, e.values[trained])
 		}
-		copy(e.moved[p].of(*to), from)
+		copy(e.moved[p].sliceOf(*to), from)
 		e.moments.set = true
 	}
 }
