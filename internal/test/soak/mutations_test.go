@@ -231,7 +231,7 @@ var decodePattern = regexp.MustCompile(`\b(?:json\.(?:Unmarshal|NewDecoder)|stri
 func TestEveryDecoderIsTried(t *testing.T) {
 	root := filepath.FromSlash("../../..")
 	// Modules of their own, generators, measurements and tests read their own files.
-	passed := regexp.MustCompile(`^(?:docs|bench|xla|mpi|test|tools|app/(?:experiments|bench)|` +
+	passed := regexp.MustCompile(`^(?:docs|bench|xla|mpi|internal/test|tools|internal/app/(?:experiments|bench)|` +
 		`internal/format/(?:strictjson|plaintext))/`)
 	var tests bytes.Buffer
 	found := map[string]bool{}

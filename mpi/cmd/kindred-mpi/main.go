@@ -91,7 +91,7 @@ func finish(a *app, err error) int {
 	case errors.As(err, &own) || errors.As(err, &alone):
 		if own != nil {
 			fmt.Fprintf(a.err, "stopped: %s\ngo on with: mpirun ... kindred-mpi train --resume %s, with any number of "+
-				"processes, or kindred train --resume %s\n", own.Where(), own.Dir, own.Dir)
+				"processes, or kindred train --resume %s\n", own.Location(), own.Dir, own.Dir)
 		}
 		return 130
 	case errors.As(err, &typed):

@@ -47,7 +47,7 @@ func command(args []string, out, errs io.Writer) int {
 	case err == nil:
 		return 0
 	case errors.As(err, &stopped):
-		fmt.Fprintf(errs, "stopped: %s\ngo on with: kindred-gpu train --resume %s\n", stopped.Where(), stopped.Dir)
+		fmt.Fprintf(errs, "stopped: %s\ngo on with: kindred-gpu train --resume %s\n", stopped.Location(), stopped.Dir)
 		return 130
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(errs, "kindred-gpu: stopped")
