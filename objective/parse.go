@@ -10,13 +10,6 @@ import (
 	"github.com/kindred-ml/kindred/mine"
 )
 
-// KeyError says which key is wrong, such as "mine.positives" or "loss.margin", and what
-// is wrong with it; KeyErrors are several. run.Parse adds the place in the file.
-type (
-	KeyError  = option.KeyError
-	KeyErrors = option.KeyErrors
-)
-
 // Parse makes options from the mine and loss sections of a configuration, as
 // decoded from YAML or JSON; values may also be strings, as from a command
 // line. Unknown keys and values are errors that name the nearest known one.

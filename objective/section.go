@@ -22,7 +22,7 @@ type section struct {
 	values  map[string]any
 	asked   []string
 	choices map[string][]string // the values of keys that take words
-	errs    option.KeyErrors
+	errs    KeyErrors
 }
 
 // noteChoices notes the words that a key takes.

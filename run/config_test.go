@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kindred-ml/kindred/internal/base/option"
+	"github.com/kindred-ml/kindred/objective"
 )
 
 // contract is the configuration as the design states it.
@@ -125,11 +125,11 @@ func TestParseErrors(t *testing.T) {
 func TestKeyErrors(t *testing.T) {
 	const text = "train:\n  epochs: -1\nmine: {fallback: soft}\n"
 	_, err := Parse("run.yaml", []byte(text), "train.lr=-2", "loss.margin=-3")
-	var got option.KeyErrors
+	var got objective.KeyErrors
 	if !errors.As(err, &got) {
 		t.Fatalf("%T: %v", err, err)
 	}
-	want := option.KeyErrors{
+	want := objective.KeyErrors{
 		{Place: "run.yaml:2", Key: "train.epochs", Text: "-1: must be 0 or more"},
 		{Override: "train.lr=-2", Key: "train.lr", Text: "-2: must not be negative"},
 		{Override: "loss.margin=-3", Key: "loss.margin", Text: "-3 is negative"},

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/kindred-ml/kindred/internal/base/enum"
-	"github.com/kindred-ml/kindred/internal/base/option"
+	"github.com/kindred-ml/kindred/objective"
 	"github.com/kindred-ml/kindred/run"
 )
 
@@ -217,14 +217,14 @@ func (p *Plan) config(a *Arm, own []Setting, more ...string) (run.Config, error)
 		return cfg, nil
 	}
 	// run.Parse names an override, but the reader of a plan needs the line.
-	var given, placed option.KeyErrors
+	var given, placed objective.KeyErrors
 	if !errors.As(err, &given) {
 		return cfg, err
 	}
 	for _, e := range given {
 		k := slices.IndexFunc(all, func(s Setting) bool { return s.place != "" && s.override() == e.Override })
 		if k >= 0 {
-			e = &option.KeyError{Place: all[k].place, Key: e.Key, Text: e.Text}
+			e = &objective.KeyError{Place: all[k].place, Key: e.Key, Text: e.Text}
 		}
 		placed.Add(e)
 	}

@@ -83,3 +83,7 @@ func Text(err error, name func(option string) string) string {
 	}
 	return text
 }
+
+// Override is the word in errors for a setting that was given besides a configuration's
+// text.
+const Override = "override"

@@ -25,7 +25,7 @@ func flag(option string) string {
 func TestText(t *testing.T) {
 	resume, force, other := Option("run.Options.Resume"), Option("run.Options.Force"), Option("run.Options.Dir")
 	taken := Errorf("%s holds a run: %s or %s", "a%b", resume.WithValue("a b"), force)
-	key := &KeyError{Override: "train.lr=x", Key: "train.lr", Text: "no number"}
+	key := setting{"train.lr=x: train.lr: no number"}
 	for _, c := range []struct {
 		err           error
 		library, flag string
@@ -80,41 +80,9 @@ type hidden struct{ error }
 func (hidden) Error() string   { return "something else" }
 func (h hidden) Unwrap() error { return h.error }
 
-func TestKeyError(t *testing.T) {
-	at := &KeyError{Place: "run.yaml:3", Key: "train.lr", Text: "no number"}
-	whole := &KeyError{Place: "run.yaml", Text: "not YAML"}
-	set := &KeyError{Override: "train.lr=x", Key: "train.lr", Text: "no number"}
-	for e, want := range map[*KeyError][2]string{
-		at:    {"run.yaml:3: train.lr: no number", "train.lr: no number"},
-		whole: {"run.yaml: not YAML", "not YAML"},
-		set:   {"override train.lr=x: train.lr: no number", "train.lr: no number"},
-		{}:    {"", ""},
-	} {
-		if e.Error() != want[0] || e.Message() != want[1] {
-			t.Errorf("%q, %q, want %q", e.Error(), e.Message(), want)
-		}
-	}
-	var all KeyErrors
-	if all.Err() != nil {
-		t.Error("no mistakes are an error")
-	}
-	again := *at
-	all.Add(at)
-	all.Add(&again)
-	all.Add(set)
-	err := fmt.Errorf("plan: %w", all.Err())
-	if want := "plan: run.yaml:3: train.lr: no number\noverride train.lr=x: train.lr: no number"; err.Error() != want {
-		t.Errorf("%q", err)
-	}
-	if want := "plan: run.yaml:3: train.lr: no number\n--set train.lr=x: train.lr: no number"; Text(err, flag) != want {
-		t.Errorf("%q", Text(err, flag))
-	}
-	var one *KeyError
-	if !errors.As(err, &one) || one != at {
-		t.Errorf("%v", one)
-	}
-	var several KeyErrors
-	if !errors.As(err, &several) || len(several) != 2 {
-		t.Errorf("%v", several)
-	}
-}
+// setting is an error with an override, as objective.KeyError is one.
+type setting struct{ text string }
+
+func (s setting) Error() string { return s.Named(func(option string) string { return option }) }
+
+func (s setting) Named(name func(option string) string) string { return name(Override) + " " + s.text }

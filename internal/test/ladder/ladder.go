@@ -359,7 +359,7 @@ func running() []Package {
 			"internal/base/budget internal/base/critical internal/base/par matrix loss objective nn " +
 				"nn/optim internal/format/safetensors data gonum.org/v1/gonum internal/format/strictjson"},
 		{"run/internal/keys", "reads, checks, writes and explains a configuration from a table of its keys",
-			"internal/format/yamltext internal/base/option internal/base/enum github.com/goccy/go-yaml"},
+			"internal/format/yamltext internal/base/enum objective github.com/goccy/go-yaml"},
 		{"run", "configurations, run folders, trained models",
 			"internal/format/yamltext internal/base/budget internal/base/option internal/base/enum " +
 				"internal/base/fileinfo internal/base/rootfs internal/base/atomic internal/base/home " +
@@ -373,7 +373,8 @@ func running() []Package {
 		{"run/sweep", "settings chosen on validation classes, and arms compared: plans, trials, early stopping",
 			"internal/compute/holm internal/compute/ttest internal/base/atomic internal/base/lock " +
 				"internal/base/option internal/base/fileinfo internal/base/enum internal/format/yamltext " +
-				"internal/jobs data embedding train run github.com/goccy/go-yaml internal/format/strictjson"},
+				"internal/jobs objective data embedding train run github.com/goccy/go-yaml " +
+				"internal/format/strictjson"},
 		{"internal/jobs/queue", "jobs for workers on other machines, through NATS JetStream",
 			"internal/base/budget internal/base/critical internal/base/option internal/base/fileinfo " +
 				"internal/base/enum internal/format/strictjson internal/jobs github.com/nats-io/nats.go " +

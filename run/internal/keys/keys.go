@@ -16,7 +16,7 @@ type Table[C any] struct {
 	Keys []Key[C]
 	// FreeSection returns the named section if it is a map. Agree checks the map's other keys.
 	FreeSection func(c *C, section string) (map[string]any, bool)
-	// CheckFree returns an option.KeyErrors for values that are wrong for every data set and that the
+	// CheckFree returns an objective.KeyErrors for values that are wrong for every data set and that the
 	// entries do not find.
 	CheckFree func(*C) error
 	// Sections are the names of the sections, and Important the names of the keys that most users

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/base/option"
+	"github.com/kindred-ml/kindred/objective"
 )
 
 // settings is a configuration of two sections, one of them free.
@@ -105,7 +105,7 @@ func TestMistakes(t *testing.T) {
 			set = nil
 		}
 		_, err := parseSettings(t, c.text, set...)
-		var all option.KeyErrors
+		var all objective.KeyErrors
 		if !errors.As(err, &all) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v does not say %q", c.text+c.set, err, want)
 		}

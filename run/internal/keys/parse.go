@@ -9,12 +9,12 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/kindred-ml/kindred/internal/base/option"
 	"github.com/kindred-ml/kindred/internal/format/yamltext"
+	"github.com/kindred-ml/kindred/objective"
 )
 
 // Parse reads a configuration in YAML on top of c, then applies the overrides, each
-// "section.key=value". file names the source in messages. Each error of the option.KeyErrors that
+// "section.key=value". file names the source in messages. Each error of the objective.KeyErrors that
 // it returns names the file and line, or the override.
 func (t *Table[C]) Parse(c *C, file string, text []byte, overrides ...string) error {
 	p := parser[C]{table: t, cfg: c, where: map[string]source{}}
@@ -33,7 +33,7 @@ type parser[C any] struct {
 	table *Table[C]
 	cfg   *C
 	where map[string]source // where every given key was given
-	errs  option.KeyErrors
+	errs  objective.KeyErrors
 }
 
 // source is where a key was given: a file and line, or an override.
@@ -48,7 +48,7 @@ func (p *parser[C]) fail(where source, key, format string, args ...any) {
 		key, format, args = "", "more mistakes are not listed: mend these first", nil
 		p.errs = p.errs[:maxMistakes]
 	}
-	p.errs = append(p.errs, &option.KeyError{Place: where.place, Override: where.override, Key: key,
+	p.errs = append(p.errs, &objective.KeyError{Place: where.place, Override: where.override, Key: key,
 		Text: fmt.Sprintf(format, args...)})
 }
 
@@ -181,7 +181,7 @@ func (p *parser[C]) check() {
 	for _, e := range p.table.Problems(p.cfg) {
 		p.fail(p.where[e.Key], e.Key, "%s", e.Text)
 	}
-	var wrong option.KeyErrors
+	var wrong objective.KeyErrors
 	errors.As(p.table.CheckFree(p.cfg), &wrong)
 	for _, e := range wrong {
 		p.fail(p.where[e.Key], e.Key, "%s", e.Text)

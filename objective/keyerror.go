@@ -1,16 +1,15 @@
-package option
+package objective
 
 import (
 	"errors"
 	"slices"
 	"strings"
+
+	"github.com/kindred-ml/kindred/internal/base/option"
 )
 
-// Override is the word in errors for a setting that was given besides a configuration's
-// text.
-const Override = "override"
-
-// KeyError says what is wrong with a key of a configuration, or with the text as a whole.
+// KeyError says what is wrong with a key of a configuration, such as "mine.positives" or "loss.margin", or with the
+// text as a whole. The errors of Parse have no place; run.Parse adds it.
 type KeyError struct {
 	// Place is the file, with the line if it is known: "run.yaml:3". It is empty if the
 	// key is not in a file.
@@ -33,16 +32,16 @@ func (e *KeyError) Message() string {
 	return at.Error()
 }
 
-// Named is Error with another word for Override, given by name.
+// Named is Error with another word for "override", given by name.
 func (e *KeyError) Named(name func(option string) string) string {
 	parts := []string{e.Place, "", e.Key, e.Text}
 	if e.Override != "" {
-		parts[1] = name(Override) + " " + e.Override
+		parts[1] = name(option.Override) + " " + e.Override
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ": ")
 }
 
-// KeyErrors are all errors of a configuration.
+// KeyErrors has all errors of a configuration.
 type KeyErrors []*KeyError
 
 // Add appends an error unless an equal one is there already.
