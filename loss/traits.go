@@ -41,14 +41,17 @@ type Traits struct {
 }
 
 // Measure is the value of a pair of embeddings that a loss reads.
-type Measure = pair.Measure
+type Measure uint8
 
 // The measures of a pair (a, b).
 const (
-	Similarity = pair.Similarity // S = a . b
-	Squared    = pair.Squared    // D² = |a - b|²
-	Euclidean  = pair.Euclidean  // D = |a - b|
+	Similarity = Measure(pair.Similarity) // S = a . b
+	Squared    = Measure(pair.Squared)    // D² = |a - b|²
+	Euclidean  = Measure(pair.Euclidean)  // D = |a - b|
 )
+
+// String returns the measure's name: similarity, squared or euclidean.
+func (m Measure) String() string { return pair.Measure(m).String() }
 
 // measureOf is the measure of a loss that lets its user choose between distances.
 func measureOf(euclidean bool) Measure {

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/kindred-ml/kindred/internal/format/strictjson"
+	"github.com/kindred-ml/kindred/internal/network/qconv"
 )
 
 // QuantizationFile is the file of a saved network that is evaluated in 8 bits which holds
@@ -165,27 +166,27 @@ func (o *Options) checkQuantization() error {
 }
 
 // scale is what the bytes of a layer's output mean, and whether that is known.
-func (q *Quantization) scale(layer string) (ByteScale, bool) { return findScale(q.Ranges, layer) }
+func (q *Quantization) scale(layer string) (qconv.Scale, bool) { return findScale(q.Ranges, layer) }
 
 // scaleBefore is what bytes mean that are rounded before the layer's residual or activation.
-func (q *Quantization) scaleBefore(layer string) (ByteScale, bool) { return findScale(q.Before, layer) }
+func (q *Quantization) scaleBefore(layer string) (qconv.Scale, bool) { return findScale(q.Before, layer) }
 
-func findScale(ranges []Range, layer string) (ByteScale, bool) {
+func findScale(ranges []Range, layer string) (qconv.Scale, bool) {
 	i := slices.IndexFunc(ranges, func(r Range) bool { return r.Layer == layer })
 	if i < 0 {
-		return ByteScale{}, false
+		return qconv.Scale{}, false
 	}
 	return ranges[i].scale(), true
 }
 
 // scale of a range that holds only 0 is the scale of a range of width 1.
-func (r Range) scale() ByteScale {
+func (r Range) scale() qconv.Scale {
 	low, high := float64(min(r.Low, 0)), float64(max(r.High, 0))
 	unit := (high - low) / 255
 	if !(unit > 0x1p-120) {
-		return ByteScale{Unit: 1.0 / 255}
+		return qconv.Scale{Unit: 1.0 / 255}
 	}
-	return ByteScale{Unit: unit, Zero: uint8(math.RoundToEven(-low / unit))}
+	return qconv.Scale{Unit: unit, Zero: uint8(math.RoundToEven(-low / unit))}
 }
 
 // isFloat reports whether the layer is to compute in float32.

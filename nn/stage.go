@@ -2,11 +2,13 @@ package nn
 
 import (
 	"github.com/kindred-ml/kindred/internal/network/conv"
-	"github.com/kindred-ml/kindred/internal/network/qconv"
 )
 
 // ByteScale says what bytes mean: q stands for the value Unit (q - Zero).
-type ByteScale = qconv.Scale
+type ByteScale struct {
+	Unit float64
+	Zero uint8
+}
 
 // Stage is a step of a network's evaluation: layers that are computed at once. The layers
 // of a network that are in no stage compute nothing.
@@ -47,12 +49,14 @@ func (e *Net) Stages() []Stage {
 	for i, s := range e.eval.steps {
 		st := Stage{Nodes: e.eval.nodes[i]}
 		if out := s.output(); out.x.bytes {
-			st.Out = &out.scale
+			scale := ByteScale(out.scale)
+			st.Out = &scale
 		}
 		if b, ok := s.(sumStep); ok && b.acceptsBytes() {
 			st.Sum = b.sum()
 			if q, ok := e.opt.Quantization.scaleBefore(s.label()); ok {
-				st.Sum.Before = &q
+				before := ByteScale(q)
+				st.Sum.Before = &before
 			}
 		}
 		list = append(list, st)
@@ -71,7 +75,7 @@ type sumStep interface {
 }
 
 func (b *byteLayer) sum(l Layer, in *tensorRef) *ByteSum {
-	s := &ByteSum{Layer: l, In: in.scale}
+	s := &ByteSum{Layer: l, In: ByteScale(in.scale)}
 	s.Q, s.Unit, s.Offset = b.layer.Filters()
 	for k := range s.Unit {
 		s.Unit[k] *= in.scale.Unit

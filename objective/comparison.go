@@ -77,7 +77,7 @@ func (t *comparison) prepare(x *matrix.Dense, b Batch, triplets [][3]int32) erro
 	} else {
 		relate := t.opts.Relate
 		t.table.Groups.BuildBy(len(labels), len(refs.Labels), true,
-			func(i, j int) Relation { return relate(labels[i], refs.Labels[j]) })
+			func(i, j int) pair.Relation { return pair.Relation(relate(labels[i], refs.Labels[j])) })
 	}
 	if refs.IDs != nil {
 		t.table.Groups.Merge(refs.IDs, t.traits.OtherViews)
@@ -95,14 +95,14 @@ func (t *comparison) groupViews(b Batch) error {
 		return errors.New("this loss compares views of the same sample: the identities of the batch must say which " +
 			"rows these are")
 	}
-	t.table.Groups.BuildBy(len(b.Labels), len(b.Labels), true, func(i, j int) Relation {
+	t.table.Groups.BuildBy(len(b.Labels), len(b.Labels), true, func(i, j int) pair.Relation {
 		switch {
 		case b.IDs[i] == b.IDs[j]:
-			return Positive
+			return pair.Positive
 		case b.Labels[i] == b.Labels[j]:
-			return Negative
+			return pair.Negative
 		}
-		return Ignored
+		return pair.Ignored
 	})
 	return nil
 }

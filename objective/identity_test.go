@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/mine"
@@ -288,7 +287,7 @@ func TestIdentityGoesBeforeRelations(t *testing.T) {
 		for j := range 6 {
 			switch {
 			case ids[i] == ids[j]:
-			case shares(labels[i], labels[j]) == pair.Positive:
+			case shares(labels[i], labels[j]) == Positive:
 				r.pos[i] = append(r.pos[i], j)
 			default:
 				r.neg[i] = append(r.neg[i], j)

@@ -35,7 +35,8 @@ func TestKeyError(t *testing.T) {
 	if want := "plan: run.yaml:3: train.lr: no number\noverride train.lr=x: train.lr: no number"; err.Error() != want {
 		t.Errorf("%q", err)
 	}
-	if want := "plan: run.yaml:3: train.lr: no number\n--set train.lr=x: train.lr: no number"; option.Text(err, flag) != want {
+	if want := "plan: run.yaml:3: train.lr: no number\n--set train.lr=x: train.lr: no number"; option.Text(err,
+		flag) != want {
 		t.Errorf("%q", option.Text(err, flag))
 	}
 	var one *KeyError

@@ -6,14 +6,23 @@ import (
 )
 
 // Relation says whether a reference is a positive or a negative of an anchor.
-type Relation = pair.Relation
+type Relation uint8
 
 // The relations. An ignored pair is neither positive nor negative.
 const (
-	Negative = pair.Negative
-	Positive = pair.Positive
-	Ignored  = pair.Ignored
+	Negative = Relation(pair.Negative)
+	Positive = Relation(pair.Positive)
+	Ignored  = Relation(pair.Ignored)
 )
+
+// String returns the relation's name: negative, positive or ignored.
+func (r Relation) String() string { return pair.Relation(r).String() }
+
+// MarshalText returns the relation's name.
+func (r Relation) MarshalText() ([]byte, error) { return pair.Relation(r).MarshalText() }
+
+// UnmarshalText reads a name.
+func (r *Relation) UnmarshalText(text []byte) error { return (*pair.Relation)(r).UnmarshalText(text) }
 
 // RelationRule names a rule by which labels relate samples, for configurations.
 // Options.Relate implements it.

@@ -79,7 +79,7 @@ func (t *term) addTuples(l loss.Tuples, i int, sel *mine.Selection, s *scratch, 
 		return
 	}
 	sum.Anchors++
-	m := t.traits.Measure
+	m := pair.Measure(t.traits.Measure)
 	s.reserve(t.table.NumRefs(), max(len(sel.Pos), len(sel.Neg)))
 	pos, dpos := s.pos[:len(sel.Pos)], s.dpos[:len(sel.Pos)]
 	t.table.Values(m, i, sel.Pos, pos)
@@ -127,7 +127,7 @@ func (t *term) addTuples(l loss.Tuples, i int, sel *mine.Selection, s *scratch, 
 // addPairs takes the pairs of anchor i.
 func (t *term) addPairs(l loss.Pairs, i int, sel *mine.Selection, s *scratch, sum *tally) {
 	dedupeNegatives(sel)
-	m := t.traits.Measure
+	m := pair.Measure(t.traits.Measure)
 	s.reserve(t.table.NumRefs(), max(len(sel.Pos), len(sel.Neg)))
 	pos, dpos := s.pos[:len(sel.Pos)], s.dpos[:len(sel.Pos)]
 	t.table.Values(m, i, sel.Pos, pos)
@@ -159,7 +159,7 @@ func (t *term) addPairs(l loss.Pairs, i int, sel *mine.Selection, s *scratch, su
 // addSet takes the terms of anchor i, or its summary in an earlier pass.
 func (t *term) addSet(l loss.Sets, i int, sel *mine.Selection, s *scratch, sum *tally) {
 	dedupeNegatives(sel)
-	m := t.traits.Measure
+	m := pair.Measure(t.traits.Measure)
 	s.reserve(t.table.NumRefs(), max(len(sel.Pos), len(sel.Neg)))
 	set := &s.set
 	set.Pos, set.DPos = s.pos[:len(sel.Pos)], s.dpos[:len(sel.Pos)]

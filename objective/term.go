@@ -80,7 +80,7 @@ func (t *term) run(ctx context.Context, x *matrix.Dense, b Batch, triplets [][3]
 			anchors, dR = dR, anchors
 		}
 	}
-	t.weights.Reset(&t.table, t.traits.Measure, anchors, dR)
+	t.weights.Reset(&t.table, pair.Measure(t.traits.Measure), anchors, dR)
 
 	for pass := range t.traits.Passes {
 		if err := t.pass(pass); err != nil {

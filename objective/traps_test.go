@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kindred-ml/kindred/internal/compute/pair"
 	"github.com/kindred-ml/kindred/loss"
 	"github.com/kindred-ml/kindred/matrix"
 	"github.com/kindred-ml/kindred/mine"
@@ -420,9 +419,9 @@ func TestRelations(t *testing.T) {
 	o.Relate = shares
 	checkPairs(t, o, e, []int64{0, 1, 2, 3, 4}, func(i, j int) Relation {
 		if slices.Contains(related[i], j) {
-			return pair.Positive
+			return Positive
 		}
-		return pair.Negative
+		return Negative
 	})
 	// Fine labels 0..4 of coarse classes 0, 0, 0, 1, 1.
 	o.Relate = CoarseNotFine(func(fine int64) int64 { return fine / 3 })
@@ -430,11 +429,11 @@ func TestRelations(t *testing.T) {
 	checkPairs(t, o, e, labels, func(i, j int) Relation {
 		switch {
 		case labels[i] == labels[j]:
-			return pair.Ignored
+			return Ignored
 		case labels[i]/3 == labels[j]/3:
-			return pair.Positive
+			return Positive
 		}
-		return pair.Negative
+		return Negative
 	})
 }
 
@@ -450,9 +449,9 @@ func checkPairs(t *testing.T, o Options, e *matrix.Dense, labels []int64, relate
 				continue
 			}
 			switch relate(i, j) {
-			case pair.Positive:
+			case Positive:
 				r.pos[i] = append(r.pos[i], j)
-			case pair.Negative:
+			case Negative:
 				r.neg[i] = append(r.neg[i], j)
 			}
 		}

@@ -271,7 +271,7 @@ func TestMay(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := NewFollowing("photos/", "/home/me/photos", nil)
-	f.Compared(Comparison{Pending: &mirror.Pending{ID: "x", Removed: []string{"a"}, Items: 5}, Kept: []string{"b"}})
+	f.Compared(Comparison{Pending: &PendingRemovals{ID: "x", Removed: []string{"a"}, Items: 5}, Kept: []string{"b"}})
 	f.Failed(fmt.Errorf("/home/me/photos is gone"))
 	for _, c := range []struct {
 		opt    Options

@@ -18,41 +18,42 @@ import (
 type Following struct {
 	folder, place string // as the user names it, and its absolute path
 
-	removals *Removals
-	now      chan struct{} // a comparison is requested
+	decision func(p *PendingRemovals, remove bool) error // records a decision
+	now      chan struct{}                               // a comparison is requested
 
 	mu          sync.Mutex
 	done, total int
 	current     time.Time // of the last comparison that succeeded; zero before it
 	failed      string
 	changes     map[string]int
-	pending     *Pending        // nil if no removals wait for a decision
-	kept        int             // items that stay by a decision
-	missing     map[string]bool // ids of items whose photos are missing
+	pending     *PendingRemovals // nil if no removals wait for a decision
+	kept        int              // items that stay by a decision
+	missing     map[string]bool  // ids of items whose photos are missing
 	leftOut     []data.LeftOut
 }
 
-// Pending are removals of items that wait for a decision, because many photos are missing in a followed folder.
-type Pending = mirror.Pending
-
-// Removals are the decisions about missing photos of a collection. They are kept in the folder of its index.
-type Removals = mirror.Removals
-
-// OpenRemovals reads the decisions in the folder of an index.
-func OpenRemovals(dir string) (*Removals, error) { return mirror.OpenRemovals(dir) }
+// PendingRemovals are removals of items that wait for a decision, because many photos are missing in a followed
+// folder.
+type PendingRemovals struct {
+	ID      string // a digest of Removed
+	Since   time.Time
+	Items   int      // number of items of the collection that belong to the folder
+	Removed []string // ids of the items, in their order
+}
 
 // Comparison is the result of a comparison with a folder.
 type Comparison struct {
-	Changes map[string]int // number of changes of each kind
-	Pending *Pending       // removals that wait for a decision; nil if none do
-	Kept    []string       // ids of items that stay by a decision, although their photos are missing
-	LeftOut []data.LeftOut // files of the folder that are not in the collection
+	Changes map[string]int   // number of changes of each kind
+	Pending *PendingRemovals // removals that wait for a decision; nil if none do
+	Kept    []string         // ids of items that stay by a decision, although their photos are missing
+	LeftOut []data.LeftOut   // files of the folder that are not in the collection
 }
 
 // NewFollowing returns the state before the first comparison with a folder. place is the folder's absolute path, which
-// items of its photos record, and removals are the decisions about missing photos.
-func NewFollowing(folder, place string, removals *Removals) *Following {
-	return &Following{folder: folder, place: place, removals: removals, now: make(chan struct{}, 1),
+// items of its photos record. decide records a decision about removals that wait: remove them at the next comparison,
+// or keep their items. nil is for a collection whose removals never wait.
+func NewFollowing(folder, place string, decide func(p *PendingRemovals, remove bool) error) *Following {
+	return &Following{folder: folder, place: place, decision: decide, now: make(chan struct{}, 1),
 		changes: map[string]int{}}
 }
 
@@ -67,14 +68,11 @@ func (f *Following) Owns(it *store.Item) bool {
 	return !f.missing[it.ID]
 }
 
-// Removals returns the decisions about missing photos.
-func (f *Following) Removals() *Removals { return f.removals }
-
 // Requested receives a value when a comparison is to begin at once.
 func (f *Following) Requested() <-chan struct{} { return f.now }
 
 // waiting returns the removals that wait for a decision; nil if none do.
-func (f *Following) waiting() *Pending {
+func (f *Following) waiting() *PendingRemovals {
 	if f == nil {
 		return nil
 	}
@@ -89,7 +87,7 @@ func (f *Following) decide(id string, remove bool) error {
 	if p == nil || p.ID != id {
 		return mirror.ErrOutdated
 	}
-	if err := f.removals.Decide(p, remove); err != nil {
+	if err := f.decision(p, remove); err != nil {
 		return err
 	}
 	f.mu.Lock()

@@ -261,7 +261,9 @@ func owning(t *testing.T, contract *contract) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := NewFollowing("photos", "/photos", removals)
+	f := NewFollowing("photos", "/photos", func(p *PendingRemovals, remove bool) error {
+		return removals.Decide((*mirror.Pending)(p), remove)
+	})
 	m := filled(t, 2)
 	own := store.Item{ID: "own", Path: "/photos/own.jpg", Vector: []float32{1, 0, 0}}
 	if err := m.Put(t.Context(), []store.Item{own}, store.Insert); err != nil {
@@ -285,7 +287,7 @@ func owning(t *testing.T, contract *contract) {
 	do.json("POST", pending+"?collection=other", decision).want(t, 404, "not_found")
 	do.get(pending+"?collection=other").want(t, 404, "not_found")
 	do.get(pending+"?from=x").want(t, 400, "bad_request")
-	f.Compared(Comparison{Pending: &mirror.Pending{ID: "x", Items: 7,
+	f.Compared(Comparison{Pending: &PendingRemovals{ID: "x", Items: 7,
 		Removed: []string{"gone", "own", "red/000"}}})
 	var waits api.PendingAnswer
 	do.get(pending+"?from=1&limit=1").want(t, 200).into(t, &waits)

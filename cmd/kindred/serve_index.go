@@ -14,6 +14,7 @@ import (
 	"github.com/kindred-ml/kindred/internal/base/escape"
 	"github.com/kindred-ml/kindred/internal/base/lock"
 	"github.com/kindred-ml/kindred/internal/collection/lookup"
+	"github.com/kindred-ml/kindred/internal/collection/mirror"
 	"github.com/kindred-ml/kindred/serve"
 )
 
@@ -26,6 +27,7 @@ type servedIndex struct {
 	log       *slog.Logger
 	x         *index.Index
 	following *serve.Following // nil unless it follows a folder
+	removals  *mirror.Removals // the decisions about its missing photos; nil unless it follows a folder
 	unfollow  func()
 }
 
@@ -43,11 +45,14 @@ func (f *serveFlags) openIndex(a *app, dir string, log *slog.Logger) (*servedInd
 	h := &servedIndex{a: a, f: f, dir: dir, log: log, x: x, unfollow: func() {}}
 	if f.sync != "" {
 		photos := photoFlags{data: f.sync}
-		removals, err := serve.OpenRemovals(dir)
+		removals, err := mirror.OpenRemovals(dir)
 		if err != nil {
 			return nil, errors.Join(err, x.Close())
 		}
-		h.following = serve.NewFollowing(f.sync, photos.place(), removals)
+		h.removals = removals
+		h.following = serve.NewFollowing(f.sync, photos.place(), func(p *serve.PendingRemovals, remove bool) error {
+			return removals.Decide((*mirror.Pending)(p), remove)
+		})
 	}
 	return h, nil
 }
@@ -107,7 +112,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 func (h *servedIndex) follow(ctx context.Context) {
 	if h.following != nil {
-		h.unfollow = h.a.startFollowing(ctx, h.x, h.f.sync, h.f.every, h.f.most, h.following, h.log)
+		h.unfollow = h.a.startFollowing(ctx, h.x, h.f.sync, h.f.every, h.f.most, h.following, h.removals, h.log)
 	}
 }
 

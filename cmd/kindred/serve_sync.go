@@ -10,6 +10,7 @@ import (
 
 	"github.com/kindred-ml/kindred/data"
 	"github.com/kindred-ml/kindred/index"
+	"github.com/kindred-ml/kindred/internal/collection/mirror"
 	"github.com/kindred-ml/kindred/internal/collection/mirror/changes"
 	"github.com/kindred-ml/kindred/internal/collection/mirror/watch"
 	"github.com/kindred-ml/kindred/serve"
@@ -19,8 +20,8 @@ import (
 // more than a share most of the items wait for a decision. It logs changes and errors. stop waits until it
 // has ended; the index must not be closed before.
 func (a *app) startFollowing(ctx context.Context, x *index.Index, dir string, every time.Duration, most float64,
-	state *serve.Following, log *slog.Logger) (stop func()) {
-	f := &syncFlags{index: x.Dir(), every: every, progress: state.Embedding, removals: state.Removals(), most: most,
+	state *serve.Following, removals *mirror.Removals, log *slog.Logger) (stop func()) {
+	f := &syncFlags{index: x.Dir(), every: every, progress: state.Embedding, removals: removals, most: most,
 		yes: true}
 	f.photos.data = dir
 	log = log.With("folder", dir)
@@ -69,7 +70,7 @@ func (f *syncFlags) compareLogged(ctx context.Context, a *app, x *index.Index, l
 	if err != nil {
 		return out, err
 	}
-	out = serve.Comparison{Changes: map[string]int{}, Pending: res.done.Waits, Kept: res.done.Stay,
+	out = serve.Comparison{Changes: map[string]int{}, Pending: (*serve.PendingRemovals)(res.done.Waits), Kept: res.done.Stay,
 		LeftOut: slices.DeleteFunc(res.done.Unreadable, func(l data.LeftOut) bool { return l.Used })}
 	changed := 0
 	for _, k := range []changes.Kind{changes.Added, changes.Changed, changes.Moved, changes.Relabelled,

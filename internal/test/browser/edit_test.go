@@ -153,7 +153,7 @@ func startShop(t *testing.T) *shop {
 // missingState is the state of following a folder in which the photos of items are missing.
 func missingState(t *testing.T, items []store.Item) *serve.Following {
 	t.Helper()
-	dir, p := t.TempDir(), &mirror.Pending{ID: "missing", Items: posters * perPoster}
+	dir, p := t.TempDir(), &serve.PendingRemovals{ID: "missing", Items: posters * perPoster}
 	for _, it := range items {
 		p.Removed = append(p.Removed, it.ID)
 	}
@@ -162,7 +162,9 @@ func missingState(t *testing.T, items []store.Item) *serve.Following {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := serve.NewFollowing("/home/owner/photos", "/home/owner/photos", removals)
+	f := serve.NewFollowing("/home/owner/photos", "/home/owner/photos", func(p *serve.PendingRemovals, remove bool) error {
+		return removals.Decide((*mirror.Pending)(p), remove)
+	})
 	f.Compared(serve.Comparison{Pending: p, LeftOut: []data.LeftOut{
 		{Reason: "no decoder", Count: 7, First: []string{"a.heic", "b.heic"}}, {Reason: "no image", Count: 1,
 			First: []string{"c.jpg"}}}})
