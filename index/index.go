@@ -126,8 +126,12 @@ func (x *Index) begin(cfg Config) error {
 
 func logName(n uint64) string { return fmt.Sprintf("%06d.log", n) }
 
-// Open opens the index in a folder. If another process has it open for writing, opening
-// it for writing is a *lock.HeldError.
+// ErrInUse is the error, by errors.Is, of an index that another process has open for writing. The message names the
+// process.
+var ErrInUse = lock.ErrHeld
+
+// Open opens the index in a folder. The error is ErrInUse if another process has it open for writing, and it is to be
+// opened for writing.
 func Open(dir string, opt Options) (*Index, error) {
 	x := &Index{dir: dir, readOnly: opt.ReadOnly, sizes: usualSizes()}
 	return x.open()

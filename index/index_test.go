@@ -144,7 +144,7 @@ func TestAddSearchRemoveReopen(t *testing.T) {
 func TestOneWriter(t *testing.T) {
 	x := create(t, Config{Dim: 1})
 	var held *lock.HeldError
-	if _, err := Open(x.Dir(), Options{}); !errors.As(err, &held) {
+	if _, err := Open(x.Dir(), Options{}); !errors.As(err, &held) || !errors.Is(err, ErrInUse) {
 		t.Errorf("a second writer: %v", err)
 	}
 	add(t, x, entries(3, 1, 1), AddOptions{})

@@ -21,10 +21,13 @@ import (
 	"github.com/kindred-ml/kindred/train"
 )
 
+// ErrInUse is the error, by errors.Is, of a run folder that another process trains in. The message names the process.
+var ErrInUse = lock.ErrHeld
+
 // Options are the options of Train and Plan. The zero value writes nothing to disk.
 type Options struct {
 	// Dir is the run folder, created if it does not exist. For a new run it must be empty.
-	// The process that trains locks it, and any other gets a *lock.HeldError.
+	// The process that trains locks it, and for any other the error is ErrInUse.
 	Dir string
 	// UniqueDir lets a new run that finds Dir in use create Dir-2, Dir-3 and so on instead. Setup.Dir
 	// and Result.Dir have the folder's name.

@@ -36,6 +36,12 @@ type HeldError struct {
 	Holder *Holder
 }
 
+// ErrHeld is what errors.Is finds in a HeldError, for programs that cannot name its type.
+var ErrHeld = errors.New("in use by another process")
+
+// Is reports whether the target is ErrHeld.
+func (e *HeldError) Is(target error) bool { return target == ErrHeld }
+
 func (e *HeldError) Error() string {
 	if e.Holder == nil {
 		return fmt.Sprintf("%s is in use by another process", e.Dir)
