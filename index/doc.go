@@ -22,7 +22,7 @@
 // are found if the index has K.
 //
 // This package does not run the network that made the vectors, but keeps it in the
-// folder, at NetworkDir; Info names it. docs/index.md has the commands and the files,
+// folder, at NetworkDir; Info names it. docs/indexes.md has the commands and the files,
 // package store the grammar of filters. Index.Store makes the index an engine for
 // `kindred serve` and other users of package store.
 package index

@@ -29,7 +29,7 @@ import (
 //
 // Use it in `loss.plus`, beside losses of several parts of the embedding (`loss.part`), so that the parts learn
 // different things. DiVA's shared and intra-class parts are triplet losses with `triplets: shared` and `triplets:
-// intra`; docs/cures.md has the whole configuration.
+// intra`; docs/collapse.md has the whole configuration.
 //
 // Inside a class: it says nothing about classes. The parts that it keeps apart from the first one may hold what tells
 // the members of a class from each other.

@@ -191,10 +191,10 @@ func TestSwitchAsText(t *testing.T) {
 	}
 }
 
-// TestReference compares the table of keys in docs/training.md with the
+// TestReference compares the table of keys in docs/configuration.md with the
 // configuration; KINDRED_UPDATE=1 rewrites it.
 func TestReference(t *testing.T) {
-	path := filepath.Join("..", "docs", "training.md")
+	path := filepath.Join("..", "docs", "configuration.md")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -208,6 +208,9 @@ func TestReference(t *testing.T) {
 		fmt.Fprintf(&table, "| `%s` | `%s` | %s |\n", k.Name, k.Default, strings.ReplaceAll(k.Help, "|", "\\|"))
 	}
 	between := regexp.MustCompile(`(?s)<!-- keys -->\n.*<!-- /keys -->`)
+	if !between.Match(text) {
+		t.Fatalf("%s has no table between <!-- keys --> and <!-- /keys -->", path)
+	}
 	want := between.ReplaceAllLiteralString(string(text), "<!-- keys -->\n"+table.String()+"<!-- /keys -->")
 	if want == string(text) {
 		return
@@ -221,31 +224,35 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestDocumentedExample parses the YAML of docs/training.md.
+// TestDocumentedExample parses the YAML and the settings of the pages on training and on configurations.
 func TestDocumentedExample(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "docs", "training.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(text, -1)
-	if len(blocks) == 0 {
-		t.Fatal("no example found")
-	}
-	for _, b := range blocks {
-		if _, err := Parse("docs/training.md", b[1]); err != nil {
-			t.Error(err)
-		}
-	}
 	setting := regexp.MustCompile("--set ([a-z_.]+=[^` \n]+)")
-	for line := range strings.Lines(string(text)) { // what one command sets goes together
-		var sets []string
-		for _, m := range setting.FindAllStringSubmatch(line, -1) {
-			if m[1] != "section.key=value" { // the general form
-				sets = append(sets, m[1])
+	examples := 0
+	for _, page := range []string{"training.md", "configuration.md"} {
+		text, err := os.ReadFile(filepath.Join("..", "docs", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(text, -1)
+		examples += len(blocks)
+		for _, b := range blocks {
+			if _, err := Parse(page, b[1]); err != nil {
+				t.Error(err)
 			}
 		}
-		if _, err := Parse("docs/training.md", nil, sets...); err != nil {
-			t.Error(err)
+		for line := range strings.Lines(string(text)) { // what one command sets goes together
+			var sets []string
+			for _, m := range setting.FindAllStringSubmatch(line, -1) {
+				if m[1] != "section.key=value" { // the general form
+					sets = append(sets, m[1])
+				}
+			}
+			if _, err := Parse(page, nil, sets...); err != nil {
+				t.Error(err)
+			}
 		}
+	}
+	if examples == 0 {
+		t.Fatal("no example found")
 	}
 }

@@ -77,7 +77,7 @@ first 128. loss.nested trains for such cuts. Use --distance cosine with it, as a
 cut changes the norms.
 
 With --queue the workers of a queue rank the queries; each job ranks some of them
-against the whole gallery (docs/jobs.md). This process still makes clusterings and
+against the whole gallery (docs/workers.md). This process still makes clusterings and
 intervals by classes.`, named(rankings), named(clusterings),
 			named(pairs), named(probes)),
 		Example: `  kindred eval --embeddings E.npy --labels Y.npy

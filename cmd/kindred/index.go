@@ -25,7 +25,7 @@ func newIndex(a *app) *cobra.Command {
 		Long: `An index is a folder that holds items (an id, a path, any columns), their
 embeddings, and the network that made them. Additions are on the disk when a command
 ends. Several programs can search an index while one program changes it.
-docs/index.md describes its files and the grammar of filters.`}
+docs/indexes.md describes its files and the grammar of filters.`}
 	cmd.AddCommand(newIndexCreate(a), newIndexAdd(a), newIndexSync(a), newIndexReembed(a), newIndexRemove(a),
 		newIndexInfo(a), newIndexList(a), newIndexExport(a), newIndexCheck(a), newIndexCompact(a), newIndexSearch(a),
 		newIndexPush(a))

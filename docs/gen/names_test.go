@@ -18,7 +18,7 @@ import (
 	"github.com/kindred-ml/kindred/objective"
 )
 
-// namesRow is a row of docs/names.md: the names of a library and the names here, each as a
+// namesRow is a row of docs/pytorch-metric-learning-names.md: the names of a library and the names here, each as a
 // list of the names in code.
 type namesRow struct {
 	line         int
@@ -29,7 +29,7 @@ type namesRow struct {
 // namesRows reads the tables of the page.
 func namesRows(t *testing.T) []namesRow {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "names.md"))
+	text, err := os.ReadFile(filepath.Join("..", "pytorch-metric-learning-names.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func namesRows(t *testing.T) []namesRow {
 			continue
 		}
 		if len(cells) != 2 {
-			t.Errorf("docs/names.md:%d has %d cells", k+1, len(cells))
+			t.Errorf("docs/pytorch-metric-learning-names.md:%d has %d cells", k+1, len(cells))
 			continue
 		}
 		cell := strings.TrimSpace(cells[1])
@@ -69,20 +69,20 @@ func TestNamesExist(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range rows {
 		if len(r.theirs) > 1 {
-			t.Errorf("docs/names.md:%d: %v in one row", r.line, r.theirs)
+			t.Errorf("docs/pytorch-metric-learning-names.md:%d: %v in one row", r.line, r.theirs)
 		}
 		for _, name := range r.theirs {
 			if seen[name] {
-				t.Errorf("docs/names.md:%d: %s has a row already", r.line, name)
+				t.Errorf("docs/pytorch-metric-learning-names.md:%d: %s has a row already", r.line, name)
 			}
 			seen[name] = true
 		}
 		if len(r.ours) == 0 && !strings.HasPrefix(r.cell, "none, because ") {
-			t.Errorf("docs/names.md:%d: neither a name nor a reason: %q", r.line, r.cell)
+			t.Errorf("docs/pytorch-metric-learning-names.md:%d: neither a name nor a reason: %q", r.line, r.cell)
 		}
 		for _, name := range r.ours {
 			if why := nameError(name); why != "" {
-				t.Errorf("docs/names.md:%d: `%s`: %s", r.line, name, why)
+				t.Errorf("docs/pytorch-metric-learning-names.md:%d: `%s`: %s", r.line, name, why)
 			}
 		}
 	}
@@ -97,7 +97,7 @@ func TestNamesAreComplete(t *testing.T) {
 	want := func(key string, names []string) {
 		for _, n := range names {
 			if !slices.Contains(have, key+": "+n) {
-				t.Errorf("docs/names.md does not have `%s: %s`", key, n)
+				t.Errorf("docs/pytorch-metric-learning-names.md does not have `%s: %s`", key, n)
 			}
 		}
 	}

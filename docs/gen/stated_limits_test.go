@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// statedAbsent are the things that docs/names.md and docs/coming-from say are not there, each with names
+// statedAbsent are the things that docs/pytorch-metric-learning-names.md
+// and docs/coming-from say are not there, each with names
 // that kindred would have if it were. The name of a thing that was built since makes the sentence wrong. A
 // sentence without names is about something that no name would show.
 var statedAbsent = map[string][]string{
@@ -49,7 +50,7 @@ func limitPages(t *testing.T) map[string]string {
 		t.Fatal(files, err)
 	}
 	pages := map[string]string{}
-	for _, f := range append(files, filepath.Join("..", "names.md")) {
+	for _, f := range append(files, filepath.Join("..", "pytorch-metric-learning-names.md")) {
 		text, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)

@@ -11,32 +11,51 @@ import (
 )
 
 // section is a part of the contents. Pages are Markdown files by their paths in the
-// repository. A path that ends in "/*" means all files of a folder that are not named before,
+// repository. A path that ends in "/*" means all files of a folder that no section names,
 // ordered by name.
 type section struct {
 	Title string
 	Pages []string
 }
 
-// contents are the sections in the order in which a newcomer reads them.
-func contents() []section {
-	return []section{
-		{"Begin", []string{"README.md", "docs/tutorial.md", "docs/glossary.md", "docs/gallery.md",
-			"docs/python.md", "docs/extending.md"}},
-		{"Use", []string{"docs/data.md", "docs/samples.md", "docs/training.md", "docs/weights.md", "docs/onnx.md",
-			"docs/evaluation.md", "docs/reports.md", "docs/decisions.md", "docs/discover.md", "docs/index.md",
-			"docs/serve.md", "docs/run-it-all-day.md", "docs/stores.md", "docs/sweep.md", "docs/jobs.md",
-			"docs/machines.md", "docs/gpu.md"}},
-		{"Coming from", []string{"docs/names.md", "docs/coming-from/*"}},
-		{"What was measured", []string{"docs/reproduction/defaults.md", "docs/reproduction.md", "docs/cures.md",
-			"docs/theory.md", "docs/bench.md"}},
-		{"Each experiment", []string{"docs/reproduction/results/*"}},
-		{"Losses", []string{"docs/losses/README.md", "docs/losses/*"}},
-		{"Mining", []string{"docs/policies.md"}},
-		{"How it is built", []string{"docs/design/architecture.md", "docs/design/*"}},
-		{"The project", []string{"CHANGELOG.md", "docs/releases/*", "docs/api.md", "SECURITY.md",
-			"CONTRIBUTING.md", "docs/*"}},
+// contentsFile is the page whose headings and lists are the contents of the site, too.
+const contentsFile = "docs/README.md"
+
+// readContents returns the sections of contentsFile, one for each heading, with the page of each line of its lists. A
+// link to a folder means all of its pages that are not named. README and the contents come first.
+func readContents(root string) ([]section, error) {
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(contentsFile)))
+	if err != nil {
+		return nil, err
 	}
+	var out []section
+	for line := range strings.Lines(string(text)) {
+		if title, ok := strings.CutPrefix(line, "## "); ok {
+			out = append(out, section{Title: strings.TrimSpace(title)})
+			continue
+		}
+		item, ok := strings.CutPrefix(line, "- [")
+		if !ok {
+			continue
+		}
+		_, to, _ := strings.Cut(item, "](")
+		to, _, ok = strings.Cut(to, ")")
+		if !ok || len(out) == 0 {
+			return nil, fmt.Errorf("%s: %q is not a line of a list below a heading that begins with a link",
+				contentsFile, strings.TrimSpace(line))
+		}
+		page := path.Join(path.Dir(contentsFile), to)
+		if strings.HasSuffix(to, "/") {
+			page += "/*"
+		}
+		last := &out[len(out)-1]
+		last.Pages = append(last.Pages, page)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s has no headings", contentsFile)
+	}
+	out[0].Pages = slices.Insert(out[0].Pages, 0, "README.md", contentsFile)
+	return out, nil
 }
 
 // listPages returns the sections with their pages' paths. Every Markdown file below docs must be
@@ -78,7 +97,7 @@ func listPages(root string, contents []section) ([]section, error) {
 	}
 	for _, file := range all {
 		if !taken[file] {
-			return nil, fmt.Errorf("%s is in no section of the contents: add it to docs/site/contents.go", file)
+			return nil, fmt.Errorf("%s is in no section of the contents: add it to %s", file, contentsFile)
 		}
 	}
 	return out, nil
@@ -102,8 +121,11 @@ func markdownFiles(root string) ([]string, error) {
 // pageAddress returns the address of a page or a picture of the repository on the site. README is
 // the start, docs is the root, and Markdown becomes HTML.
 func pageAddress(file string) string {
-	if file == "README.md" {
+	switch file {
+	case "README.md":
 		return "index.html"
+	case contentsFile:
+		return "contents.html"
 	}
 	file = strings.TrimPrefix(file, "docs/")
 	if folder, ok := strings.CutSuffix(file, "README.md"); ok {
@@ -112,9 +134,6 @@ func pageAddress(file string) string {
 	if name, ok := strings.CutSuffix(file, ".md"); ok {
 		if !strings.Contains(name, "/") {
 			name = strings.ToLower(name)
-		}
-		if name == "index" { // the page on indexes, because index.html is the start
-			name = "indexes"
 		}
 		return name + ".html"
 	}

@@ -54,7 +54,10 @@ type entry struct {
 
 // buildSite returns all files of the site by their addresses.
 func buildSite(root string) (map[string][]byte, error) {
-	sections, err := listPages(root, contents())
+	sections, err := readContents(root)
+	if err == nil {
+		sections, err = listPages(root, sections)
+	}
 	if err != nil {
 		return nil, err
 	}

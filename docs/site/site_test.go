@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path"
@@ -165,9 +166,33 @@ func TestListed(t *testing.T) {
 	}
 }
 
+// TestReadContents checks that the headings and lists of docs/README.md are the contents.
+func TestReadContents(t *testing.T) {
+	root := t.TempDir()
+	if err := os.Mkdir(filepath.Join(root, "docs"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"# D\n\nText.\n\n## One\n\n- [B](b.md): words\n- [C](more/)\n\n## Two\n\n- [L](../LICENSE.md)\n": "[{One " +
+			"[README.md docs/README.md docs/b.md docs/more/*]} {Two [LICENSE.md]}]",
+		"# D\n\n- [B](b.md)\n":       "[]",
+		"# D\n\n## One\n\n- [B] b\n": "[]",
+		"# D\n":                      "[]",
+	} {
+		if err := os.WriteFile(filepath.Join(root, contentsFile), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		got, err := readContents(root)
+		if fmt.Sprint(got) != want || (err == nil) != (want != "[]") {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+}
+
 // TestAddress checks where pages are on the site.
 func TestAddress(t *testing.T) {
-	for file, want := range map[string]string{"README.md": "index.html", "docs/index.md": "indexes.html",
+	for file, want := range map[string]string{"README.md": "index.html", "docs/README.md": "contents.html",
+		"docs/indexes.md":  "indexes.html",
 		"docs/training.md": "training.html", "docs/losses/README.md": "losses/index.html",
 		"docs/losses/triplet.md": "losses/triplet.html", "CHANGELOG.md": "changelog.html",
 		"docs/reproduction/x.png": "reproduction/x.png"} {

@@ -21,7 +21,7 @@ func folderEngine() engine {
 		diskRow: Constant{"folder: bytes beside 5 a number", 53, "bytes an item",
 			measured, busyMachine},
 		memoryRow: Constant{"folder: bytes that a search reads beside 1 a number", 12, "bytes an item",
-			"docs/index.md: 140 MB of a million items of 128, counted", busyMachine},
+			"docs/indexes.md: 140 MB of a million items of 128, counted", busyMachine},
 		alone: Constant{"folder: search alone, of a million", 0.0134, "seconds of a core",
 			"bench/index_peer.py time", freeMachine},
 		many: Constant{"folder: search among 64, of a million", 0.00072, "seconds of a core",
